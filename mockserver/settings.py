@@ -1,0 +1,355 @@
+"""Every option of the server: one table that feeds the command line, the environment, ``config`` and the docs.
+
+Precedence: flag, then environment (``MOCKSERVER_<OPTION>``), then default. This module is the only reader of the
+environment. A bad value is refused with the name of the flag or variable, what was got, what is allowed and, for a
+choice, the nearest allowed value.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from datetime import datetime
+from difflib import get_close_matches
+from enum import Enum
+from pathlib import Path
+from typing import Any, assert_never
+from urllib.parse import urlsplit
+
+PREFIX = "MOCKSERVER_"
+DEFAULT_WEBHOOK_KEY = "mockserver-webhook-key"
+
+
+class SettingsError(ValueError):
+    """Settings that cannot be used. The text names the option, what was got and what is allowed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """The options of one server. Units and limits of each field are in its row of :data:`SETTINGS`.
+
+    The defaults here are the only ones: the table, the command line and the docs read them from this class.
+    """
+
+    host: str = "127.0.0.1"
+    port: int = 4111
+    port_file: str | None = None
+    tls_port: int | None = None
+    tls_cert: str | None = None
+    tls_key: str | None = None
+    profile: str = "documented"
+    scenario: tuple[str, ...] = ()
+    watch: bool = False
+    seed: int = 1
+    clock: str = "real"
+    keys: tuple[str, ...] = ()
+    public_url: str | None = None
+    strict: bool = False
+    test_values: bool = True
+    test_cards_only: bool = False
+    webhook_key: str = DEFAULT_WEBHOOK_KEY
+    admin_token: str | None = None
+    allow_host: tuple[str, ...] = ()
+    max_body: int = 10_000_000
+    journal_limit: int = 1_000
+    log_format: str = "text"
+    data_dir: str | None = None
+
+    def __post_init__(self) -> None:
+        for contradiction in CONTRADICTIONS:
+            if problem := contradiction(self):
+                raise SettingsError(problem)
+
+    @staticmethod
+    def load(flags: Mapping[str, object], environ: Mapping[str, str]) -> Settings:
+        """The settings that the given flags and environment amount to.
+
+        ``flags`` maps field names to what the command line gave: text, a sequence of texts for a repeatable flag, or a
+        bool for a switch. None, an empty sequence and an unset switch mean "not given".
+        Raises :class:`SettingsError`.
+        """
+        return Settings(**{chosen.setting.name: chosen.value for chosen in resolve(flags, environ)})
+
+    def override(self, values: Mapping[str, Any]) -> tuple[Settings, dict[str, Any]]:
+        """These settings with the named fields replaced, and the values whose names are no fields."""
+        names = {field.name for field in fields(self)}
+        chosen = {name: value for name, value in values.items() if name in names}
+        return replace(self, **chosen), {name: value for name, value in values.items() if name not in names}
+
+
+class Kind(Enum):
+    """How an option is written."""
+
+    VALUE = "one value"
+    LIST = "repeatable; several values in one text are parted by commas"
+    SWITCH = "a flag without a value"
+
+
+class Source(Enum):
+    """Where a value came from."""
+
+    FLAG = "flag"
+    ENVIRONMENT = "environment"
+    DEFAULT = "default"
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """One option: a row of :data:`SETTINGS`.
+
+    ``read`` turns text into the value and raises ValueError when it is not allowed; ``allowed`` says in words what is.
+    The value of a ``secret`` option is never shown.
+    """
+
+    name: str
+    flag: str
+    read: Callable[[str], Any]
+    allowed: str
+    help: str
+    kind: Kind = Kind.VALUE
+    metavar: str = "TEXT"
+    choices: tuple[str, ...] = ()
+    secret: bool = False
+
+    @property
+    def variable(self) -> str:
+        return PREFIX + self.flag.removeprefix("--").replace("-", "_").upper()
+
+    @property
+    def default(self) -> Any:
+        return _DEFAULTS[self.name]
+
+    def parse(self, text: str, origin: str) -> Any:
+        """The value of ``text`` as written at ``origin`` (a flag or a variable). Raises :class:`SettingsError`."""
+        try:
+            match self.kind:
+                case Kind.VALUE | Kind.SWITCH:
+                    return self.read(text.strip())
+                case Kind.LIST:
+                    return tuple(self.read(part.strip()) for part in text.split(",") if part.strip())
+                case _:
+                    assert_never(self.kind)
+        except ValueError:
+            raise SettingsError(self._refusal(text, origin)) from None
+
+    def show(self, value: Any) -> str:
+        """``value`` as a person would write it; the value of a secret option only as "set"."""
+        if value is None or value == ():
+            return "-"
+        if self.secret and value != self.default:
+            return "(set)"
+        if isinstance(value, bool):
+            return "true" if value else "false"
+        return ",".join(value) if isinstance(value, tuple) else str(value)
+
+    def _refusal(self, text: str, origin: str) -> str:
+        got = "a value that is not shown" if self.secret else repr(text)
+        nearest = get_close_matches(text.strip().lower(), self.choices, n=1, cutoff=0.4)
+        hints = f"; nearest: {nearest[0]}" if nearest else ""
+        if origin.startswith(PREFIX) and text.startswith("tcp://"):
+            # Kubernetes and legacy container links inject <SERVICE>_PORT for a service that is called "mockserver".
+            hints += "; this looks injected by the orchestrator: rename its service or turn service links off"
+        return f"{origin}: got {got}, allowed: {self.allowed}{hints}"
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """The value of one option and where it came from."""
+
+    setting: Setting
+    value: Any
+    source: Source
+
+
+def _whole(low: int, high: int) -> Callable[[str], int]:
+    def read(text: str) -> int:
+        if not text.isascii() or not text.isdecimal() or not low <= int(text[:20]) <= high:
+            raise ValueError(text)
+        return int(text)
+
+    return read
+
+
+def _choice(*choices: str) -> Callable[[str], str]:
+    def read(text: str) -> str:
+        if text.lower() not in choices:
+            raise ValueError(text)
+        return text.lower()
+
+    return read
+
+
+def _read_text(text: str) -> str:
+    if not text or not text.isprintable():
+        raise ValueError(text)
+    return text
+
+
+def _read_header_text(text: str) -> str:
+    if not text.isascii():
+        raise ValueError(text)
+    return _read_text(text)
+
+
+def _read_host(text: str) -> str:
+    bare = text[1:-1] if text.startswith("[") and text.endswith("]") else text
+    if not bare or any(character.isspace() or character in "/@?#" for character in bare):
+        raise ValueError(text)
+    return bare
+
+
+_SWITCHES = {"1": True, "true": True, "yes": True, "on": True, "0": False, "false": False, "no": False, "off": False}
+
+
+def _read_switch(text: str) -> bool:
+    return _SWITCHES[_choice(*_SWITCHES)(text)]
+
+
+def _read_negated(text: str) -> bool:
+    return not _read_switch(text)
+
+
+def _read_clock(text: str) -> str:
+    if text.lower() in ("real", "manual"):
+        return text.lower()
+    datetime.fromisoformat(text)
+    return text
+
+
+def _read_url(text: str) -> str:
+    parts = urlsplit(text)
+    if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment:
+        raise ValueError(text)
+    return text.rstrip("/")
+
+
+_SIZES = {"kb": 1_000, "mb": 1_000_000, "kib": 1_024, "mib": 1_048_576, "b": 1, "": 1}
+
+
+def _read_size(text: str) -> int:
+    digits = text.rstrip("BbIiKkMm ")
+    unit = text[len(digits) :].strip().lower()
+    if unit not in _SIZES:
+        raise ValueError(text)
+    size = _whole(1, 1_000_000_000)(digits) * _SIZES[unit]
+    if not 1_000 <= size <= 1_000_000_000:
+        raise ValueError(text)
+    return size
+
+
+_PORT = "a port number, 0 (any free port) to 65535"
+_SWITCH = "true or false"
+
+# fmt: off
+SETTINGS: tuple[Setting, ...] = (
+    Setting("host", "--host", _read_host, "a host name or an IP address", "Address to listen on.", metavar="HOST"),
+    Setting("port", "--port", _whole(0, 65535), _PORT, "Port to listen on; 0 takes any free one.", metavar="PORT"),
+    Setting("port_file", "--port-file", _read_text, "a path", "Write the port to this file once ready.",
+            metavar="FILE"),
+    Setting("tls_port", "--tls-port", _whole(0, 65535), _PORT,
+            "Serve TLS on this port too; the published SDKs look for 5001.", metavar="PORT"),
+    Setting("tls_cert", "--tls-cert", _read_text, "a path", "Certificate chain (PEM) to serve.", metavar="FILE"),
+    Setting("tls_key", "--tls-key", _read_text, "a path", "Private key (PEM) of --tls-cert.", metavar="FILE"),
+    Setting("profile", "--profile", _choice("documented", "sdk"), "documented or sdk",
+            "Follow the service's document, or what its published SDKs need.",
+            metavar="documented|sdk", choices=("documented", "sdk")),
+    Setting("scenario", "--scenario", _read_text, "a file, a folder or the name of a shipped scenario",
+            "Scenario to load (repeatable; later ones come first).", kind=Kind.LIST, metavar="FILE|NAME|DIR"),
+    Setting("watch", "--watch", _read_switch, _SWITCH, "Reload scenario files when they change.", kind=Kind.SWITCH),
+    Setting("seed", "--seed", _whole(0, 2**63 - 1), "a whole number, 0 to 2^63 - 1",
+            "Seed of identifiers and of chance.", metavar="N"),
+    Setting("clock", "--clock", _read_clock,
+            "real, manual or an ISO 8601 instant such as 2031-03-01T18:00:00Z (UTC unless it has an offset)",
+            "Run on real time, stand still until told, or stand still from an instant on.",
+            metavar="real|manual|START", choices=("real", "manual")),
+    Setting("keys", "--keys", _read_header_text, "secret keys parted by commas",
+            "Accept these secret keys only; without it any key opens its own sandbox.",
+            kind=Kind.LIST, metavar="K1,K2", secret=True),
+    Setting("public_url", "--public-url", _read_url, "an http or https address without query",
+            "Address under which others reach this server.", metavar="URL"),
+    Setting("strict", "--strict", _read_switch, _SWITCH, "Refuse unknown request fields.", kind=Kind.SWITCH),
+    Setting("test_values", "--no-test-values", _read_negated, _SWITCH, "Turn the built-in trigger values off.",
+            kind=Kind.SWITCH),
+    Setting("test_cards_only", "--test-cards-only", _read_switch, _SWITCH,
+            "Refuse card numbers that are not known test numbers.", kind=Kind.SWITCH),
+    Setting("webhook_key", "--webhook-key", _read_text, "a text that is not empty",
+            "Key that signs webhooks; the default is public.", metavar="KEY", secret=True),
+    Setting("admin_token", "--admin-token", _read_header_text, "a text of ASCII characters that is not empty",
+            "Token that control calls must carry.", metavar="TOKEN", secret=True),
+    Setting("allow_host", "--allow-host", _read_host, "host names",
+            "Further Host name to answer to on a loopback address (repeatable).", kind=Kind.LIST, metavar="HOST"),
+    Setting("max_body", "--max-body", _read_size, "a size from 1KB to 1000MB, in bytes or with KB, MB, KiB or MiB",
+            "Largest request body.", metavar="SIZE"),
+    Setting("journal_limit", "--journal-limit", _whole(0, 1_000_000), "a whole number, 0 to 1000000",
+            "Journal entries kept for each sandbox.", metavar="N"),
+    Setting("log_format", "--log-format", _choice("text", "json"), "text or json",
+            "Form of the log on standard error.", metavar="text|json", choices=("text", "json")),
+    Setting("data_dir", "--data-dir", _read_text, "a path",
+            "Folder of the certificates that are made on first use.", metavar="DIR"),
+)
+# fmt: on
+
+_DEFAULTS: Mapping[str, Any] = {field.name: field.default for field in fields(Settings)}
+
+
+def resolve(flags: Mapping[str, object], environ: Mapping[str, str]) -> list[Chosen]:
+    """Every option's value and source, in the order of :data:`SETTINGS`. An empty variable counts as not set.
+
+    Raises :class:`SettingsError`.
+    """
+    return [_choose(setting, flags.get(setting.name), environ.get(setting.variable, "")) for setting in SETTINGS]
+
+
+def _choose(setting: Setting, flag: object, variable: str) -> Chosen:
+    given = [flag] if isinstance(flag, str) else flag
+    if given is True:
+        return Chosen(setting, setting.read("true"), Source.FLAG)
+    if isinstance(given, Sequence) and given:
+        values = [setting.parse(str(text), setting.flag) for text in given]
+        value = tuple(part for several in values for part in several) if setting.kind is Kind.LIST else values[-1]
+        return Chosen(setting, value, Source.FLAG)
+    if variable.strip():
+        return Chosen(setting, setting.parse(variable, setting.variable), Source.ENVIRONMENT)
+    return Chosen(setting, setting.default, Source.DEFAULT)
+
+
+def unknown_variables(environ: Mapping[str, str]) -> list[str]:
+    """One sentence for each ``MOCKSERVER_`` variable that no option reads, with the nearest that one does.
+
+    A warning and not a refusal: orchestrators inject such variables for a service that is called "mockserver".
+    """
+    known = [setting.variable for setting in SETTINGS]
+    sentences = []
+    for name in sorted(environ):
+        if name.startswith(PREFIX) and name not in known:
+            nearest = get_close_matches(name, known, n=1)
+            sentences.append(f"{name} is not a known variable" + (f"; nearest: {nearest[0]}" if nearest else ""))
+    return sentences
+
+
+def data_directory(settings: Settings, environ: Mapping[str, str], platform: str = sys.platform) -> Path:
+    """The folder for files that outlive a run: ``--data-dir``, else the platform's per-user data folder."""
+    if settings.data_dir is not None:
+        return Path(settings.data_dir).expanduser()
+    if platform == "win32":
+        return Path(environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local") / "mockserver"
+    if platform == "darwin":
+        return Path.home() / "Library" / "Application Support" / "mockserver"
+    return Path(environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share") / "mockserver"
+
+
+def _half_a_certificate(settings: Settings) -> str | None:
+    if (settings.tls_cert is None) == (settings.tls_key is None):
+        return None
+    given, missing = ("--tls-cert", "--tls-key") if settings.tls_cert else ("--tls-key", "--tls-cert")
+    return f"{given} is given without {missing}: allowed: both or none"
+
+
+def _one_port_twice(settings: Settings) -> str | None:
+    if settings.tls_port is None or settings.tls_port != settings.port or settings.port == 0:
+        return None
+    return f"--tls-port: got {settings.tls_port}, which is also --port: allowed: another port"
+
+
+CONTRADICTIONS: tuple[Callable[[Settings], str | None], ...] = (_half_a_certificate, _one_port_twice)

@@ -1,0 +1,213 @@
+"""The layer table of the architecture, read from the imports of every module."""
+
+from __future__ import annotations
+
+import ast
+import re
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).resolve().parent.parent / "mockserver"
+MODULES = sorted(path for path in PACKAGE.rglob("*.py") if "__pycache__" not in path.parts)
+LONGEST_MODULE = 400
+VAGUE = re.compile(r"(^|_)(utils?|helpers?|common|managers?|services?|handlers?|misc)(_|$)")
+
+
+@dataclass(frozen=True, slots=True)
+class Layer:
+    """What the modules of one layer may import: other layers, and third-party packages."""
+
+    layers: frozenset[str]
+    packages: frozenset[str]
+
+
+def layer(layers: str = "", packages: str = "") -> Layer:
+    return Layer(frozenset(layers.split()), frozenset(packages.split()))
+
+
+BELOW_WEB = "domain scenario engine wire settings assumptions"
+LAYERS = {
+    "domain": layer("domain"),
+    "assumptions": layer("domain assumptions"),
+    "settings": layer("settings"),
+    "scenario": layer("domain scenario settings assumptions", "pydantic pydantic_core"),
+    "engine": layer("domain scenario engine settings assumptions"),
+    "wire": layer("domain wire settings assumptions", "pydantic pydantic_core orjson"),
+    "web": layer(f"{BELOW_WEB} web", "starlette jinja2 orjson"),
+    "adapters": layer(
+        "domain scenario engine settings assumptions adapters",
+        "yaml httpx uvicorn uvloop httptools cryptography faker watchfiles",
+    ),
+    "cli": layer(f"{BELOW_WEB} web adapters root cli commands", "click"),
+    "commands": layer(f"{BELOW_WEB} web adapters root cli commands", "click"),
+    "pytest_plugin": layer(f"{BELOW_WEB} web adapters root pytest_plugin", "pytest httpx"),
+    "root": layer("settings web cli"),
+}
+# The one module that puts the parts together may also name the adapters.
+ASSEMBLY = {"mockserver.web.app": layer(f"{BELOW_WEB} web adapters root", "starlette jinja2 orjson")}
+
+BANNED = {
+    "datetime.now",
+    "datetime.utcnow",
+    "datetime.today",
+    "date.today",
+    "time.time",
+    "time.time_ns",
+    "time.sleep",
+    "uuid.uuid1",
+    "uuid.uuid4",
+    "os.environ",
+    "os.getenv",
+    "os.urandom",
+}
+BANNED_MODULES = {"random", "secrets"}
+EDGES = {"adapters", "settings", "cli", "commands", "pytest_plugin"}
+
+
+def dotted(path: Path) -> str:
+    parts = path.relative_to(PACKAGE.parent).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def layer_of(module: str) -> str:
+    parts = module.split(".")
+    return "root" if len(parts) == 1 or parts[1] == "__main__" else parts[1]
+
+
+def imports(source: str, module: str, *, package: bool = False) -> Iterator[tuple[int, str]]:
+    """Line and absolute dotted name of every import, those inside functions included."""
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            yield from ((node.lineno, alias.name) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            above = module.split(".")
+            base = above[: len(above) - node.level + (1 if package else 0)] if node.level else []
+            origin = ".".join([*base, *([node.module] if node.module else [])])
+            if origin == "mockserver":
+                yield from ((node.lineno, imported_from_root(alias.name)) for alias in node.names)
+            else:
+                yield node.lineno, origin
+
+
+def imported_from_root(name: str) -> str:
+    below = PACKAGE / name
+    return f"mockserver.{name}" if below.is_dir() or below.with_suffix(".py").exists() else "mockserver"
+
+
+def trespasses(source: str, module: str, *, package: bool = False) -> list[str]:
+    """Every import of ``source`` that the table does not allow to ``module``."""
+    allowed = ASSEMBLY.get(module) or LAYERS[layer_of(module)]
+    found = []
+    for line, name in imports(source, module, package=package):
+        top = name.split(".")[0]
+        if top == "mockserver":
+            if layer_of(name) not in allowed.layers:
+                found.append(f"{module}:{line} may not import {name}")
+        elif top not in sys.stdlib_module_names and top not in allowed.packages:
+            found.append(f"{module}:{line} may not import the package {top}")
+    return found
+
+
+def impurities(source: str) -> list[str]:
+    """Every use of real time, chance or the environment, with its line."""
+    found = []
+    for node in ast.walk(ast.parse(source)):
+        match node:
+            case ast.Attribute(value=ast.Name(id=owner), attr=name) if f"{owner}.{name}" in BANNED:
+                found.append(f"line {node.lineno}: {owner}.{name}")
+            case ast.Attribute(value=ast.Attribute(attr=owner), attr=name) if f"{owner}.{name}" in BANNED:
+                found.append(f"line {node.lineno}: {owner}.{name}")
+            case ast.ImportFrom(module=str(owner), names=names):
+                full = [f"{owner}.{alias.name}" for alias in names]
+                found += [f"line {node.lineno}: {name}" for name in full if name in BANNED]
+                found += [f"line {node.lineno}: {owner}"] if owner in BANNED_MODULES else []
+            case ast.Import(names=names):
+                found += [f"line {node.lineno}: {alias.name}" for alias in names if alias.name in BANNED_MODULES]
+            case _:
+                pass
+    return found
+
+
+@pytest.mark.parametrize("path", MODULES, ids=dotted)
+def test_module_imports_only_what_its_layer_may(path: Path) -> None:
+    assert trespasses(path.read_text("utf-8"), dotted(path), package=path.name == "__init__.py") == []
+
+
+@pytest.mark.parametrize("path", [path for path in MODULES if layer_of(dotted(path)) not in EDGES], ids=dotted)
+def test_module_takes_time_chance_and_environment_as_arguments(path: Path) -> None:
+    assert impurities(path.read_text("utf-8")) == []
+
+
+@pytest.mark.parametrize("path", MODULES, ids=dotted)
+def test_module_fits_on_a_few_screens_and_has_a_telling_name(path: Path) -> None:
+    assert len(path.read_text("utf-8").splitlines()) <= LONGEST_MODULE
+    assert not [part for part in dotted(path).split(".") if VAGUE.search(part)]
+
+
+def test_every_module_belongs_to_a_layer() -> None:
+    assert {layer_of(dotted(path)) for path in MODULES} <= set(LAYERS)
+
+
+@pytest.mark.parametrize(
+    ("module", "source"),
+    [
+        ("mockserver.domain.money", "import pydantic"),
+        ("mockserver.domain.money", "from mockserver.engine import store"),
+        ("mockserver.domain.money", "def late():\n    import httpx"),
+        ("mockserver.domain.money", "from mockserver import web"),
+        ("mockserver.domain.money", "from ..engine import store"),
+        ("mockserver.engine.charges", "from mockserver.wire.charges import read"),
+        ("mockserver.wire.charges", "import starlette"),
+        ("mockserver.web.auth", "from mockserver.adapters.tls import authority"),
+        ("mockserver.adapters.server", "from mockserver.web.app import create_app"),
+        ("mockserver.assumptions", "import mockserver.settings"),
+    ],
+)
+def test_a_trespass_is_found(module: str, source: str) -> None:
+    assert len(trespasses(source, module)) == 1
+
+
+@pytest.mark.parametrize(
+    ("module", "source"),
+    [
+        ("mockserver.domain.money", "from decimal import Decimal"),
+        ("mockserver.domain.money", "from . import cards"),
+        ("mockserver.engine.charges", "from mockserver.scenario import director"),
+        ("mockserver.wire.charges", "from pydantic import BaseModel"),
+        ("mockserver.web.app", "from mockserver.adapters.ticker import Ticker"),
+        ("mockserver.cli", "import click"),
+    ],
+)
+def test_an_allowed_import_is_not_reported(module: str, source: str) -> None:
+    assert trespasses(source, module) == []
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "import time\ntime.time()",
+        "import datetime\ndatetime.datetime.now()",
+        "from datetime import datetime\ndatetime.now()",
+        "from time import sleep",
+        "import random",
+        "from secrets import token_hex",
+        "from uuid import uuid4",
+        "import os\nos.environ['A']",
+    ],
+)
+def test_an_impurity_is_found(source: str) -> None:
+    assert len(impurities(source)) == 1
+
+
+@pytest.mark.parametrize("name", ["utils", "charge_helpers", "common", "session_manager", "handlers"])
+def test_a_vague_name_is_found(name: str) -> None:
+    assert VAGUE.search(name)
+
+
+@pytest.mark.parametrize("name", ["charges", "commonwealth", "serviceable"])
+def test_a_telling_name_is_not_reported(name: str) -> None:
+    assert not VAGUE.search(name)
