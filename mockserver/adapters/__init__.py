@@ -1,0 +1,1 @@
+"""The edges that touch the outside: files, sockets, certificates, real time."""

@@ -1,0 +1,105 @@
+"""Certificates: made on first use, kept, renewed, and accepted in a real handshake by a client that checks them."""
+
+from __future__ import annotations
+
+import ssl
+import stat
+import sys
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from cryptography import x509
+
+from mockserver.adapters.tls import LEAF_LIFE, authority_pem, leaf_files, server_context
+
+NOW = datetime.now(UTC)
+
+
+def leaf(directory: Path, now: datetime = NOW) -> x509.Certificate:
+    chain, _ = leaf_files(directory, now)
+    return x509.load_pem_x509_certificate(chain.read_bytes())
+
+
+def handshake(server: ssl.SSLContext, trusted: bytes, name: str) -> str | None:
+    """Shake hands over memory; the protocol version agreed. Raises ssl.SSLError when the client refuses."""
+    client_context = ssl.create_default_context(cadata=trusted.decode())
+    to_client, to_server = ssl.MemoryBIO(), ssl.MemoryBIO()
+    client = client_context.wrap_bio(to_client, to_server, server_hostname=name)
+    peer = server.wrap_bio(to_server, to_client, server_side=True)
+    open_ends = [client, peer]
+    while open_ends:
+        for end in list(open_ends):
+            try:
+                end.do_handshake()
+                open_ends.remove(end)
+            except ssl.SSLWantReadError:
+                continue
+    return client.version()
+
+
+@pytest.mark.parametrize("name", ["localhost", "127.0.0.1", "::1"])
+def test_a_client_that_trusts_the_authority_accepts_the_leaf(tmp_path: Path, name: str) -> None:
+    context = server_context(tmp_path, None, None)
+    assert handshake(context, authority_pem(tmp_path), name) in ("TLSv1.2", "TLSv1.3")
+
+
+def test_a_client_refuses_another_name_and_another_authority(tmp_path: Path) -> None:
+    context = server_context(tmp_path / "one", None, None)
+    with pytest.raises(ssl.SSLCertVerificationError, match="mismatch"):
+        handshake(context, authority_pem(tmp_path / "one"), "pay.example.test")
+    with pytest.raises(ssl.SSLCertVerificationError):
+        handshake(context, authority_pem(tmp_path / "two"), "localhost")
+
+
+def test_what_was_made_is_kept(tmp_path: Path) -> None:
+    assert authority_pem(tmp_path, NOW) == authority_pem(tmp_path, NOW + timedelta(days=300))
+    assert leaf(tmp_path) == leaf(tmp_path, NOW + timedelta(days=300))
+
+
+def test_a_leaf_near_its_end_is_made_again_by_the_same_authority(tmp_path: Path) -> None:
+    first, authority = leaf(tmp_path), authority_pem(tmp_path, NOW)
+    later = NOW + timedelta(days=370)
+    assert leaf(tmp_path, later).not_valid_after_utc > first.not_valid_after_utc
+    assert authority_pem(tmp_path, later) == authority
+
+
+def test_an_authority_near_its_end_is_made_again_and_its_leaf_with_it(tmp_path: Path) -> None:
+    first, authority = leaf(tmp_path), authority_pem(tmp_path, NOW)
+    later = NOW + timedelta(days=3400)
+    renewed = leaf(tmp_path, later)
+    assert authority_pem(tmp_path, later) != authority
+    assert renewed.serial_number != first.serial_number
+    renewed.verify_directly_issued_by(x509.load_pem_x509_certificate(authority_pem(tmp_path, later)))
+
+
+def test_a_leaf_of_a_lost_authority_is_made_again(tmp_path: Path) -> None:
+    first = leaf(tmp_path)
+    (tmp_path / "ca.pem").unlink()
+    assert leaf(tmp_path).issuer == first.issuer
+    assert leaf(tmp_path) != first
+
+
+def test_a_leaf_lives_at_most_397_days(tmp_path: Path) -> None:
+    made = leaf(tmp_path)
+    assert made.not_valid_after_utc - made.not_valid_before_utc <= LEAF_LIFE <= timedelta(days=397)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="file modes are POSIX")
+def test_private_keys_are_readable_by_their_owner_only(tmp_path: Path) -> None:
+    leaf(tmp_path)
+    modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in tmp_path.iterdir()}
+    assert modes == {"ca.pem": 0o644, "ca-key.pem": 0o600, "localhost.pem": 0o644, "localhost-key.pem": 0o600}
+
+
+def test_given_files_are_served_instead(tmp_path: Path) -> None:
+    chain, key = leaf_files(tmp_path / "theirs", NOW)
+    context = server_context(tmp_path / "unused", str(chain), str(key))
+    assert handshake(context, authority_pem(tmp_path / "theirs"), "localhost")
+    assert not (tmp_path / "unused").exists()
+
+
+def test_a_file_that_is_no_certificate_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "bad.pem").write_text("no certificate")
+    with pytest.raises(ssl.SSLError):
+        server_context(tmp_path, str(tmp_path / "bad.pem"), str(tmp_path / "bad.pem"))
