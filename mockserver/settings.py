@@ -13,6 +13,7 @@ from dataclasses import dataclass, fields, replace
 from datetime import datetime
 from difflib import get_close_matches
 from enum import Enum
+from ipaddress import ip_address
 from pathlib import Path
 from typing import Any, assert_never
 from urllib.parse import urlsplit
@@ -60,6 +61,14 @@ class Settings:
         for contradiction in CONTRADICTIONS:
             if problem := contradiction(self):
                 raise SettingsError(problem)
+
+    @property
+    def is_loopback(self) -> bool:
+        """True when only this machine can reach the address that is listened on."""
+        try:
+            return self.host == "localhost" or ip_address(self.host).is_loopback
+        except ValueError:
+            return False
 
     @staticmethod
     def load(flags: Mapping[str, object], environ: Mapping[str, str]) -> Settings:
@@ -140,7 +149,8 @@ class Setting:
         if self.secret and value != self.default:
             return "(set)"
         if isinstance(value, bool):
-            return "true" if value else "false"
+            # As the flag reads, not as the field does: --no-test-values is true when test values are off.
+            return "true" if value is self.read("true") else "false"
         return ",".join(value) if isinstance(value, tuple) else str(value)
 
     def _refusal(self, text: str, origin: str) -> str:

@@ -169,6 +169,9 @@ def test_overrides_are_parted_into_settings_and_the_rest() -> None:
     [
         ("port", 4111, "4111"),
         ("watch", False, "false"),
+        ("watch", True, "true"),
+        ("test_values", True, "false"),
+        ("test_values", False, "true"),
         ("scenario", ("a", "b"), "a,b"),
         ("tls_port", None, "-"),
         ("keys", ("sk_a",), "(set)"),
@@ -198,3 +201,13 @@ def test_a_mistyped_variable_is_reported_with_the_nearest() -> None:
 def test_data_directory_of_each_platform(platform: str, environ: dict[str, str], expected: Path) -> None:
     assert data_directory(Settings(), environ, platform) == expected
     assert data_directory(Settings(data_dir="/mine"), environ, platform) == Path("/mine")
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "127.8.8.8", "::1", "localhost"])
+def test_addresses_that_only_this_machine_reaches(host: str) -> None:
+    assert Settings(host=host).is_loopback
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.168.1.2", "pay.example.test"])
+def test_addresses_that_others_reach(host: str) -> None:
+    assert not Settings(host=host).is_loopback

@@ -1,0 +1,16 @@
+"""Exit codes of the command line."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+
+class Exit(IntEnum):
+    """Exit codes of the command line (control document, Command line)."""
+
+    STOPPED = 0
+    INTERNAL = 1
+    USAGE = 2
+    PORT_IN_USE = 3
+    VERIFICATION_FAILED = 4
+    NOT_READY = 5

@@ -1,0 +1,91 @@
+"""Bound sockets: the addresses of the server, taken before anything else is started."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import socket
+from dataclasses import dataclass, replace
+
+from mockserver.adapters.exit_codes import Exit
+from mockserver.settings import Settings
+
+
+class CannotListen(Exception):
+    """An address that cannot be bound. ``code`` is the exit code that says why."""
+
+    def __init__(self, message: str, code: Exit) -> None:
+        super().__init__(message)
+        self.code = code
+
+
+@dataclass(frozen=True, slots=True)
+class Listeners:
+    """Bound sockets, not yet accepting, and the settings with the ports that were really taken."""
+
+    settings: Settings
+    plain: socket.socket
+    tls: tuple[socket.socket, ...] = ()
+
+    @property
+    def address(self) -> str:
+        return f"http://{_bracketed(self.settings.host)}:{self.settings.port}"
+
+    @property
+    def tls_address(self) -> str:
+        name = "localhost" if self.settings.is_loopback else _bracketed(self.settings.host)
+        return f"https://{name}:{self.settings.tls_port}"
+
+    def close(self) -> None:
+        for bound in (self.plain, *self.tls):
+            bound.close()
+
+
+def listen(settings: Settings) -> Listeners:
+    """Bind the configured addresses. Raises :class:`CannotListen`."""
+    plain = _bind(settings.host, settings.port, "--port")
+    bound = [plain]
+    try:
+        port = plain.getsockname()[1]
+        if settings.tls_port is None:
+            return Listeners(replace(settings, port=port), plain)
+        tls = _bind(settings.host, settings.tls_port, "--tls-port")
+        bound.append(tls)
+        tls_port = tls.getsockname()[1]
+        # "localhost" is ::1 to some clients and 127.0.0.1 to others, and the SDKs' address cannot be changed.
+        with contextlib.suppress(CannotListen):
+            if settings.host in ("127.0.0.1", "localhost"):
+                other = "::1" if tls.family == socket.AF_INET else "127.0.0.1"
+                bound.append(_bind(other, tls_port, "--tls-port"))
+        return Listeners(replace(settings, port=port, tls_port=tls_port), plain, tuple(bound[1:]))
+    except BaseException:
+        for each in bound:
+            each.close()
+        raise
+
+
+def _bind(host: str, port: int, option: str) -> socket.socket:
+    address = f"{_bracketed(host)}:{port}"
+    try:
+        family, kind, proto, _, where = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        bound = socket.socket(family, kind, proto)
+    except OSError as problem:
+        raise CannotListen(f"cannot listen on {address}: {problem.strerror or problem}", Exit.USAGE) from None
+    try:
+        if os.name == "posix":
+            # Without this a restart has to wait for the last run's closed connections.
+            bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        bound.bind(where)
+        bound.setblocking(False)
+    except OSError as problem:
+        bound.close()
+        if problem.errno == errno.EADDRINUSE:
+            message = f"port {port} of {host} is in use: stop what uses it, or choose another with {option} (0 = any)"
+            raise CannotListen(message, Exit.PORT_IN_USE) from None
+        raise CannotListen(f"cannot listen on {address}: {problem.strerror or problem}", Exit.USAGE) from None
+    return bound
+
+
+def _bracketed(host: str) -> str:
+    return f"[{host}]" if ":" in host else host

@@ -1,0 +1,257 @@
+"""The server: sockets, signals, the ready line and uvicorn, for any ASGI application.
+
+The sockets are bound before the application starts, so that a taken port is told from every other failure and port 0
+is known when the first address is printed. One event loop serves the plain and the TLS listener; the application's
+lifespan runs once for both.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import gc
+import os
+import signal
+import socket
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol
+
+import uvicorn
+from uvicorn.lifespan.on import LifespanOn
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+from mockserver.adapters.exit_codes import Exit
+from mockserver.adapters.listeners import CannotListen, Listeners, listen
+from mockserver.settings import Settings, data_directory
+
+BACKLOG = 2048
+# Longer than the pools of common clients keep a connection, so that it is the client who closes an idle one.
+KEEP_ALIVE_SECONDS = 75
+# Less than the ten seconds that container engines wait before they kill.
+GRACE_SECONDS = 5
+TRANSPORT = "mockserver.transport"
+
+
+class Echo(Protocol):
+    """Prints one line, on standard output or on standard error."""
+
+    def __call__(self, line: str, *, err: bool = False) -> None: ...
+
+
+@dataclass(slots=True)
+class Collector:
+    """Keeps the garbage collector off the requests' time.
+
+    A full collection walks every stored object: with 100,000 charges it stops the only thread for a fifth of a second,
+    and it comes when allocation happens to cross a threshold, which is in the middle of somebody's request. Stored
+    objects are not garbage, so they are moved out of the collector's sight (``gc.freeze``): all that start-up made at
+    once, and every ``every`` requests what the requests since then left behind. Just before that the young generations
+    are collected, which is cheap because all older objects are frozen. Freezing pins cyclic garbage that
+    is older than that; stored objects are flat and hold no cycles, so it is bounded by what the libraries leave.
+    """
+
+    every: int = 2_000
+    _left: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._left = self.every
+
+    def start(self) -> None:
+        """Freeze what start-up made. The thresholds make collections between two ticks of ``every`` rare."""
+        gc.collect()
+        gc.freeze()
+        gc.set_threshold(200_000, 50, 1_000)
+
+    def tick(self) -> None:
+        """Count one request."""
+        self._left -= 1
+        if self._left <= 0:
+            self._left = self.every
+            gc.collect(1)
+            gc.freeze()
+
+
+class TransportProtocol(HttpToolsProtocol):
+    """HTTP with the connection's transport in the scope: a scripted fault resets or cuts the real connection."""
+
+    def on_message_begin(self) -> None:
+        super().on_message_begin()
+        self.scope["extensions"] = {TRANSPORT: self.transport}  # type: ignore[dict-item]
+
+
+def serve(app: Any, settings: Settings, *, echo: Echo, listeners: Listeners | None = None) -> int:
+    """Serve ``app`` until a signal stops it; the exit code.
+
+    ``listeners`` are those of :func:`listen`, when the caller needed the port before it made the application. The
+    application may have ``ready_problems`` (texts; any of them stops the start), ``reload()`` (called at SIGHUP) and
+    ``on_request`` (set to a function that it calls for each request).
+    """
+    try:
+        bound = listeners or listen(settings)
+    except CannotListen as refusal:
+        echo(str(refusal), err=True)
+        return refusal.code
+    try:
+        uvicorn_loop = uvicorn.Config(app).get_loop_factory()
+        with asyncio.Runner(loop_factory=uvicorn_loop) as runner:
+            return runner.run(_serve(app, bound, echo))
+    finally:
+        bound.close()
+
+
+async def _serve(app: Any, bound: Listeners, echo: Echo) -> int:
+    settings = bound.settings
+    plain = uvicorn.Server(_config(app))
+    servers = [(plain, [bound.plain])]
+    if bound.tls:
+        try:
+            servers.append((_tls_server(app, settings), list(bound.tls)))
+        except (OSError, ValueError) as problem:
+            echo(f"--tls-port: the certificate cannot be used: {problem}", err=True)
+            return Exit.USAGE
+    lifespan = LifespanOn(plain.config)
+    with _signals(app, [server for server, _ in servers], echo):
+        await lifespan.startup()
+        if lifespan.should_exit:
+            return Exit.INTERNAL
+        try:
+            if problems := list(getattr(app, "ready_problems", [])):
+                for line in problems:
+                    echo(line, err=True)
+                return Exit.USAGE
+            for server, sockets in servers:
+                server.lifespan = _AlreadyRunning(server.config, lifespan.state)
+                await server.startup(sockets=sockets)
+            return await _run(app, bound, servers, echo)
+        finally:
+            await lifespan.shutdown()
+
+
+async def _run(
+    app: Any, bound: Listeners, servers: list[tuple[uvicorn.Server, list[socket.socket]]], echo: Echo
+) -> int:
+    settings = bound.settings
+    if hasattr(app, "on_request"):
+        collector = Collector()
+        app.on_request = collector.tick
+        collector.start()
+    if not settings.is_loopback and settings.admin_token is None:
+        echo(
+            f"warning: {settings.host} can be reached from other machines and no --admin-token is set: "
+            "anyone there can use the control API",
+            err=True,
+        )
+    try:
+        with _port_file(settings.port_file, settings.port):
+            if bound.tls:
+                echo(f"tls on {bound.tls_address}")
+            echo(f"ready on {bound.address}")
+            await asyncio.gather(*(server.main_loop() for server, _ in servers))
+    except OSError as problem:
+        echo(f"--port-file: cannot write {settings.port_file}: {problem.strerror}", err=True)
+        return Exit.USAGE
+    finally:
+        await asyncio.gather(*(server.shutdown(sockets=sockets) for server, sockets in servers))
+    return Exit.STOPPED
+
+
+class _AlreadyRunning:
+    """The lifespan of a listener whose application was started by :func:`_serve`."""
+
+    def __init__(self, config: uvicorn.Config, state: dict[str, Any]) -> None:
+        self.config = config
+        self.should_exit = False
+        self.state = state
+
+    async def startup(self) -> None:
+        pass
+
+    async def shutdown(self) -> None:
+        pass
+
+
+def _config(app: Any, **more: Any) -> uvicorn.Config:
+    config = uvicorn.Config(
+        app,
+        http=TransportProtocol,
+        ws="none",
+        lifespan="on",
+        interface="asgi3",
+        log_config=None,
+        log_level="warning",
+        access_log=False,
+        proxy_headers=False,
+        server_header=False,
+        backlog=BACKLOG,
+        timeout_keep_alive=KEEP_ALIVE_SECONDS,
+        timeout_graceful_shutdown=GRACE_SECONDS,
+        **more,
+    )
+    config.load()
+    return config
+
+
+def _tls_server(app: Any, settings: Settings) -> uvicorn.Server:
+    from mockserver.adapters.tls import server_context
+
+    context = server_context(data_directory(settings, os.environ), settings.tls_cert, settings.tls_key)
+    return uvicorn.Server(_config(app, ssl_context_factory=lambda _config, _default: context))
+
+
+@contextlib.contextmanager
+def _port_file(path: str | None, port: int) -> Iterator[None]:
+    """A file with the port for as long as the server is ready; written in one step, so no reader sees half of it."""
+    if path is None:
+        yield
+        return
+    target, text = Path(path), f"{port}\n"
+    with tempfile.NamedTemporaryFile("w", dir=target.parent, prefix=target.name, delete=False) as temporary:
+        temporary.write(text)
+    os.chmod(temporary.name, 0o644)
+    os.replace(temporary.name, target)
+    try:
+        yield
+    finally:
+        # Another server may have been given the same file since.
+        with contextlib.suppress(OSError):
+            if target.read_text() == text:
+                target.unlink()
+
+
+@contextlib.contextmanager
+def _signals(app: Any, servers: list[uvicorn.Server], echo: Echo) -> Iterator[None]:
+    """Stop at SIGTERM and SIGINT (a second one does not wait for answers), reload at SIGHUP."""
+    loop = asyncio.get_running_loop()
+
+    def stop() -> None:
+        for server in servers:
+            server.force_exit = server.should_exit
+            server.should_exit = True
+
+    def reload() -> None:
+        try:
+            app.reload()
+        except Exception as problem:
+            echo(f"reload failed, the old rules stay in force: {problem}", err=True)
+
+    actions: dict[int, Callable[[], None]] = {signal.SIGTERM: stop, signal.SIGINT: stop}
+    if sys.platform != "win32" and hasattr(app, "reload"):
+        actions[signal.SIGHUP] = reload
+    before = {number: signal.getsignal(number) for number in actions}
+    for number, action in actions.items():
+        # Loops without add_signal_handler (Windows) are woken by the standard one.
+        try:
+            loop.add_signal_handler(number, action)
+        except NotImplementedError:
+            signal.signal(number, lambda *_, act=action: loop.call_soon_threadsafe(act))
+    try:
+        yield
+    finally:
+        for number, previous in before.items():
+            with contextlib.suppress(NotImplementedError):
+                loop.remove_signal_handler(number)
+            signal.signal(number, previous)

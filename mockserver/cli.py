@@ -1,0 +1,181 @@
+"""The ``mockserver`` command: every face of the product that is not HTTP (control document, Command line).
+
+Options come from the settings table; each command imports what it needs when it runs, so that ``version`` and
+``healthcheck`` stay quick. Exit codes are those of :class:`mockserver.adapters.exit_codes.Exit`.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+
+from mockserver import __version__
+from mockserver.adapters.exit_codes import Exit
+from mockserver.settings import (
+    SETTINGS,
+    Kind,
+    Setting,
+    Settings,
+    SettingsError,
+    data_directory,
+    resolve,
+    unknown_variables,
+)
+
+POLL_SECONDS = 0.05
+
+
+class ServeByDefault(click.Group):
+    """A group whose command may be left out: ``mockserver --port 0`` is ``mockserver serve --port 0``."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        if not args or (args[0].startswith("-") and args[0] not in ("--help", "-h", "--version")):
+            args = ["serve", *args]
+        return super().parse_args(ctx, args)
+
+
+def _option(setting: Setting) -> Callable[..., Any]:
+    words = f"{setting.help} [{setting.variable}; default: {setting.show(setting.default)}]"
+    match setting.kind:
+        case Kind.SWITCH:
+            return click.option(setting.flag, setting.name, is_flag=True, help=words)
+        case Kind.LIST:
+            return click.option(setting.flag, setting.name, multiple=True, metavar=setting.metavar, help=words)
+        case Kind.VALUE:
+            return click.option(setting.flag, setting.name, metavar=setting.metavar, help=words)
+
+
+def settings_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a command every option of the settings table."""
+    for setting in reversed(SETTINGS):
+        command = _option(setting)(command)
+    return command
+
+
+def load(flags: dict[str, Any]) -> Settings:
+    """The settings of a command. A refusal becomes a usage error, exit code 2."""
+    try:
+        return Settings.load(flags, os.environ)
+    except SettingsError as refusal:
+        raise click.UsageError(str(refusal)) from None
+
+
+def echo(line: str, *, err: bool = False) -> None:
+    """Print one line at once: others wait for the ready line."""
+    click.echo(line, err=err)
+
+
+@click.group(cls=ServeByDefault, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, message="%(version)s")
+def main() -> None:
+    """A local, stateful sandbox of a payments service. Without a command: serve."""
+
+
+@main.command()
+@settings_options
+def serve(**flags: Any) -> None:
+    """Serve until a signal stops it."""
+    settings = load(flags)
+    for sentence in unknown_variables(os.environ):
+        echo(f"warning: {sentence}", err=True)
+    from mockserver import create_app
+    from mockserver.adapters import server
+    from mockserver.adapters.listeners import CannotListen, listen
+
+    try:
+        listeners = listen(settings)
+    except CannotListen as refusal:
+        echo(str(refusal), err=True)
+        sys.exit(refusal.code)
+    app = create_app(listeners.settings)
+    sys.exit(server.serve(app, listeners.settings, echo=echo, listeners=listeners))
+
+
+@main.command()
+def version() -> None:
+    """Print the version."""
+    echo(__version__)
+
+
+@main.command()
+@settings_options
+@click.option("--json", "as_json", is_flag=True, help="Print as JSON.")
+def config(as_json: bool, **flags: Any) -> None:
+    """Print every setting with its value and where it came from."""
+    load(flags)
+    rows = [
+        {
+            "flag": chosen.setting.flag,
+            "variable": chosen.setting.variable,
+            "value": chosen.setting.show(chosen.value),
+            "source": chosen.source.value,
+        }
+        for chosen in resolve(flags, os.environ)
+    ]
+    if as_json:
+        echo(json.dumps(rows, indent=2))
+        return
+    widths = {column: max(len(row[column]) for row in rows) for column in rows[0]}
+    for row in rows:
+        echo("  ".join(row[column].ljust(widths[column]) for column in row).rstrip())
+
+
+@main.command()
+@settings_options
+@click.option(
+    "--within", type=click.FloatRange(0, 3600), default=3.0, show_default=True, help="Seconds to wait for readiness."
+)
+def healthcheck(within: float, **flags: Any) -> None:
+    """Ask a running server whether it is ready: exit code 0, or 5 when it is not in time."""
+    settings = load(flags)
+    end = time.monotonic() + within
+    while (problem := _ask_ready(settings)) is not None:
+        if time.monotonic() >= end:
+            echo(problem, err=True)
+            sys.exit(Exit.NOT_READY)
+        time.sleep(POLL_SECONDS)
+    echo("ready")
+
+
+def _ask_ready(settings: Settings) -> str | None:
+    """None when the server says that it is ready, else why not."""
+    from http.client import HTTPConnection, HTTPException
+
+    # A server that listens everywhere is asked over the loopback address of the same family.
+    host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(settings.host, settings.host)
+    try:
+        port = settings.port or int(Path(settings.port_file or "").read_text())
+    except (OSError, ValueError):
+        return "not ready: --port is 0 and --port-file names no file with a port"
+    connection = HTTPConnection(host, port, timeout=2)
+    try:
+        connection.request("GET", "/readyz")
+        answer = connection.getresponse()
+        body = answer.read(2_000).decode("utf-8", "replace")
+    except (OSError, HTTPException) as problem:
+        return f"not ready: {host}:{port}: {problem}"
+    finally:
+        connection.close()
+    return None if answer.status == 200 else f"not ready: {host}:{port} answered {answer.status}: {body}"
+
+
+@main.command()
+@settings_options
+def ca(**flags: Any) -> None:
+    """Print the certificate (PEM) of the local authority that signs the TLS certificate; made on first use."""
+    settings = load(flags)
+    from mockserver.adapters.tls import authority_pem
+
+    try:
+        pem = authority_pem(data_directory(settings, os.environ))
+    except (OSError, ValueError) as problem:
+        echo(f"--data-dir: {problem}", err=True)
+        sys.exit(Exit.USAGE)
+    click.echo(pem, nl=False)

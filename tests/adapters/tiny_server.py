@@ -1,0 +1,62 @@
+"""A program for the server's tests: a tiny ASGI application behind the real server, options from the environment.
+
+Paths: ``/`` answers, ``/cut`` aborts the connection, ``/held`` sends half an answer and the rest once a line arrives on
+standard input. Every lifespan event and reload is told on standard error.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from collections.abc import Callable
+from typing import Any
+
+from mockserver.adapters.server import TRANSPORT, serve
+from mockserver.settings import Settings
+
+
+def say(line: str, *, err: bool = False) -> None:
+    print(line, file=sys.stderr if err else sys.stdout, flush=True)
+
+
+class Tiny:
+    def __init__(self) -> None:
+        self.ready_problems = [line for line in os.environ.get("TINY_PROBLEMS", "").split("|") if line]
+        self.on_request: Callable[[], None] = lambda: None
+
+    def reload(self) -> None:
+        if "TINY_BAD_RELOAD" in os.environ:
+            raise ValueError("line 3 is bad")
+        say("reloaded", err=True)
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        if scope["type"] == "lifespan":
+            await self.live(receive, send)
+            return
+        self.on_request()
+        if scope["path"] == "/cut":
+            scope["extensions"][TRANSPORT].abort()
+            return
+        headers = [(b"content-type", b"text/plain"), (b"content-length", b"10")]
+        await send({"type": "http.response.start", "status": 200, "headers": headers})
+        await send({"type": "http.response.body", "body": b"hello", "more_body": True})
+        if scope["path"] == "/held":
+            released = asyncio.Event()
+            asyncio.get_running_loop().add_reader(0, released.set)
+            await released.wait()
+        await send({"type": "http.response.body", "body": b"world"})
+
+    async def live(self, receive: Any, send: Any) -> None:
+        await receive()
+        if "TINY_BAD_START" in os.environ:
+            raise RuntimeError("cannot start")
+        say("startup", err=True)
+        await send({"type": "lifespan.startup.complete"})
+        await receive()
+        say("shutdown", err=True)
+        await send({"type": "lifespan.shutdown.complete"})
+
+
+if __name__ == "__main__":
+    sys.exit(serve(Tiny(), Settings.load({}, os.environ), echo=say))
