@@ -1,0 +1,185 @@
+"""Date-times on the wire: one form out, every form that a published client sends in (published facts, 1.3, 5.2)."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime
+from decimal import Decimal
+from functools import lru_cache
+
+from mockserver.domain.clock import HOUR, LATEST, MILLISECOND, MINUTE, SECOND, Micros, instant_of, iso
+
+EARLIEST: Micros = -62_135_596_800 * SECOND
+"""1 January of the year 1: no date-time lies before it."""
+
+_SHOWN = 40
+_ALLOWED = "wanted an ISO 8601 date-time such as 2031-03-01T18:00:00Z, or milliseconds since 1970"
+_TIME = r"(?P<hour>\d{2}):(?P<minute>\d{2}):(?P<second>\d{2})"
+_ZONE_OFFSET = r"[+-]\d{2}(?::?\d{2})?"
+
+_ISO = re.compile(
+    # One client writes a blank after the hour; a plus sign that was not escaped in a query arrives as a blank.
+    r"(?P<year>\d{4})-(?P<month>\d{2})-(?P<day>\d{2})"
+    r"(?:[Tt ](?P<hour>\d{2}): ?(?P<minute>\d{2})(?::(?P<second>\d{2})(?:[.,](?P<fraction>\d{1,9}))?)?"
+    rf"(?: ?(?P<zone>[Zz]|UTC|GMT|{_ZONE_OFFSET})|(?P<plus> \d{{2}}:?\d{{2}}))?)?",
+    re.ASCII,
+)
+_BASIC = re.compile(
+    r"(?P<year>\d{4})(?P<month>\d{2})(?P<day>\d{2})"
+    r"(?:[Tt](?P<hour>\d{2})(?P<minute>\d{2})(?:(?P<second>\d{2})(?:[.,](?P<fraction>\d{1,9}))?)?"
+    rf"(?P<zone>[Zz]|{_ZONE_OFFSET})?)?",
+    re.ASCII,
+)
+_JAVA = re.compile(
+    r"(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun) (?P<month>[A-Z][a-z]{2}) (?P<day>\d{1,2}) "
+    rf"{_TIME} (?P<zone>[A-Z]{{1,5}}|(?:GMT|UTC)?{_ZONE_OFFSET}) (?P<year>\d{{4}})",
+    re.ASCII,
+)
+_EPOCH = re.compile(r"-?\d{11,}", re.ASCII)
+_CARD_LIKE = re.compile(r"\d(?:[ -]?\d){11,}")
+
+_MONTH_NAMES = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+_MONTHS = {name: number for number, name in enumerate(_MONTH_NAMES, 1)}
+
+# Names that a Java runtime prints, in minutes east of UTC: RFC 822's, and those that mean one offset only. Java itself
+# takes IST for India and BST for Britain.
+_ZONES: dict[str, int] = {
+    "Z": 0,
+    "UT": 0,
+    "UTC": 0,
+    "GMT": 0,
+    "EST": -300,
+    "EDT": -240,
+    "CST": -360,
+    "CDT": -300,
+    "MST": -420,
+    "MDT": -360,
+    "PST": -480,
+    "PDT": -420,
+    "AKST": -540,
+    "AKDT": -480,
+    "HST": -600,
+    "WET": 0,
+    "WEST": 60,
+    "BST": 60,
+    "CET": 60,
+    "CEST": 120,
+    "EET": 120,
+    "EEST": 180,
+    "MSK": 180,
+    "SAST": 120,
+    "EAT": 180,
+    "WAT": 60,
+    "CAT": 120,
+    "PKT": 300,
+    "IST": 330,
+    "ICT": 420,
+    "WIB": 420,
+    "HKT": 480,
+    "SGT": 480,
+    "PHT": 480,
+    "JST": 540,
+    "KST": 540,
+    "AWST": 480,
+    "ACST": 570,
+    "ACDT": 630,
+    "AEST": 600,
+    "AEDT": 660,
+    "NZST": 720,
+    "NZDT": 780,
+}
+
+
+@lru_cache(maxsize=4096)
+def _second_prefix(second: int) -> str:
+    return iso(second * SECOND)[:20]
+
+
+def moment(instant: Micros) -> str:
+    """``YYYY-MM-DDTHH:MM:SS.fffffffZ`` of an instant between the years 1 and 9999."""
+    second, micros = divmod(instant, SECOND)
+    return f"{_second_prefix(second)}{micros:06d}0Z"
+
+
+def read_moment(value: object) -> Micros:
+    """The instant that ``value`` names: no zone means UTC, a date alone its first moment; a seventh digit is cut.
+
+    Takes ISO 8601 text (``T`` or a blank, up to 9 digits of fraction, any zone form), the .NET query form with a blank
+    after the hour, whole milliseconds since 1970 as a number or as a text of 11 digits or more, and Java's
+    ``Tue Nov 14 22:13:20 UTC 2023``.
+    Raises ``ValueError`` with what was got and what is allowed, also beyond the years 1 to 9999.
+    """
+    match value:
+        case str():
+            return _read_text(value)
+        case bool():
+            raise ValueError(f"got a boolean, {_ALLOWED}")
+        case int():
+            return _from_milliseconds(value)
+        case Decimal() if value.is_finite() and value.adjusted() < 18 and value == value.to_integral_value():
+            return _from_milliseconds(int(value))
+        case Decimal():
+            raise ValueError(f"got a number that is not whole or too large, {_ALLOWED}")
+        case None:
+            raise ValueError(f"got null, {_ALLOWED}")
+        case _:
+            raise ValueError(f"got a value of another type, {_ALLOWED}")
+
+
+def _read_text(text: str) -> Micros:
+    bare = text.strip()
+    if _EPOCH.fullmatch(bare):
+        return _from_milliseconds(int(bare) if len(bare) <= 18 else LATEST)
+    found = _ISO.fullmatch(bare) or _BASIC.fullmatch(bare) or _JAVA.fullmatch(bare)
+    if not found:
+        raise ValueError(f"got {_quoted(bare)}, {_ALLOWED}")
+    part = found.groupdict()
+    month = _MONTHS.get(part["month"], 0) if part["month"].isalpha() else int(part["month"])
+    try:
+        local = datetime(
+            int(part["year"]),
+            month,
+            int(part["day"]),
+            int(part["hour"] or 0),
+            int(part["minute"] or 0),
+            int(part["second"] or 0),
+            int((part.get("fraction") or "").ljust(6, "0")[:6]),
+            tzinfo=UTC,
+        )
+        offset = _offset(part["zone"] or (part.get("plus") or "").replace(" ", "+", 1))
+    except ValueError as error:
+        raise ValueError(f"got {_quoted(bare)} ({error}), {_ALLOWED}") from None
+    return _within_bounds(instant_of(local) - offset)
+
+
+def _offset(zone: str) -> Micros:
+    """Microseconds east of UTC. Raises ``ValueError`` for a name not in the table and an offset of a day or more."""
+    name = zone.strip().upper()
+    if not name:
+        return 0
+    if name in _ZONES:
+        return _ZONES[name] * MINUTE
+    digits = name.removeprefix("GMT").removeprefix("UTC")
+    if digits[0] not in "+-":
+        raise ValueError("an unknown time zone: use UTC or an offset such as GMT+10:00")
+    hours, minutes = int(digits[1:3]), int(digits[3:].lstrip(":") or 0)
+    if hours > 23 or minutes > 59:
+        raise ValueError("an offset is less than 24 hours")
+    length = hours * HOUR + minutes * MINUTE
+    return -length if digits[0] == "-" else length
+
+
+def _from_milliseconds(milliseconds: int) -> Micros:
+    return _within_bounds(milliseconds * MILLISECOND)
+
+
+def _within_bounds(instant: Micros) -> Micros:
+    if not EARLIEST <= instant < LATEST + SECOND:
+        raise ValueError(f"got a moment outside the years 1 to 9999, {_ALLOWED}")
+    return instant
+
+
+def _quoted(text: str) -> str:
+    """The text for a refusal: cut, and without what may be a card number in the wrong place."""
+    shown = _CARD_LIKE.sub("...", text)[:_SHOWN]
+    return f"'{shown}'"

@@ -1,0 +1,161 @@
+"""JSON in and out with exact numbers: ``0.10`` comes in as a ``Decimal``, ``Decimal("200.0")`` goes out as ``200``."""
+
+from __future__ import annotations
+
+import json
+import re
+from decimal import Decimal
+from typing import NoReturn
+
+import orjson
+
+from mockserver.domain.money import number_text
+
+MAX_DEPTH = 64
+"""Objects and arrays inside one another that a body may have, when the caller says nothing else."""
+
+MAX_NUMBER = 400
+"""Digits, and the size of the exponent, that a number may have."""
+
+_BOM = b"\xef\xbb\xbf"
+_LONG = 18
+_BLANKS = " \t\n\r"
+_OPTIONS = orjson.OPT_PASSTHROUGH_DATACLASS | orjson.OPT_PASSTHROUGH_DATETIME
+
+# Escapes one after the other from the left, so that an escaped backslash is never taken for the begin of a surrogate.
+_ESCAPE = re.compile(
+    r"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(?P<lone>u[dD][89a-fA-F])|.)", re.DOTALL
+)
+_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
+
+# What a search for the place of a fault must tell apart: texts, brackets, numbers.
+_TOKEN = re.compile(
+    r'"(?:[^"\\]++|\\.)*+"?|[\[{]|[\]}]|-?[0-9]++(?:\.[0-9]++)?(?:[eE][+-]?[0-9]++)?|NaN|-?Infinity', re.DOTALL
+)
+
+
+class MalformedJson(ValueError):
+    """A body that is not strict JSON. The text says what and where, and never quotes the body."""
+
+    def __init__(self, message: str, line: int, column: int) -> None:
+        self.message = message
+        self.line = line
+        self.column = column
+        super().__init__(f"{message} (line {line}, column {column})")
+
+
+class _BadNumber(ValueError):
+    """A number that is JSON and is refused all the same. Whoever raises it does not know where it stands."""
+
+
+def loads(body: bytes, max_depth: int = MAX_DEPTH) -> object:
+    """The value of a JSON text in UTF-8, with or without a byte order mark. Of equal keys the last one counts.
+
+    Numbers are ``int``, or ``Decimal`` with every digit when they have a fraction, an exponent or over 18 digits.
+    Raises ``MalformedJson``: not UTF-8, not JSON, NaN or Infinity, a number of over 400 digits or an exponent beyond
+    400, half of a surrogate pair, more than ``max_depth`` levels.
+    """
+    if body.startswith(_BOM):
+        body = body[len(_BOM) :]
+    try:
+        text = body.decode()
+    except UnicodeDecodeError as error:
+        raise _malformed("not UTF-8", body[: error.start].decode(), error.start) from None
+    start = len(text) - len(text.lstrip(_BLANKS))
+    try:
+        value, end = _DECODER.raw_decode(text, start)
+    except json.JSONDecodeError as error:
+        raise _malformed(f"not JSON: {error.msg}", text, error.pos) from None
+    except (_BadNumber, RecursionError):
+        raise _refused(text, max_depth) from None
+    if end != len(text) and text[end:].strip(_BLANKS):
+        raise _malformed("not JSON: more text after the value", text, end)
+    # Rarely true, and cheap to ask: only then is it worth a walk.
+    if text.count("{") + text.count("[") > max_depth and _depth(value) > max_depth:
+        raise _refused(text, max_depth)
+    if "\\u" in text and _SURROGATE.search(text):
+        _refuse_half_pairs(text)
+    return value
+
+
+def dumps(value: object) -> bytes:
+    """The JSON text in UTF-8, without blanks. Every ``Decimal`` keeps its digits; enums go as their values.
+
+    Raises ``TypeError`` for anything else that JSON does not know, dataclasses and date-times included: their form is a
+    decision of the caller.
+    """
+    return orjson.dumps(value, _unknown_to_orjson, _OPTIONS)
+
+
+def _unknown_to_orjson(value: object) -> orjson.Fragment:
+    if isinstance(value, Decimal):
+        return orjson.Fragment(number_text(value))
+    raise TypeError(f"{type(value).__name__} has no JSON form")
+
+
+def _decimal(number: str) -> Decimal:
+    mantissa, _, exponent = number.lower().partition("e")
+    if len(mantissa) > MAX_NUMBER:
+        raise _BadNumber(f"a number is longer than {MAX_NUMBER} digits")
+    if len(exponent) > _LONG or abs(int(exponent or 0)) > MAX_NUMBER:
+        raise _BadNumber(f"the exponent of a number is beyond {MAX_NUMBER}")
+    return Decimal(number)
+
+
+def _integer(number: str) -> int | Decimal:
+    # Beyond 64 bits the encoder refuses an int; a Decimal keeps every digit and can go out again.
+    return int(number) if len(number) <= _LONG else _decimal(number)
+
+
+def _constant(_: str) -> NoReturn:
+    raise _BadNumber("NaN and Infinity are not JSON")
+
+
+_DECODER = json.JSONDecoder(parse_float=_decimal, parse_int=_integer, parse_constant=_constant)
+
+
+def _depth(value: object) -> int:
+    """Levels of objects and arrays, counted level by level: no recursion."""
+    depth = 0
+    level = [value] if isinstance(value, dict | list) else []
+    while level:
+        depth += 1
+        level = [
+            child
+            for parent in level
+            for child in (parent.values() if isinstance(parent, dict) else parent)
+            if isinstance(child, dict | list)
+        ]
+    return depth
+
+
+def _refuse_half_pairs(text: str) -> None:
+    for escape in _ESCAPE.finditer(text):
+        if escape["lone"]:
+            raise _malformed("half of a surrogate pair", text, escape.start())
+
+
+def _refused(text: str, max_depth: int) -> MalformedJson:
+    """The first level that is too deep, or number that is refused, with its place."""
+    depth = 0
+    for token in _TOKEN.finditer(text):
+        match token[0][0]:
+            case '"':
+                continue
+            case "[" | "{":
+                depth += 1
+                if depth > max_depth:
+                    return _malformed(f"more than {max_depth} levels", text, token.start())
+            case "]" | "}":
+                depth -= 1
+            case _:
+                try:
+                    _constant(token[0]) if token[0].endswith(("NaN", "Infinity")) else _decimal(token[0])
+                except _BadNumber as reason:
+                    return _malformed(str(reason), text, token.start())
+    return _malformed("more levels than can be read", text, 0)
+
+
+def _malformed(message: str, text: str, offset: int) -> MalformedJson:
+    before = text[:offset]
+    return MalformedJson(message, before.count("\n") + 1, len(before) - before.rfind("\n"))
