@@ -1,0 +1,182 @@
+"""The command line, driven in this process; serving is tested as a process in tests/adapters and tests/e2e."""
+
+from __future__ import annotations
+
+import http.server
+import json
+import socket
+import ssl
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+import mockserver
+from mockserver.cli import main
+from mockserver.settings import SETTINGS, Kind
+
+
+def run(*args: str, **environ: str) -> Result:
+    return CliRunner(env=environ).invoke(main, args)
+
+
+def test_version_is_the_package_version() -> None:
+    assert run("version").output == run("--version").output == f"{mockserver.__version__}\n"
+
+
+def test_version_imports_nothing_heavy() -> None:
+    program = (
+        "import sys\nfrom mockserver.cli import main\nmain(['version'], standalone_mode=False)\n"
+        "heavy = {'starlette', 'uvicorn', 'pydantic', 'httpx', 'faker', 'jinja2', 'yaml', 'cryptography', 'asyncio'}\n"
+        "print(sorted(heavy & set(sys.modules)))"
+    )
+    root = Path(mockserver.__file__).resolve().parents[1]
+    done = subprocess.run([sys.executable, "-c", program], cwd=root, capture_output=True, text=True, check=True)
+    assert done.stdout == f"{mockserver.__version__}\n[]\n"
+
+
+def test_every_option_is_in_the_help_of_serve_with_its_variable() -> None:
+    words = run("serve", "--help").output
+    assert [row.flag for row in SETTINGS if row.flag not in words] == []
+    assert [row.variable for row in SETTINGS if row.variable not in words.replace("\n", "")] == []
+
+
+def test_help_lists_the_commands_and_unknown_ones_are_bad_usage() -> None:
+    assert {"serve", "config", "healthcheck", "ca", "version"} <= set(run("--help").output.split())
+    assert run("no-such-command").exit_code == 2
+
+
+def test_config_shows_values_and_where_they_came_from() -> None:
+    done = run("config", "--json", "--port", "6000", "--no-test-values", MOCKSERVER_SEED="9", MOCKSERVER_KEYS="sk_a")
+    rows = {row["flag"]: (row["value"], row["source"]) for row in json.loads(done.output)}
+    assert list(rows) == [setting.flag for setting in SETTINGS]
+    assert rows["--port"] == ("6000", "flag")
+    assert rows["--seed"] == ("9", "environment")
+    assert rows["--keys"] == ("(set)", "environment")
+    assert rows["--no-test-values"] == ("true", "flag")
+    assert rows["--profile"] == ("documented", "default")
+
+
+def test_config_as_text_has_one_line_for_each_option() -> None:
+    lines = run("config", "--host", "::1").output.splitlines()
+    assert lines[0].split() == ["--host", "MOCKSERVER_HOST", "::1", "flag"]
+    assert len(lines) == len(SETTINGS)
+
+
+@pytest.mark.parametrize("command", ["serve", "config", "healthcheck", "ca"])
+def test_a_bad_value_is_bad_usage_in_every_command(command: str) -> None:
+    done = run(command, "--profile", "sdkk")
+    assert done.exit_code == 2
+    assert "--profile: got 'sdkk', allowed: documented or sdk; nearest: sdk" in done.output
+
+
+def test_a_bad_variable_is_bad_usage() -> None:
+    done = run("config", MOCKSERVER_PORT="many")
+    assert (done.exit_code, "MOCKSERVER_PORT: got 'many'" in done.output) == (2, True)
+
+
+def test_every_option_is_accepted_as_a_flag() -> None:
+    examples = {
+        "--host": "::1",
+        "--profile": "sdk",
+        "--clock": "manual",
+        "--public-url": "http://a.test",
+        "--log-format": "json",
+        "--max-body": "1MB",
+        "--tls-port": "5001",
+    }
+    args: list[str] = []
+    for row in SETTINGS:
+        args += [row.flag] if row.kind is Kind.SWITCH else [row.flag, examples.get(row.flag, "7")]
+    done = run("config", "--json", *args)
+    assert done.exit_code == 0, done.output
+    assert {row["source"] for row in json.loads(done.output)} == {"flag"}
+
+
+def test_without_a_command_it_serves() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        done = run("--port", str(taken.getsockname()[1]))
+    assert done.exit_code == 3
+    assert "is in use" in done.output
+
+
+class Ready(http.server.BaseHTTPRequestHandler):
+    """Answers /readyz with the statuses of ``statuses``, the last one again and again."""
+
+    statuses: tuple[int, ...] = (200,)
+
+    def do_GET(self) -> None:
+        status, *rest = type(self).statuses
+        type(self).statuses = tuple(rest) or (status,)
+        body = b'{"reasons": ["rules.yaml is bad"]}' if self.path == "/readyz" else b"wrong path"
+        self.send_response(status if self.path == "/readyz" else 404)
+        self.send_header("content-length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *args: object) -> None:
+        pass
+
+
+@pytest.fixture
+def readiness() -> Iterator[tuple[int, type[Ready]]]:
+    answers = type("Answers", (Ready,), {})
+    server = http.server.HTTPServer(("127.0.0.1", 0), answers)
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+    thread.start()
+    yield server.server_address[1], answers
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "0.0.0.0"])
+def test_healthcheck_of_a_ready_server(readiness: tuple[int, type[Ready]], host: str) -> None:
+    done = run("healthcheck", MOCKSERVER_HOST=host, MOCKSERVER_PORT=str(readiness[0]))
+    assert (done.exit_code, done.output) == (0, "ready\n")
+
+
+def test_healthcheck_reads_the_port_file_when_the_port_is_0(readiness: tuple[int, type[Ready]], tmp_path: Path) -> None:
+    (tmp_path / "port").write_text(f"{readiness[0]}\n")
+    assert run("healthcheck", "--port", "0", "--port-file", str(tmp_path / "port")).exit_code == 0
+    absent = run("healthcheck", "--port", "0", "--port-file", str(tmp_path / "absent"), "--within", "0")
+    assert (absent.exit_code, "--port-file names no file" in absent.output) == (5, True)
+
+
+def test_healthcheck_of_a_server_that_is_not_ready_says_why(readiness: tuple[int, type[Ready]]) -> None:
+    port, answers = readiness
+    answers.statuses = (503,)
+    done = run("healthcheck", "--port", str(port), "--within", "0")
+    assert done.exit_code == 5
+    assert "answered 503" in done.output
+    assert "rules.yaml is bad" in done.output
+
+
+def test_healthcheck_waits_for_readiness(readiness: tuple[int, type[Ready]]) -> None:
+    port, answers = readiness
+    answers.statuses = (503, 503, 200)
+    assert run("healthcheck", "--port", str(port), "--within", "30").exit_code == 0
+
+
+def test_healthcheck_where_nothing_listens() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    done = run("healthcheck", "--port", str(port), "--within", "0")
+    assert (done.exit_code, done.output.startswith("not ready: ")) == (5, True)
+
+
+def test_ca_prints_the_same_certificate_every_time(tmp_path: Path) -> None:
+    first = run("ca", "--data-dir", str(tmp_path))
+    assert first.exit_code == 0
+    ssl.create_default_context(cadata=first.output)
+    assert run("ca", MOCKSERVER_DATA_DIR=str(tmp_path)).output == first.output
+
+
+def test_ca_in_a_folder_that_cannot_be_made_is_bad_usage(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    done = run("ca", "--data-dir", str(tmp_path / "file" / "below"))
+    assert (done.exit_code, "--data-dir" in done.output) == (2, True)
