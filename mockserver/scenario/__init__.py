@@ -1,0 +1,1 @@
+"""The scenario language: what the pretend providers, the network, the webhooks, the batches and the clock do."""

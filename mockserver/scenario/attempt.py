@@ -1,0 +1,45 @@
+"""What a rule may look at: the facts of one operation, or of one try of one provider inside it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from mockserver.domain.cards import CardNumber
+from mockserver.domain.clock import Micros
+
+
+class Stage(StrEnum):
+    """When a rule is asked: as the request arrives, or as a provider is asked to act."""
+
+    ARRIVAL = "arrival"
+    PROVIDER = "provider"
+
+
+def _no_state(path: str) -> object:
+    return None
+
+
+@dataclass(slots=True)
+class Attempt:
+    """The facts that ``when`` and ``key`` may name.
+
+    ``op`` is the operation; ``also`` a second name of the same step (a batch row is a ``charge.create`` and a
+    ``batch.row``). ``request`` has camelCase keys and exact decimals; ``headers`` lower-case names. ``state``
+    resolves a dotted path such as ``charge.status`` to a stored value, or None. ``subject`` is the default counting
+    key: the card, method or object in question; ``row`` the number of a batch's row, from 1.
+    """
+
+    op: str
+    now: Micros
+    also: str | None = None
+    source: str | None = None
+    provider: str | None = None
+    attempt: int = 1
+    card: CardNumber | None = None
+    request: Mapping[str, object] = field(default_factory=dict)
+    headers: Mapping[str, str] = field(default_factory=dict)
+    state: Callable[[str], object] = _no_state
+    subject: str | None = None
+    row: int | None = None

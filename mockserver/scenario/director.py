@@ -1,0 +1,313 @@
+"""The director of one sandbox: asks the rules in order, counts, and says what happens and why.
+
+Everything is computed from the rules, the attempt, the counters and draws, which are hashes of (seed, sandbox, rule,
+key, n): the same whatever order parallel clients of other keys arrive in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from mockserver.domain.clock import Micros
+from mockserver.domain.errors import nearest
+from mockserver.domain.ids import digest
+from mockserver.scenario.attempt import Attempt, Stage
+from mockserver.scenario.matching import Difference, shown
+from mockserver.scenario.outcome import NOTHING, At, Decline, FaultKind, Outcome, Transport, draw_latency
+from mockserver.scenario.rule import DRAW_BITS, Always, AtEnd, Chance, Named, Rule, Sequence
+from mockserver.scenario.ruleset import EMPTY, Bucket, Ruleset, indexed_test
+
+_PASSED_NOTHING: tuple[tuple[str, Difference], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What happens in one stage of an operation: the outcome, the rule that fired (None: no rule did), and the
+    evidence.
+
+    ``salt`` tells draws that belong to this decision (rows of a batch) from all others'.
+    """
+
+    outcome: Outcome
+    rule: str | None
+    stage: Stage
+    delay: Micros = 0
+    salt: str = ""
+    _bucket: Bucket | None = field(default=None, repr=False, compare=False)
+    _attempt: Attempt | None = field(default=None, repr=False, compare=False)
+    _passed: tuple[tuple[str, Difference], ...] = field(default=_PASSED_NOTHING, repr=False, compare=False)
+
+    def lost(self) -> list[tuple[str, str]]:
+        """Rules of this operation that came before the one that fired, each with the first test it failed, in words."""
+        if self._bucket is None or self._attempt is None:
+            return []
+        passed = dict(self._passed)
+        return list(_losers(self._bucket, self._attempt, passed, self.rule))
+
+
+def _losers(
+    bucket: Bucket, attempt: Attempt, passed: Mapping[str, Difference], fired: str | None
+) -> Iterator[tuple[str, str]]:
+    for placed in bucket.rules:
+        rule = placed.rule
+        if rule.id == fired:
+            return
+        difference = passed.get(rule.id)
+        if difference is None:
+            # Not asked: its indexed test failed, and that reads nothing that has changed since.
+            test = indexed_test(rule)
+            difference = test.difference(attempt) if test else None
+        if difference is not None:
+            yield rule.id, str(difference)
+
+
+_QUIET = {stage: Decision(NOTHING, None, stage) for stage in Stage}
+
+
+@dataclass(slots=True)
+class _Count:
+    """Counters of one rule: calls that met its tests, firings, calls after its sequence ended; per key (seen, fired)."""
+
+    text: str
+    calls: int = 0
+    hits: int = 0
+    exhausted: int = 0
+    first: Micros | None = None
+    keys: dict[str, list[int]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class RuleReport:
+    """How a rule stands: ``calls`` met its tests, ``hits`` fired; ``left`` firings of its ``limit`` (None: no limit)."""
+
+    id: str
+    file: str
+    line: int
+    stage: Stage
+    calls: int
+    hits: int
+    left: int | None
+    alive: bool
+    expectation_met: bool
+
+
+class Director:
+    """Rules and counters of one sandbox."""
+
+    __slots__ = ("_counts", "_first", "_prefix", "_rules")
+
+    def __init__(self, rules: Ruleset, seed: int, sandbox: str) -> None:
+        self._rules = rules
+        self._prefix = (seed, sandbox)
+        self._counts: dict[str, _Count] = {}
+        self._first: Micros | None = None
+
+    def decide(self, stage: Stage, attempt: Attempt) -> Decision:
+        """The outcome of the first rule of this stage that matches, which is counted; nothing when none does."""
+        bucket = self._rules.bucket(stage, attempt.op, attempt.also)
+        if bucket is None:
+            return _QUIET[stage]
+        if self._first is None:
+            self._first = attempt.now
+        passed: list[tuple[str, Difference]] = []
+        for placed in bucket.candidates(attempt):
+            rule = placed.rule
+            found = self._ask(rule, attempt)
+            if isinstance(found, Difference):
+                passed.append((rule.id, found))
+                continue
+            outcome, salt = found
+            delay = 0
+            if outcome.latency is not None:
+                delay = draw_latency(
+                    outcome.latency, int.from_bytes(digest("latency", *self._prefix, salt, size=8), "big")
+                )
+            return Decision(outcome, rule.id, stage, delay, salt, bucket, attempt, tuple(passed))
+        return Decision(NOTHING, None, stage, 0, "", bucket, attempt, tuple(passed))
+
+    def _ask(self, rule: Rule, attempt: Attempt) -> Difference | tuple[Outcome, str]:
+        for test in rule.tests:
+            difference = test.difference(attempt)
+            if difference is not None:
+                return difference
+        if rule.window is not None:
+            difference = rule.window.difference(attempt.now, self._first or 0)
+            if difference is not None:
+                return difference
+        count = self._counts.get(rule.id)
+        if count is None:
+            count = self._counts[rule.id] = _Count(rule.text)
+        spent = _spent(rule, count, attempt.now)
+        if spent is not None:
+            return spent
+        count.calls += 1
+        key = rule.key_of(attempt) if rule.counts_by_key else ""
+        tally = [0, 0]
+        if rule.counts_by_key:
+            tally = count.keys.setdefault(key, tally)
+        tally[0] += 1
+        if rule.nth is not None:
+            difference = rule.nth.difference_of(tally[0])
+            if difference is not None:
+                return difference
+        outcome = self._outcome(rule, attempt, count, key, tally)
+        if isinstance(outcome, Difference):
+            return outcome
+        tally[1] += 1
+        count.hits += 1
+        if count.first is None:
+            count.first = attempt.now
+        return outcome, f"{rule.id}|{key}|{tally[0] if rule.counts_by_key else count.calls}"
+
+    def _outcome(self, rule: Rule, attempt: Attempt, count: _Count, key: str, tally: list[int]) -> Outcome | Difference:
+        match rule.plan:
+            case Always(outcome):
+                return outcome
+            case Sequence() as sequence:
+                step = sequence.step(tally[1])
+                if step is not None:
+                    return step
+                count.exhausted += 1
+                if sequence.at_end is AtEnd.FAIL:
+                    return exhausted(rule)
+                return Difference(
+                    "sequence", f"one of its {sequence.ends[-1]} steps", f"call {tally[1] + count.exhausted}"
+                )
+            case Chance() as chance:
+                draw = self._draw("chance", rule.id, key, tally[0])
+                struck = chance.pick(draw)
+                if struck is not None:
+                    return struck
+                return Difference("chance", "a draw that strikes", f"draw {draw / (1 << DRAW_BITS):.4f}")
+            case Named() as named:
+                return named_outcome(named, attempt)
+
+    def _draw(self, *purpose: object) -> int:
+        return int.from_bytes(digest(*purpose, *self._prefix, size=DRAW_BITS // 8), "big")
+
+    def replace(self, rules: Ruleset) -> None:
+        """Put other rules in force; counters of rules whose text is the same live on."""
+        self._rules = rules
+        self._counts = {
+            rule.id: count
+            for rule in rules.rules
+            if (count := self._counts.get(rule.id)) is not None and count.text == rule.text
+        }
+
+    def reset(self) -> None:
+        """Forget all counters."""
+        self._counts.clear()
+        self._first = None
+
+    def tallies(self) -> dict[str, Any]:
+        """All counters as plain data, in a stable order."""
+        return {
+            "first": self._first,
+            "rules": {
+                name: {
+                    "text": count.text,
+                    "calls": count.calls,
+                    "hits": count.hits,
+                    "exhausted": count.exhausted,
+                    "first": count.first,
+                    "keys": {key: list(tally) for key, tally in sorted(count.keys.items())},
+                }
+                for name, count in sorted(self._counts.items())
+            },
+        }
+
+    def restore(self, tallies: Mapping[str, Any]) -> None:
+        """Take over counters that ``tallies`` gave, for rules that are in force with the same text."""
+        self._first = tallies.get("first")
+        self._counts = {
+            name: _Count(
+                row["text"],
+                row["calls"],
+                row["hits"],
+                row["exhausted"],
+                row["first"],
+                {key: list(tally) for key, tally in row["keys"].items()},
+            )
+            for name, row in tallies.get("rules", {}).items()
+            if name in self._rules.by_id and self._rules.by_id[name].text == row["text"]
+        }
+
+    def rules(self, now: Micros | None = None) -> list[RuleReport]:
+        """How every rule stands, in the order of asking; ``alive`` is judged at ``now`` when it is given."""
+        reports = []
+        for rule in self._rules.rules:
+            count = self._counts.get(rule.id) or _Count(rule.text)
+            spent = _spent(rule, count, now if now is not None else count.first or 0)
+            reports.append(
+                RuleReport(
+                    id=rule.id,
+                    file=rule.file,
+                    line=rule.line,
+                    stage=rule.stage,
+                    calls=count.calls,
+                    hits=count.hits,
+                    left=None if rule.limit is None else max(rule.limit - count.hits, 0),
+                    alive=spent is None,
+                    expectation_met=_unmet(rule, count) is None,
+                )
+            )
+        return reports
+
+    def unmet(self) -> list[str]:
+        """Every expectation that does not hold, in words: ``expect`` of a rule, or a sequence that had to suffice."""
+        found = []
+        for rule in self._rules.rules:
+            words = _unmet(rule, self._counts.get(rule.id) or _Count(rule.text))
+            if words is not None:
+                found.append(f"rule '{rule.id}' ({rule.file}): {words}")
+        return found
+
+
+def _spent(rule: Rule, count: _Count, now: Micros) -> Difference | None:
+    if rule.limit is not None and count.hits >= rule.limit:
+        return Difference("limit", f"fewer than {rule.limit} firings", str(count.hits))
+    if rule.lives is not None and count.first is not None and now >= count.first + rule.lives:
+        return Difference("for", "a call while the rule is alive", "a call after its time")
+    return None
+
+
+def _unmet(rule: Rule, count: _Count) -> str | None:
+    if isinstance(rule.plan, Sequence) and rule.plan.at_end is AtEnd.FAIL and count.exhausted:
+        return f"its sequence of {rule.plan.ends[-1]} was used up, and {count.exhausted} more calls came"
+    return rule.expect.unmet(count.hits) if rule.expect is not None else None
+
+
+def exhausted(rule: Rule) -> Outcome:
+    """The refusal of a call that comes after the end of a sequence with ``at_end: fail``."""
+    message = f"The sequence of rule '{rule.id}' is used up and says at_end: fail"
+    match rule.stage:
+        case Stage.PROVIDER:
+            return Outcome(provider=Decline("sequence_exhausted", 1, message, None, None, is_retryable=False))
+        case Stage.ARRIVAL:
+            body = {
+                "message": message,
+                "code": 1,
+                "isRetryable": False,
+                "type": "sequence_exhausted",
+                "httpStatus": 400,
+            }
+            return Outcome(transport=Transport(At.RECEIVE, FaultKind.STATUS, status=400, body=body))
+
+
+def named_outcome(named: Named, attempt: Attempt) -> Outcome | Difference:
+    """The outcome that the request names, or the refusal of a name that no outcome has."""
+    given = named.read(attempt)
+    if given is None:
+        return Difference(named.path, "the name of an outcome", shown(given))
+    name = str(given)
+    found = named.outcomes.get(name.strip().lower().replace("-", "_").replace(" ", "_"))
+    if found is not None:
+        return found
+    message = f"{named.path}: got {shown(name)}, which names no outcome{nearest(name, named.outcomes)}"
+    return Outcome(provider=Decline("unknown_outcome", 90, message, None, None, is_retryable=False))
+
+
+QUIET = Director(EMPTY, 0, "")
+"""A director without rules."""

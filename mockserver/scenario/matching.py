@@ -1,0 +1,256 @@
+"""Tests of ``when``: each is compiled once and then says why an attempt differs from what it wants, or nothing.
+
+Equality is that of canonical values: amounts as exact decimals, numeric text included (``"1.50"`` is 1.5, ``"015"``
+is a text); ``true`` and ``false`` equal the words; an absent field and null are the same. Everything else is compared
+as text, exactly.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import TypeAlias
+
+from mockserver.domain.cards import mask, passes_luhn
+from mockserver.scenario.attempt import Attempt
+
+Value: TypeAlias = Decimal | str | None
+Reader: TypeAlias = Callable[[Attempt], object]
+
+_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]{0,30})(?:\.[0-9]{1,30})?")
+_DIGIT_RUN = re.compile(r"(?<![0-9])[0-9](?:[ -]?[0-9]){11,18}(?![0-9])")
+_LONGEST_SHOWN = 80
+_LONGEST_MATCHED = 1_000
+_LONGEST_PATTERN = 200
+
+
+def canonical(value: object) -> Value:
+    """The form in which values are compared and indexed."""
+    match value:
+        case None | Decimal():
+            return value
+        case str():
+            if value and (value[0] in "-0123456789") and _NUMBER.fullmatch(value):
+                return Decimal(value)
+            return value
+        case bool():
+            return "true" if value else "false"
+        case int():
+            return Decimal(value)
+        case _:
+            return str(value)
+
+
+def shown(value: object) -> str:
+    """A value for an explanation: short, and with anything that looks like a card number masked."""
+    if value is None:
+        return "nothing"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    text = _DIGIT_RUN.sub(_masked, format(value, "f") if isinstance(value, Decimal) else str(value))
+    if len(text) > _LONGEST_SHOWN:
+        text = text[: _LONGEST_SHOWN - 3] + "..."
+    return f"'{text}'" if isinstance(value, str) else text
+
+
+def _masked(found: re.Match[str]) -> str:
+    digits = re.sub("[ -]", "", found.group())
+    return mask(digits) if passes_luhn(digits) else found.group()
+
+
+def _number(value: object) -> Decimal | None:
+    plain = canonical(value)
+    return plain if isinstance(plain, Decimal) and plain.is_finite() else None
+
+
+def _equal(wanted: object) -> Callable[[object], bool]:
+    same = canonical(wanted)
+    return lambda got: canonical(got) == same
+
+
+def _unequal(wanted: object) -> Callable[[object], bool]:
+    same = canonical(wanted)
+    return lambda got: canonical(got) != same
+
+
+def _one_of(wanted: object) -> Callable[[object], bool]:
+    if not isinstance(wanted, list) or not wanted:
+        raise ValueError("wanted a list of values")
+    allowed = frozenset(canonical(one) for one in wanted)
+    return lambda got: canonical(got) in allowed
+
+
+def _bound(wanted: object) -> Decimal:
+    limit = _number(wanted)
+    if limit is None:
+        raise ValueError(f"got {shown(wanted)}, wanted a number")
+    return limit
+
+
+def _compare(holds: Callable[[Decimal, Decimal], bool]) -> Callable[[object], Callable[[object], bool]]:
+    def compiled(wanted: object) -> Callable[[object], bool]:
+        limit = _bound(wanted)
+
+        def test(got: object) -> bool:
+            number = _number(got)
+            return number is not None and holds(number, limit)
+
+        return test
+
+    return compiled
+
+
+def _between(wanted: object) -> Callable[[object], bool]:
+    if not isinstance(wanted, list) or len(wanted) != 2:
+        raise ValueError("wanted a list of the lowest and the highest number, both included")
+    low, high = _bound(wanted[0]), _bound(wanted[1])
+    if high < low:
+        raise ValueError(f"got [{low:f}, {high:f}], wanted the lower number first")
+
+    def test(got: object) -> bool:
+        number = _number(got)
+        return number is not None and low <= number <= high
+
+    return test
+
+
+def _text(wanted: object) -> str:
+    if isinstance(wanted, bool) or not isinstance(wanted, (str, int, Decimal)) or wanted == "":
+        raise ValueError(f"got {shown(wanted)}, wanted a text")
+    return wanted if isinstance(wanted, str) else format(wanted, "f" if isinstance(wanted, Decimal) else "d")
+
+
+def _as_text(got: object) -> str:
+    if got is None:
+        return ""
+    if isinstance(got, bool):
+        return "true" if got else "false"
+    return format(got, "f") if isinstance(got, Decimal) else str(got)
+
+
+def _starts_with(wanted: object) -> Callable[[object], bool]:
+    text = _text(wanted)
+    return lambda got: _as_text(got).startswith(text)
+
+
+def _ends_with(wanted: object) -> Callable[[object], bool]:
+    text = _text(wanted)
+    return lambda got: _as_text(got).endswith(text)
+
+
+def _contains(wanted: object) -> Callable[[object], bool]:
+    text = _text(wanted)
+    same = canonical(wanted)
+
+    def test(got: object) -> bool:
+        if isinstance(got, (list, tuple)):
+            return any(canonical(one) == same for one in got)
+        return text in _as_text(got)
+
+    return test
+
+
+def _matches(wanted: object) -> Callable[[object], bool]:
+    text = _text(wanted)
+    if len(text) > _LONGEST_PATTERN:
+        raise ValueError(f"got a pattern of {len(text)} characters, at most {_LONGEST_PATTERN} are allowed")
+    try:
+        pattern = re.compile(text)
+    except re.error as problem:
+        raise ValueError(f"got {shown(text)}, which is no regular expression: {problem}") from None
+    return lambda got: got is not None and pattern.fullmatch(_as_text(got)[:_LONGEST_MATCHED]) is not None
+
+
+def _exists(wanted: object) -> Callable[[object], bool]:
+    if not isinstance(wanted, bool):
+        raise ValueError(f"got {shown(wanted)}, wanted true or false")
+    return lambda got: (got is not None) is wanted
+
+
+@dataclass(frozen=True, slots=True)
+class Operator:
+    """One word of a test: how an explanation puts it, how it is compiled (raising ``ValueError`` on a senseless
+    operand).
+    """
+
+    words: str
+    compile: Callable[[object], Callable[[object], bool]]
+
+
+OPERATORS: Mapping[str, Operator] = {
+    "eq": Operator("", _equal),
+    "ne": Operator("anything but ", _unequal),
+    "in": Operator("one of ", _one_of),
+    "gt": Operator("more than ", _compare(lambda got, limit: got > limit)),
+    "gte": Operator("at least ", _compare(lambda got, limit: got >= limit)),
+    "lt": Operator("less than ", _compare(lambda got, limit: got < limit)),
+    "lte": Operator("at most ", _compare(lambda got, limit: got <= limit)),
+    "between": Operator("between ", _between),
+    "starts_with": Operator("a text beginning with ", _starts_with),
+    "ends_with": Operator("a text ending with ", _ends_with),
+    "contains": Operator("something containing ", _contains),
+    "matches": Operator("a text matching ", _matches),
+    "exists": Operator("existing: ", _exists),
+}
+"""Every test operator by its key."""
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """The first test that an attempt failed: which field, what the rule wanted, what it got."""
+
+    field: str
+    wanted: str
+    got: str
+
+    def __str__(self) -> str:
+        return f"{self.field}: wanted {self.wanted}, got {self.got}"
+
+
+@dataclass(frozen=True, slots=True)
+class FieldTest:
+    """All that a rule wants of one field. ``anyhow`` are the canonical values when it wants plain equality, else None."""
+
+    path: str
+    read: Reader = field(compare=False)
+    words: tuple[str, ...]
+    checks: tuple[Callable[[object], bool], ...] = field(compare=False)
+    anyhow: frozenset[Value] | None = None
+
+    def difference(self, attempt: Attempt) -> Difference | None:
+        """What the attempt has instead; None when it has what is wanted."""
+        return self.difference_of(self.read(attempt))
+
+    def difference_of(self, got: object) -> Difference | None:
+        """The same for a value already read."""
+        for check, words in zip(self.checks, self.words, strict=True):
+            if not check(got):
+                return Difference(self.path, words, shown(got))
+        return None
+
+
+def compile_test(name: str, read: Reader, wanted: object) -> FieldTest:
+    """A test from the file: a plain value, or a map of operators. Raises ``ValueError`` when it makes no sense."""
+    operators = wanted if isinstance(wanted, dict) else {"eq": wanted}
+    if not operators:
+        raise ValueError(f"wanted a value or at least one of {', '.join(OPERATORS)}")
+    checks = tuple(OPERATORS[word].compile(operand) for word, operand in operators.items())
+    words = tuple(OPERATORS[word].words + _operand(operand) for word, operand in operators.items())
+    anyhow: frozenset[Value] | None = None
+    if len(operators) == 1:
+        match operators:
+            case {"eq": operand}:
+                anyhow = frozenset((canonical(operand),))
+            case {"in": list() as operands}:
+                anyhow = frozenset(canonical(operand) for operand in operands)
+            case _:
+                pass
+    return FieldTest(name, read, words, checks, anyhow)
+
+
+def _operand(operand: object) -> str:
+    if isinstance(operand, list):
+        return "[" + ", ".join(shown(one) for one in operand[:10]) + (", ..." if len(operand) > 10 else "") + "]"
+    return shown(operand)

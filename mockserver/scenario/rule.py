@@ -1,0 +1,187 @@
+"""One compiled rule: when it matches, what it counts, what it makes happen."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from decimal import Decimal
+from enum import StrEnum
+
+from mockserver.domain.clock import DAY, Micros, duration_text, iso
+from mockserver.scenario.attempt import Attempt, Stage
+from mockserver.scenario.matching import Difference, FieldTest, Reader, shown
+from mockserver.scenario.outcome import Outcome
+
+DRAW_BITS = 64
+"""A draw is an integer of so many bits; a probability is the share of them that strikes."""
+
+
+class AtEnd(StrEnum):
+    """What a rule does when its sequence is used up for a key."""
+
+    PASS = "pass"
+    HOLD = "hold"
+    LOOP = "loop"
+    FAIL = "fail"
+
+
+@dataclass(frozen=True, slots=True)
+class Always:
+    """``then``: the same outcome every time."""
+
+    outcome: Outcome
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """``then: {outcome_from: <path>}``: the outcome whose name stands in the request."""
+
+    path: str
+    read: Reader = field(compare=False)
+    outcomes: Mapping[str, Outcome]
+
+
+@dataclass(frozen=True, slots=True)
+class Sequence:
+    """``sequence``: outcomes one after the other, by key. ``ends`` are the running totals of the steps' ``times``."""
+
+    outcomes: tuple[Outcome, ...]
+    ends: tuple[int, ...]
+    at_end: AtEnd
+
+    def step(self, fired: int) -> Outcome | None:
+        """The outcome after ``fired`` earlier ones; None when the sequence is used up."""
+        total = self.ends[-1]
+        if fired >= total:
+            match self.at_end:
+                case AtEnd.HOLD:
+                    return self.outcomes[-1]
+                case AtEnd.LOOP:
+                    fired %= total
+                case AtEnd.PASS | AtEnd.FAIL:
+                    return None
+        return self.outcomes[bisect_right(self.ends, fired)]
+
+
+@dataclass(frozen=True, slots=True)
+class Chance:
+    """``chance``: weighted outcomes; a draw at or above the last threshold strikes none of them."""
+
+    outcomes: tuple[Outcome, ...]
+    thresholds: tuple[int, ...]
+
+    def pick(self, draw: int) -> Outcome | None:
+        """The outcome that a draw (0 to 2**64 - 1) strikes; None when it strikes none."""
+        index = bisect_right(self.thresholds, draw)
+        return self.outcomes[index] if index < len(self.outcomes) else None
+
+
+def thresholds(shares: list[Decimal], whole: Decimal) -> tuple[int, ...]:
+    """Running shares of ``whole`` as draws: exact integers, so that chance knows no rounding of floats."""
+    total = Decimal(0)
+    found = []
+    for share in shares:
+        total += share
+        found.append(int(total * (1 << DRAW_BITS) / whole))
+    return tuple(found)
+
+
+Plan = Always | Named | Sequence | Chance
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """``clock``: a span of sandbox time, or of every day. ``start`` included, ``end`` excluded; all in microseconds.
+
+    ``daily`` bounds count from midnight UTC and may wrap over it. ``lasts`` counts from ``start``, or, without one,
+    from ``begins`` (the scenario's clock start), or else from the first decision that the sandbox took.
+    """
+
+    start: Micros | None = None
+    end: Micros | None = None
+    lasts: Micros | None = None
+    daily: bool = False
+    begins: Micros | None = None
+
+    def difference(self, now: Micros, first: Micros) -> Difference | None:
+        """Why ``now`` lies outside, when the sandbox took its first decision at ``first``."""
+        if self.daily:
+            return None if self._holds_daily(now % DAY) else self._outside(now)
+        start = self.start
+        if start is None and self.lasts is not None:
+            start = first if self.begins is None else self.begins
+        if start is not None and now < start:
+            return self._outside(now)
+        end = self.end if self.lasts is None or start is None else start + self.lasts
+        return self._outside(now) if end is not None and now >= end else None
+
+    def _holds_daily(self, time: Micros) -> bool:
+        start = self.start or 0
+        end = self.end if self.end is not None else DAY
+        if self.lasts is not None:
+            return (time - start) % DAY < self.lasts
+        return start <= time < end if start <= end else time >= start or time < end
+
+    def _outside(self, now: Micros) -> Difference:
+        def point(instant: Micros) -> str:
+            return f"{duration_text(instant)} after midnight" if self.daily else iso(instant)
+
+        parts = [f"from {point(self.start)}"] if self.start is not None else []
+        parts += [f"to {point(self.end)}"] if self.end is not None else []
+        parts += [f"for {duration_text(self.lasts)}"] if self.lasts is not None else []
+        return Difference("clock", " ".join(parts), iso(now))
+
+
+@dataclass(frozen=True, slots=True)
+class Expectation:
+    """``expect``: how often a rule must have fired when the sandbox is verified, both bounds included."""
+
+    least: int = 1
+    most: int | None = None
+
+    def unmet(self, hits: int) -> str | None:
+        """What is wrong with that many hits, in words."""
+        if hits < self.least:
+            return f"expected at least {self.least}, fired {hits} times"
+        if self.most is not None and hits > self.most:
+            return f"expected at most {self.most}, fired {hits} times"
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A rule of one file, ready to be asked. ``text`` is its canonical text: equal text means an unchanged rule."""
+
+    id: str
+    file: str
+    line: int
+    text: str
+    stage: Stage
+    operations: frozenset[str]
+    tests: tuple[FieldTest, ...]
+    plan: Plan
+    nth: FieldTest | None = None
+    window: Window | None = None
+    key: tuple[Reader, ...] | None = None
+    limit: int | None = None
+    lives: Micros | None = None
+    expect: Expectation | None = None
+
+    @property
+    def counts_by_key(self) -> bool:
+        """Whether what happens depends on how often the same key was seen."""
+        return self.nth is not None or isinstance(self.plan, Sequence | Chance)
+
+    def key_of(self, attempt: Attempt) -> str:
+        """The key under which this attempt is counted."""
+        if self.key is None:
+            return attempt.subject or ""
+        if len(self.key) == 1:
+            return key_text(self.key[0](attempt))
+        return "|".join(key_text(read(attempt)).replace("\\", "\\\\").replace("|", "\\|") for read in self.key)
+
+
+def key_text(value: object) -> str:
+    """One part of a key: short, and never a card number."""
+    return "" if value is None else shown(value).strip("'")

@@ -1,0 +1,122 @@
+"""All rules in force, in the order in which they are asked, indexed so that the many that cannot match cost nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from mockserver.scenario.attempt import Attempt, Stage
+from mockserver.scenario.matching import FieldTest, Reader, Value, canonical
+from mockserver.scenario.rule import Rule
+from mockserver.scenario.scenario import Scenario
+
+_SELECTIVE = ("request.", "header.", "state.", "card.test", "card.last4", "provider", "source", "card.")
+"""Fields by which rules are indexed, the most telling first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """A rule with its place in the order of asking."""
+
+    place: int
+    rule: Rule
+
+
+@dataclass(frozen=True, slots=True)
+class _Index:
+    read: Reader
+    by_value: dict[Value, tuple[Placed, ...]]
+
+
+class Bucket:
+    """The rules of one stage and operation. ``candidates`` are those whose indexed test holds, in order."""
+
+    __slots__ = ("_always", "_indexes", "rules")
+
+    def __init__(self, rules: Iterable[Placed]) -> None:
+        self.rules = tuple(rules)
+        always: list[Placed] = []
+        tables: dict[str, tuple[Reader, dict[Value, list[Placed]]]] = {}
+        for placed in self.rules:
+            test = indexed_test(placed.rule)
+            if test is None or test.anyhow is None:
+                always.append(placed)
+                continue
+            _, table = tables.setdefault(test.path, (test.read, {}))
+            for value in test.anyhow:
+                table.setdefault(value, []).append(placed)
+        self._always = tuple(always)
+        self._indexes = tuple(
+            _Index(read, {value: tuple(found) for value, found in table.items()}) for read, table in tables.values()
+        )
+
+    def candidates(self, attempt: Attempt) -> Sequence[Placed]:
+        """Rules that may match, in the order of asking."""
+        found: Sequence[Placed] = self._always
+        merged = False
+        for index in self._indexes:
+            hits = index.by_value.get(canonical(index.read(attempt)))
+            if hits:
+                merged = bool(found)
+                found = [*found, *hits] if merged else hits
+        return sorted(found, key=lambda placed: placed.place) if merged else found
+
+
+def indexed_test(rule: Rule) -> FieldTest | None:
+    """The plain equality by which a rule is found, when it has one."""
+    plain = [test for test in rule.tests if test.anyhow is not None]
+    for prefix in _SELECTIVE:
+        for test in plain:
+            if test.path.startswith(prefix):
+                return test
+    return None
+
+
+class Ruleset:
+    """The rules of some scenarios: later files before earlier ones, built-in test values last, each file in its order."""
+
+    __slots__ = ("_buckets", "by_id", "rules", "scenarios")
+
+    def __init__(self, scenarios: Sequence[Scenario], rules: Sequence[Rule]) -> None:
+        self.scenarios = tuple(scenarios)
+        self.rules = tuple(rules)
+        self.by_id = {rule.id: rule for rule in self.rules}
+        self._buckets: dict[tuple[Stage, str, str | None], Bucket | None] = {}
+
+    @classmethod
+    def of(cls, scenarios: Sequence[Scenario]) -> Ruleset:
+        """The rules of scenarios in the order in which they were given. A rule id used twice is told apart by its
+        file's name.
+        """
+        asked = [one for one in reversed(scenarios) if not one.builtin] + [one for one in scenarios if one.builtin]
+        rules: list[Rule] = []
+        taken: set[str] = set()
+        for scenario in asked:
+            for rule in scenario.rules:
+                name = rule.id if rule.id not in taken else f"{scenario.name}/{rule.id}"
+                count = 2
+                while name in taken:
+                    name = f"{scenario.name}-{count}/{rule.id}"
+                    count += 1
+                taken.add(name)
+                rules.append(rule if name == rule.id else replace(rule, id=name))
+        return cls(scenarios, rules)
+
+    def bucket(self, stage: Stage, op: str, also: str | None = None) -> Bucket | None:
+        """The rules of a stage that name the operation, or the second name of the step; None when there are none."""
+        key = (stage, op, also)
+        try:
+            return self._buckets[key]
+        except KeyError:
+            pass
+        rules = [
+            Placed(place, rule)
+            for place, rule in enumerate(self.rules)
+            if rule.stage is stage and (op in rule.operations or also in rule.operations)
+        ]
+        bucket = self._buckets[key] = Bucket(rules) if rules else None
+        return bucket
+
+
+EMPTY = Ruleset((), ())
+"""No rules at all."""

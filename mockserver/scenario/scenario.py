@@ -1,0 +1,124 @@
+"""One compiled scenario: what a file says, checked and ready for use."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from decimal import Decimal
+
+from mockserver.domain.clock import ClockMode, Micros
+from mockserver.scenario.outcome import Latency
+from mockserver.scenario.rule import Rule
+
+
+@dataclass(frozen=True, slots=True)
+class ClockPlan:
+    """Where a scenario's clock starts (None: now) and how it runs; ``rate`` counts in mode ``fast`` only."""
+
+    start: Micros | None = None
+    mode: ClockMode = ClockMode.REAL
+    rate: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class CostPlan:
+    """What a provider costs: ``fixed`` in its currency and ``percent`` of the amount."""
+
+    fixed: Decimal = Decimal(0)
+    percent: Decimal = Decimal(0)
+
+
+@dataclass(frozen=True, slots=True)
+class ProviderPlan:
+    """A provider that exists when the sandbox opens."""
+
+    id: str
+    type: str = "dummy"
+    name: str | None = None
+    currency: str = "AUD"
+    fallback: str | None = None
+    latency: Latency | None = None
+    cost: CostPlan | None = None
+    country: str | None = None
+    accepts: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """An ordinary API call of ``setup`` or an example; texts may hold ``{id.path}`` of an earlier call's answer."""
+
+    method: str
+    path: str
+    id: str | None = None
+    body: object = None
+    headers: Mapping[str, str] = field(default_factory=dict)
+    expect: Reply | None = None
+    line: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What a call shall be answered with: the status, and those members of the body that are named.
+
+    ``fault`` instead says that no whole answer arrives: the connection is cut, or nothing comes at all.
+    """
+
+    status: int | None = None
+    body: object = None
+    headers: Mapping[str, str] = field(default_factory=dict)
+    fault: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Advance:
+    """Move the sandbox's clock forward by so many microseconds, doing all due work."""
+
+    by: Micros
+    line: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """Wait until an answer is as expected: the call is repeated and time moves on, at most ``timeout`` of sandbox time."""
+
+    call: Call
+    timeout: Micros
+    line: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Webhooks:
+    """What the receiver must have got by now: how many deliveries, and what the bodies hold, in order of arrival."""
+
+    count: int | None = None
+    bodies: tuple[object, ...] = ()
+    line: int = 0
+
+
+ExampleStep = Call | Advance | Wait | Webhooks
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """A story that the scenario tells, as calls with their expected answers."""
+
+    name: str
+    steps: tuple[ExampleStep, ...]
+    line: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Scenario:
+    """What one file says. ``builtin`` marks the test values, which are asked after everything else."""
+
+    name: str
+    file: str
+    description: str = ""
+    seed: int | None = None
+    clock: ClockPlan | None = None
+    assumptions: Mapping[str, object] = field(default_factory=dict)
+    providers: tuple[ProviderPlan, ...] = ()
+    setup: tuple[Call, ...] = ()
+    rules: tuple[Rule, ...] = ()
+    examples: tuple[Example, ...] = ()
+    builtin: bool = False
