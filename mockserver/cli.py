@@ -18,6 +18,7 @@ import click
 
 from mockserver import __version__
 from mockserver.adapters.exit_codes import Exit
+from mockserver.commands import tables
 from mockserver.settings import (
     SETTINGS,
     Kind,
@@ -179,3 +180,7 @@ def ca(**flags: Any) -> None:
         echo(f"--data-dir: {problem}", err=True)
         sys.exit(Exit.USAGE)
     click.echo(pem, nl=False)
+
+
+for command in (tables.states, tables.assumptions):
+    main.add_command(command)

@@ -1,0 +1,70 @@
+"""Commands that print the tables the product is made of, as text for people and as JSON or Mermaid for documents."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+
+import click
+
+
+def columns(rows: Sequence[Mapping[str, str]]) -> str:
+    """Rows of one shape as aligned text, the names of the columns first."""
+    names = list(rows[0])
+    lines = [{name: name for name in names}, *rows]
+    widths = {name: max(len(line[name]) for line in lines) for name in names}
+    return "\n".join("  ".join(line[name].ljust(widths[name]) for name in names).rstrip() for line in lines)
+
+
+@click.command()
+@click.argument("subject", required=False)
+@click.option("--mermaid", "as_mermaid", is_flag=True, help="Print Mermaid state diagrams.")
+def states(subject: str | None, as_mermaid: bool) -> None:
+    """Print every state with the events that move it; of SUBJECT only, when given."""
+    from mockserver.domain.states import TABLES, mermaid
+
+    if subject is not None and subject not in TABLES:
+        raise click.UsageError(f"SUBJECT: got {subject!r}, allowed: {', '.join(TABLES)}")
+    chosen = [subject] if subject is not None else list(TABLES)
+    if as_mermaid:
+        click.echo("\n\n".join(f"%% {name}\n{mermaid(TABLES[name])}" for name in chosen))
+        return
+    rows = []
+    for name in chosen:
+        table = TABLES[name]
+        if isinstance(table.begins, Mapping):
+            rows += [_move(name, "(new)", event.value, after.value) for event, after in table.begins.items()]
+        else:
+            rows.append(_move(name, "(new)", "-", table.begins.value))
+        for state, moves in table.moves.items():
+            rows += [_move(name, state.value, event.value, after.value) for event, after in moves.items()]
+            if not moves:
+                rows.append(_move(name, state.value, "-", "(final)"))
+    click.echo(columns(rows))
+
+
+def _move(subject: str, state: str, event: str, after: str) -> dict[str, str]:
+    return {"subject": subject, "state": state, "event": event, "next": after}
+
+
+@click.command()
+@click.option("--json", "as_json", is_flag=True, help="Print as JSON.")
+def assumptions(as_json: bool) -> None:
+    """Print how every question that the service's document leaves open is settled, for each profile."""
+    from mockserver.assumptions import ROWS
+
+    rows = [
+        {
+            "key": row.key,
+            "documented": str(row.kind.show(row.documented)),
+            "sdk": str(row.kind.show(row.sdk)),
+            "question": row.question,
+            "allowed": row.kind.allowed,
+            "evidence": row.evidence,
+        }
+        for row in ROWS.values()
+    ]
+    if as_json:
+        click.echo(json.dumps(rows, indent=2))
+    else:
+        click.echo(columns([{name: row[name] for name in ("key", "documented", "sdk", "question")} for row in rows]))
