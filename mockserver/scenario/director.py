@@ -68,7 +68,9 @@ _QUIET = {stage: Decision(NOTHING, None, stage) for stage in Stage}
 
 @dataclass(slots=True)
 class _Count:
-    """Counters of one rule: calls that met its tests, firings, calls after its sequence ended; per key (seen, fired)."""
+    """Counters of one rule: calls that met its tests, firings, calls after its sequence ended; per key
+    (seen, fired).
+    """
 
     text: str
     calls: int = 0
@@ -80,7 +82,9 @@ class _Count:
 
 @dataclass(frozen=True, slots=True)
 class RuleReport:
-    """How a rule stands: ``calls`` met its tests, ``hits`` fired; ``left`` firings of its ``limit`` (None: no limit)."""
+    """How a rule stands: ``calls`` met its tests, ``hits`` fired; ``left`` firings of its ``limit``
+    (None: no limit).
+    """
 
     id: str
     file: str

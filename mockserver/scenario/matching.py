@@ -211,7 +211,9 @@ class Difference:
 
 @dataclass(frozen=True, slots=True)
 class FieldTest:
-    """All that a rule wants of one field. ``anyhow`` are the canonical values when it wants plain equality, else None."""
+    """All that a rule wants of one field. ``anyhow`` are the canonical values when it wants plain
+    equality, else None.
+    """
 
     path: str
     read: Reader = field(compare=False)

@@ -179,7 +179,9 @@ class RowRule:
 
 @dataclass(frozen=True, slots=True)
 class ResultsPlan:
-    """What is wrong with the results text: rows left out (from 1), rows in another order, cut after so many characters."""
+    """What is wrong with the results text: rows left out (from 1), rows in another order, cut after so
+    many characters.
+    """
 
     omit_rows: frozenset[int] = frozenset()
     shuffle: bool = False

@@ -73,7 +73,9 @@ def indexed_test(rule: Rule) -> FieldTest | None:
 
 
 class Ruleset:
-    """The rules of some scenarios: later files before earlier ones, built-in test values last, each file in its order."""
+    """The rules of some scenarios: later files before earlier ones, built-in test values last, each file
+    in its order.
+    """
 
     __slots__ = ("_buckets", "by_id", "rules", "scenarios")
 

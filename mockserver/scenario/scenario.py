@@ -79,7 +79,9 @@ class Advance:
 
 @dataclass(frozen=True, slots=True)
 class Wait:
-    """Wait until an answer is as expected: the call is repeated and time moves on, at most ``timeout`` of sandbox time."""
+    """Wait until an answer is as expected: the call is repeated and time moves on, at most ``timeout``
+    of sandbox time.
+    """
 
     call: Call
     timeout: Micros
