@@ -1,7 +1,7 @@
 """Data that looks like a lookup and is none: card issuers, places of addresses, banks. All of it is invented or public.
 
-Every answer follows from its arguments, so a run repeats. Banks and networks are made up: hosts end in ``.example``, system
-numbers come from the range kept for documentation (RFC 5398). Cities and their places are geography.
+Every answer follows from its arguments, so a run repeats. Banks and networks are made up: hosts end in ``.example``,
+system numbers come from the range kept for documentation (RFC 5398). Cities and their places are geography.
 """
 
 from __future__ import annotations
@@ -173,10 +173,14 @@ def ip_info(ip: str, seed: int) -> IpInfo:
     return _ip_info(bare, seed) if len(bare) <= _LONGEST_ADDRESS else IpInfo(bare[:_LONGEST_ADDRESS])
 
 
-@lru_cache(maxsize=REMEMBERED)
 def bank_name(bank_code: str) -> str:
-    """The bank of a bank code: the first two digits name it, as in Australia's BSB numbers."""
-    return _ISSUERS[_draw(len(_ISSUERS), "bank", bank_code.strip()[:2].upper())][2]
+    """The bank of a bank code: the first two signs name it, as in Australia's BSB numbers."""
+    return _bank_name(bank_code.strip()[:2].upper())
+
+
+@lru_cache(maxsize=REMEMBERED)
+def _bank_name(bank: str) -> str:
+    return _ISSUERS[_draw(len(_ISSUERS), "bank", bank)][2]
 
 
 @lru_cache(maxsize=REMEMBERED)

@@ -7,10 +7,7 @@ from datetime import UTC, datetime
 from decimal import Decimal
 from functools import lru_cache
 
-from mockserver.domain.clock import HOUR, LATEST, MILLISECOND, MINUTE, SECOND, Micros, instant_of, iso
-
-EARLIEST: Micros = -62_135_596_800 * SECOND
-"""1 January of the year 1: no date-time lies before it."""
+from mockserver.domain.clock import EARLIEST, HOUR, LATEST, MILLISECOND, MINUTE, SECOND, Micros, instant_of, iso
 
 _SHOWN = 40
 _ALLOWED = "wanted an ISO 8601 date-time such as 2031-03-01T18:00:00Z, or milliseconds since 1970"
