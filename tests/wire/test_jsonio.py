@@ -97,6 +97,7 @@ def test_numbers_keep_every_digit(text: str, type_: type, digits: str) -> None:
         (b'{"a": NaN}', "NaN and Infinity are not JSON (line 1, column 7)"),
         (b"[1,\n -Infinity]", "NaN and Infinity are not JSON (line 2, column 2)"),
         (b'["NaN", Infinity]', "NaN and Infinity are not JSON (line 1, column 9)"),
+        (b'["\\"", "NaN", 1e999]', "the exponent of a number is beyond 400 (line 1, column 15)"),
         (b"[1e401]", "the exponent of a number is beyond 400 (line 1, column 2)"),
         (b"[1e-401]", "the exponent of a number is beyond 400 (line 1, column 2)"),
         (b"[1e999-]", "the exponent of a number is beyond 400 (line 1, column 2)"),
