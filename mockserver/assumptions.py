@@ -1,0 +1,269 @@
+"""Every gap of the service document, settled in one place: a typed row per question, with its value in each profile.
+
+Profile ``documented`` keeps to the words of the service document; ``sdk`` speaks as the published client libraries
+expect.
+A value can be overridden per server, per sandbox and per scenario. Code asks ``assumed[ROW]`` and is told a typed
+value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
+from enum import StrEnum
+from typing import Any, Generic, TypeVar
+
+from mockserver.domain.clock import DAY, HOUR, MINUTE, Micros, duration_text, parse_duration
+from mockserver.domain.codes import Code
+from mockserver.domain.errors import Invalid, nearest
+
+T = TypeVar("T")
+
+
+class Profile(StrEnum):
+    """Which voice the sandbox speaks in."""
+
+    DOCUMENTED = "documented"
+    SDK = "sdk"
+
+
+@dataclass(frozen=True, slots=True)
+class Kind(Generic[T]):
+    """How a value of a row is read from a file or a call, shown again, and described."""
+
+    allowed: str
+    read: Callable[[object], T]
+    show: Callable[[T], object]
+
+
+@dataclass(frozen=True, slots=True)
+class Assumption(Generic[T]):
+    """One settled question. ``evidence`` names the fact that the value rests on."""
+
+    key: str
+    question: str
+    kind: Kind[T]
+    documented: T
+    sdk: T
+    evidence: str
+
+    def value(self, profile: Profile) -> T:
+        """The value in a profile."""
+        return self.sdk if profile is Profile.SDK else self.documented
+
+
+def _choice(*words: str) -> Kind[str]:
+    by_fold = {word.lower(): word for word in words}
+
+    def read(value: object) -> str:
+        found = by_fold.get(str(value).lower())
+        if found is None:
+            raise ValueError(f"got '{value}', allowed: {', '.join(words)}{nearest(str(value), words)}")
+        return found
+
+    return Kind(" | ".join(words), read, str)
+
+
+def _read_duration(value: object) -> Micros:
+    if isinstance(value, int) and not isinstance(value, bool) and value == 0:
+        return 0
+    return parse_duration(str(value))
+
+
+def _read_span(value: object) -> tuple[Micros, Micros]:
+    low, _, high = str(value).partition("..")
+    first = _read_duration(0 if low.strip() == "0" else low)
+    last = _read_duration(high) if high else first
+    if last < first:
+        raise ValueError(f"got '{value}', wanted the shorter time first, such as 30ms..80ms")
+    return first, last
+
+
+def _read_number(value: object) -> Decimal:
+    try:
+        number = Decimal(str(value))
+    except InvalidOperation:
+        number = Decimal("NaN")
+    if not number.is_finite() or number < 0:
+        raise ValueError(f"got '{value}', wanted a number of 0 or more")
+    return number
+
+
+def _whole(low: int, high: int) -> Kind[int]:
+    def read(value: object) -> int:
+        if isinstance(value, bool) or not str(value).isdecimal() or not low <= int(str(value)) <= high:
+            raise ValueError(f"got '{value}', wanted a whole number from {low} to {high}")
+        return int(str(value))
+
+    return Kind(f"{low} to {high}", read, int)
+
+
+def _show_span(span: tuple[Micros, Micros]) -> str:
+    return duration_text(span[0]) if span[0] == span[1] else f"{duration_text(span[0])}..{duration_text(span[1])}"
+
+
+def _read_text(value: object) -> str:
+    if not isinstance(value, str) or not value:
+        raise ValueError(f"got '{value}', wanted a text")
+    return value
+
+
+_DURATION: Kind[Micros] = Kind("a duration, such as 5m", _read_duration, duration_text)
+_SPAN: Kind[tuple[Micros, Micros]] = Kind("a duration or a range, such as 30ms..80ms", _read_span, _show_span)
+_AMOUNT: Kind[Decimal] = Kind("a number of 0 or more", _read_number, lambda number: format(number, "f"))
+_TEXT: Kind[str] = Kind("a text", _read_text, str)
+
+ROWS: dict[str, Assumption[Any]] = {}
+"""Every row by its key, in the order of the document."""
+
+
+def _row(
+    key: str, question: str, kind: Kind[T], documented: T, evidence: str, *, sdk: T | None = None
+) -> Assumption[T]:
+    row = Assumption(key, question, kind, documented, documented if sdk is None else sdk, evidence)
+    ROWS[key] = row
+    return row
+
+
+CREATED_STATUS = _row(
+    "response.created_status",
+    "HTTP status of a POST that creates an object",
+    _whole(200, 201),
+    201,
+    "published documentation: 201 for a POST that creates; client libraries: 200 is always safe",
+    sdk=200,
+)
+CURRENCY_DEFAULT = _row(
+    "currency.default",
+    "currency of a charge that names none",
+    _choice("provider", "AUD", "USD", "EUR", "GBP", "NZD"),
+    "provider",
+    "client suites charge without a currency; a provider has one",
+)
+AMOUNT_MINIMUM = _row(
+    "amount.minimum", "smallest amount of a charge", _AMOUNT, Decimal("0.01"), "published sample: 0.01 .. 10000"
+)
+AMOUNT_MAXIMUM = _row(
+    "amount.maximum", "largest amount of a charge, 0 = none", _AMOUNT, Decimal(0), "not shown; a merchant setting"
+)
+CARD_IIN_DIGITS = _row(
+    "card.iin_digits",
+    "leading digits shown as cardIin",
+    _whole(3, 8),
+    6,
+    "ISO/IEC 7812: 6; published webhook samples: 3",
+    sdk=3,
+)
+AUTHORISED_WORD = _row(
+    "charge.status.authorised",
+    "how an authorised charge is spelt",
+    _choice("Authorised", "AUTHORISE"),
+    "Authorised",
+    "service document: Authorised; client libraries parse AUTHORISE only",
+    sdk="AUTHORISE",
+)
+PENDING_SETTLES_AFTER = _row(
+    "charge.pending_settles_after", "when a pending charge settles", _DURATION, 24 * HOUR, "usual for bank debits"
+)
+AUTHORISATION_EXPIRES_AFTER = _row(
+    "charge.authorisation_expires_after",
+    "when an authorisation that nobody captures lapses",
+    _DURATION,
+    7 * DAY,
+    "usual for card schemes",
+)
+DECLINED_REPLY = _row(
+    "charge.declined_reply",
+    "answer to a charge that every provider declined; stored as FAILED either way",
+    _choice("error", "charge"),
+    "error",
+    "published provider failure sample; client libraries: absence of an error is success",
+)
+DELETE_CHARGE_PATH = _row(
+    "charge.on_delete_path",
+    "meaning of DELETE /charge/<id>",
+    _choice("refund_or_void", "refund", "void"),
+    "refund_or_void",
+    "client libraries refund and void on this path; an authorised charge without query is voided",
+)
+PROVIDER_LATENCY = _row(
+    "provider.latency",
+    "time a provider takes over a charge when neither it nor a scenario says so",
+    _SPAN,
+    (0, 0),
+    "client suites demand that a charge takes longer than 10 ms",
+    sdk=(30_000, 80_000),
+)
+VAULT_CCV_DELAY = _row(
+    "vault.ccv_delay", "length of the short delay after which a ccv is removed", _DURATION, 5 * MINUTE, "not shown"
+)
+VAULT_CCV_SPENT_BY = _row(
+    "vault.ccv_spent_by",
+    "which payments remove the ccv of a vault item",
+    _choice("same_card", "linked_method"),
+    "same_card",
+    "service document, What the service does, 8: the first payment for the vaulted card",
+)
+NOT_FOUND_STATUS = _row(
+    "error.not_found", "HTTP status when an id names nothing", _whole(400, 404), 404, "plain HTTP", sdk=400
+)
+WRONG_STATE_STATUS = _row(
+    "error.wrong_state",
+    "HTTP status of an operation that the state forbids",
+    _whole(400, 409),
+    409,
+    "published documentation: 409 for a conflict with existing data",
+    sdk=400,
+)
+PAGE_DEFAULT = _row("paging.default", "limit of a list when none is given", _whole(1, 1000), 100, "not shown")
+PAGE_MAXIMUM = _row("paging.maximum", "largest limit of a list", _whole(1, 100_000), 1000, "not shown")
+TOKEN_LIFETIME = _row("token.lifetime", "how long a payment token can be used", _DURATION, HOUR, "not shown")
+TOKEN_USES = _row("token.uses", "how often a payment token can be used", _whole(1, 1000), 1, "published: works once")
+PAYTO_ACTIVE_AFTER = _row(
+    "payto.active_after",
+    "how long a PayTo agreement stays PENDING",
+    _DURATION,
+    0,
+    "not shown; a scenario can stretch it",
+)
+CARD_DATA_ALIAS = _row(
+    "charge.card_data",
+    "whether a charge repeats card as cardData",
+    _choice("no", "yes"),
+    "no",
+    "one client library reads cardData only",
+    sdk="yes",
+)
+
+
+class Assumed:
+    """The values in force for one sandbox: a profile and the overrides on top of it."""
+
+    __slots__ = ("_values", "overrides", "profile")
+
+    def __init__(self, profile: Profile, overrides: Mapping[str, object] | None = None) -> None:
+        self.profile = profile
+        self.overrides: dict[str, object] = dict(overrides or {})
+        self._values: dict[str, Any] = {key: row.value(profile) for key, row in ROWS.items()}
+        for key, given in self.overrides.items():
+            self._values[key] = read(key, given)
+
+    def __getitem__(self, row: Assumption[T]) -> T:
+        value: T = self._values[row.key]
+        return value
+
+    def with_overrides(self, overrides: Mapping[str, object]) -> Assumed:
+        """These values with more overrides on top. Raises ``Invalid`` (90) naming every bad row."""
+        return Assumed(self.profile, {**self.overrides, **overrides})
+
+
+def read(key: str, given: object) -> Any:
+    """The typed value of an override. Raises ``Invalid`` (90) with what is allowed and the nearest known key."""
+    row = ROWS.get(key)
+    if row is None:
+        raise Invalid(Code.VALIDATION_ERROR, {key: f"no such assumption{nearest(key, ROWS)}"})
+    try:
+        return row.kind.read(given)
+    except ValueError as problem:
+        raise Invalid(Code.VALIDATION_ERROR, {key: str(problem)}) from None

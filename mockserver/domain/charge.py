@@ -1,0 +1,169 @@
+"""A charge: what it is, and what capture, void and refund may do to it, to the cent.
+
+Sources: service document, Charge, and States and transitions; assumptions ``charge.capture_amount``,
+``charge.refund_amount``.
+Each ``*_changes`` function decides and returns the fields that change; it raises before anything has changed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+from mockserver.domain.clock import Micros
+from mockserver.domain.codes import Code
+from mockserver.domain.errors import Invalid
+from mockserver.domain.money import CURRENCIES, exact, number_text
+from mockserver.domain.provider import ProviderSummary
+from mockserver.domain.sources import Instrument
+from mockserver.domain.states import CHARGE, ChargeEvent, ChargeState
+
+Changes = Mapping[str, Any]
+
+ZERO = Decimal(0)
+
+
+@dataclass(frozen=True, slots=True)
+class Payer:
+    """The customer as a charge shows it: stored, or only named in the request (assumption
+    ``charge.customer_summary``)."""
+
+    customer_id: str | None = None
+    reference: str | None = None
+    first_name: str | None = None
+    last_name: str | None = None
+    email: str | None = None
+    phone: str | None = None
+    added: Micros | None = None
+    removed: Micros | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class WebhookTarget:
+    """Where a caller wants to be told, and the authorisation value to present there."""
+
+    url: str
+    authorization: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Refund:
+    """One refund of a charge."""
+
+    amount: Decimal
+    added: Micros
+    comment: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class FailedAttempt:
+    """One try of one provider that failed."""
+
+    provider_id: str
+    attempted: Micros
+    error_code: int
+    error_message: str
+    gateway_code: str | None
+    gateway_message: str | None
+    is_retryable: bool
+
+
+@dataclass(slots=True)
+class Charge:
+    """A charge as stored. Amounts are exact decimals of ``currency``; instants are microseconds."""
+
+    charge_id: str
+    provider_charge_id: str | None
+    amount: Decimal
+    currency: str
+    status: ChargeState
+    provider: ProviderSummary
+    instrument: Instrument
+    added: Micros
+    reference: str | None = None
+    email: str | None = None
+    customer_id: str | None = None
+    payer: Payer | None = None
+    authorised: Decimal | None = None
+    capture: bool = True
+    refunded: Decimal = ZERO
+    refunds: tuple[Refund, ...] = ()
+    failed_attempts: tuple[FailedAttempt, ...] = ()
+    succeeded: Micros | None = None
+    voided: Micros | None = None
+    estimated_cost: Decimal | None = None
+    three_ds_verified: bool = False
+    three_ds_server_trans_id: str | None = None
+    three_ds_redirect_url: str | None = None
+    three_ds_notification_url: str | None = None
+    initiator: str | None = None
+    ip: str | None = None
+    descriptor: str | None = None
+    subscription_id: str | None = None
+    batch_id: str | None = None
+    payment_link_id: str | None = None
+    metadata: Mapping[str, str] | None = None
+    webhook: WebhookTarget | None = None
+    seq: int = -1
+
+    @property
+    def refundable(self) -> Decimal:
+        """What is left to refund."""
+        return self.amount - self.refunded
+
+
+def _positive(amount: Decimal, charge: Charge) -> Decimal:
+    if amount <= 0:
+        raise Invalid(
+            Code.INVALID_AMOUNT_MUST_BE_POSITIVE, {"Amount": f"got {number_text(amount)}, wanted more than 0"}
+        )
+    return exact(amount, CURRENCIES[charge.currency])
+
+
+def capture_changes(charge: Charge, amount: Decimal | None, now: Micros) -> Changes:
+    """Complete an authorised charge, in part or in whole; what is not captured is released.
+
+    Raises ``WrongState`` (54), ``Invalid`` 74 (not positive), 2 (too many digits), 77 (more than was authorised).
+    """
+    status = CHARGE.advance(charge.status, ChargeEvent.CAPTURED)
+    captured = charge.amount if amount is None else _positive(amount, charge)
+    if captured > charge.amount:
+        raise Invalid(
+            Code.INVALID_CAPTURE_AMOUNT_PASSED,
+            {"Amount": f"got {number_text(captured)}, authorised are {number_text(charge.amount)} {charge.currency}"},
+        )
+    return {"status": status, "amount": captured, "succeeded": now}
+
+
+def void_changes(charge: Charge, event: ChargeEvent, now: Micros) -> Changes:
+    """Cancel an authorised charge, by request (``VOIDED``) or by time (``LAPSED``). Raises ``WrongState`` (54)."""
+    return {"status": CHARGE.advance(charge.status, event), "voided": now}
+
+
+def refund_changes(charge: Charge, amount: Decimal | None, comment: str | None, now: Micros) -> Changes:
+    """Give back a part or all that is left.
+
+    Raises ``WrongState`` (54), ``Invalid`` 74 (not positive), 2 (too many digits), 76 (more than is left).
+    """
+    CHARGE.advance(charge.status, ChargeEvent.PARTLY_REFUNDED)
+    left = charge.refundable
+    given = left if amount is None else _positive(amount, charge)
+    if given > left:
+        raise Invalid(
+            Code.INVALID_AMOUNT_MAXIMUM_AVAILABLE_REFUND,
+            {"Amount": f"got {number_text(given)}, left to refund are {number_text(left)} {charge.currency}"},
+        )
+    event = ChargeEvent.FULLY_REFUNDED if given == left else ChargeEvent.PARTLY_REFUNDED
+    return {
+        "status": CHARGE.advance(charge.status, event),
+        "refunded": charge.refunded + given,
+        "refunds": (*charge.refunds, Refund(given, now, comment)),
+    }
+
+
+def settle_changes(charge: Charge, event: ChargeEvent, now: Micros) -> Changes:
+    """End a pending charge: ``SETTLED`` or ``BOUNCED``. Raises ``WrongState`` (54)."""
+    status = CHARGE.advance(charge.status, event)
+    return {"status": status, "succeeded": now} if status is ChargeState.SUCCESS else {"status": status}

@@ -1,0 +1,136 @@
+"""The clock of one sandbox. Instants and durations are ``int`` microseconds; instants count from the Unix epoch, UTC.
+
+Real time is an argument: the clock is a function from the machine's time to the sandbox's, and only ever goes forward.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from enum import StrEnum
+from typing import TypeAlias
+
+from mockserver.domain.codes import Code
+from mockserver.domain.errors import Invalid
+
+Micros: TypeAlias = int
+
+MICROSECOND: Micros = 1
+MILLISECOND: Micros = 1_000
+SECOND: Micros = 1_000_000
+MINUTE: Micros = 60 * SECOND
+HOUR: Micros = 60 * MINUTE
+DAY: Micros = 24 * HOUR
+
+EARLIEST: Micros = -62_135_596_800 * SECOND
+"""1 January of the year 1: no date-time lies before it."""
+
+LATEST: Micros = 253_402_300_799 * SECOND
+"""The last second of the year 9999: no instant of a sandbox lies beyond it."""
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_UNITS: dict[str, Micros] = {
+    "us": MICROSECOND,
+    "ms": MILLISECOND,
+    "s": SECOND,
+    "m": MINUTE,
+    "h": HOUR,
+    "d": DAY,
+    "w": 7 * DAY,
+}
+_DURATION_PART = re.compile(r"(\d+(?:\.\d+)?)\s*(us|ms|s|m|h|d|w)")
+_DURATION = re.compile(r"\s*(?:\d{1,12}(?:\.\d{1,6})?\s*(?:us|ms|s|m|h|d|w)\s*)+")
+
+
+class ClockMode(StrEnum):
+    """How sandbox time follows the machine's: with it, not at all, or at a multiple of it."""
+
+    REAL = "real"
+    MANUAL = "manual"
+    FAST = "fast"
+
+
+@dataclass(slots=True)
+class Clock:
+    """Sandbox time: ``virtual`` when the machine said ``real``, and from there on by ``mode`` and ``rate``."""
+
+    mode: ClockMode
+    virtual: Micros
+    real: Micros
+    rate: int = 1
+
+    def read(self, real: Micros) -> Micros:
+        """Sandbox time when the machine's is ``real``; never earlier than it was when last anchored."""
+        if self.mode is ClockMode.MANUAL or real <= self.real:
+            return self.virtual
+        elapsed = real - self.real
+        return min(self.virtual + (elapsed * self.rate if self.mode is ClockMode.FAST else elapsed), LATEST)
+
+    def move_to(self, instant: Micros, real: Micros) -> None:
+        """Anchor the clock at ``instant``. Raises ``Invalid`` (90) when that lies in its past or beyond year 9999."""
+        now = self.read(real)
+        if instant < now:
+            raise Invalid(
+                Code.VALIDATION_ERROR,
+                {"To": f"the clock stands at {iso(now)} and never goes back; got {iso(instant)}"},
+            )
+        if instant > LATEST:
+            raise Invalid(Code.VALIDATION_ERROR, {"To": f"the clock ends at {iso(LATEST)}"})
+        self.virtual, self.real = instant, real
+
+    def run(self, mode: ClockMode, rate: int, real: Micros) -> None:
+        """Change how time runs from this moment on; ``rate`` (1 to 1,000,000) counts in mode ``fast`` only."""
+        self.virtual, self.real = self.read(real), real
+        self.mode, self.rate = mode, rate
+
+
+def instant_of(moment: datetime) -> Micros:
+    """Microseconds since the epoch of an aware date-time, exactly."""
+    return (moment - _EPOCH) // timedelta(microseconds=1)
+
+
+def datetime_of(instant: Micros) -> datetime:
+    """The aware UTC date-time of an instant."""
+    return _EPOCH + timedelta(microseconds=instant)
+
+
+def iso(instant: Micros) -> str:
+    """``YYYY-MM-DDTHH:MM:SS.fffffffZ``, the published form (assumption ``response.letter_case``)."""
+    return datetime_of(instant).isoformat(timespec="microseconds")[:26] + "0Z"
+
+
+def parse_instant(text: str) -> Micros:
+    """An ISO 8601 date or date-time; no zone means UTC. Raises ``ValueError`` with what was got and what is allowed."""
+    try:
+        moment = datetime.fromisoformat(text.strip())
+    except ValueError:
+        raise ValueError(f"got '{text[:40]}', wanted an ISO 8601 date-time such as 2031-03-01T18:00:00Z") from None
+    instant = instant_of(moment if moment.tzinfo else moment.replace(tzinfo=UTC))
+    # An offset can move the first and last hours of the calendar out of it.
+    if not EARLIEST <= instant < LATEST + SECOND:
+        raise ValueError(f"got '{text[:40]}', wanted a date-time of the years 1 to 9999 in UTC")
+    return instant
+
+
+def parse_duration(text: str) -> Micros:
+    """``800ms``, ``10s``, ``1h30m``, ``2d``: zero or more. Raises ``ValueError`` on anything else."""
+    if not _DURATION.fullmatch(text):
+        raise ValueError(f"got '{text[:40]}', wanted a duration such as 800ms, 10s, 5m, 1h30m, 2d or 1w")
+    length = sum(int(Decimal(count) * _UNITS[unit]) for count, unit in _DURATION_PART.findall(text))
+    if length > LATEST:
+        raise ValueError(f"got '{text[:40]}', wanted a duration of less than 8000 years")
+    return length
+
+
+def duration_text(length: Micros) -> str:
+    """The shortest text that ``parse_duration`` reads back as ``length``."""
+    if length == 0:
+        return "0s"
+    parts: list[str] = []
+    for unit in ("d", "h", "m", "s", "ms", "us"):
+        count, length = divmod(length, _UNITS[unit])
+        if count:
+            parts.append(f"{count}{unit}")
+    return "".join(parts)

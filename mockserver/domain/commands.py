@@ -1,0 +1,93 @@
+"""What callers ask for, in the imperative. ``wire`` builds commands, ``engine`` carries them out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from decimal import Decimal
+
+from mockserver.domain.charge import Payer, WebhookTarget
+from mockserver.domain.sources import BankAccount, CardDetails, Source
+from mockserver.domain.vault import NEVER, Expiry
+
+
+@dataclass(frozen=True, slots=True)
+class NewCharge:
+    """Take a payment, or authorise one (``capture`` False). The amount is exact, the currency any case or None."""
+
+    source: Source
+    amount: Decimal
+    currency: str | None = None
+    reference: str | None = None
+    capture: bool = True
+    payer: Payer | None = None
+    email: str | None = None
+    ip: str | None = None
+    initiator: str | None = None
+    webhook: WebhookTarget | None = None
+    metadata: Mapping[str, str] | None = None
+    descriptor: str | None = None
+    three_ds_notification_url: str | None = None
+    batch_id: str | None = None
+    subscription_id: str | None = None
+    payment_link_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class NewVaultItem:
+    """Vault a card number on its own."""
+
+    number: str = field(repr=False)
+    ccv: str | None = field(repr=False, default=None)
+    expiry: Expiry = NEVER
+
+
+@dataclass(frozen=True, slots=True)
+class VaultWish:
+    """Whether a card shall also be vaulted, and for how long."""
+
+    wanted: bool = False
+    expiry: Expiry = NEVER
+
+
+NO_VAULT = VaultWish()
+
+
+@dataclass(frozen=True, slots=True)
+class NewCardMethod:
+    """Store a card with a provider as a payment method."""
+
+    details: CardDetails
+    provider_id: str
+    vault: VaultWish = NO_VAULT
+    ip: str | None = None
+    email: str | None = None
+    skip_expiry_check: bool = False
+    metadata: Mapping[str, str] | None = None
+    fallback_payment_method_id: str | None = None
+    webhook: WebhookTarget | None = None
+    create_network_token: bool = False
+    verify: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class NewBankMethod:
+    """Store a bank account with a provider as a payment method."""
+
+    account: BankAccount
+    provider_id: str
+    payer: Payer | None = None
+    metadata: Mapping[str, str] | None = None
+    fallback_payment_method_id: str | None = None
+    webhook: WebhookTarget | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SwitchProvider:
+    """Store the vaulted card of a payment method with another provider."""
+
+    provider_id: str
+    payment_method_id: str
+    ccv: str | None = field(repr=False, default=None)
+    fallback_payment_method_id: str | None = None
+    webhook: WebhookTarget | None = None

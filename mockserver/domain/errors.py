@@ -1,0 +1,80 @@
+"""The one tree of refusals. A refused command has changed nothing.
+
+MockserverError
+  Refused                 the caller asked for something the rules do not allow
+    Unauthorised          no key, or a key that opens nothing                (assumption ``keys``)
+    Invalid               a field, alone or with others, is wrong            (assumption ``error.validation``)
+    NotFound              an id names nothing the caller can see             (assumption ``error.not_found``)
+    WrongState            the object is in a state that forbids the move     (assumption ``error.wrong_state``)
+    ProviderRefused       a provider said no to a capture, void, refund, verification or removal
+    ForeignDocument       a state document that this version did not write
+
+The domain knows no HTTP: ``wire`` maps each class to a status, ``codes`` holds the numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from difflib import get_close_matches
+
+from mockserver.domain.codes import Code
+
+
+class MockserverError(Exception):
+    """Base of every error that this package raises on purpose."""
+
+
+class Refused(MockserverError):
+    """A rule forbids the command. ``details`` maps a PascalCase field to what was got and what is allowed."""
+
+    def __init__(self, code: Code, details: Mapping[str, str] | None = None, *, message: str | None = None) -> None:
+        self.code = code
+        self.details = dict(details) if details else None
+        self.message = message or code.message
+        super().__init__(self.message if not details else f"{self.message}: {self.details}")
+
+
+class Unauthorised(Refused):
+    """No key, or one that opens no sandbox."""
+
+
+class Invalid(Refused):
+    """One or more fields are wrong."""
+
+
+class NotFound(Refused):
+    """An id names nothing in this sandbox."""
+
+
+class WrongState(Refused):
+    """The object is in a state from which the state table has no such move."""
+
+
+class ProviderRefused(Refused):
+    """A provider declined an operation on an existing object; carries the provider's own words."""
+
+    def __init__(
+        self,
+        code: Code,
+        details: Mapping[str, str] | None = None,
+        *,
+        message: str | None = None,
+        gateway_code: str | None = None,
+        gateway_message: str | None = None,
+        is_retryable: bool = False,
+    ) -> None:
+        super().__init__(code, details, message=message)
+        self.gateway_code = gateway_code
+        self.gateway_message = gateway_message
+        self.is_retryable = is_retryable
+
+
+class ForeignDocument(Refused):
+    """A state document of another product or version."""
+
+
+def nearest(word: str, known: Iterable[str]) -> str:
+    """`` - did you mean 'x'?`` for the closest known word, else an empty text: the tail of a refusal."""
+    by_fold = {name.lower(): name for name in known}
+    found = get_close_matches(word.lower(), by_fold, n=1, cutoff=0.6)
+    return f" - did you mean '{by_fold[found[0]]}'?" if found else ""

@@ -1,0 +1,39 @@
+"""What happened, in the past participle: the facts from which journals are written and webhooks planned."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from mockserver.domain.clock import Micros
+
+
+class Subject(StrEnum):
+    """The kind of object that an event is about."""
+
+    CHARGE = "charge"
+    VAULT = "vault"
+    CCV = "ccv"
+    CUSTOMER = "customer"
+    PAYMENT_METHOD = "payment_method"
+    PROVIDER = "provider"
+    TOKEN = "token"
+    PAYMENT_LINK = "payment_link"
+    BATCH = "batch"
+    SUBSCRIPTION = "subscription"
+    PAYTO = "payto"
+    NETWORK_TOKEN = "network_token"
+    TRANSFER = "transfer"
+    WEBHOOK_SUBSCRIPTION = "webhook_subscription"
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """``subject`` ``subject_id`` went through ``what`` at ``at``; ``before`` is None for an object that began."""
+
+    subject: Subject
+    subject_id: str
+    what: str
+    before: str | None
+    after: str | None
+    at: Micros

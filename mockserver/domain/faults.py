@@ -1,0 +1,31 @@
+"""Collecting every fault of a command before refusing it, so that a caller mends them all at once."""
+
+from __future__ import annotations
+
+from mockserver.domain.codes import Code
+from mockserver.domain.errors import Invalid
+
+_MUTE = frozenset({Code.INVALID_CARD_NUMBER})
+"""Codes whose error object carries no details (published facts, 4.1: asserted by a client suite)."""
+
+
+class Faults:
+    """Faults found so far: a code and, per PascalCase field, what was got and what is allowed."""
+
+    __slots__ = ("_found",)
+
+    def __init__(self) -> None:
+        self._found: list[tuple[Code, str, str]] = []
+
+    def add(self, code: Code, field: str, text: str) -> None:
+        """Remember one fault."""
+        self._found.append((code, field, text))
+
+    def refuse(self) -> None:
+        """Raise ``Invalid`` when there is a fault: with its own code when alone, with 90 and all of them otherwise."""
+        if not self._found:
+            return
+        if len(self._found) == 1:
+            code, field, text = self._found[0]
+            raise Invalid(code, None if code in _MUTE else {field: text})
+        raise Invalid(Code.VALIDATION_ERROR, {field: text for _, field, text in self._found})

@@ -1,0 +1,54 @@
+"""Ids and draws: everything that looks random is computed from (seed, sandbox, purpose, counter).
+
+Shapes: published facts, 5.4 (32 lower-case hex digits for objects, dashed UUIDs for providers, 24 hex for tokens).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from hashlib import blake2b
+
+_MASK_128 = (1 << 128) - 1
+_ODD = 0x9E3779B97F4A7C15F39CC0605CEDC835
+
+
+def digest(*parts: object, size: int = 16) -> bytes:
+    """A hash of the parts, each of them framed by its length so that no two lists of parts run together."""
+    state = blake2b(digest_size=size)
+    for part in parts:
+        raw = part if isinstance(part, bytes) else str(part).encode("utf-8", "surrogatepass")
+        state.update(len(raw).to_bytes(4, "big"))
+        state.update(raw)
+    return state.digest()
+
+
+class Ids:
+    """Ids of one sandbox. A bijection of a counter, so that no two are equal and none costs a hash."""
+
+    __slots__ = ("_keys", "_seed_parts", "counters")
+
+    def __init__(self, seed: int, sandbox: str, counters: Mapping[str, int] | None = None) -> None:
+        self._seed_parts = (seed, sandbox)
+        self._keys: dict[str, int] = {}
+        self.counters: dict[str, int] = dict(counters or {})
+
+    def hex32(self, kind: str) -> str:
+        """The next id of ``kind``: 32 lower-case hex digits."""
+        count = self.counters.get(kind, 0) + 1
+        self.counters[kind] = count
+        key = self._keys.get(kind)
+        if key is None:
+            key = self._keys[kind] = int.from_bytes(digest("id", *self._seed_parts, kind), "big")
+        mixed = (count * _ODD + key) & _MASK_128
+        mixed ^= mixed >> 67
+        mixed = (mixed * _ODD) & _MASK_128
+        return f"{mixed ^ (mixed >> 61):032x}"
+
+    def hex24(self, kind: str) -> str:
+        """The next id of ``kind``: 24 lower-case hex digits (tokens)."""
+        return self.hex32(kind)[:24]
+
+    def uuid(self, kind: str) -> str:
+        """The next id of ``kind`` in the dashed form of a UUID (providers)."""
+        raw = self.hex32(kind)
+        return f"{raw[:8]}-{raw[8:12]}-{raw[12:16]}-{raw[16:20]}-{raw[20:]}"

@@ -1,0 +1,41 @@
+"""A stored payment method: a card or an account known to one provider, with or without a customer.
+
+Source: service document, Payment method; assumption ``removed.customer_or_method``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from mockserver.domain.charge import Payer, WebhookTarget
+from mockserver.domain.clock import Micros
+from mockserver.domain.provider import ProviderSummary
+from mockserver.domain.sources import Instrument
+from mockserver.domain.states import Presence
+
+
+@dataclass(slots=True)
+class PaymentMethod:
+    """A payment method as stored. The full card number lives in the vault only, under ``vault_id``."""
+
+    payment_method_id: str
+    instrument: Instrument
+    provider: ProviderSummary
+    added: Micros
+    provider_payment_method_id: str | None = None
+    customer_id: str | None = None
+    payer: Payer | None = None
+    email: str | None = None
+    ip: str | None = None
+    vault_id: str | None = None
+    token: str | None = None
+    network_token_id: str | None = None
+    payto_id: str | None = None
+    fallback_payment_method_id: str | None = None
+    provider_data: Mapping[str, str] | None = None
+    metadata: Mapping[str, str] | None = None
+    webhook: WebhookTarget | None = None
+    removed: Micros | None = None
+    state: Presence = Presence.ACTIVE
+    seq: int = -1

@@ -1,0 +1,151 @@
+"""Payment providers (gateways): what they can do, what they cost, who takes over when they fail.
+
+Sources: service document, What the service does, 1; published facts, 2.12 (fields), 3 (types), 10 (the dummy
+provider's id).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from decimal import Decimal
+from enum import StrEnum
+
+from mockserver.domain.cards import Brand
+from mockserver.domain.clock import MILLISECOND, Micros
+from mockserver.domain.states import Presence
+
+DEFAULT_PROVIDER_ID = "a26c371f-94f6-40da-add2-28ec8e9da8ed"
+
+
+class Capability(StrEnum):
+    """A feature that a provider may lack."""
+
+    CARD = "card"
+    DIRECT_DEBIT = "direct debit"
+    PAYTO = "PayTo"
+    WALLET = "wallet"
+    NETWORK_TOKEN = "network token"
+    PARTIAL_CAPTURE = "partial capture"
+    AUTHORISE = "authorise and capture"
+    PARTIAL_REFUND = "partial refund"
+    THREE_DS = "3-D Secure"
+    CHECKOUT = "checkout"
+
+
+_EVERYTHING = frozenset(Capability)
+_CHECKOUT_ONLY = frozenset({Capability.CHECKOUT, Capability.PARTIAL_REFUND})
+_CHECKOUTS = """shift payglocal pesapal pay_by_account upi optty addi affirm afterpay alma aplazame aplazo atome
+billease cashew
+cashpresso clearpay cleo dana easypaisa finvero fupay gcasg grabpay humm kakaopay klarna kueskipay lara latitudepay
+laybuy
+limepay pace pagaleve paribas paywithfour payjustnow paytm paybright payflex payright postpay ratepay riverty
+scalapay sezzle
+shopback smartpay sofinco splitit tabby tamara tendopay touchngo triplea truemoney twisto uplift valu zest zip
+zoodpay bkash
+eraty paypal"""
+
+CAPABILITIES: Mapping[str, frozenset[Capability]] = {
+    "dummy": _EVERYTHING,
+    "nab_transact": frozenset(
+        {Capability.CARD, Capability.AUTHORISE, Capability.PARTIAL_CAPTURE, Capability.PARTIAL_REFUND}
+    ),
+    "azupay": frozenset({Capability.PAYTO, Capability.PARTIAL_REFUND}),
+    **dict.fromkeys(_CHECKOUTS.split(), _CHECKOUT_ONLY),
+}
+"""What each provider type can do; the types are the published ones."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """One row of a provider's price list; ``scheme`` or ``international`` None means any. ``percent`` of the amount."""
+
+    fixed: Decimal = Decimal(0)
+    percent: Decimal = Decimal(0)
+    scheme: Brand | None = None
+    international: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ProviderSummary:
+    """The provider as a charge or a payment method shows it."""
+
+    provider_id: str
+    type: str
+    name: str
+
+
+@dataclass(slots=True)
+class Provider:
+    """A configured provider of one sandbox. ``latency`` is the simulated time of the dummy type, in microseconds."""
+
+    provider_id: str
+    summary: ProviderSummary
+    currency: str
+    added: Micros
+    environment: str = "SANDBOX"
+    country: str | None = None
+    three_ds_provider_id: str | None = None
+    fallback_provider_id: str | None = None
+    authentication: dict[str, str] = field(default_factory=dict)
+    additional: dict[str, str] = field(default_factory=dict)
+    costs: tuple[Cost, ...] = ()
+    latency: tuple[Micros, Micros] | None = None
+    max_capability: str | None = None
+    state: Presence = Presence.ACTIVE
+    seq: int = -1
+
+    @property
+    def capabilities(self) -> frozenset[Capability]:
+        """What its type can do."""
+        return CAPABILITIES.get(self.summary.type, _CHECKOUT_ONLY)
+
+    def cost_of(self, amount: Decimal, brand: Brand | None) -> Decimal | None:
+        """Estimated cost of a payment, to two decimals; None when the price list has no row for it."""
+        for cost in self.costs:
+            if cost.scheme is None or cost.scheme is brand:
+                return (cost.fixed + amount * cost.percent / 100).quantize(_CENT).normalize() + 0
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class ProviderWish:
+    """A provider as a caller describes it; None leaves a field as it is."""
+
+    type: str | None = None
+    name: str | None = None
+    environment: str | None = None
+    currency: str | None = None
+    country: str | None = None
+    three_ds_provider_id: str | None = None
+    fallback_provider_id: str | None = None
+    authentication: Mapping[str, str] | None = None
+    additional: Mapping[str, str] | None = None
+    costs: tuple[Cost, ...] | None = None
+
+
+_CENT = Decimal("0.01")
+
+
+def simulated_latency(authentication: Mapping[str, str]) -> tuple[Micros, Micros] | None:
+    """The dummy provider's MinMilliseconds and MaxMilliseconds (published facts, 3), any letter case; None when
+    absent."""
+    folded = {key.lower(): value for key, value in authentication.items()}
+    low, high = folded.get("minmilliseconds"), folded.get("maxmilliseconds")
+    if low is None and high is None:
+        return None
+    first = int(low) if low and low.isdecimal() else 0
+    last = int(high) if high and high.isdecimal() else first
+    return first * MILLISECOND, max(first, last) * MILLISECOND
+
+
+def default_provider(added: Micros) -> Provider:
+    """The dummy provider that every sandbox starts with."""
+    return Provider(
+        provider_id=DEFAULT_PROVIDER_ID,
+        summary=ProviderSummary(DEFAULT_PROVIDER_ID, "dummy", "Dummy"),
+        currency="AUD",
+        added=added,
+        country="AU",
+        costs=(Cost(Decimal("0.30"), Decimal("1.5")),),
+    )

@@ -1,0 +1,91 @@
+"""Where the money of a charge comes from: many routes, one command.
+
+Source: service document, What the service does, 3.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from mockserver.domain.cards import Card
+
+
+class PaymentType(StrEnum):
+    """``type`` of a payment method and of ``paymentInformation`` (assumption ``payment_method.types``)."""
+
+    CARD = "CARD"
+    BANK_ACCOUNT = "BANK_ACCOUNT"
+    PAYTO = "PAYTO"
+    NETWORK_TOKEN = "NETWORK_TOKEN"
+    WALLET = "WALLET"
+    APPLEPAY = "APPLEPAY"
+
+
+class Initiator(StrEnum):
+    """Who starts a payment; the order gives the index (service document, Initiator; published facts, 3)."""
+
+    CUSTOMER = "CUSTOMER"
+    MERCHANT = "MERCHANT"
+
+
+@dataclass(frozen=True, slots=True)
+class CardDetails:
+    """A card as the caller gives it. Number and ccv never show in a repr, a log or an error."""
+
+    number: str | None = field(default=None, repr=False)
+    expiry: str | None = None
+    ccv: str | None = field(default=None, repr=False)
+    cardholder: str | None = None
+    three_ds_server_trans_id: str | None = None
+    external_three_ds: Mapping[str, str] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class BankAccount:
+    """A bank account as given and as shown."""
+
+    bank_code: str
+    account_number: str
+    account_name: str
+
+
+@dataclass(frozen=True, slots=True)
+class CardSource:
+    """Raw card details; ``provider_id`` None lets the cheapest provider take it."""
+
+    details: CardDetails | None
+    provider_id: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class BankSource:
+    """Raw bank account details."""
+
+    account: BankAccount
+    provider_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class MethodSource:
+    """A stored payment method; ``kind`` tells a direct charge from a batch row or a subscription."""
+
+    payment_method_id: str
+    kind: str = "payment_method"
+
+
+Source = CardSource | BankSource | MethodSource
+
+
+@dataclass(frozen=True, slots=True)
+class Instrument:
+    """What is charged in the end: the shown card or account, the stored objects behind it."""
+
+    type: PaymentType
+    card: Card | None = None
+    bank: BankAccount | None = None
+    payment_method_id: str | None = None
+    customer_id: str | None = None
+    token_id: str | None = None
+    display_type: str | None = None

@@ -1,0 +1,244 @@
+"""THE LAW: every state, every event and every legal move, as complete tables.
+
+A table lists each state with a row of the events that move it; an empty row is a state that nothing leaves. What
+is not in
+the table is refused by ``Table.advance``, the only way to change a state, before anything else changes.
+
+Sources: service document, States and transitions; where it is silent, the assumptions ``charge.status.*``,
+``vault.gone``,
+``vault.ccv_delay``, ``token.lifetime``, ``removed.customer_or_method``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, Generic, TypeVar
+
+from mockserver.domain.codes import Code
+from mockserver.domain.errors import WrongState
+
+
+class ChargeState(StrEnum):
+    """Status of a charge, in the published words (the document's ``Authorised`` is a matter of the wire)."""
+
+    PENDING_CHECKOUT = "PENDING_CHECKOUT"
+    PENDING = "PENDING"
+    AUTHORISED = "AUTHORISE"
+    SUCCESS = "SUCCESS"
+    PARTIAL_REFUND = "PARTIAL_REFUND"
+    REFUND = "REFUND"
+    AUTHORISE_CANCELLED = "AUTHORISE_CANCELLED"
+    FAILED = "FAILED"
+
+
+class ChargeEvent(StrEnum):
+    """What can happen to a charge."""
+
+    AUTHORISED = "authorised"
+    PAID = "paid"
+    PENDED = "pended"
+    CHALLENGED = "challenged"
+    DECLINED = "declined"
+    CAPTURED = "captured"
+    VOIDED = "voided"
+    LAPSED = "lapsed"
+    SETTLED = "settled"
+    BOUNCED = "bounced"
+    ABANDONED = "abandoned"
+    PARTLY_REFUNDED = "partly_refunded"
+    FULLY_REFUNDED = "fully_refunded"
+
+
+class VaultState(StrEnum):
+    """Whether a vault item still answers."""
+
+    STORED = "stored"
+    EXPIRED = "expired"
+    DELETED = "deleted"
+
+
+class VaultEvent(StrEnum):
+    """What can happen to a vault item."""
+
+    EXPIRED = "expired"
+    DELETED = "deleted"
+
+
+class CcvState(StrEnum):
+    """What became of the card verification value of a vault item."""
+
+    ABSENT = "absent"
+    HELD = "held"
+    SPENT = "spent"
+    LAPSED = "lapsed"
+
+
+class CcvEvent(StrEnum):
+    """What removes a ccv: the first payment for the card, the short delay, or the end of its vault item."""
+
+    PAID = "paid"
+    DELAY_PASSED = "delay_passed"
+    ITEM_GONE = "item_gone"
+
+
+class Presence(StrEnum):
+    """Whether a customer, a payment method or a provider is in use."""
+
+    ACTIVE = "active"
+    REMOVED = "removed"
+
+
+class PresenceEvent(StrEnum):
+    """What can happen to its presence."""
+
+    REMOVED = "removed"
+
+
+S = TypeVar("S", bound=StrEnum)
+E = TypeVar("E", bound=StrEnum)
+
+
+@dataclass(frozen=True, slots=True)
+class Table(Generic[S, E]):
+    """The law of one kind of object: how it begins and how it moves; ``refusal`` is the code of an illegal move."""
+
+    subject: str
+    begins: Mapping[E, S] | S
+    moves: Mapping[S, Mapping[E, S]]
+    refusal: Code
+
+    def begin(self, event: E) -> S:
+        """The first state of an object that ``event`` brings into being. Raises ``WrongState`` when none does."""
+        if not isinstance(self.begins, Mapping):
+            return self.begins
+        state = self.begins.get(event)
+        if state is None:
+            raise WrongState(self.refusal, {"Status": f"no {self.subject} begins by being {event}"})
+        return state
+
+    def advance(self, state: S, event: E) -> S:
+        """The state after ``event``. Raises ``WrongState`` naming the states in which the event would be legal."""
+        after = self.moves[state].get(event)
+        if after is None:
+            legal = [before.value for before, row in self.moves.items() if event in row]
+            raise WrongState(
+                self.refusal,
+                {"Status": f"got a {self.subject} in {state.value}, allowed in {' or '.join(legal)} only"},
+            )
+        return after
+
+
+CHARGE: Table[ChargeState, ChargeEvent] = Table(
+    subject="charge",
+    begins={
+        ChargeEvent.AUTHORISED: ChargeState.AUTHORISED,
+        ChargeEvent.PAID: ChargeState.SUCCESS,
+        ChargeEvent.PENDED: ChargeState.PENDING,
+        ChargeEvent.CHALLENGED: ChargeState.PENDING_CHECKOUT,
+        ChargeEvent.DECLINED: ChargeState.FAILED,
+    },
+    moves={
+        ChargeState.PENDING_CHECKOUT: {
+            ChargeEvent.AUTHORISED: ChargeState.AUTHORISED,
+            ChargeEvent.PAID: ChargeState.SUCCESS,
+            ChargeEvent.PENDED: ChargeState.PENDING,
+            ChargeEvent.DECLINED: ChargeState.FAILED,
+            ChargeEvent.ABANDONED: ChargeState.FAILED,
+        },
+        ChargeState.PENDING: {
+            ChargeEvent.SETTLED: ChargeState.SUCCESS,
+            ChargeEvent.BOUNCED: ChargeState.FAILED,
+        },
+        ChargeState.AUTHORISED: {
+            ChargeEvent.CAPTURED: ChargeState.SUCCESS,
+            ChargeEvent.VOIDED: ChargeState.AUTHORISE_CANCELLED,
+            ChargeEvent.LAPSED: ChargeState.AUTHORISE_CANCELLED,
+        },
+        ChargeState.SUCCESS: {
+            ChargeEvent.PARTLY_REFUNDED: ChargeState.PARTIAL_REFUND,
+            ChargeEvent.FULLY_REFUNDED: ChargeState.REFUND,
+        },
+        ChargeState.PARTIAL_REFUND: {
+            ChargeEvent.PARTLY_REFUNDED: ChargeState.PARTIAL_REFUND,
+            ChargeEvent.FULLY_REFUNDED: ChargeState.REFUND,
+        },
+        ChargeState.REFUND: {},
+        ChargeState.AUTHORISE_CANCELLED: {},
+        ChargeState.FAILED: {},
+    },
+    refusal=Code.INVALID_CHARGE_STATUS,
+)
+
+VAULT: Table[VaultState, VaultEvent] = Table(
+    subject="vault item",
+    begins=VaultState.STORED,
+    moves={
+        VaultState.STORED: {VaultEvent.EXPIRED: VaultState.EXPIRED, VaultEvent.DELETED: VaultState.DELETED},
+        VaultState.EXPIRED: {},
+        VaultState.DELETED: {},
+    },
+    refusal=Code.INVALID_VAULT_ID,
+)
+
+CCV: Table[CcvState, CcvEvent] = Table(
+    subject="ccv",
+    begins=CcvState.HELD,
+    moves={
+        CcvState.ABSENT: {},
+        CcvState.HELD: {
+            CcvEvent.PAID: CcvState.SPENT,
+            CcvEvent.DELAY_PASSED: CcvState.LAPSED,
+            CcvEvent.ITEM_GONE: CcvState.LAPSED,
+        },
+        CcvState.SPENT: {},
+        CcvState.LAPSED: {},
+    },
+    refusal=Code.INVALID_CCV,
+)
+
+CUSTOMER: Table[Presence, PresenceEvent] = Table(
+    subject="customer",
+    begins=Presence.ACTIVE,
+    moves={Presence.ACTIVE: {PresenceEvent.REMOVED: Presence.REMOVED}, Presence.REMOVED: {}},
+    refusal=Code.INVALID_CUSTOMER_ID_REMOVED,
+)
+
+PAYMENT_METHOD: Table[Presence, PresenceEvent] = Table(
+    subject="payment method",
+    begins=Presence.ACTIVE,
+    moves={Presence.ACTIVE: {PresenceEvent.REMOVED: Presence.REMOVED}, Presence.REMOVED: {}},
+    refusal=Code.INVALID_PAYMENT_METHOD_ID_REMOVED,
+)
+
+PROVIDER: Table[Presence, PresenceEvent] = Table(
+    subject="provider",
+    begins=Presence.ACTIVE,
+    moves={Presence.ACTIVE: {PresenceEvent.REMOVED: Presence.REMOVED}, Presence.REMOVED: {}},
+    refusal=Code.INVALID_PROVIDER_ID,
+)
+
+TABLES: Mapping[str, Table[Any, Any]] = {
+    "charge": CHARGE,
+    "vault": VAULT,
+    "ccv": CCV,
+    "customer": CUSTOMER,
+    "payment_method": PAYMENT_METHOD,
+    "provider": PROVIDER,
+}
+
+
+def mermaid(table: Table[Any, Any]) -> str:
+    """The table as a Mermaid state diagram: what the README and the control page draw."""
+    lines = ["stateDiagram-v2"]
+    begins = table.begins
+    if isinstance(begins, Mapping):
+        lines += [f"    [*] --> {state.name}: {event.value}" for event, state in begins.items()]
+    else:
+        lines.append(f"    [*] --> {begins.name}")
+    for state, row in table.moves.items():
+        lines += [f"    {state.name} --> {after.name}: {event.value}" for event, after in row.items()]
+        if not row:
+            lines.append(f"    {state.name} --> [*]")
+    return "\n".join(lines)

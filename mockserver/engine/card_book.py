@@ -1,0 +1,39 @@
+"""The cards a sandbox has seen: facts shared by every object with the same card, found by leading digits.
+
+No number is kept: facts are looked up by a salted digest (assumption ``charge.search_card_number``).
+"""
+
+from __future__ import annotations
+
+from mockserver.domain.cards import PREFIX_LENGTHS, CardNumber, fingerprint_of, prefix_digest, read_number
+
+
+class CardBook:
+    """Interned card facts of one sandbox."""
+
+    __slots__ = ("_by_prefix", "_facts", "_salt")
+
+    def __init__(self, salt: str) -> None:
+        self._salt = salt
+        self._facts: dict[str, CardNumber] = {}
+        self._by_prefix: dict[str, list[str]] = {}
+
+    def facts_of(self, number: str) -> CardNumber:
+        """The facts of a valid number, remembered by its digest."""
+        fingerprint = fingerprint_of(self._salt, number)
+        facts = self._facts.get(fingerprint)
+        return facts if facts is not None else self.remember(read_number(number, self._salt))
+
+    def remember(self, facts: CardNumber) -> CardNumber:
+        """Keep facts that were read elsewhere (an imported state), or give those already kept."""
+        known = self._facts.setdefault(facts.fingerprint, facts)
+        if known is facts:
+            for prefix in facts.prefixes:
+                self._by_prefix.setdefault(prefix, []).append(facts.fingerprint)
+        return known
+
+    def fingerprints(self, digits: str) -> list[str]:
+        """Fingerprints of the cards whose number begins with, or is, ``digits`` (4, 6, 8 of them, or all)."""
+        if len(digits) in PREFIX_LENGTHS:
+            return self._by_prefix.get(prefix_digest(self._salt, digits), [])
+        return [fingerprint_of(self._salt, digits)]

@@ -1,0 +1,95 @@
+"""Card details at the door: checked once, in one place, before anything is stored or charged.
+
+Source: assumption ``card.required``; service document, Limits (ccv); published facts, 3.1 (codes 5, 6, 9, 14, 59, 81).
+"""
+
+from __future__ import annotations
+
+import re
+
+from mockserver.domain.cards import MAX_LENGTH, MIN_LENGTH, Card, CardNumber, ccv_length, clean, passes_luhn
+from mockserver.domain.clock import datetime_of
+from mockserver.domain.codes import Code
+from mockserver.domain.faults import Faults
+from mockserver.domain.sources import CardDetails
+from mockserver.engine.sandbox import Sandbox
+
+_CCV = re.compile(r"[0-9]{3,4}")
+_EXPIRY = re.compile(r"(0?[1-9]|1[0-2])\s*/\s*((?:20)?[0-9]{2})")
+_TRANS_ID = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
+
+
+def check(box: Sandbox, details: CardDetails | None, faults: Faults, *, skip_expiry_check: bool = False) -> Card | None:
+    """The card as it may be remembered, or None with at least one fault added.
+
+    Faults: 81 (no card), 5 (number), 6 (ccv), 9 (expiry malformed), 14 (expired), 59 (3-D Secure transaction id).
+    """
+    if details is None:
+        faults.add(Code.INVALID_PAYMENT_INFORMATION, "PaymentInformation", "required: cardNumber and expiryDate")
+        return None
+    facts = check_number(box, details.number, "CardNumber", faults)
+    check_ccv(details.ccv, "Ccv", facts, faults)
+    expiry = check_expiry_date(box, details.expiry, faults, skip=skip_expiry_check)
+    trans_id = details.three_ds_server_trans_id or None
+    if trans_id is not None and not _TRANS_ID.fullmatch(trans_id):
+        faults.add(Code.INVALID_THREE_DS_SERVER_TRANS_ID, "ThreeDSServerTransID", "wanted a UUID")
+    if facts is None or expiry is None:
+        return None
+    return Card(facts, expiry, details.cardholder, bool(details.ccv), trans_id)
+
+
+def check_number(box: Sandbox, number: str | None, field: str, faults: Faults) -> CardNumber | None:
+    """The facts of a card number, or None and a fault (5)."""
+    if not number:
+        faults.add(Code.INVALID_PAYMENT_INFORMATION, field, "required")
+        return None
+    digits = clean(number)
+    if digits is None or not MIN_LENGTH <= len(digits) <= MAX_LENGTH or not passes_luhn(digits):
+        faults.add(
+            Code.INVALID_CARD_NUMBER, field, f"wanted {MIN_LENGTH} to {MAX_LENGTH} digits with a right check digit"
+        )
+        return None
+    facts = box.cards.facts_of(digits)
+    if box.charter.test_cards_only and facts.test_name is None:
+        faults.add(Code.INVALID_CARD_NUMBER, field, "only published test numbers are accepted (--test-cards-only)")
+        return None
+    return facts
+
+
+def check_ccv(ccv: str | None, field: str, facts: CardNumber | None, faults: Faults) -> None:
+    """A fault (6) when a given ccv has not the digits that the brand wants."""
+    if ccv is None:
+        return
+    shortest, longest = ccv_length(facts.brand) if facts else (3, 4)
+    if not _CCV.fullmatch(ccv) or not shortest <= len(ccv) <= longest:
+        wanted = f"{shortest}" if shortest == longest else f"{shortest} or {longest}"
+        faults.add(Code.INVALID_CCV, field, f"wanted {wanted} digits")
+
+
+def check_expiry_date(box: Sandbox, expiry: str | None, faults: Faults, *, skip: bool = False) -> str | None:
+    """``MM/YY``, or None and a fault (9, 14). A card is good to the end of its month, on the sandbox's clock."""
+    if not expiry:
+        faults.add(Code.INVALID_PAYMENT_INFORMATION, "ExpiryDate", "required")
+        return None
+    found = _EXPIRY.fullmatch(expiry.strip())
+    if found is None:
+        faults.add(Code.INVALID_EXPIRY_DATE, "ExpiryDate", f"got '{expiry[:7]}', wanted MM/YY")
+        return None
+    month, year = int(found[1]), 2000 + int(found[2][-2:])
+    today = datetime_of(box.now)
+    if not skip and (year, month) < (today.year, today.month):
+        faults.add(Code.EXPIRED_CARD, "ExpiryDate", f"got {month:02d}/{year % 100:02d}, today is {today:%Y-%m-%d}")
+        return None
+    return f"{month:02d}/{year % 100:02d}"
+
+
+def bare(number: str) -> str:
+    """The digits of a number that was checked before."""
+    return clean(number) or number
+
+
+def sure(facts: CardNumber | None) -> CardNumber:
+    """Facts after their faults were refused."""
+    if facts is None:
+        raise RuntimeError("a card without facts passed its checks")
+    return facts

@@ -1,0 +1,284 @@
+"""Charge use cases: take, capture, void, refund, settle, lapse, find.
+
+Sources: service document, Charges, and States and transitions; assumptions ``charge.*``, ``failover``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from decimal import Decimal
+from typing import Any, assert_never
+
+from mockserver.assumptions import (
+    AMOUNT_MAXIMUM,
+    AMOUNT_MINIMUM,
+    AUTHORISATION_EXPIRES_AFTER,
+    CURRENCY_DEFAULT,
+    PENDING_SETTLES_AFTER,
+)
+from mockserver.domain.charge import (
+    Charge,
+    FailedAttempt,
+    capture_changes,
+    refund_changes,
+    settle_changes,
+    void_changes,
+)
+from mockserver.domain.codes import Code
+from mockserver.domain.commands import NewCharge
+from mockserver.domain.errors import NotFound, ProviderRefused
+from mockserver.domain.events import Subject
+from mockserver.domain.faults import Faults
+from mockserver.domain.money import currency, exact
+from mockserver.domain.provider import Capability
+from mockserver.domain.sources import PaymentType
+from mockserver.domain.states import CHARGE, ChargeEvent, ChargeState
+from mockserver.engine import providers, routing, vault
+from mockserver.engine.routing import Plan, Route
+from mockserver.engine.sandbox import Sandbox
+from mockserver.engine.schedule import Due
+from mockserver.scenario.attempt import Attempt, Stage
+from mockserver.scenario.outcome import Approve, Challenge, Decline, Outcome, PartialApprove, Pending, Settlement
+
+_SLOW = frozenset({PaymentType.BANK_ACCOUNT, PaymentType.PAYTO})
+"""Types whose provider answers later when no scenario says otherwise (assumption ``charge.status.*``)."""
+
+
+def create(box: Sandbox, command: NewCharge) -> Charge:
+    """Take a payment or authorise one, trying the next provider after each retryable failure.
+
+    A payment that every provider declined is stored too, as ``FAILED``. Raises ``Invalid`` with all faults of the
+    command.
+    """
+    faults = Faults()
+    begun = routing.plan(box, command, faults)
+    routing.amount_faults(command.amount, box.assume(AMOUNT_MINIMUM), box.assume(AMOUNT_MAXIMUM), faults)
+    faults.refuse()
+    if begun is None:
+        raise RuntimeError("a charge without a route passed its checks")
+    chosen = routing.cheapest_currency(box, command.currency, begun.first.provider, box.assume(CURRENCY_DEFAULT))
+    money = currency(chosen)
+    amount = exact(command.amount, money)
+    if not command.capture:
+        providers.require(begun.first.provider, Capability.AUTHORISE)
+    route, outcome, failed = _try_routes(box, begun)
+    return _store(box, replace(command, currency=money.code, amount=amount), begun, route, outcome, failed)
+
+
+def capture(box: Sandbox, charge_id: str, amount: Decimal | None) -> Charge:
+    """Complete an authorised charge. Raises ``NotFound`` 84, ``WrongState`` 54, ``Invalid`` 74, 2, 77, 78,
+    ``ProviderRefused``."""
+    charge = get(box, charge_id)
+    changes = capture_changes(charge, amount, box.now)
+    if changes["amount"] != charge.amount:
+        _require(box, charge, Capability.PARTIAL_CAPTURE)
+    _consult(box, "charge.capture", charge, Code.UNABLE_TO_CAPTURE)
+    return _move(box, charge, ChargeEvent.CAPTURED, changes)
+
+
+def void(box: Sandbox, charge_id: str) -> Charge:
+    """Cancel an authorised charge. Raises ``NotFound`` 84, ``WrongState`` 54, ``ProviderRefused``."""
+    charge = get(box, charge_id)
+    changes = void_changes(charge, ChargeEvent.VOIDED, box.now)
+    _consult(box, "charge.void", charge, Code.UNABLE_TO_VOID)
+    return _move(box, charge, ChargeEvent.VOIDED, changes)
+
+
+def refund(box: Sandbox, charge_id: str, amount: Decimal | None, comment: str | None) -> Charge:
+    """Give money back. Raises ``NotFound`` 84, ``WrongState`` 54, ``Invalid`` 74, 2, 76, ``ProviderRefused``."""
+    charge = get(box, charge_id)
+    changes = refund_changes(charge, amount, comment, box.now)
+    full = changes["status"] is ChargeState.REFUND
+    if not full:
+        _require(box, charge, Capability.PARTIAL_REFUND)
+    _consult(box, "charge.refund", charge, Code.UNABLE_TO_REFUND)
+    event = ChargeEvent.FULLY_REFUNDED if full else ChargeEvent.PARTLY_REFUNDED
+    return _move(box, charge, event, changes)
+
+
+def get(box: Sandbox, charge_id: str) -> Charge:
+    """A charge. Raises ``NotFound`` (84)."""
+    charge = box.charges.get(charge_id)
+    if charge is None:
+        raise NotFound(Code.INVALID_CHARGE_ID, {"ChargeId": f"no charge '{charge_id[:64]}' in this sandbox"})
+    box.turn.about["charge"] = charge
+    return charge
+
+
+def settle(box: Sandbox, charge_id: str, event: ChargeEvent) -> None:
+    """The provider of a pending charge has its answer: ``SETTLED`` or ``BOUNCED``."""
+    charge = box.charges.get(charge_id)
+    if charge is not None and charge.status is ChargeState.PENDING:
+        _move(box, charge, event, settle_changes(charge, event, box.now))
+
+
+def lapse(box: Sandbox, charge_id: str) -> None:
+    """Nobody captured an authorisation in time."""
+    charge = box.charges.get(charge_id)
+    if charge is not None and charge.status is ChargeState.AUTHORISED:
+        _move(box, charge, ChargeEvent.LAPSED, void_changes(charge, ChargeEvent.LAPSED, box.now))
+
+
+def _try_routes(box: Sandbox, begun: Plan) -> tuple[Route, Outcome, tuple[FailedAttempt, ...]]:
+    failed: list[FailedAttempt] = []
+    route, outcome = begun.first, Outcome()
+    for number, route in enumerate(routing.routes(box, begun), start=1):
+        outcome = _ask(box, "charge.create", begun.source, route, number)
+        if not isinstance(outcome.provider, Decline):
+            break
+        decline = outcome.provider
+        failed.append(
+            FailedAttempt(
+                provider_id=route.provider.provider_id,
+                attempted=box.now,
+                error_code=decline.error_code,
+                error_message=decline.error_message,
+                gateway_code=decline.gateway_code,
+                gateway_message=decline.gateway_message,
+                is_retryable=decline.is_retryable,
+            )
+        )
+        if not decline.is_retryable:
+            break
+    return route, outcome, tuple(failed)
+
+
+def _ask(box: Sandbox, op: str, source: str, route: Route, number: int) -> Outcome:
+    card = route.instrument.card
+    decision = box.ask(
+        Stage.PROVIDER,
+        Attempt(
+            op=op,
+            now=box.now,
+            source=source,
+            provider=route.provider.provider_id,
+            attempt=number,
+            card=card.number if card else None,
+            request=box.turn.request,
+            headers=box.turn.headers,
+            subject=route.instrument.payment_method_id or (card.number.fingerprint if card else None),
+        ),
+    )
+    scripted = decision.outcome.latency is not None
+    box.turn.latency += decision.delay if scripted else providers.latency_of(box, route.provider)
+    return decision.outcome
+
+
+def _store(
+    box: Sandbox,
+    command: NewCharge,
+    begun: Plan,
+    route: Route,
+    outcome: Outcome,
+    failed: tuple[FailedAttempt, ...],
+) -> Charge:
+    event = _event_of(command, begun, route, outcome)
+    amount = outcome.provider.amount if isinstance(outcome.provider, PartialApprove) else command.amount
+    instrument = route.instrument
+    card = instrument.card
+    charge_id = box.ids.hex32("charge")
+    declined = event is ChargeEvent.DECLINED
+    charge = box.charges.add(
+        Charge(
+            charge_id=charge_id,
+            provider_charge_id=None if declined else "ch_" + box.ids.hex24("provider_charge"),
+            amount=min(amount, command.amount),
+            currency=command.currency or "",
+            status=CHARGE.begin(event),
+            provider=route.provider.summary,
+            instrument=instrument,
+            added=box.now,
+            reference=command.reference,
+            email=command.email,
+            customer_id=instrument.customer_id,
+            payer=command.payer or begun.payer,
+            authorised=None if declined else min(amount, command.amount),
+            capture=command.capture,
+            failed_attempts=failed,
+            succeeded=box.now if event is ChargeEvent.PAID else None,
+            estimated_cost=route.provider.cost_of(amount, card.number.brand if card else None),
+            three_ds_verified=begun.verified,
+            three_ds_server_trans_id=card.three_ds_server_trans_id if card else None,
+            three_ds_redirect_url=f"{box.charter.public_url}/3ds/{charge_id}"
+            if event is ChargeEvent.CHALLENGED
+            else None,
+            three_ds_notification_url=command.three_ds_notification_url,
+            initiator=command.initiator,
+            ip=command.ip,
+            descriptor=command.descriptor,
+            subscription_id=command.subscription_id,
+            batch_id=command.batch_id,
+            payment_link_id=command.payment_link_id,
+            metadata=command.metadata,
+            webhook=command.webhook,
+        )
+    )
+    box.turn.about["charge"] = charge
+    box.emit(Subject.CHARGE, charge_id, event, None, charge.status)
+    _after(box, charge, event, route, outcome)
+    return charge
+
+
+def _event_of(command: NewCharge, begun: Plan, route: Route, outcome: Outcome) -> ChargeEvent:
+    match outcome.provider:
+        case Decline():
+            return ChargeEvent.DECLINED
+        case Challenge() if not begun.verified:
+            return ChargeEvent.CHALLENGED
+        case Pending():
+            return ChargeEvent.PENDED
+        case Approve() | PartialApprove() | Challenge() | None:
+            if not command.capture:
+                return ChargeEvent.AUTHORISED
+            slow = outcome.provider is None and route.instrument.type in _SLOW
+            return ChargeEvent.PENDED if slow else ChargeEvent.PAID
+        case _:
+            assert_never(outcome.provider)
+
+
+def _after(box: Sandbox, charge: Charge, event: ChargeEvent, route: Route, outcome: Outcome) -> None:
+    if event is ChargeEvent.AUTHORISED:
+        due = box.now + box.assume(AUTHORISATION_EXPIRES_AFTER)
+        box.schedule.plan(due, Due.AUTHORISATION_LAPSE, charge.charge_id)
+    elif event is ChargeEvent.PENDED:
+        pending = outcome.provider if isinstance(outcome.provider, Pending) else Pending()
+        after = pending.after if pending.after is not None else box.assume(PENDING_SETTLES_AFTER)
+        what = Due.SETTLEMENT if pending.settle is Settlement.SUCCESS else Due.BOUNCE
+        box.schedule.plan(box.now + after, what, charge.charge_id)
+    card = charge.instrument.card
+    if card is not None and event in _PAYMENTS:
+        vault.spend_ccv(box, card.number, route.method.vault_id if route.method else None)
+
+
+_PAYMENTS = frozenset({ChargeEvent.AUTHORISED, ChargeEvent.PAID, ChargeEvent.PENDED})
+"""What counts as a payment that occurred (service document, What the service does, 8)."""
+
+
+def _consult(box: Sandbox, op: str, charge: Charge, refusal: Code) -> None:
+    provider = box.providers.get(charge.provider.provider_id)
+    if provider is None:
+        return
+    outcome = _ask(box, op, "charge", Route(provider, charge.instrument), 1)
+    if isinstance(outcome.provider, Decline):
+        decline = outcome.provider
+        raise ProviderRefused(
+            refusal,
+            {"Provider": decline.error_message},
+            gateway_code=decline.gateway_code,
+            gateway_message=decline.gateway_message,
+            is_retryable=decline.is_retryable,
+        )
+
+
+def _require(box: Sandbox, charge: Charge, feature: Capability) -> None:
+    provider = box.providers.get(charge.provider.provider_id)
+    if provider is not None:
+        providers.require(provider, feature)
+
+
+def _move(box: Sandbox, charge: Charge, event: ChargeEvent, changes: Mapping[str, Any]) -> Charge:
+    before = charge.status
+    box.charges.change(charge, changes)
+    box.emit(Subject.CHARGE, charge.charge_id, event, before, charge.status)
+    return charge

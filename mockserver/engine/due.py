@@ -1,0 +1,38 @@
+"""Due work: the only place where the passing of time changes anything. Every request and every advance runs it
+first."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from mockserver.domain.clock import Micros
+from mockserver.domain.states import ChargeEvent
+from mockserver.engine import charges, vault
+from mockserver.engine.sandbox import Sandbox
+from mockserver.engine.schedule import Due, Entry
+from mockserver.engine.turn import Turn
+
+WORK: Mapping[Due, Callable[[Sandbox, Entry], None]] = {
+    Due.VAULT_EXPIRY: lambda box, entry: vault.expire(box, entry.subject),
+    Due.CCV_DELAY: lambda box, entry: vault.lapse_ccv(box, entry.subject),
+    Due.AUTHORISATION_LAPSE: lambda box, entry: charges.lapse(box, entry.subject),
+    Due.SETTLEMENT: lambda box, entry: charges.settle(box, entry.subject, ChargeEvent.SETTLED),
+    Due.BOUNCE: lambda box, entry: charges.settle(box, entry.subject, ChargeEvent.BOUNCED),
+}
+"""What to do when an entry comes due. An entry whose object has moved on does nothing."""
+
+
+def run_due(box: Sandbox, real: Micros) -> int:
+    """Bring a sandbox to the present: all due work in the order of its sandbox time, what it causes included.
+
+    Returns how many entries ran.
+    """
+    now = box.clock.read(real)
+    ran = 0
+    while (entry := box.schedule.next_due(now)) is not None:
+        box.now = max(box.now, entry.at)
+        box.turn = Turn(f"clock.{entry.what}")
+        WORK[entry.what](box, entry)
+        ran += 1
+    box.now = max(box.now, now)
+    return ran

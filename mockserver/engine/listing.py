@@ -1,0 +1,74 @@
+"""What every list has in common: pages, their bounds, and the field to sort by (assumptions ``paging``, ``sort``)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+from mockserver.assumptions import PAGE_DEFAULT, PAGE_MAXIMUM
+from mockserver.domain.codes import Code
+from mockserver.domain.errors import nearest
+from mockserver.domain.faults import Faults
+from mockserver.engine.sandbox import Sandbox
+
+R = TypeVar("R")
+
+
+@dataclass(frozen=True, slots=True)
+class Paging:
+    """The page that a caller asks for."""
+
+    limit: int | None = None
+    skip: int | None = None
+    sort_by: str | None = None
+    sort_order: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds(Generic[R]):
+    """The page that a caller gets; without ``sort`` the newest come first."""
+
+    limit: int
+    skip: int
+    sort: Callable[[R], Any] | None
+    descending: bool
+
+
+_ORDERS: Mapping[str, bool] = {"desc": True, "descending": True, "asc": False, "ascending": False}
+
+
+def bounds(box: Sandbox, paging: Paging, sorts: Mapping[str, Callable[[R], Any]]) -> Bounds[R]:
+    """Check a page. Raises ``Invalid`` (90) for a limit or skip out of bounds, an unknown field or order."""
+    faults = Faults()
+    most = box.assume(PAGE_MAXIMUM)
+    limit = box.assume(PAGE_DEFAULT) if paging.limit is None else paging.limit
+    skip = paging.skip or 0
+    if not 1 <= limit <= most:
+        faults.add(Code.VALIDATION_ERROR, "Limit", f"got {limit}, wanted 1 to {most}")
+    if skip < 0:
+        faults.add(Code.VALIDATION_ERROR, "Skip", f"got {skip}, wanted 0 or more")
+    sort, descending = _sort(paging, sorts, faults)
+    faults.refuse()
+    return Bounds(limit, skip, sort, descending)
+
+
+def _sort(
+    paging: Paging, sorts: Mapping[str, Callable[[R], Any]], faults: Faults
+) -> tuple[Callable[[R], Any] | None, bool]:
+    descending = True
+    if paging.sort_order:
+        order = _ORDERS.get(paging.sort_order.lower())
+        if order is None:
+            faults.add(Code.VALIDATION_ERROR, "SortOrder", f"got '{paging.sort_order[:20]}', wanted asc or desc")
+        else:
+            descending = order
+    if not paging.sort_by or paging.sort_by.lower() == "none":
+        return None, descending
+    sort = sorts.get(paging.sort_by.lower())
+    if sort is None:
+        hint = nearest(paging.sort_by, sorts)
+        faults.add(
+            Code.VALIDATION_ERROR, "SortBy", f"got '{paging.sort_by[:40]}', wanted one of {', '.join(sorts)}{hint}"
+        )
+    return sort, descending

@@ -1,0 +1,170 @@
+"""Provider use cases: configure, change, remove, find, and choose by cost.
+
+Sources: service document, What the service does, 1; published facts, 2.12; assumptions ``provider.unknown``,
+``least_cost``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from decimal import Decimal
+
+from mockserver.assumptions import PROVIDER_LATENCY
+from mockserver.domain.cards import Brand
+from mockserver.domain.clock import Micros
+from mockserver.domain.codes import Code
+from mockserver.domain.errors import Invalid, NotFound, nearest
+from mockserver.domain.events import Subject
+from mockserver.domain.faults import Faults
+from mockserver.domain.money import currency
+from mockserver.domain.provider import (
+    CAPABILITIES,
+    Capability,
+    Provider,
+    ProviderSummary,
+    ProviderWish,
+    simulated_latency,
+)
+from mockserver.domain.states import PROVIDER, Presence, PresenceEvent
+from mockserver.engine.sandbox import Sandbox
+
+_LACKS: Mapping[Capability, Code] = {
+    Capability.DIRECT_DEBIT: Code.DIRECT_DEBIT_NOT_SUPPORTED,
+    Capability.AUTHORISE: Code.FEATURE_AUTHORISE_AND_CAPTURE_IS_NOT_SUPPORTED,
+    Capability.PARTIAL_CAPTURE: Code.FEATURE_PARTIAL_CAPTURE_IS_NOT_SUPPORTED_CAPTURE_AMOUNT,
+}
+"""Codes of a missing feature; any other is 32 (assumption ``provider.unknown``)."""
+
+
+def create(box: Sandbox, wish: ProviderWish) -> Provider:
+    """Add a provider. Raises ``Invalid`` 90 (type, name), 29 (currency), 117 (fallback)."""
+    faults = Faults()
+    provider_type = (wish.type or "").lower()
+    if provider_type not in CAPABILITIES:
+        hint = nearest(provider_type, CAPABILITIES)
+        faults.add(
+            Code.VALIDATION_ERROR, "Type", f"got '{provider_type[:40]}', wanted a provider type such as dummy{hint}"
+        )
+    if not wish.name:
+        faults.add(Code.VALIDATION_ERROR, "Name", "required")
+    _check_fallback(box, wish.fallback_provider_id, faults)
+    faults.refuse()
+    authentication = dict(wish.authentication or {})
+    provider_id = box.ids.uuid("provider")
+    provider = box.providers.add(
+        Provider(
+            provider_id=provider_id,
+            summary=ProviderSummary(provider_id, provider_type, wish.name or ""),
+            currency=currency(wish.currency or "AUD").code,
+            added=box.now,
+            environment=(wish.environment or "SANDBOX").upper(),
+            country=wish.country,
+            three_ds_provider_id=wish.three_ds_provider_id,
+            fallback_provider_id=wish.fallback_provider_id,
+            authentication=authentication,
+            additional=dict(wish.additional or {}),
+            costs=wish.costs or (),
+            latency=simulated_latency(authentication),
+        )
+    )
+    box.emit(Subject.PROVIDER, provider_id, "created", None, provider.state)
+    return provider
+
+
+def update(box: Sandbox, provider_id: str, wish: ProviderWish) -> Provider:
+    """Change the fields that are given. Raises ``NotFound`` (39), ``Invalid`` 29 (currency), 117 (fallback)."""
+    provider = get(box, provider_id)
+    faults = Faults()
+    _check_fallback(box, wish.fallback_provider_id, faults)
+    faults.refuse()
+    changes: dict[str, object] = {
+        "currency": currency(wish.currency).code if wish.currency else None,
+        "country": wish.country,
+        "three_ds_provider_id": wish.three_ds_provider_id,
+        "fallback_provider_id": wish.fallback_provider_id,
+        "costs": wish.costs,
+        "summary": replace(provider.summary, name=wish.name) if wish.name else None,
+        "additional": dict(wish.additional) if wish.additional is not None else None,
+    }
+    if wish.authentication is not None:
+        changes["authentication"] = dict(wish.authentication)
+        changes["latency"] = simulated_latency(wish.authentication)
+    box.providers.change(provider, {name: value for name, value in changes.items() if value is not None})
+    box.emit(Subject.PROVIDER, provider_id, "updated", provider.state, provider.state)
+    return provider
+
+
+def delete(box: Sandbox, provider_id: str) -> Provider:
+    """Remove a provider from use; what it charged stays. Raises ``NotFound`` (39)."""
+    provider = get(box, provider_id)
+    before = provider.state
+    box.providers.change(provider, {"state": PROVIDER.advance(before, PresenceEvent.REMOVED)})
+    box.emit(Subject.PROVIDER, provider_id, "removed", before, provider.state)
+    return provider
+
+
+def get(box: Sandbox, provider_id: str) -> Provider:
+    """A provider by the id in a path. Raises ``NotFound`` (39)."""
+    provider = box.providers.get(provider_id)
+    if provider is None or provider.state is Presence.REMOVED:
+        raise NotFound(Code.INVALID_PROVIDER_ID, {"ProviderId": _unknown(box, provider_id)})
+    return provider
+
+
+def named(box: Sandbox, provider_id: str, needs: Capability, faults: Faults) -> Provider | None:
+    """The provider that a body names, or None and a fault: 39 (unknown), 32, 71, 78 or 103 (lacks the feature)."""
+    provider = box.providers.get(provider_id)
+    if provider is None or provider.state is Presence.REMOVED:
+        faults.add(Code.INVALID_PROVIDER_ID, "ProviderId", _unknown(box, provider_id))
+        return None
+    if needs not in provider.capabilities:
+        faults.add(*lacks(provider, needs))
+        return None
+    return provider
+
+
+def lacks(provider: Provider, feature: Capability) -> tuple[Code, str, str]:
+    """The fault of asking a provider for what its type cannot do."""
+    code = _LACKS.get(feature, Code.FEATURE_UNAVAILABLE)
+    return code, "ProviderId", f"a provider of type {provider.summary.type} has no {feature.value}"
+
+
+def require(provider: Provider, feature: Capability) -> None:
+    """Raises ``Invalid`` (32, 71, 78, 103) when a provider lacks a feature."""
+    if feature not in provider.capabilities:
+        code, field, text = lacks(provider, feature)
+        raise Invalid(code, {field: text})
+
+
+def by_cost(box: Sandbox, amount: Decimal, currency_code: str, brand: Brand) -> list[Provider]:
+    """Providers that take the card and the currency, the cheapest first (assumption ``least_cost``)."""
+    able = [
+        (cost if (cost := provider.cost_of(amount, brand)) is not None else _DEAREST, provider.seq, provider)
+        for provider in box.providers
+        if provider.state is Presence.ACTIVE
+        and Capability.CARD in provider.capabilities
+        and provider.currency == currency_code
+    ]
+    return [provider for _, _, provider in sorted(able, key=lambda entry: entry[:2])]
+
+
+def latency_of(box: Sandbox, provider: Provider) -> Micros:
+    """Simulated time of one try, from the provider's settings or the assumption ``provider.latency``."""
+    low, high = provider.latency if provider.latency is not None else box.assume(PROVIDER_LATENCY)
+    return low if high <= low else low + box.draw("provider_latency", high - low + 1)
+
+
+_DEAREST = Decimal("1e15")
+
+
+def _check_fallback(box: Sandbox, provider_id: str | None, faults: Faults) -> None:
+    if provider_id is not None:
+        fallback = box.providers.get(provider_id)
+        if fallback is None or fallback.state is Presence.REMOVED:
+            faults.add(Code.INVALID_FALLBACK_PROVIDER_ID, "FallbackProviderId", _unknown(box, provider_id))
+
+
+def _unknown(box: Sandbox, provider_id: str) -> str:
+    known = [provider.provider_id for provider in box.providers if provider.state is Presence.ACTIVE]
+    return f"no provider '{provider_id[:64]}' in this sandbox{nearest(provider_id, known)}"

@@ -1,0 +1,164 @@
+"""The sandbox: one world of objects, clock, ids, rules and schedule, opened by one secret key and seen by nobody
+else."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from mockserver.assumptions import Assumed, Assumption
+from mockserver.domain.charge import Charge
+from mockserver.domain.clock import Clock, Micros
+from mockserver.domain.events import Event, Subject
+from mockserver.domain.ids import Ids, digest
+from mockserver.domain.payment_method import PaymentMethod
+from mockserver.domain.provider import Provider, default_provider
+from mockserver.domain.vault import VaultItem
+from mockserver.engine.card_book import CardBook
+from mockserver.engine.schedule import Schedule
+from mockserver.engine.store import Index, Table
+from mockserver.engine.turn import Turn
+from mockserver.scenario.attempt import Attempt, Stage
+from mockserver.scenario.director import Decision, Director
+from mockserver.scenario.ruleset import Ruleset
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Charter:
+    """What a sandbox is opened with. ``public_url`` has no trailing slash."""
+
+    seed: int
+    assumed: Assumed
+    rules: Ruleset
+    public_url: str = "http://127.0.0.1:4111"
+    strict: bool = False
+    test_cards_only: bool = False
+    webhook_key: str = ""
+    providers: tuple[Provider, ...] = field(default=())
+
+
+def _fingerprint(charge: Charge) -> Hashable | None:
+    card = charge.instrument.card
+    return card.number.fingerprint if card else None
+
+
+def _brand(charge: Charge) -> Hashable | None:
+    card = charge.instrument.card
+    return card.number.brand if card else None
+
+
+def _holder(charge: Charge) -> Hashable | None:
+    card = charge.instrument.card
+    return card.cardholder if card else None
+
+
+def _charges() -> Table[Charge]:
+    return Table(
+        lambda charge: charge.charge_id,
+        (
+            Index("reference", lambda charge: charge.reference),
+            Index("provider", lambda charge: charge.provider.provider_id),
+            Index("customer", lambda charge: charge.customer_id),
+            Index("status", lambda charge: charge.status, frozenset({"status"})),
+            Index("payment_method", lambda charge: charge.instrument.payment_method_id),
+            Index("payment_type", lambda charge: charge.instrument.type),
+            Index("brand", _brand),
+            Index("currency", lambda charge: charge.currency),
+            Index("fingerprint", _fingerprint),
+            Index("cardholder", _holder),
+            Index("batch", lambda charge: charge.batch_id),
+            Index("subscription", lambda charge: charge.subscription_id),
+        ),
+    )
+
+
+def _payment_methods() -> Table[PaymentMethod]:
+    return Table(
+        lambda method: method.payment_method_id,
+        (
+            Index("provider", lambda method: method.provider.provider_id),
+            Index("customer", lambda method: method.customer_id, frozenset({"customer_id"})),
+            Index("vault", lambda method: method.vault_id),
+        ),
+    )
+
+
+def _vault() -> Table[VaultItem]:
+    return Table(lambda item: item.vault_id, (Index("fingerprint", lambda item: item.facts.fingerprint),))
+
+
+class Sandbox:
+    """One world. ``now`` is the instant of the step being taken; ``turn`` gathers what that step does."""
+
+    __slots__ = (
+        "assumed",
+        "cards",
+        "charges",
+        "charter",
+        "clock",
+        "director",
+        "ids",
+        "key",
+        "now",
+        "payment_methods",
+        "providers",
+        "public_key",
+        "schedule",
+        "turn",
+        "vault",
+    )
+
+    def __init__(self, key: str, charter: Charter, clock: Clock, real: Micros) -> None:
+        self.key = key
+        self.public_key = public_key_of(key)
+        self.charter = charter
+        self.clock = clock
+        self.now = clock.read(real)
+        self.assumed = charter.assumed
+        self.ids = Ids(charter.seed, key)
+        self.director = Director(charter.rules, charter.seed, key)
+        self.cards = CardBook(digest("salt", charter.seed, key).hex())
+        self.schedule = Schedule()
+        self.turn = Turn("open")
+        self.providers: Table[Provider] = Table(lambda provider: provider.provider_id)
+        self.vault = _vault()
+        self.payment_methods = _payment_methods()
+        self.charges = _charges()
+        for provider in charter.providers or (default_provider(self.now),):
+            self.providers.add(provider)
+
+    def assume(self, row: Assumption[T]) -> T:
+        """The value of an assumption, remembered as one that shaped this step."""
+        self.turn.assumed.append(row.key)
+        return self.assumed[row]
+
+    def emit(self, subject: Subject, subject_id: str, what: str, before: str | None, after: str | None) -> None:
+        """Record that something happened now."""
+        self.turn.events.append(Event(subject, subject_id, what, before, after, self.now))
+
+    def ask(self, stage: Stage, attempt: Attempt) -> Decision:
+        """Let the scenario decide, and remember the decision."""
+        decision = self.director.decide(stage, attempt)
+        self.turn.decisions.append(decision)
+        return decision
+
+    def draw(self, purpose: str, below: int) -> int:
+        """A whole number from 0 to ``below`` - 1, the next of its purpose: the same in every run."""
+        count = self.ids.counters.get(purpose, 0) + 1
+        self.ids.counters[purpose] = count
+        return int.from_bytes(digest("draw", self.charter.seed, self.key, purpose, count, size=8), "big") % below
+
+
+def public_key_of(key: str) -> str:
+    """The public key of a secret key (assumption ``public key``): ``sk_X`` pairs with ``pk_X``, others are derived."""
+    if key.startswith("sk_"):
+        return "pk_" + key[3:]
+    return "pk_" + digest("public", key, size=12).hex()
+
+
+def masked_key(key: str) -> str:
+    """A key as logs and listings show it: a few first characters and a short digest that tells keys apart."""
+    return f"{key[:3]}***{digest('masked', key, size=3).hex()}"

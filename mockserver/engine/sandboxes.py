@@ -1,0 +1,82 @@
+"""All sandboxes of one server, by secret key and by public key. A key opens its own on first use.
+
+Source: assumption ``keys``; the command line's ``--keys``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator
+
+from mockserver.domain.clock import Clock, Micros
+from mockserver.domain.codes import Code
+from mockserver.domain.errors import Unauthorised
+from mockserver.engine.sandbox import Charter, Sandbox, public_key_of
+
+MOST_SANDBOXES = 100_000
+"""Sandboxes that one process opens before it refuses new keys: a guard against a runaway client."""
+
+LONGEST_KEY = 256
+
+_LIVE_MARKS = ("live", "prod")
+
+
+class Sandboxes:
+    """The sandboxes of one server. ``charter`` and ``start_clock`` say how a new one begins."""
+
+    __slots__ = ("_boxes", "_by_public_key", "_charter", "_keys", "_start_clock")
+
+    def __init__(
+        self, charter: Callable[[], Charter], start_clock: Callable[[Micros], Clock], keys: Collection[str] = ()
+    ) -> None:
+        self._charter = charter
+        self._start_clock = start_clock
+        self._keys = frozenset(keys)
+        self._boxes: dict[str, Sandbox] = {}
+        self._by_public_key: dict[str, Sandbox] = {}
+
+    def __iter__(self) -> Iterator[Sandbox]:
+        return iter(tuple(self._boxes.values()))
+
+    def __len__(self) -> int:
+        return len(self._boxes)
+
+    def open(self, key: str | None, real: Micros) -> Sandbox:
+        """The sandbox of a secret key, opened on first use. Raises ``Unauthorised`` (40)."""
+        box = self._boxes.get(key) if key is not None else None
+        return box if box is not None else self._begin(self._accepted(key), real)
+
+    def open_by_public_key(self, public_key: str | None, real: Micros) -> Sandbox:
+        """The sandbox that a public key belongs to; ``pk_X`` opens that of ``sk_X``. Raises ``Unauthorised`` (40)."""
+        box = self._by_public_key.get(public_key or "")
+        if box is not None:
+            return box
+        if public_key and public_key.startswith("pk_") and public_key_of("sk_" + public_key[3:]) == public_key:
+            return self.open("sk_" + public_key[3:], real)
+        raise Unauthorised(Code.INVALID_AUTHENTICATION, {"XPublickey": "no sandbox has this public key"})
+
+    def reopen(self, box: Sandbox, real: Micros) -> Sandbox:
+        """An empty sandbox in the place of a used one."""
+        return self._begin(box.key, real)
+
+    def _begin(self, key: str, real: Micros) -> Sandbox:
+        box = self._boxes[key] = Sandbox(key, self._charter(), self._start_clock(real), real)
+        self._by_public_key[box.public_key] = box
+        return box
+
+    def _accepted(self, key: str | None) -> str:
+        if not key:
+            raise Unauthorised(Code.INVALID_AUTHENTICATION, {"XSecretkey": "the header x-secretkey is required"})
+        fault = None
+        if self._keys:
+            fault = None if key in self._keys else "this server knows only the keys of --keys"
+        elif key.lower().startswith("invalid"):
+            fault = "keys that begin with 'invalid' are always refused"
+        elif any(mark in key.lower().split("_")[:2] or key.lower().startswith(mark) for mark in _LIVE_MARKS):
+            fault = "this looks like a live key; a sandbox must never see one"
+        elif len(key) > LONGEST_KEY:
+            fault = f"wanted a key of at most {LONGEST_KEY} characters"
+        elif len(self._boxes) >= MOST_SANDBOXES:
+            fault = f"this server has opened {MOST_SANDBOXES} sandboxes and opens no more"
+        if fault:
+            raise Unauthorised(Code.INVALID_AUTHENTICATION, {"XSecretkey": fault})
+        return key

@@ -1,0 +1,51 @@
+"""Everything that time alone will cause, as data: the only place from which it does is ``run_due``."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from heapq import heappop, heappush
+from typing import NamedTuple
+
+from mockserver.domain.clock import Micros
+
+
+class Due(StrEnum):
+    """What can come due."""
+
+    VAULT_EXPIRY = "vault_expiry"
+    CCV_DELAY = "ccv_delay"
+    AUTHORISATION_LAPSE = "authorisation_lapse"
+    SETTLEMENT = "settlement"
+    BOUNCE = "bounce"
+
+
+class Entry(NamedTuple):
+    """One thing to come: at this instant, in this order among equals, for this object. ``detail`` belongs to
+    ``what``."""
+
+    at: Micros
+    order: int
+    what: Due
+    subject: str
+    detail: str = ""
+
+
+class Schedule:
+    """A queue by sandbox time. An entry whose object has moved on meanwhile is ignored when it comes due."""
+
+    __slots__ = ("entries", "order")
+
+    def __init__(self) -> None:
+        self.entries: list[Entry] = []
+        self.order = 0
+
+    def plan(self, at: Micros, what: Due, subject: str, detail: str = "") -> None:
+        """Add an entry."""
+        self.order += 1
+        heappush(self.entries, Entry(at, self.order, what, subject, detail))
+
+    def next_due(self, now: Micros) -> Entry | None:
+        """Take the earliest entry that is due at ``now``."""
+        if self.entries and self.entries[0].at <= now:
+            return heappop(self.entries)
+        return None

@@ -1,0 +1,203 @@
+"""Tables with indexes and the one search. Rows are kept in order of their adding, which is the order of sandbox
+time."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right, insort
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from heapq import merge
+from typing import Any, Generic, Protocol, TypeVar
+
+from mockserver.domain.clock import Micros
+
+
+class Row(Protocol):
+    """What a table keeps: anything that knows its place and when it was added."""
+
+    seq: int
+
+    @property
+    def added(self) -> Micros:
+        """Sandbox time of its adding."""
+        ...
+
+
+R = TypeVar("R", bound=Row)
+
+
+@dataclass(frozen=True, slots=True)
+class Index(Generic[R]):
+    """How rows are found by a value. ``watches`` names the fields whose change can move a row to another value."""
+
+    name: str
+    read: Callable[[R], Hashable | None]
+    watches: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Page(Generic[R]):
+    """One page of a list; ``count`` is the number of all matches."""
+
+    rows: Sequence[R]
+    count: int
+    limit: int
+    skip: int
+
+
+@dataclass(frozen=True, slots=True)
+class Query(Generic[R]):
+    """What is searched: ``equal`` names indexes and the values each may have; ``where`` holds for every row found.
+
+    ``after`` and ``before`` bound the time of adding, exclusively. Without ``sort`` the newest come first.
+    """
+
+    limit: int
+    skip: int = 0
+    equal: Sequence[tuple[str, Sequence[Hashable]]] = ()
+    where: Sequence[Callable[[R], bool]] = ()
+    after: Micros | None = None
+    before: Micros | None = None
+    sort: Callable[[R], Any] | None = None
+    descending: bool = True
+
+
+Positions = int | list[int]
+
+
+class Table(Generic[R]):
+    """Rows of one kind by id, by place and by index."""
+
+    __slots__ = ("_by_id", "_id_of", "_indexes", "_places", "rows")
+
+    def __init__(self, id_of: Callable[[R], str], indexes: Sequence[Index[R]] = ()) -> None:
+        self.rows: list[R] = []
+        self._id_of = id_of
+        self._by_id: dict[str, R] = {}
+        self._indexes = {index.name: index for index in indexes}
+        self._places: dict[str, dict[Hashable, Positions]] = {index.name: {} for index in indexes}
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __iter__(self) -> Iterator[R]:
+        return iter(self.rows)
+
+    def add(self, row: R) -> R:
+        """Keep a new row."""
+        row.seq = seq = len(self.rows)
+        self.rows.append(row)
+        self._by_id[self._id_of(row)] = row
+        for name, index in self._indexes.items():
+            value = index.read(row)
+            if value is not None:
+                places = self._places[name]
+                here = places.get(value)
+                if here is None:
+                    places[value] = seq
+                elif isinstance(here, int):
+                    places[value] = [here, seq]
+                else:
+                    here.append(seq)
+        return row
+
+    def get(self, row_id: str) -> R | None:
+        """The row of an id."""
+        return self._by_id.get(row_id)
+
+    def change(self, row: R, changes: Mapping[str, Any]) -> None:
+        """Set fields of a row and keep every index right."""
+        moved = [index for index in self._indexes.values() if not index.watches.isdisjoint(changes)]
+        before = [index.read(row) for index in moved]
+        for name, value in changes.items():
+            setattr(row, name, value)
+        for index, old in zip(moved, before, strict=True):
+            new = index.read(row)
+            if new != old:
+                self._unplace(index.name, old, row.seq)
+                self._place(index.name, new, row.seq)
+
+    def find(self, index: str, value: Hashable) -> Iterator[R]:
+        """Rows with a value, oldest first."""
+        here = self._places[index].get(value, ())
+        return (self.rows[seq] for seq in ([here] if isinstance(here, int) else list(here)))
+
+    def search(self, query: Query[R]) -> Page[R]:
+        """The page of a query: the narrowest index gives the candidates, the rest is checked on those alone."""
+        narrow, checks = self._narrow(query.equal)
+        checks.extend(query.where)
+        first = bisect_right(self.rows, query.after, key=_added) if query.after is not None else 0
+        last = bisect_left(self.rows, query.before, key=_added) if query.before is not None else len(self.rows)
+        places: Sequence[int]
+        if narrow is None:
+            places = range(first, max(first, last))
+        else:
+            places = narrow[bisect_left(narrow, first) : bisect_left(narrow, last)]
+        if checks:
+            rows = self.rows
+            places = [seq for seq in places if all(check(rows[seq]) for check in checks)]
+        count = len(places)
+        if query.sort is not None:
+            found = sorted((self.rows[seq] for seq in places), key=query.sort, reverse=query.descending)
+            return Page(found[query.skip : query.skip + query.limit], count, query.limit, query.skip)
+        if query.descending:
+            high = max(count - query.skip, 0)
+            page = places[max(high - query.limit, 0) : high][::-1]
+        else:
+            page = places[query.skip : query.skip + query.limit]
+        return Page([self.rows[seq] for seq in page], count, query.limit, query.skip)
+
+    def _narrow(
+        self, equal: Sequence[tuple[str, Sequence[Hashable]]]
+    ) -> tuple[list[int] | None, list[Callable[[R], bool]]]:
+        if not equal:
+            return None, []
+        found = sorted(
+            ((self._lists(name, values), name, values) for name, values in equal),
+            key=lambda entry: sum(map(len, entry[0])),
+        )
+        lists, _, _ = found[0]
+        narrow = lists[0] if len(lists) == 1 else list(merge(*lists))
+        return narrow, [_check(self._indexes[name], values) for _, name, values in found[1:]]
+
+    def _lists(self, name: str, values: Iterable[Hashable]) -> list[list[int]]:
+        places = self._places[name]
+        lists: list[list[int]] = []
+        for value in dict.fromkeys(values):
+            here = places.get(value)
+            if here is not None:
+                lists.append([here] if isinstance(here, int) else here)
+        return lists or [[]]
+
+    def _place(self, name: str, value: Hashable | None, seq: int) -> None:
+        if value is None:
+            return
+        places = self._places[name]
+        here = places.get(value)
+        if here is None:
+            places[value] = seq
+        elif isinstance(here, int):
+            places[value] = sorted((here, seq))
+        else:
+            insort(here, seq)
+
+    def _unplace(self, name: str, value: Hashable | None, seq: int) -> None:
+        if value is None:
+            return
+        places = self._places[name]
+        here = places[value]
+        if isinstance(here, int):
+            del places[value]
+        else:
+            del here[bisect_left(here, seq)]
+            if not here:
+                del places[value]
+
+
+def _added(row: Row) -> Micros:
+    return row.added
+
+
+def _check(index: Index[R], values: Sequence[Hashable]) -> Callable[[R], bool]:
+    read, allowed = index.read, frozenset(values)
+    return lambda row: read(row) in allowed

@@ -1,0 +1,65 @@
+"""Assembly: routes, control, errors and lifespan put together. Nothing is decided here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route as StarletteRoute
+
+from mockserver.adapters.machine_clock import machine_now
+from mockserver.domain.clock import Micros
+from mockserver.domain.codes import Code
+from mockserver.scenario.scenario import Scenario
+from mockserver.settings import Settings
+from mockserver.web.control.call import ControlEndpoint
+from mockserver.web.control.routes import CONTROL_ROUTES
+from mockserver.web.dispatch import Dispatcher
+from mockserver.web.endpoint import Endpoint
+from mockserver.web.host import Host
+from mockserver.web.routes import ROUTES
+from mockserver.wire.jsonio import dumps
+from mockserver.wire.problems import problem
+
+
+class Application(Starlette):
+    """The sandbox as a Starlette application. ``world`` is what its endpoints share."""
+
+    def __init__(self, host: Host) -> None:
+        routes = [StarletteRoute(row.path, Endpoint(row, host), methods=[row.method]) for row in ROUTES]
+        routes += [StarletteRoute(row.path, ControlEndpoint(row, host), methods=[row.method]) for row in CONTROL_ROUTES]
+        super().__init__(exception_handlers={Exception: _unforeseen})
+        self.world = host
+        self.router = Dispatcher(routes)
+
+    @property
+    def ready_problems(self) -> list[str]:
+        """Why the server is not ready; empty when it is."""
+        return self.world.ready_problems
+
+    @property
+    def on_request(self) -> Callable[[], None]:
+        """What is called for each request."""
+        return self.world.on_request
+
+    @on_request.setter
+    def on_request(self, tick: Callable[[], None]) -> None:
+        self.world.on_request = tick
+
+
+def create_app(
+    settings: Settings,
+    *,
+    real_clock: Callable[[], Micros] = machine_now,
+    scenarios: Sequence[Scenario] = (),
+) -> Application:
+    """The whole sandbox as a plain ASGI application: no thread, no port."""
+    return Application(Host(settings, real_clock, scenarios))
+
+
+async def _unforeseen(request: Request, error: Exception) -> Response:
+    """A defect of ours: still the one JSON shape, and nothing of the request in it."""
+    body = problem(500, Code.UNKNOWN_ERROR, Code.UNKNOWN_ERROR.message, request.url.path)
+    return Response(dumps(body), status_code=500, media_type="application/json")

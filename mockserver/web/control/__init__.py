@@ -1,0 +1,1 @@
+"""The control API: what a test may do to its sandbox beside using it."""

@@ -1,0 +1,72 @@
+"""How control operations are served: JSON in and out, the sandbox named by the same header as in the payments API."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import parse_qsl
+
+from mockserver.domain.codes import Code
+from mockserver.domain.errors import Invalid, Refused
+from mockserver.engine.sandbox import Sandbox
+from mockserver.web.asgi import HungUp, Receive, Scope, Send, TooLarge, headers_of, read_body, send_json
+from mockserver.web.host import Host
+from mockserver.wire import problems
+from mockserver.wire.jsonio import MalformedJson, loads
+
+
+@dataclass(frozen=True, slots=True)
+class ControlCall:
+    """One control call; ``box`` opens the sandbox of its key."""
+
+    host: Host
+    headers: Mapping[str, str]
+    path: Mapping[str, str]
+    query: Mapping[str, str]
+    raw: bytes
+
+    def box(self) -> Sandbox:
+        """The sandbox of the call's secret key, brought to the present. Raises ``Unauthorised`` (40)."""
+        return self.host.enter(self.headers)
+
+    def body(self) -> dict[str, Any]:
+        """The JSON object of the body. Raises ``MalformedJson``, ``Invalid`` (90) for anything but an object."""
+        value = loads(self.raw) if self.raw.strip() else {}
+        if not isinstance(value, dict):
+            raise Invalid(Code.VALIDATION_ERROR, {"Body": "wanted a JSON object"})
+        return value
+
+
+@dataclass(frozen=True, slots=True)
+class ControlRoute:
+    """One row of the control table."""
+
+    method: str
+    path: str
+    handle: Callable[[ControlCall], tuple[int, object]]
+    summary: str
+
+
+class ControlEndpoint:
+    """One row of the control table as an ASGI application."""
+
+    def __init__(self, route: ControlRoute, host: Host) -> None:
+        self.route = route
+        self.host = host
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            raw = await read_body(receive, scope, self.host.settings.max_body)
+            query = dict(parse_qsl(scope["query_string"].decode("latin-1"), errors="replace"))
+            call = ControlCall(self.host, headers_of(scope), scope["path_params"], query, raw)
+            status, body = self.route.handle(call)
+        except HungUp:
+            return
+        except TooLarge:
+            status, body = 413, problems.problem(413, Code.VALIDATION_ERROR, "Validation Error", scope["path"])
+        except MalformedJson as fault:
+            status, body = problems.malformed(str(fault), scope["path"])
+        except Refused as refused:
+            status, body = problems.refusal(refused, scope["path"], self.host.assumed)
+        await send_json(send, status, body)

@@ -1,0 +1,16 @@
+"""The table of the control API."""
+
+from __future__ import annotations
+
+from mockserver.web.control import clock, health, sandboxes
+from mockserver.web.control.call import ControlRoute
+
+CONTROL_ROUTES: tuple[ControlRoute, ...] = (
+    ControlRoute("GET", "/healthz", health.alive, "Whether the server lives"),
+    ControlRoute("GET", "/readyz", health.ready, "Whether the server is ready, else the reasons"),
+    ControlRoute("GET", "/__admin/sandboxes", sandboxes.listing, "Every sandbox, keys masked"),
+    ControlRoute("POST", "/__admin/reset", sandboxes.reset, "Empty this sandbox, or with all=true every one"),
+    ControlRoute("GET", "/__admin/clock", clock.read, "The clock of this sandbox"),
+    ControlRoute("PUT", "/__admin/clock", clock.change, "Set mode, rate and time"),
+    ControlRoute("POST", "/__admin/clock/advance", clock.advance, "Move forward by a duration or to a date-time"),
+)

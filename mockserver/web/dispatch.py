@@ -1,0 +1,99 @@
+"""Finding the route of a request by table: exact paths first, then templates by their length and first segment."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Any
+
+from starlette.routing import Route as StarletteRoute
+from starlette.routing import Router
+
+from mockserver.domain.codes import Code
+from mockserver.web.asgi import Receive, Scope, Send, send_json
+from mockserver.web.endpoint import path_parameter
+from mockserver.wire.problems import problem
+
+_SLASHES = re.compile(r"/{2,}")
+
+Methods = dict[str, Any]
+
+
+class Dispatcher(Router):
+    """Starlette's router with a lookup that does not grow with the number of routes.
+
+    Trailing and doubled slashes are ignored. An unknown path answers 404, a known one with another verb 405 with
+    ``Allow``.
+    """
+
+    def __init__(self, routes: Iterable[StarletteRoute]) -> None:
+        rows = list(routes)
+        super().__init__(routes=rows)
+        self._exact: dict[str, Methods] = {}
+        self._templates: dict[tuple[int, str], list[tuple[tuple[str, ...], Methods]]] = {}
+        for route in rows:
+            methods = self._methods(route.path)
+            for method in route.methods or ():
+                methods[method] = route.endpoint
+
+    def _methods(self, path: str) -> Methods:
+        if "{" not in path:
+            return self._exact.setdefault(path, {})
+        segments = tuple(path.split("/")[1:])
+        shelf = self._templates.setdefault((len(segments), segments[0]), [])
+        for known, methods in shelf:
+            if known == segments:
+                return methods
+        methods = {}
+        shelf.append((segments, methods))
+        shelf.sort(key=lambda entry: sum(part.startswith("{") for part in entry[0]))
+        return methods
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one connection: HTTP by table, anything else as Starlette does."""
+        if scope["type"] != "http":
+            await super().__call__(scope, receive, send)
+            return
+        path: str = scope["path"]
+        methods, parameters = self._find(path)
+        if methods is None and (path.endswith("/") or "//" in path):
+            methods, parameters = self._find(_SLASHES.sub("/", path).rstrip("/") or "/")
+        endpoint = methods.get(scope["method"]) if methods else None
+        if endpoint is not None:
+            scope["path_params"] = parameters
+            await endpoint(scope, receive, send)
+        elif methods is None:
+            await send_json(send, 404, problem(404, Code.UNKNOWN_ERROR, "Not Found", path, {"Path": "no such route"}))
+        else:
+            allowed = ", ".join(sorted(methods))
+            body = problem(
+                405,
+                Code.UNKNOWN_ERROR,
+                "Method Not Allowed",
+                path,
+                {"Method": f"got {scope['method']}, allowed: {allowed}"},
+            )
+            await send_json(send, 405, body, [(b"allow", allowed.encode())])
+
+    def _find(self, path: str) -> tuple[Methods | None, dict[str, str]]:
+        methods = self._exact.get(path)
+        if methods is not None:
+            return methods, {}
+        segments = path.split("/")[1:]
+        for template, found in self._templates.get((len(segments), segments[0]), ()):
+            parameters = _match(template, segments)
+            if parameters is not None:
+                return found, parameters
+        return None, {}
+
+
+def _match(template: tuple[str, ...], segments: list[str]) -> dict[str, str] | None:
+    parameters: dict[str, str] = {}
+    for wanted, got in zip(template, segments, strict=True):
+        if wanted.startswith("{"):
+            if not got:
+                return None
+            parameters[wanted[1:-1]] = path_parameter(got)
+        elif wanted != got:
+            return None
+    return parameters

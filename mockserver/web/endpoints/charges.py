@@ -1,0 +1,105 @@
+"""Charge operations."""
+
+from __future__ import annotations
+
+from mockserver.assumptions import DECLINED_REPLY, DELETE_CHARGE_PATH
+from mockserver.domain.charge import Charge
+from mockserver.domain.codes import Code
+from mockserver.domain.errors import Invalid, nearest
+from mockserver.domain.sources import Source
+from mockserver.domain.states import ChargeState
+from mockserver.engine import charge_search, charges
+from mockserver.engine.listing import Paging
+from mockserver.web.route import Answer, Call
+from mockserver.wire.charges import ChargeFields, ChargeQuery, ChargeReply, ChargesReply, charge_reply
+from mockserver.wire.problems import declined
+from mockserver.wire.profile import STATUS_BY_WORD
+
+
+def create(call: Call) -> ChargeReply | Answer:
+    """Any creation of a charge whose body names its own source."""
+    return taken(call, call.body, call.body.source())
+
+
+def taken(call: Call, body: ChargeFields, source: Source) -> ChargeReply | Answer:
+    """Take a payment; a declined one answers as the assumption ``charge.declined_reply`` says."""
+    charge = charges.create(call.box, body.command(source))
+    if charge.status is ChargeState.FAILED and call.box.assume(DECLINED_REPLY) == "error":
+        return Answer(*declined(charge, call.resource))
+    return shown(call, charge)
+
+
+def capture(call: Call) -> ChargeReply:
+    """Complete an authorised charge."""
+    return shown(call, charges.capture(call.box, call.path["charge_id"], call.body.amount))
+
+
+def void(call: Call) -> ChargeReply:
+    """Cancel an authorised charge."""
+    return shown(call, charges.void(call.box, call.path["charge_id"]))
+
+
+def refund(call: Call) -> ChargeReply:
+    """Give money back."""
+    return shown(call, charges.refund(call.box, call.path["charge_id"], call.query.amount, call.query.comment))
+
+
+def refund_or_void(call: Call) -> ChargeReply:
+    """``DELETE /charge/<id>``: void an authorised charge when no amount and no comment are given, else refund."""
+    meaning = call.box.assume(DELETE_CHARGE_PATH)
+    if meaning == "refund_or_void":
+        charge = charges.get(call.box, call.path["charge_id"])
+        bare = call.query.amount is None and call.query.comment is None
+        meaning = "void" if bare and charge.status is ChargeState.AUTHORISED else "refund"
+    return void(call) if meaning == "void" else refund(call)
+
+
+def get(call: Call) -> ChargeReply:
+    """Read one charge."""
+    return shown(call, charges.get(call.box, call.path["charge_id"]))
+
+
+def search(call: Call) -> ChargesReply:
+    """List charges."""
+    query: ChargeQuery = call.query
+    wanted = charge_search.ChargeFilter(
+        reference=query.reference,
+        provider_id=query.provider_id,
+        customer_id=query.customer_id,
+        status=_status(query.status),
+        payment_method_id=query.payment_method_id,
+        payment_type=query.payment_type,
+        brand=query.card_type,
+        currency=query.currency,
+        card_number=query.card_number,
+        cardholder=query.cardholder,
+        batch_id=query.batch_id,
+        subscription_id=query.subscription_id,
+        more_than=query.amount_greater_than,
+        less_than=query.amount_less_than,
+        added_after=query.added_after,
+        added_before=query.added_before,
+    )
+    page = charge_search.search(call.box, wanted, Paging(query.limit, query.skip, query.sort_by, query.sort_order))
+    return {
+        "limit": page.limit,
+        "skip": page.skip,
+        "count": page.count,
+        "charges": [shown(call, charge) for charge in page.rows],
+    }
+
+
+def shown(call: Call, charge: Charge) -> ChargeReply:
+    """A charge in the voice of the sandbox."""
+    return charge_reply(charge, call.voice, call.box.charter.seed)
+
+
+def _status(word: str | None) -> ChargeState | None:
+    if word is None:
+        return None
+    state = STATUS_BY_WORD.get(word.lower())
+    if state is None:
+        allowed = ", ".join(sorted({known.value for known in ChargeState}))
+        hint = nearest(word, STATUS_BY_WORD)
+        raise Invalid(Code.VALIDATION_ERROR, {"Status": f"got '{word[:40]}', wanted one of {allowed}{hint}"})
+    return state

@@ -1,0 +1,22 @@
+"""Vault operations."""
+
+from __future__ import annotations
+
+from mockserver.engine import vault
+from mockserver.web.route import Call
+from mockserver.wire.vault import VaultReply, VaultSecretsReply, vault_reply, vault_secrets_reply
+
+
+def create(call: Call) -> VaultReply:
+    """Vault a card number."""
+    return vault_reply(vault.create(call.box, call.body.command()))
+
+
+def get(call: Call) -> VaultSecretsReply:
+    """Read a vault item, number included."""
+    return vault_secrets_reply(vault.get(call.box, call.path["vault_id"]))
+
+
+def delete(call: Call) -> VaultReply:
+    """Delete a vault item."""
+    return vault_reply(vault.delete(call.box, call.path["vault_id"]))

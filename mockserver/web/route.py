@@ -1,0 +1,65 @@
+"""What a row of the route table says, and what a handler is given."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from mockserver.engine.sandbox import Sandbox
+from mockserver.wire.base import Body
+from mockserver.wire.profile import Voice
+
+
+class Auth(StrEnum):
+    """Which key opens an operation."""
+
+    SECRET = "secret key"
+    PUBLIC = "public or secret key"
+
+
+class Success(StrEnum):
+    """Whether an operation creates something: it decides the HTTP status (assumption ``response.created_status``)."""
+
+    CREATED = "created"
+    OK = "ok"
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One authenticated, validated call. ``body`` and ``query`` are the models of the route, ``path`` its
+    placeholders."""
+
+    box: Sandbox
+    voice: Voice
+    path: Mapping[str, str]
+    body: Any
+    query: Any
+    headers: Mapping[str, str]
+    resource: str
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """An answer that sets its own status; handlers return a plain reply when the route's will do."""
+
+    status: int
+    body: object
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """One operation: where it is, what it takes, who may call it, what it answers, and on which source that rests."""
+
+    method: str
+    path: str
+    op: str
+    handle: Callable[[Call], object]
+    reply: Any
+    source: str
+    body: type[Body] | None = None
+    query: type[Body] | None = None
+    auth: Auth = Auth.SECRET
+    success: Success = Success.OK
+    summary: str = ""

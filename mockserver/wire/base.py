@@ -1,0 +1,289 @@
+"""Bodies and queries: any letter case in, exact numbers, every fault at once.
+
+Sources: assumption ``request.letter_case``; published facts, 0 (rules 3 and 5), 1.0 (``[]`` as an empty object), 8
+(rows 7-16).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from enum import Enum
+from functools import cache
+from typing import Annotated, Any, TypeVar, get_args
+
+from pydantic import BaseModel, ConfigDict, PlainValidator, StringConstraints, ValidationError, WithJsonSchema
+from pydantic.alias_generators import to_camel
+from pydantic_core import ErrorDetails, PydanticCustomError
+
+from mockserver.domain.codes import Code
+from mockserver.domain.errors import Invalid, nearest
+from mockserver.wire.dates import read_moment
+
+_NUMBER = re.compile(r"[+-]?\d{1,18}(?:\.\d{1,18})?(?:[eE][+-]?\d{1,2})?", re.ASCII)
+_WORDS: Mapping[str, str] = {
+    "missing": "required",
+    "string_type": "wanted a text",
+    "dict_type": "wanted an object",
+    "model_type": "wanted an object",
+    "model_attributes_type": "wanted an object",
+    "list_type": "wanted a list",
+}
+
+
+def _refuse(text: str) -> PydanticCustomError:
+    return PydanticCustomError("wanted", "{text}", {"text": text})
+
+
+def read_number(value: object) -> Decimal:
+    """An exact number from a JSON number or a numeric text. Refuses anything else, booleans included."""
+    if type(value) is int or type(value) is Decimal:
+        return Decimal(value)
+    if isinstance(value, str) and _NUMBER.fullmatch(value.strip()):
+        return Decimal(value.strip())
+    raise _refuse("wanted a number")
+
+
+def _read_whole(value: object) -> int:
+    number = read_number(value)
+    if number != number.to_integral_value() or not -(2**31) <= number < 2**31:
+        raise _refuse("wanted a whole number of 32 bits")
+    return int(number)
+
+
+def _read_flag(value: object) -> bool:
+    if isinstance(value, bool):
+        return value
+    if isinstance(value, str) and value.lower() in ("true", "false"):
+        return value.lower() == "true"
+    raise _refuse("wanted true or false")
+
+
+def _read_moment(value: object) -> int:
+    try:
+        return read_moment(value)
+    except ValueError as problem:
+        raise _refuse(str(problem)) from None
+
+
+def _read_map(value: object) -> dict[str, str]:
+    if value == []:
+        return {}
+    if not isinstance(value, dict):
+        raise _refuse("wanted an object of texts")
+    return {key: _scalar(key, item) for key, item in value.items() if item is not None}
+
+
+def _scalar(key: str, value: object) -> str:
+    if isinstance(value, str):
+        return value
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int | Decimal):
+        return str(value)
+    raise _refuse(f"wanted a text under '{key[:40]}', not an object or a list")
+
+
+Number = Annotated[
+    Decimal,
+    PlainValidator(read_number),
+    WithJsonSchema(
+        {"anyOf": [{"type": "number"}, {"type": "string", "pattern": r"^[+-]?[0-9]{1,18}(\.[0-9]{1,18})?$"}]}
+    ),
+]
+"""An exact number, given as a JSON number or as a numeric text."""
+
+Whole = Annotated[
+    int,
+    PlainValidator(_read_whole),
+    WithJsonSchema(
+        {
+            "anyOf": [
+                {"type": "integer", "format": "int32", "minimum": -(2**31), "maximum": 2**31 - 1},
+                {"type": "string", "pattern": "^-?[0-9]{1,9}$"},
+            ]
+        }
+    ),
+]
+"""A whole number of 32 bits."""
+
+Flag = Annotated[
+    bool,
+    PlainValidator(_read_flag),
+    WithJsonSchema({"anyOf": [{"type": "boolean"}, {"type": "string", "enum": ["true", "false", "True", "False"]}]}),
+]
+"""True or false, as JSON or as the word."""
+
+Moment = Annotated[
+    int,
+    PlainValidator(_read_moment),
+    WithJsonSchema(
+        {"anyOf": [{"type": "string", "format": "date-time"}, {"type": "integer", "description": "epoch ms"}]}
+    ),
+]
+"""An instant in microseconds, in any of the accepted forms."""
+
+Map = Annotated[
+    dict[str, str],
+    PlainValidator(_read_map),
+    WithJsonSchema({"type": "object", "additionalProperties": {"type": "string"}}),
+]
+"""String keys, string values; keys keep their case, numbers and booleans become texts."""
+
+Required = Annotated[str, StringConstraints(min_length=1)]
+Text40 = Annotated[str, StringConstraints(max_length=40)]
+
+En = TypeVar("En", bound=Enum)
+
+
+def one_of(choices: type[En]) -> Any:
+    """An annotation for an enum given by name in any letter case, or by its index (published facts, 8, row 12)."""
+    members = list(choices)
+    by_fold = {str(member.value).lower(): member for member in members}
+
+    def read(value: object) -> En:
+        if type(value) is int and 0 <= value < len(members):
+            return members[value]
+        found = by_fold.get(value.lower()) if isinstance(value, str) else None
+        if found is None:
+            hint = nearest(value, by_fold) if isinstance(value, str) else ""
+            raise _refuse(f"wanted one of {', '.join(str(member.value) for member in members)}{hint}")
+        return found
+
+    names = [member.value for member in members]
+    schema = {
+        "anyOf": [{"type": "string", "enum": names}, {"type": "integer", "minimum": 0, "maximum": len(names) - 1}]
+    }
+    return Annotated[choices, PlainValidator(read), WithJsonSchema(schema)]
+
+
+class Body(BaseModel):
+    """Base of what callers send. Fields are camelCase on the wire; null means absent for every optional field."""
+
+    model_config = ConfigDict(alias_generator=to_camel, frozen=True, defer_build=True, hide_input_in_errors=True)
+
+
+B = TypeVar("B", bound=Body)
+
+
+@dataclass(frozen=True, slots=True)
+class _Spelling:
+    alias: str
+    nested: type[Body] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Folded:
+    """A body with canonical keys, the keys that no field knows, and those given twice in different letter case."""
+
+    values: dict[str, Any]
+    unknown: list[str]
+    twice: list[str]
+
+
+@cache
+def _spellings(model: type[Body]) -> dict[str, _Spelling]:
+    table: dict[str, _Spelling] = {}
+    for name, info in model.model_fields.items():
+        alias = info.alias or name
+        spelling = _Spelling(alias, _nested(info.annotation))
+        others = info.json_schema_extra.get("also", ()) if isinstance(info.json_schema_extra, dict) else ()
+        for word in (alias, *(others if isinstance(others, Sequence) else ())):
+            text = str(word)
+            for form in (text, text[:1].upper() + text[1:], text.lower()):
+                table[form] = spelling
+    return table
+
+
+def _nested(annotation: Any) -> type[Body] | None:
+    if isinstance(annotation, type) and issubclass(annotation, Body):
+        return annotation
+    return next((found for part in get_args(annotation) if (found := _nested(part))), None)
+
+
+def fold(model: type[Body], raw: Mapping[str, Any]) -> Folded:
+    """Give every known key its canonical spelling, at every level."""
+    folded = Folded({}, [], [])
+    _fold_into(folded.values, model, raw, "", folded)
+    return folded
+
+
+def _fold_into(out: dict[str, Any], model: type[Body], raw: Mapping[str, Any], path: str, folded: Folded) -> None:
+    table = _spellings(model)
+    for key, value in raw.items():
+        spelling = table.get(key)
+        if spelling is None:
+            spelling = table.get(key.lower())
+            if spelling is None:
+                folded.unknown.append(path + key)
+                continue
+        alias = spelling.alias
+        if alias in out:
+            folded.twice.append(path + alias)
+            continue
+        nested = spelling.nested
+        if nested is None:
+            out[alias] = value
+        elif type(value) is dict:
+            inner = out[alias] = {}
+            _fold_into(inner, nested, value, f"{path}{alias}.", folded)
+        elif type(value) is list and value and _is_many(model, alias):
+            out[alias] = items = []
+            for place, item in enumerate(value):
+                if type(item) is dict:
+                    inner = {}
+                    _fold_into(inner, nested, item, f"{path}{alias}.{place}.", folded)
+                    items.append(inner)
+                else:
+                    items.append(item)
+        else:
+            out[alias] = {} if value == [] and not _is_many(model, alias) else value
+
+
+@cache
+def _is_many(model: type[Body], alias: str) -> bool:
+    return any(
+        "list[" in str(info.annotation) or "tuple[" in str(info.annotation)
+        for name, info in model.model_fields.items()
+        if (info.alias or name) == alias
+    )
+
+
+def validate(model: type[B], folded: Folded, *, strict: bool = False) -> B:
+    """The typed body. Raises ``Invalid`` (90) with every fault by PascalCase field; ``strict`` refuses unknown
+    fields too."""
+    details = {pascal(name.split(".")): "given twice in different letter case" for name in folded.twice}
+    if strict:
+        known = [spelling.alias for spelling in _spellings(model).values()]
+        details |= {pascal(name.split(".")): f"unknown field{nearest(name, known)}" for name in folded.unknown}
+    try:
+        body = model.model_validate(folded.values)
+    except ValidationError as problem:
+        for fault in problem.errors(include_url=False, include_input=False):
+            details.setdefault(pascal([str(part) for part in _place(fault)]), _words(fault))
+        raise Invalid(Code.VALIDATION_ERROR, details) from None
+    if details:
+        raise Invalid(Code.VALIDATION_ERROR, details)
+    return body
+
+
+def pascal(parts: Sequence[str]) -> str:
+    """``PaymentInformation.CardNumber``: a field's place as error details write it (published facts, 10)."""
+    return ".".join(part[:1].upper() + part[1:] for part in parts)
+
+
+def _place(fault: ErrorDetails) -> tuple[int | str, ...]:
+    return fault["loc"] or ("body",)
+
+
+def _words(fault: ErrorDetails) -> str:
+    kind, context = fault["type"], fault.get("ctx", {})
+    if kind == "string_too_long":
+        return f"wanted at most {context['max_length']} characters"
+    if kind == "string_too_short":
+        return "wanted a text that is not empty"
+    if kind == "string_pattern_mismatch":
+        return f"wanted a text matching {context['pattern']}"
+    return _WORDS.get(kind, fault["msg"])

@@ -1,0 +1,127 @@
+"""The one error shape: integer code, boolean isRetryable, flat details (published facts, 4.1)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import TypedDict
+
+from mockserver.assumptions import NOT_FOUND_STATUS, WRONG_STATE_STATUS, Assumed
+from mockserver.domain.cards import clean, passes_luhn
+from mockserver.domain.charge import Charge
+from mockserver.domain.codes import Code
+from mockserver.domain.errors import NotFound, ProviderRefused, Refused, Unauthorised, WrongState
+
+_ANCHOR = "https://docs.payfurl.com/errorcodes#"
+_LONG_DIGITS = re.compile(r"\d(?:[ -]?\d){11,18}")
+
+
+class Problem(TypedDict):
+    """An error as it is sent."""
+
+    message: str
+    code: int
+    isRetryable: bool
+    type: str
+    resource: str | None
+    details: dict[str, str] | None
+    gatewayCode: str | None
+    gatewayMessage: str | None
+    httpStatus: int
+
+
+def problem(
+    status: int,
+    code: int,
+    message: str,
+    resource: str | None,
+    details: Mapping[str, str] | None = None,
+    *,
+    is_retryable: bool = False,
+    gateway_code: str | None = None,
+    gateway_message: str | None = None,
+) -> Problem:
+    """An error body. Whatever in the details could be a card number is starred."""
+    return {
+        "message": message,
+        "code": code,
+        "isRetryable": is_retryable,
+        "type": f"{_ANCHOR}{code}",
+        "resource": resource,
+        "details": {scrub(name): scrub(text) for name, text in details.items()} if details else None,
+        "gatewayCode": gateway_code,
+        "gatewayMessage": gateway_message,
+        "httpStatus": status,
+    }
+
+
+def status_of(refused: Refused, assumed: Assumed) -> int:
+    """The HTTP status of a refusal (assumptions ``error.not_found``, ``error.wrong_state``, ``keys``)."""
+    match refused:
+        case Unauthorised():
+            return 401
+        case NotFound():
+            return assumed[NOT_FOUND_STATUS]
+        case WrongState():
+            return assumed[WRONG_STATE_STATUS]
+        case _:
+            return 400
+
+
+def refusal(refused: Refused, resource: str, assumed: Assumed) -> tuple[int, Problem]:
+    """Status and body of a refusal."""
+    status = status_of(refused, assumed)
+    if isinstance(refused, ProviderRefused):
+        return status, problem(
+            status,
+            refused.code,
+            refused.message,
+            resource,
+            refused.details,
+            is_retryable=refused.is_retryable,
+            gateway_code=refused.gateway_code,
+            gateway_message=refused.gateway_message,
+        )
+    return status, problem(status, refused.code, refused.message, resource, refused.details)
+
+
+def declined(charge: Charge, resource: str) -> tuple[int, Problem]:
+    """Status and body of a charge that was declined (assumption ``charge.declined_reply``; published facts, 10)."""
+    attempt = charge.failed_attempts[-1]
+    card = charge.instrument.card
+    details = {"ChargeId": charge.charge_id, "PaymentType": charge.instrument.type.value}
+    if attempt.gateway_code:
+        details[attempt.gateway_code] = attempt.gateway_message or ""
+    for name, value in (
+        ("Email", charge.email),
+        ("Cardholder", card.cardholder if card else None),
+        ("ExpiryDate", card.expiry if card else None),
+        ("CardType", card.number.brand.value if card else None),
+    ):
+        if value is not None:
+            details[name] = value
+    return 400, problem(
+        400,
+        attempt.error_code,
+        attempt.error_message,
+        resource,
+        details,
+        is_retryable=attempt.is_retryable,
+        gateway_code=attempt.gateway_code,
+        gateway_message=attempt.gateway_message,
+    )
+
+
+def malformed(message: str, resource: str) -> tuple[int, Problem]:
+    """Status and body for a body that is not strict JSON, or not an object."""
+    return 400, problem(400, Code.VALIDATION_ERROR, Code.VALIDATION_ERROR.message, resource, {"Body": message})
+
+
+def scrub(text: str) -> str:
+    """The text with every possible card number starred: one in the wrong field must not come back."""
+    return _LONG_DIGITS.sub(_star, text)
+
+
+def _star(found: re.Match[str]) -> str:
+    digits = clean(found[0])
+    return "*" * len(found[0]) if digits and passes_luhn(digits) else found[0]

@@ -1,0 +1,137 @@
+"""Providers on the wire. Source: published facts, 1.2, 2.12."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import TypedDict
+
+from mockserver.domain.cards import Brand
+from mockserver.domain.provider import Capability, Cost, Provider, ProviderWish
+from mockserver.wire.base import Body, Flag, Map, Number, Text40, one_of
+from mockserver.wire.shapes import Amount
+
+
+class CostData(Body):
+    """One row of a provider's price list."""
+
+    is_international_card: Flag | None = None
+    card_scheme: one_of(Brand) | None = None  # type: ignore[valid-type]
+    transaction_cost: Number | None = None
+    transaction_percentage: Number | None = None
+
+    def cost(self) -> Cost:
+        """The row as the domain keeps it."""
+        return Cost(
+            fixed=self.transaction_cost or Decimal(0),
+            percent=self.transaction_percentage or Decimal(0),
+            scheme=self.card_scheme,
+            international=self.is_international_card,
+        )
+
+
+class ProviderFields(Body):
+    """A provider to configure, or the fields of one to change."""
+
+    type: str | None = None
+    name: Text40 | None = None
+    environment: str | None = None
+    currency: str | None = None
+    provider_country: str | None = None
+    three_ds_provider_id: str | None = None
+    fallback_provider_id: str | None = None
+    authentication_parameters: Map | None = None
+    additional_parameters: Map | None = None
+    cost_data: list[CostData] | None = None
+
+    def wish(self) -> ProviderWish:
+        """The wish that these fields make."""
+        return ProviderWish(
+            type=self.type,
+            name=self.name,
+            environment=self.environment,
+            currency=self.currency,
+            country=self.provider_country,
+            three_ds_provider_id=self.three_ds_provider_id,
+            fallback_provider_id=self.fallback_provider_id,
+            authentication=self.authentication_parameters,
+            additional=self.additional_parameters,
+            costs=tuple(row.cost() for row in self.cost_data) if self.cost_data is not None else None,
+        )
+
+
+class CostReply(TypedDict):
+    """One row of a provider's price list."""
+
+    isInternationalCard: bool | None
+    cardScheme: str | None
+    transactionCost: Amount | None
+    transactionPercentage: Amount | None
+
+
+class FallbackProviderReply(TypedDict):
+    """Who takes over."""
+
+    id: str
+    name: str
+    type: str
+    applyCurrencyConversion: bool
+
+
+class ProviderReply(TypedDict):
+    """A configured provider."""
+
+    providerId: str
+    type: str
+    name: str
+    environment: str
+    currency: str
+    providerCountry: str | None
+    authenticationParameters: dict[str, str]
+    additionalParameters: dict[str, str]
+    threeDsProviderId: str | None
+    fallbackProviderId: str | None
+    maxCapability: str | None
+    costData: list[CostReply]
+    hideConfiguration: list[dict[str, object]]
+    requireConfiguration: list[dict[str, object]]
+    hasPartialRefund: bool
+    hasThreeDsCapability: bool
+    fallbackProvider: FallbackProviderReply | None
+
+
+def provider_reply(provider: Provider, fallback: Provider | None) -> ProviderReply:
+    """A provider as the published object."""
+    return {
+        "providerId": provider.provider_id,
+        "type": provider.summary.type,
+        "name": provider.summary.name,
+        "environment": provider.environment,
+        "currency": provider.currency,
+        "providerCountry": provider.country,
+        "authenticationParameters": dict(provider.authentication),
+        "additionalParameters": dict(provider.additional),
+        "threeDsProviderId": provider.three_ds_provider_id,
+        "fallbackProviderId": provider.fallback_provider_id,
+        "maxCapability": provider.max_capability,
+        "costData": [
+            {
+                "isInternationalCard": cost.international,
+                "cardScheme": cost.scheme.value if cost.scheme else None,
+                "transactionCost": cost.fixed,
+                "transactionPercentage": cost.percent,
+            }
+            for cost in provider.costs
+        ],
+        "hideConfiguration": [],
+        "requireConfiguration": [],
+        "hasPartialRefund": Capability.PARTIAL_REFUND in provider.capabilities,
+        "hasThreeDsCapability": Capability.THREE_DS in provider.capabilities,
+        "fallbackProvider": {
+            "id": fallback.provider_id,
+            "name": fallback.summary.name,
+            "type": fallback.summary.type,
+            "applyCurrencyConversion": False,
+        }
+        if fallback
+        else None,
+    }

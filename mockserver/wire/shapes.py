@@ -1,0 +1,276 @@
+"""Shapes that several bodies and answers share: cards, accounts, addresses, payers, providers.
+
+Source: service document, Common request objects, and Charge; published facts, 2.2-2.4.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from decimal import Decimal
+from typing import Annotated, TypedDict
+
+from pydantic import Field, WithJsonSchema
+
+from mockserver.domain.cards import Card
+from mockserver.domain.charge import Payer, WebhookTarget
+from mockserver.domain.lookalike import IpInfo, iin_data, ip_info
+from mockserver.domain.provider import ProviderSummary
+from mockserver.domain.sources import BankAccount, CardDetails
+from mockserver.wire.base import Body, Map, Number, Required, Whole
+from mockserver.wire.dates import moment
+from mockserver.wire.profile import Voice
+
+Amount = Annotated[Decimal, WithJsonSchema({"type": "number"})]
+"""An exact amount in an answer: a JSON number, integral values without a fraction."""
+
+DateTime = Annotated[str, WithJsonSchema({"type": "string", "format": "date-time"})]
+"""``YYYY-MM-DDTHH:MM:SS.fffffffZ``."""
+
+
+class CardRequestInformation(Body):
+    """A card as callers send it. Which fields are required is settled by the assumption ``card.required``."""
+
+    card_number: str | None = Field(None, description="12 to 19 digits with a right check digit")
+    expiry_date: str | None = Field(None, description="MM/YY")
+    ccv: str | None = Field(None, description="3 or 4 digits, 4 for Amex")
+    cardholder: str | None = None
+    three_ds_server_trans_id: str | None = Field(None, alias="threeDSServerTransID", description="a UUID")
+    external_three_ds_data: Map | None = None
+
+    def details(self) -> CardDetails:
+        """The card as a command carries it."""
+        return CardDetails(
+            number=self.card_number,
+            expiry=self.expiry_date,
+            ccv=self.ccv,
+            cardholder=self.cardholder,
+            three_ds_server_trans_id=self.three_ds_server_trans_id,
+            external_three_ds=self.external_three_ds_data,
+        )
+
+
+class Address(Body):
+    """A postal address; country and state are free text (published facts, 1.2)."""
+
+    line1: str | None = None
+    line2: str | None = None
+    city: str | None = None
+    country: str | None = None
+    postal_code: str | None = None
+    state: str | None = None
+
+
+class OrderItem(Body):
+    """One line of an order."""
+
+    product_code: str | None = None
+    commodity_code: str | None = None
+    description: str | None = None
+    quantity: Whole | None = None
+    unit_of_measure: str | None = None
+    amount: Number | None = None
+    tax_amount: Number | None = None
+
+
+class Order(Body):
+    """What is bought."""
+
+    order_number: str | None = None
+    freight_amount: Number | None = None
+    duty_amount: Number | None = None
+    items: list[OrderItem] | None = None
+
+
+class Geolocation(Body):
+    """Where the payer is."""
+
+    longitude: Number | None = None
+    latitude: Number | None = None
+
+
+class WebhookConfig(Body):
+    """Where to tell what becomes of an object."""
+
+    url: Required
+    authorization: str | None = None
+
+    def target(self) -> WebhookTarget:
+        """The receiver as a command carries it."""
+        return WebhookTarget(self.url, self.authorization)
+
+
+class BankPaymentInformation(Body):
+    """A bank account."""
+
+    bank_code: Required
+    account_number: Required
+    account_name: Required
+
+    def account(self) -> BankAccount:
+        """The account as a command carries it."""
+        return BankAccount(self.bank_code, self.account_number, self.account_name)
+
+
+class IinDataReply(TypedDict):
+    """What the first digits of a card tell."""
+
+    scheme: str
+    country: str
+    issuer: str
+    countryCode: str
+    cardType: str
+
+
+class CardReply(TypedDict):
+    """A card as it is shown: masked."""
+
+    cardNumber: str
+    expiryDate: str | None
+    cardholder: str | None
+    type: str
+    cardType: str
+    cardIin: str
+    ccvCheck: bool
+    threeDSServerTransID: str | None
+    iinData: IinDataReply
+
+
+class BankPaymentReply(TypedDict):
+    """A bank account as it is shown."""
+
+    bankCode: str
+    accountNumber: str
+    accountName: str
+
+
+class PayerReply(TypedDict):
+    """The customer inside a charge or a payment method."""
+
+    customerId: str | None
+    reference: str | None
+    firstName: str | None
+    lastName: str | None
+    email: str | None
+    phone: str | None
+    dateAdded: DateTime | None
+    dateRemoved: DateTime | None
+
+
+class ProviderSummaryReply(TypedDict):
+    """The provider inside a charge or a payment method."""
+
+    providerId: str
+    type: str
+    name: str
+
+
+class IpInfoReply(TypedDict):
+    """What an address tells; invented, but always the same."""
+
+    ip: str
+    hostname: str | None
+    city: str | None
+    region: str | None
+    country: str | None
+    loc: str | None
+    org: str | None
+    postal: str | None
+    timezone: str | None
+
+
+def card_reply(card: Card | None, voice: Voice) -> CardReply | None:
+    """A card in an answer (assumption ``card.masking``)."""
+    if card is None:
+        return None
+    number = card.number
+    iin = iin_data(number.iin, number.brand, number.funding)
+    return {
+        "cardNumber": number.masked,
+        "expiryDate": card.expiry,
+        "cardholder": card.cardholder,
+        "type": number.brand.value,
+        "cardType": number.funding.value,
+        "cardIin": number.iin[: voice.iin_digits],
+        "ccvCheck": card.ccv_given,
+        "threeDSServerTransID": card.three_ds_server_trans_id,
+        "iinData": {
+            "scheme": iin.scheme,
+            "country": iin.country,
+            "issuer": iin.issuer,
+            "countryCode": iin.country_code,
+            "cardType": iin.card_type,
+        },
+    }
+
+
+def bank_reply(account: BankAccount | None) -> BankPaymentReply | None:
+    """A bank account in an answer."""
+    if account is None:
+        return None
+    return {
+        "bankCode": account.bank_code,
+        "accountNumber": account.account_number,
+        "accountName": account.account_name,
+    }
+
+
+def payer_reply(payer: Payer | None) -> PayerReply | None:
+    """The customer of a charge or a payment method in an answer."""
+    if payer is None:
+        return None
+    return {
+        "customerId": payer.customer_id,
+        "reference": payer.reference,
+        "firstName": payer.first_name,
+        "lastName": payer.last_name,
+        "email": payer.email,
+        "phone": payer.phone,
+        "dateAdded": optional_moment(payer.added),
+        "dateRemoved": optional_moment(payer.removed),
+    }
+
+
+def provider_summary_reply(provider: ProviderSummary) -> ProviderSummaryReply:
+    """The provider of a charge or a payment method in an answer."""
+    return {"providerId": provider.provider_id, "type": provider.type, "name": provider.name}
+
+
+def ip_reply(ip: str | None, seed: int) -> IpInfoReply | None:
+    """What a caller's address tells, in an answer."""
+    if not ip:
+        return None
+    info: IpInfo = ip_info(ip, seed)
+    return {
+        "ip": info.ip,
+        "hostname": info.hostname,
+        "city": info.city,
+        "region": info.region,
+        "country": info.country,
+        "loc": info.loc,
+        "org": info.org,
+        "postal": info.postal,
+        "timezone": info.timezone,
+    }
+
+
+def optional_moment(instant: int | None) -> str | None:
+    """A date-time of an answer, null where there is none."""
+    return None if instant is None else moment(instant)
+
+
+def payer_of(
+    reference: str | None = None,
+    first_name: str | None = None,
+    last_name: str | None = None,
+    email: str | None = None,
+    phone: str | None = None,
+) -> Payer | None:
+    """The payer that a request names, or None when it names nobody (assumption ``charge.customer_summary``)."""
+    if first_name is last_name is email is phone is None:
+        return None
+    return Payer(reference=reference, first_name=first_name, last_name=last_name, email=email, phone=phone)
+
+
+def plain_map(values: Mapping[str, str] | None) -> dict[str, str] | None:
+    """A map in an answer."""
+    return dict(values) if values is not None else None

@@ -1,0 +1,60 @@
+"""Vault items on the wire. Source: service document, Vault; published facts, 1.2, 2.7; assumption ``vault.record``."""
+
+from __future__ import annotations
+
+from typing import TypedDict
+
+from pydantic import Field
+
+from mockserver.domain.commands import NewVaultItem
+from mockserver.domain.states import CcvState
+from mockserver.domain.vault import Expiry, VaultItem
+from mockserver.wire.base import Body, Moment, Required, Whole
+from mockserver.wire.dates import moment
+from mockserver.wire.shapes import DateTime, optional_moment
+
+
+class VaultCreation(Body):
+    """A card number to vault, with at most one of the two expiry fields."""
+
+    card_number: Required = Field(description="12 to 19 digits with a right check digit")
+    ccv: str | None = Field(None, description="3 or 4 digits, 4 for Amex")
+    expire_seconds: Whole | None = None
+    expire_date: Moment | None = None
+
+    def command(self) -> NewVaultItem:
+        """The command that these fields make."""
+        return NewVaultItem(self.card_number, self.ccv, Expiry(self.expire_seconds, self.expire_date))
+
+
+class VaultReply(TypedDict):
+    """A vault item without its number."""
+
+    vaultId: str
+    createdDate: DateTime
+    expireDate: DateTime | None
+    maskedCardNumber: str
+    hasCvv: bool
+
+
+class VaultSecretsReply(VaultReply):
+    """A vault item as its own GET shows it."""
+
+    cardNumber: str | None
+    ccv: str | None
+
+
+def vault_reply(item: VaultItem) -> VaultReply:
+    """A vault item after creation or deletion."""
+    return {
+        "vaultId": item.vault_id,
+        "createdDate": moment(item.added),
+        "expireDate": optional_moment(item.expires),
+        "maskedCardNumber": item.facts.masked,
+        "hasCvv": item.ccv_state is CcvState.HELD,
+    }
+
+
+def vault_secrets_reply(item: VaultItem) -> VaultSecretsReply:
+    """A vault item with number and, while it is held, ccv."""
+    return {**vault_reply(item), "cardNumber": item.number, "ccv": item.ccv}
