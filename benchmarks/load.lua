@@ -1,0 +1,40 @@
+-- Load for wrk. Arguments after "--": "create FIRST" posts charges with references r-FIRST and on; "read PATH..." gets
+-- the paths in turn.
+-- The report is one line of JSON: times in seconds, latencies in microseconds.
+
+local body = [[{"Amount": 12.5, "Currency": "AUD", "Reference": "r-%d",
+ "ProviderId": "a26c371f-94f6-40da-add2-28ec8e9da8ed",
+ "PaymentInformation": {"CardNumber": "4111111111111111", "ExpiryDate": "12/40", "Ccv": "123", "Cardholder": "Ann Example"},
+ "Email": "ann@example.test", "Phone": "0400000000", "FirstName": "Ann", "LastName": "Example",
+ "Address": {"Line1": "1 Example Street", "City": "Sydney", "Country": "AU", "PostalCode": "2000", "State": "NSW"},
+ "Order": {"OrderNumber": "o-1", "FreightAmount": 1.5}, "Metadata": {"shop": "benchmark", "tier": "gold"}}]]
+
+local mode, paths, at, number = nil, {}, 0, 0
+
+function init(args)
+  mode = args[1]
+  wrk.headers["x-secretkey"] = "bench"
+  if mode == "create" then
+    number = tonumber(args[2])
+    wrk.headers["content-type"] = "application/json"
+  else
+    for i = 2, #args do paths[i - 1] = wrk.format("GET", args[i]) end
+  end
+end
+
+function request()
+  if mode == "create" then
+    number = number + 1
+    return wrk.format("POST", "/charge/card", nil, string.format(body, number - 1))
+  end
+  at = at % #paths + 1
+  return paths[at]
+end
+
+function done(summary, latency, requests)
+  local e = summary.errors
+  io.write(string.format(
+    '{"seconds": %f, "requests": %d, "p50": %d, "p99": %d, "errors": %d}\n',
+    summary.duration / 1e6, summary.requests, latency:percentile(50), latency:percentile(99),
+    e.connect + e.read + e.write + e.status + e.timeout))
+end
