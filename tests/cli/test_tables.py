@@ -1,0 +1,46 @@
+"""The commands that print tables print all of them."""
+
+from __future__ import annotations
+
+import json
+
+from click.testing import CliRunner, Result
+
+from mockserver.assumptions import ROWS
+from mockserver.cli import main
+from mockserver.domain.states import TABLES, mermaid
+
+
+def run(*args: str) -> Result:
+    return CliRunner().invoke(main, args)
+
+
+def test_states_prints_every_move_of_every_table() -> None:
+    printed = {tuple(line.split()) for line in run("states").output.splitlines()}
+    for name, table in TABLES.items():
+        for state, moves in table.moves.items():
+            wanted = {(name, state.value, event.value, after.value) for event, after in moves.items()}
+            assert (wanted or {(name, state.value, "-", "(final)")}) <= printed
+
+
+def test_states_of_one_subject_only() -> None:
+    lines = run("states", "charge").output.splitlines()
+    assert {line.split()[0] for line in lines} == {"subject", "charge"}
+
+
+def test_states_as_mermaid_are_the_diagrams_of_the_tables() -> None:
+    assert run("states", "--mermaid", "vault").output == f"%% vault\n{mermaid(TABLES['vault'])}\n"
+    assert run("states", "--mermaid").output.count("stateDiagram-v2") == len(TABLES)
+
+
+def test_states_of_an_unknown_subject_are_bad_usage() -> None:
+    done = run("states", "chargee")
+    assert (done.exit_code, "allowed: charge" in done.output) == (2, True)
+
+
+def test_assumptions_prints_every_row_with_both_profiles() -> None:
+    rows = {row["key"]: row for row in json.loads(run("assumptions", "--json").output)}
+    assert list(rows) == list(ROWS)
+    assert rows["response.created_status"]["documented"] == "201"
+    assert rows["response.created_status"]["sdk"] == "200"
+    assert [line.split()[0] for line in run("assumptions").output.splitlines()[1:]] == list(ROWS)
