@@ -69,10 +69,9 @@ class BankSource:
 
 @dataclass(frozen=True, slots=True)
 class MethodSource:
-    """A stored payment method; ``kind`` tells a direct charge from a batch row or a subscription."""
+    """A stored payment method."""
 
     payment_method_id: str
-    kind: str = "payment_method"
 
 
 Source = CardSource | BankSource | MethodSource

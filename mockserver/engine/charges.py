@@ -62,7 +62,7 @@ def create(box: Sandbox, command: NewCharge) -> Charge:
     amount = exact(command.amount, money)
     if not command.capture:
         providers.require(begun.first.provider, Capability.AUTHORISE)
-    route, outcome, failed = _try_routes(box, begun)
+    route, outcome, failed = _try_routes(box, command, begun)
     return _store(box, replace(command, currency=money.code, amount=amount), begun, route, outcome, failed)
 
 
@@ -120,11 +120,23 @@ def lapse(box: Sandbox, charge_id: str) -> None:
         _move(box, charge, ChargeEvent.LAPSED, void_changes(charge, ChargeEvent.LAPSED, box.now))
 
 
-def _try_routes(box: Sandbox, begun: Plan) -> tuple[Route, Outcome, tuple[FailedAttempt, ...]]:
+def _named(command: NewCharge, begun: Plan) -> tuple[str, str | None]:
+    """The name of the source that rules see, and the second name of the step that it gives."""
+    if command.batch_id is not None:
+        return "batch", "batch.row"
+    if command.subscription_id is not None:
+        return "subscription", "subscription.renew"
+    if command.payment_link_id is not None:
+        return "payment_link", "payment_link.pay"
+    return begun.source, None
+
+
+def _try_routes(box: Sandbox, command: NewCharge, begun: Plan) -> tuple[Route, Outcome, tuple[FailedAttempt, ...]]:
+    source, also = _named(command, begun)
     failed: list[FailedAttempt] = []
     route, outcome = begun.first, Outcome()
     for number, route in enumerate(routing.routes(box, begun), start=1):
-        outcome = _ask(box, "charge.create", begun.source, route, number)
+        outcome = _ask(box, "charge.create", route, source, also, number)
         if not isinstance(outcome.provider, Decline):
             break
         decline = outcome.provider
@@ -144,13 +156,14 @@ def _try_routes(box: Sandbox, begun: Plan) -> tuple[Route, Outcome, tuple[Failed
     return route, outcome, tuple(failed)
 
 
-def _ask(box: Sandbox, op: str, source: str, route: Route, number: int) -> Outcome:
+def _ask(box: Sandbox, op: str, route: Route, source: str, also: str | None = None, number: int = 1) -> Outcome:
     card = route.instrument.card
     decision = box.ask(
         Stage.PROVIDER,
         Attempt(
             op=op,
             now=box.now,
+            also=also,
             source=source,
             provider=route.provider.provider_id,
             attempt=number,
@@ -259,7 +272,7 @@ def _consult(box: Sandbox, op: str, charge: Charge, refusal: Code) -> None:
     provider = box.providers.get(charge.provider.provider_id)
     if provider is None:
         return
-    outcome = _ask(box, op, "charge", Route(provider, charge.instrument), 1)
+    outcome = _ask(box, op, Route(provider, charge.instrument), "charge")
     if isinstance(outcome.provider, Decline):
         decline = outcome.provider
         raise ProviderRefused(

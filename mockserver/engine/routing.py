@@ -64,8 +64,8 @@ def plan(box: Sandbox, command: NewCharge, faults: Faults) -> Plan | None:
                 return None
             instrument = Instrument(PaymentType.BANK_ACCOUNT, bank=account, display_type=account.bank_code)
             return Plan("bank_account", Route(provider, instrument))
-        case MethodSource(payment_method_id=method_id, kind=kind):
-            return _from_method(box, method_id, kind, faults)
+        case MethodSource(payment_method_id=method_id):
+            return _from_method(box, method_id, faults)
         case _:
             assert_never(command.source)
 
@@ -107,7 +107,7 @@ def _is_verified(source: CardSource) -> bool:
     return bool(details and (details.three_ds_server_trans_id or details.external_three_ds))
 
 
-def _from_method(box: Sandbox, method_id: str, kind: str, faults: Faults) -> Plan | None:
+def _from_method(box: Sandbox, method_id: str, faults: Faults) -> Plan | None:
     method = box.payment_methods.get(method_id)
     if method is None:
         faults.add(Code.INVALID_PAYMENT_METHOD_ID, "PaymentMethodId", payment_methods.unknown(method_id))
@@ -117,7 +117,7 @@ def _from_method(box: Sandbox, method_id: str, kind: str, faults: Faults) -> Pla
         return None
     box.turn.about["payment_method"] = method
     route = stored_route(box, method, faults)
-    return Plan(kind, route, payer=method.payer) if route else None
+    return Plan("payment_method", route, payer=method.payer) if route else None
 
 
 def stored_route(box: Sandbox, method: PaymentMethod, faults: Faults) -> Route | None:

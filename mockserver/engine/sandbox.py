@@ -3,21 +3,17 @@ else."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable
 from dataclasses import dataclass, field
 from typing import TypeVar
 
 from mockserver.assumptions import Assumed, Assumption
-from mockserver.domain.charge import Charge
 from mockserver.domain.clock import Clock, Micros
 from mockserver.domain.events import Event, Subject
 from mockserver.domain.ids import Ids, digest
-from mockserver.domain.payment_method import PaymentMethod
 from mockserver.domain.provider import Provider, default_provider
-from mockserver.domain.vault import VaultItem
+from mockserver.engine import tables
 from mockserver.engine.card_book import CardBook
 from mockserver.engine.schedule import Schedule
-from mockserver.engine.store import Index, Table
 from mockserver.engine.turn import Turn
 from mockserver.scenario.attempt import Attempt, Stage
 from mockserver.scenario.director import Decision, Director
@@ -38,56 +34,6 @@ class Charter:
     test_cards_only: bool = False
     webhook_key: str = ""
     providers: tuple[Provider, ...] = field(default=())
-
-
-def _fingerprint(charge: Charge) -> Hashable | None:
-    card = charge.instrument.card
-    return card.number.fingerprint if card else None
-
-
-def _brand(charge: Charge) -> Hashable | None:
-    card = charge.instrument.card
-    return card.number.brand if card else None
-
-
-def _holder(charge: Charge) -> Hashable | None:
-    card = charge.instrument.card
-    return card.cardholder if card else None
-
-
-def _charges() -> Table[Charge]:
-    return Table(
-        lambda charge: charge.charge_id,
-        (
-            Index("reference", lambda charge: charge.reference),
-            Index("provider", lambda charge: charge.provider.provider_id),
-            Index("customer", lambda charge: charge.customer_id),
-            Index("status", lambda charge: charge.status, frozenset({"status"})),
-            Index("payment_method", lambda charge: charge.instrument.payment_method_id),
-            Index("payment_type", lambda charge: charge.instrument.type),
-            Index("brand", _brand),
-            Index("currency", lambda charge: charge.currency),
-            Index("fingerprint", _fingerprint),
-            Index("cardholder", _holder),
-            Index("batch", lambda charge: charge.batch_id),
-            Index("subscription", lambda charge: charge.subscription_id),
-        ),
-    )
-
-
-def _payment_methods() -> Table[PaymentMethod]:
-    return Table(
-        lambda method: method.payment_method_id,
-        (
-            Index("provider", lambda method: method.provider.provider_id),
-            Index("customer", lambda method: method.customer_id, frozenset({"customer_id"})),
-            Index("vault", lambda method: method.vault_id),
-        ),
-    )
-
-
-def _vault() -> Table[VaultItem]:
-    return Table(lambda item: item.vault_id, (Index("fingerprint", lambda item: item.facts.fingerprint),))
 
 
 class Sandbox:
@@ -123,10 +69,10 @@ class Sandbox:
         self.cards = CardBook(digest("salt", charter.seed, key).hex())
         self.schedule = Schedule()
         self.turn = Turn("open")
-        self.providers: Table[Provider] = Table(lambda provider: provider.provider_id)
-        self.vault = _vault()
-        self.payment_methods = _payment_methods()
-        self.charges = _charges()
+        self.providers = tables.providers()
+        self.vault = tables.vault()
+        self.payment_methods = tables.payment_methods()
+        self.charges = tables.charges()
         for provider in charter.providers or (default_provider(self.now),):
             self.providers.add(provider)
 
