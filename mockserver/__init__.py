@@ -7,24 +7,28 @@ that ``mockserver version`` and a test session that never uses the sandbox stay 
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mockserver.settings import Settings
+
+if TYPE_CHECKING:
+    from mockserver.web.app import Application
 
 __version__ = "0.1.0"
 __all__ = ["Settings", "__version__", "create_app"]
 
 
-def create_app(settings: Settings | None = None, **overrides: Any) -> Any:
+def create_app(settings: Settings | None = None, **overrides: Any) -> Application:
     """Build the sandbox as an ASGI application, for in-process use or for any ASGI server.
 
     ``overrides`` are names of :class:`Settings` fields (``create_app(profile="sdk", seed=7)``); any other name is
-    passed on to :func:`mockserver.web.app.create_app` (``real_clock``, ``log``). The environment is not read: pass
+    passed on to :func:`mockserver.web.app.create_app` (``real_clock``). The environment is not read: pass
     ``Settings.load({}, os.environ)`` when it should be.
 
     Raises :class:`TypeError` for a name that is neither, :class:`mockserver.settings.SettingsError` for settings that
     contradict each other.
     """
+    from mockserver.web import app
+
     chosen, rest = (settings or Settings()).override(overrides)
-    return import_module("mockserver.web.app").create_app(chosen, **rest)
+    return app.create_app(chosen, **rest)

@@ -182,5 +182,5 @@ def ca(**flags: Any) -> None:
     click.echo(pem, nl=False)
 
 
-for command in (tables.states, tables.assumptions):
+for command in (tables.states, tables.assumptions, tables.routes):
     main.add_command(command)

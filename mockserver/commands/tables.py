@@ -68,3 +68,16 @@ def assumptions(as_json: bool) -> None:
         click.echo(json.dumps(rows, indent=2))
     else:
         click.echo(columns([{name: row[name] for name in ("key", "documented", "sdk", "question")} for row in rows]))
+
+
+@click.command()
+@click.option("--json", "as_json", is_flag=True, help="Print as JSON.")
+def routes(as_json: bool) -> None:
+    """Print every operation: method, path, name, the key it needs and the source it rests on."""
+    from mockserver.web.routes import ROUTES
+
+    rows = [
+        {"method": row.method, "path": row.path, "op": row.op, "auth": row.auth.value, "source": row.source}
+        for row in ROUTES
+    ]
+    click.echo(json.dumps(rows, indent=2) if as_json else columns(rows))

@@ -9,6 +9,7 @@ from click.testing import CliRunner, Result
 from mockserver.assumptions import ROWS
 from mockserver.cli import main
 from mockserver.domain.states import TABLES, mermaid
+from mockserver.web.routes import ROUTES
 
 
 def run(*args: str) -> Result:
@@ -44,3 +45,10 @@ def test_assumptions_prints_every_row_with_both_profiles() -> None:
     assert rows["response.created_status"]["documented"] == "201"
     assert rows["response.created_status"]["sdk"] == "200"
     assert [line.split()[0] for line in run("assumptions").output.splitlines()[1:]] == list(ROWS)
+
+
+def test_routes_prints_every_operation() -> None:
+    rows = json.loads(run("routes", "--json").output)
+    assert [(row["method"], row["path"], row["op"]) for row in rows] == [(r.method, r.path, r.op) for r in ROUTES]
+    lines = run("routes").output.splitlines()
+    assert [tuple(line.split()[:3]) for line in lines[1:]] == [(r.method, r.path, r.op) for r in ROUTES]
