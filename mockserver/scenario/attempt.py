@@ -28,7 +28,8 @@ class Attempt:
     ``op`` is the operation; ``also`` a second name of the same step (a batch row is a ``charge.create`` and a
     ``batch.row``). ``request`` has camelCase keys and exact decimals; ``headers`` lower-case names. ``state``
     resolves a dotted path such as ``charge.status`` to a stored value, or None. ``subject`` is the default counting
-    key: the card, method or object in question; ``row`` the number of a batch's row, from 1.
+    key: the card, method or object in question; ``row`` the number of a batch's row, from 1;
+    ``bank_account`` the account number that is charged in the end, from whatever source.
     """
 
     op: str
@@ -43,3 +44,4 @@ class Attempt:
     state: Callable[[str], object] = _no_state
     subject: str | None = None
     row: int | None = None
+    bank_account: str | None = None

@@ -32,7 +32,9 @@ class Row:
 
 
 def _words(code: Code) -> str:
-    return code.name.removeprefix("ISSUER_").replace("_", " ").capitalize().replace("honor", "honour")
+    short = code.name.removeprefix("ISSUER_")
+    name = short if short in Code.__members__ else code.name
+    return name.replace("_", " ").capitalize().replace("honor", "honour")
 
 
 def _declined(name: str, code: Code, gateway: str | None, meaning: str, *, retry: bool, says: str | None = None) -> Row:

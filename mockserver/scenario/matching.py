@@ -14,6 +14,7 @@ from decimal import Decimal
 from typing import TypeAlias
 
 from mockserver.domain.cards import mask, passes_luhn
+from mockserver.domain.errors import nearest
 from mockserver.scenario.attempt import Attempt
 
 Value: TypeAlias = Decimal | str | None
@@ -256,3 +257,12 @@ def _operand(operand: object) -> str:
     if isinstance(operand, list):
         return "[" + ", ".join(shown(one) for one in operand[:10]) + (", ..." if len(operand) > 10 else "") + "]"
     return shown(operand)
+
+
+def known_operators(wanted: object) -> None:
+    """Raise ``ValueError`` for an operator that does not exist, or an operand that no test can have."""
+    if isinstance(wanted, list):
+        raise ValueError("got a list, wanted a value or a map such as {in: [...]}")
+    for word in wanted if isinstance(wanted, dict) else ():
+        if word not in OPERATORS:
+            raise ValueError(f"unknown test '{word[:60]}'{nearest(word, OPERATORS)}, allowed: {', '.join(OPERATORS)}")

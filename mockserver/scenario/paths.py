@@ -36,7 +36,15 @@ CARD_FACTS: Mapping[str, str] = {
 }
 """What may be asked of a card, and what is allowed there. A full number never."""
 
-_PLAIN = ("op", "source", "provider", "attempt", *(f"card.{fact}" for fact in CARD_FACTS), "batch.row")
+_PLAIN = (
+    "op",
+    "source",
+    "provider",
+    "attempt",
+    *(f"card.{fact}" for fact in CARD_FACTS),
+    "bank_account.accountNumber",
+    "batch.row",
+)
 
 
 def reader(path: str) -> Reader:
@@ -72,6 +80,8 @@ def reader(path: str) -> Reader:
             return lambda attempt: attempt.card.last4 if attempt.card else None
         case "card.test":
             return lambda attempt: attempt.card.test_name if attempt.card else None
+        case "bank_account.accountNumber":
+            return lambda attempt: attempt.bank_account
         case "batch.row":
             return lambda attempt: attempt.row
         case _:

@@ -39,7 +39,7 @@ class Named:
 
     path: str
     read: Reader = field(compare=False)
-    outcomes: Mapping[str, Outcome]
+    outcomes: Mapping[str, Outcome] = field(repr=False)
 
 
 @dataclass(frozen=True, slots=True)

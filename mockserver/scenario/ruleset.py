@@ -10,8 +10,8 @@ from mockserver.scenario.matching import FieldTest, Reader, Value, canonical
 from mockserver.scenario.rule import Rule
 from mockserver.scenario.scenario import Scenario
 
-_SELECTIVE = ("request.", "header.", "state.", "card.test", "card.last4", "provider", "source", "card.")
-"""Fields by which rules are indexed, the most telling first."""
+_SELECTIVE = ("request.", "header.", "bank_account.", "card.test", "card.last4", "provider", "source", "card.")
+"""Fields by which rules are indexed, the most telling first. None of them changes once an attempt is made."""
 
 
 @dataclass(frozen=True, slots=True)

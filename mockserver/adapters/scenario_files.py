@@ -1,0 +1,123 @@
+"""Scenario files: finds them by path, folder or shipped name, reads them, and watches them for changes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from mockserver.domain.errors import nearest
+from mockserver.scenario.parse import parse
+from mockserver.scenario.problems import ScenarioProblem, ScenarioRefused
+from mockserver.scenario.scenario import Scenario
+
+SUFFIXES = (".yaml", ".yml", ".json")
+TEST_VALUES = "test-values"
+_SCHEMAS = "*.schema.json"
+
+_PACKAGE = Path(__file__).resolve().parent.parent
+_FOLDERS = (_PACKAGE / "_scenarios", _PACKAGE.parent / "scenarios")
+
+
+def load(names_or_paths: Sequence[str], *, test_values: bool) -> list[Scenario]:
+    """The scenarios of files, folders and shipped names in the order given, the built-in test values last.
+
+    Raises ``ScenarioRefused`` with the problems of every file; an empty folder is no problem.
+    """
+    scenarios: list[Scenario] = []
+    problems: list[ScenarioProblem] = []
+    for name in names_or_paths:
+        try:
+            scenarios += [read_file(path) for path in _files(name) if path.stem != TEST_VALUES or not test_values]
+        except ScenarioRefused as refused:
+            problems += refused.problems
+    if test_values:
+        scenarios.append(read_file(_shipped_path(TEST_VALUES), builtin=True))
+    if problems:
+        raise ScenarioRefused(problems)
+    return scenarios
+
+
+def read_file(path: Path, *, builtin: bool = False) -> Scenario:
+    """The scenario of one file. Raises ``ScenarioRefused``."""
+    try:
+        text = path.read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as problem:
+        words = problem.strerror if isinstance(problem, OSError) else "it is not UTF-8 text"
+        raise ScenarioRefused([ScenarioProblem(str(path), 1, 1, "", f"the file cannot be read: {words}")]) from None
+    return read_text(text, str(path), builtin=builtin)
+
+
+def read_text(text: str, name: str, *, builtin: bool = False) -> Scenario:
+    """The scenario of a YAML or JSON text; ``name`` stands for the file. Raises ``ScenarioRefused``."""
+    from mockserver.adapters.strict_yaml import read
+
+    document = read(text, name)
+    return parse(document.data, document.positions, file=name, name=_stem(name), builtin=builtin)
+
+
+def shipped() -> list[tuple[str, str, str]]:
+    """Name, path and description of every scenario that comes with the product, by name."""
+    found = [read_file(path) for path in _shipped_files()]
+    return [(scenario.name, scenario.file, scenario.description) for scenario in found]
+
+
+def _stem(name: str) -> str:
+    stem = Path(name).stem
+    kept = "".join(char if char.isascii() and (char.isalnum() or char in "._-") else "-" for char in stem)
+    return kept.strip("._-")[:100] or "scenario"
+
+
+def _shipped_files() -> list[Path]:
+    folder = next((folder for folder in _FOLDERS if folder.is_dir()), None)
+    return sorted(folder.glob("*.yaml")) if folder is not None else []
+
+
+def _shipped_path(name: str) -> Path:
+    return next((folder / f"{name}.yaml" for folder in _FOLDERS if folder.is_dir()), _FOLDERS[0] / f"{name}.yaml")
+
+
+def _files(name: str) -> Iterator[Path]:
+    """The files that one argument means: a file, all files of a folder by name, or a shipped scenario."""
+    path = Path(name)
+    if path.is_dir():
+        files = (child for child in path.iterdir() if child.suffix in SUFFIXES and not child.match(_SCHEMAS))
+        yield from sorted(child for child in files if child.is_file())
+        return
+    if path.suffix in SUFFIXES or path.exists() or len(path.parts) > 1:
+        yield path
+        return
+    known = {path.stem: path for path in _shipped_files()}
+    if name not in known:
+        hint = nearest(name, known) or "; `mockserver scenarios` prints all"
+        message = f"got '{name}', which is no file, no folder and no shipped scenario{hint}"
+        raise ScenarioRefused([ScenarioProblem(name, 1, 1, "", message)])
+    yield known[name]
+
+
+class Watcher:
+    """Notices that scenario files have changed, by their times and sizes; asks only when asked."""
+
+    __slots__ = ("_names", "_seen")
+
+    def __init__(self, names_or_paths: Sequence[str]) -> None:
+        self._names = tuple(names_or_paths)
+        self._seen = self._look()
+
+    def changed(self) -> bool:
+        """Whether any file was written, added or removed since the last time."""
+        now = self._look()
+        if now == self._seen:
+            return False
+        self._seen = now
+        return True
+
+    def _look(self) -> dict[str, tuple[int, int]]:
+        seen: dict[str, tuple[int, int]] = {}
+        for name in self._names:
+            try:
+                for path in _files(name):
+                    status = path.stat()
+                    seen[str(path)] = (status.st_mtime_ns, status.st_size)
+            except (OSError, ScenarioRefused):
+                seen[name] = (0, 0)
+        return seen

@@ -1,0 +1,186 @@
+"""Gives the words of a file their meaning: the parts around the rules (clock, providers, setup, examples)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import assert_never
+
+from mockserver.assumptions import read as read_assumption
+from mockserver.domain.clock import ClockMode
+from mockserver.domain.errors import nearest
+from mockserver.domain.money import currency
+from mockserver.domain.provider import CAPABILITIES, DEFAULT_PROVIDER_ID
+from mockserver.scenario.compile_outcome import compile_latency
+from mockserver.scenario.compile_rule import compile_rule
+from mockserver.scenario.model import (
+    AdvanceMap,
+    CallMap,
+    ClockMap,
+    ExampleMap,
+    ProviderMap,
+    ReplyMap,
+    ScenarioFile,
+    WaitMap,
+)
+from mockserver.scenario.problems import Path, Problems
+from mockserver.scenario.scenario import (
+    Advance,
+    Call,
+    ClockPlan,
+    CostPlan,
+    Example,
+    ExampleStep,
+    ProviderPlan,
+    Reply,
+    Scenario,
+    Wait,
+)
+
+DEFAULT_RATE = 60
+PLACEHOLDER = re.compile(r"\{([A-Za-z0-9_-]+)\.([A-Za-z0-9_][A-Za-z0-9_.-]*)\}")
+"""``{ann.customerId}``: a member of the answer to the call with the id ``ann``."""
+
+
+def compile_scenario(
+    model: ScenarioFile, data: Mapping[str, object], problems: Problems, *, name: str, builtin: bool
+) -> Scenario:
+    """A scenario from a model of sound shape; faults of meaning go to ``problems``."""
+    for key, value in model.assumptions.items():
+        with problems.at("assumptions", key):
+            read_assumption(key, value)
+    clock = _clock(model.clock, problems) if model.clock is not None else None
+    providers = _providers(model.providers, problems)
+    setup, ids = _setup(model.setup, problems)
+    rules = []
+    taken: set[str] = set()
+    raw_rules = data.get("rules") or []
+    declared = frozenset(provider.id for provider in model.providers)
+    for index, rule in enumerate(model.rules):
+        path: Path = ("rules", index)
+        if rule.id in taken:
+            problems.add((*path, "id"), f"got '{rule.id}' a second time; every rule has an id of its own")
+        taken.add(rule.id)
+        raw = raw_rules[index] if isinstance(raw_rules, list) else {}
+        compiled = compile_rule(rule, raw, path, problems, begins=clock.start if clock else None, declared=declared)
+        if compiled is not None:
+            rules.append(compiled)
+    return Scenario(
+        name=model.name or name,
+        file=problems.file,
+        description=model.description,
+        seed=model.seed,
+        clock=clock,
+        assumptions=model.assumptions,
+        providers=providers,
+        setup=setup,
+        rules=tuple(rules),
+        examples=tuple(_example(one, index, ids, problems) for index, one in enumerate(model.examples)),
+        builtin=builtin,
+    )
+
+
+def _clock(model: ClockMap, problems: Problems) -> ClockPlan:
+    if model.rate is not None and model.mode is not ClockMode.FAST:
+        problems.add(("clock", "rate"), f"got a rate in mode {model.mode}, allowed in mode fast only")
+    return ClockPlan(model.start, model.mode, model.rate or (DEFAULT_RATE if model.mode is ClockMode.FAST else 1))
+
+
+def _providers(models: list[ProviderMap], problems: Problems) -> tuple[ProviderPlan, ...]:
+    ids = [model.id for model in models]
+    plans = []
+    for index, model in enumerate(models):
+        path: Path = ("providers", index)
+        if model.id in ids[:index]:
+            problems.add((*path, "id"), f"got '{model.id}' a second time; every provider has an id of its own")
+        if model.type not in CAPABILITIES:
+            hint = nearest(model.type, CAPABILITIES) or ", such as dummy"
+            problems.add((*path, "type"), f"got '{model.type}', wanted a known provider type{hint}")
+        if model.fallback is not None and model.fallback not in {*ids, DEFAULT_PROVIDER_ID}:
+            problems.add(
+                (*path, "fallback"), f"got '{model.fallback}', wanted a provider's id{nearest(model.fallback, ids)}"
+            )
+        if model.fallback == model.id:
+            problems.add((*path, "fallback"), "a provider cannot take over from itself")
+        with problems.at(*path, "currency"):
+            currency(model.currency)
+        latency = None
+        if model.latency is not None:
+            with problems.at(*path, "latency"):
+                latency = compile_latency(model.latency)
+        plans.append(
+            ProviderPlan(
+                id=model.id,
+                type=model.type,
+                name=model.name,
+                currency=model.currency.upper(),
+                fallback=model.fallback,
+                latency=latency,
+                cost=CostPlan(model.cost.fixed, model.cost.percent) if model.cost else None,
+                country=model.country,
+            )
+        )
+    return tuple(plans)
+
+
+def _setup(models: list[CallMap], problems: Problems) -> tuple[tuple[Call, ...], frozenset[str]]:
+    known: set[str] = set()
+    calls = []
+    for index, model in enumerate(models):
+        calls.append(_call(model, ("setup", index), known, problems))
+    return tuple(calls), frozenset(known)
+
+
+def _call(model: CallMap, path: Path, known: set[str], problems: Problems) -> Call:
+    method, _, target = model.call.partition(" ")
+    expect = _reply(model.expect)
+    headers = dict(model.headers or {})
+    parts = (("call", target), ("body", model.body), ("headers", headers), ("expect", expect.body if expect else None))
+    for key, value in parts:
+        for name, text in placeholders(value):
+            if name not in known:
+                hint = nearest(name, known)
+                problems.add((*path, key), f"got {text}, but no earlier call has the id '{name}'{hint}")
+    if model.id is not None:
+        if model.id in known:
+            problems.add((*path, "id"), f"got '{model.id}' a second time; every call has an id of its own")
+        known.add(model.id)
+    return Call(method, target, model.id, model.body, headers, expect, problems.place(path)[0])
+
+
+def placeholders(value: object) -> Iterator[tuple[str, str]]:
+    """Every placeholder in the texts of a value: the id, and the whole of it."""
+    match value:
+        case str():
+            yield from ((found.group(1), found.group()) for found in PLACEHOLDER.finditer(value))
+        case Mapping():
+            for one in value.values():
+                yield from placeholders(one)
+        case list() | tuple():
+            for one in value:
+                yield from placeholders(one)
+        case _:
+            return
+
+
+def _reply(model: ReplyMap | None) -> Reply | None:
+    return None if model is None else Reply(model.status, model.body, dict(model.headers or {}), model.fault)
+
+
+def _example(model: ExampleMap, index: int, ids: frozenset[str], problems: Problems) -> Example:
+    known = set(ids)
+    steps: list[ExampleStep] = []
+    for number, step in enumerate(model.calls):
+        path: Path = ("examples", index, "calls", number)
+        line = problems.place(path)[0]
+        match step:
+            case CallMap():
+                steps.append(_call(step, path, known, problems))
+            case AdvanceMap():
+                steps.append(Advance(step.advance, line))
+            case WaitMap():
+                asked = CallMap(call=step.wait, headers=step.headers, expect=step.expect)
+                steps.append(Wait(_call(asked, path, known, problems), step.timeout, line))
+            case _:
+                assert_never(step)
+    return Example(model.name, tuple(steps), problems.place(("examples", index))[0])

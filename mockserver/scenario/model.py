@@ -1,0 +1,262 @@
+"""The models of a scenario file: what may stand where. ``mockserver schema`` is made from them.
+
+They check shapes; what the words mean (operations, outcomes, paths) is checked where a file is compiled. Units:
+durations are texts with a unit, amounts exact decimals, instants ISO 8601 in UTC.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Discriminator, Field, Tag, WithJsonSchema
+
+from mockserver.domain.clock import ClockMode
+from mockserver.scenario.catalogue import CATALOGUE
+from mockserver.scenario.matching import OPERATORS
+from mockserver.scenario.operations import OPERATIONS, SOURCES
+from mockserver.scenario.outcome_model import LatencyWord, OutcomeMap, Part, StepMap, ThenMap
+from mockserver.scenario.paths import CARD_FACTS
+from mockserver.scenario.rule import AtEnd
+from mockserver.scenario.scalars import (
+    Count,
+    Duration,
+    Flag,
+    Id,
+    Instant,
+    Number,
+    Point,
+    Share,
+    Text,
+    Weight,
+    whole,
+)
+
+MAX_RULES = 10_000
+MAX_STEPS = 10_000
+
+_PLAIN: dict[str, Any] = {"type": ["string", "number", "boolean", "null"]}
+_TEST: dict[str, Any] = {
+    "anyOf": [
+        _PLAIN,
+        {
+            "type": "object",
+            "additionalProperties": False,
+            "minProperties": 1,
+            "properties": {
+                **dict.fromkeys(OPERATORS, _PLAIN),
+                "in": {"type": "array", "items": _PLAIN, "minItems": 1},
+                "between": {"type": "array", "items": {"type": ["number", "string"]}, "minItems": 2, "maxItems": 2},
+                "exists": {"type": "boolean"},
+            },
+        },
+    ]
+}
+_OPERATION: dict[str, Any] = {
+    "anyOf": [{"enum": list(OPERATIONS)}, {"type": "string", "pattern": r"\*"}],
+    "description": "an operation, or a glob such as charge.*",
+}
+_WHEN: dict[str, Any] = {
+    "type": "object",
+    "description": "all of it must hold; absent: always",
+    "additionalProperties": False,
+    "properties": {
+        "op": {"anyOf": [_OPERATION, {"type": "array", "items": _OPERATION, "minItems": 1}]},
+        "source": {"anyOf": [{"enum": list(SOURCES)}, _TEST]},
+        "provider": _TEST,
+        "card": {
+            "type": "object",
+            "additionalProperties": False,
+            "minProperties": 1,
+            "properties": {fact: {"description": text, **_TEST} for fact, text in CARD_FACTS.items()},
+        },
+        "bank_account.accountNumber": {"description": "the account charged, from whatever source", **_TEST},
+        "attempt": _TEST,
+        "nth": _TEST,
+        "clock": {
+            "type": "object",
+            "additionalProperties": False,
+            "minProperties": 1,
+            "properties": {
+                "from": {
+                    "type": "string",
+                    "description": "included: a time of day in UTC (18:05), or an ISO date-time",
+                },
+                "to": {"type": "string", "description": "excluded"},
+                "for": {"type": "string", "description": "a duration, from `from` or from the scenario's start"},
+            },
+        },
+    },
+    "patternProperties": {r"^(request|state|header)\.[^.].*$": _TEST},
+}
+
+
+class ChanceOne(Part):
+    """Strikes with probability ``p``; otherwise the rule passes and later rules are asked."""
+
+    p: Share
+    then: OutcomeMap
+
+
+class ChanceWeighted(Part):
+    """One of several outcomes, by weight."""
+
+    weight: Weight
+    then: OutcomeMap
+
+
+def _chance_kind(value: object) -> str:
+    return "<weighted>" if isinstance(value, list) else "<one>"
+
+
+ChanceWord = Annotated[
+    Annotated[ChanceOne, Tag("<one>")] | Annotated[list[ChanceWeighted], Tag("<weighted>"), Field(min_length=1)],
+    Discriminator(_chance_kind),
+]
+
+
+class ClockWindow(Part):
+    """A span of sandbox time. Times of day repeat every day; ``for`` alone counts from the scenario's start."""
+
+    from_: Point | None = Field(None, alias="from", description="included")
+    to: Point | None = Field(None, description="excluded")
+    for_: Duration | None = Field(None, alias="for")
+
+
+class ExpectMap(Part):
+    """How often the rule must have fired when the sandbox is verified."""
+
+    min: Annotated[int, whole(0, 1_000_000_000)] | None = None
+    max: Annotated[int, whole(0, 1_000_000_000)] | None = None
+
+
+class RuleMap(Part):
+    """One rule: the first that matches, in file order, decides."""
+
+    id: Id
+    description: Text | None = None
+    when: Annotated[dict[str, Any], WithJsonSchema(_WHEN)] = Field(default_factory=dict)
+    key: Annotated[list[Text], Field(min_length=1, max_length=10)] | None = Field(
+        None, description="paths: what is counted"
+    )
+    then: ThenMap | None = None
+    sequence: Annotated[list[StepMap], Field(min_length=1, max_length=MAX_STEPS)] | None = None
+    at_end: AtEnd | None = Field(None, description="of a sequence; default pass")
+    chance: ChanceWord | None = None
+    limit: Count | None = Field(None, description="how often it may fire")
+    for_: Duration | None = Field(None, alias="for", description="how long it lives after its first firing")
+    expect: ExpectMap | None = None
+
+
+class ClockMap(Part):
+    """The sandbox's clock."""
+
+    start: Instant | None = None
+    mode: ClockMode = ClockMode.REAL
+    rate: Annotated[int, whole(1, 1_000_000)] | None = Field(None, description="of mode fast; default 60")
+
+
+class CostMap(Part):
+    """What a provider costs."""
+
+    fixed: Number = Field(default=0, validate_default=True)
+    percent: Number = Field(default=0, validate_default=True)
+
+
+class ProviderMap(Part):
+    """A provider that exists when the sandbox opens."""
+
+    id: Id
+    type: Text = "dummy"
+    name: Text | None = None
+    currency: Annotated[str, Field(pattern=r"^[A-Za-z]{3}$")] = "AUD"
+    country: Text | None = None
+    fallback: Text | None = Field(None, description="id of the provider that takes over")
+    latency: LatencyWord | None = None
+    cost: CostMap | None = None
+
+
+_CALL = r"^(GET|POST|PUT|DELETE) /\S*$"
+CallLine = Annotated[str, Field(pattern=_CALL, description="method and path, such as POST /charge/card")]
+
+
+class ReplyMap(Part):
+    """What the answer must hold: named members of the body, exactly; others are not looked at."""
+
+    status: Annotated[int, whole(100, 599)] | None = None
+    body: Any = None
+    headers: dict[str, Any] | None = None
+    fault: Flag = Field(False, description="no whole answer arrives")
+
+
+class CallMap(Part):
+    """An API call; texts may hold {id.path} of an earlier answer."""
+
+    id: Id | None = None
+    call: CallLine
+    headers: dict[str, Text] | None = None
+    body: Any = None
+    expect: ReplyMap | None = None
+
+
+class AdvanceMap(Part):
+    """Move the clock forward."""
+
+    advance: Duration
+
+
+class WaitMap(Part):
+    """Repeat a GET while time moves on, until the answer is as expected."""
+
+    wait: Annotated[str, Field(pattern=r"^GET /\S*$", description="GET and path")]
+    expect: ReplyMap
+    headers: dict[str, Text] | None = None
+    timeout: Duration = 60_000_000
+
+
+def _step_kind(value: object) -> str:
+    if isinstance(value, dict):
+        return next((f"<{kind}>" for kind in ("advance", "wait") if kind in value), "<call>")
+    return "<call>"
+
+
+StepWord = Annotated[
+    Annotated[CallMap, Tag("<call>")] | Annotated[AdvanceMap, Tag("<advance>")] | Annotated[WaitMap, Tag("<wait>")],
+    Discriminator(_step_kind),
+]
+
+
+class ExampleMap(Part):
+    """A story told by the scenario, as calls."""
+
+    name: Annotated[str, Field(min_length=1, max_length=200)]
+    calls: Annotated[list[StepWord], Field(min_length=1, max_length=1000)]
+
+
+class ScenarioFile(Part):
+    """A scenario: what the pretend providers, the network, the webhooks, the batches and the clock do."""
+
+    version: Literal[1]
+    name: Id | None = Field(None, description="default: the file's name")
+    description: Text = ""
+    seed: Annotated[int, whole(0, 2**63 - 1)] | None = Field(
+        None, description="of chance and ids; default: the server's"
+    )
+    clock: ClockMap | None = None
+    assumptions: dict[str, Any] = Field(default_factory=dict, description="see `mockserver assumptions`")
+    providers: Annotated[list[ProviderMap], Field(max_length=1000)] = Field(default_factory=list)
+    setup: Annotated[list[CallMap], Field(max_length=1000)] = Field(
+        default_factory=list, description="calls made when the sandbox opens"
+    )
+    rules: Annotated[list[RuleMap], Field(max_length=MAX_RULES)] = Field(default_factory=list)
+    examples: Annotated[list[ExampleMap], Field(max_length=100)] = Field(default_factory=list)
+
+
+def json_schema() -> dict[str, Any]:
+    """The JSON Schema of a scenario file, for editors."""
+    schema = ScenarioFile.model_json_schema(by_alias=True, mode="validation")
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        **schema,
+        "title": "mockserver scenario",
+        "description": f"{schema['description']} `mockserver outcomes` prints the {len(CATALOGUE)} known outcomes.",
+    }

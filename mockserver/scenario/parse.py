@@ -1,0 +1,105 @@
+"""From the plain data of a file to a compiled scenario. Reads no files: positions come with the data.
+
+First the models check the shape, then the words are given their meaning; all faults of a file are reported at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, TypeVar
+
+from pydantic import ValidationError
+from pydantic_core import ErrorDetails
+
+from mockserver.domain.errors import nearest
+from mockserver.scenario.compile import compile_scenario
+from mockserver.scenario.compile_rule import compile_rule
+from mockserver.scenario.matching import shown
+from mockserver.scenario.model import RuleMap, ScenarioFile
+from mockserver.scenario.outcome_model import Part
+from mockserver.scenario.problems import Path, Positions, Problems, ScenarioRefused
+from mockserver.scenario.scenario import Scenario
+
+P = TypeVar("P", bound=Part)
+
+_WANTED = {
+    "model_type": "a map of keys and values",
+    "dict_type": "a map of keys and values",
+    "list_type": "a list",
+    "string_type": "a text",
+}
+
+
+def parse(data: object, positions: Positions, *, file: str, name: str, builtin: bool = False) -> Scenario:
+    """The scenario that plain data describe. ``name`` counts when the file gives none.
+
+    Raises ``ScenarioRefused`` with every problem, each with its line and column.
+    """
+    problems = Problems(file, positions)
+    if not isinstance(data, dict):
+        problems.add((), f"got {shown(data)}, wanted a map that begins with version: 1")
+        raise ScenarioRefused(problems.found)
+    model = _shaped(ScenarioFile, data, (), problems)
+    if model is None:
+        _compile_sound_rules(data, problems)
+        raise ScenarioRefused(problems.found)
+    scenario = compile_scenario(model, data, problems, name=name, builtin=builtin)
+    problems.refuse()
+    return scenario
+
+
+def _compile_sound_rules(data: Mapping[str, object], problems: Problems) -> None:
+    """Report faults of meaning in rules of sound shape, although another part of the file is out of shape."""
+    rules = data.get("rules")
+    for index, raw in enumerate(rules if isinstance(rules, list) else []):
+        rule = _shaped(RuleMap, raw, ("rules", index), None)
+        if rule is not None:
+            compile_rule(rule, raw, ("rules", index), problems, begins=None)
+
+
+def _shaped(model: type[P], data: object, base: Path, problems: Problems | None) -> P | None:
+    try:
+        return model.model_validate(data)
+    except ValidationError as refused:
+        if problems is not None:
+            for fault in refused.errors(include_url=False):
+                path, words = _in_words(fault, data)
+                problems.add((*base, *path), words)
+        return None
+
+
+def _in_words(fault: ErrorDetails, data: object) -> tuple[Path, str]:
+    path = tuple(part for part in fault["loc"] if not (isinstance(part, str) and part.startswith("<")))
+    got = shown(fault["input"]) if not isinstance(fault["input"], (dict, list)) else _kind(fault["input"])
+    context: dict[str, Any] = fault.get("ctx", {})
+    match fault["type"]:
+        case "missing":
+            return path[:-1], f"'{path[-1]}' is missing"
+        case "value_error":
+            return path, str(context["error"])
+        case "literal_error" | "enum":
+            allowed = context["expected"]
+            words = [word.strip("' ") for word in allowed.replace(" or ", ", ").split(", ")]
+            return path, f"got {got}, allowed: {', '.join(words)}{nearest(str(fault['input']), words)}"
+        case "string_pattern_mismatch":
+            return path, f"got {got}, wanted {_pattern_words(context['pattern'])}"
+        case "too_short" | "string_too_short":
+            return path, "got nothing, wanted at least one"
+        case "too_long" | "string_too_long":
+            return path, f"got more than the {context['max_length']} that are allowed"
+        case kind if kind in _WANTED:
+            return path, f"got {got}, wanted {_WANTED[kind]}"
+        case _:
+            return path, fault["msg"].removeprefix("Value error, ")
+
+
+def _pattern_words(pattern: str) -> str:
+    if pattern.startswith("^GET"):
+        return "GET and a path, such as GET /batch/{b.batchId}/status"
+    if pattern.startswith("^(GET"):
+        return "a method and a path, such as POST /charge/card"
+    return "three letters, such as AUD"
+
+
+def _kind(value: object) -> str:
+    return "a map" if isinstance(value, dict) else "a list"

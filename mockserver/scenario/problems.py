@@ -1,0 +1,109 @@
+"""What is wrong with a scenario file: every problem at its line and column, all of them at once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from types import TracebackType
+from typing import TypeAlias
+
+from mockserver.domain.errors import MockserverError, Refused
+
+Path: TypeAlias = tuple[str | int, ...]
+Positions: TypeAlias = Mapping[Path, tuple[int, int]]
+
+MOST_SHOWN = 50
+
+
+def path_text(path: Sequence[str | int]) -> str:
+    """``rules[2].when.op``, as a person would write it."""
+    text = ""
+    for part in path:
+        text += f"[{part}]" if isinstance(part, int) else f"{'.' if text else ''}{part}"
+    return text
+
+
+class Misplaced(ValueError):
+    """A senseless value, with its place inside the part that is being given its meaning."""
+
+    def __init__(self, path: Path, message: str) -> None:
+        super().__init__(message)
+        self.path = path
+
+
+@dataclass(frozen=True, slots=True)
+class ScenarioProblem:
+    """One fault of a file. Lines and columns count from 1; ``path`` is the place in words, empty for the whole file."""
+
+    file: str
+    line: int
+    column: int
+    path: str
+    message: str
+
+    def __str__(self) -> str:
+        place = f"{self.path}: " if self.path else ""
+        return f"{self.file}:{self.line}:{self.column}: {place}{self.message}"
+
+
+class ScenarioRefused(MockserverError):
+    """A scenario file that cannot be used. ``problems`` holds every fault, in the order of the file."""
+
+    def __init__(self, problems: Sequence[ScenarioProblem]) -> None:
+        self.problems = tuple(sorted(problems, key=lambda one: (one.file, one.line, one.column)))
+        lines = [str(problem) for problem in self.problems[:MOST_SHOWN]]
+        if len(self.problems) > MOST_SHOWN:
+            lines.append(f"... and {len(self.problems) - MOST_SHOWN} more")
+        super().__init__("\n".join(lines))
+
+
+@dataclass(slots=True)
+class Problems:
+    """Faults found so far in one file."""
+
+    file: str
+    positions: Positions
+    found: list[ScenarioProblem] = field(default_factory=list)
+
+    def add(self, path: Path, message: str) -> None:
+        """Remember a fault at the place of ``path``, or of the nearest part around it that has a place."""
+        line, column = self.place(path)
+        self.found.append(ScenarioProblem(self.file, line, column, path_text(path), message))
+
+    def place(self, path: Path) -> tuple[int, int]:
+        """Line and column of a part, from 1."""
+        while path not in self.positions and path:
+            path = path[:-1]
+        return self.positions.get(path, (1, 1))
+
+    def at(self, *path: str | int) -> _Place:
+        """Turn a ``ValueError`` or a refusal of what is done inside ``with`` into a fault at ``path``."""
+        return _Place(self, path)
+
+    def refuse(self) -> None:
+        """Raise ``ScenarioRefused`` when there is any fault."""
+        if self.found:
+            raise ScenarioRefused(self.found)
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    problems: Problems
+    path: Path
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> bool:
+        match error:
+            case Misplaced():
+                self.problems.add((*self.path, *error.path), str(error))
+            case ValueError():
+                self.problems.add(self.path, str(error))
+            case Refused():
+                self.problems.add(self.path, "; ".join(error.details.values()) if error.details else str(error))
+            case _:
+                return False
+        return True

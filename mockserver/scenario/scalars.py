@@ -1,0 +1,153 @@
+"""Kinds of single values in a scenario file: how each is read, what is allowed, and how the schema describes it.
+
+Every reader raises ``ValueError`` with what was got and what is allowed.
+"""
+
+from __future__ import annotations
+
+import re
+from decimal import Decimal, InvalidOperation
+from typing import Annotated, Any
+
+from pydantic import BeforeValidator, WithJsonSchema
+
+from mockserver.domain.clock import HOUR, LATEST, MINUTE, SECOND, Micros, parse_duration, parse_instant
+from mockserver.scenario.matching import shown
+
+_TIME_OF_DAY = re.compile(r"([01]?[0-9]|2[0-3]):([0-5][0-9])(?::([0-5][0-9]))?")
+_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
+_DURATION_PATTERN = r"^\s*([0-9]+(\.[0-9]+)?\s*(us|ms|s|m|h|d|w)\s*)+$"
+
+
+def read_duration(value: object) -> Micros:
+    """A duration such as 800ms or 1h30m; 0 is allowed."""
+    if value == 0 and not isinstance(value, bool):
+        return 0
+    if not isinstance(value, str):
+        raise ValueError(f"got {shown(value)}, wanted a duration with its unit, such as 800ms, 10s or 2d")
+    length = parse_duration(value)
+    if length > LATEST:
+        raise ValueError(f"got {shown(value)}, which is longer than all time of the clock")
+    return length
+
+
+def read_instant(value: object) -> Micros:
+    """An ISO 8601 date or date-time."""
+    if not isinstance(value, str):
+        raise ValueError(f"got {shown(value)}, wanted an ISO 8601 date-time such as 2031-03-01T18:00:00Z")
+    return parse_instant(value)
+
+
+def read_point(value: object) -> tuple[Micros, bool]:
+    """An instant, or a time of day in UTC (then True) in microseconds after midnight."""
+    if isinstance(value, str) and (found := _TIME_OF_DAY.fullmatch(value.strip())):
+        hours, minutes, seconds = (int(part or 0) for part in found.groups())
+        return hours * HOUR + minutes * MINUTE + seconds * SECOND, True
+    try:
+        return read_instant(value), False
+    except ValueError:
+        raise ValueError(
+            f"got {shown(value)}, wanted a time of day such as 18:05 or a date-time such as 2031-03-01T18:05:00Z"
+        ) from None
+
+
+def read_number(value: object) -> Decimal:
+    """A number of 0 or more, digits kept."""
+    number = Decimal("NaN")
+    if isinstance(value, (int, Decimal, str)) and not isinstance(value, bool):
+        try:
+            number = Decimal(value)
+        except InvalidOperation:
+            number = Decimal("NaN")
+    if not number.is_finite() or number < 0 or number.adjusted() > 15:
+        raise ValueError(f"got {shown(value)}, wanted a number of 0 or more")
+    return number
+
+
+def read_share(value: object) -> Decimal:
+    """A share from 0 to 1."""
+    number = read_number(value)
+    if number > 1:
+        raise ValueError(f"got {shown(value)}, wanted a share from 0 to 1, such as 0.2")
+    return number
+
+
+def read_weight(value: object) -> Decimal:
+    """A weight above 0."""
+    number = read_number(value)
+    if number == 0:
+        raise ValueError(f"got {shown(value)}, wanted a number above 0")
+    return number
+
+
+def read_id(value: object) -> str:
+    """A name of up to 100 letters, digits, dots, hyphens and underscores."""
+    if isinstance(value, int) and not isinstance(value, bool):
+        value = str(value)
+    if not isinstance(value, str) or not _ID.fullmatch(value):
+        raise ValueError(
+            f"got {shown(value)}, wanted a name of letters, digits, dots, hyphens and underscores (at most 100)"
+        )
+    return value
+
+
+def read_text(value: object) -> str:
+    """A text; a plain number counts as its digits."""
+    if isinstance(value, int) and not isinstance(value, bool):
+        return str(value)
+    if not isinstance(value, str):
+        raise ValueError(f"got {shown(value)}, wanted a text")
+    return value
+
+
+def read_flag(value: object) -> bool:
+    """``true`` or ``false``."""
+    if not isinstance(value, bool):
+        hint = " (yes and no are texts here)" if str(value).lower() in {"yes", "no", "on", "off"} else ""
+        raise ValueError(f"got {shown(value)}, wanted true or false{hint}")
+    return value
+
+
+def read_switch(value: object) -> bool:
+    """``true`` or ``{}``: something that is simply switched on."""
+    if value is True or value == {}:
+        return True
+    raise ValueError(f"got {shown(value)}, wanted {{}} or true (leave the key out to switch it off)")
+
+
+def whole(low: int, high: int) -> BeforeValidator:
+    """A whole number between two bounds, both included."""
+
+    def read(value: object) -> int:
+        if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
+            raise ValueError(f"got {shown(value)}, wanted a whole number from {low} to {high}")
+        return value
+
+    return BeforeValidator(read)
+
+
+_DURATION_SCHEMA: dict[str, Any] = {
+    "type": "string",
+    "pattern": _DURATION_PATTERN,
+    "description": "a duration: 800ms, 10s, 5m, 1h30m, 2d, 1w",
+}
+_NUMBER_SCHEMA: dict[str, Any] = {"type": "number", "minimum": 0}
+_SWITCH_SCHEMA: dict[str, Any] = {"anyOf": [{"type": "object", "maxProperties": 0}, {"const": True}]}
+
+Duration = Annotated[Micros, BeforeValidator(read_duration), WithJsonSchema(_DURATION_SCHEMA)]
+Instant = Annotated[Micros, BeforeValidator(read_instant), WithJsonSchema({"type": "string", "format": "date-time"})]
+Point = Annotated[
+    tuple[Micros, bool],
+    BeforeValidator(read_point),
+    WithJsonSchema({"type": "string", "description": "a time of day in UTC (18:05) or an ISO 8601 date-time"}),
+]
+Number = Annotated[Decimal, BeforeValidator(read_number), WithJsonSchema(_NUMBER_SCHEMA)]
+Share = Annotated[Decimal, BeforeValidator(read_share), WithJsonSchema({**_NUMBER_SCHEMA, "maximum": 1})]
+Weight = Annotated[Decimal, BeforeValidator(read_weight), WithJsonSchema({"type": "number", "exclusiveMinimum": 0})]
+Id = Annotated[str, BeforeValidator(read_id), WithJsonSchema({"type": "string", "pattern": f"^{_ID.pattern}$"})]
+Text = Annotated[str, BeforeValidator(read_text), WithJsonSchema({"type": "string"})]
+Flag = Annotated[bool, BeforeValidator(read_flag), WithJsonSchema({"type": "boolean"})]
+Switch = Annotated[bool, BeforeValidator(read_switch), WithJsonSchema(_SWITCH_SCHEMA)]
+Count = Annotated[
+    int, whole(1, 1_000_000_000), WithJsonSchema({"type": "integer", "minimum": 1, "maximum": 1_000_000_000})
+]
