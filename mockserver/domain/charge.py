@@ -17,6 +17,7 @@ from mockserver.domain.codes import Code
 from mockserver.domain.errors import Invalid
 from mockserver.domain.money import CURRENCIES, exact, number_text
 from mockserver.domain.provider import ProviderSummary
+from mockserver.domain.record import record
 from mockserver.domain.sources import Instrument
 from mockserver.domain.states import CHARGE, ChargeEvent, ChargeState
 
@@ -25,7 +26,7 @@ Changes = Mapping[str, Any]
 ZERO = Decimal(0)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Payer:
     """The customer as a charge shows it: stored, or only named in the request (assumption
     ``charge.customer_summary``)."""
@@ -40,7 +41,7 @@ class Payer:
     removed: Micros | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class WebhookTarget:
     """Where a caller wants to be told, and the authorisation value to present there."""
 
@@ -48,7 +49,7 @@ class WebhookTarget:
     authorization: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Refund:
     """One refund of a charge."""
 
@@ -57,7 +58,7 @@ class Refund:
     comment: str | None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class FailedAttempt:
     """One try of one provider that failed."""
 

@@ -7,11 +7,12 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 
 from mockserver.domain.charge import Payer, WebhookTarget
+from mockserver.domain.record import record
 from mockserver.domain.sources import BankAccount, CardDetails, Source
 from mockserver.domain.vault import NEVER, Expiry
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class NewCharge:
     """Take a payment, or authorise one (``capture`` False). The amount is exact, the currency any case or None."""
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 
 from mockserver.domain.clock import Micros
+from mockserver.domain.record import record
 
 
 class Subject(StrEnum):
@@ -27,7 +27,7 @@ class Subject(StrEnum):
     WEBHOOK_SUBSCRIPTION = "webhook_subscription"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Event:
     """``subject`` ``subject_id`` went through ``what`` at ``at``; ``before`` is None for an object that began."""
 

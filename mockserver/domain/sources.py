@@ -6,10 +6,11 @@ Source: service document, What the service does, 3.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import StrEnum
 
 from mockserver.domain.cards import Card
+from mockserver.domain.record import record
 
 
 class PaymentType(StrEnum):
@@ -30,7 +31,7 @@ class Initiator(StrEnum):
     MERCHANT = "MERCHANT"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class CardDetails:
     """A card as the caller gives it. Number and ccv never show in a repr, a log or an error."""
 
@@ -42,7 +43,7 @@ class CardDetails:
     external_three_ds: Mapping[str, str] | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class BankAccount:
     """A bank account as given and as shown."""
 
@@ -51,7 +52,7 @@ class BankAccount:
     account_name: str
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class CardSource:
     """Raw card details; ``provider_id`` None lets the cheapest provider take it."""
 
@@ -59,7 +60,7 @@ class CardSource:
     provider_id: str | None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class BankSource:
     """Raw bank account details."""
 
@@ -67,7 +68,7 @@ class BankSource:
     provider_id: str
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class MethodSource:
     """A stored payment method."""
 
@@ -77,7 +78,7 @@ class MethodSource:
 Source = CardSource | BankSource | MethodSource
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Instrument:
     """What is charged in the end: the shown card or account, the stored objects behind it."""
 

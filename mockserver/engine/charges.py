@@ -6,7 +6,6 @@ Sources: service document, Charges, and States and transitions; assumptions ``ch
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from decimal import Decimal
 from typing import Any, assert_never
 
@@ -32,6 +31,7 @@ from mockserver.domain.events import Subject
 from mockserver.domain.faults import Faults
 from mockserver.domain.money import currency, exact
 from mockserver.domain.provider import Capability
+from mockserver.domain.record import record
 from mockserver.domain.sources import PaymentType
 from mockserver.domain.states import CHARGE, ChargeEvent, ChargeState
 from mockserver.engine import providers, routing, vault
@@ -62,8 +62,7 @@ def create(box: Sandbox, command: NewCharge) -> Charge:
     amount = exact(command.amount, money)
     if not command.capture:
         providers.require(begun.first.provider, Capability.AUTHORISE)
-    route, outcome, failed = _try_routes(box, command, begun)
-    return _store(box, replace(command, currency=money.code, amount=amount), begun, route, outcome, failed)
+    return _store(box, command, begun, _try_routes(box, command, begun), amount, money.code)
 
 
 def capture(box: Sandbox, charge_id: str, amount: Decimal | None) -> Charge:
@@ -131,7 +130,16 @@ def _named(command: NewCharge, begun: Plan) -> tuple[str, str | None]:
     return begun.source, None
 
 
-def _try_routes(box: Sandbox, command: NewCharge, begun: Plan) -> tuple[Route, Outcome, tuple[FailedAttempt, ...]]:
+@record
+class _Verdict:
+    """What the providers said: the last route tried, its outcome, and the tries that failed."""
+
+    route: Route
+    outcome: Outcome
+    failed: tuple[FailedAttempt, ...]
+
+
+def _try_routes(box: Sandbox, command: NewCharge, begun: Plan) -> _Verdict:
     source, also = _named(command, begun)
     failed: list[FailedAttempt] = []
     route, outcome = begun.first, Outcome()
@@ -153,7 +161,7 @@ def _try_routes(box: Sandbox, command: NewCharge, begun: Plan) -> tuple[Route, O
         )
         if not decline.is_retryable:
             break
-    return route, outcome, tuple(failed)
+    return _Verdict(route, outcome, tuple(failed))
 
 
 def _ask(box: Sandbox, op: str, route: Route, source: str, also: str | None = None, number: int = 1) -> Outcome:
@@ -179,15 +187,12 @@ def _ask(box: Sandbox, op: str, route: Route, source: str, also: str | None = No
 
 
 def _store(
-    box: Sandbox,
-    command: NewCharge,
-    begun: Plan,
-    route: Route,
-    outcome: Outcome,
-    failed: tuple[FailedAttempt, ...],
+    box: Sandbox, command: NewCharge, begun: Plan, verdict: _Verdict, amount: Decimal, currency_code: str
 ) -> Charge:
+    route, outcome = verdict.route, verdict.outcome
     event = _event_of(command, begun, route, outcome)
-    amount = outcome.provider.amount if isinstance(outcome.provider, PartialApprove) else command.amount
+    if isinstance(outcome.provider, PartialApprove):
+        amount = min(amount, outcome.provider.amount)
     instrument = route.instrument
     card = instrument.card
     charge_id = box.ids.hex32("charge")
@@ -196,8 +201,8 @@ def _store(
         Charge(
             charge_id=charge_id,
             provider_charge_id=None if declined else "ch_" + box.ids.hex24("provider_charge"),
-            amount=min(amount, command.amount),
-            currency=command.currency or "",
+            amount=amount,
+            currency=currency_code,
             status=CHARGE.begin(event),
             provider=route.provider.summary,
             instrument=instrument,
@@ -206,9 +211,9 @@ def _store(
             email=command.email,
             customer_id=instrument.customer_id,
             payer=command.payer or begun.payer,
-            authorised=None if declined else min(amount, command.amount),
+            authorised=None if declined else amount,
             capture=command.capture,
-            failed_attempts=failed,
+            failed_attempts=verdict.failed,
             succeeded=box.now if event is ChargeEvent.PAID else None,
             estimated_cost=route.provider.cost_of(amount, card.number.brand if card else None),
             three_ds_verified=begun.verified,

@@ -7,7 +7,6 @@ Sources: service document, What the service does, 3; assumptions ``failover``, `
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from decimal import Decimal
 from typing import assert_never
 
@@ -17,6 +16,7 @@ from mockserver.domain.commands import NewCharge
 from mockserver.domain.faults import Faults
 from mockserver.domain.payment_method import PaymentMethod
 from mockserver.domain.provider import Capability, Provider
+from mockserver.domain.record import record
 from mockserver.domain.sources import BankSource, CardSource, Instrument, MethodSource, PaymentType
 from mockserver.domain.states import Presence
 from mockserver.engine import card_entry, payment_methods, providers
@@ -33,7 +33,7 @@ NEEDS: dict[PaymentType, Capability] = {
 """What a provider must be able to do for each type of payment."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Route:
     """One way for the money: an instrument through a provider; ``method`` is the stored method behind it."""
 
@@ -42,7 +42,7 @@ class Route:
     method: PaymentMethod | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Plan:
     """Where a charge starts: its first route, the name of its source for rules, and what is known of the payer."""
 

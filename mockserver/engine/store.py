@@ -68,7 +68,7 @@ Positions = int | list[int]
 class Table(Generic[R]):
     """Rows of one kind by id, by place and by index."""
 
-    __slots__ = ("_by_id", "_id_of", "_indexes", "_places", "rows")
+    __slots__ = ("_by_id", "_id_of", "_indexes", "_places", "_readers", "rows")
 
     def __init__(self, id_of: Callable[[R], str], indexes: Sequence[Index[R]] = ()) -> None:
         self.rows: list[R] = []
@@ -76,6 +76,7 @@ class Table(Generic[R]):
         self._by_id: dict[str, R] = {}
         self._indexes = {index.name: index for index in indexes}
         self._places: dict[str, dict[Hashable, Positions]] = {index.name: {} for index in indexes}
+        self._readers = [(index.read, self._places[index.name]) for index in indexes]
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -88,10 +89,9 @@ class Table(Generic[R]):
         row.seq = seq = len(self.rows)
         self.rows.append(row)
         self._by_id[self._id_of(row)] = row
-        for name, index in self._indexes.items():
-            value = index.read(row)
+        for read, places in self._readers:
+            value = read(row)
             if value is not None:
-                places = self._places[name]
                 here = places.get(value)
                 if here is None:
                     places[value] = seq

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
+from operator import attrgetter
 
 from mockserver.domain.charge import Charge
 from mockserver.domain.payment_method import PaymentMethod
@@ -29,20 +30,20 @@ def _holder(charge: Charge) -> Hashable | None:
 def charges() -> Table[Charge]:
     """Charges by everything that their search can ask for exactly."""
     return Table(
-        lambda charge: charge.charge_id,
+        attrgetter("charge_id"),
         (
-            Index("reference", lambda charge: charge.reference),
-            Index("provider", lambda charge: charge.provider.provider_id),
-            Index("customer", lambda charge: charge.customer_id),
-            Index("status", lambda charge: charge.status, frozenset({"status"})),
-            Index("payment_method", lambda charge: charge.instrument.payment_method_id),
-            Index("payment_type", lambda charge: charge.instrument.type),
+            Index("reference", attrgetter("reference")),
+            Index("provider", attrgetter("provider.provider_id")),
+            Index("customer", attrgetter("customer_id")),
+            Index("status", attrgetter("status"), frozenset({"status"})),
+            Index("payment_method", attrgetter("instrument.payment_method_id")),
+            Index("payment_type", attrgetter("instrument.type")),
             Index("brand", _brand),
-            Index("currency", lambda charge: charge.currency),
+            Index("currency", attrgetter("currency")),
             Index("fingerprint", _fingerprint),
             Index("cardholder", _holder),
-            Index("batch", lambda charge: charge.batch_id),
-            Index("subscription", lambda charge: charge.subscription_id),
+            Index("batch", attrgetter("batch_id")),
+            Index("subscription", attrgetter("subscription_id")),
         ),
     )
 
@@ -50,20 +51,20 @@ def charges() -> Table[Charge]:
 def payment_methods() -> Table[PaymentMethod]:
     """Payment methods by provider, customer and vault item."""
     return Table(
-        lambda method: method.payment_method_id,
+        attrgetter("payment_method_id"),
         (
-            Index("provider", lambda method: method.provider.provider_id),
-            Index("customer", lambda method: method.customer_id, frozenset({"customer_id"})),
-            Index("vault", lambda method: method.vault_id),
+            Index("provider", attrgetter("provider.provider_id")),
+            Index("customer", attrgetter("customer_id"), frozenset({"customer_id"})),
+            Index("vault", attrgetter("vault_id")),
         ),
     )
 
 
 def vault() -> Table[VaultItem]:
     """Vault items by card."""
-    return Table(lambda item: item.vault_id, (Index("fingerprint", lambda item: item.facts.fingerprint),))
+    return Table(attrgetter("vault_id"), (Index("fingerprint", attrgetter("facts.fingerprint")),))
 
 
 def providers() -> Table[Provider]:
     """Providers by id."""
-    return Table(lambda provider: provider.provider_id)
+    return Table(attrgetter("provider_id"))

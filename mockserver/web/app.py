@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from starlette.applications import Starlette
-from starlette.requests import Request
-from starlette.responses import Response
 from starlette.routing import Route as StarletteRoute
+from starlette.types import ASGIApp
 
 from mockserver.adapters.machine_clock import machine_now
 from mockserver.domain.clock import Micros
-from mockserver.domain.codes import Code
 from mockserver.scenario.scenario import Scenario
 from mockserver.settings import Settings
 from mockserver.web.control.call import ControlEndpoint
@@ -19,9 +17,8 @@ from mockserver.web.control.routes import CONTROL_ROUTES
 from mockserver.web.dispatch import Dispatcher
 from mockserver.web.endpoint import Endpoint
 from mockserver.web.host import Host
+from mockserver.web.last_resort import LastResort
 from mockserver.web.routes import ROUTES
-from mockserver.wire.jsonio import dumps
-from mockserver.wire.problems import problem
 
 
 class Application(Starlette):
@@ -30,9 +27,14 @@ class Application(Starlette):
     def __init__(self, host: Host) -> None:
         routes = [StarletteRoute(row.path, Endpoint(row, host), methods=[row.method]) for row in ROUTES]
         routes += [StarletteRoute(row.path, ControlEndpoint(row, host), methods=[row.method]) for row in CONTROL_ROUTES]
-        super().__init__(exception_handlers={Exception: _unforeseen})
+        super().__init__()
         self.world = host
         self.router = Dispatcher(routes)
+
+    def build_middleware_stack(self) -> ASGIApp:
+        """The router under one last resort: endpoints answer every error themselves, so nothing else need stand
+        between."""
+        return LastResort(self.router)
 
     @property
     def ready_problems(self) -> list[str]:
@@ -57,9 +59,3 @@ def create_app(
 ) -> Application:
     """The whole sandbox as a plain ASGI application: no thread, no port."""
     return Application(Host(settings, real_clock, scenarios))
-
-
-async def _unforeseen(request: Request, error: Exception) -> Response:
-    """A defect of ours: still the one JSON shape, and nothing of the request in it."""
-    body = problem(500, Code.UNKNOWN_ERROR, Code.UNKNOWN_ERROR.message, request.url.path)
-    return Response(dumps(body), status_code=500, media_type="application/json")

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
+from mockserver.domain.record import record
 from mockserver.engine.sandbox import Sandbox
 from mockserver.wire.base import Body
 from mockserver.wire.profile import Voice
@@ -26,7 +27,7 @@ class Success(StrEnum):
     OK = "ok"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Call:
     """One authenticated, validated call. ``body`` and ``query`` are the models of the route, ``path`` its
     placeholders."""

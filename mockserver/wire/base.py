@@ -20,6 +20,7 @@ from pydantic_core import ErrorDetails, PydanticCustomError
 
 from mockserver.domain.codes import Code
 from mockserver.domain.errors import Invalid, nearest
+from mockserver.domain.record import record
 from mockserver.wire.dates import read_moment
 
 _NUMBER = re.compile(r"[+-]?\d{1,18}(?:\.\d{1,18})?(?:[eE][+-]?\d{1,2})?", re.ASCII)
@@ -174,7 +175,7 @@ class _Spelling:
     nested: type[Body] | None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Folded:
     """A body with canonical keys, the keys that no field knows, and those given twice in different letter case."""
 
