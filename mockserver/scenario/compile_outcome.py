@@ -79,7 +79,8 @@ _STATUS_CODES = {
 
 def given(model: object, words: Sequence[str]) -> list[str]:
     """Which of the keys the file gives."""
-    return [word for word in words if getattr(model, word) not in (None, [], False)]
+    values = {word: getattr(model, word) for word in words}
+    return [word for word, value in values.items() if value is not None]
 
 
 def compile_outcome(model: OutcomeMap) -> Outcome:

@@ -67,7 +67,8 @@ def compile_rule(
     )
     if stage is Stage.PROVIDER:
         operations = _narrowed(operations, path, problems)
-    _fits(plan, operations, stage, path, problems)
+    if operations:
+        _fits(plan, operations, path, problems)
     if len(problems.found) > before:
         return None
     return Rule(
@@ -346,7 +347,7 @@ def _narrowed(operations: frozenset[str], path: Path, problems: Problems) -> fro
     return narrowed
 
 
-def _fits(plan: Plan, operations: frozenset[str], stage: Stage, path: Path, problems: Problems) -> None:
+def _fits(plan: Plan, operations: frozenset[str], path: Path, problems: Problems) -> None:
     for outcome in outcomes_of(plan):
         if outcome.batch is not None and "batch.create" not in operations:
             problems.add(path, "batch says what becomes of a whole batch: use op: batch.create, and rows for its rows")

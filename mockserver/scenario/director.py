@@ -128,6 +128,8 @@ class Director:
                 delay = draw_latency(
                     outcome.latency, int.from_bytes(digest("latency", *self._prefix, salt, size=8), "big")
                 )
+            if outcome.batch is not None:
+                salt = digest("rows", *self._prefix, salt).hex()
             return Decision(outcome, rule.id, stage, delay, salt, bucket, attempt, tuple(passed))
         return Decision(NOTHING, None, stage, 0, "", bucket, attempt, tuple(passed))
 
@@ -176,9 +178,7 @@ class Director:
                 count.exhausted += 1
                 if sequence.at_end is AtEnd.FAIL:
                     return exhausted(rule)
-                return Difference(
-                    "sequence", f"one of its {sequence.ends[-1]} steps", f"call {tally[1] + count.exhausted}"
-                )
+                return Difference("sequence", f"one of its {sequence.ends[-1]} steps", "a call after the last")
             case Chance() as chance:
                 draw = self._draw("chance", rule.id, key, tally[0])
                 struck = chance.pick(draw)

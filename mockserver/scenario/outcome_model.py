@@ -119,7 +119,7 @@ class LatencyMap(Part):
 
 
 def _fixed(value: object) -> object:
-    return value if isinstance(value, dict) else {"min": value, "max": value}
+    return value if isinstance(value, dict) else {"min": value}
 
 
 LatencyWord = Annotated[LatencyMap, BeforeValidator(_fixed, json_schema_input_type=Duration | LatencyMap)]

@@ -69,12 +69,12 @@ def _shaped(model: type[P], data: object, base: Path, problems: Problems | None)
 
 
 def _in_words(fault: ErrorDetails, data: object) -> tuple[Path, str]:
-    path = tuple(part for part in fault["loc"] if not (isinstance(part, str) and part.startswith("<")))
+    path = _inside(fault["loc"], data)
     got = shown(fault["input"]) if not isinstance(fault["input"], (dict, list)) else _kind(fault["input"])
     context: dict[str, Any] = fault.get("ctx", {})
     match fault["type"]:
         case "missing":
-            return path[:-1], f"'{path[-1]}' is missing"
+            return path[:-1], f"'{fault['loc'][-1]}' is missing"
         case "value_error":
             return path, str(context["error"])
         case "literal_error" | "enum":
@@ -91,6 +91,22 @@ def _in_words(fault: ErrorDetails, data: object) -> tuple[Path, str]:
             return path, f"got {got}, wanted {_WANTED[kind]}"
         case _:
             return path, fault["msg"].removeprefix("Value error, ")
+
+
+def _inside(place: Path, data: object) -> Path:
+    """A place of the models as a place of the file: without the names of choices, and not inside a short form."""
+    path: Path = ()
+    for part in place:
+        if isinstance(part, str) and part.startswith("<"):
+            continue
+        if not isinstance(data, (dict, list)):
+            break
+        path = (*path, part)
+        if isinstance(data, dict):
+            data = data.get(part)
+        elif isinstance(part, int) and part < len(data):
+            data = data[part]
+    return path
 
 
 def _pattern_words(pattern: str) -> str:

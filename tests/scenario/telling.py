@@ -1,0 +1,83 @@
+"""Short ways to tell a scenario, an attempt and a decision in a test."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from mockserver.adapters.scenario_files import read_text
+from mockserver.domain.cards import TEST_CARDS, CardNumber, read_number
+from mockserver.domain.clock import parse_instant
+from mockserver.scenario.attempt import Attempt, Stage
+from mockserver.scenario.director import Decision, Director
+from mockserver.scenario.outcome import Decline
+from mockserver.scenario.problems import ScenarioRefused
+from mockserver.scenario.ruleset import Ruleset
+from mockserver.scenario.scenario import Scenario
+
+NOW = parse_instant("2031-03-01T18:00:00Z")
+
+
+def told(rules: str, head: str = "") -> Scenario:
+    """The scenario with these rules, written as the items of the list under ``rules``."""
+    return read_text(f"version: 1\nname: story\n{head}rules:\n{rules}", "story.yaml")
+
+
+def one(when: str = "{}", what: str = "then: {decline: expired_card}", more: str = "") -> str:
+    """A rule with the id ``r``."""
+    return f"  - id: r\n    when: {when}\n    {what}\n" + (f"    {more}\n" if more else "")
+
+
+def directing(*scenarios: Scenario, seed: int = 1, sandbox: str = "box") -> Director:
+    return Director(Ruleset.of(scenarios), seed, sandbox)
+
+
+def card(name: str = "visa") -> CardNumber:
+    return read_number(TEST_CARDS[name], "salt")
+
+
+def attempt(op: str = "charge.create", now: int = NOW, **facts: Any) -> Attempt:
+    return Attempt(op, now, **facts)
+
+
+def stored(**objects: Mapping[str, object]) -> Any:
+    """A resolver of state paths over plain maps."""
+
+    def resolve(path: str) -> object:
+        value: object = objects
+        for part in path.split("."):
+            value = value.get(part) if isinstance(value, Mapping) else None
+        return value
+
+    return resolve
+
+
+def ask(director: Director, stage: Stage = Stage.PROVIDER, **facts: Any) -> Decision:
+    return director.decide(stage, attempt(**facts))
+
+
+def said(decision: Decision) -> str | None:
+    """The name of the refusal, or None when nothing was refused."""
+    provider = decision.outcome.provider
+    return provider.name if isinstance(provider, Decline) else None
+
+
+def fires(when: str, head: str = "", **facts: Any) -> bool:
+    """Whether a rule with this ``when`` fires on such an attempt."""
+    return ask(directing(told(one(when), head)), **facts).rule == "r"
+
+
+def faults(text: str) -> list[str]:
+    """Every problem of a text, as it is printed."""
+    try:
+        read_text(text, "bad.yaml")
+    except ScenarioRefused as refused:
+        return [str(problem) for problem in refused.problems]
+    return []
+
+
+def fault(rule: str, head: str = "") -> str:
+    """The only problem of a file with this rule."""
+    found = faults(f"version: 1\n{head}rules:\n{rule}")
+    assert len(found) == 1, found
+    return found[0]

@@ -1,0 +1,350 @@
+"""The director: order, counting, sequences, chance, limits, reload, and what it says about rules that lost."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mockserver.domain.clock import HOUR
+from mockserver.scenario.attempt import Stage
+from mockserver.scenario.director import Director
+from mockserver.scenario.outcome import NOTHING, Transport
+from mockserver.scenario.ruleset import Ruleset
+from tests.scenario.telling import NOW, ask, attempt, card, directing, fault, one, said, stored, told
+
+TWO = """
+  - id: first
+    when: {request.amount: {gt: 100}}
+    then: {decline: expired_card}
+  - id: second
+    then: {decline: lost_card}
+"""
+
+
+def sequence(steps: str, more: str = "key: [request.reference]") -> Director:
+    return directing(told(one("{}", f"sequence: {steps}", more)))
+
+
+def refusals(director: Director, references: Sequence[str]) -> list[str | None]:
+    return [said(ask(director, request={"reference": one_of})) for one_of in references]
+
+
+def test_no_rules_cost_no_decision() -> None:
+    director = directing()
+    assert ask(director) is ask(director)
+    assert (ask(director).outcome, ask(director).rule, ask(director).lost()) == (NOTHING, None, [])
+
+
+def test_the_first_match_in_file_order_wins() -> None:
+    director = directing(told(TWO))
+    assert ask(director, request={"amount": 101}).rule == "first"
+    assert ask(director, request={"amount": 100}).rule == "second"
+
+
+def test_files_given_later_come_first_and_test_values_last() -> None:
+    from dataclasses import replace
+
+    low, high = told(one(what="then: {decline: lost_card}")), told(one(what="then: {decline: stolen_card}"))
+    assert said(ask(directing(low, high))) == "stolen_card"
+    assert said(ask(directing(low, replace(high, builtin=True)))) == "lost_card"
+
+
+def test_equal_rule_ids_of_two_files_are_told_apart() -> None:
+    director = directing(told(one("{request.amount: 1}")), told(one("{request.amount: 2}")))
+    assert [report.id for report in director.rules()] == ["r", "story/r"]
+    assert ask(director, request={"amount": 1}).rule == "story/r"
+
+
+def test_a_thousand_rules_that_cannot_match_are_not_asked() -> None:
+    rules = "".join(
+        f"  - {{id: r{n}, when: {{op: charge.create, request.reference: ref-{n}}}, then: {{decline: lost_card}}}}\n"
+        for n in range(1000)
+    )
+    scenario = told(rules)
+    bucket = Ruleset.of([scenario]).bucket(Stage.PROVIDER, "charge.create")
+    assert bucket is not None
+    assert list(bucket.candidates(attempt(request={"reference": "other"}))) == []
+    assert [one_of.rule.id for one_of in bucket.candidates(attempt(request={"reference": "ref-7"}))] == ["r7"]
+    assert len(ask(directing(scenario), request={"reference": "other"}).lost()) == 1000
+
+
+def test_indexed_and_other_rules_keep_their_order() -> None:
+    rules = """
+  - {id: a, when: {request.reference: x}, then: {decline: lost_card}}
+  - {id: b, when: {request.amount: {gt: 5}}, then: {decline: lost_card}}
+  - {id: c, when: {card: {test: visa}}, then: {decline: lost_card}}
+  - {id: d, then: {decline: lost_card}}
+"""
+    director = directing(told(rules))
+    assert ask(director, request={"reference": "x", "amount": 6}, card=card()).rule == "a"
+    assert ask(director, request={"amount": 6}, card=card()).rule == "b"
+    assert ask(director, request={"amount": 5}, card=card()).rule == "c"
+    assert ask(director, request={"amount": 5}).rule == "d"
+
+
+def test_what_the_losers_wanted_is_said() -> None:
+    rules = """
+  - {id: ref, when: {request.reference: x}, then: {decline: lost_card}}
+  - {id: amount, when: {op: charge.create, request.amount: {gt: 5}}, then: {decline: lost_card}}
+  - {id: refunds, when: {op: charge.refund}, then: {decline: lost_card}}
+  - {id: clock, when: {clock: {from: 19:00}}, then: {decline: lost_card}}
+  - {id: spent, sequence: [{decline: lost_card}]}
+  - {id: state, when: {state.charge.status: SUCCESS}, then: {decline: lost_card}}
+  - {id: last, then: {decline: lost_card}}
+  - {id: never-asked, then: {decline: lost_card}}
+"""
+    director = directing(told(rules))
+    ask(director, request={"amount": 3})
+    decision = ask(director, request={"amount": 3}, state=stored(charge={"status": "FAILED"}))
+    assert decision.rule == "last"
+    assert decision.lost() == [
+        ("ref", "request.reference: wanted 'x', got nothing"),
+        ("amount", "request.amount: wanted more than 5, got 3"),
+        ("clock", "clock: wanted from 19h after midnight, got 2031-03-01T18:00:00.0000000Z"),
+        ("spent", "sequence: wanted one of its 1 steps, got a call after the last"),
+        ("state", "state.charge.status: wanted 'SUCCESS', got 'FAILED'"),
+    ]
+
+
+def test_card_numbers_are_masked_in_what_is_said() -> None:
+    director = directing(told(one("{request.description: x}")))
+    ((_, words),) = ask(director, request={"description": "paid by 4111 1111 1111 1111"}).lost()
+    assert words == "request.description: wanted 'x', got 'paid by 4111********1111'"
+
+
+@pytest.mark.parametrize(
+    ("at_end", "expected"),
+    [
+        ("pass", ["expired_card", "lost_card", "lost_card", None, None]),
+        ("hold", ["expired_card", "lost_card", "lost_card", "lost_card", "lost_card"]),
+        ("loop", ["expired_card", "lost_card", "lost_card", "expired_card", "lost_card"]),
+        ("fail", ["expired_card", "lost_card", "lost_card", "sequence_exhausted", "sequence_exhausted"]),
+    ],
+)
+def test_sequence(at_end: str, expected: list[str | None]) -> None:
+    director = sequence("[{decline: expired_card}, {decline: lost_card, times: 2}]", f"at_end: {at_end}")
+    assert refusals(director, ["a"] * 5) == expected
+    assert director.unmet() == (
+        ["rule 'r' (story.yaml): its sequence of 3 was used up, and 2 more calls came"] if at_end == "fail" else []
+    )
+
+
+def test_sequences_are_counted_by_key() -> None:
+    director = sequence("[{decline: expired_card}, {decline: lost_card}]")
+    assert refusals(director, ["a", "b", "a", "b", "a"]) == [
+        "expired_card",
+        "expired_card",
+        "lost_card",
+        "lost_card",
+        None,
+    ]
+
+
+def test_the_default_key_is_the_object_of_the_call() -> None:
+    director = sequence("[{decline: expired_card}]", "limit: 9")
+    assert [said(ask(director, subject=name)) for name in ("x", "y", "x")] == ["expired_card", "expired_card", None]
+
+
+@pytest.mark.parametrize(
+    ("key", "facts"),
+    [
+        ("request.metadata.tier", [{"request": {"metadata": {"tier": name}}} for name in "ab"]),
+        ("header.X-Run", [{"headers": {"x-run": name}} for name in "ab"]),
+        ("state.charge.chargeId", [{"state": stored(charge={"chargeId": name})} for name in "ab"]),
+        ("card.last4", [{"card": card(name)} for name in ("visa", "visa_2")]),
+        ("provider", [{"provider": name} for name in "ab"]),
+        ("batch.row", [{"row": number} for number in (1, 2)]),
+    ],
+)
+def test_keys(key: str, facts: list[dict[str, object]]) -> None:
+    director = sequence("[{decline: expired_card}]", f"key: [{key}]")
+    assert [said(ask(director, **facts[index])) for index in (0, 1, 0)] == ["expired_card", "expired_card", None]
+
+
+def test_a_key_of_two_paths_keeps_them_apart() -> None:
+    director = sequence("[{decline: expired_card}]", "key: [request.reference, request.currency]")
+    pairs = [("a|b", "c"), ("a", "b|c"), ("a|b", "c")]
+    seen = [said(ask(director, request={"reference": one_of, "currency": other})) for one_of, other in pairs]
+    assert seen == ["expired_card", "expired_card", None]
+
+
+def test_a_secret_key_is_refused() -> None:
+    assert "cannot be tested or counted by" in fault(one(more="key: [request.paymentInformation.cardNumber]"))
+    assert "rules[0].key[0]: got 'nonsense'" in fault(one(more="key: [nonsense]"))
+
+
+def test_an_exhausted_sequence_on_arrival_refuses_the_call() -> None:
+    director = directing(told(one("{op: charge.get}", "sequence: [{webhook: {drop: true}}]", "at_end: fail")))
+    ask(director, Stage.ARRIVAL, op="charge.get")
+    transport = ask(director, Stage.ARRIVAL, op="charge.get").outcome.transport
+    assert isinstance(transport, Transport)
+    assert transport.status == 400
+
+
+def test_limit() -> None:
+    director = directing(told(one(more="limit: 2")))
+    assert [ask(director, subject=name).rule for name in "abc"] == ["r", "r", None]
+    assert [(report.hits, report.left, report.alive) for report in director.rules()] == [(2, 0, False)]
+
+
+def test_a_rule_lives_for_a_while_after_its_first_firing() -> None:
+    director = directing(told(one(more="for: 1h")))
+    assert [ask(director, now=NOW + 9 * HOUR + later).rule for later in (0, HOUR - 1, HOUR)] == ["r", "r", None]
+
+
+def test_expect() -> None:
+    twice = directing(told(one(more="expect: {min: 1, max: 2}")))
+    assert twice.unmet() == ["rule 'r' (story.yaml): expected at least 1, fired 0 times"]
+    ask(twice)
+    assert twice.unmet() == []
+    ask(twice)
+    ask(twice)
+    assert twice.unmet() == ["rule 'r' (story.yaml): expected at most 2, fired 3 times"]
+    assert directing(told(one(more="expect: {max: 0}"))).unmet() == []
+    assert directing(told(one(more="expect: {}"))).unmet() != []
+
+
+def test_chance_is_a_share_and_a_miss_passes_to_later_rules() -> None:
+    rules = one(what="chance: {p: 0.2, then: {decline: expired_card}}") + "  - {id: z, then: {decline: lost_card}}\n"
+    director = directing(told(rules))
+    seen = [said(ask(director, subject=str(n))) for n in range(2000)]
+    assert 320 < seen.count("expired_card") < 480
+    assert seen.count("expired_card") + seen.count("lost_card") == 2000
+
+
+def test_chance_of_nothing_and_of_everything() -> None:
+    assert said(ask(directing(told(one(what="chance: {p: 0, then: {decline: expired_card}}"))))) is None
+    always = directing(told(one(what="chance: {p: 1, then: {decline: expired_card}}")))
+    assert {said(ask(always, subject=str(n))) for n in range(200)} == {"expired_card"}
+
+
+def test_weighted_chance() -> None:
+    director = directing(
+        told(one(what="chance: [{weight: 3, then: {decline: expired_card}}, {weight: 1, then: {approve: {}}}]"))
+    )
+    seen = [said(ask(director, subject=str(n))) for n in range(2000)]
+    assert 1400 < seen.count("expired_card") < 1600
+    assert director.rules()[0].hits == 2000
+
+
+@pytest.mark.parametrize(
+    ("what", "words"),
+    [
+        ("chance: {p: 1.2, then: {approve: {}}}", "wanted a share from 0 to 1"),
+        ("chance: {p: 0.5}", "rules[0].chance: 'then' is missing"),
+        ("chance: []", "got nothing, wanted at least one"),
+        ("chance: [{weight: 0, then: {approve: {}}}]", "got 0, wanted a number above 0"),
+        ("chance: [{weight: 1, then: {decline: nope}}]", "rules[0].chance[0].then.decline: got 'nope'"),
+        ("sequence: []", "got nothing, wanted at least one"),
+        ("sequence: [{approve: {}, times: 0}]", "got 0, wanted a whole number from 1"),
+        ("sequence: [{}]", "rules[0].sequence[0]: got nothing that can happen"),
+        ("limit: 3", "got none, wanted exactly one of then, sequence, chance"),
+        ("then: {approve: {}}\n    sequence: [{approve: {}}]", "got then and sequence, wanted exactly one"),
+        ("then: {approve: {}}\n    at_end: hold", "got at_end without a sequence"),
+        ("sequence: [{approve: {}}]\n    at_end: stop", "got 'stop', allowed: pass, hold, loop, fail"),
+        ("then: {approve: {}}\n    limit: 0", "got 0, wanted a whole number from 1"),
+        ("then: {approve: {}}\n    for: 5", "got 5, wanted a duration with its unit"),
+        ("then: {approve: {}}\n    expect: {min: 3, max: 2}", "got min 3 and max 2"),
+    ],
+)
+def test_refused(what: str, words: str) -> None:
+    assert words in fault(one("{}", what))
+
+
+def test_metadata_names_an_outcome() -> None:
+    director = directing(
+        told(one("{request.metadata.mock: {exists: true}}", "then: {outcome_from: request.metadata.mock}"))
+    )
+    assert said(ask(director, request={"metadata": {"Mock": "insufficient_funds"}})) == "insufficient_funds"
+    assert said(ask(director, request={"metadata": {"MOCK": "Insufficient-Funds"}})) == "insufficient_funds"
+    assert ask(director, request={"metadata": {}}).rule is None
+    unknown = ask(director, request={"metadata": {"mock": "insuficient_funds"}}).outcome.provider
+    assert "did you mean 'insufficient_funds'?" in str(unknown)
+
+
+PAIRS = st.lists(st.sampled_from("abcd"), min_size=1, max_size=40)
+
+
+@settings(max_examples=60, deadline=None)
+@given(order=PAIRS, data=st.data(), seed=st.integers(0, 9))
+def test_what_a_key_meets_does_not_depend_on_the_others(order: list[str], data: st.DataObject, seed: int) -> None:
+    rules = """
+  - id: flaky
+    key: [request.reference]
+    chance: {p: 0.3, then: {decline: expired_card}}
+  - id: turns
+    key: [request.reference]
+    sequence: [{decline: lost_card}, {decline: stolen_card, times: 2}]
+  - id: mixed
+    key: [request.reference]
+    chance: [{weight: 1, then: {decline: provider_down}}, {weight: 2, then: {decline: error}}]
+"""
+    scenario = told(rules)
+    other = data.draw(st.permutations(order))
+
+    def by_key(references: list[str]) -> dict[str, list[str | None]]:
+        director = directing(scenario, seed=seed)
+        seen: dict[str, list[str | None]] = {}
+        for reference in references:
+            seen.setdefault(reference, []).append(said(ask(director, request={"reference": reference})))
+        return seen
+
+    assert by_key(order) == by_key(other)
+
+
+def test_draws_differ_by_seed_and_sandbox() -> None:
+    scenario = told(one(what="chance: {p: 0.5, then: {decline: expired_card}}"))
+
+    def draws(seed: int, sandbox: str) -> list[str | None]:
+        director = directing(scenario, seed=seed, sandbox=sandbox)
+        return [said(ask(director, subject="x")) for _ in range(64)]
+
+    assert draws(1, "a") == draws(1, "a")
+    assert len({tuple(draws(*place)) for place in ((1, "a"), (2, "a"), (1, "b"))}) == 3
+
+
+def test_a_drawn_latency_is_the_same_in_every_run() -> None:
+    scenario = told(one(what="then: {latency: {min: 1ms, max: 9s}}"))
+    runs = [[ask(director).delay for _ in range(5)] for director in (directing(scenario), directing(scenario))]
+    assert runs[0] == runs[1]
+    assert len(set(runs[0])) == 5
+
+
+def test_counters_go_out_and_come_back() -> None:
+    scenario = told(one("{}", "sequence: [{decline: expired_card}, {decline: lost_card}]"))
+    director = directing(scenario)
+    ask(director, subject="b")
+    ask(director, subject="a")
+    text = json.dumps(director.tallies())
+    again = directing(scenario)
+    again.restore(json.loads(text))
+    assert json.dumps(again.tallies()) == text
+    assert said(ask(again, subject="a")) == "lost_card"
+
+
+def test_counters_of_other_rules_are_not_taken_over() -> None:
+    director = directing(told(one()))
+    ask(director)
+    other = directing(told(one("{request.amount: 5}")))
+    other.restore(director.tallies())
+    assert other.rules()[0].hits == 0
+
+
+def test_reload_keeps_counters_of_unchanged_rules() -> None:
+    before = told("  - {id: a, limit: 1, then: {decline: lost_card}}\n  - {id: b, limit: 1, then: {decline: error}}\n")
+    after = told("  - {id: b, limit: 2, then: {decline: error}}\n  - {id: a, limit: 1, then: {decline: lost_card}}\n")
+    director = directing(before)
+    assert [said(ask(director)) for _ in range(3)] == ["lost_card", "error", None]
+    director.replace(Ruleset.of([after]))
+    assert [said(ask(director)) for _ in range(3)] == ["error", "error", None]
+
+
+def test_reset_forgets() -> None:
+    director = directing(told(one(more="limit: 1")))
+    assert [ask(director).rule, ask(director).rule] == ["r", None]
+    director.reset()
+    assert ask(director).rule == "r"

@@ -1,0 +1,317 @@
+"""Every outcome of the language: what it compiles to, and what is refused about it."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from mockserver.domain.clock import DAY, HOUR, MILLISECOND, MINUTE, SECOND
+from mockserver.scenario.batches import row_outcome
+from mockserver.scenario.catalogue import DECLINES, PROVIDER_DOWN, PROVIDER_TIMEOUT
+from mockserver.scenario.outcome import (
+    Approve,
+    At,
+    BatchEnd,
+    Challenge,
+    Decline,
+    FaultKind,
+    Latency,
+    Later,
+    Move,
+    Outcome,
+    PartialApprove,
+    Pending,
+    Progress,
+    ResultsPlan,
+    Settlement,
+    Transport,
+    WebhookPlan,
+    draw_latency,
+)
+from mockserver.scenario.rule import Always
+from tests.scenario.telling import fault, one, told
+
+
+def outcome(text: str) -> Outcome:
+    when = "{op: batch.create}" if text.startswith("batch") else "{}"
+    plan = told(one(when, f"then: {{{text}}}")).rules[0].plan
+    assert isinstance(plan, Always)
+    return plan.outcome
+
+
+OWN = Decline("mine", 77, "No", "X", "gone", is_retryable=True)
+OWN_WORDS = "name: mine, errorCode: 77, errorMessage: 'No', gatewayCode: X, gatewayMessage: gone, isRetryable: true"
+PROVIDER: list[tuple[str, object]] = [
+    ("approve: {}", Approve()),
+    ("decline: insufficient_funds", DECLINES["insufficient_funds"]),
+    ("decline: {name: lost_card}", DECLINES["lost_card"]),
+    (f"decline: {{{OWN_WORDS}}}", OWN),
+    ("decline: {errorCode: 34}", Decline("error_34", 34, "Provider Service Error", None, None, is_retryable=False)),
+    (
+        "decline: {name: expired_card, isRetryable: true}",
+        Decline("expired_card", 14, "Expired Card", "54", "Expired card", is_retryable=True),
+    ),
+    (
+        "decline: {name: expired_card, errorCode: 954}",
+        Decline("expired_card", 954, "Issuer Expired Card", "54", "Expired card", is_retryable=False),
+    ),
+    ("pending: {}", Pending(Settlement.SUCCESS, None)),
+    ("pending: {settle: FAILED, after: 1h}", Pending(Settlement.FAILED, HOUR)),
+    ("challenge: {}", Challenge()),
+    ("provider_down: {}", PROVIDER_DOWN),
+    ("provider_timeout: {}", PROVIDER_TIMEOUT),
+    ("partial_approve: 5.00", PartialApprove(Decimal("5.00"))),
+]
+
+
+@pytest.mark.parametrize(("text", "expected"), PROVIDER, ids=[row[0] for row in PROVIDER])
+def test_provider(text: str, expected: object) -> None:
+    assert outcome(text).provider == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("latency: 800ms", Latency(800 * MILLISECOND, 800 * MILLISECOND)),
+        ("latency: {min: 20ms, max: 60ms}", Latency(20 * MILLISECOND, 60 * MILLISECOND)),
+        ("latency: {max: 1s}", Latency(0, SECOND)),
+        ("latency: {p50: 100ms, p99: 2s}", Latency(p50=100 * MILLISECOND, p99=2 * SECOND)),
+    ],
+)
+def test_latency(text: str, expected: Latency) -> None:
+    assert outcome(text).latency == expected
+
+
+def test_levels_combine() -> None:
+    told_all = outcome("decline: expired_card, latency: 1s, webhook: {drop: true}, transport: {at: answer, reset: {}}")
+    assert told_all.provider == DECLINES["expired_card"]
+    assert told_all.latency == Latency(SECOND, SECOND)
+    assert told_all.webhook == WebhookPlan(drop=True)
+    assert told_all.transport == Transport(At.ANSWER, FaultKind.RESET)
+
+
+FAULTS: list[tuple[str, Transport]] = [
+    ("at: receive, reset: true", Transport(At.RECEIVE, FaultKind.RESET)),
+    ("at: receive, hang: {}", Transport(At.RECEIVE, FaultKind.HANG)),
+    ("at: answer, garbage: {}", Transport(At.ANSWER, FaultKind.GARBAGE)),
+    ("at: answer, truncate: {}", Transport(At.ANSWER, FaultKind.TRUNCATE)),
+    ("at: answer, malformed_json: {}", Transport(At.ANSWER, FaultKind.MALFORMED_JSON)),
+    ("at: answer, close_after: 10", Transport(At.ANSWER, FaultKind.CLOSE_AFTER, count=10)),
+    ("at: answer, delay: 2s", Transport(At.ANSWER, FaultKind.DELAY, delay=2 * SECOND)),
+    ("at: answer, delay: 2s, reset: {}", Transport(At.ANSWER, FaultKind.RESET, delay=2 * SECOND)),
+    (
+        "at: answer, dribble: {chunk: 5, every: 10ms}",
+        Transport(At.ANSWER, FaultKind.DRIBBLE, chunk=5, every=10 * MILLISECOND),
+    ),
+    (
+        "at: receive, status: 502, body: '<html>', headers: {X-A: b}",
+        Transport(At.RECEIVE, FaultKind.STATUS, status=502, body="<html>", headers={"X-A": "b"}),
+    ),
+]
+
+
+@pytest.mark.parametrize(("text", "expected"), FAULTS, ids=[row[0] for row in FAULTS])
+def test_transport(text: str, expected: Transport) -> None:
+    assert outcome(f"transport: {{{text}}}").transport == expected
+
+
+def test_a_status_without_body_answers_with_an_error_object() -> None:
+    fault_of = outcome("transport: {at: receive, status: 429, retry_after: 2}").transport
+    assert fault_of is not None
+    assert fault_of.headers == {"Retry-After": "2"}
+    assert isinstance(fault_of.body, dict)
+    assert (fault_of.body["code"], fault_of.body["isRetryable"], fault_of.body["httpStatus"]) == (35, True, 429)
+
+
+WEBHOOKS: list[tuple[str, WebhookPlan]] = [
+    ("drop: true", WebhookPlan(drop=True)),
+    ("delay: 5m", WebhookPlan(delay=5 * MINUTE)),
+    ("copies: 3, gap: 1s", WebhookPlan(copies=3, gap=SECOND)),
+    ("before_answer: true, copies: 2", WebhookPlan(before_answer=True, copies=2)),
+    ("swap_with_next: true", WebhookPlan(swap_with_next=True)),
+    ("stale: true", WebhookPlan(stale=True)),
+    ("bad_signature: true", WebhookPlan(bad_signature=True)),
+    ("authorization: Bearer x", WebhookPlan(authorization="Bearer x")),
+    ("receiver: [500, 200, timeout]", WebhookPlan(receiver=(500, 200, "timeout"))),
+]
+
+
+@pytest.mark.parametrize(("text", "expected"), WEBHOOKS, ids=[row[0] for row in WEBHOOKS])
+def test_webhook(text: str, expected: WebhookPlan) -> None:
+    assert outcome(f"webhook: {{{text}}}").webhook == expected
+
+
+def test_batch() -> None:
+    script = outcome(
+        "batch: {progress: [{reach: 0.25, after: 10s}, {reach: 1, after: 20s}], stall_at: 0.6, end: FAILED, "
+        "results: {omit_rows: [4], shuffle: true, cut: 200}}"
+    ).batch
+    assert script is not None
+    assert script.progress == (Progress(Decimal("0.25"), 10 * SECOND), Progress(Decimal(1), 20 * SECOND))
+    assert (script.stall_at, script.end) == (Decimal("0.6"), BatchEnd.FAILED)
+    assert script.results == ResultsPlan(frozenset({4}), shuffle=True, cut=200)
+
+
+ROWS: list[tuple[str, set[int]]] = [
+    ("{at: [3, 17], decline: expired_card}", {3, 17}),
+    ("{every: 8, decline: expired_card}", {8, 16}),
+    ("{where: {amount: {gt: 17}}, decline: expired_card}", {18, 19, 20}),
+    ("{where: {amount: {lt: 4}, reference: r-2}, decline: expired_card}", {2}),
+    ("{share: 0, decline: expired_card}", set()),
+    ("{share: 1, decline: expired_card}", set(range(1, 21))),
+    ("{at: [5], approve: {}}, {at: [5, 6], decline: expired_card}", {6}),
+]
+
+
+@pytest.mark.parametrize(("rows", "declined"), ROWS, ids=[row[0] for row in ROWS])
+def test_batch_rows(rows: str, declined: set[int]) -> None:
+    script = outcome(f"batch: {{rows: [{rows}]}}").batch
+    assert script is not None
+    found = {
+        number
+        for number in range(1, 21)
+        if isinstance(
+            row_outcome(script, number, {"amount": Decimal(number), "reference": f"r-{number}"}, "s"), Decline
+        )
+    }
+    assert found == declined
+
+
+def test_a_share_of_rows_is_the_same_in_every_run_and_about_as_large_as_asked() -> None:
+    script = outcome("batch: {rows: [{share: 0.25, decline: expired_card}]}").batch
+    assert script is not None
+    struck = [number for number in range(1, 2001) if row_outcome(script, number, {}, "salt")]
+    assert struck == [number for number in reversed(range(1, 2001)) if row_outcome(script, number, {}, "salt")][::-1]
+    assert 400 < len(struck) < 600
+
+
+LATER: list[tuple[str, Later]] = [
+    ("{after: 5m, set: {payto.status: ACTIVE}}", Later(5 * MINUTE, Move.SET, {"payto.status": "ACTIVE"})),
+    ("{after: 2d, void: {}}", Later(2 * DAY, Move.VOID, {})),
+    ("{after: 1h, capture: {}}", Later(HOUR, Move.CAPTURE, {"amount": None, "comment": None})),
+    (
+        "{after: 1h, refund: {amount: 2.50, comment: broken}}",
+        Later(HOUR, Move.REFUND, {"amount": Decimal("2.50"), "comment": "broken"}),
+    ),
+    ("{after: 1h, settle: FAILED}", Later(HOUR, Move.SETTLE, {"to": "FAILED"})),
+    ("{after: 0s, delete: {}}", Later(0, Move.DELETE, {})),
+]
+
+
+@pytest.mark.parametrize(("text", "expected"), LATER, ids=[row[0] for row in LATER])
+def test_later(text: str, expected: Later) -> None:
+    (found,) = outcome(f"later: [{text}]").later
+    assert (found.after, found.move, dict(found.changes)) == (expected.after, expected.move, dict(expected.changes))
+
+
+@pytest.mark.parametrize(("payer", "to"), [("passes", "SUCCESS"), ("fails", "FAILED"), ("abandons", "ABANDONED")])
+def test_a_payer_who_meets_a_challenge(payer: str, to: str) -> None:
+    (act,) = outcome(f"challenge: {{payer: {payer}, after: 10s}}").later
+    assert (act.after, act.move, dict(act.changes)) == (10 * SECOND, Move.SETTLE, {"to": to})
+
+
+REFUSED = [
+    ("{}", "rules[0].then: got nothing that can happen"),
+    ("{aprove: {}}", "unknown key 'aprove' - did you mean 'approve'?"),
+    ("{approve: {}, decline: expired_card}", "got approve and decline, only one of"),
+    ("{approve: true}", "got true, wanted a map"),
+    ("{decline: insuficient_funds}", "rules[0].then.decline: got 'insuficient_funds', which is no refusal"),
+    ("{decline: approved}", "which is no refusal of the catalogue"),
+    ("{decline: {}}", "wanted the name of a refusal, or an errorCode"),
+    ("{decline: {name: mine}}", "which is no refusal of the catalogue"),
+    ("{decline: {errorCode: 34, code: 5}}", "unknown key 'code'"),
+    ("{decline: {errorCode: '34'}}", "got '34', wanted a whole number from 0 to 9999"),
+    ("{decline: {name: expired_card, isRetryable: yes}}", "wanted true or false (yes and no are texts here)"),
+    ("{pending: {settle: LOST}}", "got 'LOST', allowed: SUCCESS, FAILED"),
+    ("{pending: {after: 5}}", "got 5, wanted a duration with its unit"),
+    ("{challenge: {payer: runs}}", "got 'runs', allowed: passes, fails, abandons"),
+    ("{challenge: {after: 5s}}", "payer is not given"),
+    ("{partial_approve: 0}", "got 0, wanted an amount above 0"),
+    ("{partial_approve: -1}", "got -1, wanted a number of 0 or more"),
+    ("{latency: fast}", "wanted a duration"),
+    ("{latency: {min: 2s, max: 1s}}", "wanted min to be no longer than max"),
+    ("{latency: {p50: 2s}}", "wanted both p50 and p99"),
+    ("{latency: {p50: 2s, p99: 3s, max: 4s}}", "got a range and percentiles"),
+    ("{transport: {reset: {}}}", "rules[0].then.transport: 'at' is missing"),
+    ("{transport: {at: before, reset: {}}}", "got 'before', allowed: receive, answer"),
+    ("{transport: {at: answer}}", "wanted one of status, delay, reset"),
+    ("{transport: {at: answer, reset: {}, hang: {}}}", "got reset and hang, only one of them"),
+    ("{transport: {at: receive, truncate: {}}}", "truncate spoils an answer, and at: receive there is none"),
+    ("{transport: {at: answer, reset: {}, retry_after: 5}}", "retry_after belong to status"),
+    ("{transport: {at: answer, status: 99}}", "got 99, wanted a whole number from 100 to 599"),
+    ("{transport: {at: answer, reset: false}}", "leave the key out to switch it off"),
+    ("{transport: {at: answer, dribble: {chunk: 5}}}", "'every' is missing"),
+    ("{webhook: {}}", "got nothing, wanted at least one of drop"),
+    ("{webhook: {drop: true, copies: 2}}", "drop sends nothing"),
+    ("{webhook: {before_answer: true, delay: 1s}}", "got before_answer and delay"),
+    ("{webhook: {copies: 0}}", "wanted a whole number from 1 to 100"),
+    ("{webhook: {receiver: [ok]}}", "wanted an HTTP status from 100 to 599 or timeout"),
+    ("{later: [{after: 1s}]}", "got none, wanted exactly one of set, capture"),
+    ("{later: [{after: 1s, void: {}, delete: {}}]}", "got void and delete, wanted exactly one of"),
+    ("{later: [{after: 1s, set: {payto.state: x}}]}", "got 'payto.state', allowed: payto.status"),
+    ("{later: [{after: 1s, set: {payto.status: actve}}]}", "allowed: PENDING, ACTIVE"),
+    ("{later: [{after: 1s, set: {}}]}", "rules[0].then.later[0]: set: wanted at least one of payto.status"),
+    ("{later: [{after: 1s, refund: {amount: 0}}]}", "got 0, wanted an amount above 0"),
+    ("{later: [{void: {}}]}", "'after' is missing"),
+    ("{batch: {end: FAILED}}", "use op: batch.create"),
+    ("{outcome_from: request.metadata.mock, latency: 1s}", "nothing else can stand beside it"),
+    ("{outcome_from: state.charge.status}", "wanted request.<path> or header.<name>"),
+]
+
+
+@pytest.mark.parametrize(("then", "words"), REFUSED, ids=[row[0] for row in REFUSED])
+def test_refused(then: str, words: str) -> None:
+    assert words in fault(one("{op: charge.create}", f"then: {then}"))
+
+
+BATCH_REFUSED = [
+    ("{}", "got nothing, wanted at least one of rows"),
+    ("{rows: [{decline: expired_card}]}", "rules[0].then.batch.rows[0]: got none, wanted exactly one of at, every"),
+    ("{rows: [{at: [1], every: 2, decline: expired_card}]}", "got at and every"),
+    ("{rows: [{at: [1]}]}", "wanted exactly one of decline, approve"),
+    ("{rows: [{at: [0], decline: expired_card}]}", "got 0, wanted a whole number from 1"),
+    ("{rows: [{share: 2, decline: expired_card}]}", "wanted a share from 0 to 1"),
+    ("{rows: [{where: {amunt: 5}, decline: expired_card}]}", "unknown column 'amunt' - did you mean 'amount'?"),
+    ("{rows: [{where: {amount: {gtt: 5}}, decline: expired_card}]}", "unknown test 'gtt'"),
+    ("{progress: [{reach: 0.5, after: 5s}, {reach: 0.4, after: 6s}]}", "wanted steps that rise"),
+    ("{end: DONE}", "got 'DONE', allowed: SUCCESS, FAILED"),
+    ("{stall_at: 60}", "wanted a share from 0 to 1"),
+    ("{rows: [{at: [1], decline: no_such}]}", "rules[0].then.batch.rows[0].decline: got 'no_such'"),
+]
+
+
+@pytest.mark.parametrize(("batch", "words"), BATCH_REFUSED, ids=[row[0] for row in BATCH_REFUSED])
+def test_batch_refused(batch: str, words: str) -> None:
+    assert words in fault(one("{op: batch.create}", f"then: {{batch: {batch}}}"))
+
+
+def test_a_delivery_knows_webhook_outcomes_only() -> None:
+    told(one("{op: webhook.deliver}", "then: {webhook: {receiver: [500]}}"))
+    assert "a delivery knows only webhook outcomes" in fault(
+        one("{op: webhook.deliver}", "then: {transport: {at: answer, reset: {}}}")
+    )
+
+
+def test_a_batch_cannot_be_mixed_with_what_a_provider_says() -> None:
+    mixed: dict[str, Any] = {
+        "when": "{op: batch.create}",
+        "what": "then: {batch: {end: FAILED}, decline: expired_card}",
+    }
+    assert "no provider is asked in batch.create" in fault(one(**mixed))
+
+
+def test_draws_of_latency_stay_in_their_range() -> None:
+    uniform = Latency(20, 60)
+    assert {draw_latency(uniform, draw) for draw in range(1000)} == set(range(20, 61))
+    assert draw_latency(Latency(7, 7), 12345) == 7
+
+
+def test_draws_of_latency_meet_their_percentiles() -> None:
+    skewed = Latency(p50=100_000, p99=2_000_000)
+    draws = sorted(draw_latency(skewed, (index << 32) // 10_000) for index in range(10_000))
+    assert abs(draws[5_000] - 100_000) < 1_000
+    assert abs(draws[9_900] - 2_000_000) < 50_000
+    assert draws[-1] <= 20_000_000
+    assert draw_latency(Latency(p50=5, p99=5), 99) == 5
