@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from decimal import Decimal
+from functools import partial
 from typing import Any, assert_never
 
 from mockserver.assumptions import (
@@ -35,11 +36,23 @@ from mockserver.domain.record import record
 from mockserver.domain.sources import PaymentType
 from mockserver.domain.states import CHARGE, ChargeEvent, ChargeState
 from mockserver.engine import providers, routing, vault
+from mockserver.engine.facts import state_of
 from mockserver.engine.routing import Plan, Route
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.schedule import Due
+from mockserver.engine.turn import Unreached
 from mockserver.scenario.attempt import Attempt, Stage
-from mockserver.scenario.outcome import Approve, Challenge, Decline, Outcome, PartialApprove, Pending, Settlement
+from mockserver.scenario.outcome import (
+    Approve,
+    At,
+    Challenge,
+    Decline,
+    FaultKind,
+    Outcome,
+    PartialApprove,
+    Pending,
+    Settlement,
+)
 
 _SLOW = frozenset({PaymentType.BANK_ACCOUNT, PaymentType.PAYTO})
 """Types whose provider answers later when no scenario says otherwise (assumption ``charge.status.*``)."""
@@ -178,9 +191,16 @@ def _ask(box: Sandbox, op: str, route: Route, source: str, also: str | None = No
             card=card.number if card else None,
             request=box.turn.request,
             headers=box.turn.headers,
+            state=partial(state_of, box),
+            bank_account=route.instrument.bank.account_number if route.instrument.bank else None,
             subject=route.instrument.payment_method_id or (card.number.fingerprint if card else None),
         ),
     )
+    fault = decision.outcome.transport
+    if fault is not None and fault.at is At.RECEIVE and box.turn.answers:
+        if fault.kind is not FaultKind.DELAY:
+            raise Unreached(fault)
+        box.turn.latency += fault.delay
     scripted = decision.outcome.latency is not None
     box.turn.latency += decision.delay if scripted else providers.latency_of(box, route.provider)
     return decision.outcome

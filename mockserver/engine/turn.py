@@ -8,18 +8,31 @@ from dataclasses import dataclass, field
 from mockserver.domain.clock import Micros
 from mockserver.domain.events import Event
 from mockserver.scenario.director import Decision
+from mockserver.scenario.outcome import Transport
+
+
+class Unreached(Exception):
+    """A rule of the provider's stage stops the operation before anything has happened."""
+
+    def __init__(self, fault: Transport) -> None:
+        self.fault = fault
+        super().__init__(fault.kind.value)
 
 
 @dataclass(slots=True)
 class Turn:
     """What came in, which rules decided, what happened, and how long the providers took (``latency``).
 
-    ``request`` has camelCase keys; ``about`` holds the stored objects that the step is about, by kind.
+    ``request`` has camelCase keys, ``path`` the placeholders of the route; ``about`` holds the stored objects that
+    the step
+    is about, by kind. ``answers`` tells a request, whose answer a fault can spoil, from work that time causes.
     """
 
     op: str
+    answers: bool = False
     request: Mapping[str, object] = field(default_factory=dict)
     headers: Mapping[str, str] = field(default_factory=dict)
+    path: Mapping[str, str] = field(default_factory=dict)
     about: dict[str, object] = field(default_factory=dict)
     decisions: list[Decision] = field(default_factory=list)
     events: list[Event] = field(default_factory=list)

@@ -1,12 +1,13 @@
 """The one way every payments operation is served: read, authenticate, decide, act, answer.
 
 The step between arrival and answer is synchronous and happens at one instant of the sandbox's clock: that is the
-transaction.
+transaction. Time that a scenario asks for is spent before it or after it, never inside.
 """
 
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 from typing import Any
 from urllib.parse import parse_qsl, unquote
 
@@ -14,10 +15,14 @@ from mockserver.assumptions import CREATED_STATUS
 from mockserver.domain.clock import SECOND
 from mockserver.domain.codes import Code
 from mockserver.domain.errors import Refused
+from mockserver.domain.record import record
+from mockserver.engine.facts import state_of
 from mockserver.engine.sandbox import Sandbox
-from mockserver.engine.turn import Turn
+from mockserver.engine.turn import Turn, Unreached
 from mockserver.scenario.attempt import Attempt, Stage
+from mockserver.scenario.outcome import At, FaultKind, Transport
 from mockserver.web.asgi import HungUp, Receive, Scope, Send, TooLarge, headers_of, read_body, send_bytes
+from mockserver.web.faults import Conversation
 from mockserver.web.host import Headers, Host
 from mockserver.web.route import Answer, Auth, Call, Route, Success
 from mockserver.wire import problems
@@ -26,6 +31,28 @@ from mockserver.wire.jsonio import MalformedJson, dumps, loads
 from mockserver.wire.profile import voice_of
 
 _NO_FIELDS = Folded({}, [], [])
+
+
+@record
+class Arrival:
+    """An authenticated request: its sandbox, its step, what was sent, and a fault that strikes before anything
+    happens."""
+
+    box: Sandbox
+    turn: Turn
+    body: Folded
+    query: Folded
+    fault: Transport | None
+
+
+@record
+class Reply:
+    """What is to be answered; ``fault`` spoils it on the way."""
+
+    status: int
+    body: object
+    turn: Turn | None = None
+    fault: Transport | None = None
 
 
 class Endpoint:
@@ -37,36 +64,75 @@ class Endpoint:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         self.host.on_request()
-        resource: str = scope["path"]
         headers = headers_of(scope)
         try:
             raw = await read_body(receive, scope, self.host.settings.max_body)
         except HungUp:
             return
         except TooLarge:
-            await send_bytes(send, 413, dumps(_too_large(resource, self.host.settings.max_body)))
+            await send_bytes(send, 413, dumps(_too_large(scope["path"], self.host.settings.max_body)))
             return
-        status, body, turn = self._take(scope, headers, raw, resource)
-        if turn is not None and turn.latency:
-            await asyncio.sleep(turn.latency / SECOND)
-        await send_bytes(send, status, dumps(body))
+        arrived = self.arrive(scope, headers, raw)
+        if isinstance(arrived, Arrival) and arrived.fault is not None:
+            if arrived.fault.kind is not FaultKind.DELAY:
+                await Conversation(scope, receive, send).strike(arrived.fault)
+                return
+            await asyncio.sleep(arrived.fault.delay / SECOND)
+            self.host.present(arrived.box)
+        reply = self.act(arrived, scope["path"], headers) if isinstance(arrived, Arrival) else arrived
+        if reply.turn is not None and reply.turn.latency:
+            await asyncio.sleep(reply.turn.latency / SECOND)
+        body = dumps(reply.body)
+        if reply.fault is not None:
+            await Conversation(scope, receive, send, reply.status, body).strike(reply.fault)
+        else:
+            await send_bytes(send, reply.status, body)
 
-    def _take(self, scope: Scope, headers: Headers, raw: bytes, resource: str) -> tuple[int, object, Turn | None]:
+    def arrive(self, scope: Scope, headers: Headers, raw: bytes) -> Arrival | Reply:
+        """Authenticate, read and ask the rules of arrival; or the reply that refuses."""
         host, route = self.host, self.route
-        turn = None
-        assumed = host.assumed
+        resource, turn, assumed = scope["path"], None, host.assumed
         try:
             box = host.enter(headers) if route.auth is Auth.SECRET else host.enter_by_either_key(headers)
             assumed = box.assumed
+            turn = box.turn = Turn(route.op, answers=True, headers=headers, path=scope["path_params"])
             body, query = self._parts(scope, raw)
-            turn = box.turn = Turn(route.op, body.values or query.values, headers)
+            turn.request = body.values or query.values
             turn.ignored = (*body.unknown, *query.unknown)
-            box.ask(Stage.ARRIVAL, Attempt(op=route.op, now=box.now, request=turn.request, headers=headers))
-            return (*self._act(box, scope, headers, body, query, resource), turn)
+            asked = Attempt(
+                op=route.op, now=box.now, request=turn.request, headers=headers, state=partial(state_of, box)
+            )
+            fault = box.ask(Stage.ARRIVAL, asked).outcome.transport
+            return Arrival(box, turn, body, query, fault if fault is not None and fault.at is At.RECEIVE else None)
         except Refused as refused:
-            return (*problems.refusal(refused, resource, assumed), turn)
-        except MalformedJson as fault:
-            return (*problems.malformed(str(fault), resource), turn)
+            return Reply(*problems.refusal(refused, resource, assumed), turn)
+        except MalformedJson as malformed:
+            return Reply(*problems.malformed(str(malformed), resource), turn)
+
+    def act(self, arrived: Arrival, resource: str, headers: Headers) -> Reply:
+        """Carry the operation out, in one step."""
+        box, turn, route = arrived.box, arrived.turn, self.route
+        strict = box.charter.strict
+        box.turn = turn
+        try:
+            call = Call(
+                box=box,
+                voice=voice_of(box.assumed),
+                path=turn.path,
+                body=_typed(route.body, arrived.body, strict=strict),
+                query=_typed(route.query, arrived.query, strict=strict),
+                headers=headers,
+                resource=resource,
+            )
+            reply = route.handle(call)
+        except Refused as refused:
+            return Reply(*problems.refusal(refused, resource, box.assumed), turn, _spoiling(turn))
+        except Unreached as unreached:
+            return Reply(503, None, turn, unreached.fault)
+        if isinstance(reply, Answer):
+            return Reply(reply.status, reply.body, turn, _spoiling(turn))
+        status = box.assume(CREATED_STATUS) if route.success is Success.CREATED else 200
+        return Reply(status, reply, turn, _spoiling(turn))
 
     def _parts(self, scope: Scope, raw: bytes) -> tuple[Folded, Folded]:
         route = self.route
@@ -77,24 +143,14 @@ class Endpoint:
             query = fold(route.query, _parameters(scope["query_string"]))
         return body, query
 
-    def _act(
-        self, box: Sandbox, scope: Scope, headers: Headers, body: Folded, query: Folded, resource: str
-    ) -> tuple[int, object]:
-        route = self.route
-        strict = box.charter.strict
-        call = Call(
-            box=box,
-            voice=voice_of(box.assumed),
-            path=scope["path_params"],
-            body=_typed(route.body, body, strict=strict),
-            query=_typed(route.query, query, strict=strict),
-            headers=headers,
-            resource=resource,
-        )
-        reply = route.handle(call)
-        if isinstance(reply, Answer):
-            return reply.status, reply.body
-        return (box.assume(CREATED_STATUS) if route.success is Success.CREATED else 200), reply
+
+def _spoiling(turn: Turn) -> Transport | None:
+    """The fault that strikes the answer of a step that has happened."""
+    for decision in turn.decisions:
+        fault = decision.outcome.transport
+        if fault is not None and fault.at is At.ANSWER:
+            return fault
+    return None
 
 
 def _typed(model: type[Body] | None, folded: Folded, *, strict: bool) -> Any:

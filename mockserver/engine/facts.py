@@ -1,0 +1,77 @@
+"""What rules may see of the stored state: ``state.charge.status``, ``state.customer.reference`` and the like."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from enum import Enum
+from typing import Any
+
+from mockserver.engine.sandbox import Sandbox
+from mockserver.engine.store import Table
+
+KINDS: Mapping[str, tuple[str, Callable[[Sandbox], Table[Any]]]] = {
+    "charge": ("charge_id", lambda box: box.charges),
+    "vault": ("vault_id", lambda box: box.vault),
+    "payment_method": ("payment_method_id", lambda box: box.payment_methods),
+    "provider": ("provider_id", lambda box: box.providers),
+}
+"""Kinds of objects that a path may begin with: the name of their id, and where they are kept."""
+
+_ALIASES: Mapping[str, str] = {
+    "refunded_amount": "refunded",
+    "authorisation_amount": "authorised",
+    "date_added": "added",
+    "success_date": "succeeded",
+    "void_date": "voided",
+    "provider_id": "provider.provider_id",
+    "expire_date": "expires",
+    "type": "instrument.type",
+    "status": "status",
+}
+"""Wire names, in snake case, that the entities spell otherwise."""
+
+_HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+_SECRET = frozenset({"number", "ccv"})
+
+
+def state_of(box: Sandbox, path: str) -> object:
+    """The stored value at a dotted path of the step being taken, or None where there is none."""
+    kind, _, rest = path.partition(".")
+    found = _object(box, _snake(kind))
+    for part in rest.split(".") if rest else ():
+        found = _member(found, part)
+    return found.value if isinstance(found, Enum) else found
+
+
+def _object(box: Sandbox, kind: str) -> object:
+    turn = box.turn
+    known = turn.about.get(kind)
+    if known is not None or kind not in KINDS:
+        return known
+    id_name, table = KINDS[kind]
+    given = turn.path.get(id_name) or turn.request.get(_camel(id_name))
+    return table(box).get(given) if isinstance(given, str) else None
+
+
+def _member(found: object, part: str) -> object:
+    if isinstance(found, Mapping):
+        return found.get(part)
+    name = _snake(part)
+    if name in _SECRET:
+        return None
+    value = getattr(found, name, None)
+    if value is None and name in _ALIASES:
+        value = found
+        for step in _ALIASES[name].split("."):
+            value = getattr(value, step, None)
+    return value
+
+
+def _snake(name: str) -> str:
+    return _HUMP.sub("_", name).lower()
+
+
+def _camel(name: str) -> str:
+    first, *others = name.split("_")
+    return first + "".join(other.capitalize() for other in others)

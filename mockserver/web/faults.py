@@ -1,0 +1,161 @@
+"""Transport faults, performed on the real connection: what the scenario says is what the client's socket sees.
+
+Source: scenario language, Outcomes, transport. Without a connection of ours (an in-process client) a cut is an
+exception.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import struct
+from collections.abc import Awaitable, Callable, Mapping
+from http import HTTPStatus
+from typing import Any
+
+from mockserver.domain.clock import SECOND
+from mockserver.domain.codes import Code
+from mockserver.scenario.outcome import FaultKind, Transport
+from mockserver.web.asgi import JSON_TYPE, RawHeaders, Receive, Scope, Send, send_bytes
+from mockserver.wire.jsonio import dumps
+from mockserver.wire.problems import problem
+
+CONNECTION = "mockserver.transport"
+"""The scope extension under which the server hands over the connection's transport."""
+
+_GARBAGE = b"\x15\x03\x01\x00\x02\x02\x50 this is not HTTP \x00\xff\xfe\r\n\r\n"
+_RESET = struct.pack("ii", 1, 0)
+_CODES: Mapping[int, tuple[Code, bool]] = {
+    401: (Code.INVALID_AUTHENTICATION, False),
+    408: (Code.TIMEOUT, True),
+    429: (Code.RATE_LIMITING_APPLIED, True),
+    500: (Code.UNKNOWN_ERROR, False),
+    502: (Code.PROVIDER_SERVICE_ERROR, True),
+    503: (Code.RETRY_LATER, True),
+    504: (Code.GATEWAY_TIMEOUT, True),
+}
+"""Code and retryability of a scripted status whose body the scenario leaves to us."""
+
+
+class Cut(ConnectionError):
+    """A scripted fault ended an in-process conversation: there is no connection to cut."""
+
+
+class Conversation:
+    """One request and the answer it would get, with the means to spoil it."""
+
+    __slots__ = ("body", "headers", "receive", "scope", "send", "status")
+
+    def __init__(self, scope: Scope, receive: Receive, send: Send, status: int = 200, body: bytes = b"") -> None:
+        self.scope = scope
+        self.receive = receive
+        self.send = send
+        self.status = status
+        self.body = body
+        self.headers: RawHeaders = [JSON_TYPE]
+
+    async def strike(self, fault: Transport) -> None:
+        """Let the fault happen instead of the answer, after its delay."""
+        if fault.delay:
+            await asyncio.sleep(fault.delay / SECOND)
+        await _PERFORM[fault.kind](self, fault)
+
+    async def cut(self, raw: bytes, *, reset: bool = False) -> None:
+        """Write raw bytes to the connection and end it, by a reset or in order. Raises ``Cut`` where there is none."""
+        transport = self.connection()
+        if transport is None:
+            raise Cut(f"scripted fault after {len(raw)} bytes")
+        if raw:
+            transport.write(raw)
+        if reset:
+            connection = transport.get_extra_info("socket")
+            if connection is not None:
+                connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET)
+            transport.abort()
+        else:
+            transport.close()
+        await self.gone()
+
+    async def gone(self) -> None:
+        """Wait until the client or we have hung up: the server then asks for no answer any more."""
+        while (await self.receive())["type"] != "http.disconnect":
+            pass
+
+    def connection(self) -> Any:
+        """The transport of the real connection, or None in process."""
+        return (self.scope.get("extensions") or {}).get(CONNECTION)
+
+    def raw(self) -> bytes:
+        """The whole answer as it would stand on the wire."""
+        phrase = HTTPStatus(self.status).phrase if self.status in HTTPStatus._value2member_map_ else ""
+        lines = [f"HTTP/1.1 {self.status} {phrase}".encode()]
+        lines += [name + b": " + value for name, value in [*self.headers, (b"content-length", b"%d" % len(self.body))]]
+        return b"\r\n".join(lines) + b"\r\n\r\n" + self.body
+
+
+async def _status(talk: Conversation, fault: Transport) -> None:
+    body = fault.body
+    if body is None:
+        code, retryable = _CODES.get(fault.status, (Code.UNKNOWN_ERROR, False))
+        body = problem(fault.status, code, code.message, talk.scope["path"], is_retryable=retryable)
+    raw = body.encode() if isinstance(body, str) else dumps(body)
+    given = {name.lower(): value for name, value in (fault.headers or {}).items()}
+    headers = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in given.items()]
+    if "content-type" not in given:
+        headers.append(JSON_TYPE)
+    await send_bytes(talk.send, fault.status, raw, headers)
+
+
+async def _delay(talk: Conversation, fault: Transport) -> None:
+    await send_bytes(talk.send, talk.status, talk.body, talk.headers)
+
+
+async def _reset(talk: Conversation, fault: Transport) -> None:
+    await talk.cut(b"", reset=True)
+
+
+async def _close_after(talk: Conversation, fault: Transport) -> None:
+    await talk.cut(talk.raw()[: fault.count])
+
+
+async def _truncate(talk: Conversation, fault: Transport) -> None:
+    raw = talk.raw()
+    await talk.cut(raw[: len(raw) - max(1, len(talk.body) // 2)])
+
+
+async def _dribble(talk: Conversation, fault: Transport) -> None:
+    headers = [*talk.headers, (b"content-length", b"%d" % len(talk.body))]
+    await talk.send({"type": "http.response.start", "status": talk.status, "headers": headers})
+    for start in range(0, len(talk.body), fault.chunk):
+        await asyncio.sleep(fault.every / SECOND)
+        chunk = talk.body[start : start + fault.chunk]
+        more = start + fault.chunk < len(talk.body)
+        await talk.send({"type": "http.response.body", "body": chunk, "more_body": more})
+
+
+async def _garbage(talk: Conversation, fault: Transport) -> None:
+    await talk.cut(_GARBAGE)
+
+
+async def _hang(talk: Conversation, fault: Transport) -> None:
+    if talk.connection() is None:
+        raise Cut("scripted fault: no answer ever comes")
+    await talk.gone()
+
+
+async def _malformed_json(talk: Conversation, fault: Transport) -> None:
+    await send_bytes(talk.send, talk.status, talk.body[:-1] + b",,", talk.headers)
+
+
+_PERFORM: Mapping[FaultKind, Callable[[Conversation, Transport], Awaitable[None]]] = {
+    FaultKind.STATUS: _status,
+    FaultKind.DELAY: _delay,
+    FaultKind.RESET: _reset,
+    FaultKind.CLOSE_AFTER: _close_after,
+    FaultKind.TRUNCATE: _truncate,
+    FaultKind.DRIBBLE: _dribble,
+    FaultKind.GARBAGE: _garbage,
+    FaultKind.HANG: _hang,
+    FaultKind.MALFORMED_JSON: _malformed_json,
+}
+"""How each fault is performed."""
