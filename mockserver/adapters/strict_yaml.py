@@ -33,7 +33,7 @@ _DOUBTFUL = re.compile(
     r"[-+]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)[eE][-+]?[0-9]+|0[xXoObB][0-9a-fA-F_]+"
     r"|[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)"
 )
-_SURROGATES = re.compile("([\ud800-\udbff])([\udc00-\udfff])")
+_PAIRS = re.compile(r"(?<!\\)((?:\\\\)*)\\u([dD][89abAB][0-9a-fA-F]{2})\\u([dD][c-fC-F][0-9a-fA-F]{2})")
 
 _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
@@ -66,7 +66,13 @@ def read(text: str, file: str) -> Document:
 
 
 def _events(text: str) -> Iterator[Any]:
-    yield from yaml.parse(text.removeprefix("\ufeff"), Loader=_Loader)
+    yield from yaml.parse(_PAIRS.sub(_one_escape, text.removeprefix("\ufeff")), Loader=_Loader)
+
+
+def _one_escape(pair: re.Match[str]) -> str:
+    """JSON writes a character beyond the first plane as two escapes, YAML as one."""
+    high, low = int(pair.group(2), 16), int(pair.group(3), 16)
+    return f"{pair.group(1)}\\U{0x10000 + ((high - 0xD800) << 10) + low - 0xDC00:08x}"
 
 
 def _problem(file: str, mark: Any, message: str, path: str = "") -> ScenarioProblem:
@@ -186,7 +192,7 @@ class _Reader:
         return value
 
     def _key(self, event: Any, frame: _Frame, known: dict[str, object]) -> None:
-        key = _joined(event.value)
+        key = str(event.value)
         if key == "<<" and not event.style:
             self._complain(event, "merge keys (<<) are not read: write the keys out")
         if key in known:
@@ -219,7 +225,7 @@ class _Reader:
     def _meaning(self, event: Any) -> Hashable:
         text: str = event.value
         if event.style:  # the C reader says "" and the Python reader None for a plain word
-            return _joined(text)
+            return text
         if text in _NULL:
             return None
         if text in _TRUE or text in _FALSE:
@@ -232,8 +238,3 @@ class _Reader:
         if _DOUBTFUL.fullmatch(text):
             self._complain(event, f"got {text[:40]}: quote this for a text, or write a number with plain digits")
         return text
-
-
-def _joined(text: str) -> str:
-    """JSON writes characters beyond the first plane as two escapes; YAML would keep the halves apart."""
-    return _SURROGATES.sub(lambda pair: pair.group().encode("utf-16", "surrogatepass").decode("utf-16"), text)

@@ -37,7 +37,7 @@ def parse(data: object, positions: Positions, *, file: str, name: str, builtin: 
     """
     problems = Problems(file, positions)
     if not isinstance(data, dict):
-        problems.add((), f"got {shown(data)}, wanted a map that begins with version: 1")
+        problems.add((), f"got {_got(data)}, wanted a map that begins with version: 1")
         raise ScenarioRefused(problems.found)
     model = _shaped(ScenarioFile, data, (), problems)
     if model is None:
@@ -70,7 +70,7 @@ def _shaped(model: type[P], data: object, base: Path, problems: Problems | None)
 
 def _in_words(fault: ErrorDetails, data: object) -> tuple[Path, str]:
     path = _inside(fault["loc"], data)
-    got = shown(fault["input"]) if not isinstance(fault["input"], (dict, list)) else _kind(fault["input"])
+    got = _got(fault["input"])
     context: dict[str, Any] = fault.get("ctx", {})
     match fault["type"]:
         case "missing":
@@ -117,5 +117,11 @@ def _pattern_words(pattern: str) -> str:
     return "three letters, such as AUD"
 
 
-def _kind(value: object) -> str:
-    return "a map" if isinstance(value, dict) else "a list"
+def _got(value: object) -> str:
+    match value:
+        case dict():
+            return "a map"
+        case list():
+            return "a list"
+        case _:
+            return shown(value)

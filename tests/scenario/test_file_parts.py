@@ -1,0 +1,199 @@
+"""The parts of a file around its rules, the places of its faults, and the JSON Schema."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from mockserver.adapters.scenario_files import read_text
+from mockserver.domain.clock import HOUR, MILLISECOND, ClockMode, parse_instant
+from mockserver.scenario.model import json_schema
+from mockserver.scenario.scenario import Advance, Call, ClockPlan, CostPlan, Wait
+from tests.scenario.telling import faults
+
+ROOT = Path(__file__).resolve().parents[2]
+
+FULL = """
+version: 1
+name: evening-peak
+description: Main acquirer falls over at 18:05, backup takes the load
+seed: 20310301
+clock: {start: "2031-03-01T18:00:00Z", mode: manual}
+assumptions: {vault.ccv_delay: 10s}
+providers:
+  - {id: acq_main, type: dummy, name: Main, currency: aud, fallback: acq_backup, latency: {min: 20ms, max: 60ms},
+     cost: {fixed: 0.30, percent: 1.5}}
+  - {id: acq_backup}
+setup:
+  - id: ann
+    call: POST /customer/card
+    body: {providerId: acq_main, firstName: Ann, paymentInformation: {cardNumber: "4111111111111111"}}
+  - {call: "GET /customer/{ann.customerId}"}
+rules:
+  - {id: down, when: {provider: acq_main, clock: {from: 18:05}}, then: {provider_down: {}}}
+examples:
+  - name: the backup pays
+    calls:
+      - {id: paid, call: POST /charge/customer, body: {customerId: "{ann.customerId}"}, expect: {status: 201}}
+      - {advance: 1h}
+      - {call: "GET /charge/{paid.chargeId}", expect: {status: 200, body: {providerId: acq_backup}}}
+      - {wait: "GET /charge/{paid.chargeId}", expect: {body: {status: SUCCESS}}, timeout: 2h}
+      - {call: GET /info, headers: {x-run: 7}, expect: {fault: true}}
+"""
+
+
+def test_a_whole_file() -> None:
+    scenario = read_text(FULL, "evening.yaml")
+    assert (scenario.name, scenario.seed) == ("evening-peak", 20310301)
+    assert scenario.clock == ClockPlan(parse_instant("2031-03-01T18:00:00Z"), ClockMode.MANUAL)
+    assert scenario.assumptions == {"vault.ccv_delay": "10s"}
+    main, backup = scenario.providers
+    assert (main.id, main.currency, main.fallback, main.name) == ("acq_main", "AUD", "acq_backup", "Main")
+    assert main.latency is not None
+    assert main.latency.high == 60 * MILLISECOND
+    assert main.cost is not None
+    assert str(main.cost.fixed) == "0.30"
+    assert (backup.type, backup.currency, backup.cost) == ("dummy", "AUD", None)
+    assert [call.path for call in scenario.setup] == ["/customer/card", "/customer/{ann.customerId}"]
+    assert [rule.id for rule in scenario.rules] == ["down"]
+    paid, advance, got, wait, info = scenario.examples[0].steps
+    assert isinstance(paid, Call)
+    assert (paid.method, paid.path, paid.id) == ("POST", "/charge/customer", "paid")
+    assert isinstance(advance, Advance)
+    assert advance.by == HOUR
+    assert isinstance(got, Call)
+    assert got.expect is not None
+    assert got.expect.body == {"providerId": "acq_backup"}
+    assert isinstance(wait, Wait)
+    assert (wait.timeout, wait.call.method) == (2 * HOUR, "GET")
+    assert isinstance(info, Call)
+    assert info.headers == {"x-run": "7"}
+    assert info.expect is not None
+    assert info.expect.fault
+
+
+def test_defaults() -> None:
+    scenario = read_text("version: 1", "dir/my story.yaml")
+    assert (scenario.name, scenario.description, scenario.seed, scenario.clock) == ("my-story", "", None, None)
+    assert (scenario.rules, scenario.setup, scenario.examples, scenario.providers) == ((), (), (), ())
+    assert CostPlan().fixed == 0
+
+
+def test_json_is_the_same_file() -> None:
+    data = {"version": 1, "rules": [{"id": "a", "when": {"op": "charge.create"}, "then": {"decline": "lost_card"}}]}
+    assert read_text(json.dumps(data), "a.json").rules[0].id == "a"
+
+
+@pytest.mark.parametrize(("mode", "rate"), [("fast", 60), ("manual", 1), ("real", 1)])
+def test_clock_modes(mode: str, rate: int) -> None:
+    clock = read_text(f"version: 1\nclock: {{mode: {mode}}}", "a.yaml").clock
+    assert clock == ClockPlan(None, ClockMode(mode), rate)
+
+
+HEAD = "version: 1\n"
+BAD = [
+    ("- 1", "bad.yaml:1:1: got a list, wanted a map that begins with version: 1"),
+    ("", "bad.yaml:1:1: got nothing, wanted a map that begins with version: 1"),
+    ("name: x", "bad.yaml:1:1: 'version' is missing"),
+    ("version: 2", "bad.yaml:1:1: version: got 2, allowed: 1"),
+    (HEAD + "rule: []", "bad.yaml:2:1: rule: unknown key 'rule' - did you mean 'rules'?"),
+    (HEAD + "name: a b", "bad.yaml:2:1: name: got 'a b', wanted a name of letters"),
+    (HEAD + "seed: -1", "bad.yaml:2:1: seed: got -1, wanted a whole number from 0"),
+    (HEAD + "clock: {mode: slow}", "bad.yaml:2:9: clock.mode: got 'slow', allowed: real, manual, fast"),
+    (HEAD + "clock: {start: tomorrow}", "clock.start: got 'tomorrow', wanted an ISO 8601 date-time"),
+    (HEAD + "clock: {mode: manual, rate: 5}", "clock.rate: got a rate in mode manual, allowed in mode fast only"),
+    (HEAD + "assumptions: {vault.ccv_dely: 1s}", "no such assumption - did you mean 'vault.ccv_delay'?"),
+    (HEAD + "assumptions: {vault.ccv_delay: soon}", "wanted a duration"),
+    (HEAD + "providers: [{id: a, type: dumy}]", "got 'dumy', wanted a known provider type - did you mean 'dummy'?"),
+    (HEAD + "providers: [{id: a, currency: AUX}]", "providers[0].currency: "),
+    (HEAD + "providers: [{id: a, currency: dollars}]", "wanted three letters, such as AUD"),
+    (
+        HEAD + "providers: [{id: main, fallback: mian}]",
+        "got 'mian', wanted a provider's id - did you mean 'main'?",
+    ),
+    (HEAD + "providers: [{id: a, fallback: a}]", "a provider cannot take over from itself"),
+    (HEAD + "providers: [{id: a}, {id: a}]", "got 'a' a second time; every provider has an id of its own"),
+    (HEAD + "providers: [{name: a}]", "providers[0]: 'id' is missing"),
+    (HEAD + "providers: [{id: a, cost: {fixed: -1}}]", "got -1, wanted a number of 0 or more"),
+    (HEAD + "setup: [{call: /charge}]", "got '/charge', wanted a method and a path, such as POST /charge/card"),
+    (HEAD + "setup: [{call: 'PATCH /charge'}]", "wanted a method and a path"),
+    (HEAD + "setup: [{id: a, call: GET /a}, {id: a, call: GET /a}]", "got 'a' a second time; every call"),
+    (HEAD + "setup: [{id: ann, call: GET /a}, {call: 'GET /a/{an.id}'}]", "the id 'an' - did you mean 'ann'?"),
+    (HEAD + "setup: [{id: ann, call: 'GET /a/{ann.id}'}]", "no earlier call has the id 'ann'"),
+    (HEAD + "setup: [{call: POST /a, body: {a: ['{ann.id}']}}]", "setup[0].body: got {ann.id}, but no earlier call"),
+    (HEAD + "rules: {}", "bad.yaml:2:1: rules: got a map, wanted a list"),
+    (HEAD + "rules: [5]", "bad.yaml:2:9: rules[0]: got 5, wanted a map"),
+    (HEAD + "rules: [{then: {approve: {}}}]", "rules[0]: 'id' is missing"),
+    (HEAD + "examples: [{name: x, calls: []}]", "examples[0].calls: got nothing, wanted at least one"),
+    (HEAD + "examples: [{name: x, calls: [{cal: GET /a}]}]", "unknown key 'cal' - did you mean 'call'?"),
+    (HEAD + "examples: [{name: x, calls: [{advance: 5}]}]", "calls[0].advance: got 5, wanted a duration"),
+    (HEAD + "examples: [{name: x, calls: [{wait: POST /a, expect: {}}]}]", "wanted GET and a path"),
+    (HEAD + "examples: [{name: x, calls: [{wait: GET /a}]}]", "'expect' is missing"),
+    (HEAD + "examples: [{name: x, calls: [{call: GET /a, expect: {status: ok}}]}]", "wanted a whole number"),
+]
+
+
+@pytest.mark.parametrize(("text", "words"), BAD, ids=[row[0].removeprefix(HEAD) or "nothing" for row in BAD])
+def test_refused(text: str, words: str) -> None:
+    assert words in "\n".join(faults(text))
+
+
+GOLDEN_FILE = """\
+version: 1
+description: everything that can be wrong at once
+sede: 5
+providers:
+  - {id: acq_main, fallback: acq_bakcup}
+rules:
+  - id: first
+    when: {op: charge.crate, request.amount: {gtt: 5}}
+    then: {decline: insuficient_funds}
+  - id: first
+    when:
+      clock: {from: 18:05, until: 19:00}
+    sequence:
+      - {decline: expired_card, times: many}
+  - id: third
+    then:
+      transport: {reset: {}}
+"""
+GOLDEN_WORDS = """\
+bad.yaml:3:1: sede: unknown key 'sede' - did you mean 'seed'?
+bad.yaml:8:12: rules[0].when.op: got 'charge.crate', wanted the name of an operation or a glob - did you mean \
+'charge.create'?
+bad.yaml:8:30: rules[0].when.request.amount: unknown test 'gtt' - did you mean 'gt'?, allowed: eq, ne, in, gt, gte, \
+lt, lte, between, starts_with, ends_with, contains, matches, exists
+bad.yaml:9:12: rules[0].then.decline: got 'insuficient_funds', which is no refusal of the catalogue - did you mean \
+'insufficient_funds'?
+bad.yaml:14:33: rules[1].sequence[0].times: got 'many', wanted a whole number from 1 to 1000000000
+bad.yaml:17:7: rules[2].then.transport: 'at' is missing"""
+
+
+def test_golden_places() -> None:
+    assert "\n".join(faults(GOLDEN_FILE)) == GOLDEN_WORDS
+
+
+def test_rules_of_one_file_have_ids_of_their_own() -> None:
+    rule = "{id: a, then: {approve: {}}}"
+    assert faults(f"version: 1\nrules: [{rule}, {rule}]") == [
+        "bad.yaml:2:40: rules[1].id: got 'a' a second time; every rule has an id of its own"
+    ]
+
+
+def test_a_misspelt_provider_is_found_when_the_file_declares_providers() -> None:
+    rules = "rules: [{id: a, when: {provider: acq_man}, then: {approve: {}}}]"
+    assert "did you mean 'acq_main'?" in faults(f"version: 1\nproviders: [{{id: acq_main}}]\n{rules}")[0]
+    assert faults(f"version: 1\n{rules}") == []
+
+
+def test_the_schema_beside_the_scenarios_is_that_of_the_models() -> None:
+    stored = json.loads((ROOT / "scenarios" / "scenario.schema.json").read_text("utf-8"))
+    assert stored == json_schema()
+
+
+def test_the_schema_names_what_the_language_knows() -> None:
+    text = json.dumps(json_schema())
+    for word in ("charge.create", "insufficient_funds", "malformed_json", "starts_with", "partial_approve", "at_end"):
+        assert word in text

@@ -1,0 +1,98 @@
+"""Finding, reading and watching scenario files."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from mockserver.adapters.scenario_files import Watcher, load, read_file, shipped
+from mockserver.scenario.problems import ScenarioRefused
+
+GOOD = "version: 1\nrules: [{id: a, then: {approve: {}}}]\n"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    for name in ("b.yaml", "a.yml", "c.json"):
+        (tmp_path / name).write_text('{"version": 1}' if name.endswith("json") else GOOD)
+    (tmp_path / "notes.txt").write_text("no scenario")
+    (tmp_path / "x.schema.json").write_text("{}")
+    return tmp_path
+
+
+def test_a_folder_is_read_by_name(folder: Path) -> None:
+    assert [scenario.name for scenario in load([str(folder)], test_values=False)] == ["a", "b", "c"]
+
+
+def test_an_empty_folder_is_no_problem(tmp_path: Path) -> None:
+    assert load([str(tmp_path)], test_values=False) == []
+
+
+def test_order_is_as_given_and_test_values_come_last(folder: Path) -> None:
+    names = [str(folder / "c.json"), str(folder / "a.yml")]
+    found = load(names, test_values=True)
+    assert [(scenario.name, scenario.builtin) for scenario in found] == [
+        ("c", False),
+        ("a", False),
+        ("test-values", True),
+    ]
+
+
+def test_a_shipped_name() -> None:
+    assert load(["test-values"], test_values=False)[0].name == "test-values"
+    assert len(load(["test-values"], test_values=True)) == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("test-valeus", "no shipped scenario - did you mean 'test-values'?"),
+        ("missing.yaml", "the file cannot be read: No such file"),
+        ("some/where", "the file cannot be read"),
+    ],
+)
+def test_what_cannot_be_found(name: str, words: str) -> None:
+    with pytest.raises(ScenarioRefused, match=words.replace("?", r"\?")):
+        load([name], test_values=False)
+
+
+def test_bytes_that_are_no_text(tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(ScenarioRefused, match="it is not UTF-8 text"):
+        read_file(tmp_path / "a.yaml")
+
+
+def test_problems_of_all_files_are_told_at_once(tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").write_text("version: 2")
+    (tmp_path / "b.yaml").write_text("version: 1\nseed: x")
+    with pytest.raises(ScenarioRefused) as refused:
+        load([str(tmp_path / "a.yaml"), str(tmp_path / "b.yaml")], test_values=True)
+    assert [Path(problem.file).name for problem in refused.value.problems] == ["a.yaml", "b.yaml"]
+
+
+def test_shipped_scenarios_have_names_and_descriptions() -> None:
+    found = shipped()
+    assert "test-values" in [name for name, _, _ in found]
+    assert [name for name, _, description in found if not description] == []
+
+
+def test_the_watcher_sees_writing_adding_and_removing(folder: Path) -> None:
+    watcher = Watcher([str(folder)])
+    assert not watcher.changed()
+    os.utime(folder / "a.yml", ns=(1, 1))
+    assert watcher.changed()
+    assert not watcher.changed()
+    (folder / "d.yaml").write_text(GOOD)
+    assert watcher.changed()
+    (folder / "d.yaml").unlink()
+    assert watcher.changed()
+    assert not watcher.changed()
+
+
+def test_the_watcher_bears_what_is_missing(tmp_path: Path) -> None:
+    watcher = Watcher([str(tmp_path / "later.yaml"), "no-such-name"])
+    assert not watcher.changed()
+    (tmp_path / "later.yaml").write_text(GOOD)
+    assert watcher.changed()
