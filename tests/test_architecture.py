@@ -44,7 +44,8 @@ LAYERS = {
     ),
     "cli": layer(f"{BELOW_WEB} web adapters root cli commands", "click"),
     "commands": layer(f"{BELOW_WEB} web adapters root cli commands", "click"),
-    "pytest_plugin": layer(f"{BELOW_WEB} web adapters root pytest_plugin", "pytest httpx"),
+    "remote": layer("engine adapters", "httpx"),
+    "pytest_plugin": layer(f"{BELOW_WEB} web adapters root remote pytest_plugin", "pytest httpx"),
     "root": layer("settings web cli"),
 }
 # The one module that puts the parts together may also name the adapters.

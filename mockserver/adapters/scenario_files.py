@@ -61,6 +61,16 @@ def shipped() -> list[tuple[str, str, str]]:
     return [(scenario.name, scenario.file, scenario.description) for scenario in found]
 
 
+def shipped_file(name: str) -> Path:
+    """The file of a scenario that comes with the product. Raises ``ScenarioRefused`` with the nearest name."""
+    known = {path.stem: path for path in _shipped_files()}
+    if name not in known:
+        hint = nearest(name, known) or "; `mockserver scenarios` prints all"
+        message = f"got '{name}', which is no file, no folder and no shipped scenario{hint}"
+        raise ScenarioRefused([ScenarioProblem(name, 1, 1, "", message)])
+    return known[name]
+
+
 def _stem(name: str) -> str:
     stem = Path(name).stem
     kept = "".join(char if char.isascii() and (char.isalnum() or char in "._-") else "-" for char in stem)
@@ -86,12 +96,7 @@ def _files(name: str) -> Iterator[Path]:
     if path.suffix in SUFFIXES or path.exists() or len(path.parts) > 1:
         yield path
         return
-    known = {path.stem: path for path in _shipped_files()}
-    if name not in known:
-        hint = nearest(name, known) or "; `mockserver scenarios` prints all"
-        message = f"got '{name}', which is no file, no folder and no shipped scenario{hint}"
-        raise ScenarioRefused([ScenarioProblem(name, 1, 1, "", message)])
-    yield known[name]
+    yield shipped_file(name)
 
 
 class Watcher:

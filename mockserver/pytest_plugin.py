@@ -1,0 +1,226 @@
+"""The pytest plugin: a server for the session, a sandbox for each test (control document, pytest plugin).
+
+Fixtures: ``mockserver_server``, ``mockserver`` and, to be overridden, ``mockserver_args``. Marker:
+``@pytest.mark.mockserver(scenario=..., profile=..., clock=...)``. The report of a failing test ends with the timeline
+of its sandbox. Nothing is started, and nothing but this module imported, until a test asks for a fixture.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Generator, Iterator, Sequence
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from hashlib import sha256
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from mockserver.remote import RemoteSandbox
+
+START_SECONDS = 30.0
+STOP_SECONDS = 10.0
+POLL_SECONDS = 0.01
+TIMELINE_TITLE = "mockserver timeline"
+_MARKER = "mockserver(scenario=None, profile=None, clock=None)"
+_ARGUMENTS = ("scenario", "profile", "clock")
+_PROFILES = ("documented", "sdk")
+_sandbox_key: pytest.StashKey[RemoteSandbox] = pytest.StashKey()
+
+
+class CannotStart(Exception):
+    """The server did not become ready; the text holds what it said."""
+
+
+@dataclass(slots=True)
+class Server:
+    """A running server process. ``url`` has no trailing slash."""
+
+    url: str
+    process: subprocess.Popen[bytes]
+
+    def stop(self) -> None:
+        """Let answers finish and wait for the end."""
+        assert self.process.stdin is not None  # noqa: S101 - narrows the type: it was started with a pipe
+        self.process.stdin.close()
+        self.process.terminate()
+        try:
+            self.process.wait(STOP_SECONDS)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+
+
+@dataclass(slots=True)
+class Servers:
+    """The servers of a session: one, and a further one for each combination of start options that tests ask for."""
+
+    args: Sequence[str]
+    folder: Path
+    running: dict[tuple[str, ...], Server] = field(default_factory=dict)
+    tests: Counter[str] = field(default_factory=Counter)
+
+    def with_options(self, *options: str) -> Server:
+        """The server that has these options besides those of the session; started on first use."""
+        if options not in self.running:
+            self.running[options] = _start([*self.args, *options], self.folder / f"server-{len(self.running)}")
+        return self.running[options]
+
+    def key_of(self, test: str) -> str:
+        """A secret key for one run of a test: the same in every session, so that its ids are too."""
+        self.tests[test] += 1
+        return f"sk_test_{sha256(f'{test} {self.tests[test]}'.encode()).hexdigest()[:32]}"
+
+    def stop(self) -> None:
+        """Stop them all."""
+        for server in self.running.values():
+            server.stop()
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Register the marker."""
+    config.addinivalue_line(
+        "markers", f"{_MARKER}: scenario (YAML text, path or shipped name), profile and clock of the test's sandbox"
+    )
+
+
+@pytest.fixture(scope="session")
+def mockserver_args() -> Sequence[str]:
+    """Options of ``mockserver serve`` for the session's server: override it to give some, such as ``["--seed", "7"]``.
+
+    The environment's ``MOCKSERVER_`` variables do not count, so that a test means the same everywhere.
+    """
+    return ()
+
+
+@pytest.fixture(scope="session")
+def _mockserver_servers(mockserver_args: Sequence[str], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Servers]:
+    servers = Servers(mockserver_args, tmp_path_factory.mktemp("mockserver"))
+    try:
+        yield servers
+    finally:
+        servers.stop()
+
+
+@pytest.fixture(scope="session")
+def mockserver_server(_mockserver_servers: Servers) -> Server:
+    """The session's server, on a free port of the loopback address; under xdist one for each worker."""
+    return _mockserver_servers.with_options()
+
+
+@pytest.fixture
+def _mockserver_sandbox(request: pytest.FixtureRequest, _mockserver_servers: Servers) -> Iterator[RemoteSandbox]:
+    from mockserver.remote import RemoteSandbox
+
+    options = _options(request.node)
+    server = _mockserver_servers.with_options(*options.start)
+    key = _mockserver_servers.key_of(request.node.nodeid)
+    sandbox = RemoteSandbox(server.url, key, [request.path.parent, request.config.rootpath])
+    request.node.stash[_sandbox_key] = sandbox
+    yield sandbox
+    sandbox.close()
+
+
+@pytest.fixture
+def mockserver(request: pytest.FixtureRequest, _mockserver_sandbox: RemoteSandbox) -> RemoteSandbox:
+    """A sandbox of the test's own: own key, objects, clock, scenario, journal and inbox."""
+    # Apart from the opening, so that a scenario that is refused still leaves a timeline to report.
+    scenario = _options(request.node).scenario
+    if scenario is not None:
+        _mockserver_sandbox.scenario(scenario)
+    return _mockserver_sandbox
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Add the timeline of the sandbox to the report of a failing test, while the sandbox is still there."""
+    report = yield
+    sandbox = item.stash.get(_sandbox_key, None)
+    if sandbox is not None and report.failed and report.when in ("setup", "call"):
+        report.sections.append((TIMELINE_TITLE, _timeline(sandbox)))
+    return report
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What a test's markers ask for; ``start`` are options of the server."""
+
+    scenario: str | Path | None
+    start: tuple[str, ...]
+
+
+def _options(item: pytest.Item) -> Options:
+    """The nearest marker decides each argument. Raises ``pytest.UsageError`` for an argument that is not known."""
+    chosen: dict[str, Any] = {}
+    for marker in item.iter_markers("mockserver"):
+        if marker.args:
+            raise pytest.UsageError(f"{item.nodeid}: the marker is {_MARKER}: give its arguments by name")
+        for name, value in marker.kwargs.items():
+            _known("argument", name, _ARGUMENTS, item)
+            chosen.setdefault(name, value)
+    start: list[str] = []
+    if (profile := chosen.get("profile")) is not None:
+        _known("profile", profile, _PROFILES, item)
+        start += ["--profile", profile]
+    if (clock := chosen.get("clock")) is not None:
+        start += ["--clock", str(clock)]
+    return Options(chosen.get("scenario"), tuple(start))
+
+
+def _known(what: str, got: object, allowed: Sequence[str], item: pytest.Item) -> None:
+    if got not in allowed:
+        near = get_close_matches(str(got), allowed, n=1)
+        hint = f"; nearest: {near[0]}" if near else ""
+        raise pytest.UsageError(
+            f"{item.nodeid}: marker mockserver: {what}: got {got!r}, allowed: {', '.join(allowed)}{hint}"
+        )
+
+
+def _start(args: Sequence[str], stem: Path) -> Server:
+    """Start a server and wait until it is ready. Raises :class:`CannotStart` with what it printed."""
+    from mockserver.settings import PREFIX
+
+    port_file = stem.with_suffix(".port")
+    root = Path(__file__).resolve().parents[1]
+    environ = {name: value for name, value in os.environ.items() if not name.startswith(PREFIX)}
+    if str(root) in sys.path and root.name not in ("site-packages", "dist-packages"):
+        # A checkout that is not installed is known to this process only.
+        environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(root), environ.get("PYTHONPATH")]))
+    command = [sys.executable, "-P", "-m", "mockserver.commands.tethered", "serve"]
+    with stem.with_suffix(".log").open("wb") as log:
+        process = subprocess.Popen(
+            [*command, "--port", "0", "--port-file", str(port_file), *args],
+            env=environ,
+            stdin=subprocess.PIPE,
+            stdout=log,
+            stderr=subprocess.STDOUT,
+        )
+    end = time.monotonic() + START_SECONDS
+    while process.poll() is None and time.monotonic() < end:
+        if port_file.exists():
+            return Server(f"http://127.0.0.1:{port_file.read_text().strip()}", process)
+        time.sleep(POLL_SECONDS)
+    ended = process.poll()
+    process.kill()
+    process.wait()
+    said = stem.with_suffix(".log").read_text("utf-8", "replace").strip()
+    how = f"ended with exit code {ended}" if ended is not None else f"was not ready within {START_SECONDS:.0f} s"
+    raise CannotStart(f"mockserver {' '.join(args)} {how}:\n{said}")
+
+
+def _timeline(sandbox: RemoteSandbox) -> str:
+    """What was asked of the sandbox, as lines; why there are none when it cannot be read."""
+    from httpx import HTTPError
+
+    from mockserver.remote import ControlRefused, timeline
+
+    try:
+        return timeline(sandbox)
+    except (ControlRefused, HTTPError) as problem:
+        return f"the journal could not be read: {problem}"

@@ -1,0 +1,244 @@
+"""One sandbox of a running server, as a Python object: what a test asks for, in the words of the control API.
+
+The pytest plugin hands one of these to each test; any other program may make its own. Everything here is one HTTP call
+to the documented control API (control document, Control API), so nothing can be done that ``curl`` cannot do too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+if TYPE_CHECKING:
+    import httpx
+
+TIMEOUT_SECONDS = 30.0
+_SCENARIO_SUFFIXES = (".yaml", ".yml", ".json")
+_JSON, _YAML = {"content-type": "application/json"}, {"content-type": "application/yaml"}
+
+
+class ControlRefused(Exception):
+    """A control call was refused. ``status`` and ``body`` are the answer's."""
+
+    def __init__(self, call: str, status: int, body: object) -> None:
+        self.status, self.body = status, body
+        super().__init__(f"{call} answered {status}: {_words(body)}")
+
+
+class VerificationFailed(AssertionError):
+    """What was verified or waited for is not so; the text holds the differences."""
+
+
+class RemoteSandbox:
+    """The sandbox that ``secret_key`` opens on the server at ``url``.
+
+    ``folders`` are searched for scenario files given by a relative path. Close it when done: it holds connections.
+    """
+
+    def __init__(self, url: str, secret_key: str, folders: Sequence[Path] = ()) -> None:
+        self.url = url.rstrip("/")
+        self.secret_key = secret_key
+        self._folders = tuple(folders)
+        self.clock = Clock(self)
+        self.inbox = Inbox(self)
+        self.journal = Journal(self)
+
+    @cached_property
+    def client(self) -> httpx.Client:
+        """An HTTP client with this server as its base URL and this sandbox's key in ``x-secretkey``."""
+        import httpx
+
+        return httpx.Client(
+            base_url=self.url, headers={"x-secretkey": self.secret_key}, timeout=TIMEOUT_SECONDS, trust_env=False
+        )
+
+    @cached_property
+    def public_key(self) -> str:
+        """The public key that pairs with the secret key (assumption ``public key``)."""
+        from mockserver.engine.sandbox import public_key_of
+
+        return public_key_of(self.secret_key)
+
+    def call(
+        self, method: str, path: str, *, json: object = None, content: str | None = None, params: Any = None
+    ) -> Any:
+        """The body of the answer to a control call. Raises :class:`ControlRefused` for any answer but 2xx."""
+        if content is not None:
+            answer = self.client.request(method, path, content=content, headers=_YAML, params=params)
+        elif method in ("POST", "PUT", "DELETE"):
+            answer = self.client.request(method, path, json={} if json is None else json, headers=_JSON, params=params)
+        else:
+            answer = self.client.request(method, path, params=params)
+        body = _body(answer)
+        if not answer.is_success:
+            raise ControlRefused(f"{method} {path}", answer.status_code, body)
+        return body
+
+    def scenario(self, text_or_path: str | Path) -> None:
+        """Put a scenario in force, in place of those before: YAML or JSON text, the path of a file, or the name of a
+        shipped scenario. Raises :class:`ControlRefused` (400) with line and column for a bad file, and
+        ``FileNotFoundError``."""
+        self.call("PUT", "/__admin/scenarios", content=self._scenario_text(text_or_path))
+
+    def reset(self) -> None:
+        """Empty this sandbox; its scenario stays."""
+        self.call("POST", "/__admin/reset")
+
+    def rules(self) -> list[dict[str, Any]]:
+        """Every rule with its counters."""
+        rows: list[dict[str, Any]] = self.call("GET", "/__admin/rules")["rules"]
+        return rows
+
+    def wait_for(
+        self, condition: Mapping[str, object] | None = None, /, *, timeout: str = "5s", **conditions: object
+    ) -> Any:
+        """Wait until a condition holds and return what then is: ``wait_for(charge={"id": ..., "status": "SUCCESS"})``.
+
+        ``timeout`` is a duration such as ``5s``. Raises :class:`VerificationFailed` when the condition did not hold in
+        time.
+        """
+        wanted = {**(condition or {}), **conditions}
+        answer = self.call("POST", "/__admin/wait", json={"for": wanted, "timeout": timeout})
+        if not answer.get("held"):
+            raise VerificationFailed(f"waited {timeout} for {wanted}: {_words(answer)}")
+        return answer
+
+    def verify(self, *requests: Mapping[str, object], rules: bool = True) -> None:
+        """Check what was asked of the sandbox; with ``rules`` also that every rule's ``expect`` was met.
+
+        Each request is ``{"op": ..., "where": {...}, "count": {"exactly": 1}}``. Raises :class:`VerificationFailed`
+        with the differences and near misses.
+        """
+        try:
+            self.call("POST", "/__admin/verify", json={"requests": list(requests), "rules": rules})
+        except ControlRefused as refused:
+            if refused.status != 409:
+                raise
+            raise VerificationFailed(_words(refused.body)) from None
+
+    def close(self) -> None:
+        """Give the connections back."""
+        if "client" in self.__dict__:
+            self.client.close()
+
+    def _scenario_text(self, text_or_path: str | Path) -> str:
+        text = str(text_or_path)
+        if isinstance(text_or_path, str) and ("\n" in text or text.lstrip().startswith("{") or ": " in text):
+            return text
+        for folder in (*self._folders, Path()):
+            if (path := folder / text).is_file():
+                return path.read_text("utf-8")
+        from mockserver.adapters.scenario_files import shipped_file
+
+        if Path(text).suffix in _SCENARIO_SUFFIXES:
+            looked = " and ".join(str(folder) for folder in (*self._folders, Path.cwd()))
+            raise FileNotFoundError(f"no scenario file {text} in {looked}")
+        return shipped_file(text).read_text("utf-8")
+
+
+class Clock:
+    """The clock of a sandbox. Instants are aware date-times in UTC; durations are texts such as ``1h30m``."""
+
+    def __init__(self, sandbox: RemoteSandbox) -> None:
+        self._sandbox = sandbox
+
+    @property
+    def now(self) -> datetime:
+        """The sandbox's time."""
+        return _instant(self._sandbox.call("GET", "/__admin/clock")["now"])
+
+    def advance(self, by: str) -> datetime:
+        """Move forward by a duration, running all that comes due; the new time."""
+        return _instant(self._sandbox.call("POST", "/__admin/clock/advance", json={"by": by})["now"])
+
+    def to(self, instant: datetime | str) -> datetime:
+        """Move forward to an instant, running all that comes due; the new time."""
+        text = instant.isoformat() if isinstance(instant, datetime) else instant
+        return _instant(self._sandbox.call("POST", "/__admin/clock/advance", json={"to": text})["now"])
+
+    def freeze(self) -> datetime:
+        """Stand still from now on; the time."""
+        return _instant(self._sandbox.call("PUT", "/__admin/clock", json={"mode": "manual"})["now"])
+
+
+class Inbox:
+    """The built-in receiver of webhooks."""
+
+    def __init__(self, sandbox: RemoteSandbox) -> None:
+        self._sandbox = sandbox
+
+    def url(self, name: str = "inbox") -> str:
+        """The address to give as a webhook's ``url``."""
+        return f"{self._sandbox.url}/__inbox/{quote(name, safe='')}"
+
+    def messages(self, name: str = "inbox") -> list[dict[str, Any]]:
+        """What has arrived, in order."""
+        rows: list[dict[str, Any]] = self._sandbox.call("GET", f"/__admin/inbox/{quote(name, safe='')}")["messages"]
+        return rows
+
+    def clear(self, name: str = "inbox") -> None:
+        """Forget what has arrived."""
+        self._sandbox.call("DELETE", f"/__admin/inbox/{quote(name, safe='')}")
+
+
+class Journal:
+    """What was asked of a sandbox and why it answered so, in order. Iterate it, or filter it by calling it."""
+
+    def __init__(self, sandbox: RemoteSandbox) -> None:
+        self._sandbox = sandbox
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        return iter(self())
+
+    def __len__(self) -> int:
+        return len(self())
+
+    def __getitem__(self, index: int) -> dict[str, Any]:
+        return self()[index]
+
+    def __call__(self, **filters: object) -> list[dict[str, Any]]:
+        """The entries that pass the filters of ``GET /__admin/journal``: ``journal(op="charge.create")``."""
+        rows: list[dict[str, Any]] = self._sandbox.call("GET", "/__admin/journal", params=filters)["entries"]
+        return rows
+
+    def read(self, entry: str | int) -> dict[str, Any]:
+        """One entry in full, with the rules that lost and why."""
+        found: dict[str, Any] = self._sandbox.call("GET", f"/__admin/journal/{entry}")
+        return found
+
+
+def _instant(text: str) -> datetime:
+    # Seven digits of a second are sent; date-times here know six.
+    return datetime.fromisoformat(text[:26]).replace(tzinfo=UTC)
+
+
+def _body(answer: httpx.Response) -> Any:
+    try:
+        return answer.json()
+    except ValueError:
+        return answer.text
+
+
+def _words(body: object) -> str:
+    if not isinstance(body, dict):
+        return str(body)
+    details = body.get("details")
+    if isinstance(details, dict) and details:
+        return f"{body.get('message')}: " + "; ".join(f"{name}: {text}" for name, text in details.items())
+    if isinstance(body.get("differences"), list):
+        return "\n".join(str(difference) for difference in body["differences"])
+    return str(body)
+
+
+def timeline(sandbox: RemoteSandbox) -> str:
+    """What was asked of a sandbox, one request a line: sandbox time, method, path, operation, status, rule."""
+    lines = []
+    for entry in sandbox.journal:
+        rules = [str(decision.get("rule")) for decision in entry.get("decisions") or () if decision.get("rule")]
+        words = [str(entry.get(name, "")) for name in ("at", "method", "path", "op", "status")]
+        lines.append("  ".join(word for word in (*words, ", ".join(rules)) if word))
+    return "\n".join(lines) or "no request reached this sandbox"

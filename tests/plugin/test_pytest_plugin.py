@@ -1,0 +1,273 @@
+"""The pytest plugin, as another project's tests use it: each test here runs pytest on a small project of its own."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from importlib.metadata import entry_points
+from pathlib import Path
+from textwrap import dedent
+
+import pytest
+
+import mockserver
+
+ROOT = Path(mockserver.__file__).resolve().parents[1]
+Run = Callable[..., "subprocess.CompletedProcess[str]"]
+
+CHARGE = """
+CHARGE = {
+    "providerId": "a26c371f-94f6-40da-add2-28ec8e9da8ed",
+    "amount": 12.5,
+    "paymentInformation": {"cardNumber": "4111111111111111", "expiryDate": "12/40", "ccv": "123"},
+}
+"""
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Run:
+    """Run pytest on files given by name, with the plugin loaded as an installation would."""
+    installed = any(point.name == "mockserver" for point in entry_points(group="pytest11"))
+
+    def start(*args: str, **files: str) -> subprocess.CompletedProcess[str]:
+        for name, text in files.items():
+            (tmp_path / f"{name}.py").write_text(CHARGE + dedent(text))
+        (tmp_path / "pytest.ini").write_text("[pytest]\naddopts = --strict-markers\n")
+        plugin = [] if installed else ["-p", "mockserver.pytest_plugin"]
+        return subprocess.run(
+            [sys.executable, "-m", "pytest", *plugin, "-p", "no:cacheprovider", *args],
+            cwd=tmp_path,
+            env={**os.environ, "PYTHONPATH": str(ROOT), "MOCKSERVER_KEYS": "sk_only_this"},
+            capture_output=True,
+            text=True,
+            timeout=120,
+        )
+
+    return start
+
+
+def passed(done: subprocess.CompletedProcess[str]) -> int:
+    """How many tests passed when no other outcome occurred, else -1."""
+    found = re.search(r"^=* ?(\d+) passed in .*$", done.stdout, re.MULTILINE)
+    return int(found.group(1)) if found and done.returncode == 0 else -1
+
+
+def test_each_test_has_a_sandbox_of_its_own(run: Run) -> None:
+    done = run(
+        test_shop="""
+        import httpx, pytest
+
+        @pytest.mark.parametrize("turn", [1, 2])
+        def test_alone(mockserver, turn):
+            assert mockserver.client.get("/charge").json()["count"] == 0
+            assert mockserver.client.post("/charge/card", json=CHARGE).json()["status"] == "SUCCESS"
+            assert mockserver.client.get("/charge").json()["count"] == 1
+
+        def test_with_a_client_of_the_shops_own(mockserver):
+            headers = {"x-secretkey": mockserver.secret_key}
+            assert httpx.post(mockserver.url + "/charge/card", json=CHARGE, headers=headers).status_code == 201
+            assert mockserver.client.get("/charge").json()["count"] == 1
+
+        def test_public_key(mockserver):
+            assert mockserver.public_key == "pk_" + mockserver.secret_key.removeprefix("sk_")
+
+        def test_server(mockserver, mockserver_server):
+            assert mockserver.url == mockserver_server.url
+
+        def test_reset(mockserver):
+            mockserver.client.post("/charge/card", json=CHARGE)
+            mockserver.reset()
+            assert mockserver.client.get("/charge").json()["count"] == 0
+        """
+    )
+    assert passed(done) == 6, done.stdout
+
+
+def test_the_same_test_gives_the_same_ids_in_every_session(run: Run, tmp_path: Path) -> None:
+    text = """
+    def test_ids(mockserver):
+        with open("ids.txt", "a") as file:
+            print(mockserver.client.post("/charge/card", json=CHARGE).json()["chargeId"], file=file)
+    """
+    assert passed(run(test_ids=text)) == passed(run(test_ids=text)) == 1
+    first, second = (tmp_path / "ids.txt").read_text().split()
+    assert first == second
+
+
+def test_the_clock(run: Run) -> None:
+    done = run(
+        test_clock="""
+        import datetime, pytest
+        from mockserver.remote import ControlRefused
+
+        @pytest.mark.mockserver(clock="2031-03-01T00:00:00Z")
+        def test_moves(mockserver):
+            start = datetime.datetime(2031, 3, 1, tzinfo=datetime.UTC)
+            assert mockserver.clock.now == start
+            assert mockserver.clock.advance("1h30m") == start + datetime.timedelta(minutes=90)
+            assert mockserver.clock.to(start + datetime.timedelta(days=1)) == mockserver.clock.now
+            assert mockserver.clock.to("2031-03-09") == datetime.datetime(2031, 3, 9, tzinfo=datetime.UTC)
+            with pytest.raises(ControlRefused, match="never goes back") as refused:
+                mockserver.clock.to(start)
+            assert refused.value.status == 400
+
+        def test_vault_item_expires(mockserver):
+            mockserver.clock.freeze()
+            body = {"CardNumber": "4111111111111111", "ExpireSeconds": 3600}
+            path = "/vault/" + mockserver.client.post("/vault", json=body).json()["vaultId"]
+            mockserver.clock.advance("3599s")
+            assert mockserver.client.get(path).status_code == 200
+            mockserver.clock.advance("1s")
+            assert mockserver.client.get(path).status_code == 404
+        """
+    )
+    assert passed(done) == 2, done.stdout
+
+
+def test_the_profile(run: Run) -> None:
+    done = run(
+        test_profiles="""
+        import pytest
+
+        def charge(mockserver):
+            answer = mockserver.client.post("/charge/card", json={**CHARGE, "capture": False})
+            return answer.status_code, answer.json()["status"]
+
+        def test_default(mockserver):
+            assert charge(mockserver) == (201, "Authorised")
+
+        @pytest.mark.mockserver(profile="sdk")
+        class TestSdk:
+            def test_of_the_class(self, mockserver):
+                assert charge(mockserver) == (200, "AUTHORISE")
+
+            @pytest.mark.mockserver(profile="documented")
+            def test_the_nearest_marker_wins(self, mockserver):
+                assert charge(mockserver) == (201, "Authorised")
+        """
+    )
+    assert passed(done) == 3, done.stdout
+
+
+def test_server_options_are_given_by_overriding_a_fixture(run: Run) -> None:
+    done = run(
+        conftest="""
+        import pytest
+
+        @pytest.fixture(scope="session")
+        def mockserver_args():
+            return ["--strict"]
+        """,
+        test_strict="""
+        def test_unknown_fields_are_refused(mockserver):
+            answer = mockserver.client.post("/charge/card", json={**CHARGE, "amuont": 1})
+            assert (answer.status_code, answer.json()["code"]) == (400, 90)
+        """,
+    )
+    assert passed(done) == 1, done.stdout
+
+
+def test_a_server_that_cannot_start_says_why(run: Run) -> None:
+    done = run(
+        conftest="""
+        import pytest
+
+        @pytest.fixture(scope="session")
+        def mockserver_args():
+            return ["--profile", "sdkk"]
+        """,
+        test_never="""
+        def test_never(mockserver):
+            pass
+        """,
+    )
+    assert done.returncode == 1
+    assert "ended with exit code 2" in done.stdout
+    assert "--profile: got 'sdkk', allowed: documented or sdk; nearest: sdk" in done.stdout
+
+
+def test_wrong_markers_are_refused(run: Run) -> None:
+    markers = {
+        "scenaro='x'": "argument: got 'scenaro', allowed: scenario, profile, clock; nearest: scenario",
+        "profile='sdkk'": "profile: got 'sdkk', allowed: documented, sdk; nearest: sdk",
+        "'declines'": "give its arguments by name",
+        "scenario='no-such-file.yaml'": "no scenario file no-such-file.yaml in ",
+        "scenario='test-valuez'": "did you mean 'test-values'?",
+    }
+    tests = [
+        f"@pytest.mark.mockserver({marker})\ndef test_{number}(mockserver):\n    pass\n"
+        for number, marker in enumerate(markers)
+    ]
+    done = run(test_wrong="import pytest\n" + "".join(tests))
+    assert f"{len(markers)} errors" in done.stdout
+    assert [words for words in markers.values() if words not in done.stdout] == []
+
+
+def test_workers_of_xdist_have_a_server_each(run: Run, tmp_path: Path) -> None:
+    done = run(
+        "-n",
+        "2",
+        test_many="""
+        import os, pytest
+
+        @pytest.mark.parametrize("number", range(6))
+        def test_charge(mockserver, number):
+            assert mockserver.client.post("/charge/card", json=CHARGE).status_code == 201
+            assert mockserver.client.get("/charge").json()["count"] == 1
+            with open(f"{os.environ['PYTEST_XDIST_WORKER']}.txt", "a") as file:
+                print(mockserver.url, file=file)
+        """,
+    )
+    assert "6 passed" in done.stdout, done.stdout
+    urls = [set(path.read_text().split()) for path in tmp_path.glob("gw*.txt")]
+    assert [len(found) for found in urls] == [1] * len(urls)
+    assert len(set.union(*urls)) == len(urls)
+
+
+def test_loading_the_plugin_imports_nothing_but_pytest() -> None:
+    program = """if True:
+        import pytest, sys
+        before = set(sys.modules)
+        import mockserver.pytest_plugin
+        print(*set(sys.modules) - before)
+    """
+    done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert {name for name in done.stdout.split() if name.partition(".")[0] not in sys.stdlib_module_names} == {
+        "mockserver",
+        "mockserver.pytest_plugin",
+        "mockserver.settings",
+    }
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="processes are looked up in /proc")
+@pytest.mark.parametrize("end", ["sys.exit", "os._exit"])
+def test_the_server_ends_with_the_run_however_that_ends(run: Run, tmp_path: Path, end: str) -> None:
+    run(
+        test_end=f"""
+        import os, sys
+
+        def test_end(mockserver, mockserver_server):
+            open("pid", "w").write(str(mockserver_server.process.pid))
+            {end}(3)
+        """
+    )
+    pid = int((tmp_path / "pid").read_text())
+    assert ended(pid)
+
+
+def ended(pid: int, within: float = 10.0) -> bool:
+    """Whether a process is gone, or becomes so in time."""
+    descriptor = None
+    try:
+        descriptor = os.pidfd_open(pid)
+    except ProcessLookupError:
+        return True
+    import select
+
+    try:
+        return bool(select.select([descriptor], [], [], within)[0])
+    finally:
+        os.close(descriptor)
