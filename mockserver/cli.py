@@ -89,13 +89,18 @@ def serve(**flags: Any) -> None:
     from mockserver import create_app
     from mockserver.adapters import server
     from mockserver.adapters.listeners import CannotListen, listen
+    from mockserver.domain.errors import MockserverError
 
     try:
         listeners = listen(settings)
     except CannotListen as refusal:
         echo(str(refusal), err=True)
         sys.exit(refusal.code)
-    app = create_app(listeners.settings)
+    try:
+        app = create_app(listeners.settings)
+    except MockserverError as refusal:
+        echo(str(refusal), err=True)
+        sys.exit(Exit.USAGE)
     sys.exit(server.serve(app, listeners.settings, echo=echo, listeners=listeners))
 
 

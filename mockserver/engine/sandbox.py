@@ -3,37 +3,22 @@ else."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TypeVar
 
-from mockserver.assumptions import Assumed, Assumption
-from mockserver.domain.clock import Clock, Micros
+from mockserver.assumptions import Assumption
+from mockserver.domain.clock import Micros
 from mockserver.domain.events import Event, Subject
 from mockserver.domain.ids import Ids, digest
-from mockserver.domain.provider import Provider, default_provider
+from mockserver.domain.provider import default_provider
 from mockserver.engine import tables
 from mockserver.engine.card_book import CardBook
+from mockserver.engine.charter import Charter
 from mockserver.engine.schedule import Schedule
 from mockserver.engine.turn import Turn
 from mockserver.scenario.attempt import Attempt, Stage
 from mockserver.scenario.director import Decision, Director
-from mockserver.scenario.ruleset import Ruleset
 
 T = TypeVar("T")
-
-
-@dataclass(frozen=True, slots=True)
-class Charter:
-    """What a sandbox is opened with. ``public_url`` has no trailing slash."""
-
-    seed: int
-    assumed: Assumed
-    rules: Ruleset
-    public_url: str = "http://127.0.0.1:4111"
-    strict: bool = False
-    test_cards_only: bool = False
-    webhook_key: str = ""
-    providers: tuple[Provider, ...] = field(default=())
 
 
 class Sandbox:
@@ -57,12 +42,12 @@ class Sandbox:
         "vault",
     )
 
-    def __init__(self, key: str, charter: Charter, clock: Clock, real: Micros) -> None:
+    def __init__(self, key: str, charter: Charter, real: Micros) -> None:
         self.key = key
         self.public_key = public_key_of(key)
         self.charter = charter
-        self.clock = clock
-        self.now = clock.read(real)
+        self.clock = charter.start_clock(real)
+        self.now = self.clock.read(real)
         self.assumed = charter.assumed
         self.ids = Ids(charter.seed, key)
         self.director = Director(charter.rules, charter.seed, key)
@@ -73,8 +58,26 @@ class Sandbox:
         self.vault = tables.vault()
         self.payment_methods = tables.payment_methods()
         self.charges = tables.charges()
-        for provider in charter.providers or (default_provider(self.now),):
+        for provider in (default_provider(self.now), *charter.providers()):
             self.providers.add(provider)
+
+    def obey(self, charter: Charter) -> None:
+        """Put other scenarios in force in a sandbox that lives: rules, assumptions and providers, not what has
+        happened."""
+        self.charter = charter
+        self.assumed = charter.assumed
+        self.director.replace(charter.rules)
+        for provider in charter.providers():
+            known = self.providers.get(provider.provider_id)
+            if known is None:
+                self.providers.add(provider)
+            else:
+                changed = ("summary", "currency", "country", "fallback_provider_id", "costs", "latency")
+                self.providers.change(known, {name: getattr(provider, name) for name in changed})
+
+    def is_untouched(self) -> bool:
+        """Whether nothing has been asked of it yet, so that it can as well be opened anew."""
+        return not self.ids.counters and not self.schedule.order
 
     def assume(self, row: Assumption[T]) -> T:
         """The value of an assumption, remembered as one that shaped this step."""

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator
 
-from mockserver.domain.clock import Clock, Micros
+from mockserver.domain.clock import Micros
 from mockserver.domain.codes import Code
-from mockserver.domain.errors import Unauthorised
-from mockserver.engine.sandbox import Charter, Sandbox, public_key_of
+from mockserver.domain.errors import Refused, Unauthorised
+from mockserver.engine.charter import Charter
+from mockserver.engine.sandbox import Sandbox, public_key_of
 
 MOST_SANDBOXES = 100_000
 """Sandboxes that one process opens before it refuses new keys: a guard against a runaway client."""
@@ -21,15 +22,15 @@ _LIVE_MARKS = ("live", "prod")
 
 
 class Sandboxes:
-    """The sandboxes of one server. ``charter`` and ``start_clock`` say how a new one begins."""
+    """The sandboxes of one server. ``charter`` says how a new one begins; ``on_open`` prepares it."""
 
-    __slots__ = ("_boxes", "_by_public_key", "_charter", "_keys", "_start_clock")
+    __slots__ = ("_boxes", "_by_public_key", "_charter", "_keys", "_on_open")
 
     def __init__(
-        self, charter: Callable[[], Charter], start_clock: Callable[[Micros], Clock], keys: Collection[str] = ()
+        self, charter: Callable[[], Charter], on_open: Callable[[Sandbox], None], keys: Collection[str] = ()
     ) -> None:
         self._charter = charter
-        self._start_clock = start_clock
+        self._on_open = on_open
         self._keys = frozenset(keys)
         self._boxes: dict[str, Sandbox] = {}
         self._by_public_key: dict[str, Sandbox] = {}
@@ -43,7 +44,7 @@ class Sandboxes:
     def open(self, key: str | None, real: Micros) -> Sandbox:
         """The sandbox of a secret key, opened on first use. Raises ``Unauthorised`` (40)."""
         box = self._boxes.get(key) if key is not None else None
-        return box if box is not None else self._begin(self._accepted(key), real)
+        return box if box is not None else self._begin(self._accepted(key), self._charter(), real)
 
     def open_by_public_key(self, public_key: str | None, real: Micros) -> Sandbox:
         """The sandbox that a public key belongs to; ``pk_X`` opens that of ``sk_X``. Raises ``Unauthorised`` (40)."""
@@ -54,13 +55,22 @@ class Sandboxes:
             return self.open("sk_" + public_key[3:], real)
         raise Unauthorised(Code.INVALID_AUTHENTICATION, {"XPublickey": "no sandbox has this public key"})
 
-    def reopen(self, box: Sandbox, real: Micros) -> Sandbox:
-        """An empty sandbox in the place of a used one."""
-        return self._begin(box.key, real)
+    def reopen(self, box: Sandbox, charter: Charter, real: Micros) -> Sandbox:
+        """An empty sandbox in the place of a used one. When preparing it fails, the used one stays."""
+        return self._begin(box.key, charter, real)
 
-    def _begin(self, key: str, real: Micros) -> Sandbox:
-        box = self._boxes[key] = Sandbox(key, self._charter(), self._start_clock(real), real)
+    def _begin(self, key: str, charter: Charter, real: Micros) -> Sandbox:
+        before = self._boxes.get(key)
+        box = self._boxes[key] = Sandbox(key, charter, real)
         self._by_public_key[box.public_key] = box
+        try:
+            self._on_open(box)
+        except Refused:
+            if before is None:
+                del self._boxes[key], self._by_public_key[box.public_key]
+            else:
+                self._boxes[key] = self._by_public_key[box.public_key] = before
+            raise
         return box
 
     def _accepted(self, key: str | None) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 from starlette.applications import Starlette
 from starlette.routing import Route as StarletteRoute
@@ -19,6 +19,7 @@ from mockserver.web.endpoint import Endpoint
 from mockserver.web.host import Host
 from mockserver.web.last_resort import LastResort
 from mockserver.web.routes import ROUTES
+from mockserver.web.setup import prepare
 
 
 class Application(Starlette):
@@ -29,7 +30,8 @@ class Application(Starlette):
         routes += [StarletteRoute(row.path, ControlEndpoint(row, host), methods=[row.method]) for row in CONTROL_ROUTES]
         super().__init__()
         self.world = host
-        self.router = Dispatcher(routes)
+        self.router = dispatcher = Dispatcher(routes)
+        host.prepare = lambda box: prepare(box, dispatcher)
 
     def build_middleware_stack(self) -> ASGIApp:
         """The router under one last resort: endpoints answer every error themselves, so nothing else need stand
@@ -41,6 +43,10 @@ class Application(Starlette):
         """Why the server is not ready; empty when it is."""
         return self.world.ready_problems
 
+    def reload(self) -> None:
+        """Read the scenario files again; bad ones leave the old rules in force."""
+        self.world.reload()
+
     @property
     def on_request(self) -> Callable[[], None]:
         """What is called for each request."""
@@ -51,11 +57,23 @@ class Application(Starlette):
         self.world.on_request = tick
 
 
-def create_app(
-    settings: Settings,
-    *,
-    real_clock: Callable[[], Micros] = machine_now,
-    scenarios: Sequence[Scenario] = (),
-) -> Application:
-    """The whole sandbox as a plain ASGI application: no thread, no port."""
-    return Application(Host(settings, real_clock, scenarios))
+class _Files:
+    """Scenarios from files, shipped or given."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+
+    def load(self) -> list[Scenario]:
+        from mockserver.adapters import scenario_files
+
+        return scenario_files.load(self._settings.scenario, test_values=self._settings.test_values)
+
+    def read_text(self, text: str, name: str) -> Scenario:
+        from mockserver.adapters import scenario_files
+
+        return scenario_files.read_text(text, name)
+
+
+def create_app(settings: Settings, *, real_clock: Callable[[], Micros] = machine_now) -> Application:
+    """The whole sandbox as a plain ASGI application: no thread, no port. Raises ``ScenarioRefused`` for bad files."""
+    return Application(Host(settings, real_clock, _Files(settings)))

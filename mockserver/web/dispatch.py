@@ -55,9 +55,7 @@ class Dispatcher(Router):
             await super().__call__(scope, receive, send)
             return
         path: str = scope["path"]
-        methods, parameters = self._find(path)
-        if methods is None and (path.endswith("/") or "//" in path):
-            methods, parameters = self._find(_SLASHES.sub("/", path).rstrip("/") or "/")
+        methods, parameters = self._tidied(path)
         endpoint = methods.get(scope["method"]) if methods else None
         if endpoint is not None:
             scope["path_params"] = parameters
@@ -74,6 +72,17 @@ class Dispatcher(Router):
                 {"Method": f"got {scope['method']}, allowed: {allowed}"},
             )
             await send_json(send, 405, body, [(b"allow", allowed.encode())])
+
+    def endpoint(self, method: str, path: str) -> tuple[Any, dict[str, str]]:
+        """The endpoint of an operation and the values of its placeholders; None where there is none."""
+        methods, parameters = self._tidied(path)
+        return (methods or {}).get(method), parameters
+
+    def _tidied(self, path: str) -> tuple[Methods | None, dict[str, str]]:
+        methods, parameters = self._find(path)
+        if methods is None and (path.endswith("/") or "//" in path):
+            return self._find(_SLASHES.sub("/", path).rstrip("/") or "/")
+        return methods, parameters
 
     def _find(self, path: str) -> tuple[Methods | None, dict[str, str]]:
         methods = self._exact.get(path)

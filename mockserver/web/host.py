@@ -1,68 +1,98 @@
-"""One server's world: its settings, its scenario, its sandboxes, its clock."""
+"""One server's world: its settings, its scenarios, its sandboxes, its clock."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from mockserver.assumptions import Assumed, Profile
-from mockserver.domain.clock import Clock, ClockMode, Micros, parse_instant
-from mockserver.domain.errors import Unauthorised
+from mockserver.domain.clock import ClockMode, Micros, parse_instant
+from mockserver.domain.errors import Refused, Unauthorised
 from mockserver.engine import due
-from mockserver.engine.provider_plans import planned
-from mockserver.engine.sandbox import Charter, Sandbox
+from mockserver.engine.charter import Charter, House
+from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.sandboxes import Sandboxes
-from mockserver.scenario.ruleset import Ruleset
+from mockserver.scenario.problems import ScenarioRefused
 from mockserver.scenario.scenario import ClockPlan, Scenario
 from mockserver.settings import Settings
 
 Headers = Mapping[str, str]
 
 
+class ScenarioReader(Protocol):
+    """Where scenarios come from."""
+
+    def load(self) -> list[Scenario]:
+        """The scenarios of the settings. Raises ``ScenarioRefused``."""
+        ...
+
+    def read_text(self, text: str, name: str) -> Scenario:
+        """The scenario of a YAML or JSON text. Raises ``ScenarioRefused``."""
+        ...
+
+
 def _nothing() -> None:
+    return None
+
+
+def _unprepared(box: Sandbox) -> None:
     return None
 
 
 @dataclass(slots=True)
 class Host:
-    """What every endpoint shares. ``real_clock`` tells the machine's time; ``on_request`` is called for each
-    request."""
+    """What every endpoint shares.
+
+    ``real_clock`` tells the machine's time; ``on_request`` is called for each request; ``prepare`` runs the set-up
+    calls of
+    a sandbox that opens. Raises ``ScenarioRefused`` when the scenarios of the settings cannot be used.
+    """
 
     settings: Settings
     real_clock: Callable[[], Micros]
-    scenarios: Sequence[Scenario] = ()
+    reader: ScenarioReader
     on_request: Callable[[], None] = _nothing
+    prepare: Callable[[Sandbox], None] = _unprepared
     ready_problems: list[str] = field(default_factory=list)
-    assumed: Assumed = field(init=False)
+    house: House = field(init=False)
+    charter: Charter = field(init=False)
     sandboxes: Sandboxes = field(init=False)
-    _charter: Charter = field(init=False)
-    _clock: ClockPlan = field(init=False)
 
     def __post_init__(self) -> None:
-        self.sandboxes = Sandboxes(lambda: self._charter, self._start_clock, self.settings.keys)
-        self.adopt(self.scenarios)
+        self.house = _house(self.settings)
+        self.charter = self.house.charter(self.reader.load())
+        self.sandboxes = Sandboxes(lambda: self.charter, lambda box: self.prepare(box), self.settings.keys)
 
-    def adopt(self, scenarios: Sequence[Scenario]) -> None:
-        """Make these scenarios the ones that sandboxes open with from now on."""
-        settings = self.settings
-        overrides: dict[str, object] = {}
-        for scenario in reversed(scenarios):
-            overrides.update(scenario.assumptions)
-        self.scenarios = scenarios
-        self.assumed = Assumed(Profile(settings.profile), overrides)
-        self._clock = next((scenario.clock for scenario in scenarios if scenario.clock), None) or _plan_of(
-            settings.clock
-        )
-        self._charter = Charter(
-            seed=next((scenario.seed for scenario in scenarios if scenario.seed is not None), settings.seed),
-            assumed=self.assumed,
-            rules=Ruleset.of(scenarios),
-            public_url=(settings.public_url or f"http://{settings.host}:{settings.port}").rstrip("/"),
-            strict=settings.strict,
-            test_cards_only=settings.test_cards_only,
-            webhook_key=settings.webhook_key,
-            providers=tuple(planned(plan) for scenario in scenarios for plan in scenario.providers),
-        )
+    @property
+    def assumed(self) -> Assumed:
+        """The assumptions in force where no sandbox is known."""
+        return self.charter.assumed
+
+    def reload(self) -> None:
+        """Read the scenario files again. Bad ones leave the old rules in force and are told by ``ready_problems``."""
+        before = self.charter
+        try:
+            self.charter = self.house.charter(self.reader.load())
+        except (ScenarioRefused, Refused) as refused:
+            self.ready_problems[:] = str(refused).splitlines()
+            return
+        self.ready_problems.clear()
+        for box in self.sandboxes:
+            if box.charter is before:
+                box.obey(self.charter)
+
+    def put_in_force(self, box: Sandbox, scenarios: Sequence[Scenario]) -> Sandbox:
+        """Give one sandbox its own scenarios. One that was never used is opened anew: seed, clock and set-up count.
+
+        Raises ``Invalid`` (90) for an assumption or a set-up call that is refused; then nothing has changed.
+        """
+        builtin = [scenario for scenario in self.charter.scenarios if scenario.builtin]
+        charter = self.house.charter([*scenarios, *builtin])
+        if box.is_untouched():
+            return self.sandboxes.reopen(box, charter, self.real_clock())
+        box.obey(charter)
+        return box
 
     def enter(self, headers: Headers) -> Sandbox:
         """The sandbox of the request's secret key, brought to the present. Raises ``Unauthorised`` (40)."""
@@ -85,9 +115,17 @@ class Host:
         due.run_due(box, self.real_clock())
         return box
 
-    def _start_clock(self, real: Micros) -> Clock:
-        plan = self._clock
-        return Clock(plan.mode, real if plan.start is None else plan.start, real, plan.rate)
+
+def _house(settings: Settings) -> House:
+    return House(
+        seed=settings.seed,
+        assumed=Assumed(Profile(settings.profile)),
+        clock=_plan_of(settings.clock),
+        public_url=(settings.public_url or f"http://{settings.host}:{settings.port}").rstrip("/"),
+        strict=settings.strict,
+        test_cards_only=settings.test_cards_only,
+        webhook_key=settings.webhook_key,
+    )
 
 
 def _plan_of(clock: str) -> ClockPlan:

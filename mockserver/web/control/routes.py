@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mockserver.web.control import clock, health, sandboxes
+from mockserver.web.control import clock, health, sandboxes, scenarios
 from mockserver.web.control.call import ControlRoute
 
 CONTROL_ROUTES: tuple[ControlRoute, ...] = (
@@ -13,4 +13,9 @@ CONTROL_ROUTES: tuple[ControlRoute, ...] = (
     ControlRoute("GET", "/__admin/clock", clock.read, "The clock of this sandbox"),
     ControlRoute("PUT", "/__admin/clock", clock.change, "Set mode, rate and time"),
     ControlRoute("POST", "/__admin/clock/advance", clock.advance, "Move forward by a duration or to a date-time"),
+    ControlRoute("GET", "/__admin/scenarios", scenarios.listing, "The scenarios in force"),
+    ControlRoute("PUT", "/__admin/scenarios", scenarios.replace, "Put one scenario in the place of all others"),
+    ControlRoute("POST", "/__admin/scenarios", scenarios.add, "Add a scenario before those that are there"),
+    ControlRoute("DELETE", "/__admin/scenarios", scenarios.clear, "Clear all scenarios, or the one of ?name="),
+    ControlRoute("GET", "/__admin/rules", scenarios.rules, "Every rule with its counters, hits and what is left"),
 )

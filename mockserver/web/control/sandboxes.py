@@ -13,11 +13,11 @@ def listing(call: ControlCall) -> tuple[int, object]:
 
 
 def reset(call: ControlCall) -> tuple[int, object]:
-    """Empty this sandbox, or with ``all=true`` every one."""
+    """Empty this sandbox, or with ``all=true`` every one; scenarios stay in force unless ``scenario=true``."""
     host, real = call.host, call.host.real_clock()
     boxes = list(host.sandboxes) if call.query.get("all") == "true" else [call.box()]
     for box in boxes:
-        host.sandboxes.reopen(box, real)
+        host.sandboxes.reopen(box, host.charter if call.query.get("scenario") == "true" else box.charter, real)
     return 200, {"reset": len(boxes)}
 
 

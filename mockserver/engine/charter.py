@@ -1,0 +1,77 @@
+"""What a sandbox is opened with: the server's settings and the scenarios in force, worked out once for many
+sandboxes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from mockserver.assumptions import Assumed
+from mockserver.domain.clock import Clock, Micros
+from mockserver.domain.provider import Provider
+from mockserver.engine.provider_plans import planned
+from mockserver.scenario.ruleset import Ruleset
+from mockserver.scenario.scenario import Call, ClockPlan, Scenario
+
+
+@dataclass(frozen=True, slots=True)
+class Charter:
+    """How a sandbox begins. ``public_url`` has no trailing slash."""
+
+    seed: int
+    assumed: Assumed
+    rules: Ruleset
+    clock: ClockPlan
+    scenarios: tuple[Scenario, ...] = ()
+    public_url: str = "http://127.0.0.1:4111"
+    strict: bool = False
+    test_cards_only: bool = False
+    webhook_key: str = field(default="", repr=False)
+
+    def start_clock(self, real: Micros) -> Clock:
+        """The clock of a sandbox that opens when the machine's says ``real``."""
+        plan = self.clock
+        return Clock(plan.mode, real if plan.start is None else plan.start, real, plan.rate)
+
+    def providers(self) -> list[Provider]:
+        """The providers that the scenarios describe; of an id given twice the later scenario's."""
+        plans = {plan.id: plan for scenario in self.scenarios for plan in scenario.providers}
+        return [planned(plan) for plan in plans.values()]
+
+    def setup(self) -> list[Call]:
+        """The calls to run when a sandbox opens."""
+        return [call for scenario in self.scenarios for call in scenario.setup]
+
+
+@dataclass(frozen=True, slots=True)
+class House:
+    """The part of a charter that the server's settings fix for every sandbox."""
+
+    seed: int
+    assumed: Assumed
+    clock: ClockPlan
+    public_url: str
+    strict: bool
+    test_cards_only: bool
+    webhook_key: str = field(repr=False)
+
+    def charter(self, scenarios: Sequence[Scenario]) -> Charter:
+        """The charter under some scenarios: of what several of them say, the last one counts. Raises ``Invalid``
+        (90)."""
+        seed, clock = self.seed, self.clock
+        overrides: dict[str, object] = {}
+        for scenario in scenarios:
+            overrides.update(scenario.assumptions)
+            seed = scenario.seed if scenario.seed is not None else seed
+            clock = scenario.clock or clock
+        return Charter(
+            seed=seed,
+            assumed=self.assumed.with_overrides(overrides) if overrides else self.assumed,
+            rules=Ruleset.of(scenarios),
+            clock=clock,
+            scenarios=tuple(scenarios),
+            public_url=self.public_url,
+            strict=self.strict,
+            test_cards_only=self.test_cards_only,
+            webhook_key=self.webhook_key,
+        )

@@ -1,0 +1,101 @@
+"""Scenarios and rules of a sandbox: list, replace, add, clear (``/__admin/scenarios``, ``/__admin/rules``)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from mockserver.domain.codes import Code
+from mockserver.domain.errors import Invalid
+from mockserver.engine.sandbox import Sandbox
+from mockserver.scenario.problems import ScenarioProblem, ScenarioRefused
+from mockserver.scenario.scenario import Scenario
+from mockserver.web.control.call import ControlCall
+from mockserver.wire.dates import moment
+
+
+def listing(call: ControlCall) -> tuple[int, object]:
+    """The scenarios in force, in the order in which they were given."""
+    return 200, _shown(call.box())
+
+
+def replace(call: ControlCall) -> tuple[int, object]:
+    """Put one scenario in the place of all others but the built-in test values."""
+    box, scenario = call.box(), _read(call)
+    return 200, _shown(call.host.put_in_force(box, [scenario]))
+
+
+def add(call: ControlCall) -> tuple[int, object]:
+    """Add a scenario: its rules are asked before those that were there. One of the same name is replaced."""
+    box, scenario = call.box(), _read(call)
+    kept = [known for known in _own(box) if known.name != scenario.name]
+    return 201, _shown(call.host.put_in_force(box, [*kept, scenario]))
+
+
+def clear(call: ControlCall) -> tuple[int, object]:
+    """Put no scenario in force but the built-in test values; ``name`` takes away one only."""
+    box, name = call.box(), call.query.get("name")
+    own = _own(box)
+    if name is not None and name not in {scenario.name for scenario in own}:
+        raise Invalid(Code.VALIDATION_ERROR, {"Name": f"no scenario '{name[:60]}' is in force"})
+    kept = [] if name is None else [scenario for scenario in own if scenario.name != name]
+    return 200, _shown(call.host.put_in_force(box, kept))
+
+
+def rules(call: ControlCall) -> tuple[int, object]:
+    """Every rule in the order of asking, with its counters and what is left of it."""
+    box = call.box()
+    return 200, {
+        "rules": [
+            {
+                "id": report.id,
+                "file": report.file,
+                "line": report.line,
+                "stage": report.stage.value,
+                "calls": report.calls,
+                "hits": report.hits,
+                "left": report.left,
+                "alive": report.alive,
+                "expectationMet": report.expectation_met,
+            }
+            for report in box.director.rules(box.now)
+        ],
+        "unmet": box.director.unmet(),
+    }
+
+
+def _own(box: Sandbox) -> list[Scenario]:
+    return [scenario for scenario in box.charter.scenarios if not scenario.builtin]
+
+
+def _read(call: ControlCall) -> Scenario:
+    """The scenario of the body, YAML or JSON. Raises ``Invalid`` (90) with line and column of every fault."""
+    try:
+        text = call.raw.decode("utf-8")
+    except UnicodeDecodeError:
+        raise Invalid(Code.VALIDATION_ERROR, {"Body": "not UTF-8"}) from None
+    try:
+        return call.host.reader.read_text(text, call.query.get("name", "posted"))
+    except ScenarioRefused as refused:
+        faults = {f"line {fault.line}, column {fault.column}": _words(fault) for fault in refused.problems}
+        raise Invalid(Code.VALIDATION_ERROR, faults) from None
+
+
+def _words(fault: ScenarioProblem) -> str:
+    return f"{fault.path}: {fault.message}" if fault.path else fault.message
+
+
+def _shown(box: Sandbox) -> dict[str, object]:
+    return {"now": moment(box.now), "scenarios": _listed(box.charter.scenarios)}
+
+
+def _listed(scenarios: Sequence[Scenario]) -> list[dict[str, object]]:
+    return [
+        {
+            "name": scenario.name,
+            "file": scenario.file,
+            "description": scenario.description,
+            "rules": len(scenario.rules),
+            "builtIn": scenario.builtin,
+        }
+        for scenario in scenarios
+    ]
