@@ -17,6 +17,7 @@ from typing import Any, Generic, TypeVar
 from mockserver.domain.clock import DAY, HOUR, MINUTE, Micros, duration_text, parse_duration
 from mockserver.domain.codes import Code
 from mockserver.domain.errors import Invalid, nearest
+from mockserver.domain.money import currency
 
 T = TypeVar("T")
 
@@ -109,9 +110,22 @@ def _read_text(value: object) -> str:
     return value
 
 
+def _read_currency(value: object) -> str:
+    try:
+        return currency(str(value)).code
+    except Invalid as refused:
+        raise ValueError((refused.details or {})["Currency"]) from None
+
+
 _DURATION: Kind[Micros] = Kind("a duration, such as 5m", _read_duration, duration_text)
 _SPAN: Kind[tuple[Micros, Micros]] = Kind("a duration or a range, such as 30ms..80ms", _read_span, _show_span)
 _AMOUNT: Kind[Decimal] = Kind("a number of 0 or more", _read_number, lambda number: format(number, "f"))
+_CURRENCY: Kind[str] = Kind("an ISO 4217 code", _read_currency, str)
+_CURRENCY_OR_PROVIDER: Kind[str] = Kind(
+    "provider, or an ISO 4217 code",
+    lambda given: "provider" if str(given).lower() == "provider" else _read_currency(given),
+    str,
+)
 _TEXT: Kind[str] = Kind("a text", _read_text, str)
 
 ROWS: dict[str, Assumption[Any]] = {}
@@ -136,8 +150,8 @@ CREATED_STATUS = _row(
 )
 CURRENCY_DEFAULT = _row(
     "currency.default",
-    "currency of a charge that names none",
-    _choice("provider", "AUD", "USD", "EUR", "GBP", "NZD"),
+    "currency of a charge that names none; provider = that of the provider",
+    _CURRENCY_OR_PROVIDER,
     "provider",
     "client suites charge without a currency; a provider has one",
 )
@@ -186,6 +200,13 @@ DELETE_CHARGE_PATH = _row(
     _choice("refund_or_void", "refund", "void"),
     "refund_or_void",
     "client libraries refund and void on this path; an authorised charge without query is voided",
+)
+PROVIDER_CURRENCY = _row(
+    "provider.currency",
+    "currency of a provider that is configured without one",
+    _CURRENCY,
+    "AUD",
+    "published samples: the service is at home in Australia",
 )
 PROVIDER_LATENCY = _row(
     "provider.latency",

@@ -21,6 +21,13 @@ class Faults:
         """Remember one fault."""
         self._found.append((code, field, text))
 
+    def absorb(self, refused: Invalid) -> None:
+        """Remember the faults of a check that raises when it is asked alone."""
+        self._found += [(refused.code, field, text) for field, text in (refused.details or {}).items()]
+
+    def __bool__(self) -> bool:
+        return bool(self._found)
+
     def refuse(self) -> None:
         """Raise ``Invalid`` when there is a fault: with its own code when alone, with 90 and all of them otherwise."""
         if not self._found:

@@ -256,9 +256,10 @@ def minor_units(amount: Decimal, currency: Currency) -> int:
     return int(amount.scaleb(currency.digits))
 
 
-def share(amount: Decimal, percent: Decimal, digits: int = 2) -> Decimal:
-    """``percent`` per cent of ``amount``, rounded half up to ``digits`` after the point, without trailing zeros."""
-    part = _COSTS.multiply(amount, percent).scaleb(-2, _COSTS)
+def share(amount: Decimal, percent: Decimal, digits: int = 2, *, plus: Decimal = ZERO) -> Decimal:
+    """``percent`` per cent of ``amount`` and ``plus``, rounded half up to ``digits`` after the point, without trailing
+    zeros."""
+    part = _COSTS.add(_COSTS.multiply(amount, percent).scaleb(-2, _COSTS), plus)
     return Decimal(number_text(part.quantize(Decimal(1).scaleb(-digits), context=_COSTS)))
 
 

@@ -6,16 +6,23 @@ provider's id).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from enum import StrEnum
 
-from mockserver.domain.cards import Brand
+from mockserver.domain.cards import Brand, CardNumber
 from mockserver.domain.clock import MILLISECOND, Micros
+from mockserver.domain.codes import Code
+from mockserver.domain.faults import Faults
+from mockserver.domain.lookalike import iin_data
+from mockserver.domain.money import share
 from mockserver.domain.states import Presence
 
 DEFAULT_PROVIDER_ID = "a26c371f-94f6-40da-add2-28ec8e9da8ed"
+
+ENVIRONMENTS = ("SANDBOX", "PRODUCTION")
+"""Environments of a provider (published facts, 3)."""
 
 
 class Capability(StrEnum):
@@ -58,7 +65,10 @@ CAPABILITIES: Mapping[str, frozenset[Capability]] = {
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """One row of a provider's price list; ``scheme`` or ``international`` None means any. ``percent`` of the amount."""
+    """One row of a provider's price list; ``scheme`` or ``international`` None means any. ``percent`` of the amount.
+
+    A card is international when its issuer sits in another country than the provider.
+    """
 
     fixed: Decimal = Decimal(0)
     percent: Decimal = Decimal(0)
@@ -100,12 +110,22 @@ class Provider:
         """What its type can do."""
         return CAPABILITIES.get(self.summary.type, _CHECKOUT_ONLY)
 
-    def cost_of(self, amount: Decimal, brand: Brand | None) -> Decimal | None:
+    def cost_of(self, amount: Decimal, card: CardNumber | None) -> Decimal | None:
         """Estimated cost of a payment, to two decimals; None when the price list has no row for it."""
         for cost in self.costs:
-            if cost.scheme is None or cost.scheme is brand:
-                return (cost.fixed + amount * cost.percent / 100).quantize(_CENT).normalize() + 0
+            if self._fits(cost, card):
+                return share(amount, cost.percent, plus=cost.fixed)
         return None
+
+    def _fits(self, cost: Cost, card: CardNumber | None) -> bool:
+        if cost.scheme is not None and (card is None or cost.scheme is not card.brand):
+            return False
+        if cost.international is None:
+            return True
+        if card is None or self.country is None:
+            return not cost.international
+        home = iin_data(card.iin, card.brand, card.funding).country_code
+        return cost.international == (home != self.country.upper())
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,19 +144,41 @@ class ProviderWish:
     costs: tuple[Cost, ...] | None = None
 
 
-_CENT = Decimal("0.01")
+LONGEST_LATENCY = 600_000
+"""Milliseconds that the dummy provider may be told to take."""
+
+MOST_COST = Decimal(1_000_000)
+"""Bound of both numbers of a cost row: far beyond any price list, and safe for exact arithmetic."""
 
 
-def simulated_latency(authentication: Mapping[str, str]) -> tuple[Micros, Micros] | None:
+def check_costs(costs: Sequence[Cost] | None, faults: Faults) -> None:
+    """Faults (90) of cost rows with a negative or absurd number."""
+    for place, cost in enumerate(costs or ()):
+        for field_name, number in (("TransactionCost", cost.fixed), ("TransactionPercentage", cost.percent)):
+            if not 0 <= number <= MOST_COST:
+                faults.add(Code.VALIDATION_ERROR, f"CostData.{place}.{field_name}", f"wanted 0 to {MOST_COST}")
+
+
+def simulated_latency(authentication: Mapping[str, str], faults: Faults) -> tuple[Micros, Micros] | None:
     """The dummy provider's MinMilliseconds and MaxMilliseconds (published facts, 3), any letter case; None when
-    absent."""
+    absent. Adds a fault (90) for anything but whole numbers in order, up to ten minutes."""
     folded = {key.lower(): value for key, value in authentication.items()}
-    low, high = folded.get("minmilliseconds"), folded.get("maxmilliseconds")
+    low, high = (_milliseconds(folded, name, faults) for name in ("MinMilliseconds", "MaxMilliseconds"))
     if low is None and high is None:
         return None
-    first = int(low) if low and low.isdecimal() else 0
-    last = int(high) if high and high.isdecimal() else first
-    return first * MILLISECOND, max(first, last) * MILLISECOND
+    first = low or 0
+    return first * MILLISECOND, max(first, high or 0) * MILLISECOND
+
+
+def _milliseconds(folded: Mapping[str, str], name: str, faults: Faults) -> int | None:
+    text = folded.get(name.lower(), "").strip()
+    if not text:
+        return None
+    if not (text.isascii() and text.isdecimal() and len(text) <= 9 and int(text) <= LONGEST_LATENCY):
+        field_name = f"AuthenticationParameters.{name}"
+        faults.add(Code.VALIDATION_ERROR, field_name, f"wanted whole milliseconds from 0 to {LONGEST_LATENCY}")
+        return None
+    return int(text)
 
 
 def default_provider(added: Micros) -> Provider:

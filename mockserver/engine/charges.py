@@ -10,13 +10,7 @@ from decimal import Decimal
 from functools import partial
 from typing import Any, assert_never
 
-from mockserver.assumptions import (
-    AMOUNT_MAXIMUM,
-    AMOUNT_MINIMUM,
-    AUTHORISATION_EXPIRES_AFTER,
-    CURRENCY_DEFAULT,
-    PENDING_SETTLES_AFTER,
-)
+from mockserver.assumptions import AUTHORISATION_EXPIRES_AFTER, PENDING_SETTLES_AFTER
 from mockserver.domain.charge import (
     Charge,
     FailedAttempt,
@@ -30,12 +24,12 @@ from mockserver.domain.commands import NewCharge
 from mockserver.domain.errors import NotFound, ProviderRefused
 from mockserver.domain.events import Subject
 from mockserver.domain.faults import Faults
-from mockserver.domain.money import currency, exact
+from mockserver.domain.money import exact
 from mockserver.domain.provider import Capability
 from mockserver.domain.record import record
 from mockserver.domain.sources import PaymentType
 from mockserver.domain.states import CHARGE, ChargeEvent, ChargeState
-from mockserver.engine import providers, routing, vault
+from mockserver.engine import charge_money, providers, routing, vault
 from mockserver.engine.facts import state_of
 from mockserver.engine.routing import Plan, Route
 from mockserver.engine.sandbox import Sandbox
@@ -65,13 +59,12 @@ def create(box: Sandbox, command: NewCharge) -> Charge:
     command.
     """
     faults = Faults()
+    charge_money.check(box, command, faults)
     begun = routing.plan(box, command, faults)
-    routing.amount_faults(command.amount, box.assume(AMOUNT_MINIMUM), box.assume(AMOUNT_MAXIMUM), faults)
+    money = charge_money.of(box, command, begun.first.provider, faults) if begun and not faults else None
     faults.refuse()
-    if begun is None:
+    if begun is None or money is None:
         raise RuntimeError("a charge without a route passed its checks")
-    chosen = routing.cheapest_currency(box, command.currency, begun.first.provider, box.assume(CURRENCY_DEFAULT))
-    money = currency(chosen)
     amount = exact(command.amount, money)
     if not command.capture:
         providers.require(begun.first.provider, Capability.AUTHORISE)
@@ -235,7 +228,7 @@ def _store(
             capture=command.capture,
             failed_attempts=verdict.failed,
             succeeded=box.now if event is ChargeEvent.PAID else None,
-            estimated_cost=route.provider.cost_of(amount, card.number.brand if card else None),
+            estimated_cost=route.provider.cost_of(amount, card.number if card else None),
             three_ds_verified=begun.verified,
             three_ds_server_trans_id=card.three_ds_server_trans_id if card else None,
             three_ds_redirect_url=f"{box.charter.public_url}/3ds/{charge_id}"

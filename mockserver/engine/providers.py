@@ -9,21 +9,24 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from decimal import Decimal
+from typing import Any
 
-from mockserver.assumptions import PROVIDER_LATENCY
-from mockserver.domain.cards import Brand
+from mockserver.assumptions import CURRENCY_DEFAULT, PROVIDER_CURRENCY, PROVIDER_LATENCY
+from mockserver.domain.cards import CardNumber
 from mockserver.domain.clock import Micros
 from mockserver.domain.codes import Code
 from mockserver.domain.errors import Invalid, NotFound, nearest
 from mockserver.domain.events import Subject
 from mockserver.domain.faults import Faults
-from mockserver.domain.money import currency
+from mockserver.domain.money import CURRENCIES, currency
 from mockserver.domain.provider import (
     CAPABILITIES,
+    ENVIRONMENTS,
     Capability,
     Provider,
     ProviderSummary,
     ProviderWish,
+    check_costs,
     simulated_latency,
 )
 from mockserver.domain.states import PROVIDER, Presence, PresenceEvent
@@ -38,7 +41,10 @@ _LACKS: Mapping[Capability, Code] = {
 
 
 def create(box: Sandbox, wish: ProviderWish) -> Provider:
-    """Add a provider. Raises ``Invalid`` 90 (type, name), 29 (currency), 117 (fallback)."""
+    """Add a provider.
+
+    Raises ``Invalid`` 90 (type, name, environment, costs, latency), 29 (currency), 117 (fallback).
+    """
     faults = Faults()
     provider_type = (wish.type or "").lower()
     if provider_type not in CAPABILITIES:
@@ -48,51 +54,63 @@ def create(box: Sandbox, wish: ProviderWish) -> Provider:
         )
     if not wish.name:
         faults.add(Code.VALIDATION_ERROR, "Name", "required")
-    _check_fallback(box, wish.fallback_provider_id, faults)
+    changes = _checked(box, replace(wish, currency=wish.currency or box.assume(PROVIDER_CURRENCY)), faults)
     faults.refuse()
-    authentication = dict(wish.authentication or {})
     provider_id = box.ids.uuid("provider")
-    provider = box.providers.add(
-        Provider(
-            provider_id=provider_id,
-            summary=ProviderSummary(provider_id, provider_type, wish.name or ""),
-            currency=currency(wish.currency or "AUD").code,
-            added=box.now,
-            environment=(wish.environment or "SANDBOX").upper(),
-            country=wish.country,
-            three_ds_provider_id=wish.three_ds_provider_id,
-            fallback_provider_id=wish.fallback_provider_id,
-            authentication=authentication,
-            additional=dict(wish.additional or {}),
-            costs=wish.costs or (),
-            latency=simulated_latency(authentication),
-        )
-    )
+    summary = ProviderSummary(provider_id, provider_type, wish.name or "")
+    provider = box.providers.add(Provider(provider_id=provider_id, added=box.now, **{**changes, "summary": summary}))
     box.emit(Subject.PROVIDER, provider_id, "created", None, provider.state)
     return provider
 
 
 def update(box: Sandbox, provider_id: str, wish: ProviderWish) -> Provider:
-    """Change the fields that are given. Raises ``NotFound`` (39), ``Invalid`` 29 (currency), 117 (fallback)."""
+    """Change the fields that are given. Raises ``NotFound`` (39), and ``Invalid`` as ``create`` does."""
     provider = get(box, provider_id)
     faults = Faults()
-    _check_fallback(box, wish.fallback_provider_id, faults)
+    changes = _checked(box, wish, faults)
     faults.refuse()
-    changes: dict[str, object] = {
-        "currency": currency(wish.currency).code if wish.currency else None,
+    if wish.name:
+        changes["summary"] = replace(provider.summary, name=wish.name)
+    box.providers.change(provider, changes)
+    box.emit(Subject.PROVIDER, provider_id, "updated", provider.state, provider.state)
+    return provider
+
+
+def _checked(box: Sandbox, wish: ProviderWish, faults: Faults) -> dict[str, Any]:
+    """The fields that a wish sets, checked."""
+    check_costs(wish.costs, faults)
+    environment = wish.environment.upper() if wish.environment else None
+    if environment is not None and environment not in ENVIRONMENTS:
+        faults.add(
+            Code.VALIDATION_ERROR,
+            "Environment",
+            f"wanted one of {', '.join(ENVIRONMENTS)}{nearest(environment, ENVIRONMENTS)}",
+        )
+    code = None
+    if wish.currency:
+        try:
+            code = currency(wish.currency).code
+        except Invalid as refused:
+            faults.absorb(refused)
+    if wish.fallback_provider_id is not None:
+        fallback = box.providers.get(wish.fallback_provider_id)
+        if fallback is None or fallback.state is Presence.REMOVED:
+            text = _unknown(box, wish.fallback_provider_id)
+            faults.add(Code.INVALID_FALLBACK_PROVIDER_ID, "FallbackProviderId", text)
+    changes: dict[str, Any] = {
+        "environment": environment,
+        "currency": code,
         "country": wish.country,
         "three_ds_provider_id": wish.three_ds_provider_id,
         "fallback_provider_id": wish.fallback_provider_id,
         "costs": wish.costs,
-        "summary": replace(provider.summary, name=wish.name) if wish.name else None,
         "additional": dict(wish.additional) if wish.additional is not None else None,
+        "authentication": dict(wish.authentication) if wish.authentication is not None else None,
     }
+    changes = {name: value for name, value in changes.items() if value is not None}
     if wish.authentication is not None:
-        changes["authentication"] = dict(wish.authentication)
-        changes["latency"] = simulated_latency(wish.authentication)
-    box.providers.change(provider, {name: value for name, value in changes.items() if value is not None})
-    box.emit(Subject.PROVIDER, provider_id, "updated", provider.state, provider.state)
-    return provider
+        changes["latency"] = simulated_latency(wish.authentication, faults)
+    return changes
 
 
 def delete(box: Sandbox, provider_id: str) -> Provider:
@@ -137,14 +155,23 @@ def require(provider: Provider, feature: Capability) -> None:
         raise Invalid(code, {field: text})
 
 
-def by_cost(box: Sandbox, amount: Decimal, currency_code: str, brand: Brand) -> list[Provider]:
-    """Providers that take the card and the currency, the cheapest first (assumption ``least_cost``)."""
-    able = [
-        (cost if (cost := provider.cost_of(amount, brand)) is not None else _DEAREST, provider.seq, provider)
+def by_cost(box: Sandbox, amount: Decimal, given: str | None, card: CardNumber) -> list[Provider]:
+    """Providers that take the card and the currency, the cheapest first (assumption ``least_cost``).
+
+    Without a currency, that of the assumption ``currency.default`` counts, else that of the oldest provider of cards.
+    """
+    taking = [
+        provider
         for provider in box.providers
-        if provider.state is Presence.ACTIVE
-        and Capability.CARD in provider.capabilities
-        and provider.currency == currency_code
+        if provider.state is Presence.ACTIVE and Capability.CARD in provider.capabilities
+    ]
+    default = box.assume(CURRENCY_DEFAULT)
+    own = taking[0].currency if taking else ""
+    code = given.strip().upper() if given else default if default in CURRENCIES else own
+    able = [
+        (cost if (cost := provider.cost_of(amount, card)) is not None else _DEAREST, provider.seq, provider)
+        for provider in taking
+        if provider.currency == code
     ]
     return [provider for _, _, provider in sorted(able, key=lambda entry: entry[:2])]
 
@@ -156,13 +183,6 @@ def latency_of(box: Sandbox, provider: Provider) -> Micros:
 
 
 _DEAREST = Decimal("1e15")
-
-
-def _check_fallback(box: Sandbox, provider_id: str | None, faults: Faults) -> None:
-    if provider_id is not None:
-        fallback = box.providers.get(provider_id)
-        if fallback is None or fallback.state is Presence.REMOVED:
-            faults.add(Code.INVALID_FALLBACK_PROVIDER_ID, "FallbackProviderId", _unknown(box, provider_id))
 
 
 def _unknown(box: Sandbox, provider_id: str) -> str:

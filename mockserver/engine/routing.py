@@ -7,7 +7,6 @@ Sources: service document, What the service does, 3; assumptions ``failover``, `
 from __future__ import annotations
 
 from collections.abc import Iterator
-from decimal import Decimal
 from typing import assert_never
 
 from mockserver.domain.charge import Payer
@@ -92,9 +91,9 @@ def _from_card(box: Sandbox, command: NewCharge, source: CardSource, faults: Fau
         if card is None or provider is None:
             return None
         return Plan("card", Route(provider, payment_methods.card_instrument(card)), verified=_is_verified(source))
-    if card is None:
+    if card is None or faults:
         return None
-    found = providers.by_cost(box, command.amount, (command.currency or "AUD").upper(), card.number.brand)
+    found = providers.by_cost(box, command.amount, command.currency, card.number)
     if not found:
         faults.add(Code.NO_CARD_PROVIDERS_CONFIGURED, "Currency", "no provider takes this card in this currency")
         return None
@@ -158,15 +157,3 @@ def _fallback_method(box: Sandbox, route: Route) -> list[Route]:
         return []
     found = stored_route(box, fallback, Faults())
     return [found] if found else []
-
-
-def cheapest_currency(box: Sandbox, given: str | None, route_provider: Provider, default: str) -> str:
-    """The currency of a charge: as given, else the assumption's, else the provider's."""
-    return given or (route_provider.currency if default == "provider" else default)
-
-
-def amount_faults(amount: Decimal, minimum: Decimal, maximum: Decimal, faults: Faults) -> None:
-    """A fault (90) for an amount outside the bounds; ``maximum`` 0 means none."""
-    if amount < minimum or (maximum and amount > maximum):
-        bounds = f"at least {minimum:f}" + (f" and at most {maximum:f}" if maximum else "")
-        faults.add(Code.VALIDATION_ERROR, "Amount", f"wanted {bounds}")

@@ -1,0 +1,60 @@
+"""Amount and currency of a charge: checked at the door, every fault of them together with the others.
+
+Sources: assumptions ``amount.minimum``, ``amount.maximum``, ``currency.default``; published facts, 3.1 (codes 2, 29).
+"""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+from mockserver.assumptions import AMOUNT_MAXIMUM, AMOUNT_MINIMUM, CURRENCY_DEFAULT
+from mockserver.domain.codes import Code
+from mockserver.domain.commands import NewCharge
+from mockserver.domain.errors import Invalid
+from mockserver.domain.faults import Faults
+from mockserver.domain.money import CURRENCIES, Currency, currency, exact
+from mockserver.domain.provider import Provider
+from mockserver.engine.sandbox import Sandbox
+
+PROVIDERS_OWN = "provider"
+"""Value of ``currency.default`` that leaves the choice to the provider."""
+
+
+def check(box: Sandbox, command: NewCharge, faults: Faults) -> None:
+    """Faults of an amount outside the bounds (90), an unknown currency (29), too many digits for it (2)."""
+    given = command.currency
+    try:
+        money = currency(given) if given else _default(box)
+    except Invalid as refused:
+        faults.absorb(refused)
+        money = None
+    least, most = box.assume(AMOUNT_MINIMUM), box.assume(AMOUNT_MAXIMUM)
+    if command.amount < least or (most and command.amount > most):
+        bounds = f"at least {least:f}" + (f" and at most {most:f}" if most else "")
+        faults.add(Code.VALIDATION_ERROR, "Amount", f"wanted {bounds}")
+    elif money is not None:
+        _check_digits(command.amount, money, faults)
+
+
+def of(box: Sandbox, command: NewCharge, provider: Provider, faults: Faults) -> Currency:
+    """The currency of a checked charge: as given, else the assumption's, else the provider's."""
+    if command.currency:
+        return currency(command.currency)
+    default = _default(box)
+    if default is not None:
+        return default
+    money = CURRENCIES[provider.currency]
+    _check_digits(command.amount, money, faults)
+    return money
+
+
+def _default(box: Sandbox) -> Currency | None:
+    word = box.assume(CURRENCY_DEFAULT)
+    return None if word == PROVIDERS_OWN else CURRENCIES[word]
+
+
+def _check_digits(amount: Decimal, money: Currency, faults: Faults) -> None:
+    try:
+        exact(amount, money)
+    except Invalid as refused:
+        faults.absorb(refused)

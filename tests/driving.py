@@ -1,0 +1,181 @@
+"""Driving the application as a client does, but in this process: one call in, one answer out, nothing shared."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+from urllib.parse import urlencode, urlsplit
+
+from mockserver import Settings
+from mockserver.adapters.scenario_files import load, read_text
+from mockserver.scenario.scenario import Scenario
+from mockserver.web.app import Application, create_app
+
+START = "2031-03-01T00:00:00Z"
+DUMMY = "a26c371f-94f6-40da-add2-28ec8e9da8ed"
+VISA = "4111111111111111"
+_LOOP = asyncio.new_event_loop()
+
+
+@cache
+def _test_values() -> tuple[Scenario, ...]:
+    return tuple(load([], test_values=True))
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """One answer. ``body`` is the JSON value, numbers with a fraction as floats."""
+
+    status: int
+    headers: Mapping[str, str]
+    raw: bytes
+
+    @property
+    def body(self) -> Any:
+        return json.loads(self.raw)
+
+    def __getitem__(self, name: str) -> Any:
+        return self.body[name]
+
+
+class Api:
+    """One application with a clock that stands still at ``START`` until ``advance`` moves it."""
+
+    def __init__(
+        self,
+        *,
+        key: str | None = "sk_tests",
+        assumptions: Mapping[str, object] | None = None,
+        scenario: str | None = None,
+        **settings: Any,
+    ) -> None:
+        scenarios: list[Scenario] = list(_test_values())
+        if scenario is not None:
+            scenarios.insert(0, read_text(scenario, "given.yaml"))
+        if assumptions:
+            scenarios.insert(0, Scenario("assumed", "assumed.yaml", assumptions=assumptions))
+        self.key = key
+        self.app: Application = create_app(
+            Settings(**{"clock": START, "seed": 42, **settings}), real_clock=lambda: 0, scenarios=scenarios
+        )
+
+    def send(
+        self,
+        method: str,
+        target: str,
+        raw: bytes = b"",
+        headers: Mapping[str, str] | None = None,
+    ) -> Reply:
+        """One request as bytes; ``target`` is the path with its query."""
+        parts = urlsplit(target)
+        sent = {"host": "127.0.0.1", **({"x-secretkey": self.key} if self.key else {}), **(headers or {})}
+        scope = {
+            "type": "http",
+            "http_version": "1.1",
+            "method": method,
+            "scheme": "http",
+            "path": parts.path,
+            "raw_path": parts.path.encode(),
+            "query_string": parts.query.encode(),
+            "root_path": "",
+            "headers": [(name.lower().encode("latin-1"), value.encode("latin-1")) for name, value in sent.items()],
+            "client": ("127.0.0.1", 50000),
+            "server": ("127.0.0.1", 4111),
+        }
+        return _LOOP.run_until_complete(_exchange(self.app, scope, raw))
+
+    def call(
+        self,
+        method: str,
+        path: str,
+        body: object = None,
+        query: Mapping[str, object] | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> Reply:
+        """One JSON request."""
+        target = path + ("?" + urlencode({name: str(value) for name, value in query.items()}) if query else "")
+        raw = b"" if body is None else json.dumps(body).encode()
+        return self.send(method, target, raw, {"content-type": "application/json", **(headers or {})})
+
+    def get(self, path: str, **query: object) -> Reply:
+        return self.call("GET", path, query=query)
+
+    def post(self, path: str, body: object = None) -> Reply:
+        return self.call("POST", path, {} if body is None else body)
+
+    def put(self, path: str, body: object) -> Reply:
+        return self.call("PUT", path, body)
+
+    def delete(self, path: str, **query: object) -> Reply:
+        return self.call("DELETE", path, query=query)
+
+    def advance(self, by: str) -> None:
+        """Move the sandbox's clock forward."""
+        moved = self.post("/__admin/clock/advance", {"by": by})
+        assert moved.status == 200, moved.raw
+
+    def charge(self, **fields: object) -> dict[str, Any]:
+        """A charge that is taken; the fields of the body on top of an ordinary one."""
+        reply = self.post("/charge/card", card_charge(**fields))
+        assert reply.status in (200, 201), reply.raw
+        body: dict[str, Any] = reply.body
+        return body
+
+
+async def _exchange(app: Application, scope: dict[str, Any], raw: bytes) -> Reply:
+    messages: list[dict[str, Any]] = [{"type": "http.request", "body": raw, "more_body": False}]
+    answers: list[dict[str, Any]] = []
+
+    async def receive() -> dict[str, Any]:
+        return messages.pop() if messages else {"type": "http.disconnect"}
+
+    async def send(message: Any) -> None:
+        answers.append(message)
+
+    await app(scope, receive, send)
+    headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in answers[0]["headers"]}
+    return Reply(answers[0]["status"], headers, b"".join(part.get("body", b"") for part in answers[1:]))
+
+
+def card(number: str = VISA, **fields: object) -> dict[str, object]:
+    """Card details of a request, the given fields on top."""
+    return {"cardNumber": number, "expiryDate": "12/40", "ccv": "123", "cardholder": "Ann Example", **fields}
+
+
+def card_charge(**fields: object) -> dict[str, object]:
+    """The body of an ordinary card charge, the given fields on top; ``amount`` 20 unless told."""
+    return {"amount": 20, "currency": "AUD", "providerId": DUMMY, "paymentInformation": card(), **fields}
+
+
+def without(body: Mapping[str, object], *names: str) -> dict[str, object]:
+    """A body without some of its fields."""
+    return {name: value for name, value in body.items() if name not in names}
+
+
+def problem_of(reply: Reply) -> tuple[int, int]:
+    """Status and code of a refusal, after a look at its shape (published facts, 4.1)."""
+    assert reply.status >= 400, reply.raw
+    assert reply.headers["content-type"] == "application/json; charset=utf-8"
+    body = reply.body
+    assert list(body) == PROBLEM_FIELDS
+    assert (type(body["code"]), type(body["isRetryable"]), body["httpStatus"]) == (int, bool, reply.status)
+    details = body["details"]
+    assert details is None or (details and all(isinstance(text, str) for text in details.values()))
+    return reply.status, body["code"]
+
+
+PROBLEM_FIELDS: Sequence[str] = [
+    "message",
+    "code",
+    "isRetryable",
+    "type",
+    "resource",
+    "details",
+    "gatewayCode",
+    "gatewayMessage",
+    "httpStatus",
+]
