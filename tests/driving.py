@@ -13,7 +13,8 @@ from urllib.parse import urlencode, urlsplit
 from mockserver import Settings
 from mockserver.adapters.scenario_files import load, read_text
 from mockserver.scenario.scenario import Scenario
-from mockserver.web.app import Application, create_app
+from mockserver.web.app import Application
+from mockserver.web.host import Host
 
 START = "2031-03-01T00:00:00Z"
 DUMMY = "a26c371f-94f6-40da-add2-28ec8e9da8ed"
@@ -24,6 +25,21 @@ _LOOP = asyncio.new_event_loop()
 @cache
 def _test_values() -> tuple[Scenario, ...]:
     return tuple(load([], test_values=True))
+
+
+@dataclass(frozen=True, slots=True)
+class _Given:
+    """The test values, read once for all tests, under a scenario and assumptions of the test's own."""
+
+    scenario: str | None
+    assumptions: Mapping[str, object]
+
+    def load(self) -> list[Scenario]:
+        own = [Scenario("assumed", "assumed.yaml", assumptions=self.assumptions)] if self.assumptions else []
+        return [*own, *([self.read_text(self.scenario, "given.yaml")] if self.scenario else []), *_test_values()]
+
+    def read_text(self, text: str, name: str) -> Scenario:
+        return read_text(text, name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,15 +69,9 @@ class Api:
         scenario: str | None = None,
         **settings: Any,
     ) -> None:
-        scenarios: list[Scenario] = list(_test_values())
-        if scenario is not None:
-            scenarios.insert(0, read_text(scenario, "given.yaml"))
-        if assumptions:
-            scenarios.insert(0, Scenario("assumed", "assumed.yaml", assumptions=assumptions))
+        chosen = Settings(**{"clock": START, "seed": 42, **settings})
         self.key = key
-        self.app: Application = create_app(
-            Settings(**{"clock": START, "seed": 42, **settings}), real_clock=lambda: 0, scenarios=scenarios
-        )
+        self.app = Application(Host(chosen, lambda: 0, _Given(scenario, assumptions or {})))
 
     def send(
         self,
