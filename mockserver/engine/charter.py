@@ -27,6 +27,7 @@ class Charter:
     strict: bool = False
     test_cards_only: bool = False
     webhook_key: str = field(default="", repr=False)
+    journal_limit: int = 1_000
 
     def start_clock(self, real: Micros) -> Clock:
         """The clock of a sandbox that opens when the machine's says ``real``."""
@@ -54,6 +55,7 @@ class House:
     strict: bool
     test_cards_only: bool
     webhook_key: str = field(repr=False)
+    journal_limit: int
 
     def charter(self, scenarios: Sequence[Scenario]) -> Charter:
         """The charter under some scenarios: of what several of them say, the last one counts. Raises ``Invalid``
@@ -74,4 +76,5 @@ class House:
             strict=self.strict,
             test_cards_only=self.test_cards_only,
             webhook_key=self.webhook_key,
+            journal_limit=self.journal_limit,
         )

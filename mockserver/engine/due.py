@@ -33,6 +33,7 @@ def run_due(box: Sandbox, real: Micros) -> int:
         box.now = max(box.now, entry.at)
         box.turn = Turn(f"clock.{entry.what}")
         WORK[entry.what](box, entry)
+        box.journal.note_due(box.now, box.turn)
         ran += 1
     box.now = max(box.now, now)
     return ran

@@ -13,6 +13,7 @@ from mockserver.domain.provider import default_provider
 from mockserver.engine import tables
 from mockserver.engine.card_book import CardBook
 from mockserver.engine.charter import Charter
+from mockserver.engine.journal import Journal
 from mockserver.engine.schedule import Schedule
 from mockserver.engine.turn import Turn
 from mockserver.scenario.attempt import Attempt, Stage
@@ -32,6 +33,7 @@ class Sandbox:
         "clock",
         "director",
         "ids",
+        "journal",
         "key",
         "now",
         "payment_methods",
@@ -53,6 +55,7 @@ class Sandbox:
         self.director = Director(charter.rules, charter.seed, key)
         self.cards = CardBook(digest("salt", charter.seed, key).hex())
         self.schedule = Schedule()
+        self.journal = Journal(charter.journal_limit)
         self.turn = Turn("open")
         self.providers = tables.providers()
         self.vault = tables.vault()

@@ -7,6 +7,7 @@ transaction. Time that a scenario asks for is spent before it or after it, never
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
 from functools import partial
 from typing import Any
 from urllib.parse import parse_qsl, unquote
@@ -14,7 +15,7 @@ from urllib.parse import parse_qsl, unquote
 from mockserver.assumptions import CREATED_STATUS
 from mockserver.domain.clock import SECOND
 from mockserver.domain.codes import Code
-from mockserver.domain.errors import Refused
+from mockserver.domain.errors import Refused, Unauthorised
 from mockserver.domain.record import record
 from mockserver.engine.facts import state_of
 from mockserver.engine.sandbox import Sandbox
@@ -34,6 +35,17 @@ _NO_FIELDS = Folded({}, [], [])
 
 
 @record
+class Request:
+    """A request as it came: its path and the placeholders in it, and everything else unread."""
+
+    resource: str
+    path: Mapping[str, str]
+    query: bytes
+    headers: Headers
+    raw: bytes
+
+
+@record
 class Arrival:
     """An authenticated request: its sandbox, its step, what was sent, and a fault that strikes before anything
     happens."""
@@ -47,11 +59,11 @@ class Arrival:
 
 @record
 class Reply:
-    """What is to be answered; ``fault`` spoils it on the way."""
+    """What is to be answered (``status`` None: nothing is); ``fault`` spoils it on the way."""
 
-    status: int
+    status: int | None
     body: object
-    turn: Turn | None = None
+    turn: Turn
     fault: Transport | None = None
 
 
@@ -72,44 +84,74 @@ class Endpoint:
         except TooLarge:
             await send_bytes(send, 413, dumps(_too_large(scope["path"], self.host.settings.max_body)))
             return
-        arrived = self.arrive(scope, headers, raw)
+        try:
+            box = self._enter(headers)
+        except Unauthorised as refused:
+            status, problem = problems.refusal(refused, scope["path"], self.host.assumed)
+            await send_bytes(send, status, dumps(problem))
+            return
+        request = Request(scope["path"], scope["path_params"], scope["query_string"], headers, raw)
+        arrived = self.arrive(box, request)
         if isinstance(arrived, Arrival) and arrived.fault is not None:
             if arrived.fault.kind is not FaultKind.DELAY:
+                self._note(box, request, Reply(None, None, arrived.turn, arrived.fault), b"")
                 await Conversation(scope, receive, send).strike(arrived.fault)
                 return
             await asyncio.sleep(arrived.fault.delay / SECOND)
-            self.host.present(arrived.box)
-        reply = self.act(arrived, scope["path"], headers) if isinstance(arrived, Arrival) else arrived
-        if reply.turn is not None and reply.turn.latency:
-            await asyncio.sleep(reply.turn.latency / SECOND)
+            self.host.present(box)
+        reply = self.act(arrived, request) if isinstance(arrived, Arrival) else arrived
         body = dumps(reply.body)
+        self._note(box, request, reply, body)
+        if reply.turn.latency:
+            await asyncio.sleep(reply.turn.latency / SECOND)
         if reply.fault is not None:
-            await Conversation(scope, receive, send, reply.status, body).strike(reply.fault)
+            await Conversation(scope, receive, send, reply.status or 503, body).strike(reply.fault)
         else:
-            await send_bytes(send, reply.status, body)
+            await send_bytes(send, reply.status or 200, body)
 
-    def arrive(self, scope: Scope, headers: Headers, raw: bytes) -> Arrival | Reply:
-        """Authenticate, read and ask the rules of arrival; or the reply that refuses."""
-        host, route = self.host, self.route
-        resource, turn, assumed = scope["path"], None, host.assumed
+    def take(self, box: Sandbox, request: Request) -> Reply:
+        """The reply to a request, without faults of the connection and without waiting."""
+        arrived = self.arrive(box, request)
+        return self.act(arrived, request) if isinstance(arrived, Arrival) else arrived
+
+    def _enter(self, headers: Headers) -> Sandbox:
+        host = self.host
+        return host.enter(headers) if self.route.auth is Auth.SECRET else host.enter_by_either_key(headers)
+
+    def _note(self, box: Sandbox, request: Request, reply: Reply, body: bytes) -> None:
+        route = self.route
+        box.journal.note(
+            box.now,
+            reply.turn,
+            route.method,
+            route.path,
+            request.resource,
+            request.query,
+            request.raw,
+            reply.status,
+            body,
+            reply.fault,
+        )
+
+    def arrive(self, box: Sandbox, request: Request) -> Arrival | Reply:
+        """Read the request and ask the rules of arrival; or the reply that refuses."""
+        headers = request.headers
+        turn = box.turn = Turn(self.route.op, answers=True, headers=headers, path=request.path)
         try:
-            box = host.enter(headers) if route.auth is Auth.SECRET else host.enter_by_either_key(headers)
-            assumed = box.assumed
-            turn = box.turn = Turn(route.op, answers=True, headers=headers, path=scope["path_params"])
-            body, query = self._parts(scope, raw)
+            body, query = self._parts(request)
             turn.request = body.values or query.values
             turn.ignored = (*body.unknown, *query.unknown)
             asked = Attempt(
-                op=route.op, now=box.now, request=turn.request, headers=headers, state=partial(state_of, box)
+                op=turn.op, now=box.now, request=turn.request, headers=headers, state=partial(state_of, box)
             )
             fault = box.ask(Stage.ARRIVAL, asked).outcome.transport
             return Arrival(box, turn, body, query, fault if fault is not None and fault.at is At.RECEIVE else None)
         except Refused as refused:
-            return Reply(*problems.refusal(refused, resource, assumed), turn)
+            return Reply(*problems.refusal(refused, request.resource, box.assumed), turn)
         except MalformedJson as malformed:
-            return Reply(*problems.malformed(str(malformed), resource), turn)
+            return Reply(*problems.malformed(str(malformed), request.resource), turn)
 
-    def act(self, arrived: Arrival, resource: str, headers: Headers) -> Reply:
+    def act(self, arrived: Arrival, request: Request) -> Reply:
         """Carry the operation out, in one step."""
         box, turn, route = arrived.box, arrived.turn, self.route
         strict = box.charter.strict
@@ -121,26 +163,26 @@ class Endpoint:
                 path=turn.path,
                 body=_typed(route.body, arrived.body, strict=strict),
                 query=_typed(route.query, arrived.query, strict=strict),
-                headers=headers,
-                resource=resource,
+                headers=request.headers,
+                resource=request.resource,
             )
             reply = route.handle(call)
         except Refused as refused:
-            return Reply(*problems.refusal(refused, resource, box.assumed), turn, _spoiling(turn))
+            return Reply(*problems.refusal(refused, request.resource, box.assumed), turn, _spoiling(turn))
         except Unreached as unreached:
-            return Reply(503, None, turn, unreached.fault)
+            return Reply(None, None, turn, unreached.fault)
         if isinstance(reply, Answer):
             return Reply(reply.status, reply.body, turn, _spoiling(turn))
         status = box.assume(CREATED_STATUS) if route.success is Success.CREATED else 200
         return Reply(status, reply, turn, _spoiling(turn))
 
-    def _parts(self, scope: Scope, raw: bytes) -> tuple[Folded, Folded]:
+    def _parts(self, request: Request) -> tuple[Folded, Folded]:
         route = self.route
         body = query = _NO_FIELDS
         if route.body is not None:
-            body = fold(route.body, _object(raw))
-        if route.query is not None and scope["query_string"]:
-            query = fold(route.query, _parameters(scope["query_string"]))
+            body = fold(route.body, _object(request.raw))
+        if route.query is not None and request.query:
+            query = fold(route.query, _parameters(request.query))
         return body, query
 
 

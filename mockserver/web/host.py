@@ -125,6 +125,7 @@ def _house(settings: Settings) -> House:
         strict=settings.strict,
         test_cards_only=settings.test_cards_only,
         webhook_key=settings.webhook_key,
+        journal_limit=settings.journal_limit,
     )
 
 

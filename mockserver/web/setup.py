@@ -13,7 +13,7 @@ from mockserver.engine.sandbox import Sandbox
 from mockserver.scenario.filling import filled
 from mockserver.scenario.scenario import Call
 from mockserver.web.dispatch import Dispatcher
-from mockserver.web.endpoint import Arrival, Endpoint
+from mockserver.web.endpoint import Endpoint, Request
 from mockserver.wire.jsonio import dumps, loads
 
 _FIRST_BAD = 400
@@ -41,10 +41,14 @@ def _run(box: Sandbox, routes: Dispatcher, call: Call, answers: Mapping[str, obj
     endpoint, parameters = routes.endpoint(call.method, target.path)
     if not isinstance(endpoint, Endpoint):
         return 404, {"message": "no such operation"}
-    scope = {"path": target.path, "path_params": parameters, "query_string": target.query.encode("latin-1")}
-    headers = {**filled(call.headers, answers), "x-secretkey": box.key}
-    body = dumps(filled(call.body, answers)) if call.body is not None else b""
-    arrived = endpoint.arrive(scope, headers, body)
-    reply = endpoint.act(arrived, target.path, headers) if isinstance(arrived, Arrival) else arrived
+    request = Request(
+        resource=target.path,
+        path=parameters,
+        query=target.query.encode("latin-1"),
+        headers={**filled(call.headers, answers), "x-secretkey": box.key},
+        raw=dumps(filled(call.body, answers)) if call.body is not None else b"",
+    )
+    endpoint.host.present(box)
+    reply = endpoint.take(box, request)
     answer = loads(dumps(reply.body))
-    return reply.status, answer if isinstance(answer, dict) else {"items": answer}
+    return reply.status or 503, answer if isinstance(answer, dict) else {"items": answer}

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import TypedDict
 
 from mockserver.assumptions import NOT_FOUND_STATUS, WRONG_STATE_STATUS, Assumed
-from mockserver.domain.cards import clean, passes_luhn
 from mockserver.domain.charge import Charge
 from mockserver.domain.codes import Code
 from mockserver.domain.errors import NotFound, ProviderRefused, Refused, Unauthorised, WrongState
+from mockserver.domain.masking import mask_text
 
 _ANCHOR = "https://docs.payfurl.com/errorcodes#"
-_LONG_DIGITS = re.compile(r"\d(?:[ -]?\d){11,18}")
 
 
 class Problem(TypedDict):
@@ -47,8 +45,8 @@ def problem(
         "code": code,
         "isRetryable": is_retryable,
         "type": f"{_ANCHOR}{code}",
-        "resource": resource,
-        "details": {scrub(name): scrub(text) for name, text in details.items()} if details else None,
+        "resource": mask_text(resource) if resource else resource,
+        "details": {mask_text(name): mask_text(text) for name, text in details.items()} if details else None,
         "gatewayCode": gateway_code,
         "gatewayMessage": gateway_message,
         "httpStatus": status,
@@ -115,13 +113,3 @@ def declined(charge: Charge, resource: str) -> tuple[int, Problem]:
 def malformed(message: str, resource: str) -> tuple[int, Problem]:
     """Status and body for a body that is not strict JSON, or not an object."""
     return 400, problem(400, Code.VALIDATION_ERROR, Code.VALIDATION_ERROR.message, resource, {"Body": message})
-
-
-def scrub(text: str) -> str:
-    """The text with every possible card number starred: one in the wrong field must not come back."""
-    return _LONG_DIGITS.sub(_star, text)
-
-
-def _star(found: re.Match[str]) -> str:
-    digits = clean(found[0])
-    return "*" * len(found[0]) if digits and passes_luhn(digits) else found[0]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mockserver.web.control import clock, health, sandboxes, scenarios
+from mockserver.web.control import clock, health, journal, sandboxes, scenarios
 from mockserver.web.control.call import ControlRoute
 
 CONTROL_ROUTES: tuple[ControlRoute, ...] = (
@@ -18,4 +18,6 @@ CONTROL_ROUTES: tuple[ControlRoute, ...] = (
     ControlRoute("POST", "/__admin/scenarios", scenarios.add, "Add a scenario before those that are there"),
     ControlRoute("DELETE", "/__admin/scenarios", scenarios.clear, "Clear all scenarios, or the one of ?name="),
     ControlRoute("GET", "/__admin/rules", scenarios.rules, "Every rule with its counters, hits and what is left"),
+    ControlRoute("GET", "/__admin/journal", journal.listing, "Requests, answers, decisions and changes, oldest first"),
+    ControlRoute("GET", "/__admin/journal/{entry_id}", journal.get, "One step of the journal"),
 )

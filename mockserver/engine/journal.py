@@ -1,0 +1,92 @@
+"""The journal of a sandbox: what was asked, decided, changed and answered, in order, as far back as its bound reaches.
+
+Entries hold the request as it came, so that it can be taken again; whoever shows one masks it first (``wire.journal``).
+Source: control document, Control API.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import field
+from itertools import islice
+
+from mockserver.domain.clock import Micros
+from mockserver.domain.record import record
+from mockserver.engine.turn import Turn
+from mockserver.scenario.outcome import Transport
+
+
+@record
+class Entry:
+    """One step: a request with its answer, or due work that changed something (``method`` is empty then).
+
+    ``at`` is sandbox time; ``route`` the path of the route's row. ``raw`` and the turn's headers are the request as it
+    came, secrets included. ``answer`` is what the step answered, which a ``fault`` may have kept from the client.
+    """
+
+    number: int
+    at: Micros
+    turn: Turn
+    method: str = ""
+    route: str = ""
+    path: str = ""
+    query: bytes = b""
+    raw: bytes = field(default=b"", repr=False)
+    status: int | None = None
+    answer: bytes = field(default=b"", repr=False)
+    fault: Transport | None = None
+
+
+class Journal:
+    """The newest ``limit`` entries. ``last`` is the number of the newest entry that ever was, 0 before the first.
+
+    ``breach`` says why the entries since the opening no longer tell the whole story; None while they do.
+    """
+
+    __slots__ = ("breach", "entries", "last", "limit")
+
+    def __init__(self, limit: int) -> None:
+        self.limit = limit
+        self.entries: deque[Entry] = deque(maxlen=limit)
+        self.last = 0
+        self.breach: str | None = None
+
+    @property
+    def dropped(self) -> int:
+        """Entries that the bound has pushed out."""
+        return self.last - len(self.entries)
+
+    def note(
+        self,
+        at: Micros,
+        turn: Turn,
+        method: str,
+        route: str,
+        path: str,
+        query: bytes,
+        raw: bytes,
+        status: int | None,
+        answer: bytes,
+        fault: Transport | None,
+    ) -> None:
+        """Keep a request and its answer."""
+        self.last = number = self.last + 1
+        # The encoder leaves its answer in a far larger buffer, which a copy does not keep.
+        kept = bytes(memoryview(answer))
+        self.entries.append(Entry(number, at, turn, method, route, path, query, raw, status, kept, fault))
+
+    def note_due(self, at: Micros, turn: Turn) -> None:
+        """Keep a piece of due work, unless it found nothing left to do."""
+        if turn.events or turn.decisions:
+            self.last += 1
+            self.entries.append(Entry(self.last, at, turn))
+
+    def get(self, number: int) -> Entry | None:
+        """The entry of a number, while it is kept."""
+        place = number - self.dropped - 1
+        return self.entries[place] if 0 <= place < len(self.entries) else None
+
+    def since(self, after: int) -> Iterator[Entry]:
+        """Kept entries with a number above ``after``, oldest first."""
+        return islice(self.entries, max(after - self.dropped, 0), None)

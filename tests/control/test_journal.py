@@ -1,0 +1,166 @@
+"""The journal through ``/__admin/journal``: complete, filtered, bounded and free of secrets."""
+
+from __future__ import annotations
+
+import pytest
+
+from mockserver.domain.masking import mask_text, star_digits
+from tests.control.driving import Shop
+
+VISA = "4111111111111111"
+
+
+def entries(shop: Shop, query: str = "") -> list[dict[str, object]]:
+    reply = shop("GET", f"/__admin/journal{query}")
+    assert reply.status == 200, reply.raw
+    return reply.body["entries"]
+
+
+def test_an_entry_explains_a_charge(shop: Shop) -> None:
+    charge_id = shop.charge(reference="r-1", colour="red").body["chargeId"]
+    [entry] = entries(shop)
+    assert (entry["id"], entry["op"], entry["status"]) == (1, "charge.create", 201)
+    assert entry["at"] == "2031-03-01T10:00:00.0000000Z"
+    assert entry["answer"]["chargeId"] == charge_id
+    assert entry["request"]["body"]["reference"] == "r-1"
+    assert entry["events"] == [
+        {
+            "subject": "charge",
+            "id": charge_id,
+            "what": "paid",
+            "before": None,
+            "after": "SUCCESS",
+            "at": "2031-03-01T10:00:00.0000000Z",
+        }
+    ]
+    assert entry["ignored"] == ["colour"]
+    assert "response.created_status" in entry["assumptions"]
+    assert [decision["stage"] for decision in entry["decisions"]] == ["arrival", "provider"]
+
+
+def test_a_refusal_and_a_malformed_body_are_entries_too(shop: Shop) -> None:
+    shop("GET", "/charge/nothing")
+    shop("POST", "/charge/card", raw=b'{"amount": ')
+    assert [(entry["op"], entry["status"]) for entry in entries(shop)] == [("charge.get", 404), ("charge.create", 400)]
+
+
+def test_due_work_that_changes_something_is_an_entry(shop: Shop) -> None:
+    charge_id = shop.charge(capture=False).body["chargeId"]
+    shop("POST", "/__admin/clock/advance", {"by": "8d"})
+    entry = entries(shop)[-1]
+    assert (entry["op"], entry["request"], entry["status"]) == ("clock.authorisation_lapse", None, None)
+    assert entry["events"][0]["id"] == charge_id
+    assert entry["at"] == "2031-03-08T10:00:00.0000000Z"
+
+
+@pytest.mark.parametrize(
+    ("query", "ids"),
+    [
+        ("?op=charge.get", [2]),
+        ("?status=404", [2]),
+        ("?status=2xx", [1, 3]),
+        ("?method=get", [2]),
+        ("?path=/charge/nothing", [2]),
+        ("?after=1", [2, 3]),
+        ("?after=1&limit=1", [2]),
+        ("?limit=1", [3]),
+        ("?rule=no-such-rule", []),
+        ("?after=99", []),
+    ],
+)
+def test_filters(shop: Shop, query: str, ids: list[int]) -> None:
+    shop.charge()
+    shop("GET", "/charge/nothing")
+    shop.charge()
+    assert [entry["id"] for entry in entries(shop, query)] == ids
+
+
+@pytest.mark.parametrize("query", ["limit=0", "limit=1001", "limit=ten", "after=-1", "statsu=200"])
+def test_a_senseless_filter_is_refused(shop: Shop, query: str) -> None:
+    reply = shop("GET", f"/__admin/journal?{query}")
+    assert reply.status == 400
+    assert reply.body["details"]
+
+
+def test_one_entry_by_its_number(shop: Shop) -> None:
+    shop.charge()
+    assert shop("GET", "/__admin/journal/1").body == entries(shop)[0]
+    missing = shop("GET", "/__admin/journal/2")
+    assert (missing.status, missing.body["details"]) == (404, {"Id": "got '2', kept entries: 1 to 1"})
+    assert shop("GET", "/__admin/journal/x").status == 404
+
+
+def test_the_bound_pushes_the_oldest_out() -> None:
+    shop = Shop(journal_limit=2)
+    for _ in range(5):
+        shop.charge()
+    reply = shop("GET", "/__admin/journal").body
+    assert (reply["last"], reply["dropped"], [entry["id"] for entry in reply["entries"]]) == (5, 3, [4, 5])
+    assert shop("GET", "/__admin/journal/3").status == 404
+    assert shop("GET", "/__admin/journal/4").status == 200
+
+
+def test_no_journal_at_all() -> None:
+    shop = Shop(journal_limit=0)
+    shop.charge()
+    assert shop("GET", "/__admin/journal").body == {"count": 0, "last": 1, "dropped": 1, "entries": []}
+
+
+def test_a_reset_begins_a_new_journal(shop: Shop) -> None:
+    shop.charge()
+    shop("POST", "/__admin/reset")
+    assert entries(shop) == []
+
+
+def test_an_entry_shows_neither_card_number_nor_ccv_nor_key(shop: Shop) -> None:
+    number, ccv = "4539578763621486", "9371"
+    shop(
+        "POST",
+        f"/charge/card?CARDNUMBER={number}&cvv={ccv}",
+        {
+            "amount": 1,
+            "Ccv": ccv,
+            "reference": f"for {number}",
+            "metadata": {number: "4539 5787 6362 1486", "n": int(number)},
+            "paymentInformation": {"CARDNUMBER": number, "cCv": int(ccv), "expiryDate": "12/40"},
+        },
+    )
+    shop("POST", "/charge/card", raw=b'{"cardNumber": "4539578763621486", "ccv": "9371"')
+    shop("GET", f"/charge/{number}")
+    text = shop("GET", "/__admin/journal").raw.decode()
+    assert number not in text
+    assert ccv not in text
+    assert "4539 5787" not in text
+    assert "sk_shop" not in text
+    assert "4539********1486" in text
+
+
+@pytest.mark.parametrize(
+    ("text", "masked"),
+    [
+        (VISA, "4111********1111"),
+        ("4111 1111 1111 1111", "4111********1111"),
+        ("4111-1111-1111-1111", "4111********1111"),
+        (f"card {VISA}.", "card 4111********1111."),
+        (f"2 {VISA}", "2 4111********1111"),
+        (f"{VISA} 99 {VISA}", "4111********1111 99 4111********1111"),
+        (VISA + "0" * 8, "*" * 24),
+        ("4111111111111112", "4111111111111112"),
+        ("order 1234", "order 1234"),
+        ("0e4a411111111111111141b7c2d3e4f5", "0e4a411111111111111141b7c2d3e4f5"),
+        ("a26c371f-94f6-40da-add2-28ec8e9da8ed", "a26c371f-94f6-40da-add2-28ec8e9da8ed"),
+    ],
+)
+def test_card_numbers_in_any_text(text: str, masked: str) -> None:
+    assert mask_text(text) == masked
+
+
+def test_masking_takes_time_in_proportion() -> None:
+    assert mask_text("1 " * 100_000).startswith("1 1 ")
+    assert "4111111111111111" not in mask_text(f"{VISA} " * 20_000)
+
+
+def test_masking_twice_is_masking_once() -> None:
+    once = mask_text(f"{VISA} and 378282246310005")
+    assert mask_text(once) == once
+    assert star_digits("a1b22") == "a*b**"
