@@ -5,12 +5,24 @@ Sources name a paragraph of the service document, or published facts (the paths 
 
 from __future__ import annotations
 
-from mockserver.web.endpoints import charges, payment_methods, providers, vault
+from typing import TYPE_CHECKING
+
+from mockserver.web.lazy import lazy
 from mockserver.web.route import Route, Success
-from mockserver.wire import charges as charge_shapes
-from mockserver.wire import payment_methods as method_shapes
-from mockserver.wire import providers as provider_shapes
-from mockserver.wire import vault as vault_shapes
+
+if TYPE_CHECKING:
+    from mockserver.web.endpoints import charges, payment_methods, providers, vault
+    from mockserver.wire import charges as charge_shapes
+    from mockserver.wire import payment_methods as method_shapes
+    from mockserver.wire import providers as provider_shapes
+    from mockserver.wire import vault as vault_shapes
+else:  # the same names, imported when a request first needs them
+    charges, payment_methods, providers, vault = lazy(
+        "mockserver.web.endpoints", "charges", "payment_methods", "providers", "vault"
+    )
+    charge_shapes, method_shapes, provider_shapes, vault_shapes = lazy(
+        "mockserver.wire", "charges", "payment_methods", "providers", "vault"
+    )
 
 _CREATED = Success.CREATED
 _CHARGE = charge_shapes.ChargeReply
