@@ -256,6 +256,20 @@ CARD_DATA_ALIAS = _row(
     "one client library reads cardData only",
     sdk="yes",
 )
+LINK_IMAGE_MAXIMUM = _row(
+    "link.image_maximum",
+    "largest image of a payment link, in bytes",
+    _whole(1, 10_000_000),
+    1_000_000,
+    "not shown; a request must stay below 10 MB",
+)
+LINK_REFUSAL = _row(
+    "link.limit_code",
+    "code of a payment that a link's limitPayments forbids (HTTP status: error.wrong_state)",
+    _whole(1, 117),
+    46,
+    "published codes: 46 Unable To Charge; the link itself stays valid, so not 116",
+)
 
 
 class Assumed:

@@ -29,7 +29,7 @@ from mockserver.domain.provider import Capability
 from mockserver.domain.record import record
 from mockserver.domain.sources import PaymentType
 from mockserver.domain.states import CHARGE, ChargeEvent, ChargeState
-from mockserver.engine import charge_money, providers, routing, vault
+from mockserver.engine import charge_money, consequences, providers, routing, vault
 from mockserver.engine.facts import state_of
 from mockserver.engine.routing import Plan, Route
 from mockserver.engine.sandbox import Sandbox
@@ -248,6 +248,7 @@ def _store(
     box.turn.about["charge"] = charge
     box.emit(Subject.CHARGE, charge_id, event, None, charge.status)
     _after(box, charge, event, route, outcome)
+    consequences.of_charge(box, charge, None)
     return charge
 
 
@@ -312,4 +313,5 @@ def _move(box: Sandbox, charge: Charge, event: ChargeEvent, changes: Mapping[str
     before = charge.status
     box.charges.change(charge, changes)
     box.emit(Subject.CHARGE, charge.charge_id, event, before, charge.status)
+    consequences.of_charge(box, charge, before)
     return charge
