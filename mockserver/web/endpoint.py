@@ -181,8 +181,8 @@ class Endpoint:
         body = query = _NO_FIELDS
         if route.body is not None:
             body = fold(route.body, _object(request.raw))
-        if route.query is not None and request.query:
-            query = fold(route.query, _parameters(request.query))
+        if request.query:
+            query = fold(route.query or Body, _parameters(request.query))
         return body, query
 
 
@@ -196,7 +196,11 @@ def _spoiling(turn: Turn) -> Transport | None:
 
 
 def _typed(model: type[Body] | None, folded: Folded, *, strict: bool) -> Any:
-    return None if model is None else validate(model, folded, strict=strict)
+    if model is not None:
+        return validate(model, folded, strict=strict)
+    if strict and folded.unknown:
+        validate(Body, folded, strict=True)
+    return None
 
 
 def _object(raw: bytes) -> dict[str, Any]:
