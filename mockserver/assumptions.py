@@ -187,6 +187,13 @@ AUTHORISATION_EXPIRES_AFTER = _row(
     7 * DAY,
     "usual for card schemes",
 )
+CHALLENGE_EXPIRES_AFTER = _row(
+    "charge.challenge_expires_after",
+    "when a 3-D Secure challenge that nobody answers is abandoned",
+    _DURATION,
+    15 * MINUTE,
+    "not shown; usual for a challenge window",
+)
 DECLINED_REPLY = _row(
     "charge.declined_reply",
     "answer to a charge that every provider declined; stored as FAILED either way",
