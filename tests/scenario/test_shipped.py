@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Sequence
 from dataclasses import replace
@@ -11,6 +12,7 @@ import pytest
 
 from mockserver.adapters.scenario_check import check
 from mockserver.adapters.scenario_files import load, read_text
+from mockserver.adapters.strict_yaml import read
 from mockserver.domain.cards import TEST_CARDS, read_number
 from mockserver.domain.clock import parse_instant
 from mockserver.scenario.attempt import Attempt, Stage
@@ -27,6 +29,7 @@ from mockserver.web.routes import ROUTES
 
 ROOT = Path(__file__).resolve().parents[2]
 FILES = sorted((ROOT / "scenarios").glob("*.yaml"))
+SCHEMA = json.loads((ROOT / "scenarios" / "scenario.schema.json").read_text("utf-8"))
 NOW = parse_instant("2031-03-01T09:00:00Z")
 STORIES = """
 declines-by-reason soft-decline-then-success provider-outage-with-failover provider-flapping slow-provider
@@ -151,3 +154,29 @@ def test_metadata_can_name_every_outcome(name: str) -> None:
     director = Director(Ruleset.of(load([], test_values=True)), 1, "box")
     asked = Attempt("charge.create", NOW, request={"metadata": {"Mock": name}})
     assert director.decide(Stage.PROVIDER, asked).outcome.provider == CATALOGUE[name].provider
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_editors_accept_what_the_sandbox_accepts(path: Path) -> None:
+    jsonschema = pytest.importorskip("jsonschema_rs", reason="needs a JSON Schema validator (extra dev)")
+    data = json.loads(json.dumps(read(path.read_text("utf-8"), path.name).data, default=float))
+    assert [str(error) for error in jsonschema.validator_for(SCHEMA).iter_errors(data)] == []
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        {"id": "a", "then": {"aprove": {}}},
+        {"id": "a", "then": {"decline": "insuficient_funds"}},
+        {"id": "a", "when": {"requst.amount": 5}, "then": {"approve": {}}},
+        {"id": "a", "when": {"op": "charge.creat"}, "then": {"approve": {}}},
+        {"id": "a", "then": {"transport": {"reset": {}}}},
+        {"then": {"approve": {}}},
+    ],
+)
+def test_editors_refuse_what_the_sandbox_refuses(rule: dict[str, object]) -> None:
+    jsonschema = pytest.importorskip("jsonschema_rs", reason="needs a JSON Schema validator (extra dev)")
+    validator = jsonschema.validator_for(SCHEMA)
+    good = {"version": 1, "rules": [{"id": "a", "then": {"approve": {}}}]}
+    assert validator.is_valid(good)
+    assert not validator.is_valid({"version": 1, "rules": [rule]})
