@@ -30,6 +30,8 @@ def load(names_or_paths: Sequence[str], *, test_values: bool) -> list[Scenario]:
             scenarios += [read_file(path) for path in _files(name) if path.stem != TEST_VALUES or not test_values]
         except ScenarioRefused as refused:
             problems += refused.problems
+        except OSError as problem:
+            problems.append(ScenarioProblem(name, 1, 1, "", f"the folder cannot be read: {problem.strerror}"))
     if test_values:
         scenarios.append(read_file(_shipped_path(TEST_VALUES), builtin=True))
     if problems:

@@ -96,3 +96,12 @@ def test_the_watcher_bears_what_is_missing(tmp_path: Path) -> None:
     assert not watcher.changed()
     (tmp_path / "later.yaml").write_text(GOOD)
     assert watcher.changed()
+
+
+def test_a_folder_that_cannot_be_listed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(folder: Path) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(Path, "iterdir", refuse)
+    with pytest.raises(ScenarioRefused, match="the folder cannot be read: Permission denied"):
+        load([str(tmp_path)], test_values=False)
