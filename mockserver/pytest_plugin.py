@@ -131,9 +131,11 @@ def _mockserver_sandbox(request: pytest.FixtureRequest, _mockserver_servers: Ser
 def mockserver(request: pytest.FixtureRequest, _mockserver_sandbox: RemoteSandbox) -> RemoteSandbox:
     """A sandbox of the test's own: own key, objects, clock, scenario, journal and inbox."""
     # Apart from the opening, so that a scenario that is refused still leaves a timeline to report.
-    scenario = _options(request.node).scenario
-    if scenario is not None:
-        _mockserver_sandbox.scenario(scenario)
+    options = _options(request.node)
+    if options.scenario is not None:
+        _mockserver_sandbox.scenario(options.scenario)
+    if options.clock is not None:
+        _mockserver_sandbox.clock.start(options.clock)
     return _mockserver_sandbox
 
 
@@ -152,6 +154,7 @@ class Options:
     """What a test's markers ask for; ``start`` are options of the server."""
 
     scenario: str | Path | None
+    clock: str | None
     start: tuple[str, ...]
 
 
@@ -168,9 +171,7 @@ def _options(item: pytest.Item) -> Options:
     if (profile := chosen.get("profile")) is not None:
         _known("profile", profile, _PROFILES, item)
         start += ["--profile", profile]
-    if (clock := chosen.get("clock")) is not None:
-        start += ["--clock", str(clock)]
-    return Options(chosen.get("scenario"), tuple(start))
+    return Options(chosen.get("scenario"), chosen.get("clock"), tuple(start))
 
 
 def _known(what: str, got: object, allowed: Sequence[str], item: pytest.Item) -> None:

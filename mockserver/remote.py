@@ -17,6 +17,13 @@ if TYPE_CHECKING:
     import httpx
 
 TIMEOUT_SECONDS = 30.0
+PAGE = 1_000
+"""Journal entries that one call answers at most."""
+
+TIMELINE_LENGTH = 100
+"""Newest journal entries that a timeline shows."""
+
+_MODES = ("real", "manual", "fast")
 _SCENARIO_SUFFIXES = (".yaml", ".yml", ".json")
 _JSON, _YAML = {"content-type": "application/json"}, {"content-type": "application/yaml"}
 
@@ -79,9 +86,11 @@ class RemoteSandbox:
         return body
 
     def scenario(self, text_or_path: str | Path) -> None:
-        """Put a scenario in force, in place of those before: YAML or JSON text, the path of a file, or the name of a
-        shipped scenario. Raises :class:`ControlRefused` (400) with line and column for a bad file, and
-        ``FileNotFoundError``."""
+        """Put a scenario in force, in the place of all others but the built-in test values.
+
+        It is YAML or JSON text, the path of a file, or the name of a shipped scenario. Raises :class:`ControlRefused`
+        (400) with line and column of every fault, ``FileNotFoundError`` and ``ScenarioRefused`` for an unknown name.
+        """
         self.call("PUT", "/__admin/scenarios", content=self._scenario_text(text_or_path))
 
     def reset(self) -> None:
@@ -160,6 +169,12 @@ class Clock:
         text = instant.isoformat() if isinstance(instant, datetime) else instant
         return _instant(self._sandbox.call("POST", "/__admin/clock/advance", json={"to": text})["now"])
 
+    def start(self, mode_or_instant: str) -> None:
+        """Begin the time of an unused sandbox: ``real``, ``manual``, ``fast``, or standing still at an instant."""
+        plan = {"mode": mode_or_instant} if mode_or_instant in _MODES else {"mode": "manual", "start": mode_or_instant}
+        scenario = {"version": 1, "name": "clock-of-the-test", "clock": plan}
+        self._sandbox.call("POST", "/__admin/scenarios", json=scenario)
+
     def freeze(self) -> datetime:
         """Stand still from now on; the time."""
         return _instant(self._sandbox.call("PUT", "/__admin/clock", json={"mode": "manual"})["now"])
@@ -201,8 +216,18 @@ class Journal:
         return self()[index]
 
     def __call__(self, **filters: object) -> list[dict[str, Any]]:
-        """The entries that pass the filters of ``GET /__admin/journal``: ``journal(op="charge.create")``."""
-        rows: list[dict[str, Any]] = self._sandbox.call("GET", "/__admin/journal", params=filters)["entries"]
+        """Every kept entry that passes the filters of ``GET /__admin/journal``: ``journal(op="charge.create")``."""
+        rows: list[dict[str, Any]] = []
+        page = self._page({"after": 0, **filters})
+        while page:
+            rows += page
+            page = self._page({**filters, "after": page[-1]["id"]}) if len(page) == PAGE else []
+        return rows
+
+    def _page(self, parameters: Mapping[str, object]) -> list[dict[str, Any]]:
+        rows: list[dict[str, Any]] = self._sandbox.call(
+            "GET", "/__admin/journal", params={"limit": PAGE, **parameters}
+        )["entries"]
         return rows
 
     def read(self, entry: str | int) -> dict[str, Any]:
@@ -235,10 +260,33 @@ def _words(body: object) -> str:
 
 
 def timeline(sandbox: RemoteSandbox) -> str:
-    """What was asked of a sandbox, one request a line: sandbox time, method, path, operation, status, rule."""
-    lines = []
-    for entry in sandbox.journal:
-        rules = [str(decision.get("rule")) for decision in entry.get("decisions") or () if decision.get("rule")]
-        words = [str(entry.get(name, "")) for name in ("at", "method", "path", "op", "status")]
-        lines.append("  ".join(word for word in (*words, ", ".join(rules)) if word))
+    """What was asked of a sandbox and what it did, oldest first: sandbox time, request, status, rule; then changes."""
+    entries = sandbox.journal()
+    hidden = len(entries) - TIMELINE_LENGTH
+    lines = [f"({hidden} entries before these)"] if hidden > 0 else []
+    for entry in entries[-TIMELINE_LENGTH:]:
+        lines.append(f"{_time(entry['at'])}  {_what(entry)}")
+        lines += [f"{' ' * 25}{_change(event)}" for event in entry["events"]]
     return "\n".join(lines) or "no request reached this sandbox"
+
+
+def _time(at: str) -> str:
+    return at[:23].replace("T", " ")
+
+
+def _what(entry: Mapping[str, Any]) -> str:
+    request, answer, fault = entry["request"], entry["answer"], entry["fault"]
+    words = [f"{request['method']} {request['path']}" if request else f"came due: {entry['op']}"]
+    if entry["status"] is not None:
+        words.append(str(entry["status"]))
+    if isinstance(answer, dict) and "message" in answer and "code" in answer:
+        words.append(f"{answer['message']} (code {answer['code']})")
+    if fault:
+        words.append(f"fault {fault['kind']} at {fault['at']}")
+    words += [f"rule {decision['rule']}" for decision in entry["decisions"] if decision["rule"]]
+    return "  ".join(words)
+
+
+def _change(event: Mapping[str, Any]) -> str:
+    subject = f"{event['subject']} {event['id']}"
+    return f"{subject} {event['what']}: {event['before'] or '(new)'} -> {event['after'] or '(gone)'}"

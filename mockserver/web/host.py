@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from mockserver.assumptions import Assumed, Profile
@@ -90,6 +90,8 @@ class Host:
         builtin = [scenario for scenario in self.charter.scenarios if scenario.builtin]
         charter = self.house.charter([*scenarios, *builtin])
         if box.is_untouched():
+            if not any(scenario.clock for scenario in scenarios):
+                charter = _keeping_time(charter, box, self.real_clock())
             return self.sandboxes.reopen(box, charter, self.real_clock())
         box.obey(charter)
         return box
@@ -127,6 +129,14 @@ def _house(settings: Settings) -> House:
         webhook_key=settings.webhook_key,
         journal_limit=settings.journal_limit,
     )
+
+
+def _keeping_time(charter: Charter, box: Sandbox, real: Micros) -> Charter:
+    """The charter with the clock as it stands, when that was moved or changed: no scenario turns time back unasked."""
+    clock, opened = box.clock, charter.start_clock(box.clock.real)
+    if (clock.mode, clock.virtual, clock.rate) == (opened.mode, opened.virtual, opened.rate):
+        return charter
+    return replace(charter, clock=ClockPlan(clock.read(real), clock.mode, clock.rate))
 
 
 def _plan_of(clock: str) -> ClockPlan:

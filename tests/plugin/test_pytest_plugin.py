@@ -77,13 +77,21 @@ def test_each_test_has_a_sandbox_of_its_own(run: Run) -> None:
         def test_server(mockserver, mockserver_server):
             assert mockserver.url == mockserver_server.url
 
+        def test_journal(mockserver):
+            mockserver.client.post("/charge/card", json=CHARGE)
+            mockserver.client.get("/charge")
+            assert [entry["op"] for entry in mockserver.journal] == ["charge.create", "charge.search"]
+            assert len(mockserver.journal(op="charge.create")) == 1
+            assert mockserver.journal.read(mockserver.journal[0]["id"]) == mockserver.journal[0]
+            assert "4111111111111111" not in str(mockserver.journal())
+
         def test_reset(mockserver):
             mockserver.client.post("/charge/card", json=CHARGE)
             mockserver.reset()
             assert mockserver.client.get("/charge").json()["count"] == 0
         """
     )
-    assert passed(done) == 6, done.stdout
+    assert passed(done) == 7, done.stdout
 
 
 def test_the_same_test_gives_the_same_ids_in_every_session(run: Run, tmp_path: Path) -> None:
@@ -125,6 +133,119 @@ def test_the_clock(run: Run) -> None:
         """
     )
     assert passed(done) == 2, done.stdout
+
+
+TWICE = """
+version: 1
+clock: {start: "2020-01-01T00:00:00Z", mode: manual}
+rules:
+  - id: declined-twice
+    when: {op: charge.create}
+    key: [request.reference]
+    sequence: [{decline: insufficient_funds, times: 2}]
+"""
+OUTAGE = """
+version: 1
+rules:
+  - {id: down, when: {op: charge.create}, then: {provider_down: {}}}
+"""
+
+
+def test_scenarios_come_from_text_file_and_library(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "outage.yaml").write_text(OUTAGE)
+    (tmp_path / "twice.yaml").write_text(TWICE)
+    done = run(
+        test_scenarios="""
+        import datetime, pytest
+        from mockserver.remote import ControlRefused
+
+        TWICE = open("twice.yaml").read()
+
+        def codes(mockserver, count):
+            answers = [mockserver.client.post("/charge/card", json={**CHARGE, "reference": "r"}) for _ in range(count)]
+            return [answer.json().get("code", answer.json().get("status")) for answer in answers]
+
+        @pytest.mark.mockserver(scenario=TWICE)
+        def test_text(mockserver):
+            assert codes(mockserver, 3) == [15, 15, "SUCCESS"]
+            assert [rule["hits"] for rule in mockserver.rules() if rule["id"] == "declined-twice"] == [2]
+            assert mockserver.clock.now.year == 2020
+
+        @pytest.mark.mockserver(scenario="outage.yaml", clock="2031-03-01T00:00:00Z")
+        def test_file_beside_the_test_with_a_clock(mockserver):
+            assert codes(mockserver, 1) == [34]
+            assert mockserver.clock.now == datetime.datetime(2031, 3, 1, tzinfo=datetime.UTC)
+
+        @pytest.mark.mockserver(scenario=TWICE, clock="2031-03-01T00:00:00Z")
+        def test_the_clock_of_the_marker_counts_before_that_of_the_scenario(mockserver):
+            assert mockserver.clock.now.year == 2031
+
+        @pytest.mark.mockserver(clock="2031-03-01T00:00:00Z")
+        def test_a_later_scenario_leaves_the_clock_alone(mockserver):
+            now = mockserver.clock.advance("1h")
+            mockserver.scenario("outage.yaml")
+            assert mockserver.clock.now == now
+            assert codes(mockserver, 1) == [34]
+
+        def test_library(mockserver):
+            mockserver.scenario("test-values")
+            assert codes(mockserver, 1) == ["SUCCESS"]
+
+        def test_a_bad_one_is_refused_and_changes_nothing(mockserver):
+            mockserver.scenario("outage.yaml")
+            with pytest.raises(ControlRefused, match="line 2, column 1: .*ruels.*rules"):
+                mockserver.scenario("version: 1\\nruels: []")
+            assert codes(mockserver, 1) == [34]
+        """
+    )
+    assert passed(done) == 6, done.stdout
+
+
+def test_the_report_of_a_failing_test_ends_with_the_timeline(run: Run) -> None:
+    done = run(
+        test_failing="""
+        import pytest
+
+        @pytest.mark.mockserver(clock="2031-03-01T00:00:00Z")
+        def test_called(mockserver):
+            card = {**CHARGE["paymentInformation"], "cardNumber": "4000000000000002"}
+            mockserver.client.post("/charge/card", json={**CHARGE, "capture": False})
+            mockserver.clock.advance("7d")
+            mockserver.client.post("/charge/card", json={**CHARGE, "paymentInformation": card})
+            assert False
+
+        def test_silent(mockserver):
+            assert False
+
+        @pytest.fixture
+        def stock(mockserver):
+            mockserver.client.get("/charge")
+            raise RuntimeError("no stock")
+
+        def test_set_up(stock):
+            pass
+
+        def test_passing(mockserver):
+            mockserver.client.get("/vault/nothing")
+
+        def test_without_sandbox():
+            assert False
+        """
+    )
+    assert "3 failed, 1 passed, 1 error" in done.stdout
+    assert done.stdout.count("mockserver timeline") == 3
+    expected = [
+        r"2031-03-01 00:00:00\.000  POST /charge/card  201",
+        r"                         charge \w{32} authorised: \(new\) -> AUTHORISE",
+        r"2031-03-08 00:00:00\.000  came due: \S+",
+        r"                         charge \w{32} lapsed: AUTHORISE -> AUTHORISE_CANCELLED",
+        r"2031-03-08 00:00:00\.000  POST /charge/card  400  [^(]+ \(code 905\)  rule card-do-not-honour",
+        r"                         charge \w{32} declined: \(new\) -> FAILED",
+    ]
+    assert re.search("\n".join(expected), done.stdout), done.stdout
+    assert "\nno request reached this sandbox\n" in done.stdout
+    assert "GET /charge  200" in done.stdout
+    assert "/vault/nothing" not in done.stdout
 
 
 def test_the_profile(run: Run) -> None:
