@@ -1,0 +1,238 @@
+"""Keeps README.md true: runs what it shows and rewrites what the program printed, and prints its tables from the code.
+
+    python -m tools.docs            rewrite README.md
+    python -m tools.docs --check    say what would change; exit code 1 when anything would
+
+A comment right before a fenced block says what the block is:
+
+    <!-- serve: demo -->            a `mockserver ...` line: started on a free port, in the session called demo
+    <!-- run: demo -->              commands after `$ ` with what they print, run by one shell of that session
+    <!-- file: demo shop.yaml -->   a file in the session's folder
+    <!-- shown: reason -->          not run here; tests/test_readme.py says how each of these is checked
+
+and `<!-- table: states -->` ... `<!-- end -->` encloses what is printed from the code.
+"""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+import os
+import re
+import shlex
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from importlib.metadata import entry_points
+from pathlib import Path
+
+from tools import tables
+
+ROOT = Path(__file__).resolve().parents[1]
+README = ROOT / "README.md"
+PORT = "4111"
+START_SECONDS = 30.0
+SHELL_SECONDS = 120.0
+
+BLOCK = re.compile(
+    r"<!-- (?P<kind>serve|run|file|shown): (?P<what>[^\n]*?) -->\n```(?P<language>\w+)\n(?P<text>.*?)^```$",
+    re.MULTILINE | re.DOTALL,
+)
+TABLE = re.compile(r"(<!-- table: (?P<name>[\w-]+) -->)\n.*?(<!-- end -->)", re.DOTALL)
+# What differs from run to run: durations and the folder.
+VOLATILE = [(re.compile(r"\bin \d+\.\d\ds\b"), "in 0.50s")]
+
+
+class Untrue(Exception):
+    """A command of the README cannot be run as it stands there."""
+
+
+@dataclass(slots=True)
+class Session:
+    """A folder, a shell and perhaps a server, shared by the blocks of one name."""
+
+    folder: Path
+    shell: subprocess.Popen[str]
+    server: subprocess.Popen[bytes] | None = None
+    port: str = PORT
+    commands: int = 0
+
+    def serve(self, line: str) -> None:
+        """Start the server that ``line`` shows, on a port of its own."""
+        name, *options = line.split()
+        if name != "mockserver" or self.server is not None:
+            raise Untrue(f"wanted one line that begins with mockserver, once in a session, got: {line}")
+        port_file = self.folder / ".port"
+        with (self.folder / ".log").open("wb") as log:
+            self.server = subprocess.Popen(
+                [sys.executable, "-m", "mockserver", *options, "--port", "0", "--port-file", str(port_file)],
+                cwd=self.folder,
+                env=environment(self.folder),
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+            )
+        end = time.monotonic() + START_SECONDS
+        while not port_file.exists():
+            if self.server.poll() is not None or time.monotonic() > end:
+                raise Untrue(f"{line}: not ready: {(self.folder / '.log').read_text()}")
+            time.sleep(0.02)
+        self.port = port_file.read_text().strip()
+
+    def run(self, command: str) -> str:
+        """What the command prints, on both streams, with the port that the README shows."""
+        if self.shell.stdin is None or self.shell.stdout is None:
+            raise Untrue("the shell was started without pipes")
+        self.commands += 1
+        mark = f"--end of command {self.commands}--"
+        self.shell.stdin.write(f"{command.replace(f':{PORT}', f':{self.port}')}\necho '{mark}'\n")
+        self.shell.stdin.flush()
+        printed = ""
+        for line in self.shell.stdout:
+            if mark in line:
+                return (printed + line.replace(f"{mark}\n", "")).replace(f":{self.port}", f":{PORT}")
+            printed += line
+        raise Untrue(f"the shell ended in: {command}\n{printed}")
+
+    def close(self) -> None:
+        """Stop what was started."""
+        self.shell.kill()
+        self.shell.communicate()
+        if self.server is not None:
+            self.server.terminate()
+            self.server.wait(20)
+
+
+@dataclass(slots=True)
+class Sessions:
+    """All sessions of one reading, by name."""
+
+    folder: Path
+    opened: dict[str, Session] = field(default_factory=dict)
+
+    def __getitem__(self, name: str) -> Session:
+        if name not in self.opened:
+            folder = self.folder / name
+            folder.mkdir()
+            shell = subprocess.Popen(
+                # A command that never ends must not stop everything.
+                ["timeout", str(SHELL_SECONDS), "bash", "--noprofile", "--norc"],
+                cwd=folder,
+                env=environment(folder),
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                text=True,
+            )
+            self.opened[name] = Session(folder, shell)
+        return self.opened[name]
+
+    def close(self) -> None:
+        """Close them all."""
+        for session in self.opened.values():
+            session.close()
+
+
+def environment(folder: Path) -> dict[str, str]:
+    """An environment in which this checkout is installed, and no setting of the developer's counts."""
+    commands = folder.parent / ".bin"
+    if not commands.exists():
+        commands.mkdir()
+        for name, words in {"mockserver": "-m mockserver", "python": "", "python3": ""}.items():
+            (commands / name).write_text(f'#!/bin/sh\nexec "{sys.executable}" {words} "$@"\n')
+            (commands / name).chmod(0o755)
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("MOCKSERVER_", "PYTEST_"))}
+    kept |= {"PATH": f"{commands}{os.pathsep}{os.environ['PATH']}", "PYTHONPATH": str(ROOT), "COLUMNS": "100"}
+    kept |= {"LC_ALL": "C.UTF-8", "TZ": "UTC", "NO_COLOR": "1", "PYTHONDONTWRITEBYTECODE": "1"}
+    if not any(point.name == "mockserver" for point in entry_points(group="pytest11")):
+        kept["PYTEST_PLUGINS"] = "mockserver.pytest_plugin"
+    return kept
+
+
+def commands(text: str) -> Iterator[str]:
+    """The commands of a console block. A line with an open quote or a backslash at its end goes on in the next."""
+    command: list[str] = []
+    for line in text.splitlines():
+        if command or line.startswith("$ "):
+            command.append(line if command else line[2:])
+            text = "\n".join(command)
+            if not line.endswith("\\") and closed(text):
+                yield text
+                command = []
+
+
+def closed(command: str) -> bool:
+    """Whether every quote of the command is closed."""
+    try:
+        shlex.split(command)
+    except ValueError:
+        return False
+    return True
+
+
+def steady(text: str) -> str:
+    """``text`` with what differs from run to run replaced."""
+    for pattern, words in VOLATILE:
+        text = pattern.sub(words, text)
+    return text
+
+
+def refreshed(readme: str, folder: Path) -> str:
+    """The README as it should be: every block run again in order, every table printed again."""
+    sessions = Sessions(folder)
+
+    def renew(block: re.Match[str]) -> str:
+        what, text = block["what"], block["text"]
+        match block["kind"]:
+            case "serve":
+                sessions[what].serve(text.strip())
+            case "file":
+                name, _, path = what.partition(" ")
+                (sessions[name].folder / path).write_text(text)
+            case "run":
+                session = sessions[what]
+                printed = "".join(f"$ {command}\n{ended(session.run(command))}" for command in commands(text))
+                return block[0].replace(text, steady(printed))
+        return block[0]
+
+    try:
+        return BLOCK.sub(
+            renew, TABLE.sub(lambda found: f"{found[1]}\n{tables.PRINT[found['name']]()}\n{found[3]}", readme)
+        )
+    finally:
+        sessions.close()
+
+
+def ended(text: str) -> str:
+    """``text`` with a line end, unless it is empty."""
+    return text if not text or text.endswith("\n") else f"{text}\n"
+
+
+def difference(readme: str) -> str:
+    """What a rewriting would change, as a unified difference; empty when the README is true."""
+    with tempfile.TemporaryDirectory() as folder:
+        wanted = refreshed(readme, Path(folder))
+    return "\n".join(
+        difflib.unified_diff(readme.splitlines(), wanted.splitlines(), "README.md", "as it is", lineterm="")
+    )
+
+
+def main() -> int:
+    """Rewrite the README, or with ``--check`` only say what would change."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--check", action="store_true", help="change nothing, exit with 1 when something would change")
+    chosen = parser.parse_args()
+    readme = README.read_text("utf-8")
+    if chosen.check:
+        print(changes := difference(readme))
+        return 1 if changes else 0
+    with tempfile.TemporaryDirectory() as folder:
+        README.write_text(refreshed(readme, Path(folder)), "utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,101 @@
+"""The tables of README.md, printed from the tables that the product is made of."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+from mockserver.assumptions import ROWS
+from mockserver.domain.cards import TEST_CARDS
+from mockserver.domain.states import TABLES, mermaid
+from mockserver.scenario.catalogue import CATALOGUE
+from mockserver.settings import SETTINGS
+from mockserver.web.control.routes import CONTROL_ROUTES
+from mockserver.web.routes import ROUTES
+
+
+def markdown(names: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A Markdown table."""
+    lines = [names, ["---"] * len(names), *rows]
+    return "\n".join(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in line)} |" for line in lines)
+
+
+def code(text: str) -> str:
+    """``text`` in Markdown's code marks; nothing for nothing."""
+    return f"`{text}`" if text else ""
+
+
+def settings() -> str:
+    """Every option of the server."""
+    rows = [[code(row.flag), code(row.variable), code(row.show(row.default)), row.help] for row in SETTINGS]
+    return markdown(["option", "variable", "default", "meaning"], rows)
+
+
+def routes() -> str:
+    """Every operation of the payments API."""
+    rows = [[f"`{row.method} {row.path}`", code(row.op), row.summary] for row in ROUTES]
+    return markdown(["call", "operation", "does"], rows)
+
+
+def control() -> str:
+    """Every call of the control API."""
+    return markdown(["call", "does"], ([f"`{row.method} {row.path}`", row.summary] for row in CONTROL_ROUTES))
+
+
+def states() -> str:
+    """The states of a charge as a diagram, and how to see the others."""
+    return f"```mermaid\n{mermaid(TABLES['charge'])}\n```"
+
+
+_YES = {True: "yes", False: "no", None: ""}
+
+
+def outcomes() -> str:
+    """What a pretend provider can say."""
+    rows = [
+        [
+            code(name),
+            str(row.error_code),
+            code(row.gateway_code or ""),
+            _YES[row.is_retryable],
+            row.meaning,
+        ]
+        for name, row in CATALOGUE.items()
+    ]
+    return markdown(["outcome", "errorCode", "gatewayCode", "retryable", "meaning"], rows)
+
+
+_CARDS_OF_THEIR_OWN = {
+    "declined_after_storing": ("do_not_honour", "can be stored; every later charge is declined"),
+    "invalid_number": (None, "fails the check digit: refused with code 5, never reaches a provider"),
+}
+
+
+def test_values() -> str:
+    """The card numbers that decide what the provider says."""
+    rows = []
+    for card, number in TEST_CARDS.items():
+        outcome, words = _CARDS_OF_THEIR_OWN.get(card, (card if card in CATALOGUE else "approved", ""))
+        row = CATALOGUE[outcome] if outcome else None
+        error = str(row.error_code or "") if row else "5"
+        rows.append([code(number), words or (row.meaning if row else ""), code(outcome or ""), error])
+    return markdown(["card number", "effect of a charge", "outcome", "errorCode"], rows)
+
+
+def assumptions() -> str:
+    """How each open question is settled."""
+    rows = []
+    for row in ROWS.values():
+        documented, sdk = str(row.kind.show(row.documented)), str(row.kind.show(row.sdk))
+        rows.append([code(row.key), row.question, code(documented), "same" if documented == sdk else code(sdk)])
+    return markdown(["key", "question", "documented", "sdk"], rows)
+
+
+PRINT: Mapping[str, Callable[[], str]] = {
+    "settings": settings,
+    "routes": routes,
+    "control": control,
+    "states": states,
+    "outcomes": outcomes,
+    "assumptions": assumptions,
+    "test-values": test_values,
+}
