@@ -187,6 +187,13 @@ AUTHORISATION_EXPIRES_AFTER = _row(
     7 * DAY,
     "usual for card schemes",
 )
+CHALLENGE_EXPIRES_AFTER = _row(
+    "charge.challenge_expires_after",
+    "when a 3-D Secure challenge that nobody answers is abandoned",
+    _DURATION,
+    15 * MINUTE,
+    "not shown; usual for a challenge window",
+)
 DECLINED_REPLY = _row(
     "charge.declined_reply",
     "answer to a charge that every provider declined; stored as FAILED either way",
@@ -255,6 +262,20 @@ CARD_DATA_ALIAS = _row(
     "no",
     "one client library reads cardData only",
     sdk="yes",
+)
+LINK_IMAGE_MAXIMUM = _row(
+    "link.image_maximum",
+    "largest image of a payment link, in bytes",
+    _whole(1, 10_000_000),
+    1_000_000,
+    "not shown; a request must stay below 10 MB",
+)
+LINK_REFUSAL = _row(
+    "link.limit_code",
+    "code of a payment that a link's limitPayments forbids (HTTP status: error.wrong_state)",
+    _whole(1, 117),
+    46,
+    "published codes: 46 Unable To Charge; the link itself stays valid, so not 116",
 )
 
 

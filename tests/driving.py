@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
-from urllib.parse import urlencode, urlsplit
+from urllib.parse import unquote, urlencode
 
 from mockserver import Settings
 from mockserver.adapters.scenario_files import load, read_text
@@ -81,16 +81,16 @@ class Api:
         headers: Mapping[str, str] | None = None,
     ) -> Reply:
         """One request as bytes; ``target`` is the path with its query."""
-        parts = urlsplit(target)
+        path, _, query = target.partition("?")
         sent = {"host": "127.0.0.1", **({"x-secretkey": self.key} if self.key else {}), **(headers or {})}
         scope = {
             "type": "http",
             "http_version": "1.1",
             "method": method,
             "scheme": "http",
-            "path": parts.path,
-            "raw_path": parts.path.encode(),
-            "query_string": parts.query.encode(),
+            "path": unquote(path),
+            "raw_path": path.encode(),
+            "query_string": query.encode(),
             "root_path": "",
             "headers": [(name.lower().encode("latin-1"), value.encode("latin-1")) for name, value in sent.items()],
             "client": ("127.0.0.1", 50000),

@@ -168,3 +168,15 @@ def settle_changes(charge: Charge, event: ChargeEvent, now: Micros) -> Changes:
     """End a pending charge: ``SETTLED`` or ``BOUNCED``. Raises ``WrongState`` (54)."""
     status = CHARGE.advance(charge.status, event)
     return {"status": status, "succeeded": now} if status is ChargeState.SUCCESS else {"status": status}
+
+
+def challenge_changes(charge: Charge, event: ChargeEvent, attempt: FailedAttempt | None, now: Micros) -> Changes:
+    """End a 3-D Secure challenge: paid or authorised when it was passed, else failed by ``attempt``.
+
+    Raises ``WrongState`` (54).
+    """
+    status = CHARGE.advance(charge.status, event)
+    if attempt is not None:
+        return {"status": status, "failed_attempts": (*charge.failed_attempts, attempt), "authorised": None}
+    changes = {"status": status, "three_ds_verified": True}
+    return {**changes, "succeeded": now} if status is ChargeState.SUCCESS else changes

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 
 from mockserver.domain.charge import Payer, WebhookTarget
+from mockserver.domain.payment_link import CallToAction, LinkPaymentType
 from mockserver.domain.record import record
 from mockserver.domain.sources import BankAccount, CardDetails, Source
 from mockserver.domain.vault import NEVER, Expiry
@@ -92,3 +93,38 @@ class SwitchProvider:
     ccv: str | None = field(repr=False, default=None)
     fallback_payment_method_id: str | None = None
     webhook: WebhookTarget | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class NewPaymentLink:
+    """Make a page that takes payments; every part of it can be left out."""
+
+    title: str | None = None
+    amount: Decimal | None = None
+    currency: str | None = None
+    allowed_types: Sequence[str] | None = None
+    description: str | None = None
+    image: str | None = None
+    confirmation_message: str | None = None
+    redirect_url: str | None = None
+    call_to_action: CallToAction | None = None
+    limit: int | None = None
+    invoice_id: str | None = None
+    metadata: Mapping[str, str] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class LinkPayment:
+    """One payment on a link's page. ``amount`` counts only where the link leaves it to the payer.
+
+    ``attempt_key`` belongs to one view of the page: whoever sends it twice is shown the same charge.
+    """
+
+    source: Source
+    attempt_key: str
+    payment_type: LinkPaymentType = LinkPaymentType.CARD
+    amount: Decimal | None = None
+    payer: Payer | None = None
+    email: str | None = None
+    ip: str | None = None
+    three_ds_notification_url: str | None = None

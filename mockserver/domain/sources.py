@@ -31,6 +31,14 @@ class Initiator(StrEnum):
     MERCHANT = "MERCHANT"
 
 
+class ChallengeAnswer(StrEnum):
+    """What a payer can do with a 3-D Secure challenge."""
+
+    PASS = "pass"
+    FAIL = "fail"
+    CANCEL = "cancel"
+
+
 @record
 class CardDetails:
     """A card as the caller gives it. Number and ccv never show in a repr, a log or an error."""

@@ -10,7 +10,7 @@ from decimal import Decimal
 from functools import partial
 from typing import Any, assert_never
 
-from mockserver.assumptions import AUTHORISATION_EXPIRES_AFTER, PENDING_SETTLES_AFTER
+from mockserver.assumptions import AUTHORISATION_EXPIRES_AFTER, CHALLENGE_EXPIRES_AFTER, PENDING_SETTLES_AFTER
 from mockserver.domain.charge import (
     Charge,
     FailedAttempt,
@@ -29,7 +29,7 @@ from mockserver.domain.provider import Capability
 from mockserver.domain.record import record
 from mockserver.domain.sources import PaymentType
 from mockserver.domain.states import CHARGE, ChargeEvent, ChargeState
-from mockserver.engine import charge_money, providers, routing, vault
+from mockserver.engine import charge_money, consequences, providers, routing, vault
 from mockserver.engine.facts import state_of
 from mockserver.engine.routing import Plan, Route
 from mockserver.engine.sandbox import Sandbox
@@ -79,7 +79,7 @@ def capture(box: Sandbox, charge_id: str, amount: Decimal | None) -> Charge:
     if changes["amount"] != charge.amount:
         _require(box, charge, Capability.PARTIAL_CAPTURE)
     _consult(box, "charge.capture", charge, Code.UNABLE_TO_CAPTURE)
-    return _move(box, charge, ChargeEvent.CAPTURED, changes)
+    return move(box, charge, ChargeEvent.CAPTURED, changes)
 
 
 def void(box: Sandbox, charge_id: str) -> Charge:
@@ -87,7 +87,7 @@ def void(box: Sandbox, charge_id: str) -> Charge:
     charge = get(box, charge_id)
     changes = void_changes(charge, ChargeEvent.VOIDED, box.now)
     _consult(box, "charge.void", charge, Code.UNABLE_TO_VOID)
-    return _move(box, charge, ChargeEvent.VOIDED, changes)
+    return move(box, charge, ChargeEvent.VOIDED, changes)
 
 
 def refund(box: Sandbox, charge_id: str, amount: Decimal | None, comment: str | None) -> Charge:
@@ -99,7 +99,7 @@ def refund(box: Sandbox, charge_id: str, amount: Decimal | None, comment: str | 
         _require(box, charge, Capability.PARTIAL_REFUND)
     _consult(box, "charge.refund", charge, Code.UNABLE_TO_REFUND)
     event = ChargeEvent.FULLY_REFUNDED if full else ChargeEvent.PARTLY_REFUNDED
-    return _move(box, charge, event, changes)
+    return move(box, charge, event, changes)
 
 
 def get(box: Sandbox, charge_id: str) -> Charge:
@@ -115,14 +115,14 @@ def settle(box: Sandbox, charge_id: str, event: ChargeEvent) -> None:
     """The provider of a pending charge has its answer: ``SETTLED`` or ``BOUNCED``."""
     charge = box.charges.get(charge_id)
     if charge is not None and charge.status is ChargeState.PENDING:
-        _move(box, charge, event, settle_changes(charge, event, box.now))
+        move(box, charge, event, settle_changes(charge, event, box.now))
 
 
 def lapse(box: Sandbox, charge_id: str) -> None:
     """Nobody captured an authorisation in time."""
     charge = box.charges.get(charge_id)
     if charge is not None and charge.status is ChargeState.AUTHORISED:
-        _move(box, charge, ChargeEvent.LAPSED, void_changes(charge, ChargeEvent.LAPSED, box.now))
+        move(box, charge, ChargeEvent.LAPSED, void_changes(charge, ChargeEvent.LAPSED, box.now))
 
 
 def _named(command: NewCharge, begun: Plan) -> tuple[str, str | None]:
@@ -150,7 +150,7 @@ def _try_routes(box: Sandbox, command: NewCharge, begun: Plan) -> _Verdict:
     failed: list[FailedAttempt] = []
     route, outcome = begun.first, Outcome()
     for number, route in enumerate(routing.routes(box, begun), start=1):
-        outcome = _ask(box, "charge.create", route, source, also, number)
+        outcome = ask_provider(box, "charge.create", route, source, also, number)
         if not isinstance(outcome.provider, Decline):
             break
         decline = outcome.provider
@@ -170,7 +170,8 @@ def _try_routes(box: Sandbox, command: NewCharge, begun: Plan) -> _Verdict:
     return _Verdict(route, outcome, tuple(failed))
 
 
-def _ask(box: Sandbox, op: str, route: Route, source: str, also: str | None = None, number: int = 1) -> Outcome:
+def ask_provider(box: Sandbox, op: str, route: Route, source: str, also: str | None = None, number: int = 1) -> Outcome:
+    """What the rules let a provider say to a step of a charge; the time it takes is added to the turn's latency."""
     card = route.instrument.card
     decision = box.ask(
         Stage.PROVIDER,
@@ -247,7 +248,8 @@ def _store(
     )
     box.turn.about["charge"] = charge
     box.emit(Subject.CHARGE, charge_id, event, None, charge.status)
-    _after(box, charge, event, route, outcome)
+    follow_up(box, charge, event, route, outcome)
+    consequences.of_charge(box, charge, None)
     return charge
 
 
@@ -268,7 +270,8 @@ def _event_of(command: NewCharge, begun: Plan, route: Route, outcome: Outcome) -
             assert_never(outcome.provider)
 
 
-def _after(box: Sandbox, charge: Charge, event: ChargeEvent, route: Route, outcome: Outcome) -> None:
+def follow_up(box: Sandbox, charge: Charge, event: ChargeEvent, route: Route, outcome: Outcome) -> None:
+    """Plan what time will do to a charge that has just begun or was just paid, and spend the ccv of its card."""
     if event is ChargeEvent.AUTHORISED:
         due = box.now + box.assume(AUTHORISATION_EXPIRES_AFTER)
         box.schedule.plan(due, Due.AUTHORISATION_LAPSE, charge.charge_id)
@@ -277,6 +280,8 @@ def _after(box: Sandbox, charge: Charge, event: ChargeEvent, route: Route, outco
         after = pending.after if pending.after is not None else box.assume(PENDING_SETTLES_AFTER)
         what = Due.SETTLEMENT if pending.settle is Settlement.SUCCESS else Due.BOUNCE
         box.schedule.plan(box.now + after, what, charge.charge_id)
+    elif event is ChargeEvent.CHALLENGED:
+        box.schedule.plan(box.now + box.assume(CHALLENGE_EXPIRES_AFTER), Due.CHALLENGE_LAPSE, charge.charge_id)
     card = charge.instrument.card
     if card is not None and event in _PAYMENTS:
         vault.spend_ccv(box, card.number, route.method.vault_id if route.method else None)
@@ -290,7 +295,7 @@ def _consult(box: Sandbox, op: str, charge: Charge, refusal: Code) -> None:
     provider = box.providers.get(charge.provider.provider_id)
     if provider is None:
         return
-    outcome = _ask(box, op, Route(provider, charge.instrument), "charge")
+    outcome = ask_provider(box, op, Route(provider, charge.instrument), "charge")
     if isinstance(outcome.provider, Decline):
         decline = outcome.provider
         raise ProviderRefused(
@@ -308,8 +313,10 @@ def _require(box: Sandbox, charge: Charge, feature: Capability) -> None:
         providers.require(provider, feature)
 
 
-def _move(box: Sandbox, charge: Charge, event: ChargeEvent, changes: Mapping[str, Any]) -> Charge:
+def move(box: Sandbox, charge: Charge, event: ChargeEvent, changes: Mapping[str, Any]) -> Charge:
+    """Give a charge its new state and tell everyone who must know."""
     before = charge.status
     box.charges.change(charge, changes)
     box.emit(Subject.CHARGE, charge.charge_id, event, before, charge.status)
+    consequences.of_charge(box, charge, before)
     return charge

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 
 from mockserver.domain.clock import Micros
 from mockserver.domain.states import ChargeEvent
-from mockserver.engine import charges, vault
+from mockserver.engine import charges, three_ds, vault
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.schedule import Due, Entry
 from mockserver.engine.turn import Turn
@@ -16,6 +16,7 @@ WORK: Mapping[Due, Callable[[Sandbox, Entry], None]] = {
     Due.VAULT_EXPIRY: lambda box, entry: vault.expire(box, entry.subject),
     Due.CCV_DELAY: lambda box, entry: vault.lapse_ccv(box, entry.subject),
     Due.AUTHORISATION_LAPSE: lambda box, entry: charges.lapse(box, entry.subject),
+    Due.CHALLENGE_LAPSE: lambda box, entry: three_ds.abandon(box, entry.subject),
     Due.SETTLEMENT: lambda box, entry: charges.settle(box, entry.subject, ChargeEvent.SETTLED),
     Due.BOUNCE: lambda box, entry: charges.settle(box, entry.subject, ChargeEvent.BOUNCED),
 }

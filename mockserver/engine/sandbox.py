@@ -36,6 +36,7 @@ class Sandbox:
         "journal",
         "key",
         "now",
+        "payment_links",
         "payment_methods",
         "providers",
         "public_key",
@@ -61,6 +62,7 @@ class Sandbox:
         self.vault = tables.vault()
         self.payment_methods = tables.payment_methods()
         self.charges = tables.charges()
+        self.payment_links = tables.payment_links()
         for provider in (default_provider(self.now), *charter.providers()):
             self.providers.add(provider)
 
@@ -109,6 +111,11 @@ def public_key_of(key: str) -> str:
     if key.startswith("sk_"):
         return "pk_" + key[3:]
     return "pk_" + digest("public", key, size=12).hex()
+
+
+def account_id_of(key: str) -> str:
+    """The account that a secret key belongs to: one for each sandbox, told by links and webhook subscriptions."""
+    return digest("account", key).hex()
 
 
 def masked_key(key: str) -> str:

@@ -15,6 +15,7 @@ class Due(StrEnum):
     VAULT_EXPIRY = "vault_expiry"
     CCV_DELAY = "ccv_delay"
     AUTHORISATION_LAPSE = "authorisation_lapse"
+    CHALLENGE_LAPSE = "challenge_lapse"
     SETTLEMENT = "settlement"
     BOUNCE = "bounce"
 

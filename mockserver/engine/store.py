@@ -138,7 +138,9 @@ class Table(Generic[R]):
             places = [seq for seq in places if all(check(rows[seq]) for check in checks)]
         count = len(places)
         if query.sort is not None:
-            found = sorted((self.rows[seq] for seq in places), key=query.sort, reverse=query.descending)
+            # Rows that sort alike keep the order of the plain list: the newest first when descending.
+            order = reversed(places) if query.descending else places
+            found = sorted((self.rows[seq] for seq in order), key=query.sort, reverse=query.descending)
             return Page(found[query.skip : query.skip + query.limit], count, query.limit, query.skip)
         if query.descending:
             high = max(count - query.skip, 0)

@@ -6,6 +6,7 @@ from collections.abc import Hashable
 from operator import attrgetter
 
 from mockserver.domain.charge import Charge
+from mockserver.domain.payment_link import PaymentLink
 from mockserver.domain.payment_method import PaymentMethod
 from mockserver.domain.provider import Provider
 from mockserver.domain.vault import VaultItem
@@ -68,3 +69,8 @@ def vault() -> Table[VaultItem]:
 def providers() -> Table[Provider]:
     """Providers by id."""
     return Table(attrgetter("provider_id"))
+
+
+def payment_links() -> Table[PaymentLink]:
+    """Payment links by id."""
+    return Table(attrgetter("payment_link_id"))

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import assert_never
 
 from mockserver.assumptions import read as read_assumption
@@ -13,6 +12,7 @@ from mockserver.domain.money import currency
 from mockserver.domain.provider import CAPABILITIES, DEFAULT_PROVIDER_ID
 from mockserver.scenario.compile_outcome import compile_latency
 from mockserver.scenario.compile_rule import compile_rule
+from mockserver.scenario.filling import placeholders
 from mockserver.scenario.model import (
     AdvanceMap,
     CallMap,
@@ -38,8 +38,6 @@ from mockserver.scenario.scenario import (
 )
 
 DEFAULT_RATE = 60
-PLACEHOLDER = re.compile(r"\{([A-Za-z0-9_-]+)\.([A-Za-z0-9_][A-Za-z0-9_.-]*)\}")
-"""``{ann.customerId}``: a member of the answer to the call with the id ``ann``."""
 
 
 def compile_scenario(
@@ -146,21 +144,6 @@ def _call(model: CallMap, path: Path, known: set[str], problems: Problems) -> Ca
             problems.add((*path, "id"), f"got '{model.id}' a second time; every call has an id of its own")
         known.add(model.id)
     return Call(method, target, model.id, model.body, headers, expect, problems.place(path)[0])
-
-
-def placeholders(value: object) -> Iterator[tuple[str, str]]:
-    """Every placeholder in the texts of a value: the id, and the whole of it."""
-    match value:
-        case str():
-            yield from ((found.group(1), found.group()) for found in PLACEHOLDER.finditer(value))
-        case Mapping():
-            for one in value.values():
-                yield from placeholders(one)
-        case list() | tuple():
-            for one in value:
-                yield from placeholders(one)
-        case _:
-            return
 
 
 def _reply(model: ReplyMap | None) -> Reply | None:

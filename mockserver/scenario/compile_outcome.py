@@ -67,14 +67,14 @@ settle instead.
 
 _PAYER_TAKES = 30 * SECOND
 _PAYER = {"passes": "SUCCESS", "fails": "FAILED", "abandons": "ABANDONED"}
-_NEEDS_ANSWER = (FaultKind.CLOSE_AFTER, FaultKind.TRUNCATE, FaultKind.DRIBBLE, FaultKind.MALFORMED_JSON)
-_STATUS_CODES = {
-    401: Code.INVALID_AUTHENTICATION,
-    408: Code.TIMEOUT,
-    429: Code.RATE_LIMITING_APPLIED,
-    503: Code.RETRY_LATER,
-    504: Code.TIMEOUT,
+_STATUS_CODES: Mapping[int, tuple[Code, bool]] = {
+    401: (Code.INVALID_AUTHENTICATION, False),
+    408: (Code.TIMEOUT, True),
+    429: (Code.RATE_LIMITING_APPLIED, True),
+    503: (Code.RETRY_LATER, True),
+    504: (Code.TIMEOUT, True),
 }
+_NEEDS_ANSWER = (FaultKind.CLOSE_AFTER, FaultKind.TRUNCATE, FaultKind.DRIBBLE, FaultKind.MALFORMED_JSON)
 
 
 def given(model: object, words: Sequence[str]) -> list[str]:
@@ -205,7 +205,7 @@ def compile_transport(model: TransportMap) -> Transport:
     if model.retry_after is not None:
         headers["Retry-After"] = str(model.retry_after)
     body = model.body
-    if kind is FaultKind.STATUS and "body" not in model.model_fields_set and model.status is not None:
+    if model.status is not None and "body" not in model.model_fields_set:
         body = _error_object(model.status)
     return Transport(
         at=model.at,
@@ -221,14 +221,14 @@ def compile_transport(model: TransportMap) -> Transport:
 
 
 def _error_object(status: int) -> object:
-    """The error object of a scripted status (published facts, 4.1); the place it is sent from adds ``resource``."""
+    """The error object of a scripted status whose body the file leaves to us (published facts, 4.1)."""
     if status < 400:
         return None
-    code = _STATUS_CODES.get(status, Code.UNKNOWN_ERROR)
+    code, is_retryable = _STATUS_CODES.get(status, (Code.UNKNOWN_ERROR, status > 500))
     return {
         "message": code.message,
         "code": int(code),
-        "isRetryable": status in (408, 429, 502, 503, 504),
+        "isRetryable": is_retryable,
         "type": None,
         "resource": None,
         "details": None,

@@ -13,6 +13,7 @@ from typing import Any
 from mockserver.domain.clock import Micros
 from mockserver.domain.errors import nearest
 from mockserver.domain.ids import digest
+from mockserver.domain.record import record
 from mockserver.scenario.attempt import Attempt, Stage
 from mockserver.scenario.matching import Difference, shown
 from mockserver.scenario.outcome import NOTHING, At, Decline, FaultKind, Outcome, Transport, draw_latency
@@ -22,7 +23,7 @@ from mockserver.scenario.ruleset import EMPTY, Bucket, Ruleset, indexed_test
 _PASSED_NOTHING: tuple[tuple[str, Difference], ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Decision:
     """What happens in one stage of an operation: the outcome, the rule that fired (None: no rule did), and the
     evidence.

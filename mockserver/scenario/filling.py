@@ -3,10 +3,26 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from decimal import Decimal
 from typing import Any
 
-from mockserver.scenario.compile import PLACEHOLDER
+PLACEHOLDER = re.compile(r"\{([A-Za-z0-9_-]+)\.([A-Za-z0-9_][A-Za-z0-9_.-]*)\}")
+
+
+def placeholders(value: object) -> Iterator[tuple[str, str]]:
+    """Every placeholder in the texts of a value: the id of the call, and the whole of it."""
+    match value:
+        case str():
+            yield from ((found[1], found[0]) for found in PLACEHOLDER.finditer(value))
+        case Mapping():
+            for one in value.values():
+                yield from placeholders(one)
+        case list() | tuple():
+            for one in value:
+                yield from placeholders(one)
+        case _:
+            return
 
 
 def filled(value: Any, answers: Mapping[str, object]) -> Any:
@@ -18,12 +34,16 @@ def filled(value: Any, answers: Mapping[str, object]) -> Any:
         whole = PLACEHOLDER.fullmatch(value)
         if whole is not None:
             return _member(whole, answers)
-        return PLACEHOLDER.sub(lambda found: str(_member(found, answers)), value)
+        return PLACEHOLDER.sub(lambda found: _text(_member(found, answers)), value)
     if isinstance(value, Mapping):
         return {key: filled(one, answers) for key, one in value.items()}
     if isinstance(value, list | tuple):
         return [filled(one, answers) for one in value]
     return value
+
+
+def _text(value: object) -> str:
+    return format(value, "f") if isinstance(value, Decimal) else str(value)
 
 
 def _member(found: re.Match[str], answers: Mapping[str, object]) -> object:

@@ -24,6 +24,7 @@ class Operation:
 
 _ROWS = (
     Operation("charge.create", "take or authorise a payment, from any source", asks_provider=True),
+    Operation("charge.challenge", "the payer answers a 3-D Secure challenge", asks_provider=True),
     Operation("charge.capture", "complete an authorised charge", asks_provider=True),
     Operation("charge.void", "cancel an authorised charge", asks_provider=True),
     Operation("charge.refund", "give money back", asks_provider=True),

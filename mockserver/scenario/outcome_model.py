@@ -40,7 +40,7 @@ def _fault(kind: Literal["unknown_key"], text: str, place: tuple[str, ...]) -> I
 class Part(BaseModel):
     """Base of all parts of a file: no unknown keys, nothing changes."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True, defer_build=True)
 
     @model_validator(mode="wrap")
     @classmethod

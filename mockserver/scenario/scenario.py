@@ -88,16 +88,7 @@ class Wait:
     line: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Webhooks:
-    """What the receiver must have got by now: how many deliveries, and what the bodies hold, in order of arrival."""
-
-    count: int | None = None
-    bodies: tuple[object, ...] = ()
-    line: int = 0
-
-
-ExampleStep = Call | Advance | Wait | Webhooks
+ExampleStep = Call | Advance | Wait
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,8 @@ from mockserver.web.dispatch import Dispatcher
 from mockserver.web.endpoint import Endpoint
 from mockserver.web.host import Host
 from mockserver.web.last_resort import LastResort
+from mockserver.web.page import PageEndpoint
+from mockserver.web.pages import PAGE_ROUTES
 from mockserver.web.routes import ROUTES
 from mockserver.web.setup import prepare
 
@@ -28,6 +30,7 @@ class Application(Starlette):
     def __init__(self, host: Host) -> None:
         routes = [StarletteRoute(row.path, Endpoint(row, host), methods=[row.method]) for row in ROUTES]
         routes += [StarletteRoute(row.path, ControlEndpoint(row, host), methods=[row.method]) for row in CONTROL_ROUTES]
+        routes += [StarletteRoute(row.path, PageEndpoint(row, host), methods=[row.method]) for row in PAGE_ROUTES]
         super().__init__()
         self.world = host
         self.router = dispatcher = Dispatcher(routes)

@@ -89,6 +89,8 @@ class Dispatcher(Router):
         if methods is not None:
             return methods, {}
         segments = path.split("/")[1:]
+        if not segments:  # ``OPTIONS *`` asks about no path at all
+            return None, {}
         for template, found in self._templates.get((len(segments), segments[0]), ()):
             parameters = _match(template, segments)
             if parameters is not None:

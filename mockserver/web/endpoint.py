@@ -94,14 +94,14 @@ class Endpoint:
         arrived = self.arrive(box, request)
         if isinstance(arrived, Arrival) and arrived.fault is not None:
             if arrived.fault.kind is not FaultKind.DELAY:
-                self._note(box, request, Reply(None, None, arrived.turn, arrived.fault), b"")
+                self.note(box, request, Reply(None, None, arrived.turn, arrived.fault), b"")
                 await Conversation(scope, receive, send).strike(arrived.fault)
                 return
             await asyncio.sleep(arrived.fault.delay / SECOND)
             self.host.present(box)
         reply = self.act(arrived, request) if isinstance(arrived, Arrival) else arrived
         body = dumps(reply.body)
-        self._note(box, request, reply, body)
+        self.note(box, request, reply, body)
         if reply.turn.latency:
             await asyncio.sleep(reply.turn.latency / SECOND)
         if reply.fault is not None:
@@ -118,7 +118,8 @@ class Endpoint:
         host = self.host
         return host.enter(headers) if self.route.auth is Auth.SECRET else host.enter_by_either_key(headers)
 
-    def _note(self, box: Sandbox, request: Request, reply: Reply, body: bytes) -> None:
+    def note(self, box: Sandbox, request: Request, reply: Reply, body: bytes) -> None:
+        """Keep the step in the journal."""
         route = self.route
         box.journal.note(
             box.now,
@@ -181,8 +182,8 @@ class Endpoint:
         body = query = _NO_FIELDS
         if route.body is not None:
             body = fold(route.body, _object(request.raw))
-        if route.query is not None and request.query:
-            query = fold(route.query, _parameters(request.query))
+        if request.query:
+            query = fold(route.query or Body, _parameters(request.query))
         return body, query
 
 
@@ -196,7 +197,11 @@ def _spoiling(turn: Turn) -> Transport | None:
 
 
 def _typed(model: type[Body] | None, folded: Folded, *, strict: bool) -> Any:
-    return None if model is None else validate(model, folded, strict=strict)
+    if model is not None:
+        return validate(model, folded, strict=strict)
+    if strict and folded.unknown:
+        validate(Body, folded, strict=True)
+    return None
 
 
 def _object(raw: bytes) -> dict[str, Any]:

@@ -14,27 +14,15 @@ from http import HTTPStatus
 from typing import Any
 
 from mockserver.domain.clock import SECOND
-from mockserver.domain.codes import Code
 from mockserver.scenario.outcome import FaultKind, Transport
 from mockserver.web.asgi import JSON_TYPE, RawHeaders, Receive, Scope, Send, send_bytes
 from mockserver.wire.jsonio import dumps
-from mockserver.wire.problems import problem
 
 CONNECTION = "mockserver.transport"
 """The scope extension under which the server hands over the connection's transport."""
 
 _GARBAGE = b"\x15\x03\x01\x00\x02\x02\x50 this is not HTTP \x00\xff\xfe\r\n\r\n"
 _RESET = struct.pack("ii", 1, 0)
-_CODES: Mapping[int, tuple[Code, bool]] = {
-    401: (Code.INVALID_AUTHENTICATION, False),
-    408: (Code.TIMEOUT, True),
-    429: (Code.RATE_LIMITING_APPLIED, True),
-    500: (Code.UNKNOWN_ERROR, False),
-    502: (Code.PROVIDER_SERVICE_ERROR, True),
-    503: (Code.RETRY_LATER, True),
-    504: (Code.GATEWAY_TIMEOUT, True),
-}
-"""Code and retryability of a scripted status whose body the scenario leaves to us."""
 
 
 class Cut(ConnectionError):
@@ -94,11 +82,7 @@ class Conversation:
 
 
 async def _status(talk: Conversation, fault: Transport) -> None:
-    body = fault.body
-    if body is None:
-        code, retryable = _CODES.get(fault.status, (Code.UNKNOWN_ERROR, False))
-        body = problem(fault.status, code, code.message, talk.scope["path"], is_retryable=retryable)
-    raw = body.encode() if isinstance(body, str) else dumps(body)
+    raw = fault.body.encode() if isinstance(fault.body, str) else b"" if fault.body is None else dumps(fault.body)
     given = {name.lower(): value for name, value in (fault.headers or {}).items()}
     headers = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in given.items()]
     if "content-type" not in given:

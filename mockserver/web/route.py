@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import cached_property
 from typing import Any
 
 from mockserver.domain.record import record
 from mockserver.engine.sandbox import Sandbox
+from mockserver.web.lazy import loaded
 from mockserver.wire.base import Body
 from mockserver.wire.profile import Voice
 
@@ -49,18 +51,64 @@ class Answer:
     body: object
 
 
-@dataclass(frozen=True, slots=True)
-class Route:
-    """One operation: where it is, what it takes, who may call it, what it answers, and on which source that rests."""
-
-    method: str
-    path: str
-    op: str
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Parts:
     handle: Callable[[Call], object]
     reply: Any
-    source: str
-    body: type[Body] | None = None
-    query: type[Body] | None = None
-    auth: Auth = Auth.SECRET
-    success: Success = Success.OK
-    summary: str = ""
+    body: type[Body] | None
+    query: type[Body] | None
+
+
+class Route:
+    """One operation: where it is, what it takes, who may call it, what it answers, and on which source that rests.
+
+    ``handle``, ``reply``, ``body`` and ``query`` may be deferred: their modules are imported when they are first
+    looked at.
+    """
+
+    def __init__(
+        self,
+        method: str,
+        path: str,
+        op: str,
+        handle: Callable[[Call], object],
+        reply: Any,
+        source: str,
+        *,
+        body: type[Body] | None = None,
+        query: type[Body] | None = None,
+        auth: Auth = Auth.SECRET,
+        success: Success = Success.OK,
+        summary: str = "",
+    ) -> None:
+        self.method = method
+        self.path = path
+        self.op = op
+        self.source = source
+        self.auth = auth
+        self.success = success
+        self.summary = summary
+        self._deferred = _Parts(handle=handle, reply=reply, body=body, query=query)
+
+    @cached_property
+    def handle(self) -> Callable[[Call], object]:
+        """The endpoint function."""
+        function: Callable[[Call], object] = loaded(self._deferred.handle)
+        return function
+
+    @cached_property
+    def reply(self) -> Any:
+        """The type of the answer."""
+        return loaded(self._deferred.reply)
+
+    @cached_property
+    def body(self) -> type[Body] | None:
+        """The model of the body; None when there is none."""
+        model: type[Body] | None = loaded(self._deferred.body)
+        return model
+
+    @cached_property
+    def query(self) -> type[Body] | None:
+        """The model of the query; None when there is none."""
+        model: type[Body] | None = loaded(self._deferred.query)
+        return model

@@ -5,12 +5,27 @@ Sources name a paragraph of the service document, or published facts (the paths 
 
 from __future__ import annotations
 
-from mockserver.web.endpoints import charges, payment_methods, providers, vault
+from typing import TYPE_CHECKING
+
+from mockserver.web.lazy import lazy
 from mockserver.web.route import Route, Success
-from mockserver.wire import charges as charge_shapes
-from mockserver.wire import payment_methods as method_shapes
-from mockserver.wire import providers as provider_shapes
-from mockserver.wire import vault as vault_shapes
+
+if TYPE_CHECKING:
+    from mockserver.web.endpoints import charges, payment_links, payment_methods, providers, vault
+    from mockserver.wire import charges as charge_shapes
+    from mockserver.wire import payment_links as link_shapes
+    from mockserver.wire import payment_methods as method_shapes
+    from mockserver.wire import providers as provider_shapes
+    from mockserver.wire import vault as vault_shapes
+else:  # the same names, imported when a request first needs them
+    charges, payment_methods, providers, vault = lazy(
+        "mockserver.web.endpoints", "charges", "payment_methods", "providers", "vault"
+    )
+    charge_shapes, method_shapes, provider_shapes, vault_shapes = lazy(
+        "mockserver.wire", "charges", "payment_methods", "providers", "vault"
+    )
+    (payment_links,) = lazy("mockserver.web.endpoints", "payment_links")
+    (link_shapes,) = lazy("mockserver.wire", "payment_links")
 
 _CREATED = Success.CREATED
 _CHARGE = charge_shapes.ChargeReply
@@ -57,6 +72,14 @@ ROUTES: tuple[Route, ...] = (
           summary="Create a payment method from a vaulted one: switch provider"),
     Route("GET", "/payment_method/{payment_method_id}", "payment_method.get", payment_methods.get, _METHOD,
           "published facts, 1.1 row 37", summary="Get a payment method"),
+    # Payment links
+    Route("POST", "/payment_link", "payment_link.create", payment_links.create, link_shapes.PaymentLinkReply,
+          "service document, Payment links", body=link_shapes.PaymentLinkCreation, success=_CREATED,
+          summary="Create a payment link"),
+    Route("GET", "/payment_link/{payment_link_id}", "payment_link.get", payment_links.get,
+          link_shapes.PaymentLinkReply, "service document, Payment links", summary="Get a payment link"),
+    Route("GET", "/payment_link", "payment_link.search", payment_links.search, link_shapes.PaymentLinksReply,
+          "published facts, 1.1 row 45", query=link_shapes.PaymentLinkQuery, summary="List payment links"),
     # Providers
     Route("POST", "/provider", "provider.create", providers.create, provider_shapes.ProviderReply,
           "published facts, 1.1 row 55", body=provider_shapes.ProviderFields, success=_CREATED,

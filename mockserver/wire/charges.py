@@ -11,7 +11,7 @@ from pydantic import Field
 
 from mockserver.domain.charge import Charge, Payer
 from mockserver.domain.commands import NewCharge
-from mockserver.domain.sources import BankSource, CardSource, Initiator, MethodSource, Source
+from mockserver.domain.sources import BankSource, CardSource, ChallengeAnswer, Initiator, MethodSource, Source
 from mockserver.wire.base import Body, Flag, Map, Moment, Number, Required, Text40, Whole, one_of
 from mockserver.wire.dates import moment
 from mockserver.wire.profile import Voice
@@ -135,6 +135,12 @@ class Capture(Body):
     """Complete an authorised charge; without an amount, all of it."""
 
     amount: Number | None = None
+
+
+class ChallengeInput(Body):
+    """The payer's answer to a 3-D Secure challenge: ``pass``, ``fail`` or ``cancel``."""
+
+    result: one_of(ChallengeAnswer)  # type: ignore[valid-type]
 
 
 class RefundQuery(Body):

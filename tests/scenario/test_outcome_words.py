@@ -125,6 +125,13 @@ def test_a_status_without_body_answers_with_an_error_object() -> None:
     assert (fault_of.body["code"], fault_of.body["isRetryable"], fault_of.body["httpStatus"]) == (35, True, 429)
 
 
+@pytest.mark.parametrize("text", ["status: 500, body: null", "status: 302"])
+def test_a_body_can_be_left_out(text: str) -> None:
+    fault_of = outcome(f"transport: {{at: receive, {text}}}").transport
+    assert fault_of is not None
+    assert fault_of.body is None
+
+
 WEBHOOKS: list[tuple[str, WebhookPlan]] = [
     ("drop: true", WebhookPlan(drop=True)),
     ("delay: 5m", WebhookPlan(delay=5 * MINUTE)),

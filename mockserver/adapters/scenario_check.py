@@ -1,0 +1,182 @@
+"""Runs the examples of scenarios against the whole sandbox in process: no port, no real time, nothing left behind."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from typing import Any, assert_never
+
+from mockserver.domain.clock import Micros, duration_text
+from mockserver.scenario.answers import differences
+from mockserver.scenario.filling import filled
+from mockserver.scenario.scenario import Advance, Call, Example, Reply, Scenario, Wait
+
+OpenApp = Callable[[Sequence[Scenario]], Any]
+"""Makes the ASGI application that runs these scenarios, its machine clock standing still."""
+
+EXAMPLE_KEY = "sk_example"
+WAIT_STEPS = 20
+"""Into how many moves of the clock the timeout of a ``wait`` is cut."""
+
+_BASE = "http://127.0.0.1:4111"
+
+
+@dataclass(frozen=True, slots=True)
+class ExampleReport:
+    """How an example went: ``failure`` is None when all answers were as expected."""
+
+    file: str
+    line: int
+    example: str
+    failure: str | None
+
+    def __str__(self) -> str:
+        words = "ok" if self.failure is None else self.failure
+        return f"{self.file}:{self.line}: {self.example}: {words}"
+
+
+class _Unexpected(Exception):
+    """An answer that differs from what the example expects."""
+
+    def __init__(self, line: int, message: str) -> None:
+        super().__init__(message)
+        self.line = line
+
+
+def check(scenario: Scenario, others: Sequence[Scenario], open_app: OpenApp) -> list[ExampleReport]:
+    """Run every example of a scenario, each in a sandbox of its own; ``others`` are in force behind it.
+
+    A scenario without examples still has its setup run. An example ends at its first unexpected answer.
+    """
+    return asyncio.run(_check(scenario, others, open_app))
+
+
+async def _check(scenario: Scenario, others: Sequence[Scenario], open_app: OpenApp) -> list[ExampleReport]:
+    reports = []
+    for example in scenario.examples or (Example("setup", ()),):
+        app = open_app([*others, replace(scenario, setup=())] if not scenario.builtin else [scenario])
+        try:
+            await _run(app, scenario, example)
+        except _Unexpected as found:
+            reports.append(ExampleReport(scenario.file, found.line, example.name, str(found)))
+        else:
+            reports.append(ExampleReport(scenario.file, example.line, example.name, None))
+    return reports
+
+
+async def _run(app: Any, scenario: Scenario, example: Example) -> None:
+    import httpx
+
+    transport = httpx.ASGITransport(app=app)
+    async with httpx.AsyncClient(transport=transport, base_url=_BASE, headers={"x-secretkey": EXAMPLE_KEY}) as client:
+        answers: dict[str, object] = {}
+        for call in scenario.setup:
+            await _call(client, replace(call, expect=call.expect or Reply()), answers)
+        for step in example.steps:
+            match step:
+                case Call():
+                    await _call(client, step, answers)
+                case Advance():
+                    await _advance(client, step.by, step.line)
+                case Wait():
+                    await _wait(client, step, answers)
+                case _:
+                    assert_never(step)
+
+
+async def _call(client: Any, call: Call, answers: dict[str, object]) -> None:
+    """Make a call; keep its answer under its id. Raises ``_Unexpected``."""
+    name = f"{call.method} {call.path}"
+    try:
+        path, body, headers, expected = _prepared(call, answers)
+    except LookupError as problem:
+        raise _Unexpected(call.line, f"{name}: {problem.args[0]}") from None
+    if body is not None:
+        headers["content-type"] = "application/json"
+    content = None if body is None else json_text(body)
+    try:
+        response = await client.request(call.method, path, content=content, headers=headers)
+    except ConnectionError as cut:
+        if call.expect is None or not call.expect.fault:
+            raise _Unexpected(call.line, f"{name}: no whole answer came: {cut}") from None
+        return
+    answer = _read(response.content)
+    answers.update({call.id: answer} if call.id is not None else {})
+    faults = _faults(call.expect, expected, response, answer)
+    if faults:
+        raise _Unexpected(call.line, f"{name}: {'; '.join(faults)}")
+
+
+def _prepared(call: Call, answers: Mapping[str, object]) -> tuple[str, object, dict[str, str], object]:
+    headers = {key: str(filled(value, answers)) for key, value in call.headers.items()}
+    expected = filled(call.expect.body, answers) if call.expect is not None else None
+    path = filled(f"{call.path} ", answers)
+    return str(path).rstrip(), filled(call.body, answers), headers, expected
+
+
+def _faults(expect: Reply | None, expected: object, response: Any, answer: object) -> list[str]:
+    if expect is None:
+        return []
+    if expect.fault:
+        return [f"wanted no whole answer, got status {response.status_code}"]
+    found = []
+    if expect.status is not None and response.status_code != expect.status:
+        found.append(f"wanted status {expect.status}, got {response.status_code} {_brief(answer)}")
+    elif expect.status is None and response.status_code >= 400 and expected is None:
+        found.append(f"wanted success, got {response.status_code} {_brief(answer)}")
+    if expected is not None:
+        found += differences(expected, answer)
+    for name, value in expect.headers.items():
+        found += differences(value, response.headers.get(name), f"header {name}")
+    return found
+
+
+def _brief(answer: object) -> str:
+    if isinstance(answer, dict) and "message" in answer:
+        details = answer.get("details")
+        return f"({answer.get('code')} {answer['message']}{f' {details}' if details else ''})"
+    return ""
+
+
+async def _advance(client: Any, by: Micros, line: int) -> None:
+    response = await client.post("/__admin/clock/advance", json={"by": duration_text(by)})
+    if response.status_code != 200:
+        raise _Unexpected(line, f"the clock would not advance: {response.text}")
+
+
+async def _wait(client: Any, wait: Wait, answers: dict[str, object]) -> None:
+    left = wait.timeout
+    while True:
+        try:
+            await _call(client, wait.call, answers)
+        except _Unexpected as found:
+            if left <= 0:
+                raise _Unexpected(wait.line, f"after {duration_text(wait.timeout)}: {found}") from None
+        else:
+            return
+        step = min(left, max(1, wait.timeout // WAIT_STEPS))
+        left -= step
+        await _advance(client, step, wait.line)
+
+
+def _read(raw: bytes) -> object:
+    try:
+        return json.loads(raw, parse_float=Decimal)
+    except ValueError:
+        return raw.decode("utf-8", "replace")
+
+
+def json_text(value: object) -> str:
+    """The JSON text of plain data; decimals keep their digits."""
+    match value:
+        case Decimal():
+            return format(value, "f")
+        case dict():
+            return "{" + ",".join(f"{json.dumps(str(key))}:{json_text(one)}" for key, one in value.items()) + "}"
+        case list() | tuple():
+            return "[" + ",".join(json_text(one) for one in value) + "]"
+        case _:
+            return json.dumps(value)

@@ -1,0 +1,139 @@
+"""A payment link: a page that takes a fixed or chosen amount, at most so many times.
+
+Sources: service document, Payment link, and Limits (``allowedPaymentTypes``, ``limitPayments``); published facts, 2.9.
+"""
+
+from __future__ import annotations
+
+from base64 import b64decode
+from binascii import Error as BadBase64
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal
+from enum import StrEnum
+from urllib.parse import urlsplit
+
+from mockserver.domain.clock import Micros
+from mockserver.domain.codes import Code
+from mockserver.domain.errors import nearest
+from mockserver.domain.faults import Faults
+from mockserver.domain.states import ChargeState
+
+
+class LinkPaymentType(StrEnum):
+    """A way to pay on the hosted page (service document, Limits)."""
+
+    CARD = "card"
+    PAYPAL = "paypal"
+    APPLEPAY = "applepay"
+    GOOGLEPAY = "googlepay"
+    UPI = "upi"
+    PAYTO = "payto"
+    PAYID = "payid"
+    SHIFT = "shift"
+    PESAPAL = "pesapal"
+    PAYBYACCOUNT = "paybyaccount"
+    PAYGLOCAL = "payglocal"
+    ZIP = "zip"
+
+
+class CallToAction(StrEnum):
+    """Text of the pay button; the order gives the index (published facts, 3)."""
+
+    PAY = "Pay"
+    DONATE = "Donate"
+
+
+@dataclass(slots=True)
+class PaymentLink:
+    """A payment link as stored. ``amount`` None lets the payer choose; ``limit`` None lets any number pay.
+
+    ``payments`` counts the charges that succeeded, ``under_way`` those that still may; ``attempts`` maps the key of a
+    page view to the charge that it made.
+    """
+
+    payment_link_id: str
+    url: str
+    account_id: str
+    public_key: str
+    added: Micros
+    title: str | None = None
+    amount: Decimal | None = None
+    currency: str | None = None
+    allowed_types: tuple[LinkPaymentType, ...] | None = None
+    description: str | None = None
+    image: str | None = None
+    confirmation_message: str | None = None
+    redirect_url: str | None = None
+    call_to_action: CallToAction | None = None
+    limit: int | None = None
+    invoice_id: str | None = None
+    metadata: Mapping[str, str] | None = None
+    payments: int = 0
+    under_way: int = 0
+    attempts: dict[str, str] = field(default_factory=dict)
+    seq: int = -1
+
+    @property
+    def has_room(self) -> bool:
+        """Whether one more payment may begin: those under way are counted as if they had succeeded."""
+        return self.limit is None or self.payments + self.under_way < self.limit
+
+    def takes(self, payment_type: LinkPaymentType) -> bool:
+        """Whether the page offers a way to pay; a link that names none offers all."""
+        return self.allowed_types is None or payment_type in self.allowed_types
+
+
+PAID = frozenset({ChargeState.SUCCESS, ChargeState.PARTIAL_REFUND, ChargeState.REFUND})
+"""Charges that count as payments; a refund gives the money back, not the place."""
+
+UNDER_WAY = frozenset({ChargeState.PENDING_CHECKOUT, ChargeState.PENDING, ChargeState.AUTHORISED})
+"""Charges that may still become payments, and hold their place until then."""
+
+
+def check_types(given: Sequence[str] | None, faults: Faults) -> tuple[LinkPaymentType, ...] | None:
+    """The named ways to pay, in any letter case, each once. A fault (90) for unknown ones and for an empty list."""
+    if given is None:
+        return None
+    if not given:
+        faults.add(Code.VALIDATION_ERROR, "AllowedPaymentTypes", "wanted one or more payment types, or null for all")
+    by_word = {member.value: member for member in LinkPaymentType}
+    for place, word in enumerate(given):
+        if word.lower() not in by_word:
+            told = f"got '{word[:20]}', wanted one of {', '.join(by_word)}{nearest(word[:20], by_word)}"
+            faults.add(Code.VALIDATION_ERROR, f"AllowedPaymentTypes.{place}", told)
+    return tuple(dict.fromkeys(by_word[word.lower()] for word in given if word.lower() in by_word))
+
+
+def check_image(image: str | None, most_bytes: int, faults: Faults) -> None:
+    """A fault (90) for an image that is no base64 data URI of an image, or larger than ``most_bytes`` when decoded."""
+    if image is None:
+        return
+    head, comma, data = image.partition(",")
+    kind, _, encoding = head.lower().partition(";")
+    wanted = "wanted a data URI such as data:image/png;base64,..."
+    if not comma or not kind.startswith("data:image/") or kind == "data:image/" or encoding != "base64":
+        faults.add(Code.VALIDATION_ERROR, "Image", wanted)
+        return
+    if len(data) * 3 // 4 > most_bytes + 2:
+        faults.add(Code.VALIDATION_ERROR, "Image", f"wanted at most {most_bytes} bytes")
+        return
+    try:
+        size = len(b64decode(data, validate=True))
+    except (BadBase64, ValueError):
+        size = 0
+    if not size:
+        faults.add(Code.VALIDATION_ERROR, "Image", f"got data that is not base64, {wanted}")
+
+
+def check_redirect(url: str | None, faults: Faults) -> None:
+    """A fault (90) for a place to go that is no absolute http or https address."""
+    if url is None:
+        return
+    try:
+        parts = urlsplit(url)
+        usable = parts.scheme in ("http", "https") and bool(parts.hostname) and url.isprintable() and " " not in url
+    except ValueError:
+        usable = False
+    if not usable:
+        faults.add(Code.VALIDATION_ERROR, "RedirectUrl", "wanted an absolute http or https address")

@@ -1,0 +1,164 @@
+"""Payment-link use cases: make, read, list, and pay on the hosted page.
+
+Sources: service document, Payment links, and Limits; assumptions ``link.*``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from mockserver.assumptions import CURRENCY_DEFAULT, LINK_IMAGE_MAXIMUM, LINK_REFUSAL
+from mockserver.domain.charge import Charge
+from mockserver.domain.clock import Micros
+from mockserver.domain.codes import Code
+from mockserver.domain.commands import LinkPayment, NewCharge, NewPaymentLink
+from mockserver.domain.errors import Invalid, NotFound, WrongState
+from mockserver.domain.events import Subject
+from mockserver.domain.faults import Faults
+from mockserver.domain.money import currency, exact, number_text
+from mockserver.domain.payment_link import PaymentLink, check_image, check_redirect, check_types
+from mockserver.domain.provider import Capability
+from mockserver.domain.states import Presence
+from mockserver.engine import charges, listing
+from mockserver.engine.sandbox import Sandbox, account_id_of
+from mockserver.engine.store import Page, Query
+
+SORTS: Mapping[str, Callable[[PaymentLink], Any]] = {
+    "date": lambda link: link.seq,
+    "dateadded": lambda link: link.seq,
+    "title": lambda link: (link.title or "").lower(),
+    "amount": lambda link: link.amount or 0,
+}
+"""Fields that ``SortBy`` may name, in any letter case (published facts, 3)."""
+
+
+def create(box: Sandbox, command: NewPaymentLink) -> PaymentLink:
+    """Make a link. Raises ``Invalid`` 74, 2 (amount), 29 (currency), 90 (types, image, redirect, limit)."""
+    faults = Faults()
+    money = None
+    try:
+        money = currency(command.currency or usual_currency(box))
+    except Invalid as refused:
+        faults.absorb(refused)
+    amount = command.amount
+    if amount is not None and amount <= 0:
+        told = f"got {number_text(amount)}, wanted more than 0"
+        faults.add(Code.INVALID_AMOUNT_MUST_BE_POSITIVE, "Amount", told)
+    elif amount is not None and money is not None:
+        try:
+            amount = exact(amount, money)
+        except Invalid as refused:
+            faults.absorb(refused)
+    if command.limit is not None and command.limit < 1:
+        faults.add(Code.VALIDATION_ERROR, "LimitPayments", f"got {command.limit}, wanted 1 or more")
+    types = check_types(command.allowed_types, faults)
+    check_image(command.image, box.assume(LINK_IMAGE_MAXIMUM), faults)
+    check_redirect(command.redirect_url, faults)
+    faults.refuse()
+    link_id = box.ids.hex32("payment_link")
+    link = box.payment_links.add(
+        PaymentLink(
+            payment_link_id=link_id,
+            url=f"{box.charter.public_url}/pay/{link_id}",
+            account_id=account_id_of(box.key),
+            public_key=box.public_key,
+            added=box.now,
+            title=command.title,
+            amount=amount,
+            currency=money.code if money is not None and command.currency else None,
+            allowed_types=types,
+            description=command.description,
+            image=command.image,
+            confirmation_message=command.confirmation_message,
+            redirect_url=command.redirect_url,
+            call_to_action=command.call_to_action,
+            limit=command.limit,
+            invoice_id=command.invoice_id,
+            metadata=command.metadata,
+        )
+    )
+    box.turn.about["payment_link"] = link
+    box.emit(Subject.PAYMENT_LINK, link_id, "created", None, None)
+    return link
+
+
+def get(box: Sandbox, payment_link_id: str) -> PaymentLink:
+    """A link. Raises ``NotFound`` (116)."""
+    link = box.payment_links.get(payment_link_id)
+    if link is None:
+        told = f"no payment link '{payment_link_id[:64]}' in this sandbox"
+        raise NotFound(Code.INVALID_PAYMENT_LINK_ID, {"PaymentLinkId": told})
+    box.turn.about["payment_link"] = link
+    return link
+
+
+def get_open(box: Sandbox, payment_link_id: str) -> PaymentLink:
+    """A link that takes one more payment. Raises ``NotFound`` (116), ``WrongState`` (``link.limit_code``)."""
+    link = get(box, payment_link_id)
+    if not link.has_room:
+        told = f"limitPayments is {link.limit}; paid are {link.payments}, under way {link.under_way}"
+        raise WrongState(Code(box.assume(LINK_REFUSAL)), {"LimitPayments": told})
+    return link
+
+
+def pay(box: Sandbox, payment_link_id: str, payment: LinkPayment) -> Charge:
+    """One payment on the page of a link; the charge may be declined, pending or waiting for a challenge.
+
+    A page view pays once: its key sent again is answered with the charge that it made. Raises ``NotFound`` (116),
+    ``WrongState`` (``link.limit_code``), ``Invalid`` 58 (a way to pay that the link does not offer), 90 (no amount),
+    and whatever a charge raises; then nothing has changed and the key is free.
+    """
+    link = get(box, payment_link_id)
+    made = link.attempts.get(payment.attempt_key)
+    if made is not None:
+        return charges.get(box, made)
+    link = get_open(box, payment_link_id)
+    if not link.takes(payment.payment_type):
+        told = f"got {payment.payment_type}, this link takes {', '.join(link.allowed_types or ())}"
+        raise Invalid(Code.INVALID_PAYMENT_TYPE, {"PaymentType": told})
+    amount = link.amount if link.amount is not None else payment.amount
+    if amount is None:
+        raise Invalid(Code.VALIDATION_ERROR, {"Amount": "required: this link leaves the amount to the payer"})
+    charge = charges.create(
+        box,
+        NewCharge(
+            source=payment.source,
+            amount=amount,
+            currency=link.currency or usual_currency(box),
+            payer=payment.payer,
+            email=payment.email,
+            ip=payment.ip,
+            metadata=link.metadata,
+            three_ds_notification_url=payment.three_ds_notification_url,
+            payment_link_id=link.payment_link_id,
+        ),
+    )
+    link.attempts[payment.attempt_key] = charge.charge_id
+    return charge
+
+
+def usual_currency(box: Sandbox) -> str:
+    """The currency of a link that names none: the assumption's, else that of the first provider that takes cards."""
+    word: str = box.assume(CURRENCY_DEFAULT)
+    if word != "provider":
+        return word
+    able = (provider for provider in box.providers if Capability.CARD in provider.capabilities)
+    return next((provider.currency for provider in able if provider.state is Presence.ACTIVE), "AUD")
+
+
+def search(
+    box: Sandbox, added_after: Micros | None, added_before: Micros | None, paging: listing.Paging
+) -> Page[PaymentLink]:
+    """Links, newest first. Raises ``Invalid`` (90) for a bad page or sort."""
+    page = listing.bounds(box, paging, SORTS)
+    return box.payment_links.search(
+        Query(
+            limit=page.limit,
+            skip=page.skip,
+            after=added_after,
+            before=added_before,
+            sort=page.sort,
+            descending=page.descending,
+        )
+    )

@@ -1,0 +1,90 @@
+"""3-D Secure: what the payer's answer to a challenge does to a charge that waits for it.
+
+Sources: service document, Charge (``threeDsVerified``, ``threeDsRedirectUrl``, ``threeDSNotificationUrl``); published
+facts, 3.1 (codes 18, 917); assumptions ``charge.status.*``, ``charge.challenge_expires_after``.
+"""
+
+from __future__ import annotations
+
+from typing import assert_never
+
+from mockserver.domain.charge import Charge, FailedAttempt, challenge_changes
+from mockserver.domain.codes import Code
+from mockserver.domain.sources import ChallengeAnswer
+from mockserver.domain.states import ChargeEvent, ChargeState
+from mockserver.engine import charges
+from mockserver.engine.routing import Route
+from mockserver.engine.sandbox import Sandbox
+from mockserver.scenario.outcome import Decline, Outcome, Pending
+
+
+def answer(box: Sandbox, charge_id: str, given: ChallengeAnswer) -> Charge:
+    """Let the payer answer. A charge that no longer waits stays as it is: a page may be sent twice.
+
+    Raises ``NotFound`` (84).
+    """
+    charge = charges.get(box, charge_id)
+    if charge.status is not ChargeState.PENDING_CHECKOUT:
+        return charge
+    match given:
+        case ChallengeAnswer.PASS:
+            return _passed(box, charge)
+        case ChallengeAnswer.FAIL:
+            return _ended(box, charge, ChargeEvent.DECLINED, _attempt(box, charge, Code.THREE_D_SECURE_FAILED))
+        case ChallengeAnswer.CANCEL:
+            return _ended(box, charge, ChargeEvent.ABANDONED, _attempt(box, charge, Code.CUSTOMER_CANCELLATION))
+        case _:
+            assert_never(given)
+
+
+def abandon(box: Sandbox, charge_id: str) -> None:
+    """Nobody answered the challenge in time."""
+    charge = box.charges.get(charge_id)
+    if charge is not None and charge.status is ChargeState.PENDING_CHECKOUT:
+        _ended(box, charge, ChargeEvent.ABANDONED, _attempt(box, charge, Code.THREE_D_SECURE_FAILED))
+
+
+def _passed(box: Sandbox, charge: Charge) -> Charge:
+    """The provider has the last word, and a rule for ``charge.challenge`` can be that word."""
+    provider = box.providers.get(charge.provider.provider_id)
+    outcome, route = Outcome(), None
+    if provider is not None:
+        method_id = charge.instrument.payment_method_id
+        route = Route(provider, charge.instrument, box.payment_methods.get(method_id) if method_id else None)
+        outcome = charges.ask_provider(box, "charge.challenge", route, "charge")
+    if isinstance(outcome.provider, Decline):
+        decline = outcome.provider
+        attempt = FailedAttempt(
+            provider_id=charge.provider.provider_id,
+            attempted=box.now,
+            error_code=decline.error_code,
+            error_message=decline.error_message,
+            gateway_code=decline.gateway_code,
+            gateway_message=decline.gateway_message,
+            is_retryable=decline.is_retryable,
+        )
+        return _ended(box, charge, ChargeEvent.DECLINED, attempt)
+    if isinstance(outcome.provider, Pending):
+        event = ChargeEvent.PENDED
+    else:
+        event = ChargeEvent.PAID if charge.capture else ChargeEvent.AUTHORISED
+    _ended(box, charge, event, None)
+    if route is not None:
+        charges.follow_up(box, charge, event, route, outcome)
+    return charge
+
+
+def _ended(box: Sandbox, charge: Charge, event: ChargeEvent, attempt: FailedAttempt | None) -> Charge:
+    return charges.move(box, charge, event, challenge_changes(charge, event, attempt, box.now))
+
+
+def _attempt(box: Sandbox, charge: Charge, code: Code) -> FailedAttempt:
+    return FailedAttempt(
+        provider_id=charge.provider.provider_id,
+        attempted=box.now,
+        error_code=code,
+        error_message=code.message,
+        gateway_code=None,
+        gateway_message=None,
+        is_retryable=False,
+    )

@@ -1,0 +1,143 @@
+"""Explains, without a server, which rules a request would meet, and why the others would not fire."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from mockserver.domain.cards import CardNumber, clean, passes_luhn, read_number
+from mockserver.domain.clock import Micros, iso
+from mockserver.domain.errors import nearest
+from mockserver.domain.provider import DEFAULT_PROVIDER_ID
+from mockserver.scenario.attempt import Attempt, Stage
+from mockserver.scenario.director import Director
+from mockserver.scenario.operations import OPERATIONS, PROVIDER_OPERATIONS, SOURCES
+from mockserver.scenario.ruleset import Ruleset
+from mockserver.scenario.scenario import Scenario
+from mockserver.scenario.words import outcome_words
+
+OpOf = Callable[[str, str], str | None]
+"""The operation that a method and a path mean, or None."""
+
+_REQUEST_KEYS = ("op", "method", "path", "headers", "body", "source", "provider", "attempt")
+_ASKED = {Stage.ARRIVAL: "as the request arrives", Stage.PROVIDER: "as the provider is asked"}
+
+
+def explain(
+    scenarios: Sequence[Scenario],
+    request: Mapping[str, object],
+    *,
+    now: Micros,
+    seed: int = 1,
+    op_of: OpOf | None = None,
+) -> list[str]:
+    """Which rule fires on a request, and the first test that every other rule fails, line by line.
+
+    ``request`` has ``method`` and ``path`` (or ``op``), and may have headers, body, source, provider and attempt. Rules
+    see it as the first request of a fresh sandbox at ``now``, without stored objects. Raises ``ValueError`` in words.
+    """
+    op = _operation(request, op_of)
+    start = next((one.clock.start for one in scenarios if one.clock and one.clock.start is not None), None)
+    attempt = _attempt(op, request, now if start is None else start)
+    rules = Ruleset.of(scenarios)
+    director = Director(rules, seed, "explain")
+    lines = [f"{op} at {iso(attempt.now)}"]
+    for stage, words in _ASKED.items():
+        if stage is Stage.PROVIDER and op not in PROVIDER_OPERATIONS:
+            continue
+        decision = director.decide(stage, attempt)
+        lost = dict(decision.lost())
+        lines.append(f"{words}:")
+        fired = False
+        for rule in rules.rules:
+            if rule.stage is not stage:
+                continue
+            place = f"{rule.id} ({rule.file}:{rule.line})"
+            if rule.id == decision.rule:
+                fired = True
+                lines.append(f"  fires: {place}: {outcome_words(decision.outcome)}")
+            elif op not in rule.operations:
+                wanted = " or ".join(sorted(rule.operations)[:4]) + (" ..." if len(rule.operations) > 4 else "")
+                lines.append(f"  not:   {place}: op: wanted {wanted}, got {op}")
+            elif rule.id in lost:
+                lines.append(f"  not:   {place}: {lost[rule.id]}")
+            elif fired:
+                lines.append(f"  after: {place}: never asked, an earlier rule fired")
+        if not fired:
+            lines.append("  no rule fires")
+    return lines
+
+
+def _operation(request: Mapping[str, object], op_of: OpOf | None) -> str:
+    for key in request:
+        if key not in _REQUEST_KEYS:
+            raise ValueError(
+                f"unknown key '{key[:60]}'{nearest(key, _REQUEST_KEYS)}, allowed: {', '.join(_REQUEST_KEYS)}"
+            )
+    op = request.get("op")
+    if op is None:
+        method, path = request.get("method"), request.get("path")
+        if not isinstance(method, str) or not isinstance(path, str):
+            raise ValueError("wanted method and path, or op")
+        op = op_of(method.upper(), path.partition("?")[0]) if op_of is not None else None
+        if op is None:
+            raise ValueError(f"got {method} {path}, which is no operation of the service; op names one")
+    if op not in OPERATIONS:
+        raise ValueError(f"got op '{op}', which is no operation{nearest(str(op), OPERATIONS)}")
+    return str(op)
+
+
+def _attempt(op: str, request: Mapping[str, object], now: Micros) -> Attempt:
+    body = _camel(request.get("body") or {})
+    if not isinstance(body, Mapping):
+        raise ValueError("body: wanted an object")
+    headers = request.get("headers") or {}
+    if not isinstance(headers, Mapping):
+        raise ValueError("headers: wanted an object")
+    number = request.get("attempt", 1)
+    if not isinstance(number, int):
+        raise ValueError("attempt: wanted a whole number")
+    card = _card(body)
+    bank = body.get("bankPaymentInformation")
+    return Attempt(
+        op=op,
+        now=now,
+        source=_text(request.get("source")) or _source(op, _text(request.get("path")) or ""),
+        provider=_text(request.get("provider")) or _text(body.get("providerId")) or DEFAULT_PROVIDER_ID,
+        attempt=number,
+        card=card,
+        request=body,
+        headers={str(name).lower(): str(value) for name, value in headers.items()},
+        subject=card.fingerprint if card else None,
+        bank_account=_text(bank.get("accountNumber")) if isinstance(bank, Mapping) else None,
+    )
+
+
+def _camel(value: object) -> object:
+    """Field names with a small first letter, as rules write them; metadata is the caller's own."""
+    match value:
+        case Mapping():
+            folded = {str(key)[:1].lower() + str(key)[1:]: one for key, one in value.items()}
+            return {key: one if key == "metadata" else _camel(one) for key, one in folded.items()}
+        case list():
+            return [_camel(one) for one in value]
+        case _:
+            return value
+
+
+def _card(body: Mapping[str, object]) -> CardNumber | None:
+    details = body.get("paymentInformation")
+    given = details.get("cardNumber") if isinstance(details, Mapping) else None
+    number = clean(given) if isinstance(given, str) else None
+    return read_number(number, "explain") if number and len(number) >= 12 and passes_luhn(number) else None
+
+
+def _source(op: str, path: str) -> str | None:
+    """The source that the last part of a charge's path names."""
+    last = path.partition("?")[0].rstrip("/").rpartition("/")[2]
+    if op != "charge.create" or not path:
+        return None
+    return last if last in SOURCES else {"least_cost": "card", "apple": "wallet"}.get(last)
+
+
+def _text(value: object) -> str | None:
+    return value if isinstance(value, str) else None

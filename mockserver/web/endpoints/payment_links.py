@@ -1,0 +1,26 @@
+"""Payment-link operations."""
+
+from __future__ import annotations
+
+from mockserver.engine import payment_links
+from mockserver.engine.listing import Paging
+from mockserver.web.route import Call
+from mockserver.wire.payment_links import PaymentLinkQuery, PaymentLinkReply, PaymentLinksReply, payment_link_reply
+
+
+def create(call: Call) -> PaymentLinkReply:
+    """Make a payment link."""
+    return payment_link_reply(payment_links.create(call.box, call.body.command()))
+
+
+def get(call: Call) -> PaymentLinkReply:
+    """Read one payment link."""
+    return payment_link_reply(payment_links.get(call.box, call.path["payment_link_id"]))
+
+
+def search(call: Call) -> PaymentLinksReply:
+    """List payment links."""
+    query: PaymentLinkQuery = call.query
+    paging = Paging(query.limit, query.skip, query.sort_by, query.sort_order)
+    page = payment_links.search(call.box, query.added_after, query.added_before, paging)
+    return {"paymentLinks": [payment_link_reply(link) for link in page.rows], "count": page.count}

@@ -1,0 +1,43 @@
+"""Modules that are imported when a request first needs them, so that the first answer does not wait for all of them."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+
+class Deferred:
+    """A name of a module that has not been imported yet."""
+
+    __slots__ = ("_module", "_name")
+
+    def __init__(self, module: str, name: str) -> None:
+        self._module = module
+        self._name = name
+
+    def load(self) -> Any:
+        """Import the module and give what the name stands for. Raises ``AttributeError`` for a name it does not
+        have."""
+        return getattr(import_module(self._module), self._name)
+
+
+class LazyModule:
+    """Stands for a module; each of its names is ``Deferred``."""
+
+    __slots__ = ("_module",)
+
+    def __init__(self, module: str) -> None:
+        self._module = module
+
+    def __getattr__(self, name: str) -> Deferred:
+        return Deferred(self._module, name)
+
+
+def lazy(package: str, *names: str) -> list[LazyModule]:
+    """The modules of a package, none of them imported."""
+    return [LazyModule(f"{package}.{name}") for name in names]
+
+
+def loaded(value: Any) -> Any:
+    """What a value stands for: itself, unless its module is still to be imported."""
+    return value.load() if isinstance(value, Deferred) else value

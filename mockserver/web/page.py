@@ -1,0 +1,209 @@
+"""How pages are served: HTML, files and event streams for browsers, beside the JSON of the APIs.
+
+A page carries no key: its address names an object, and the object its sandbox. What a form asks for is carried out by
+an ordinary route through ``carry_out``, so that scenarios, journal and webhooks see it as they see any call.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Mapping
+from dataclasses import dataclass, field
+from urllib.parse import parse_qsl, urlsplit
+
+from mockserver.domain.clock import SECOND, Micros
+from mockserver.domain.record import record
+from mockserver.engine.sandbox import Sandbox
+from mockserver.scenario.outcome import FaultKind, Transport
+from mockserver.web.asgi import (
+    HungUp,
+    Message,
+    RawHeaders,
+    Receive,
+    Scope,
+    Send,
+    TooLarge,
+    headers_of,
+    read_body,
+    send_bytes,
+)
+from mockserver.web.endpoint import Arrival, Endpoint, Reply, Request
+from mockserver.web.faults import Conversation
+from mockserver.web.host import Host
+from mockserver.web.lazy import loaded
+from mockserver.web.route import Route
+from mockserver.wire.jsonio import dumps
+
+HTML = b"text/html; charset=utf-8"
+LONGEST_FORM = 65_536
+"""Bytes of a form; the longest honest one has a few hundred."""
+
+
+@dataclass(frozen=True, slots=True)
+class PageCall:
+    """One request of a browser. Of a form field given twice the last value counts."""
+
+    host: Host
+    scope: Scope
+    headers: Mapping[str, str]
+    path: Mapping[str, str]
+    query: Mapping[str, str]
+    form: Mapping[str, str]
+
+    def sandbox_with(self, holds: Callable[[Sandbox], object | None]) -> Sandbox | None:
+        """The sandbox that holds what the address names, brought to the present.
+
+        A copy of a sandbox holds it too: ``?sandbox=<public key>`` picks one, else the oldest answers.
+        """
+        wanted = self.query.get("sandbox")
+        for box in self.host.sandboxes:
+            if (wanted is None or box.public_key == wanted) and holds(box) is not None:
+                return self.host.present(box)
+        return None
+
+
+@record
+class Page:
+    """One whole answer; ``latency`` and ``fault`` are what a scenario makes of it on the way."""
+
+    status: int
+    body: bytes
+    headers: RawHeaders = field(default_factory=list)
+    latency: Micros = 0
+    fault: Transport | None = None
+
+
+@record
+class Stream:
+    """An answer that goes on until the browser leaves."""
+
+    headers: RawHeaders
+    chunks: AsyncIterator[bytes]
+
+
+@dataclass(frozen=True, slots=True)
+class PageRoute:
+    """One row of the table of pages."""
+
+    method: str
+    path: str
+    serve: Callable[[PageCall], Page | Stream]
+    summary: str
+
+
+class PageEndpoint:
+    """One row of the table of pages as an ASGI application."""
+
+    def __init__(self, route: PageRoute, host: Host) -> None:
+        self.route = route
+        self.host = host
+        self.serve: Callable[[PageCall], Page | Stream] | None = None
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        self.host.on_request()
+        try:
+            raw = await read_body(receive, scope, LONGEST_FORM)
+        except HungUp:
+            return
+        except TooLarge:
+            await send_bytes(send, 413, b"The form is too long.", [(b"content-type", b"text/plain; charset=utf-8")])
+            return
+        query = dict(parse_qsl(scope["query_string"].decode("latin-1"), errors="replace"))
+        form = dict(parse_qsl(raw.decode("utf-8", "replace"), keep_blank_values=True, errors="replace"))
+        if self.serve is None:
+            self.serve = loaded(self.route.serve)
+        answer = self.serve(PageCall(self.host, scope, headers_of(scope), scope["path_params"], query, form))
+        if isinstance(answer, Stream):
+            await _flow(answer, receive, send)
+            return
+        if answer.latency:
+            await asyncio.sleep(answer.latency / SECOND)
+        if answer.fault is not None:
+            talk = Conversation(scope, receive, send, answer.status, answer.body)
+            talk.headers = answer.headers
+            await talk.strike(answer.fault)
+        else:
+            await send_bytes(send, answer.status, answer.body, answer.headers)
+
+
+async def _flow(stream: Stream, receive: Receive, send: Send) -> None:
+    await send({"type": "http.response.start", "status": 200, "headers": stream.headers})
+    leaving: asyncio.Task[Message] = asyncio.ensure_future(receive())
+    try:
+        async for chunk in stream.chunks:
+            if leaving.done():
+                return
+            await send({"type": "http.response.body", "body": chunk, "more_body": True})
+        await send({"type": "http.response.body", "body": b""})
+    finally:
+        leaving.cancel()
+
+
+def carry_out(call: PageCall, route: Route, box: Sandbox, body: Mapping[str, object]) -> Reply:
+    """Let an ordinary route do what a form asks for, in the sandbox of the page, and keep it in the journal."""
+    headers = {**call.headers, "content-type": "application/json"}
+    headers.pop("cookie", None)
+    request = Request(call.scope["path"], call.path, b"", headers, dumps(body))
+    endpoint = Endpoint(route, call.host)
+    arrived = endpoint.arrive(box, request)
+    reply = _acted(endpoint, arrived, request) if isinstance(arrived, Arrival) else arrived
+    endpoint.note(box, request, reply, dumps(reply.body) if reply.status is not None else b"")
+    return reply
+
+
+def _acted(endpoint: Endpoint, arrived: Arrival, request: Request) -> Reply:
+    fault = arrived.fault
+    if fault is not None and fault.kind is not FaultKind.DELAY:
+        return Reply(None, None, arrived.turn, fault)
+    reply = endpoint.act(arrived, request)
+    if fault is not None:
+        reply.turn.latency += fault.delay
+    return reply
+
+
+def policy(*, forms_to: str = "'self'", scripts: bool = False, framed: bool = True) -> RawHeaders:
+    """The headers of an HTML page: nothing from outside, nothing inline. ``forms_to`` are the origins that a form may
+    reach, those that it is redirected to included."""
+    rules = [
+        "default-src 'none'",
+        "style-src 'self'",
+        "img-src 'self' data:",
+        f"form-action {forms_to}",
+        "base-uri 'none'",
+    ]
+    rules += ["script-src 'self'", "connect-src 'self'"] if scripts else []
+    rules += [] if framed else ["frame-ancestors 'none'"]
+    return [
+        (b"content-type", HTML),
+        (b"content-security-policy", "; ".join(rules).encode("latin-1")),
+        (b"x-content-type-options", b"nosniff"),
+        (b"referrer-policy", b"no-referrer"),
+        (b"cache-control", b"no-store"),
+    ]
+
+
+def redirect(location: str, reply: Reply | None = None) -> Page:
+    """Send the browser elsewhere by GET; what a scenario does to ``reply`` happens on the way."""
+    headers: RawHeaders = [(b"location", location.encode("latin-1", "replace")), (b"cache-control", b"no-store")]
+    return spoilt(Page(303, b"", headers), reply)
+
+
+def spoilt(page: Page, reply: Reply | None) -> Page:
+    """The page with the time and the fault that a scenario gave to the reply behind it."""
+    if reply is None:
+        return page
+    return Page(page.status, page.body, page.headers, reply.turn.latency, reply.fault)
+
+
+def web_address(text: str | None) -> str | None:
+    """The address when a browser may be sent there: http or https with a host, printable ASCII only; else None."""
+    if not text or not text.isascii() or not text.isprintable() or any(mark in text for mark in " \"'<>\\`;,"):
+        return None
+    parts = urlsplit(text)
+    return text if parts.scheme in ("http", "https") and parts.hostname else None
+
+
+def origin_of(address: str) -> str:
+    """Scheme, host and port of an address, as a policy names them."""
+    parts = urlsplit(address)
+    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}"

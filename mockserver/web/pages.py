@@ -1,0 +1,19 @@
+"""THE table of pages: what a browser can open, once."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from mockserver.web.lazy import lazy
+from mockserver.web.page import PageRoute
+
+if TYPE_CHECKING:
+    from mockserver.web import static_files, three_ds
+else:  # the same names, imported when a browser first needs them
+    static_files, three_ds = lazy("mockserver.web", "static_files", "three_ds")
+
+PAGE_ROUTES: tuple[PageRoute, ...] = (
+    PageRoute("GET", "/3ds/{charge_id}", three_ds.page, "3-D Secure challenge of a charge"),
+    PageRoute("POST", "/3ds/{charge_id}", three_ds.answer, "Answer a 3-D Secure challenge"),
+    PageRoute("GET", "/__static/{name}", static_files.serve, "Style sheets and scripts of the pages"),
+)

@@ -1,0 +1,65 @@
+"""The style sheets and scripts of the pages, from the package."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from hashlib import blake2b
+from importlib.resources import files
+
+from mockserver.domain.record import record
+from mockserver.web.asgi import RawHeaders
+from mockserver.web.page import Page, PageCall
+
+_TYPES: Mapping[str, bytes] = {
+    "css": b"text/css; charset=utf-8",
+    "js": b"text/javascript; charset=utf-8",
+    "svg": b"image/svg+xml",
+}
+
+
+@record
+class StaticFile:
+    """A file with its tag: the same bytes always have the same one."""
+
+    body: bytes
+    headers: RawHeaders
+    tag: str
+
+
+def serve(call: PageCall) -> Page:
+    """A style sheet or a script by its name."""
+    found = _files().get(call.path["name"])
+    if found is None:
+        return Page(404, b"No such file.", [(b"content-type", b"text/plain; charset=utf-8")])
+    return answer(call, found)
+
+
+def named(name: str) -> StaticFile:
+    """A file that the package is known to hold."""
+    return _files()[name]
+
+
+def answer(call: PageCall, found: StaticFile, *extra: tuple[bytes, bytes]) -> Page:
+    """The file, or 304 to a browser that has it."""
+    if call.headers.get("if-none-match") == found.tag:
+        return Page(304, b"", [*found.headers, *extra])
+    return Page(200, found.body, [*found.headers, *extra])
+
+
+@cache
+def _files() -> Mapping[str, StaticFile]:
+    found: dict[str, StaticFile] = {}
+    for entry in files("mockserver.web").joinpath("static").iterdir():
+        kind = _TYPES.get(entry.name.rpartition(".")[2])
+        if kind is not None:
+            body = entry.read_bytes()
+            tag = f'"{blake2b(body, digest_size=8).hexdigest()}"'
+            headers = [
+                (b"content-type", kind),
+                (b"etag", tag.encode()),
+                (b"cache-control", b"no-cache"),
+                (b"x-content-type-options", b"nosniff"),
+            ]
+            found[entry.name] = StaticFile(body, headers, tag)
+    return found

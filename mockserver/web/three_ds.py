@@ -1,0 +1,110 @@
+"""The 3-D Secure page: a payer passes, fails or cancels the challenge of a charge (``/3ds/<chargeId>``).
+
+Works without JavaScript. Its form may be sent twice. Source: service document, Charge (``threeDsRedirectUrl``).
+"""
+
+from __future__ import annotations
+
+from urllib.parse import urlencode, urlsplit, urlunsplit
+
+from mockserver.domain.charge import Charge
+from mockserver.domain.states import ChargeState
+from mockserver.engine import three_ds
+from mockserver.engine.sandbox import Sandbox
+from mockserver.web.endpoints.charges import shown
+from mockserver.web.page import Page, PageCall, carry_out, origin_of, policy, redirect, spoilt, web_address
+from mockserver.web.route import Call, Route
+from mockserver.web.templating import render
+from mockserver.wire.charges import ChallengeInput, ChargeReply
+from mockserver.wire.profile import voice_of
+
+_WORDS = {
+    ChargeState.PENDING_CHECKOUT: ("Waiting", "The payment waits for you."),
+    ChargeState.PENDING: ("Thank you", "You are verified. The payment is under way."),
+    ChargeState.AUTHORISED: ("Thank you", "You are verified. The payment is authorised."),
+    ChargeState.SUCCESS: ("Thank you", "You are verified. The payment is complete."),
+    ChargeState.PARTIAL_REFUND: ("Thank you", "The payment was completed and later refunded in part."),
+    ChargeState.REFUND: ("Thank you", "The payment was completed and later refunded."),
+    ChargeState.AUTHORISE_CANCELLED: ("Cancelled", "The authorisation was cancelled."),
+    ChargeState.FAILED: ("Not paid", "You were not verified, and nothing was paid."),
+}
+
+
+def _answered(call: Call) -> ChargeReply:
+    return shown(call, three_ds.answer(call.box, call.path["charge_id"], call.body.result))
+
+
+ANSWER = Route(
+    "POST",
+    "/3ds/{charge_id}",
+    "charge.challenge",
+    _answered,
+    ChargeReply,
+    "service document, Charge: threeDsRedirectUrl",
+    body=ChallengeInput,
+    summary="Answer a 3-D Secure challenge",
+)
+
+
+def page(call: PageCall) -> Page:
+    """The challenge, or what became of it."""
+    box, charge = _found(call)
+    return _shown(box, charge) if box is not None and charge is not None else _unknown()
+
+
+def answer(call: PageCall) -> Page:
+    """Take the payer's answer and send the payer back to the shop, or to what became of the charge."""
+    box, charge = _found(call)
+    if box is None or charge is None:
+        return _unknown()
+    reply = carry_out(call, ANSWER, box, {"result": call.form.get("result", "")})
+    if reply.fault is not None:
+        return spoilt(_shown(box, charge), reply)
+    if reply.status is None or reply.status >= 400:
+        return spoilt(_shown(box, charge, fault="Choose one of the three answers."), reply)
+    return redirect(return_address(box, charge) or call.scope["path"], reply)
+
+
+def return_address(box: Sandbox, charge: Charge) -> str | None:
+    """Where the shop wants its payer back: its notification address with the charge's id and status."""
+    address = web_address(charge.three_ds_notification_url)
+    if address is None:
+        return None
+    parts = urlsplit(address)
+    told = urlencode({"chargeId": charge.charge_id, "status": voice_of(box.assumed).status[charge.status]})
+    return urlunsplit(parts._replace(query=f"{parts.query}&{told}" if parts.query else told))
+
+
+def _found(call: PageCall) -> tuple[Sandbox | None, Charge | None]:
+    charge_id = call.path["charge_id"]
+    box = call.sandbox_with(lambda box: box.charges.get(charge_id))
+    charge = box.charges.get(charge_id) if box else None
+    asked = charge is not None and charge.three_ds_redirect_url is not None
+    return (box, charge) if asked else (None, None)
+
+
+def _shown(box: Sandbox, charge: Charge, fault: str | None = None) -> Page:
+    back = return_address(box, charge)
+    card = charge.instrument.card
+    title, text = _WORDS[charge.status]
+    body = render(
+        "three_ds.html",
+        charge=charge,
+        card=card,
+        waits=charge.status is ChargeState.PENDING_CHECKOUT,
+        title=title,
+        text=text,
+        reason=charge.failed_attempts[-1].error_message if charge.failed_attempts else None,
+        back=back,
+        fault=fault,
+    )
+    return Page(200 if fault is None else 400, body, policy(forms_to=_reach(back)))
+
+
+def _reach(back: str | None) -> str:
+    return f"'self' {origin_of(back)}" if back else "'self'"
+
+
+def _unknown() -> Page:
+    body = render("unknown.html", what="No payment waits here", text="The address names no 3-D Secure challenge.")
+    return Page(404, body, policy())

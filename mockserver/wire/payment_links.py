@@ -1,0 +1,112 @@
+"""Payment links on the wire. Source: service document, Payment links; published facts, 1.2, 1.3, 2.9, 2.15."""
+
+from __future__ import annotations
+
+from typing import TypedDict
+
+from pydantic import Field
+
+from mockserver.domain.commands import NewPaymentLink
+from mockserver.domain.payment_link import CallToAction, PaymentLink
+from mockserver.wire.base import Body, Map, Moment, Number, Whole, one_of
+from mockserver.wire.dates import moment
+from mockserver.wire.shapes import Amount, DateTime, plain_map
+
+
+class PaymentLinkCreation(Body):
+    """A page that takes payments."""
+
+    title: str | None = None
+    amount: Number | None = None
+    currency: str | None = None
+    allowed_payment_types: list[str] | None = Field(None, description="one or more; null offers all")
+    description: str | None = None
+    image: str | None = Field(None, description="a data URI: data:image/png;base64,...")
+    confirmation_message: str | None = None
+    redirect_url: str | None = Field(None, description="absolute, http or https")
+    call_to_action: one_of(CallToAction) | None = None  # type: ignore[valid-type]
+    limit_payments: Whole | None = Field(None, description="1 or more")
+    invoice_id: str | None = None
+    metadata: Map | None = None
+
+    def command(self) -> NewPaymentLink:
+        """The command that these fields make."""
+        return NewPaymentLink(
+            title=self.title,
+            amount=self.amount,
+            currency=self.currency,
+            allowed_types=self.allowed_payment_types,
+            description=self.description,
+            image=self.image,
+            confirmation_message=self.confirmation_message,
+            redirect_url=self.redirect_url,
+            call_to_action=self.call_to_action,
+            limit=self.limit_payments,
+            invoice_id=self.invoice_id,
+            metadata=self.metadata,
+        )
+
+
+class PaymentLinkQuery(Body):
+    """Which links to list."""
+
+    added_after: Moment | None = None
+    added_before: Moment | None = None
+    sort_by: str | None = None
+    sort_order: str | None = None
+    limit: Whole | None = None
+    skip: Whole | None = None
+
+
+class PaymentLinkReply(TypedDict):
+    """A payment link."""
+
+    url: str
+    paymentLinkId: str
+    dateAdded: DateTime
+    accountId: str
+    publicKey: str
+    title: str | None
+    amount: Amount | None
+    currency: str | None
+    allowedPaymentTypes: list[str] | None
+    description: str | None
+    image: str | None
+    confirmationMessage: str | None
+    redirectUrl: str | None
+    callToAction: str | None
+    limitPayments: int | None
+    countPayments: int
+    invoiceId: str | None
+    metadata: dict[str, str] | None
+
+
+class PaymentLinksReply(TypedDict):
+    """A page of links; ``count`` is the number of all matches."""
+
+    paymentLinks: list[PaymentLinkReply]
+    count: int
+
+
+def payment_link_reply(link: PaymentLink) -> PaymentLinkReply:
+    """A link as the documented object, null where nothing is known."""
+    return {
+        "url": link.url,
+        "paymentLinkId": link.payment_link_id,
+        "dateAdded": moment(link.added),
+        "accountId": link.account_id,
+        "publicKey": link.public_key,
+        "title": link.title,
+        "amount": link.amount,
+        "currency": link.currency,
+        "allowedPaymentTypes": [member.value for member in link.allowed_types] if link.allowed_types else None,
+        "description": link.description,
+        "image": link.image,
+        "confirmationMessage": link.confirmation_message,
+        "redirectUrl": link.redirect_url,
+        "callToAction": link.call_to_action.value if link.call_to_action else None,
+        "limitPayments": link.limit,
+        "countPayments": link.payments,
+        "invoiceId": link.invoice_id,
+        "metadata": plain_map(link.metadata),
+    }

@@ -1,0 +1,110 @@
+"""The runner of examples, against a small application that answers what it is told."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from mockserver.adapters.scenario_check import check, json_text
+from mockserver.adapters.scenario_files import read_text
+from mockserver.scenario.scenario import Scenario
+
+
+class Echo:
+    """Answers POST with its own body under the status 201, GET with the time, DELETE by breaking off."""
+
+    def __init__(self, scenarios: Sequence[Scenario]) -> None:
+        self.scenarios = scenarios
+        self.clock = 0
+        self.seen: list[str] = []
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        body = (await receive()).get("body", b"")
+        self.seen.append(f"{scope['method']} {scope['path']}")
+        if scope["method"] == "DELETE":
+            raise ConnectionResetError("cut")
+        if scope["path"] == "/__admin/clock/advance":
+            self.clock += 1
+            body = b"{}"
+        status = 200 if scope["method"] == "GET" or scope["path"].startswith("/__admin") else 201
+        answer = json.dumps({"clock": self.clock, "list": [1, 2], "no": None}).encode()
+        headers = [(b"x-key", dict(scope["headers"])[b"x-secretkey"])]
+        await send({"type": "http.response.start", "status": status, "headers": headers})
+        await send({"type": "http.response.body", "body": body if scope["method"] == "POST" else answer})
+
+
+def failures(calls: str, setup: str = "[]") -> list[str]:
+    text = f"version: 1\nsetup: {setup}\nexamples: [{{name: x, calls: [{calls}]}}]"
+    return [str(report) for report in check(read_text(text, "e.yaml"), [], Echo) if report.failure is not None]
+
+
+GOOD = [
+    "{call: POST /a, body: {a: 5.50}, expect: {status: 201, body: {a: 5.5}}}",
+    "{id: a, call: POST /a, body: {b: [{c: 7}]}}, {call: 'POST /{a.b.0.c}', body: {d: '{a.b.0.c}', e: 'x{a.b.0.c}'}, "
+    "expect: {body: {d: 7, e: x7}}}",
+    "{advance: 1h}, {call: GET /a, expect: {body: {clock: 1, list: [1, 2], no: null, absent: null}}}",
+    "{wait: GET /a, expect: {body: {clock: 3}}, timeout: 1h}",
+    "{call: DELETE /a, expect: {fault: true}}",
+    "{call: GET /a, expect: {headers: {x-key: sk_example}, body: {clock: {lt: 1}, list: {exists: true}}}}",
+]
+BAD = [
+    ("{call: POST /a, body: {a: 1}, expect: {status: 200}}", "POST /a: wanted status 200, got 201"),
+    ("{call: GET /a, expect: {body: {clock: 1}}}", "GET /a: body.clock: wanted 1, got 0"),
+    ("{call: GET /a, expect: {body: {clock: '0'}}}", "body.clock: wanted '0', got 0"),
+    ("{call: GET /a, expect: {body: {clock: false}}}", "body.clock: wanted false, got 0"),
+    ("{call: GET /a, expect: {body: {clock: {gt: 1}}}}", "body.clock: wanted more than 1, got 0"),
+    ("{call: GET /a, expect: {body: {list: [1]}}}", "body.list: wanted 1 items, got 2"),
+    ("{call: GET /a, expect: {body: {list: [1, 3]}}}", "body.list[1]: wanted 3, got 2"),
+    ("{call: GET /a, expect: {body: {clock: {a: 1}}}}", "body.clock: wanted an object, got 0"),
+    ("{call: GET /a, expect: {body: {clock: [1]}}}", "body.clock: wanted a list, got 0"),
+    ("{call: GET /a, expect: {body: {list: 5}}}", "body.list: wanted 5, got a list"),
+    ("{call: GET /a, expect: {headers: {x-key: other}}}", "header x-key: wanted 'other', got 'sk_example'"),
+    ("{call: GET /a, expect: {fault: true}}", "wanted no whole answer, got status 200"),
+    ("{call: DELETE /a}", "DELETE /a: no whole answer came"),
+    ("{id: a, call: GET /a}, {call: 'GET /{a.nope}'}", "{a.nope}: the answer of 'a' has no such member"),
+    ("{wait: GET /a, expect: {body: {clock: 99}}, timeout: 1h}", "after 1h: GET /a: body.clock: wanted 99, got 20"),
+]
+
+
+@pytest.mark.parametrize("calls", GOOD)
+def test_as_expected(calls: str) -> None:
+    assert failures(calls) == []
+
+
+@pytest.mark.parametrize(("calls", "words"), BAD, ids=[row[0] for row in BAD])
+def test_unexpected(calls: str, words: str) -> None:
+    (failure,) = failures(calls)
+    assert failure.startswith("e.yaml:3: x: ")
+    assert words in failure
+
+
+def test_setup_runs_first_and_must_succeed() -> None:
+    assert failures("{call: 'GET /{ann.a}'}", "[{id: ann, call: POST /a, body: {a: 1}}]") == []
+    (failure,) = failures("{call: GET /a}", "[{call: POST /a, expect: {status: 200}}]")
+    assert failure.startswith("e.yaml:2: x: POST /a: wanted status 200")
+
+
+def test_every_example_has_an_application_of_its_own_and_the_scenarios_in_order() -> None:
+    opened: list[Echo] = []
+
+    def open_app(scenarios: Sequence[Scenario]) -> Echo:
+        opened.append(Echo(scenarios))
+        return opened[-1]
+
+    text = "version: 1\nsetup: [{call: POST /s}]\nexamples: [" + ", ".join(
+        f"{{name: {name}, calls: [{{call: GET /{name}}}]}}" for name in "ab"
+    )
+    scenario, other = read_text(text + "]", "e.yaml"), read_text("version: 1", "other.yaml")
+    assert [report.failure for report in check(scenario, [other], open_app)] == [None, None]
+    assert [app.seen for app in opened] == [["POST /s", "GET /a"], ["POST /s", "GET /b"]]
+    assert [[one.name for one in app.scenarios] for app in opened] == [["other", "e"], ["other", "e"]]
+    assert opened[0].scenarios[1].setup == ()
+
+
+def test_bodies_keep_the_digits_of_decimals() -> None:
+    text = json_text({"a": [Decimal("5.50"), 1, True, None, 'x"'], "b": {"c": Decimal(10)}})
+    assert text == '{"a":[5.50,1,true,null,"x\\""],"b":{"c":10}}'

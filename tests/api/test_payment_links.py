@@ -1,0 +1,280 @@
+"""Payment links over HTTP, and paying them as the hosted page does (service document, Payment links)."""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from mockserver.domain.charge import Charge
+from mockserver.domain.commands import LinkPayment
+from mockserver.domain.errors import Invalid, NotFound, WrongState
+from mockserver.domain.payment_link import LinkPaymentType
+from mockserver.domain.sources import BankAccount, BankSource, CardDetails, CardSource, Source
+from mockserver.domain.states import ChargeState
+from mockserver.engine import charges, payment_links
+from mockserver.engine.sandbox import Sandbox
+from tests.driving import DUMMY, VISA, Api, problem_of
+
+LINK_FIELDS = [
+    "url", "paymentLinkId", "dateAdded", "accountId", "publicKey", "title", "amount", "currency",
+    "allowedPaymentTypes", "description", "image", "confirmationMessage", "redirectUrl", "callToAction",
+    "limitPayments", "countPayments", "invoiceId", "metadata",
+]  # fmt: skip
+PIXEL = "data:image/png;base64," + b64encode(b"not really a picture").decode()
+FULL = {
+    "title": "A lamp", "amount": "12.50", "currency": "nzd", "allowedPaymentTypes": ["Card", "zip", "card"],
+    "description": "Brass", "image": PIXEL, "confirmationMessage": "Thank you", "redirectUrl": "https://shop.test/ok",
+    "callToAction": "donate", "limitPayments": 3, "invoiceId": "INV-1", "metadata": {"Order_Id": "7"},
+}  # fmt: skip
+DECLINED_CARD = "4000000000000002"
+
+
+@pytest.fixture
+def api() -> Api:
+    return Api()
+
+
+def make(api: Api, **fields: object) -> Any:
+    reply = api.post("/payment_link", {"title": "A lamp", "amount": 20, "currency": "AUD", **fields})
+    assert reply.status == 201, reply.raw
+    return reply.body
+
+
+def box_of(api: Api) -> Sandbox:
+    return api.app.world.sandboxes.open(api.key, 0)
+
+
+def by_card(number: str = VISA) -> Source:
+    return CardSource(CardDetails(number, "12/40", "123", "Ann Example"), DUMMY)
+
+
+BY_BANK = BankSource(BankAccount("123-456", "12345678", "Ann Example"), DUMMY)
+
+
+def pay(api: Api, link_id: str, key: str, source: Source | None = None, **fields: Any) -> Charge:
+    return payment_links.pay(box_of(api), link_id, LinkPayment(source or by_card(), key, **fields))
+
+
+def paid(api: Api, link_id: str) -> int:
+    count: int = api.get(f"/payment_link/{link_id}")["countPayments"]
+    return count
+
+
+def test_a_link_shows_every_documented_field(api: Api) -> None:
+    link = make(api, **FULL)
+    assert list(link) == LINK_FIELDS
+    assert link["url"] == f"http://127.0.0.1:4111/pay/{link['paymentLinkId']}"
+    assert (link["publicKey"], len(link["accountId"])) == ("pk_tests", 32)
+    assert (link["amount"], link["currency"]) == (12.5, "NZD")
+    assert (link["allowedPaymentTypes"], link["callToAction"]) == (["card", "zip"], "Donate")
+    assert (link["limitPayments"], link["countPayments"]) == (3, 0)
+    same = ("title", "description", "image", "confirmationMessage", "redirectUrl", "invoiceId", "metadata")
+    assert {name: link[name] for name in same} == {name: FULL[name] for name in same}
+    assert api.get(f"/payment_link/{link['paymentLinkId']}").body == link
+
+
+def test_every_part_of_a_link_can_be_left_out(api: Api) -> None:
+    link = api.post("/payment_link", dict.fromkeys(FULL)).body
+    assert [name for name in LINK_FIELDS if link[name] is not None] == [
+        "url", "paymentLinkId", "dateAdded", "accountId", "publicKey", "countPayments",
+    ]  # fmt: skip
+
+
+def test_pascal_case_and_indexes_are_taken(api: Api) -> None:
+    link = api.post("/payment_link", {"Title": "T", "Amount": 1.0, "CallToAction": 1, "LimitPayments": "2"}).body
+    assert (link["title"], link["amount"], link["callToAction"], link["limitPayments"]) == ("T", 1, "Donate", 2)
+    assert make(api, callToAction=0)["callToAction"] == "Pay"
+
+
+def test_the_sdk_profile_answers_200() -> None:
+    assert Api(profile="sdk").post("/payment_link", {}).status == 200
+
+
+@pytest.mark.parametrize("word", [member.value for member in LinkPaymentType])
+def test_every_documented_payment_type_is_taken(api: Api, word: str) -> None:
+    assert make(api, allowedPaymentTypes=[word.upper()])["allowedPaymentTypes"] == [word]
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "code", "place"),
+    [
+        ("amount", 0, 74, "Amount"),
+        ("amount", -1, 74, "Amount"),
+        ("amount", "1.005", 2, "Amount"),
+        ("amount", "lots", 90, "Amount"),
+        ("currency", "QQQ", 29, "Currency"),
+        ("allowedPaymentTypes", [], 90, "AllowedPaymentTypes"),
+        ("allowedPaymentTypes", ["card", "crd"], 90, "AllowedPaymentTypes.1"),
+        ("allowedPaymentTypes", [0], 90, "AllowedPaymentTypes.0"),
+        ("callToAction", "Buy", 90, "CallToAction"),
+        ("callToAction", 2, 90, "CallToAction"),
+        ("limitPayments", 0, 90, "LimitPayments"),
+        ("limitPayments", 1.5, 90, "LimitPayments"),
+        ("image", "https://shop.test/lamp.png", 90, "Image"),
+        ("image", "data:text/html;base64,PGI+", 90, "Image"),
+        ("image", "data:image/png;base64,*", 90, "Image"),
+        ("image", "data:image/png;base64,", 90, "Image"),
+        ("image", "data:image/png,plain", 90, "Image"),
+        ("redirectUrl", "javascript:alert(1)", 90, "RedirectUrl"),
+        ("redirectUrl", "/thanks", 90, "RedirectUrl"),
+        ("redirectUrl", "https://", 90, "RedirectUrl"),
+        ("metadata", {"a": {"b": 1}}, 90, "Metadata"),
+    ],
+)
+def test_a_bad_field_is_refused(api: Api, field: str, value: object, code: int, place: str) -> None:
+    reply = api.post("/payment_link", {"title": "A lamp", "amount": 20, field: value})
+    assert problem_of(reply) == (400, code)
+    assert list(reply["details"]) == [place]
+    assert api.get("/payment_link")["count"] == 0
+
+
+def test_all_faults_are_told_at_once(api: Api) -> None:
+    body = {"amount": 0, "limitPayments": 0, "image": "x", "redirectUrl": "x", "allowedPaymentTypes": ["x"]}
+    reply = api.post("/payment_link", body)
+    assert problem_of(reply) == (400, 90)
+    assert list(reply["details"]) == ["Amount", "LimitPayments", "AllowedPaymentTypes.0", "Image", "RedirectUrl"]
+
+
+def test_an_image_may_be_as_large_as_the_assumption_says() -> None:
+    api = Api(assumptions={"link.image_maximum": 20})
+    image = "data:image/png;base64," + b64encode(b"x" * 20).decode()
+    assert make(api, image=image)["image"] == image
+    bigger = "data:image/png;base64," + b64encode(b"x" * 24).decode()
+    assert problem_of(api.post("/payment_link", {"image": bigger})) == (400, 90)
+
+
+def test_links_are_listed_newest_first_without_limit_and_skip(api: Api) -> None:
+    ids = []
+    for title in ("b", "a", "c"):
+        ids.append(make(api, title=title)["paymentLinkId"])
+        api.advance("1h")
+    listed = api.get("/payment_link").body
+    assert list(listed) == ["paymentLinks", "count"]
+    assert [link["paymentLinkId"] for link in listed["paymentLinks"]] == ids[::-1]
+    page = api.get("/payment_link", Limit=1, Skip=1).body
+    assert ([link["title"] for link in page["paymentLinks"]], page["count"]) == (["a"], 3)
+    by_title = api.get("/payment_link", SortBy="Title", SortOrder="asc").body
+    assert [link["title"] for link in by_title["paymentLinks"]] == ["a", "b", "c"]
+    between = api.get("/payment_link", addedAfter="2031-03-01T00:00:00Z", addedBefore="2031-03-01T02:00:00Z").body
+    assert [link["title"] for link in between["paymentLinks"]] == ["a"]
+    assert api.send("GET", "/payment_link?")["count"] == 3
+
+
+@pytest.mark.parametrize("query", [{"limit": 0}, {"skip": -1}, {"sortBy": "colour"}, {"addedAfter": "soon"}])
+def test_a_bad_list_is_refused(api: Api, query: dict[str, object]) -> None:
+    assert problem_of(api.get("/payment_link", **query)) == (400, 90)
+
+
+def test_an_unknown_link_is_not_found(api: Api) -> None:
+    assert problem_of(api.get("/payment_link/nothing")) == (404, 116)
+    assert problem_of(Api(profile="sdk").get("/payment_link/nothing")) == (400, 116)
+    with pytest.raises(NotFound):
+        payment_links.get_open(box_of(api), "nothing")
+
+
+def test_another_sandbox_sees_nothing(api: Api) -> None:
+    link = make(api)
+    other = api.call("GET", f"/payment_link/{link['paymentLinkId']}", headers={"x-secretkey": "sk_other"})
+    assert problem_of(other) == (404, 116)
+
+
+def test_a_payment_counts_and_belongs_to_the_link(api: Api) -> None:
+    link_id = make(api, metadata={"order": "7"})["paymentLinkId"]
+    charge = pay(api, link_id, "view 1")
+    assert (charge.status, charge.payment_link_id, paid(api, link_id)) == (ChargeState.SUCCESS, link_id, 1)
+    shown = api.get(f"/charge/{charge.charge_id}").body
+    assert (shown["amount"], shown["currency"], shown["metadata"]) == (20, "AUD", {"order": "7"})
+
+
+def test_a_page_view_pays_once(api: Api) -> None:
+    link_id = make(api)["paymentLinkId"]
+    first = pay(api, link_id, "view 1")
+    assert pay(api, link_id, "view 1") is first
+    assert (paid(api, link_id), api.get("/charge")["count"]) == (1, 1)
+    assert pay(api, link_id, "view 2") is not first
+    assert paid(api, link_id) == 2
+
+
+def test_a_refused_attempt_frees_its_key_and_a_declined_one_does_not_count(api: Api) -> None:
+    link_id = make(api, limitPayments=1)["paymentLinkId"]
+    with pytest.raises(Invalid):
+        pay(api, link_id, "view 1", by_card("4111111111111112"))
+    declined = pay(api, link_id, "view 1", by_card(DECLINED_CARD))
+    assert (declined.status, paid(api, link_id)) == (ChargeState.FAILED, 0)
+    assert pay(api, link_id, "view 1") is declined
+    assert pay(api, link_id, "view 2").status is ChargeState.SUCCESS
+    assert paid(api, link_id) == 1
+
+
+def test_the_limit_is_kept(api: Api) -> None:
+    link_id = make(api, limitPayments=2)["paymentLinkId"]
+    first = pay(api, link_id, "view 1")
+    second = pay(api, link_id, "view 2")
+    with pytest.raises(WrongState) as refused:
+        pay(api, link_id, "view 3")
+    assert (int(refused.value.code), list(refused.value.details or {})) == (46, ["LimitPayments"])
+    assert (paid(api, link_id), api.get("/charge")["count"]) == (2, 2)
+    assert pay(api, link_id, "view 2") is second
+    charges.refund(box_of(api), first.charge_id, None, None)
+    with pytest.raises(WrongState):
+        payment_links.get_open(box_of(api), link_id)
+    assert paid(api, link_id) == 2
+
+
+def test_the_code_of_the_limit_is_an_assumption() -> None:
+    api = Api(assumptions={"link.limit_code": 116})
+    link_id = make(api, limitPayments=1)["paymentLinkId"]
+    pay(api, link_id, "view 1")
+    with pytest.raises(WrongState) as refused:
+        pay(api, link_id, "view 2")
+    assert int(refused.value.code) == 116
+
+
+def test_a_pending_payment_holds_its_place_and_counts_when_it_succeeds(api: Api) -> None:
+    link_id = make(api, limitPayments=1)["paymentLinkId"]
+    charge = pay(api, link_id, "view 1", BY_BANK)
+    assert (charge.status, paid(api, link_id)) == (ChargeState.PENDING, 0)
+    with pytest.raises(WrongState):
+        pay(api, link_id, "view 2")
+    api.advance("24h")
+    assert (charge.status, paid(api, link_id)) == (ChargeState.SUCCESS, 1)
+
+
+def test_a_pending_payment_that_fails_gives_its_place_back() -> None:
+    rule = """
+version: 1
+rules:
+  - id: first-bounces
+    when: {op: payment_link.pay, source: payment_link}
+    sequence:
+      - pending: {after: 1h, settle: FAILED}
+      - approve: {}
+"""
+    api = Api(scenario=rule)
+    link_id = make(api, limitPayments=1)["paymentLinkId"]
+    charge = pay(api, link_id, "view 1")
+    assert charge.status is ChargeState.PENDING
+    api.advance("2h")
+    assert (charge.status, paid(api, link_id)) == (ChargeState.FAILED, 0)
+    assert pay(api, link_id, "view 2").status is ChargeState.SUCCESS
+
+
+def test_the_payer_chooses_the_amount_only_where_the_link_does_not(api: Api) -> None:
+    free = api.post("/payment_link", {"title": "Gift"})["paymentLinkId"]
+    with pytest.raises(Invalid) as refused:
+        pay(api, free, "view 1")
+    assert list(refused.value.details or {}) == ["Amount"]
+    assert pay(api, free, "view 1", amount=Decimal("7.30")).amount == Decimal("7.30")
+    fixed = make(api)["paymentLinkId"]
+    assert pay(api, fixed, "view 2", amount=Decimal(1)).amount == 20
+
+
+def test_only_the_allowed_payment_types_pay(api: Api) -> None:
+    link_id = make(api, allowedPaymentTypes=["zip"])["paymentLinkId"]
+    with pytest.raises(Invalid) as refused:
+        pay(api, link_id, "view 1")
+    assert int(refused.value.code) == 58
+    assert pay(api, link_id, "view 1", payment_type=LinkPaymentType.ZIP).status is ChargeState.SUCCESS

@@ -1,0 +1,114 @@
+"""Explanations: which rule a request would meet and why the others would not fire, word for word."""
+
+from __future__ import annotations
+
+import pytest
+
+from mockserver.adapters.scenario_files import load
+from mockserver.scenario.compile_rule import outcomes_of
+from mockserver.scenario.explain import explain
+from mockserver.scenario.words import outcome_words
+from tests.scenario.telling import NOW, one, told
+
+RULES = """
+  - {id: large, when: {op: charge.create, request.amount: {gt: 100}}, then: {decline: insufficient_funds}}
+  - {id: refunds, when: {op: charge.refund}, then: {decline: do_not_honour}}
+  - {id: lost-answer, when: {op: charge.create}, then: {transport: {at: answer, reset: {}}}}
+  - {id: visa, when: {card: {brand: visa}}, then: {provider_down: {}, latency: 2s}}
+  - {id: last, then: {approve: {}}}
+"""
+REQUEST = {
+    "op": "charge.create",
+    "body": {"Amount": 12, "PaymentInformation": {"CardNumber": "4111111111111111"}},
+}
+
+
+def test_an_explanation() -> None:
+    assert explain([told(RULES)], REQUEST, now=NOW) == [
+        "charge.create at 2031-03-01T18:00:00.0000000Z",
+        "as the request arrives:",
+        "  fires: lost-answer (story.yaml:7): transport at answer: reset",
+        "as the provider is asked:",
+        "  not:   large (story.yaml:5): request.amount: wanted more than 100, got 12",
+        "  not:   refunds (story.yaml:6): op: wanted charge.refund, got charge.create",
+        "  fires: visa (story.yaml:8): decline provider_down (code 34, gateway 91, retryable); latency 2s",
+        "  after: last (story.yaml:9): never asked, an earlier rule fired",
+    ]
+
+
+def test_no_rule_fires() -> None:
+    assert explain([told(one("{op: charge.get}", "then: {webhook: {drop: true}}"))], REQUEST, now=NOW)[1:] == [
+        "as the request arrives:",
+        "  not:   r (story.yaml:4): op: wanted charge.get, got charge.create",
+        "  no rule fires",
+        "as the provider is asked:",
+        "  no rule fires",
+    ]
+
+
+def test_method_and_path_name_the_operation_and_the_source() -> None:
+    def op_of(method: str, path: str) -> str | None:
+        return "charge.create" if (method, path) == ("POST", "/charge/bank_account") else None
+
+    scenario = told(one("{source: bank_account}", "then: {decline: invalid_account}"))
+    request = {"method": "post", "path": "/charge/bank_account?x=1", "headers": {"X-Run": "1"}}
+    assert "  fires: r (story.yaml:4): decline invalid_account (code 20, gateway 14, not retryable)" in explain(
+        [scenario], request, now=NOW, op_of=op_of
+    )
+    with pytest.raises(ValueError, match="which is no operation of the service"):
+        explain([scenario], {"method": "GET", "path": "/nowhere"}, now=NOW, op_of=op_of)
+
+
+def test_test_values_are_explained() -> None:
+    request = {"op": "charge.create", "body": {"bankPaymentInformation": {"accountNumber": "000000051"}}}
+    fired = [line for line in explain(load([], test_values=True), request, now=NOW) if "fires:" in line]
+    assert len(fired) == 1
+    assert "bank-account-insufficient-funds" in fired[0]
+
+
+@pytest.mark.parametrize(
+    ("request_", "words"),
+    [
+        ({"op": "charge.creat"}, "did you mean 'charge.create'"),
+        ({"oops": 1}, "unknown key 'oops'"),
+        ({"method": "GET"}, "wanted method and path, or op"),
+        ({"method": "GET", "path": "/charge"}, "which is no operation of the service"),
+        ({"op": "charge.create", "body": [1]}, "body: wanted an object"),
+        ({"op": "charge.create", "headers": "x"}, "headers: wanted an object"),
+        ({"op": "charge.create", "attempt": "x"}, "attempt: wanted a whole number"),
+    ],
+)
+def test_refused(request_: dict[str, object], words: str) -> None:
+    with pytest.raises(ValueError, match=words):
+        explain([], request_, now=NOW)
+
+
+@pytest.mark.parametrize(
+    ("then", "words"),
+    [
+        ("{approve: {}}", "approve"),
+        ("{pending: {settle: FAILED, after: 1h}}", "pending, then FAILED after 1h"),
+        ("{challenge: {}}", "3-D Secure challenge"),
+        ("{partial_approve: 5.50}", "approve 5.50 only"),
+        ("{latency: {min: 1s, max: 2s}}", "latency 1s to 2s"),
+        ("{latency: {p50: 1s, p99: 2s}}", "latency p50 1s, p99 2s"),
+        ("{transport: {at: receive, status: 429}}", "transport at receive: status 429"),
+        ("{transport: {at: answer, hang: {}, delay: 1s}}", "transport at answer: hang after 1s"),
+        ("{transport: {at: answer, delay: 1s}}", "transport at answer: delay 1s"),
+        (
+            "{webhook: {copies: 2, gap: 1s, stale: true, receiver: [500], authorization: x}}",
+            "webhook: copies 2, gap 1s, stale, another authorization, receiver answers 500",
+        ),
+        ("{webhook: {copies: 1}}", "webhook: as usual"),
+        (
+            "{batch: {rows: [{at: [1], approve: {}}], stall_at: 0.5, end: FAILED, results: {cut: 1}}}",
+            "batch: 1 rules for rows, stalls at 0.5, ends FAILED, results spoilt",
+        ),
+        ("{later: [{after: 2d, void: {}}]}", "2d later: void"),
+        ("{later: [{after: 5m, set: {payto.status: ACTIVE}}]}", "5m later: set payto.status ACTIVE"),
+    ],
+)
+def test_words(then: str, words: str) -> None:
+    when = "{op: batch.create}" if then.startswith("{batch") else "{}"
+    (outcome,) = outcomes_of(told(one(when, f"then: {then}")).rules[0].plan)
+    assert outcome_words(outcome) == words
