@@ -11,8 +11,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from enum import StrEnum
-from urllib.parse import urlsplit
 
+from mockserver.domain.addresses import is_web_address
 from mockserver.domain.clock import Micros
 from mockserver.domain.codes import Code
 from mockserver.domain.errors import nearest
@@ -130,10 +130,5 @@ def check_redirect(url: str | None, faults: Faults) -> None:
     """A fault (90) for a place to go that is no absolute http or https address."""
     if url is None:
         return
-    try:
-        parts = urlsplit(url)
-        usable = parts.scheme in ("http", "https") and bool(parts.hostname) and url.isprintable() and " " not in url
-    except ValueError:
-        usable = False
-    if not usable:
+    if not is_web_address(url):
         faults.add(Code.VALIDATION_ERROR, "RedirectUrl", "wanted an absolute http or https address")

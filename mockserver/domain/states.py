@@ -219,6 +219,13 @@ PROVIDER: Table[Presence, PresenceEvent] = Table(
     refusal=Code.INVALID_PROVIDER_ID,
 )
 
+WEBHOOK_SUBSCRIPTION: Table[Presence, PresenceEvent] = Table(
+    subject="webhook subscription",
+    begins=Presence.ACTIVE,
+    moves={Presence.ACTIVE: {PresenceEvent.REMOVED: Presence.REMOVED}, Presence.REMOVED: {}},
+    refusal=Code.UNABLE_TO_DELETE_WEBHOOK_SUBSCRIPTION,
+)
+
 TABLES: Mapping[str, Table[Any, Any]] = {
     "charge": CHARGE,
     "vault": VAULT,
@@ -226,6 +233,7 @@ TABLES: Mapping[str, Table[Any, Any]] = {
     "customer": CUSTOMER,
     "payment_method": PAYMENT_METHOD,
     "provider": PROVIDER,
+    "webhook_subscription": WEBHOOK_SUBSCRIPTION,
 }
 
 

@@ -43,6 +43,7 @@ class Sandbox:
         "schedule",
         "turn",
         "vault",
+        "webhook_subscriptions",
     )
 
     def __init__(self, key: str, charter: Charter, real: Micros) -> None:
@@ -63,6 +64,7 @@ class Sandbox:
         self.payment_methods = tables.payment_methods()
         self.charges = tables.charges()
         self.payment_links = tables.payment_links()
+        self.webhook_subscriptions = tables.webhook_subscriptions()
         for provider in (default_provider(self.now), *charter.providers()):
             self.providers.add(provider)
 

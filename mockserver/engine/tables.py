@@ -10,6 +10,7 @@ from mockserver.domain.payment_link import PaymentLink
 from mockserver.domain.payment_method import PaymentMethod
 from mockserver.domain.provider import Provider
 from mockserver.domain.vault import VaultItem
+from mockserver.domain.webhook_subscription import WebhookSubscription
 from mockserver.engine.store import Index, Table
 
 
@@ -74,3 +75,8 @@ def providers() -> Table[Provider]:
 def payment_links() -> Table[PaymentLink]:
     """Payment links by id."""
     return Table(attrgetter("payment_link_id"))
+
+
+def webhook_subscriptions() -> Table[WebhookSubscription]:
+    """Webhook subscriptions by id."""
+    return Table(attrgetter("webhook_subscription_id"))

@@ -11,12 +11,20 @@ from mockserver.web.lazy import lazy
 from mockserver.web.route import Route, Success
 
 if TYPE_CHECKING:
-    from mockserver.web.endpoints import charges, payment_links, payment_methods, providers, vault
+    from mockserver.web.endpoints import (
+        charges,
+        payment_links,
+        payment_methods,
+        providers,
+        vault,
+        webhook_subscriptions,
+    )
     from mockserver.wire import charges as charge_shapes
     from mockserver.wire import payment_links as link_shapes
     from mockserver.wire import payment_methods as method_shapes
     from mockserver.wire import providers as provider_shapes
     from mockserver.wire import vault as vault_shapes
+    from mockserver.wire import webhook_subscriptions as hook_shapes
 else:  # the same names, imported when a request first needs them
     charges, payment_methods, providers, vault = lazy(
         "mockserver.web.endpoints", "charges", "payment_methods", "providers", "vault"
@@ -24,8 +32,8 @@ else:  # the same names, imported when a request first needs them
     charge_shapes, method_shapes, provider_shapes, vault_shapes = lazy(
         "mockserver.wire", "charges", "payment_methods", "providers", "vault"
     )
-    (payment_links,) = lazy("mockserver.web.endpoints", "payment_links")
-    (link_shapes,) = lazy("mockserver.wire", "payment_links")
+    payment_links, webhook_subscriptions = lazy("mockserver.web.endpoints", "payment_links", "webhook_subscriptions")
+    link_shapes, hook_shapes = lazy("mockserver.wire", "payment_links", "webhook_subscriptions")
 
 _CREATED = Success.CREATED
 _CHARGE = charge_shapes.ChargeReply
@@ -80,6 +88,19 @@ ROUTES: tuple[Route, ...] = (
           link_shapes.PaymentLinkReply, "service document, Payment links", summary="Get a payment link"),
     Route("GET", "/payment_link", "payment_link.search", payment_links.search, link_shapes.PaymentLinksReply,
           "published facts, 1.1 row 45", query=link_shapes.PaymentLinkQuery, summary="List payment links"),
+    # Webhook subscriptions
+    Route("POST", "/webhook/subscription", "webhook_subscription.create", webhook_subscriptions.create,
+          hook_shapes.WebhookSubscriptionReply, "published facts, 1.1 row 72",
+          body=hook_shapes.WebhookSubscriptionCreation, success=_CREATED, summary="Subscribe to webhooks"),
+    Route("GET", "/webhook/subscription/{webhook_subscription_id}", "webhook_subscription.get",
+          webhook_subscriptions.get, hook_shapes.WebhookSubscriptionReply, "published facts, 1.1 row 73",
+          summary="Get a webhook subscription"),
+    Route("GET", "/webhook/subscription", "webhook_subscription.search", webhook_subscriptions.search,
+          hook_shapes.WebhookSubscriptionsReply, "published facts, 1.1 row 74",
+          query=hook_shapes.WebhookSubscriptionQuery, summary="List webhook subscriptions"),
+    Route("DELETE", "/webhook/subscription/{webhook_subscription_id}", "webhook_subscription.delete",
+          webhook_subscriptions.delete, hook_shapes.WebhookSubscriptionReply, "published facts, 1.1 row 75",
+          summary="End a webhook subscription"),
     # Providers
     Route("POST", "/provider", "provider.create", providers.create, provider_shapes.ProviderReply,
           "published facts, 1.1 row 55", body=provider_shapes.ProviderFields, success=_CREATED,

@@ -1,0 +1,109 @@
+"""Webhook-subscription use cases: subscribe, read, list, end, and who is to be told.
+
+Source: published facts, 1.1 rows 72-75, 2.14, 6; assumptions ``webhook_subscription.*``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from mockserver.domain.addresses import is_web_address
+from mockserver.domain.clock import Micros
+from mockserver.domain.codes import Code
+from mockserver.domain.errors import Invalid, NotFound
+from mockserver.domain.events import Subject
+from mockserver.domain.states import WEBHOOK_SUBSCRIPTION, Presence, PresenceEvent
+from mockserver.domain.webhook_subscription import WebhookSubscription, WebhookType
+from mockserver.engine import listing
+from mockserver.engine.sandbox import Sandbox, account_id_of
+from mockserver.engine.store import Page, Query
+
+SORTS: Mapping[str, Callable[[WebhookSubscription], Any]] = {
+    "date": lambda row: row.seq,
+    "createddate": lambda row: row.seq,
+    "url": lambda row: row.url,
+}
+"""Fields that ``SortBy`` may name, in any letter case (published facts, 3)."""
+
+
+@dataclass(frozen=True, slots=True)
+class WebhookSubscriptionFilter:
+    """What the caller looks for; None means any."""
+
+    type: WebhookType | None = None
+    id: str | None = None
+    added_after: Micros | None = None
+    added_before: Micros | None = None
+
+
+def create(
+    box: Sandbox, url: str, authorization: str | None, types: Sequence[WebhookType] | None
+) -> WebhookSubscription:
+    """Subscribe; without types, to all of them. Raises ``Invalid`` (109) for what is no http or https address."""
+    if not is_web_address(url):
+        told = "wanted an absolute http or https address"
+        raise Invalid(Code.UNABLE_TO_CREATE_WEBHOOK_SUBSCRIPTION, {"Url": told})
+    row = box.webhook_subscriptions.add(
+        WebhookSubscription(
+            webhook_subscription_id=box.ids.hex32("webhook_subscription"),
+            account_id=account_id_of(box.key),
+            url=url,
+            authorization=authorization,
+            types=tuple(dict.fromkeys(types or WebhookType)),
+            added=box.now,
+        )
+    )
+    box.emit(Subject.WEBHOOK_SUBSCRIPTION, row.webhook_subscription_id, "created", None, row.state)
+    return row
+
+
+def get(box: Sandbox, subscription_id: str) -> WebhookSubscription:
+    """A subscription, ended ones included. Raises ``NotFound`` (110)."""
+    return _known(box, subscription_id, Code.UNABLE_TO_GET_WEBHOOK_SUBSCRIPTION)
+
+
+def delete(box: Sandbox, subscription_id: str) -> WebhookSubscription:
+    """End a subscription. Raises ``NotFound`` (111), ``WrongState`` (111) when it has ended before."""
+    row = _known(box, subscription_id, Code.UNABLE_TO_DELETE_WEBHOOK_SUBSCRIPTION)
+    before = row.state
+    state = WEBHOOK_SUBSCRIPTION.advance(before, PresenceEvent.REMOVED)
+    box.webhook_subscriptions.change(row, {"state": state, "removed": box.now})
+    box.emit(Subject.WEBHOOK_SUBSCRIPTION, subscription_id, PresenceEvent.REMOVED, before, state)
+    return row
+
+
+def search(box: Sandbox, wanted: WebhookSubscriptionFilter, paging: listing.Paging) -> Page[WebhookSubscription]:
+    """Subscriptions in force, newest first. Raises ``Invalid`` (90) for a bad page or sort."""
+    page = listing.bounds(box, paging, SORTS)
+    where: list[Callable[[WebhookSubscription], bool]] = [lambda row: row.state is Presence.ACTIVE]
+    if wanted.type is not None:
+        where.append(lambda row: wanted.type in row.types)
+    if wanted.id is not None:
+        where.append(lambda row: row.webhook_subscription_id == wanted.id)
+    return box.webhook_subscriptions.search(
+        Query(
+            limit=page.limit,
+            skip=page.skip,
+            where=where,
+            after=wanted.added_after,
+            before=wanted.added_before,
+            sort=page.sort,
+            descending=page.descending,
+        )
+    )
+
+
+def told_of(box: Sandbox, what: WebhookType) -> Iterator[WebhookSubscription]:
+    """The subscriptions in force for a type, oldest first."""
+    return (row for row in box.webhook_subscriptions if row.state is Presence.ACTIVE and what in row.types)
+
+
+def _known(box: Sandbox, subscription_id: str, code: Code) -> WebhookSubscription:
+    row = box.webhook_subscriptions.get(subscription_id)
+    if row is None:
+        told = f"no webhook subscription '{subscription_id[:64]}' in this sandbox"
+        raise NotFound(code, {"WebhookSubscriptionId": told})
+    box.turn.about["webhook_subscription"] = row
+    return row

@@ -1,0 +1,41 @@
+"""Webhook-subscription operations."""
+
+from __future__ import annotations
+
+from mockserver.engine import webhook_subscriptions
+from mockserver.engine.listing import Paging
+from mockserver.engine.webhook_subscriptions import WebhookSubscriptionFilter
+from mockserver.web.route import Call
+from mockserver.wire.webhook_subscriptions import (
+    WebhookSubscriptionQuery,
+    WebhookSubscriptionReply,
+    WebhookSubscriptionsReply,
+    webhook_subscription_reply,
+)
+
+
+def create(call: Call) -> WebhookSubscriptionReply:
+    """Subscribe to webhooks."""
+    body = call.body
+    return webhook_subscription_reply(
+        webhook_subscriptions.create(call.box, body.url, body.authorization, body.types)
+    )
+
+
+def get(call: Call) -> WebhookSubscriptionReply:
+    """Read one webhook subscription."""
+    return webhook_subscription_reply(webhook_subscriptions.get(call.box, call.path["webhook_subscription_id"]))
+
+
+def delete(call: Call) -> WebhookSubscriptionReply:
+    """End a webhook subscription."""
+    return webhook_subscription_reply(webhook_subscriptions.delete(call.box, call.path["webhook_subscription_id"]))
+
+
+def search(call: Call) -> WebhookSubscriptionsReply:
+    """List the webhook subscriptions in force."""
+    query: WebhookSubscriptionQuery = call.query
+    wanted = WebhookSubscriptionFilter(query.type, query.id, query.added_after, query.added_before)
+    paging = Paging(query.limit, query.skip, query.sort_by, query.sort_order)
+    page = webhook_subscriptions.search(call.box, wanted, paging)
+    return {"webhookSubscriptions": [webhook_subscription_reply(row) for row in page.rows], "count": page.count}

@@ -1,0 +1,65 @@
+"""Webhook subscriptions on the wire. Source: published facts, 1.2, 1.3, 2.14, 2.15, 3."""
+
+from __future__ import annotations
+
+from typing import TypedDict
+
+from pydantic import Field
+
+from mockserver.domain.webhook_subscription import WebhookSubscription, WebhookType
+from mockserver.wire.base import Body, Moment, Required, Whole, one_of
+from mockserver.wire.dates import moment
+from mockserver.wire.shapes import DateTime, optional_moment
+
+
+class WebhookSubscriptionCreation(Body):
+    """A receiver and what it is to be told of."""
+
+    url: Required
+    authorization: str | None = None
+    types: list[one_of(WebhookType)] | None = Field(None, description="null or empty: all of them")  # type: ignore[valid-type]
+
+
+class WebhookSubscriptionQuery(Body):
+    """Which subscriptions to list."""
+
+    added_after: Moment | None = None
+    added_before: Moment | None = None
+    type: one_of(WebhookType) | None = None  # type: ignore[valid-type]
+    id: str | None = None
+    sort_by: str | None = Field(None, json_schema_extra={"also": ["sort"]})
+    sort_order: str | None = None
+    limit: Whole | None = None
+    skip: Whole | None = None
+
+
+class WebhookSubscriptionReply(TypedDict):
+    """A webhook subscription."""
+
+    webhookSubscriptionId: str
+    accountId: str
+    url: str
+    authorization: str | None
+    types: list[str]
+    createdDate: DateTime
+    dateRemoved: DateTime | None
+
+
+class WebhookSubscriptionsReply(TypedDict):
+    """A page of subscriptions; ``count`` is the number of all matches."""
+
+    webhookSubscriptions: list[WebhookSubscriptionReply]
+    count: int
+
+
+def webhook_subscription_reply(row: WebhookSubscription) -> WebhookSubscriptionReply:
+    """A subscription as the published object."""
+    return {
+        "webhookSubscriptionId": row.webhook_subscription_id,
+        "accountId": row.account_id,
+        "url": row.url,
+        "authorization": row.authorization,
+        "types": [member.value for member in row.types],
+        "createdDate": moment(row.added),
+        "dateRemoved": optional_moment(row.removed),
+    }

@@ -1,0 +1,127 @@
+"""Webhook subscriptions over HTTP (published facts, 1.1 rows 72-75, 2.14)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from mockserver.domain.webhook_subscription import WebhookType
+from mockserver.engine import webhook_subscriptions
+from tests.driving import Api, problem_of
+
+PATH = "/webhook/subscription"
+FIELDS = ["webhookSubscriptionId", "accountId", "url", "authorization", "types", "createdDate", "dateRemoved"]
+
+
+@pytest.fixture
+def api() -> Api:
+    return Api()
+
+
+def make(api: Api, **fields: object) -> Any:
+    reply = api.post(PATH, {"url": "https://example", "authorization": "secret", "types": ["Transaction"], **fields})
+    assert reply.status == 201, reply.raw
+    return reply.body
+
+
+def test_a_subscription_shows_every_published_field(api: Api) -> None:
+    made = make(api)
+    assert list(made) == FIELDS
+    assert (made["url"], made["authorization"], made["types"]) == ("https://example", "secret", ["Transaction"])
+    assert (made["createdDate"], made["dateRemoved"]) == ("2031-03-01T00:00:00.0000000Z", None)
+    assert made["accountId"] == api.post("/payment_link", {})["accountId"]
+    assert api.get(f"{PATH}/{made['webhookSubscriptionId']}").body == made
+
+
+def test_the_trailing_slash_of_one_client_is_taken(api: Api) -> None:
+    assert api.post(PATH + "/", {"url": "http://127.0.0.1:9/x", "types": ["Batch"]}).status == 201
+
+
+@pytest.mark.parametrize("word", [member.value for member in WebhookType])
+def test_every_type_is_taken_in_any_letter_case_and_shown_in_one(api: Api, word: str) -> None:
+    for given in (word, word.lower(), word.upper(), word[:1].lower() + word[1:]):
+        assert make(api, types=[given])["types"] == [word]
+
+
+def test_types_by_index_and_pascal_keys(api: Api) -> None:
+    reply = api.post(PATH, {"Url": "https://example", "Types": [4, 0, 4]})
+    assert reply["types"] == ["PaymentMethod", "Transaction"]
+
+
+@pytest.mark.parametrize("none", [None, []])
+def test_no_types_means_all(api: Api, none: object) -> None:
+    assert make(api, types=none)["types"] == [member.value for member in WebhookType]
+
+
+@pytest.mark.parametrize("url", ["example.com/x", "ftp://example.com", "https://", "javascript:alert(1)", "http://a b"])
+def test_an_unusable_url_is_refused(api: Api, url: str) -> None:
+    reply = api.post(PATH, {"url": url, "types": ["Batch"]})
+    assert (problem_of(reply), list(reply["details"])) == ((400, 109), ["Url"])
+    assert api.get(PATH)["count"] == 0
+
+
+@pytest.mark.parametrize(
+    ("body", "fields"),
+    [
+        ({}, ["Url"]),
+        ({"url": "", "types": ["Payment"]}, ["Url", "Types.0"]),
+        ({"url": "https://example", "types": "Batch"}, ["Types"]),
+    ],
+)
+def test_a_bad_field_is_refused(api: Api, body: dict[str, object], fields: list[str]) -> None:
+    reply = api.post(PATH, body)
+    assert (problem_of(reply), list(reply["details"])) == ((400, 90), fields)
+
+
+def test_listing_filters_and_pages_without_limit_and_skip(api: Api) -> None:
+    ids = []
+    for kind in ("Batch", "Transaction", "Batch"):
+        ids.append(make(api, types=[kind])["webhookSubscriptionId"])
+        api.advance("1h")
+    listed = api.get(PATH).body
+    assert list(listed) == ["webhookSubscriptions", "count"]
+
+    def found(**query: object) -> list[str]:
+        return [row["webhookSubscriptionId"] for row in api.get(PATH, **query)["webhookSubscriptions"]]
+
+    assert found() == ids[::-1]
+    assert found(type="batch") == [ids[2], ids[0]]
+    assert found(Id=ids[1]) == [ids[1]]
+    assert found(AddedAfter="2031-03-01 00:30:00", AddedBefore="2031-03-01T01:30:00Z") == [ids[1]]
+    assert found(limit=1, skip=1) == [ids[1]]
+    assert found(Sort="DATE", sortOrder="asc") == ids
+    assert found(SortBy="None") == ids[::-1]
+    assert api.get(PATH, limit=1)["count"] == 3
+    assert problem_of(api.get(PATH, type="Charge")) == (400, 90)
+    assert problem_of(api.get(PATH, sortBy="colour")) == (400, 90)
+
+
+def test_deleting_ends_a_subscription_once(api: Api) -> None:
+    made = make(api)
+    path = f"{PATH}/{made['webhookSubscriptionId']}"
+    api.advance("1h")
+    removed = api.delete(path)
+    assert (removed.status, removed.body) == (200, {**made, "dateRemoved": "2031-03-01T01:00:00.0000000Z"})
+    assert (api.get(path).body, api.get(PATH)["count"]) == (removed.body, 0)
+    assert problem_of(api.delete(path)) == (409, 111)
+
+
+def test_unknown_ids_have_their_own_codes(api: Api) -> None:
+    assert problem_of(api.get(f"{PATH}/nothing")) == (404, 110)
+    assert problem_of(api.delete(f"{PATH}/nothing")) == (404, 111)
+    assert problem_of(Api(profile="sdk").get(f"{PATH}/nothing")) == (400, 110)
+
+
+def test_who_is_told_of_what(api: Api) -> None:
+    first, second = make(api, types=["Batch"]), make(api, types=["Transaction", "Batch"])
+    box = api.app.world.sandboxes.open(api.key, 0)
+
+    def told(what: WebhookType) -> list[str]:
+        return [row.webhook_subscription_id for row in webhook_subscriptions.told_of(box, what)]
+
+    assert told(WebhookType.BATCH) == [first["webhookSubscriptionId"], second["webhookSubscriptionId"]]
+    assert told(WebhookType.TRANSACTION) == [second["webhookSubscriptionId"]]
+    assert told(WebhookType.CUSTOMER) == []
+    api.delete(f"{PATH}/{second['webhookSubscriptionId']}")
+    assert told(WebhookType.BATCH) == [first["webhookSubscriptionId"]]
