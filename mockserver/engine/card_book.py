@@ -11,18 +11,18 @@ from mockserver.domain.cards import PREFIX_LENGTHS, CardNumber, fingerprint_of, 
 class CardBook:
     """Interned card facts of one sandbox."""
 
-    __slots__ = ("_by_prefix", "_facts", "_salt")
+    __slots__ = ("_by_prefix", "_facts", "salt")
 
     def __init__(self, salt: str) -> None:
-        self._salt = salt
+        self.salt = salt
         self._facts: dict[str, CardNumber] = {}
         self._by_prefix: dict[str, list[str]] = {}
 
     def facts_of(self, number: str) -> CardNumber:
         """The facts of a valid number, remembered by its digest."""
-        fingerprint = fingerprint_of(self._salt, number)
+        fingerprint = fingerprint_of(self.salt, number)
         facts = self._facts.get(fingerprint)
-        return facts if facts is not None else self.remember(read_number(number, self._salt))
+        return facts if facts is not None else self.remember(read_number(number, self.salt))
 
     def remember(self, facts: CardNumber) -> CardNumber:
         """Keep facts that were read elsewhere (an imported state), or give those already kept."""
@@ -35,5 +35,5 @@ class CardBook:
     def fingerprints(self, digits: str) -> list[str]:
         """Fingerprints of the cards whose number begins with, or is, ``digits`` (4, 6, 8 of them, or all)."""
         if len(digits) in PREFIX_LENGTHS:
-            return self._by_prefix.get(prefix_digest(self._salt, digits), [])
-        return [fingerprint_of(self._salt, digits)]
+            return self._by_prefix.get(prefix_digest(self.salt, digits), [])
+        return [fingerprint_of(self.salt, digits)]

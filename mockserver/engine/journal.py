@@ -41,12 +41,14 @@ class Entry:
 class Journal:
     """The newest ``limit`` entries. ``last`` is the number of the newest entry that ever was, 0 before the first.
 
-    ``breach`` says why the entries since the opening no longer tell the whole story; None while they do.
+    ``opened`` is the instant at which the sandbox began; ``breach`` says why the entries since then do not tell the
+    whole story, None while they do.
     """
 
-    __slots__ = ("breach", "entries", "last", "limit")
+    __slots__ = ("breach", "entries", "last", "limit", "opened")
 
-    def __init__(self, limit: int) -> None:
+    def __init__(self, limit: int, opened: Micros) -> None:
+        self.opened = opened
         self.limit = limit
         self.entries: deque[Entry] = deque(maxlen=limit)
         self.last = 0

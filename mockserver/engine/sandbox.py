@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import TypeVar
 
-from mockserver.assumptions import Assumption
+from mockserver.assumptions import Assumed, Assumption
 from mockserver.domain.clock import Micros
 from mockserver.domain.events import Event, Subject
 from mockserver.domain.ids import Ids, digest
@@ -36,6 +36,7 @@ class Sandbox:
         "journal",
         "key",
         "now",
+        "own",
         "payment_links",
         "payment_methods",
         "providers",
@@ -53,11 +54,12 @@ class Sandbox:
         self.clock = charter.start_clock(real)
         self.now = self.clock.read(real)
         self.assumed = charter.assumed
+        self.own: Assumed | None = None
         self.ids = Ids(charter.seed, key)
         self.director = Director(charter.rules, charter.seed, key)
         self.cards = CardBook(digest("salt", charter.seed, key).hex())
         self.schedule = Schedule()
-        self.journal = Journal(charter.journal_limit)
+        self.journal = Journal(charter.journal_limit, self.now)
         self.turn = Turn("open")
         self.providers = tables.providers()
         self.vault = tables.vault()
@@ -72,7 +74,8 @@ class Sandbox:
         """Put other scenarios in force in a sandbox that lives: rules, assumptions and providers, not what has
         happened."""
         self.charter = charter
-        self.assumed = charter.assumed
+        self.settle(self.own)
+        self.journal.breach = "other scenarios were put in force"
         self.director.replace(charter.rules)
         for provider in charter.providers():
             known = self.providers.get(provider.provider_id)
@@ -81,6 +84,12 @@ class Sandbox:
             else:
                 changed = ("summary", "currency", "country", "fallback_provider_id", "costs", "latency")
                 self.providers.change(known, {name: getattr(provider, name) for name in changed})
+
+    def settle(self, own: Assumed | None) -> None:
+        """Let the profile and overrides of this sandbox alone count before those of its charter; None forgets them."""
+        self.own = own
+        above = self.charter.assumed
+        self.assumed = above if own is None else Assumed(own.profile, {**above.overrides, **own.overrides})
 
     def is_untouched(self) -> bool:
         """Whether nothing has been asked of it yet, so that it can as well be opened anew."""

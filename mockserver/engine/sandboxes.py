@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator
 
+from mockserver.assumptions import Assumed
 from mockserver.domain.clock import Micros
 from mockserver.domain.codes import Code
 from mockserver.domain.errors import Refused, Unauthorised
@@ -55,14 +56,25 @@ class Sandboxes:
             return self.open("sk_" + public_key[3:], real)
         raise Unauthorised(Code.INVALID_AUTHENTICATION, {"XPublickey": "no sandbox has this public key"})
 
-    def reopen(self, box: Sandbox, charter: Charter, real: Micros) -> Sandbox:
-        """An empty sandbox in the place of a used one. When preparing it fails, the used one stays."""
-        return self._begin(box.key, charter, real)
+    def reopen(self, box: Sandbox, charter: Charter, real: Micros, *, own: Assumed | None = None) -> Sandbox:
+        """An empty sandbox in the place of a used one, with ``own`` assumptions. When preparing it fails, the used one
+        stays."""
+        return self._begin(box.key, charter, real, own)
 
-    def _begin(self, key: str, charter: Charter, real: Micros) -> Sandbox:
+    def admit(self, key: str | None) -> str:
+        """The key of a sandbox that is open or may be opened. Raises ``Unauthorised`` (40)."""
+        return key if key is not None and key in self._boxes else self._accepted(key)
+
+    def install(self, box: Sandbox) -> None:
+        """Put a sandbox that was made elsewhere in its key's place."""
+        self._boxes[box.key] = self._by_public_key[box.public_key] = box
+
+    def _begin(self, key: str, charter: Charter, real: Micros, own: Assumed | None = None) -> Sandbox:
         before = self._boxes.get(key)
         box = self._boxes[key] = Sandbox(key, charter, real)
         self._by_public_key[box.public_key] = box
+        if own is not None:
+            box.settle(own)
         try:
             self._on_open(box)
         except Refused:

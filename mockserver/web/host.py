@@ -92,7 +92,7 @@ class Host:
         if box.is_untouched():
             if not any(scenario.clock for scenario in scenarios):
                 charter = _keeping_time(charter, box, self.real_clock())
-            return self.sandboxes.reopen(box, charter, self.real_clock())
+            return self.sandboxes.reopen(box, charter, self.real_clock(), own=box.own)
         box.obey(charter)
         return box
 

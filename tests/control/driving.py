@@ -5,6 +5,7 @@ to its end in one go.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -48,7 +49,9 @@ class Shop:
         key: str | None = "",
         headers: Mapping[str, str] | None = None,
         raw: bytes | None = None,
+        slowly: bool = False,
     ) -> Reply:
+        """One call; ``slowly`` when its answer waits."""
         content = raw if raw is not None else b"" if body is None else json.dumps(body).encode()
         named = {"host": "127.0.0.1:4111", "content-type": "application/json"}
         if key is not None:
@@ -77,15 +80,11 @@ class Shop:
         async def send(message: Any) -> None:
             messages.append(message)
 
-        running = self.app(scope, receive, send)
-        try:
-            running.send(None)
-        except StopIteration:
-            pass
-        else:
-            running.close()
-            messages.clear()
+        if slowly:
             asyncio.run(self.app(scope, receive, send))
+        else:
+            with contextlib.suppress(StopIteration):
+                self.app(scope, receive, send).send(None)
         start, *parts = messages
         found = {name.decode(): value.decode() for name, value in start["headers"]}
         return Reply(start["status"], found, b"".join(part.get("body", b"") for part in parts))

@@ -8,7 +8,8 @@ from typing import Any
 from urllib.parse import parse_qsl
 
 from mockserver.domain.codes import Code
-from mockserver.domain.errors import Invalid, Refused
+from mockserver.domain.errors import Invalid, Refused, nearest
+from mockserver.domain.masking import mask_text
 from mockserver.engine.sandbox import Sandbox
 from mockserver.web.asgi import HungUp, Receive, Scope, Send, TooLarge, headers_of, read_body, send_json
 from mockserver.web.host import Host
@@ -29,6 +30,25 @@ class ControlCall:
     def box(self) -> Sandbox:
         """The sandbox of the call's secret key, brought to the present. Raises ``Unauthorised`` (40)."""
         return self.host.enter(self.headers)
+
+    def switch(self, name: str) -> bool:
+        """A query parameter that is true or false, false when it is not given. Raises ``Invalid`` (90)."""
+        given = self.query.get(name, "false").lower()
+        if given not in ("true", "false"):
+            raise Invalid(Code.VALIDATION_ERROR, {name.capitalize(): f"got '{given[:20]}', wanted true or false"})
+        return given == "true"
+
+    def known(self, *names: str) -> dict[str, Any]:
+        """The body, all of whose fields are known. Raises ``Invalid`` (90) naming those that are not."""
+        body = self.body()
+        unknown = {
+            mask_text(name[:40]).capitalize(): f"unknown field{nearest(name, names)}, allowed: {', '.join(names)}"
+            for name in body
+            if name not in names
+        }
+        if unknown:
+            raise Invalid(Code.VALIDATION_ERROR, unknown)
+        return body
 
     def body(self) -> dict[str, Any]:
         """The JSON object of the body. Raises ``MalformedJson``, ``Invalid`` (90) for anything but an object."""

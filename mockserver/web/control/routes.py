@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mockserver.web.control import clock, health, journal, sandboxes, scenarios
+from mockserver.web.control import assumptions, clock, health, journal, sandboxes, scenarios, state
 from mockserver.web.control.call import ControlRoute
 
 CONTROL_ROUTES: tuple[ControlRoute, ...] = (
@@ -20,4 +20,9 @@ CONTROL_ROUTES: tuple[ControlRoute, ...] = (
     ControlRoute("GET", "/__admin/rules", scenarios.rules, "Every rule with its counters, hits and what is left"),
     ControlRoute("GET", "/__admin/journal", journal.listing, "Requests, answers, decisions and changes, oldest first"),
     ControlRoute("GET", "/__admin/journal/{entry_id}", journal.get, "One step of the journal"),
+    ControlRoute("GET", "/__admin/state", state.read, "Everything in this sandbox as one document"),
+    ControlRoute("PUT", "/__admin/state", state.write, "Put an exported document in the place of this sandbox"),
+    ControlRoute("POST", "/__admin/fork", state.fork, "Copy this sandbox to another key, now or at a journal entry"),
+    ControlRoute("GET", "/__admin/assumptions", assumptions.listing, "The assumption table of this sandbox"),
+    ControlRoute("PUT", "/__admin/assumptions", assumptions.override, "Override rows, or choose the profile"),
 )

@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 from mockserver.engine.sandbox import Sandbox, masked_key
+from mockserver.engine.snapshot import table_rows
 from mockserver.web.control.call import ControlCall
 from mockserver.wire.dates import moment
 
 
 def listing(call: ControlCall) -> tuple[int, object]:
-    """Every sandbox: masked key, public key, clock, number of objects."""
+    """Every sandbox: masked key, public key, clock, scenarios, number of objects."""
     return 200, {"sandboxes": [_shown(call.host.present(box)) for box in call.host.sandboxes]}
 
 
 def reset(call: ControlCall) -> tuple[int, object]:
-    """Empty this sandbox, or with ``all=true`` every one; scenarios stay in force unless ``scenario=true``."""
+    """Empty this sandbox, or with ``all=true`` every one; scenarios and overrides stay unless ``scenario=true``."""
     host, real = call.host, call.host.real_clock()
-    boxes = list(host.sandboxes) if call.query.get("all") == "true" else [call.box()]
+    boxes, anew = list(host.sandboxes) if call.switch("all") else [call.box()], call.switch("scenario")
     for box in boxes:
-        host.sandboxes.reopen(box, host.charter if call.query.get("scenario") == "true" else box.charter, real)
+        if anew:
+            host.sandboxes.reopen(box, host.charter, real)
+        else:
+            host.sandboxes.reopen(box, box.charter, real, own=box.own)
     return 200, {"reset": len(boxes)}
 
 
@@ -27,10 +31,19 @@ def _shown(box: Sandbox) -> dict[str, object]:
         "publicKey": box.public_key,
         "now": moment(box.now),
         "clock": box.clock.mode.value,
-        "objects": {
-            "charges": len(box.charges),
-            "paymentMethods": len(box.payment_methods),
-            "vault": len(box.vault),
-            "providers": len(box.providers),
-        },
+        "profile": box.assumed.profile.value,
+        "scenarios": [scenario.name for scenario in box.charter.scenarios],
+        "requests": box.journal.last,
+        "pending": len(box.schedule.entries),
+        "objects": object_counts(box),
     }
+
+
+def object_counts(box: Sandbox) -> dict[str, int]:
+    """How many objects of each kind a sandbox holds, whatever state they are in."""
+    return {_camel(name): len(getattr(box, name)) for name in table_rows()}
+
+
+def _camel(name: str) -> str:
+    first, *others = name.split("_")
+    return first + "".join(part.capitalize() for part in others)

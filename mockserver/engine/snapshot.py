@@ -1,0 +1,177 @@
+"""A whole sandbox as one versioned document of plain data, and a sandbox from such a document.
+
+The document of an imported document has equal bytes. What is stored where is read from the sandbox itself: a table or
+a record that is added to it is exported without a line here.
+Source: control document, Control API (``/__admin/state``, ``/__admin/fork``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import is_dataclass, replace
+from functools import cache
+from typing import Any, get_args, get_type_hints
+
+from mockserver.assumptions import ROWS, Assumed, Profile
+from mockserver.domain.clock import Clock, Micros
+from mockserver.domain.codes import Code
+from mockserver.domain.errors import ForeignDocument, Refused
+from mockserver.engine import tables
+from mockserver.engine.card_book import CardBook
+from mockserver.engine.charter import Charter
+from mockserver.engine.codec import Misfit, reader, writer
+from mockserver.engine.sandbox import Sandbox
+from mockserver.engine.schedule import Entry
+from mockserver.engine.store import Table
+
+FORMAT = "mockserver-sandbox"
+VERSION = 1
+
+Document = dict[str, Any]
+
+APART: Mapping[str, str] = {
+    "assumed": "written as profile and overrides",
+    "cards": "grows again from the rows; its salt is a secret",
+    "charter": "seed and rule counters are written, settings and scenarios are the server's",
+    "director": "written as counters",
+    "ids": "written as counters",
+    "journal": "tells what happened, not what is",
+    "key": "names the sandbox; a document can be imported under any key",
+    "now": "follows from the clock",
+    "own": "written as profile and overrides",
+    "public_key": "follows from the key",
+    "schedule": "written as its entries in order",
+    "turn": "is over",
+}
+"""Parts of a sandbox that are no tables and no records, and what becomes of them in a document."""
+
+
+def export(box: Sandbox, *, secrets: bool) -> Document:
+    """The sandbox as plain data; card numbers and ccv only with ``secrets``."""
+    schedule = box.schedule
+    document: Document = {
+        "format": FORMAT,
+        "version": VERSION,
+        "secrets": secrets,
+        "seed": box.charter.seed,
+        "profile": box.assumed.profile.value,
+        "assumptions": {key: ROWS[key].kind.show(box.assumed[ROWS[key]]) for key in sorted(box.assumed.overrides)},
+        "clock": writer(Clock, secrets=secrets)(box.clock),
+        "counters": dict(sorted(box.ids.counters.items())),
+        "schedule": {
+            "order": schedule.order,
+            "entries": writer(list[Entry], secrets=secrets)(sorted(schedule.entries)),
+        },
+        "rules": box.director.tallies(),
+        "tables": {
+            name: writer(list[row], secrets=secrets)(getattr(box, name))  # type: ignore[valid-type]
+            for name, row in table_rows().items()
+        },
+        "records": {
+            name: writer(cls, secrets=secrets)(getattr(box, name)) for name, cls in _record_classes(box).items()
+        },
+    }
+    if secrets:
+        document["salt"] = box.cards.salt
+    return document
+
+
+def restore(key: str, charter: Charter, document: object, real: Micros) -> Sandbox:
+    """A sandbox as a document describes it, under any key; its scenarios are those of ``charter``.
+
+    Raises ``ForeignDocument`` (90) for anything that this version did not write, naming the place.
+    """
+    try:
+        return _restored(key, charter, _known(document), real)
+    except Misfit as misfit:
+        raise _foreign(".".join(misfit.path), misfit.wanted) from None
+
+
+def rules_not_in_force(box: Sandbox, document: Document) -> list[str]:
+    """Rules whose counters a document holds and which are not in force here, or not in the same words."""
+    known = box.director.tallies()["rules"]
+    return sorted(name for name in document["rules"].get("rules", {}) if name not in known)
+
+
+@cache
+def table_rows() -> Mapping[str, type]:
+    """The tables of a sandbox and the class of their rows, in the order of ``tables``."""
+    found: dict[str, type] = {}
+    for name in Sandbox.__slots__:
+        make = getattr(tables, name, None)
+        if make is not None:
+            found[name] = get_args(get_type_hints(make)["return"])[0]
+    return found
+
+
+def _record_classes(box: Sandbox) -> dict[str, type]:
+    values = {name: getattr(box, name) for name in Sandbox.__slots__ if name not in APART and name != "clock"}
+    return {name: type(value) for name, value in values.items() if is_dataclass(value)}
+
+
+def _known(document: object) -> Document:
+    if not isinstance(document, dict) or document.get("format") != FORMAT:
+        raise _foreign("Format", f"a state document of this product, which says format: {FORMAT}")
+    if document.get("version") != VERSION:
+        raise _foreign("Version", f"version {VERSION} of the state document")
+    return document
+
+
+def _restored(key: str, charter: Charter, document: Document, real: Micros) -> Sandbox:
+    assumed = _assumed(document)
+    seed = _read(int, document, "seed")
+    box = Sandbox(key, charter if charter.seed == seed else replace(charter, seed=seed), real)
+    box.own = assumed
+    box.assumed = assumed
+    if "salt" in document:
+        box.cards = CardBook(_read(str, document, "salt"))
+    box.clock = _read(Clock, document, "clock")
+    box.now = box.clock.read(real)
+    box.ids.counters.update(_read(dict[str, int], document, "counters"))
+    schedule = _read(dict[str, object], document, "schedule")
+    box.schedule.order = _read(int, schedule, "order", "schedule")
+    # A sorted list is a heap.
+    box.schedule.entries = sorted(_read(list[Entry], schedule, "entries", "schedule", book=box.cards))
+    _fill(box, _read(dict[str, object], document, "tables"))
+    records = _read(dict[str, object], document, "records")
+    for name, cls in _record_classes(box).items():
+        setattr(box, name, _read(cls, records, name, "records", book=box.cards))
+    try:
+        box.director.restore(_read(dict[str, Any], document, "rules"))
+    except (KeyError, TypeError, AttributeError):
+        raise _foreign("Rules", "counters by the name of their rule") from None
+    return box
+
+
+def _fill(box: Sandbox, given: Mapping[str, object]) -> None:
+    if given.keys() != table_rows().keys():
+        raise _foreign("Tables", ", ".join(table_rows()))
+    for name, row in table_rows().items():
+        table: Table[Any] = getattr(tables, name)()
+        for item in _read(list[row], given, name, "tables", book=box.cards):  # type: ignore[valid-type]
+            table.add(item)
+        setattr(box, name, table)
+
+
+def _assumed(document: Document) -> Assumed:
+    try:
+        return Assumed(_read(Profile, document, "profile"), _read(dict[str, object], document, "assumptions"))
+    except Refused as refused:
+        raise ForeignDocument(refused.code, refused.details) from None
+
+
+_NO_CARDS = CardBook("")
+
+
+def _read(annotation: Any, values: Mapping[str, Any], name: str, *above: str, book: CardBook = _NO_CARDS) -> Any:
+    if name not in values:
+        raise _foreign(".".join((*above, name)), "a state document has it")
+    try:
+        return reader(annotation)(values[name], book)
+    except Misfit as misfit:
+        misfit.path[:0] = [*above, name]
+        raise
+
+
+def _foreign(place: str, wanted: str) -> ForeignDocument:
+    return ForeignDocument(Code.VALIDATION_ERROR, {place[:1].upper() + place[1:]: f"wanted {wanted}"})

@@ -1,0 +1,55 @@
+"""The whole of a sandbox: export, import, fork (``/__admin/state``, ``/__admin/fork``)."""
+
+from __future__ import annotations
+
+from mockserver.domain.codes import Code
+from mockserver.domain.errors import Invalid
+from mockserver.engine import snapshot
+from mockserver.engine.sandbox import Sandbox, masked_key
+from mockserver.web.control.call import ControlCall
+from mockserver.web.control.sandboxes import object_counts
+from mockserver.web.replay import replay
+
+
+def read(call: ControlCall) -> tuple[int, object]:
+    """Everything as one document; card numbers and ccv only with ``secrets=true``."""
+    return 200, snapshot.export(call.box(), secrets=call.switch("secrets"))
+
+
+def write(call: ControlCall) -> tuple[int, object]:
+    """Put an exported state in the place of this sandbox's. Raises ``ForeignDocument`` (90); then nothing changed."""
+    box, document = call.box(), call.body()
+    made = snapshot.restore(box.key, box.charter, document, call.host.real_clock())
+    made.journal.breach = "a state was imported"
+    call.host.sandboxes.install(made)
+    return 200, {**_told(made), "rulesNotInForce": snapshot.rules_not_in_force(made, document)}
+
+
+def fork(call: ControlCall) -> tuple[int, object]:
+    """Copy this sandbox to the key ``to``: as it stands, or as it was after the journal entry ``at``.
+
+    Raises ``Invalid`` (90) for a key that is this one's or opens nothing, and for an entry that cannot be gone back to.
+    """
+    box, body, sandboxes = call.box(), call.known("to", "at"), call.host.sandboxes
+    to = body.get("to")
+    if not isinstance(to, str) or not to:
+        raise Invalid(Code.VALIDATION_ERROR, {"To": "wanted the secret key of the copy"})
+    if to == box.key:
+        raise Invalid(Code.VALIDATION_ERROR, {"To": "wanted another key than that of this sandbox"})
+    sandboxes.admit(to)
+    at = body.get("at")
+    if at is not None and type(at) is not int:
+        raise Invalid(Code.VALIDATION_ERROR, {"At": "wanted the number of a journal entry"})
+    source = box if at is None else replay(call.host, box, at)
+    copy = snapshot.restore(to, box.charter, snapshot.export(source, secrets=True), call.host.real_clock())
+    copy.journal.breach = "this sandbox was forked from another"
+    sandboxes.install(copy)
+    return 201, _told(copy)
+
+
+def _told(box: Sandbox) -> dict[str, object]:
+    return {
+        "key": masked_key(box.key),
+        "publicKey": box.public_key,
+        "objects": object_counts(box),
+    }

@@ -1,0 +1,61 @@
+"""A sandbox as it stood after an entry of its journal: opened anew and taken through the same requests at the same
+instants.
+
+Source: control document, Control API (``/__admin/fork``).
+"""
+
+from __future__ import annotations
+
+from mockserver.domain.clock import ClockMode
+from mockserver.domain.codes import Code
+from mockserver.domain.errors import Invalid
+from mockserver.engine import due
+from mockserver.engine.journal import Entry
+from mockserver.engine.sandbox import Sandbox
+from mockserver.scenario.outcome import FaultKind
+from mockserver.web.endpoint import Arrival, Endpoint, Request
+from mockserver.web.host import Host
+from mockserver.web.routes import ROUTES
+from mockserver.wire.jsonio import dumps
+
+
+def replay(host: Host, box: Sandbox, number: int) -> Sandbox:
+    """The sandbox as it was right after entry ``number``, its clock standing still there; nobody's key opens it yet.
+
+    Raises ``Invalid`` (90) when there is no such entry, or the journal no longer tells the whole story up to it.
+    """
+    journal = box.journal
+    if not 1 <= number <= journal.last:
+        known = f"1 to {journal.last}" if journal.last else "none yet"
+        raise Invalid(Code.VALIDATION_ERROR, {"At": f"got {number}, entries of the journal: {known}"})
+    if journal.dropped:
+        words = f"the journal keeps {journal.limit} entries (--journal-limit) and has dropped {journal.dropped}"
+        raise Invalid(Code.VALIDATION_ERROR, {"At": f"{words}, so the story cannot be told from its beginning"})
+    if journal.breach is not None:
+        raise Invalid(Code.VALIDATION_ERROR, {"At": f"{journal.breach}, which the journal cannot repeat"})
+    past = Sandbox(box.key, box.charter, journal.opened)
+    if box.own is not None:
+        past.settle(box.own)
+    past.clock.run(ClockMode.MANUAL, 1, journal.opened)
+    host.prepare(past)
+    endpoints = {(route.method, route.path): Endpoint(route, host) for route in ROUTES}
+    for entry in journal.entries:
+        past.clock.move_to(max(entry.at, past.clock.virtual), journal.opened)
+        due.run_due(past, journal.opened)
+        if entry.method:
+            _repeat(past, entry, endpoints[entry.method, entry.route])
+        if entry.number == number:
+            break
+    return past
+
+
+def _repeat(past: Sandbox, entry: Entry, endpoint: Endpoint) -> None:
+    """Take one request again, as far as it came then. Raises ``Invalid`` (90) when it is answered differently now."""
+    request = Request(entry.path, entry.turn.path, entry.query, entry.turn.headers, entry.raw)
+    arrived = endpoint.arrive(past, request)
+    if isinstance(arrived, Arrival) and arrived.fault is not None and arrived.fault.kind is not FaultKind.DELAY:
+        return
+    reply = endpoint.act(arrived, request) if isinstance(arrived, Arrival) else arrived
+    if (reply.status, dumps(reply.body)) != (entry.status, entry.answer):
+        words = f"entry {entry.number} would be answered differently: something happened before it besides requests"
+        raise Invalid(Code.VALIDATION_ERROR, {"At": words})

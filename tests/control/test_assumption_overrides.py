@@ -1,0 +1,81 @@
+"""The assumption table of one sandbox: read, overridden, reset."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mockserver.assumptions import ROWS
+from tests.control.driving import Shop
+
+
+def rows(shop: Shop, key: str = "sk_shop") -> dict[str, Any]:
+    return {row["key"]: row for row in shop("GET", "/__admin/assumptions", key=key).body["assumptions"]}
+
+
+def test_the_table_is_complete(shop: Shop) -> None:
+    table = rows(shop)
+    assert list(table) == list(ROWS)
+    assert table["response.created_status"] == {
+        "key": "response.created_status",
+        "question": ROWS["response.created_status"].question,
+        "value": 201,
+        "overridden": False,
+        "allowed": ROWS["response.created_status"].kind.allowed,
+        "documented": 201,
+        "sdk": 200,
+        "evidence": ROWS["response.created_status"].evidence,
+    }
+
+
+def test_an_override_counts_in_its_sandbox_alone(shop: Shop) -> None:
+    reply = shop("PUT", "/__admin/assumptions", {"response.created_status": 200})
+    assert reply.status == 200
+    assert shop.charge().status == 200
+    assert rows(shop)["response.created_status"]["overridden"] is True
+    assert rows(shop, "sk_other")["response.created_status"]["value"] == 201
+    shop("PUT", "/__admin/assumptions", {"response.created_status": None})
+    assert shop.charge().status == 201
+
+
+def test_the_profile_of_a_sandbox(shop: Shop) -> None:
+    assert shop("PUT", "/__admin/assumptions", {"profile": "sdk", "provider.latency": "0s"}).body["profile"] == "sdk"
+    assert shop.charge(capture=False).body["status"] == "AUTHORISE"
+    assert shop("GET", "/__admin/assumptions", key="sk_other").body["profile"] == "documented"
+
+
+def test_all_faults_are_told_at_once_and_nothing_changes(shop: Shop) -> None:
+    reply = shop(
+        "PUT",
+        "/__admin/assumptions",
+        {"response.created_status": 500, "vault.ccv_dely": "1s", "profile": "loud", "vault.ccv_delay": "1s"},
+    )
+    assert reply.status == 400
+    assert set(reply.body["details"]) == {"response.created_status", "vault.ccv_dely", "Profile"}
+    assert "vault.ccv_delay" in reply.body["details"]["vault.ccv_dely"]
+    assert not any(row["overridden"] for row in rows(shop).values())
+
+
+def test_a_reset_keeps_overrides_unless_the_scenario_goes_too(shop: Shop) -> None:
+    shop("PUT", "/__admin/assumptions", {"profile": "sdk", "vault.ccv_delay": "1s"})
+    shop("POST", "/__admin/reset")
+    assert rows(shop)["vault.ccv_delay"]["value"] == "1s"
+    shop("POST", "/__admin/reset?scenario=true")
+    assert rows(shop)["vault.ccv_delay"]["value"] == "5m"
+    assert shop("GET", "/__admin/assumptions").body["profile"] == "documented"
+
+
+def test_a_scenario_put_in_force_keeps_overrides(shop: Shop) -> None:
+    shop("PUT", "/__admin/assumptions", {"vault.ccv_delay": "1s"})
+    shop.charge()
+    text = b'{"version": 1, "name": "s", "assumptions": {"token.uses": 3}}'
+    assert shop("PUT", "/__admin/scenarios", raw=text).status == 200
+    assert (rows(shop)["vault.ccv_delay"]["value"], rows(shop)["token.uses"]["value"]) == ("1s", 3)
+
+
+def test_sandboxes_are_listed_with_masked_keys(shop: Shop) -> None:
+    shop.charge()
+    [listed] = shop("GET", "/__admin/sandboxes", key=None).body["sandboxes"]
+    assert listed["objects"]["charges"] == 1
+    assert listed["scenarios"] == ["test-values"]
+    assert "sk_shop" not in str(listed)
+    assert (listed["publicKey"], listed["requests"]) == ("pk_shop", 1)

@@ -1,0 +1,230 @@
+"""Export, import and fork: everything, byte for byte, and nothing that is secret."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, is_dataclass
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from mockserver.engine import snapshot
+from mockserver.engine.card_book import CardBook
+from mockserver.engine.codec import Misfit, reader, writer
+from mockserver.engine.sandbox import Sandbox
+from mockserver.engine.store import Table
+from mockserver.web.host import Host
+from tests.control.driving import CARD, DUMMY, START, Shop
+
+NUMBER, CCV = "4539578763621486", "937"
+
+
+def fill(shop: Shop) -> dict[str, str]:
+    """A sandbox with something of everything."""
+    paid = shop.charge(20, metadata={"tier": "gold"}).body["chargeId"]
+    held = shop.charge(30, capture=False).body["chargeId"]
+    shop.charge(5, number="4000000000000002")
+    shop("DELETE", f"/refund/{paid}?amount=5.25&comment=late")
+    vault = shop("POST", "/vault", {"cardNumber": NUMBER, "ccv": CCV, "expireSeconds": 3600}).body["vaultId"]
+    card = {**CARD, "cardNumber": NUMBER, "ccv": CCV}
+    method = shop(
+        "POST", "/payment_method/card", {"providerId": DUMMY, "paymentInformation": card, "vaultCard": True}
+    ).body["paymentMethodId"]
+    shop("POST", "/charge/payment_method", {"amount": 7, "paymentMethodId": method})
+    shop("POST", "/provider", {"type": "dummy", "name": "Backup", "currency": "NZD"})
+    shop("PUT", "/__admin/assumptions", {"vault.ccv_delay": "10m"})
+    return {"paid": paid, "held": held, "vault": vault, "method": method}
+
+
+@pytest.mark.parametrize("query", ["", "?secrets=true"])
+def test_an_import_of_an_export_exports_equal_bytes(shop: Shop, query: str) -> None:
+    fill(shop)
+    before = shop("GET", f"/__admin/state{query}").raw
+    shop("POST", "/__admin/reset")
+    assert shop("GET", f"/__admin/state{query}").raw != before
+    assert shop("PUT", "/__admin/state", raw=before).status == 200
+    assert shop("GET", f"/__admin/state{query}").raw == before
+
+
+def test_an_imported_sandbox_goes_on_as_the_first_would_have(shop: Shop) -> None:
+    ids = fill(shop)
+    document = shop("GET", "/__admin/state?secrets=true").raw
+    other = Shop()
+    assert other("PUT", "/__admin/state", raw=document).status == 200
+    for one in (shop, other):
+        assert one("GET", f"/vault/{ids['vault']}").body["cardNumber"] == NUMBER
+        assert one("GET", "/charge?cardNumber=453957").body["count"] == 1
+        one("POST", f"/charge/{ids['held']}", {"amount": 12})
+        one("POST", "/__admin/clock/advance", {"by": "2h"})
+        assert one("GET", f"/vault/{ids['vault']}").status == 404
+        one.charge(3)
+    assert other("GET", "/__admin/state").raw == shop("GET", "/__admin/state").raw
+
+
+def test_card_numbers_and_ccv_only_with_secrets(shop: Shop) -> None:
+    fill(shop)
+    shop.charge(reference=f"for {NUMBER}")
+    shop("POST", "/vault", {"cardNumber": NUMBER, "ccv": CCV})
+    plain = shop("GET", "/__admin/state").raw.decode()
+    assert NUMBER not in plain
+    assert f'"{CCV}"' not in plain
+    assert "salt" not in plain
+    assert "for 4539********1486" in plain
+    secret = shop("GET", "/__admin/state?secrets=true").raw.decode()
+    assert NUMBER in secret
+    assert f'"{CCV}"' in secret
+    assert shop("GET", "/__admin/state?secrets=perhaps").status == 400
+
+
+@pytest.mark.parametrize(
+    ("change", "field"),
+    [
+        ({"format": "other"}, "Format"),
+        ({"version": 2}, "Version"),
+        ({"seed": "one"}, "Seed"),
+        ({"profile": "loud"}, "Profile"),
+        ({"assumptions": {"no.such": 1}}, "no.such"),
+        ({"clock": {"mode": "manual"}}, "Clock"),
+        ({"counters": {"charge": "3"}}, "Counters.charge"),
+        ({"schedule": {"order": 1, "entries": [[1, 2, "nothing", "x", ""]]}}, "Schedule.entries.0.2"),
+        ({"tables": {}}, "Tables"),
+        ({"rules": {"rules": []}}, "Rules"),
+        ({"rules": 1}, "Rules"),
+    ],
+)
+def test_a_foreign_document_is_refused_and_changes_nothing(shop: Shop, change: dict[str, Any], field: str) -> None:
+    fill(shop)
+    before = shop("GET", "/__admin/state")
+    reply = shop("PUT", "/__admin/state", {**before.body, **change})
+    assert reply.status == 400
+    assert list(reply.body["details"]) == [field]
+    assert shop("GET", "/__admin/state").raw == before.raw
+
+
+def test_a_row_that_does_not_fit_is_named(shop: Shop) -> None:
+    fill(shop)
+    document = shop("GET", "/__admin/state").body
+    document["tables"]["charges"][1]["amount"] = 12.5
+    reply = shop("PUT", "/__admin/state", document)
+    assert reply.body["details"] == {"Tables.charges.1.amount": "wanted a number written as a text"}
+
+
+def test_every_part_of_a_sandbox_is_exported_or_left_out_for_a_reason() -> None:
+    host: Host = Shop().app.world
+    box = host.sandboxes.open("sk_any", START)
+    document = snapshot.export(box, secrets=True)
+    for name in Sandbox.__slots__:
+        value = getattr(box, name)
+        if isinstance(value, Table):
+            assert name in document["tables"], f"engine.tables has no function {name}() that makes the table"
+        elif name in snapshot.APART:
+            assert not isinstance(value, Table)
+        else:
+            assert is_dataclass(value), f"{name} is neither a table nor a record, and APART does not say why"
+            assert name in document or name in document["records"]
+
+
+def test_rows_of_every_table_have_a_form() -> None:
+    for row in snapshot.table_rows().values():
+        writer(row, secrets=True)
+        reader(row)
+
+
+def test_a_fork_is_a_copy_that_lives_its_own_life(shop: Shop) -> None:
+    ids = fill(shop)
+    before = shop("GET", "/__admin/state?secrets=true").raw
+    reply = shop("POST", "/__admin/fork", {"to": "sk_copy"})
+    assert (reply.status, reply.body["publicKey"]) == (201, "pk_copy")
+    assert shop("GET", "/__admin/state?secrets=true", key="sk_copy").raw == before
+    assert shop("GET", "/charge?cardNumber=4539", key="sk_copy").body["count"] == 1
+    shop("POST", f"/charge/{ids['held']}", {}, key="sk_copy")
+    assert shop("GET", "/__admin/state?secrets=true").raw == before
+    assert shop("GET", f"/charge/{ids['held']}").body["status"] == "Authorised"
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "field"),
+    [
+        ({}, 400, "To"),
+        ({"to": "sk_shop"}, 400, "To"),
+        ({"to": 5}, 400, "To"),
+        ({"to": "invalid_key"}, 401, "XSecretkey"),
+        ({"to": "sk_copy", "at": 99}, 400, "At"),
+        ({"to": "sk_copy", "at": "1"}, 400, "At"),
+        ({"to": "sk_copy", "form": 1}, 400, "Form"),
+    ],
+)
+def test_a_senseless_fork_is_refused(shop: Shop, body: object, status: int, field: str) -> None:
+    shop.charge()
+    reply = shop("POST", "/__admin/fork", body)
+    assert (reply.status, list(reply.body["details"])) == (status, [field])
+
+
+def test_a_fork_at_a_journal_entry_is_the_past(shop: Shop) -> None:
+    states = []
+    held = shop.charge(30, capture=False).body["chargeId"]
+    states.append(shop("GET", "/__admin/state").body)
+    shop("POST", "/__admin/clock/advance", {"by": "1d"})
+    shop("POST", f"/charge/{held}", {"amount": 12})
+    states.append(shop("GET", "/__admin/state").body)
+    shop("POST", "/__admin/clock/advance", {"by": "30d"})
+    shop.charge(1)
+    for number, state in enumerate(states, start=1):
+        assert shop("POST", "/__admin/fork", {"to": f"sk_past{number}", "at": number}).status == 201
+        past = shop("GET", "/__admin/state", key=f"sk_past{number}").body
+        assert {**past, "clock": None} == {**state, "clock": None}
+        assert past["clock"]["virtual"] == state["clock"]["virtual"]
+    assert shop("GET", f"/charge/{held}", key="sk_past1").body["status"] == "Authorised"
+
+
+def test_no_way_back_when_the_journal_does_not_tell_the_whole_story() -> None:
+    shop = Shop(journal_limit=2)
+    for _ in range(3):
+        shop.charge()
+    assert "--journal-limit" in shop("POST", "/__admin/fork", {"to": "sk_x", "at": 3}).body["details"]["At"]
+    other = Shop()
+    other.charge()
+    other("PUT", "/__admin/assumptions", {"vault.ccv_delay": "10m"})
+    assert "overridden" in other("POST", "/__admin/fork", {"to": "sk_x", "at": 1}).body["details"]["At"]
+
+
+def test_reset_and_fork_of_a_small_sandbox_take_milliseconds(shop: Shop) -> None:
+    fill(shop)
+    shop("POST", "/__admin/fork", {"to": "sk_first"})
+    began = time.perf_counter()
+    for number in range(20):
+        shop("POST", "/__admin/fork", {"to": f"sk_{number}"})
+        shop("POST", "/__admin/reset", key=f"sk_{number}")
+    assert (time.perf_counter() - began) / 40 < 0.02
+
+
+@dataclass(slots=True)
+class Square:
+    side: Decimal
+
+
+@dataclass(slots=True)
+class Circle:
+    radius: Decimal
+
+
+@dataclass(slots=True)
+class Drawing:
+    shape: Square | Circle | None
+    tags: frozenset[str]
+    pairs: tuple[int, str]
+    anything: object = None
+    raw: bytes = b""
+
+
+def test_the_codec_knows_every_shape_that_rows_have() -> None:
+    drawing = Drawing(Circle(Decimal("1.50")), frozenset({"b", "a"}), (1, "x"), {"n": [Decimal("2.0"), None]}, b"\x01")
+    data = writer(Drawing, secrets=True)(drawing)
+    assert data["shape"] == {"$kind": "Circle", "radius": "1.50"}
+    assert data["tags"] == ["a", "b"]
+    assert reader(Drawing)(data, CardBook("")) == drawing
+    with pytest.raises(Misfit, match=r"shape: wanted an object whose \$kind is one of Square, Circle"):
+        reader(Drawing)({**data, "shape": {"$kind": "Line"}}, CardBook(""))
+    with pytest.raises(TypeError):
+        writer(complex, secrets=True)
