@@ -1,0 +1,164 @@
+"""How the sandbox behaves where the document does not say: what is required, refused, kept, sorted and tried again."""
+
+from __future__ import annotations
+
+from mockserver.assumptions.row import choice, row
+
+CURRENCY_ALLOWED = row(
+    "currency.allowed",
+    "currencies, in any letter case; else 400 code 29",
+    choice("iso_4217"),
+    "iso_4217",
+    "not shown; client suites use ISO codes",
+)
+AMOUNT_DIGITS = row(
+    "amount.digits",
+    "an amount with more digits than its currency has: 400 code 2",
+    choice("refuse"),
+    "refuse",
+    "not shown; rounding would lose money",
+)
+CARD_REQUIRED = row(
+    "card.required",
+    "which fields a card must have (without a card at all: code 81)",
+    choice("number_and_expiry", "number"),
+    "number_and_expiry",
+    "client libraries charge without a ccv; a card has a date",
+)
+CARD_CCV = row(
+    "card.ccv",
+    "when a ccv is looked at: 3 or 4 digits, 4 for Amex, else code 6",
+    choice("checked_when_given", "required"),
+    "checked_when_given",
+    "a client suite charges without a ccv and expects success",
+)
+PENDING_TYPES = row(
+    "charge.pending_types",
+    "payments whose provider answers later when no scenario says otherwise",
+    choice("bank_account_and_payto", "none"),
+    "bank_account_and_payto",
+    "a client suite: a charge of a bank account is PENDING",
+)
+CAPTURE_AMOUNT = row(
+    "charge.capture_amount",
+    "a capture without amount takes all, of less releases the rest; more: 77, not positive: 74",
+    choice("whole_or_less"),
+    "whole_or_less",
+    "published codes",
+)
+REFUND_AMOUNT = row(
+    "charge.refund_amount",
+    "a refund without amount gives all that is left; more: 76, not positive: 74",
+    choice("rest_or_less"),
+    "rest_or_less",
+    "client suites; published codes",
+)
+THREE_DS = row(
+    "charge.three_ds",
+    "a 3-D Secure result sent with the card marks the charge threeDsVerified (malformed id: 59)",
+    choice("trusted", "ignored"),
+    "trusted",
+    "not shown",
+)
+SEARCH_CARD = row(
+    "charge.search_card_number",
+    "how CardNumber finds charges: no number is kept for it",
+    choice("4_6_8_leading_digits_or_all"),
+    "4_6_8_leading_digits_or_all",
+    "a client suite searches by six digits",
+)
+FAILOVER = row(
+    "failover",
+    "whether a retryable failure moves on to a fallback; each failed try is a row of failedAttempts",
+    choice("retryable_failures", "never"),
+    "retryable_failures",
+    "service document: failedAttempts, fallbackPaymentMethodId",
+)
+LEAST_COST = row(
+    "least_cost",
+    "provider of a charge that names none: of those that take card and currency",
+    choice("cheapest_by_cost_data"),
+    "cheapest_by_cost_data",
+    "published path least_cost and costData",
+)
+PROVIDER_UNKNOWN = row(
+    "provider.unknown",
+    "code 39 of an unknown provider; 32, 71, 78 or 103 of one that lacks the feature",
+    choice("published_codes"),
+    "published_codes",
+    "published codes",
+)
+VAULT_GONE = row("vault.gone", "an expired or deleted item", choice("not_found"), "not_found", "not shown")
+VAULT_EXPIRIES = row(
+    "vault.both_expiries",
+    "both expiries: 82 or 85; one that is not to come: 83 or 86",
+    choice("refused"),
+    "refused",
+    "service document, Errors, 3; published codes",
+)
+REMOVED = row(
+    "removed.customer_or_method",
+    "removed objects: dateRemoved set, email and phone deleted, out of searches unless IncludeRemoved",
+    choice("readable"),
+    "readable",
+    "client suites read them after removal",
+)
+GATEWAY_DELETE = row(
+    "gateway_delete",
+    "GatewayDelete true asks the provider too; when it refuses, nothing is removed",
+    choice("asks_provider"),
+    "asks_provider",
+    "not shown",
+)
+CUSTOMER_SEARCH = row(
+    "customer.search",
+    "where Search looks: reference, names, email, phone, in any letter case",
+    choice("anywhere"),
+    "anywhere",
+    "not shown",
+)
+PAGE_ORDER = row(
+    "paging.order",
+    "order of a list that names no field",
+    choice("newest_first", "oldest_first"),
+    "newest_first",
+    "client suites expect a new object on the first page",
+)
+SEARCH_BOUNDS = row(
+    "search.bounds",
+    "whether AddedAfter, AddedBefore, AmountGreaterThan and AmountLessThan hold for the bound itself",
+    choice("exclusive", "inclusive"),
+    "exclusive",
+    "the words of the names",
+)
+SORT_UNKNOWN = row(
+    "sort",
+    "SortBy or SortOrder that the list does not know",
+    choice("refuse", "ignore"),
+    "refuse",
+    "not shown; a silent default hides a mistake",
+)
+KEYS = row(
+    "keys",
+    "secret keys that open a sandbox: all but those that look live or begin with invalid; --keys closes the list",
+    choice("any"),
+    "any",
+    "not shown; 401 code 40 is published",
+)
+PUBLIC_KEY = row(
+    "public_key", "public key of a secret key: pk_X of sk_X, else derived", choice("paired"), "paired", "not shown"
+)
+RATE_LIMIT = row(
+    "rate_limit",
+    "requests in a time; a scenario can script 429 with Retry-After and code 35",
+    choice("none"),
+    "none",
+    "service document, Limits: not shown",
+)
+IDEMPOTENCY = row(
+    "idempotency",
+    "what two equal requests make",
+    choice("two_objects"),
+    "two_objects",
+    "none is documented, none is added",
+)

@@ -1,0 +1,135 @@
+"""What a row of the assumption table is, and how its values are read, bounded and shown."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
+from enum import StrEnum
+from typing import Any, Generic, TypeVar
+
+from mockserver.domain.clock import Micros, duration_text, parse_duration
+from mockserver.domain.errors import Invalid, nearest
+from mockserver.domain.money import currency
+
+T = TypeVar("T")
+
+
+class Profile(StrEnum):
+    """Which voice the sandbox speaks in."""
+
+    DOCUMENTED = "documented"
+    SDK = "sdk"
+
+
+@dataclass(frozen=True, slots=True)
+class Kind(Generic[T]):
+    """How a value of a row is read from a file or a call, shown again, and described."""
+
+    allowed: str
+    read: Callable[[object], T]
+    show: Callable[[T], object]
+
+
+@dataclass(frozen=True, slots=True)
+class Assumption(Generic[T]):
+    """One settled question. ``evidence`` names the fact that the value rests on."""
+
+    key: str
+    question: str
+    kind: Kind[T]
+    documented: T
+    sdk: T
+    evidence: str
+
+    def value(self, profile: Profile) -> T:
+        """The value in a profile."""
+        return self.sdk if profile is Profile.SDK else self.documented
+
+
+def choice(*words: str) -> Kind[str]:
+    """One of some words, in any letter case; of one word: a behaviour that is settled and cannot be changed."""
+    by_fold = {word.lower(): word for word in words}
+
+    def read(value: object) -> str:
+        found = by_fold.get(str(value).lower())
+        if found is None:
+            raise ValueError(f"got '{value}', allowed: {', '.join(words)}{nearest(str(value), words)}")
+        return found
+
+    return Kind(" | ".join(words), read, str)
+
+
+def _read_duration(value: object) -> Micros:
+    if isinstance(value, int) and not isinstance(value, bool) and value == 0:
+        return 0
+    return parse_duration(str(value))
+
+
+def _read_span(value: object) -> tuple[Micros, Micros]:
+    low, _, high = str(value).partition("..")
+    first = _read_duration(0 if low.strip() == "0" else low)
+    last = _read_duration(high) if high else first
+    if last < first:
+        raise ValueError(f"got '{value}', wanted the shorter time first, such as 30ms..80ms")
+    return first, last
+
+
+def _read_number(value: object) -> Decimal:
+    try:
+        number = Decimal(str(value))
+    except InvalidOperation:
+        number = Decimal("NaN")
+    if not number.is_finite() or number < 0:
+        raise ValueError(f"got '{value}', wanted a number of 0 or more")
+    return number
+
+
+def whole(low: int, high: int) -> Kind[int]:
+    """A whole number within bounds."""
+
+    def read(value: object) -> int:
+        if isinstance(value, bool) or not str(value).isdecimal() or not low <= int(str(value)) <= high:
+            raise ValueError(f"got '{value}', wanted a whole number from {low} to {high}")
+        return int(str(value))
+
+    return Kind(f"{low} to {high}", read, int)
+
+
+def _show_span(span: tuple[Micros, Micros]) -> str:
+    return duration_text(span[0]) if span[0] == span[1] else f"{duration_text(span[0])}..{duration_text(span[1])}"
+
+
+def _read_text(value: object) -> str:
+    if not isinstance(value, str) or not value:
+        raise ValueError(f"got '{value}', wanted a text")
+    return value
+
+
+def _read_currency(value: object) -> str:
+    try:
+        return currency(str(value)).code
+    except Invalid as refused:
+        raise ValueError((refused.details or {})["Currency"]) from None
+
+
+DURATION: Kind[Micros] = Kind("a duration, such as 5m", _read_duration, duration_text)
+SPAN: Kind[tuple[Micros, Micros]] = Kind("a duration or a range, such as 30ms..80ms", _read_span, _show_span)
+AMOUNT: Kind[Decimal] = Kind("a number of 0 or more", _read_number, lambda number: format(number, "f"))
+CURRENCY: Kind[str] = Kind("an ISO 4217 code", _read_currency, str)
+CURRENCY_OR_PROVIDER: Kind[str] = Kind(
+    "provider, or an ISO 4217 code",
+    lambda given: "provider" if str(given).lower() == "provider" else _read_currency(given),
+    str,
+)
+TEXT: Kind[str] = Kind("a text", _read_text, str)
+
+ROWS: dict[str, Assumption[Any]] = {}
+"""Every row by its key, in the order of the document."""
+
+
+def row(key: str, question: str, kind: Kind[T], documented: T, evidence: str, *, sdk: T | None = None) -> Assumption[T]:
+    """Add a row to the table. Without ``sdk`` both profiles have the same value."""
+    made = Assumption(key, question, kind, documented, documented if sdk is None else sdk, evidence)
+    ROWS[key] = made
+    return made
