@@ -77,7 +77,7 @@ BANK_MASKING = row(
 INSTALLMENTS_NAME = row(
     "charge.installments_name",
     "wire name of the installments object, null unless a scenario gives one",
-    choice("visaInstallments", "networkInstallments"),
+    choice("visaInstallments"),
     "visaInstallments",
     "service document: a card network followed by Installments; client libraries: visaInstallments",
 )
@@ -144,7 +144,7 @@ NETWORK_TOKEN_DATE = row(
 )
 ERROR_BODY = row(
     "error.body",
-    "shape of every error: message, code, isRetryable, type, resource, details, gatewayCode, gatewayMessage, httpStatus",
+    "fields of an error: message, code, isRetryable, type, resource, details, gatewayCode, gatewayMessage, httpStatus",
     choice("published"),
     "published",
     "published client models",

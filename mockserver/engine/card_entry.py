@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 
+from mockserver.assumptions.conduct import CARD_CCV, CARD_REQUIRED
 from mockserver.domain.cards import MAX_LENGTH, MIN_LENGTH, Card, CardNumber, ccv_length, clean, passes_luhn
 from mockserver.domain.clock import datetime_of
 from mockserver.domain.codes import Code
@@ -28,12 +29,15 @@ def check(box: Sandbox, details: CardDetails | None, faults: Faults, *, skip_exp
         faults.add(Code.INVALID_PAYMENT_INFORMATION, "PaymentInformation", "required: cardNumber and expiryDate")
         return None
     facts = check_number(box, details.number, "CardNumber", faults)
+    if details.ccv is None and box.assume(CARD_CCV) == "required":
+        faults.add(Code.INVALID_CCV, "Ccv", "required")
     check_ccv(details.ccv, "Ccv", facts, faults)
-    expiry = check_expiry_date(box, details.expiry, faults, skip=skip_expiry_check)
+    dated = details.expiry or box.assume(CARD_REQUIRED) == "number_and_expiry"
+    expiry = check_expiry_date(box, details.expiry, faults, skip=skip_expiry_check) if dated else None
     trans_id = details.three_ds_server_trans_id or None
     if trans_id is not None and not _TRANS_ID.fullmatch(trans_id):
         faults.add(Code.INVALID_THREE_DS_SERVER_TRANS_ID, "ThreeDSServerTransID", "wanted a UUID")
-    if facts is None or expiry is None:
+    if facts is None or (dated and expiry is None):
         return None
     return Card(facts, expiry, details.cardholder, bool(details.ccv), trans_id)
 

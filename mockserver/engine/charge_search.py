@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
+from mockserver.assumptions.conduct import SEARCH_BOUNDS, SEARCH_CARD
 from mockserver.domain.cards import MIN_LENGTH, PREFIX_LENGTHS, clean
 from mockserver.domain.charge import Charge
 from mockserver.domain.clock import Micros
@@ -80,13 +81,16 @@ def search(box: Sandbox, wanted: ChargeFilter, paging: listing.Paging) -> Page[C
         if value is not None
     ]
     if wanted.card_number is not None:
+        box.assume(SEARCH_CARD)
         equal.append(("fingerprint", tuple(_fingerprints(box, wanted.card_number))))
     where: list[Callable[[Charge], bool]] = []
     more, less = wanted.more_than, wanted.less_than
+    inclusive = (more is not None or less is not None) and box.assume(SEARCH_BOUNDS) == "inclusive"
     if more is not None:
-        where.append(lambda charge: charge.amount > more)
+        where.append(lambda charge: charge.amount > more or (inclusive and charge.amount == more))
     if less is not None:
-        where.append(lambda charge: charge.amount < less)
+        where.append(lambda charge: charge.amount < less or (inclusive and charge.amount == less))
+    after, before = listing.window(box, wanted.added_after, wanted.added_before)
     page = listing.bounds(box, paging, SORTS)
     return box.charges.search(
         Query(
@@ -94,8 +98,8 @@ def search(box: Sandbox, wanted: ChargeFilter, paging: listing.Paging) -> Page[C
             skip=page.skip,
             equal=equal,
             where=where,
-            after=wanted.added_after,
-            before=wanted.added_before,
+            after=after,
+            before=before,
             sort=page.sort,
             descending=page.descending,
         )

@@ -11,6 +11,7 @@ from functools import partial
 from typing import Any, assert_never
 
 from mockserver.assumptions import AUTHORISATION_EXPIRES_AFTER, CHALLENGE_EXPIRES_AFTER, PENDING_SETTLES_AFTER
+from mockserver.assumptions.conduct import CAPTURE_AMOUNT, FAILOVER, PENDING_TYPES, REFUND_AMOUNT
 from mockserver.domain.charge import (
     Charge,
     FailedAttempt,
@@ -49,7 +50,7 @@ from mockserver.scenario.outcome import (
 )
 
 _SLOW = frozenset({PaymentType.BANK_ACCOUNT, PaymentType.PAYTO})
-"""Types whose provider answers later when no scenario says otherwise (assumption ``charge.status.*``)."""
+"""Types whose provider answers later when no scenario says otherwise (assumption ``charge.pending_types``)."""
 
 
 def create(box: Sandbox, command: NewCharge) -> Charge:
@@ -75,6 +76,7 @@ def capture(box: Sandbox, charge_id: str, amount: Decimal | None) -> Charge:
     """Complete an authorised charge. Raises ``NotFound`` 84, ``WrongState`` 54, ``Invalid`` 74, 2, 77, 78,
     ``ProviderRefused``."""
     charge = get(box, charge_id)
+    box.assume(CAPTURE_AMOUNT)
     changes = capture_changes(charge, amount, box.now)
     if changes["amount"] != charge.amount:
         _require(box, charge, Capability.PARTIAL_CAPTURE)
@@ -93,6 +95,7 @@ def void(box: Sandbox, charge_id: str) -> Charge:
 def refund(box: Sandbox, charge_id: str, amount: Decimal | None, comment: str | None) -> Charge:
     """Give money back. Raises ``NotFound`` 84, ``WrongState`` 54, ``Invalid`` 74, 2, 76, ``ProviderRefused``."""
     charge = get(box, charge_id)
+    box.assume(REFUND_AMOUNT)
     changes = refund_changes(charge, amount, comment, box.now)
     full = changes["status"] is ChargeState.REFUND
     if not full:
@@ -165,7 +168,7 @@ def _try_routes(box: Sandbox, command: NewCharge, begun: Plan) -> _Verdict:
                 is_retryable=decline.is_retryable,
             )
         )
-        if not decline.is_retryable:
+        if not decline.is_retryable or box.assume(FAILOVER) == "never":
             break
     return _Verdict(route, outcome, tuple(failed))
 
@@ -204,7 +207,7 @@ def _store(
     box: Sandbox, command: NewCharge, begun: Plan, verdict: _Verdict, amount: Decimal, currency_code: str
 ) -> Charge:
     route, outcome = verdict.route, verdict.outcome
-    event = _event_of(command, begun, route, outcome)
+    event = _event_of(box, command, begun, route, outcome)
     if isinstance(outcome.provider, PartialApprove):
         amount = min(amount, outcome.provider.amount)
     instrument = route.instrument
@@ -253,7 +256,11 @@ def _store(
     return charge
 
 
-def _event_of(command: NewCharge, begun: Plan, route: Route, outcome: Outcome) -> ChargeEvent:
+def _answers_later(box: Sandbox) -> bool:
+    return box.assume(PENDING_TYPES) == "bank_account_and_payto"
+
+
+def _event_of(box: Sandbox, command: NewCharge, begun: Plan, route: Route, outcome: Outcome) -> ChargeEvent:
     match outcome.provider:
         case Decline():
             return ChargeEvent.DECLINED
@@ -264,7 +271,7 @@ def _event_of(command: NewCharge, begun: Plan, route: Route, outcome: Outcome) -
         case Approve() | PartialApprove() | Challenge() | None:
             if not command.capture:
                 return ChargeEvent.AUTHORISED
-            slow = outcome.provider is None and route.instrument.type in _SLOW
+            slow = outcome.provider is None and route.instrument.type in _SLOW and _answers_later(box)
             return ChargeEvent.PENDED if slow else ChargeEvent.PAID
         case _:
             assert_never(outcome.provider)

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 from mockserver.assumptions import PAGE_DEFAULT, PAGE_MAXIMUM
+from mockserver.assumptions.conduct import PAGE_ORDER, SEARCH_BOUNDS, SORT_UNKNOWN
+from mockserver.domain.clock import Micros
 from mockserver.domain.codes import Code
 from mockserver.domain.errors import nearest
 from mockserver.domain.faults import Faults
@@ -48,25 +50,35 @@ def bounds(box: Sandbox, paging: Paging, sorts: Mapping[str, Callable[[R], Any]]
         faults.add(Code.VALIDATION_ERROR, "Limit", f"got {limit}, wanted 1 to {most}")
     if skip < 0:
         faults.add(Code.VALIDATION_ERROR, "Skip", f"got {skip}, wanted 0 or more")
-    sort, descending = _sort(paging, sorts, faults)
+    sort, descending = _sort(box, paging, sorts, faults)
     faults.refuse()
     return Bounds(limit, skip, sort, descending)
 
 
+def window(box: Sandbox, after: Micros | None, before: Micros | None) -> tuple[Micros | None, Micros | None]:
+    """Bounds of the time of adding as ``Query`` takes them: exclusive (assumption ``search.bounds``)."""
+    if (after is None and before is None) or box.assume(SEARCH_BOUNDS) == "exclusive":
+        return after, before
+    return None if after is None else after - 1, None if before is None else before + 1
+
+
 def _sort(
-    paging: Paging, sorts: Mapping[str, Callable[[R], Any]], faults: Faults
+    box: Sandbox, paging: Paging, sorts: Mapping[str, Callable[[R], Any]], faults: Faults
 ) -> tuple[Callable[[R], Any] | None, bool]:
-    descending = True
+    descending = box.assume(PAGE_ORDER) == "newest_first"
+    lenient = bool(paging.sort_by or paging.sort_order) and box.assume(SORT_UNKNOWN) == "ignore"
     if paging.sort_order:
         order = _ORDERS.get(paging.sort_order.lower())
-        if order is None:
+        if order is None and lenient:
+            pass
+        elif order is None:
             faults.add(Code.VALIDATION_ERROR, "SortOrder", f"got '{paging.sort_order[:20]}', wanted asc or desc")
         else:
             descending = order
     if not paging.sort_by or paging.sort_by.lower() == "none":
         return None, descending
     sort = sorts.get(paging.sort_by.lower())
-    if sort is None:
+    if sort is None and not lenient:
         hint = nearest(paging.sort_by, sorts)
         faults.add(
             Code.VALIDATION_ERROR, "SortBy", f"got '{paging.sort_by[:40]}', wanted one of {', '.join(sorts)}{hint}"

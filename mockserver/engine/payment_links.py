@@ -152,12 +152,13 @@ def search(
 ) -> Page[PaymentLink]:
     """Links, newest first. Raises ``Invalid`` (90) for a bad page or sort."""
     page = listing.bounds(box, paging, SORTS)
+    after, before = listing.window(box, added_after, added_before)
     return box.payment_links.search(
         Query(
             limit=page.limit,
             skip=page.skip,
-            after=added_after,
-            before=added_before,
+            after=after,
+            before=before,
             sort=page.sort,
             descending=page.descending,
         )

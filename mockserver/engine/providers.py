@@ -12,6 +12,7 @@ from decimal import Decimal
 from typing import Any
 
 from mockserver.assumptions import CURRENCY_DEFAULT, PROVIDER_CURRENCY, PROVIDER_LATENCY
+from mockserver.assumptions.conduct import LEAST_COST
 from mockserver.domain.cards import CardNumber
 from mockserver.domain.clock import Micros
 from mockserver.domain.codes import Code
@@ -165,6 +166,7 @@ def by_cost(box: Sandbox, amount: Decimal, given: str | None, card: CardNumber) 
         for provider in box.providers
         if provider.state is Presence.ACTIVE and Capability.CARD in provider.capabilities
     ]
+    box.assume(LEAST_COST)
     default = box.assume(CURRENCY_DEFAULT)
     own = taking[0].currency if taking else ""
     code = given.strip().upper() if given else default if default in CURRENCIES else own

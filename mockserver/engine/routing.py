@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import assert_never
 
+from mockserver.assumptions.conduct import THREE_DS
 from mockserver.domain.charge import Payer
 from mockserver.domain.codes import Code
 from mockserver.domain.commands import NewCharge
@@ -90,7 +91,7 @@ def _from_card(box: Sandbox, command: NewCharge, source: CardSource, faults: Fau
         provider = providers.named(box, source.provider_id, Capability.CARD, faults)
         if card is None or provider is None:
             return None
-        return Plan("card", Route(provider, payment_methods.card_instrument(card)), verified=_is_verified(source))
+        return Plan("card", Route(provider, payment_methods.card_instrument(card)), verified=_is_verified(box, source))
     if card is None or faults:
         return None
     found = providers.by_cost(box, command.amount, command.currency, card.number)
@@ -98,12 +99,13 @@ def _from_card(box: Sandbox, command: NewCharge, source: CardSource, faults: Fau
         faults.add(Code.NO_CARD_PROVIDERS_CONFIGURED, "Currency", "no provider takes this card in this currency")
         return None
     first = Route(found[0], payment_methods.card_instrument(card))
-    return Plan("card", first, tuple(found[1:]), verified=_is_verified(source))
+    return Plan("card", first, tuple(found[1:]), verified=_is_verified(box, source))
 
 
-def _is_verified(source: CardSource) -> bool:
+def _is_verified(box: Sandbox, source: CardSource) -> bool:
     details = source.details
-    return bool(details and (details.three_ds_server_trans_id or details.external_three_ds))
+    given = bool(details and (details.three_ds_server_trans_id or details.external_three_ds))
+    return given and box.assume(THREE_DS) == "trusted"
 
 
 def _from_method(box: Sandbox, method_id: str, faults: Faults) -> Plan | None:

@@ -6,6 +6,7 @@ Source: service document, Vault; What the service does, 6-9.
 from __future__ import annotations
 
 from mockserver.assumptions import VAULT_CCV_DELAY, VAULT_CCV_SPENT_BY
+from mockserver.assumptions.conduct import VAULT_GONE
 from mockserver.domain.cards import CardNumber
 from mockserver.domain.clock import Micros
 from mockserver.domain.codes import Code
@@ -55,6 +56,7 @@ def get(box: Sandbox, vault_id: str) -> VaultItem:
     """A stored item. Raises ``NotFound`` (62) for unknown, expired and deleted ones alike."""
     item = box.vault.get(vault_id)
     if item is None or item.state is not VaultState.STORED:
+        box.assume(VAULT_GONE)
         raise NotFound(Code.INVALID_VAULT_ID, {"VaultId": f"no vault item '{vault_id[:64]}' in this sandbox"})
     box.turn.about["vault"] = item
     return item

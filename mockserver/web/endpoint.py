@@ -13,6 +13,7 @@ from typing import Any
 from urllib.parse import parse_qsl, unquote
 
 from mockserver.assumptions import CREATED_STATUS
+from mockserver.assumptions.speech import UNKNOWN_FIELDS
 from mockserver.domain.clock import SECOND
 from mockserver.domain.codes import Code
 from mockserver.domain.errors import Refused, Unauthorised
@@ -155,7 +156,7 @@ class Endpoint:
     def act(self, arrived: Arrival, request: Request) -> Reply:
         """Carry the operation out, in one step."""
         box, turn, route = arrived.box, arrived.turn, self.route
-        strict = box.charter.strict
+        strict = box.charter.strict or box.assumed[UNKNOWN_FIELDS] == "refuse"
         box.turn = turn
         try:
             call = Call(

@@ -264,7 +264,7 @@ def charge_reply(charge: Charge, voice: Voice, seed: int) -> ChargeReply:
         "displayType": instrument.display_type,
         "email": charge.email,
         "providerType": charge.provider.type,
-        "bankPayment": bank_reply(instrument.bank),
+        "bankPayment": bank_reply(instrument.bank, voice),
     }
     if voice.card_data:
         information["cardData"] = card
@@ -300,7 +300,7 @@ def charge_reply(charge: Charge, voice: Voice, seed: int) -> ChargeReply:
             }
             for attempt in charge.failed_attempts
         ],
-        "customer": payer_reply(charge.payer),
+        "customer": payer_reply(charge.payer if voice.shows_payer or charge.customer_id else None),
         "provider": provider_summary_reply(charge.provider),
         "threeDsServerTransId": charge.three_ds_server_trans_id,
         "threeDsVerified": charge.three_ds_verified,

@@ -124,7 +124,7 @@ def payment_method_reply(method: PaymentMethod, voice: Voice) -> PaymentMethodRe
         "customerId": method.customer_id,
         "type": method.instrument.type.value,
         "card": card_reply(method.instrument.card, voice),
-        "bankPayment": bank_reply(method.instrument.bank),
+        "bankPayment": bank_reply(method.instrument.bank, voice),
         "providerId": method.provider.provider_id,
         "providerType": method.provider.type,
         "dateAdded": moment(method.added),

@@ -5,20 +5,49 @@ from __future__ import annotations
 from functools import lru_cache
 
 from mockserver.assumptions import AUTHORISED_WORD, CARD_DATA_ALIAS, CARD_IIN_DIGITS, Assumed
+from mockserver.assumptions.speech import (
+    BANK_MASKING,
+    CARD_MASKING,
+    CUSTOMER_SUMMARY,
+    VAULT_SECRETS,
+)
+from mockserver.domain.cards import CardNumber
 from mockserver.domain.states import ChargeState
 
 
 class Voice:
     """The wire forms that the assumptions of a sandbox settle, worked out once."""
 
-    __slots__ = ("assumed", "card_data", "iin_digits", "status")
+    __slots__ = (
+        "assumed", "card_data", "iin_digits", "masking", "shows_account", "shows_payer", "shows_secrets",
+        "status",
+    )
 
     def __init__(self, assumed: Assumed) -> None:
         self.assumed = assumed
         self.iin_digits = assumed[CARD_IIN_DIGITS]
         self.card_data = assumed[CARD_DATA_ALIAS] == "yes"
+        self.masking = assumed[CARD_MASKING]
+        self.shows_account = assumed[BANK_MASKING] == "none"
+        self.shows_payer = assumed[CUSTOMER_SUMMARY] == "shown"
+        self.shows_secrets = assumed[VAULT_SECRETS] == "number_and_ccv"
         self.status: dict[ChargeState, str] = {state: state.value for state in ChargeState}
         self.status[ChargeState.AUTHORISED] = assumed[AUTHORISED_WORD]
+
+
+    def masked(self, number: CardNumber) -> str:
+        """A card number as it is shown (assumption ``card.masking``)."""
+        match self.masking:
+            case "first6_last4" if len(number.masked) > 10:
+                return number.iin + number.masked[6:]
+            case "last4":
+                return "*" * (len(number.masked) - 4) + number.last4
+            case _:
+                return number.masked
+
+    def account(self, number: str) -> str:
+        """A bank account number as it is shown (assumption ``bank_account.masking``)."""
+        return number if self.shows_account else "*" * (len(number) - 4) + number[-4:]
 
 
 @lru_cache(maxsize=4096)

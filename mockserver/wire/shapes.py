@@ -185,7 +185,7 @@ def card_reply(card: Card | None, voice: Voice) -> CardReply | None:
     number = card.number
     iin = iin_data(number.iin, number.brand, number.funding)
     return {
-        "cardNumber": number.masked,
+        "cardNumber": voice.masked(number),
         "expiryDate": card.expiry,
         "cardholder": card.cardholder,
         "type": number.brand.value,
@@ -203,13 +203,13 @@ def card_reply(card: Card | None, voice: Voice) -> CardReply | None:
     }
 
 
-def bank_reply(account: BankAccount | None) -> BankPaymentReply | None:
+def bank_reply(account: BankAccount | None, voice: Voice) -> BankPaymentReply | None:
     """A bank account in an answer."""
     if account is None:
         return None
     return {
         "bankCode": account.bank_code,
-        "accountNumber": account.account_number,
+        "accountNumber": voice.account(account.account_number),
         "accountName": account.account_name,
     }
 

@@ -11,6 +11,7 @@ from mockserver.domain.states import CcvState
 from mockserver.domain.vault import Expiry, VaultItem
 from mockserver.wire.base import Body, Moment, Required, Whole
 from mockserver.wire.dates import moment
+from mockserver.wire.profile import Voice
 from mockserver.wire.shapes import DateTime, optional_moment
 
 
@@ -44,17 +45,22 @@ class VaultSecretsReply(VaultReply):
     ccv: str | None
 
 
-def vault_reply(item: VaultItem) -> VaultReply:
+def vault_reply(item: VaultItem, voice: Voice) -> VaultReply:
     """A vault item after creation or deletion."""
     return {
         "vaultId": item.vault_id,
         "createdDate": moment(item.added),
         "expireDate": optional_moment(item.expires),
-        "maskedCardNumber": item.facts.masked,
+        "maskedCardNumber": voice.masked(item.facts),
         "hasCvv": item.ccv_state is CcvState.HELD,
     }
 
 
-def vault_secrets_reply(item: VaultItem) -> VaultSecretsReply:
+def vault_secrets_reply(item: VaultItem, voice: Voice) -> VaultSecretsReply:
     """A vault item with number and, while it is held, ccv."""
-    return {**vault_reply(item), "cardNumber": item.number, "ccv": item.ccv}
+    shown = voice.shows_secrets
+    return {
+        **vault_reply(item, voice),
+        "cardNumber": item.number if shown else None,
+        "ccv": item.ccv if shown else None,
+    }
