@@ -52,7 +52,7 @@ def choice(*words: str) -> Kind[str]:
     by_fold = {word.lower(): word for word in words}
 
     def read(value: object) -> str:
-        found = by_fold.get(str(value).lower())
+        found = by_fold.get(value.lower()) if isinstance(value, str) else None
         if found is None:
             raise ValueError(f"got '{value}', allowed: {', '.join(words)}{nearest(str(value), words)}")
         return found

@@ -19,7 +19,13 @@ class Voice:
     """The wire forms that the assumptions of a sandbox settle, worked out once."""
 
     __slots__ = (
-        "assumed", "card_data", "iin_digits", "masking", "shows_account", "shows_payer", "shows_secrets",
+        "assumed",
+        "card_data",
+        "iin_digits",
+        "masking",
+        "shows_account",
+        "shows_payer",
+        "shows_secrets",
         "status",
     )
 
@@ -33,7 +39,6 @@ class Voice:
         self.shows_secrets = assumed[VAULT_SECRETS] == "number_and_ccv"
         self.status: dict[ChargeState, str] = {state: state.value for state in ChargeState}
         self.status[ChargeState.AUTHORISED] = assumed[AUTHORISED_WORD]
-
 
     def masked(self, number: CardNumber) -> str:
         """A card number as it is shown (assumption ``card.masking``)."""

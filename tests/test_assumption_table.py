@@ -1,0 +1,277 @@
+"""The assumption table: every question of the document has a row, every row a reader, every choice an effect."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+import mockserver
+from mockserver.assumptions import ROWS, Assumed, Assumption, Profile, read
+from mockserver.domain.errors import Invalid
+from tests.driving import DUMMY, VISA, Api, card, card_charge, problem_of, without
+
+PACKAGE = Path(mockserver.__file__).parent
+
+QUESTIONS = [
+    "request.letter_case",
+    "response.letter_case",
+    "currency.allowed",
+    "currency.default",
+    "amount.minimum",
+    "amount.maximum",
+    "card.required",
+    "card.masking",
+    "charge.status.authorised",
+    "charge.status",
+    "charge.status_filter",
+    "charge.capture_amount",
+    "charge.refund_amount",
+    "charge.pending_settles_after",
+    "charge.authorisation_expires_after",
+    "charge.declined_reply",
+    "charge.on_delete_path",
+    "provider.latency",
+    "failover",
+    "least_cost",
+    "vault.record",
+    "vault.gone",
+    "vault.ccv_delay",
+    "vault.both_expiries",
+    "error.body",
+    "error.not_found",
+    "error.wrong_state",
+    "error.validation",
+    "error.unknown_route",
+    "error.too_large",
+    "removed.customer_or_method",
+    "paging.default",
+    "paging.maximum",
+    "sort",
+    "token.lifetime",
+    "token.uses",
+    "link.url",
+    "keys",
+    "public_key",
+    "rate_limit",
+    "charge.installments_name",
+    "charge.three_ds",
+    "charge.customer_summary",
+    "customer.methods_second_path",
+    "customer.bank_alias",
+    "customer.search",
+    "charge.search_card_number",
+    "payment_method.types",
+    "provider.unknown",
+    "gateway_delete",
+    "idempotency",
+]
+"""What the service document leaves open, by the key of the row that settles it."""
+
+
+def _choices(row: Assumption[object]) -> list[str]:
+    return row.kind.allowed.split(" | ")
+
+
+@pytest.mark.parametrize("key", QUESTIONS)
+def test_every_question_has_a_row(key: str) -> None:
+    row = ROWS[key]
+    assert row.question
+    assert row.evidence
+
+
+@pytest.mark.parametrize("key", list(ROWS))
+@pytest.mark.parametrize("profile", list(Profile))
+def test_every_value_can_be_shown_and_read_again(key: str, profile: Profile) -> None:
+    row = ROWS[key]
+    value = row.value(profile)
+    assert read(key, row.kind.show(value)) == value
+    assert Assumed(profile)[row] == value
+
+
+@pytest.mark.parametrize("key", list(ROWS))
+def test_every_row_refuses_what_it_cannot_mean_and_says_what_is_allowed(key: str) -> None:
+    for wrong in ("no such value", None, -1, [], {"a": 1}):
+        if ROWS[key].kind.allowed == "a text" and isinstance(wrong, str):
+            continue
+        with pytest.raises(Invalid) as refused:
+            read(key, wrong)
+        assert list(refused.value.details or {}) == [key]
+
+
+def test_an_unknown_row_is_refused_with_the_nearest_key() -> None:
+    with pytest.raises(Invalid) as refused:
+        read("vault.ccv_dely", "5m")
+    assert "vault.ccv_delay" in str(refused.value.details)
+
+
+def test_only_rows_that_differ_differ() -> None:
+    differ = {key for key, row in ROWS.items() if row.documented != row.sdk}
+    assert differ >= {
+        "response.created_status",
+        "card.iin_digits",
+        "charge.status.authorised",
+        "provider.latency",
+        "error.not_found",
+        "error.wrong_state",
+        "payment_method.wallet_type",
+        "network_token.date_added",
+    }
+
+
+def _names_used() -> set[str]:
+    used: set[str] = set()
+    for path in PACKAGE.rglob("*.py"):
+        if "assumptions" not in path.parts:
+            used |= {node.id for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Name)}
+    return used
+
+
+def _constants() -> dict[str, str]:
+    """The name of the constant of each row."""
+    found: dict[str, str] = {}
+    for path in (PACKAGE / "assumptions").glob("*.py"):
+        for node in ast.parse(path.read_text()).body:
+            if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call) and node.value.args:
+                key, name = node.value.args[0], node.targets[0]
+                if isinstance(key, ast.Constant) and isinstance(name, ast.Name) and key.value in ROWS:
+                    found[str(key.value)] = name.id
+    return found
+
+
+def test_every_row_that_can_be_changed_is_asked_by_the_code() -> None:
+    constants, used = _constants(), _names_used()
+    assert set(constants) == set(ROWS)
+    changeable = {key for key, row in ROWS.items() if " | " in row.kind.allowed or len(_choices(row)) > 1}
+    changeable |= {key for key, row in ROWS.items() if row.kind.allowed.startswith(("a ", "an ", "provider,"))}
+    changeable |= {key for key, row in ROWS.items() if " to " in row.kind.allowed}
+    unasked = {key for key in changeable if constants[key] not in used}
+    assert unasked <= LANDING
+
+
+LANDING: set[str] = {
+    "token.lifetime",
+    "token.uses",
+    "payto.active_after",
+    "payment_method.wallet_type",
+    "network_token.date_added",
+    "removed.customer_or_method",
+}
+"""Rows whose objects are not served yet."""
+
+
+def assuming(key: str, value: object) -> Api:
+    return Api(assumptions={key: value})
+
+
+def test_unknown_fields_can_be_refused_without_strict() -> None:
+    refused = assuming("request.unknown_fields", "refuse").post("/charge/card", card_charge(colour="red"))
+    assert problem_of(refused) == (400, 90)
+
+
+@pytest.mark.parametrize(
+    ("masking", "shown"),
+    [("first4_last4", "4111********1111"), ("first6_last4", "411111******1111"), ("last4", "************1111")],
+)
+def test_a_card_number_is_masked_as_assumed_everywhere(masking: str, shown: str) -> None:
+    api = assuming("card.masking", masking)
+    assert api.charge()["paymentInformation"]["card"]["cardNumber"] == shown
+    assert api.post("/vault", {"cardNumber": VISA})["maskedCardNumber"] == shown
+    stored = api.post("/payment_method/card", {"providerId": DUMMY, "paymentInformation": card()})
+    assert stored["card"]["cardNumber"] == shown
+
+
+def test_a_bank_account_can_be_masked() -> None:
+    bank = {"bankCode": "123-456", "accountNumber": "12345678", "accountName": "Ann"}
+    body = {"providerId": DUMMY, "amount": 5, "bankPaymentInformation": bank}
+    plain = Api().post("/charge/bank_account", body)["paymentInformation"]["bankPayment"]
+    masked = assuming("bank_account.masking", "last4").post("/charge/bank_account", body)
+    assert plain == bank
+    assert masked["paymentInformation"]["bankPayment"]["accountNumber"] == "****5678"
+
+
+def test_the_vault_can_keep_its_secrets() -> None:
+    api = assuming("vault.get_shows", "nothing")
+    vault_id = api.post("/vault", {"cardNumber": VISA, "ccv": "123"})["vaultId"]
+    shown = api.get(f"/vault/{vault_id}")
+    assert (shown["cardNumber"], shown["ccv"], shown["hasCvv"]) == (None, None, True)
+
+
+def test_a_payer_without_a_stored_customer_can_be_left_out() -> None:
+    assert Api().charge(firstName="Ann")["customer"]["firstName"] == "Ann"
+    assert assuming("charge.customer_summary", "stored_customers_only").charge(firstName="Ann")["customer"] is None
+
+
+def test_the_expiry_of_a_card_can_be_optional() -> None:
+    body = card_charge(paymentInformation=without(card(), "expiryDate"))
+    assert problem_of(Api().post("/charge/card", body))[0] == 400
+    reply = assuming("card.required", "number").post("/charge/card", body)
+    assert (reply.status, reply["paymentInformation"]["card"]["expiryDate"]) == (201, None)
+    wrong = card_charge(paymentInformation=card(expiryDate="13/40"))
+    assert problem_of(assuming("card.required", "number").post("/charge/card", wrong)) == (400, 9)
+
+
+def test_a_ccv_can_be_required() -> None:
+    body = card_charge(paymentInformation=without(card(), "ccv"))
+    assert Api().post("/charge/card", body).status == 201
+    assert problem_of(assuming("card.ccv", "required").post("/charge/card", body)) == (400, 6)
+
+
+def test_bank_charges_can_succeed_at_once() -> None:
+    bank = {"bankCode": "123-456", "accountNumber": "12345678", "accountName": "Ann"}
+    body = {"providerId": DUMMY, "amount": 5, "bankPaymentInformation": bank}
+    assert Api().post("/charge/bank_account", body)["status"] == "PENDING"
+    assert assuming("charge.pending_types", "none").post("/charge/bank_account", body)["status"] == "SUCCESS"
+
+
+def test_a_three_ds_result_can_be_ignored() -> None:
+    body = card(externalThreeDsData={"eci": "05"})
+    assert assuming("charge.three_ds", "ignored").charge(paymentInformation=body)["threeDsVerified"] is False
+
+
+def test_failover_can_be_off() -> None:
+    def answer(api: Api) -> int:
+        backup = api.post("/provider", {"type": "dummy", "name": "Backup"})["providerId"]
+        api.put(f"/provider/{DUMMY}", {"fallbackProviderId": backup})
+        return api.post("/charge/card", card_charge()).status
+
+    rules = (
+        "version: 1\nname: d\nrules:\n"
+        f"  - {{id: d, when: {{op: charge.create, provider: {DUMMY}}}, then: {{provider_down: {{}}}}}}\n"
+    )
+    assert answer(Api(scenario=rules)) == 201
+    assert answer(Api(scenario=rules, assumptions={"failover": "never"})) == 400
+
+
+def test_lists_can_be_oldest_first_bounds_inclusive_and_sorting_lenient() -> None:
+    def references(api: Api, **query: object) -> str:
+        for reference in "abc":
+            api.charge(reference=reference, amount=ord(reference))
+            api.advance("1m")
+        reply = api.get("/charge", **query)
+        return "".join(charge["reference"] for charge in reply.body.get("charges", []))
+
+    assert references(assuming("paging.order", "oldest_first")) == "abc"
+    assert references(assuming("sort", "ignore"), sortBy="colour", sortOrder="up") == "cba"
+    bounds = {"AddedAfter": "2031-03-01T00:01:00Z", "AddedBefore": "2031-03-01T00:02:00Z"}
+    assert references(Api(), **bounds) == ""
+    assert references(assuming("search.bounds", "inclusive"), **bounds) == "cb"
+    amounts = {"AmountGreaterThan": 97, "AmountLessThan": 98}
+    assert references(Api(), **amounts) == ""
+    assert references(assuming("search.bounds", "inclusive"), **amounts) == "ba"
+
+
+def test_the_currency_of_a_provider_is_an_assumption() -> None:
+    api = assuming("provider.currency", "nzd")
+    assert api.post("/provider", {"type": "dummy", "name": "x"})["currency"] == "NZD"
+
+
+def test_amount_bounds_are_assumptions() -> None:
+    api = Api(assumptions={"amount.minimum": 5, "amount.maximum": "10"})
+    assert [api.post("/charge/card", card_charge(amount=n)).status for n in (4.99, 5, 10, 10.01)] == [
+        400,
+        201,
+        201,
+        400,
+    ]
