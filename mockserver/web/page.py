@@ -14,6 +14,7 @@ from urllib.parse import parse_qsl, urlsplit
 from mockserver.domain.clock import SECOND, Micros
 from mockserver.domain.record import record
 from mockserver.engine.sandbox import Sandbox
+from mockserver.engine.turn import Turn
 from mockserver.scenario.outcome import FaultKind, Transport
 from mockserver.web.asgi import (
     HungUp,
@@ -58,7 +59,9 @@ class PageCall:
         wanted = self.query.get("sandbox")
         for box in self.host.sandboxes:
             if (wanted is None or box.public_key == wanted) and holds(box) is not None:
-                return self.host.present(box)
+                self.host.present(box)
+                box.turn = Turn("page.view")
+                return box
         return None
 
 

@@ -98,11 +98,14 @@ def _shown(box: Sandbox, charge: Charge, fault: str | None = None) -> Page:
         back=back,
         fault=fault,
     )
-    return Page(200 if fault is None else 400, body, policy(forms_to=_reach(back)))
+    return Page(200 if fault is None else 400, body, policy(forms_to=_reach(box, charge)))
 
 
-def _reach(back: str | None) -> str:
-    return f"'self' {origin_of(back)}" if back else "'self'"
+def _reach(box: Sandbox, charge: Charge) -> str:
+    """Every origin that the payer's answer may be redirected to, step after step."""
+    link = box.payment_links.get(charge.payment_link_id) if charge.payment_link_id else None
+    places = [return_address(box, charge), web_address(link.redirect_url) if link else None]
+    return " ".join(["'self'", *dict.fromkeys(origin_of(place) for place in places if place)])
 
 
 def _unknown() -> Page:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TypedDict
+from typing import Annotated, TypedDict
 
-from pydantic import Field
+from pydantic import Field, StringConstraints
 
-from mockserver.domain.commands import NewPaymentLink
-from mockserver.domain.payment_link import CallToAction, PaymentLink
-from mockserver.wire.base import Body, Map, Moment, Number, Whole, one_of
+from mockserver.domain.commands import LinkPayment, NewPaymentLink
+from mockserver.domain.payment_link import CallToAction, LinkPaymentType, PaymentLink
+from mockserver.domain.sources import CardDetails, CardSource
+from mockserver.wire.base import Body, Map, Moment, Number, Required, Whole, one_of
 from mockserver.wire.dates import moment
 from mockserver.wire.shapes import Amount, DateTime, plain_map
 
@@ -44,6 +45,39 @@ class PaymentLinkCreation(Body):
             limit=self.limit_payments,
             invoice_id=self.invoice_id,
             metadata=self.metadata,
+        )
+
+
+class LinkCard(Body):
+    """A card as a payer types it: a payer leaves nothing out."""
+
+    card_number: Required
+    expiry_date: Required
+    ccv: Required
+    cardholder: Required
+
+
+class LinkPaymentInput(Body):
+    """One payment on the page of a link. ``attempt`` is the key of the page view."""
+
+    attempt: Annotated[str, StringConstraints(min_length=1, max_length=64)]
+    payment_type: one_of(LinkPaymentType) = LinkPaymentType.CARD  # type: ignore[valid-type]
+    amount: Number | None = None
+    payment_information: LinkCard | None = None
+    metadata: Map | None = None
+
+    def payment(self, page: str) -> LinkPayment:
+        """The command that these fields make; a challenged payer comes back to ``page``."""
+        card = self.payment_information
+        details = None
+        if card is not None:
+            details = CardDetails(card.card_number, card.expiry_date, card.ccv, card.cardholder)
+        return LinkPayment(
+            source=CardSource(details, None),
+            attempt_key=self.attempt,
+            payment_type=self.payment_type,
+            amount=self.amount,
+            three_ds_notification_url=page,
         )
 
 

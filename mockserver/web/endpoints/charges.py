@@ -23,7 +23,11 @@ def create(call: Call) -> ChargeReply | Answer:
 
 def taken(call: Call, body: ChargeFields, source: Source) -> ChargeReply | Answer:
     """Take a payment; a declined one answers as the assumption ``charge.declined_reply`` says."""
-    charge = charges.create(call.box, body.command(source))
+    return answered(call, charges.create(call.box, body.command(source)))
+
+
+def answered(call: Call, charge: Charge) -> ChargeReply | Answer:
+    """What is told of a charge that was just begun (assumption ``charge.declined_reply``)."""
     if charge.status is ChargeState.FAILED and call.box.assume(DECLINED_REPLY) == "error":
         return Answer(*declined(charge, call.resource))
     return shown(call, charge)

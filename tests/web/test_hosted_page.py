@@ -1,0 +1,288 @@
+"""The hosted payment page as a browser without JavaScript uses it."""
+
+from __future__ import annotations
+
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+
+from tests.driving import VISA, Api, Reply
+from tests.web.browsing import Document, document, submit
+
+PIXEL = "data:image/gif;base64,R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7"
+POOR = "4000000000009995"
+CHALLENGED = "4000000000003220"
+CARD = {"cardNumber": VISA, "expiryDate": "12/40", "ccv": "123", "cardholder": "Ann Example"}
+
+
+@pytest.fixture
+def api() -> Api:
+    return Api()
+
+
+def link(api: Api, **fields: object) -> str:
+    """The path of the page of a new link."""
+    made = api.post("/payment_link", {"title": "A lamp", "amount": 20, "currency": "AUD", **fields})
+    assert made.status == 201, made.raw
+    return urlsplit(made["url"]).path
+
+
+def opened(api: Api, path: str) -> Document:
+    reply = api.send("GET", path)
+    assert reply.status == 200, reply.raw
+    return document(reply)
+
+
+def pay(api: Api, path: str, shown: Document | None = None, **fields: str) -> Reply:
+    shown = shown or opened(api, path)
+    return submit(api, path, **{**shown.hidden, **CARD, **fields})
+
+
+def charges(api: Api) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = api.get("/charge")["charges"]
+    return found
+
+
+def count(api: Api, path: str) -> int:
+    counted: int = api.get(f"/payment_link/{path.rpartition('/')[2]}")["countPayments"]
+    return counted
+
+
+def test_the_page_shows_what_the_link_says(api: Api) -> None:
+    path = link(api, description="Brass\nand glass", image=PIXEL, callToAction="Donate", amount="1250.5")
+    shown = opened(api, path)
+    assert shown.texts["title"] == "A lamp"
+    assert shown.texts["description"] == "Brass and glass"
+    assert shown.texts["amount"] == "AUD 1,250.50"
+    assert shown.texts["pay"] == "Donate AUD 1,250.50"
+    assert f'src="{PIXEL}"' in shown.html
+
+
+def test_every_field_has_a_label_and_nothing_needs_a_script(api: Api) -> None:
+    shown = opened(api, link(api, amount=None))
+    visible = {name for name, given in shown.inputs.items() if given.get("type") != "hidden"}
+    assert visible == {"amount", "cardNumber", "expiryDate", "ccv", "cardholder"} == shown.labels
+    assert "script" not in shown.tags
+    assert "style=" not in shown.html
+
+
+def test_the_policy_lets_the_form_go_to_the_shop_and_the_page_be_framed(api: Api) -> None:
+    reply = api.send("GET", link(api, redirectUrl="https://shop.example:8443/ok"))
+    policy = reply.headers["content-security-policy"]
+    assert "default-src 'none'" in policy
+    assert "form-action 'self' https://shop.example:8443;" in policy
+    assert "frame-ancestors" not in policy
+    assert "x-frame-options" not in reply.headers
+    assert "unsafe" not in policy
+
+
+def test_merchant_text_is_escaped_everywhere(api: Api) -> None:
+    evil = '"><script>alert(1)</script>'
+    path = link(api, title=evil, description=evil, confirmationMessage=evil)
+    paid = pay(api, path)
+    for html in (opened(api, path).html, opened(api, paid.headers["location"]).html):
+        assert "<script" not in html
+        assert "&lt;script&gt;" in html
+
+
+def test_a_payment_is_an_ordinary_charge_counted_once(api: Api) -> None:
+    path = link(api, metadata={"order": "7"}, confirmationMessage="Come again")
+    paid = pay(api, path)
+    assert paid.status == 303
+    thanks = opened(api, paid.headers["location"])
+    assert thanks.texts["confirmation"] == "Come again"
+    (charge,) = charges(api)
+    assert thanks.texts["charge-id"] == charge["chargeId"]
+    assert (charge["status"], charge["amount"], charge["metadata"]) == ("SUCCESS", 20, {"order": "7"})
+    assert count(api, path) == 1
+
+
+def test_a_double_click_and_a_reload_never_charge_twice(api: Api) -> None:
+    path = link(api)
+    shown = opened(api, path)
+    first, second = pay(api, path, shown), pay(api, path, shown)
+    assert first.headers["location"] == second.headers["location"]
+    opened(api, first.headers["location"])
+    opened(api, first.headers["location"])
+    assert len(charges(api)) == count(api, path) == 1
+
+
+def test_two_payers_who_open_the_page_at_once_both_pay(api: Api) -> None:
+    path = link(api)
+    ann, bob = opened(api, path), opened(api, path)
+    pay(api, path, ann)
+    pay(api, path, bob)
+    assert len(charges(api)) == count(api, path) == 2
+
+
+def test_a_declined_payer_reads_why_and_tries_again(api: Api) -> None:
+    path = link(api)
+    declined = pay(api, path, cardNumber=POOR)
+    shown = document(declined)
+    assert declined.status == 402
+    assert "Insufficient Funds" in shown.texts["alert"]
+    assert shown.inputs["cardholder"]["value"] == "Ann Example"
+    assert shown.inputs["cardNumber"]["value"] == shown.inputs["ccv"]["value"] == ""
+    assert count(api, path) == 0
+    assert pay(api, path, shown).status == 303
+    assert [charge["status"] for charge in charges(api)] == ["SUCCESS", "FAILED"]
+    assert count(api, path) == 1
+
+
+def test_a_reload_of_a_declined_form_does_not_ask_the_provider_again(api: Api) -> None:
+    path = link(api)
+    shown = opened(api, path)
+    assert pay(api, path, shown, cardNumber=POOR).status == pay(api, path, shown, cardNumber=POOR).status == 402
+    assert len(charges(api)) == 1
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "told"),
+    [
+        ("cardNumber", "", "Please fill this in."),
+        ("cardNumber", "4111111111111112", "This is not a card number."),
+        ("expiryDate", "13/40", "MM/YY"),
+        ("expiryDate", "01/20", "01/20"),
+        ("ccv", "12", "3 or 4 digits"),
+        ("ccv", "", "Please fill this in."),
+        ("cardholder", " ", "Please fill this in."),
+    ],
+)
+def test_a_fault_is_told_beside_its_field(api: Api, field: str, value: str, told: str) -> None:
+    path = link(api)
+    refused = pay(api, path, **{field: value})
+    shown = document(refused)
+    assert refused.status == 400
+    assert told in shown.texts[f"{field}-error"]
+    assert shown.inputs[field]["aria-invalid"] == "true"
+    assert shown.inputs[field]["aria-describedby"] == f"{field}-error"
+    assert 'role="alert"' in shown.html
+    assert charges(api) == []
+
+
+def test_a_refused_form_keeps_its_key_and_never_shows_the_number_again(api: Api) -> None:
+    path = link(api)
+    shown = opened(api, path)
+    refused = document(pay(api, path, shown, expiryDate="99/99"))
+    assert refused.hidden == shown.hidden
+    assert VISA not in refused.html
+    assert pay(api, path, refused).status == 303
+
+
+def test_a_form_without_its_key_is_refused(api: Api) -> None:
+    path = link(api)
+    refused = submit(api, path, **CARD, paymentType="card")
+    assert refused.status == 400
+    assert "out of date" in document(refused).texts["alert"]
+    assert charges(api) == []
+
+
+@pytest.mark.parametrize(("amount", "paid"), [("7.50", 7.5), ("1000", 1000)])
+def test_a_link_without_amount_lets_the_payer_choose(api: Api, amount: str, paid: float) -> None:
+    path = link(api, amount=None, callToAction="Donate")
+    shown = opened(api, path)
+    assert shown.texts["pay"] == "Donate"
+    assert pay(api, path, shown, amount=amount).status == 303
+    assert charges(api)[0]["amount"] == paid
+
+
+@pytest.mark.parametrize("amount", ["", "0", "-5", "1.234", "ten", "1e9999", "NaN"])
+def test_an_amount_that_is_none_is_refused_beside_its_field(api: Api, amount: str) -> None:
+    path = link(api, amount=None)
+    refused = pay(api, path, amount=amount)
+    assert refused.status == 400
+    assert document(refused).texts["amount-error"]
+    assert charges(api) == []
+
+
+def test_a_fixed_amount_cannot_be_changed_by_the_form(api: Api) -> None:
+    pay(api, link(api), amount="0.01")
+    assert charges(api)[0]["amount"] == 20
+
+
+def test_the_payer_is_sent_to_the_shop_with_the_charge(api: Api) -> None:
+    path = link(api, redirectUrl="https://shop.example/ok?order=7")
+    went = pay(api, path)
+    there = urlsplit(went.headers["location"])
+    assert (went.status, there.netloc, there.path) == (303, "shop.example", "/ok")
+    assert parse_qs(there.query) == {"order": ["7"], "chargeId": [charges(api)[0]["chargeId"]]}
+
+
+def test_the_limit_closes_the_page_and_refuses_who_had_it_open(api: Api) -> None:
+    path = link(api, limitPayments=1)
+    late = opened(api, path)
+    pay(api, path)
+    assert "no more payments" in opened(api, path).texts["closed"]
+    refused = pay(api, path, late)
+    assert refused.status == 409
+    assert "no more payments" in document(refused).texts["closed"]
+    assert (len(charges(api)), count(api, path)) == (1, 1)
+
+
+def test_the_one_who_paid_last_still_sees_the_confirmation(api: Api) -> None:
+    path = link(api, limitPayments=1)
+    shown = opened(api, path)
+    first = pay(api, path, shown)
+    assert pay(api, path, shown).headers["location"] == first.headers["location"]
+    assert "paid" in opened(api, first.headers["location"]).texts
+
+
+def test_an_unknown_link_is_told(api: Api) -> None:
+    assert api.send("GET", f"/pay/{'0' * 32}").status == 404
+    assert submit(api, f"/pay/{'0' * 32}", **CARD).status == 404
+
+
+def test_a_charge_of_another_link_is_not_shown(api: Api) -> None:
+    paid = pay(api, link(api))
+    query = urlsplit(paid.headers["location"]).query
+    assert "paid" not in opened(api, f"{link(api)}?{query}").texts
+
+
+def test_a_challenge_leads_through_three_ds_and_back(api: Api) -> None:
+    path = link(api)
+    challenge = pay(api, path, cardNumber=CHALLENGED).headers["location"]
+    assert challenge.startswith("/3ds/")
+    back = submit(api, challenge, result="pass").headers["location"]
+    assert urlsplit(back).path == path
+    thanks = opened(api, f"{urlsplit(back).path}?{urlsplit(back).query}")
+    assert "paid" in thanks.texts
+    assert count(api, path) == 1
+
+
+def test_a_failed_challenge_lets_the_payer_try_again(api: Api) -> None:
+    path = link(api)
+    challenge = pay(api, path, cardNumber=CHALLENGED).headers["location"]
+    back = urlsplit(submit(api, challenge, result="fail").headers["location"])
+    shown = document(api.send("GET", f"{back.path}?{back.query}"))
+    assert "3D Secure Failed" in shown.texts["alert"]
+    assert pay(api, path, shown).status == 303
+    assert count(api, path) == 1
+
+
+def test_a_challenged_payer_may_be_sent_on_to_the_shop(api: Api) -> None:
+    path = link(api, redirectUrl="https://shop.example/ok")
+    challenge = pay(api, path, cardNumber=CHALLENGED).headers["location"]
+    assert "https://shop.example;" in api.send("GET", challenge).headers["content-security-policy"]
+    back = urlsplit(submit(api, challenge, result="pass").headers["location"])
+    assert api.send("GET", f"{back.path}?{back.query}").headers["location"].startswith("https://shop.example/ok?")
+
+
+def test_the_journal_tells_the_payment_without_the_card(api: Api) -> None:
+    pay(api, link(api), cardNumber=POOR)
+    (entry,) = api.get("/__admin/journal", op="payment_link.pay")["entries"]
+    assert entry["decisions"][-1]["rule"] == "card-insufficient-funds"
+    assert POOR not in api.get("/__admin/journal").raw.decode()
+
+
+def test_a_rule_for_the_page_strikes_there_only() -> None:
+    api = Api(
+        scenario="""
+version: 1
+name: page
+rules:
+  - {id: no, when: {op: payment_link.pay}, then: {decline: do_not_honour}}
+"""
+    )
+    assert pay(api, link(api)).status == 402
+    assert api.charge()["status"] == "SUCCESS"
