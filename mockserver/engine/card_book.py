@@ -18,11 +18,13 @@ class CardBook:
         self._facts: dict[str, CardNumber] = {}
         self._by_prefix: dict[str, list[str]] = {}
 
-    def facts_of(self, number: str) -> CardNumber:
-        """The facts of a valid number, remembered by its digest."""
-        fingerprint = fingerprint_of(self.salt, number)
-        facts = self._facts.get(fingerprint)
-        return facts if facts is not None else self.remember(read_number(number, self.salt))
+    def known(self, number: str) -> CardNumber | None:
+        """The facts of a number that was met before, found by its digest."""
+        return self._facts.get(fingerprint_of(self.salt, number))
+
+    def meet(self, number: str) -> CardNumber:
+        """The facts of a valid number, remembered."""
+        return self.remember(read_number(number, self.salt))
 
     def remember(self, facts: CardNumber) -> CardNumber:
         """Keep facts that were read elsewhere (an imported state), or give those already kept."""

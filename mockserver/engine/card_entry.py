@@ -6,10 +6,11 @@ Source: assumption ``card.required``; service document, Limits (ccv); published 
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from mockserver.assumptions.conduct import CARD_CCV, CARD_REQUIRED
 from mockserver.domain.cards import MAX_LENGTH, MIN_LENGTH, Card, CardNumber, ccv_length, clean, passes_luhn
-from mockserver.domain.clock import datetime_of
+from mockserver.domain.clock import DAY, datetime_of
 from mockserver.domain.codes import Code
 from mockserver.domain.faults import Faults
 from mockserver.domain.sources import CardDetails
@@ -48,12 +49,14 @@ def check_number(box: Sandbox, number: str | None, field: str, faults: Faults) -
         faults.add(Code.INVALID_PAYMENT_INFORMATION, field, "required")
         return None
     digits = clean(number)
-    if digits is None or not MIN_LENGTH <= len(digits) <= MAX_LENGTH or not passes_luhn(digits):
+    facts = box.cards.known(digits) if digits else None
+    if facts is None and digits and MIN_LENGTH <= len(digits) <= MAX_LENGTH and passes_luhn(digits):
+        facts = box.cards.meet(digits)
+    if facts is None:
         faults.add(
             Code.INVALID_CARD_NUMBER, field, f"wanted {MIN_LENGTH} to {MAX_LENGTH} digits with a right check digit"
         )
         return None
-    facts = box.cards.facts_of(digits)
     if box.charter.test_cards_only and facts.test_name is None:
         faults.add(Code.INVALID_CARD_NUMBER, field, "only published test numbers are accepted (--test-cards-only)")
         return None
@@ -75,16 +78,33 @@ def check_expiry_date(box: Sandbox, expiry: str | None, faults: Faults, *, skip:
     if not expiry:
         faults.add(Code.INVALID_PAYMENT_INFORMATION, "ExpiryDate", "required")
         return None
-    found = _EXPIRY.fullmatch(expiry.strip())
-    if found is None:
+    read = _read_expiry(expiry)
+    if read is None:
         faults.add(Code.INVALID_EXPIRY_DATE, "ExpiryDate", f"got '{expiry[:7]}', wanted MM/YY")
         return None
-    month, year = int(found[1]), 2000 + int(found[2][-2:])
-    today = datetime_of(box.now)
-    if not skip and (year, month) < (today.year, today.month):
-        faults.add(Code.EXPIRED_CARD, "ExpiryDate", f"got {month:02d}/{year % 100:02d}, today is {today:%Y-%m-%d}")
+    written, month = read
+    if not skip and month < _month_of(box.now // DAY):
+        today = datetime_of(box.now)
+        faults.add(Code.EXPIRED_CARD, "ExpiryDate", f"got {written}, today is {today:%Y-%m-%d}")
         return None
-    return f"{month:02d}/{year % 100:02d}"
+    return written
+
+
+@lru_cache(maxsize=1024)
+def _read_expiry(expiry: str) -> tuple[str, int] | None:
+    """``MM/YY`` and the months from the year 0 to its month; None when it is no expiry date."""
+    found = _EXPIRY.fullmatch(expiry.strip())
+    if found is None:
+        return None
+    month, year = int(found[1]), int(found[2][-2:])
+    return f"{month:02d}/{year:02d}", (2000 + year) * 12 + month
+
+
+@lru_cache(maxsize=64)
+def _month_of(day: int) -> int:
+    """The months from the year 0 to the month of a day that is counted from the epoch."""
+    date = datetime_of(day * DAY)
+    return date.year * 12 + date.month
 
 
 def bare(number: str) -> str:

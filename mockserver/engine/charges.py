@@ -217,7 +217,7 @@ def _store(
     charge = box.charges.add(
         Charge(
             charge_id=charge_id,
-            provider_charge_id=None if declined else "ch_" + box.ids.hex24("provider_charge"),
+            provider_charge_id=None if declined else "ch_" + charge_id[:-25:-1],
             amount=amount,
             currency=currency_code,
             status=CHARGE.begin(event),

@@ -64,7 +64,8 @@ def _losers(
             yield rule.id, str(difference)
 
 
-_QUIET = {stage: Decision(NOTHING, None, stage) for stage in Stage}
+SILENCE = {stage: Decision(NOTHING, None, stage) for stage in Stage}
+"""What no rule decided, where none could have."""
 
 
 @dataclass(slots=True)
@@ -109,11 +110,15 @@ class Director:
         self._counts: dict[str, _Count] = {}
         self._first: Micros | None = None
 
+    def listens(self, stage: Stage, op: str) -> bool:
+        """Whether any rule of this stage names the operation: if none does, no attempt need be described."""
+        return self._rules.bucket(stage, op) is not None
+
     def decide(self, stage: Stage, attempt: Attempt) -> Decision:
         """The outcome of the first rule of this stage that matches, which is counted; nothing when none does."""
         bucket = self._rules.bucket(stage, attempt.op, attempt.also)
         if bucket is None:
-            return _QUIET[stage]
+            return SILENCE[stage]
         if self._first is None:
             self._first = attempt.now
         passed: list[tuple[str, Difference]] = []

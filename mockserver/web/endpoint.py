@@ -22,6 +22,7 @@ from mockserver.engine.facts import state_of
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.turn import Turn, Unreached
 from mockserver.scenario.attempt import Attempt, Stage
+from mockserver.scenario.director import SILENCE
 from mockserver.scenario.outcome import At, FaultKind, Transport
 from mockserver.web.asgi import HungUp, Receive, Scope, Send, TooLarge, headers_of, read_body, send_bytes
 from mockserver.web.faults import Conversation
@@ -143,15 +144,22 @@ class Endpoint:
             body, query = self._parts(request)
             turn.request = body.values or query.values
             turn.ignored = (*body.unknown, *query.unknown)
-            asked = Attempt(
-                op=turn.op, now=box.now, request=turn.request, headers=headers, state=partial(state_of, box)
-            )
-            fault = box.ask(Stage.ARRIVAL, asked).outcome.transport
-            return Arrival(box, turn, body, query, fault if fault is not None and fault.at is At.RECEIVE else None)
+            return Arrival(box, turn, body, query, self._early_fault(box, turn))
         except Refused as refused:
             return Reply(*problems.refusal(refused, request.resource, box.assumed), turn)
         except MalformedJson as malformed:
             return Reply(*problems.malformed(str(malformed), request.resource), turn)
+
+    def _early_fault(self, box: Sandbox, turn: Turn) -> Transport | None:
+        """What the rules of arrival do to the request before anything happens."""
+        if not box.director.listens(Stage.ARRIVAL, turn.op):
+            turn.decisions.append(SILENCE[Stage.ARRIVAL])
+            return None
+        asked = Attempt(
+            op=turn.op, now=box.now, request=turn.request, headers=turn.headers, state=partial(state_of, box)
+        )
+        fault = box.ask(Stage.ARRIVAL, asked).outcome.transport
+        return fault if fault is not None and fault.at is At.RECEIVE else None
 
     def act(self, arrived: Arrival, request: Request) -> Reply:
         """Carry the operation out, in one step."""

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 from starlette.types import ASGIApp
 
 from mockserver.domain.codes import Code
-from mockserver.web.asgi import Message, Receive, Scope, Send, send_json
+from mockserver.web.asgi import Receive, Scope, Send, send_json
 from mockserver.wire.problems import problem
 
 
@@ -16,17 +18,12 @@ class LastResort:
         self.app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        begun = False
-
-        async def watched(message: Message) -> None:
-            nonlocal begun
-            begun = True
-            await send(message)
-
         try:
-            await self.app(scope, receive, watched)
+            await self.app(scope, receive, send)
         except Exception:
-            if scope["type"] == "http" and not begun:
-                body = problem(500, Code.UNKNOWN_ERROR, Code.UNKNOWN_ERROR.message, scope["path"])
-                await send_json(send, 500, body)
+            if scope["type"] == "http":
+                # An answer that has begun cannot begin again: the server says so, and cuts it off.
+                with suppress(RuntimeError):
+                    body = problem(500, Code.UNKNOWN_ERROR, Code.UNKNOWN_ERROR.message, scope["path"])
+                    await send_json(send, 500, body)
             raise

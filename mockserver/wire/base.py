@@ -173,6 +173,7 @@ B = TypeVar("B", bound=Body)
 class _Spelling:
     alias: str
     nested: type[Body] | None
+    many: bool
 
 
 @record
@@ -189,7 +190,8 @@ def _spellings(model: type[Body]) -> dict[str, _Spelling]:
     table: dict[str, _Spelling] = {}
     for name, info in model.model_fields.items():
         alias = info.alias or name
-        spelling = _Spelling(alias, _nested(info.annotation))
+        many = any(word in str(info.annotation) for word in ("list[", "tuple["))
+        spelling = _Spelling(alias, _nested(info.annotation), many)
         others = info.json_schema_extra.get("also", ()) if isinstance(info.json_schema_extra, dict) else ()
         for word in (alias, *(others if isinstance(others, Sequence) else ())):
             text = str(word)
@@ -212,44 +214,50 @@ def fold(model: type[Body], raw: Mapping[str, Any]) -> Folded:
 
 
 def _fold_into(out: dict[str, Any], model: type[Body], raw: Mapping[str, Any], path: str, folded: Folded) -> None:
-    table = _spellings(model)
+    spelt = _spellings(model).get
+    known = 0
     for key, value in raw.items():
-        spelling = table.get(key)
+        spelling = spelt(key) or spelt(key.lower())
         if spelling is None:
-            spelling = table.get(key.lower())
-            if spelling is None:
-                folded.unknown.append(path + key)
-                continue
-        alias = spelling.alias
-        if alias in out:
-            folded.twice.append(path + alias)
+            folded.unknown.append(path + key)
             continue
+        known += 1
         nested = spelling.nested
         if nested is None:
-            out[alias] = value
-        elif type(value) is dict:
-            inner = out[alias] = {}
-            _fold_into(inner, nested, value, f"{path}{alias}.", folded)
-        elif type(value) is list and value and _is_many(model, alias):
-            out[alias] = items = []
-            for place, item in enumerate(value):
-                if type(item) is dict:
-                    inner = {}
-                    _fold_into(inner, nested, item, f"{path}{alias}.{place}.", folded)
-                    items.append(inner)
-                else:
-                    items.append(item)
+            out[spelling.alias] = value
         else:
-            out[alias] = {} if value == [] and not _is_many(model, alias) else value
+            out[spelling.alias] = _folded_value(spelling, nested, value, path, folded)
+    if len(out) != known:
+        _tell_twice(model, raw, path, folded)
 
 
-@cache
-def _is_many(model: type[Body], alias: str) -> bool:
-    return any(
-        "list[" in str(info.annotation) or "tuple[" in str(info.annotation)
-        for name, info in model.model_fields.items()
-        if (info.alias or name) == alias
-    )
+def _folded_value(spelling: _Spelling, nested: type[Body], value: Any, path: str, folded: Folded) -> Any:
+    if type(value) is dict:
+        inner: dict[str, Any] = {}
+        _fold_into(inner, nested, value, f"{path}{spelling.alias}.", folded)
+        return inner
+    if type(value) is not list:
+        return value
+    if not spelling.many:
+        return value or {}
+    items: list[Any] = []
+    for place, item in enumerate(value):
+        inner = item
+        if type(item) is dict:
+            inner = {}
+            _fold_into(inner, nested, item, f"{path}{spelling.alias}.{place}.", folded)
+        items.append(inner)
+    return items
+
+
+def _tell_twice(model: type[Body], raw: Mapping[str, Any], path: str, folded: Folded) -> None:
+    spellings, seen = _spellings(model), set()
+    for key in raw:
+        spelling = spellings.get(key) or spellings.get(key.lower())
+        if spelling is not None:
+            if spelling.alias in seen:
+                folded.twice.append(path + spelling.alias)
+            seen.add(spelling.alias)
 
 
 def validate(model: type[B], folded: Folded, *, strict: bool = False) -> B:

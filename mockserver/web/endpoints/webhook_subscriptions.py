@@ -17,9 +17,7 @@ from mockserver.wire.webhook_subscriptions import (
 def create(call: Call) -> WebhookSubscriptionReply:
     """Subscribe to webhooks."""
     body = call.body
-    return webhook_subscription_reply(
-        webhook_subscriptions.create(call.box, body.url, body.authorization, body.types)
-    )
+    return webhook_subscription_reply(webhook_subscriptions.create(call.box, body.url, body.authorization, body.types))
 
 
 def get(call: Call) -> WebhookSubscriptionReply:
