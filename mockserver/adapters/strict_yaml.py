@@ -33,6 +33,7 @@ _DOUBTFUL = re.compile(
     r"[-+]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)[eE][-+]?[0-9]+|0[xXoObB][0-9a-fA-F_]+"
     r"|[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)"
 )
+_STRANGE_BREAK = re.compile("[\u0085\u2028\u2029]")
 _PAIRS = re.compile(r"(?<!\\)((?:\\\\)*)\\u([dD][89abAB][0-9a-fA-F]{2})\\u([dD][c-fC-F][0-9a-fA-F]{2})")
 
 _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -54,6 +55,17 @@ def read(text: str, file: str) -> Document:
         raise ScenarioRefused(
             [_problem(file, None, f"got {len(text)} characters, at most {MAX_CHARACTERS} are allowed")]
         )
+    strange = _STRANGE_BREAK.search(text)
+    if strange is not None:
+        before = text[: strange.start()]
+        place = ScenarioProblem(
+            file,
+            before.count("\n") + 1,
+            len(before) - before.rfind("\n"),
+            "",
+            f"got the character U+{ord(strange[0]):04X}, which YAML takes for the end of a line; write it as an escape",
+        )
+        raise ScenarioRefused([place])
     reader = _Reader(file)
     try:
         return reader.document(_events(text))

@@ -154,6 +154,15 @@ def test_json_takes_the_same_way(data: object, ascii_only: bool) -> None:
     assert found == {"a": data}
 
 
+@pytest.mark.parametrize("character", ["\u0085", "\u2028", "\u2029"])
+def test_a_character_that_yaml_takes_for_a_line_break_is_refused_where_it_stands(character: str) -> None:
+    with pytest.raises(ScenarioRefused) as refused:
+        read(f'a: 1\nb: "x{character}y"\n', "f.yaml")
+    [problem] = refused.value.problems
+    assert (problem.line, problem.column) == (2, 6)
+    assert f"U+{ord(character):04X}" in problem.message
+
+
 @settings(max_examples=200, deadline=None)
 @given(text=st.text(alphabet=st.sampled_from(list("ab:-{}[]&*!#'\"|>,? \n\t01.~<%@`")), max_size=60))
 def test_any_text_is_read_or_refused(text: str) -> None:
