@@ -172,6 +172,20 @@ LINK_REFUSAL = _row(
     46,
     "published codes: 46 Unable To Charge; the link itself stays valid, so not 116",
 )
+SUBSCRIPTION_PAST_START = _row(
+    "subscription.past_start",
+    "a start date that has passed: the first payment is due now, or the subscription is refused",
+    _choice("now", "refuse"),
+    "now",
+    "not shown; published: start date default today",
+)
+SUBSCRIPTION_MISSED = _row(
+    "subscription.missed_payments",
+    "payments that fell due while a subscription was suspended: left out, or made up for at once",
+    _choice("skip", "make_up"),
+    "skip",
+    "not shown",
+)
 
 
 class Assumed:

@@ -6,10 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 
+from mockserver.domain.calendar import Interval
 from mockserver.domain.charge import Payer, WebhookTarget
+from mockserver.domain.clock import Micros
 from mockserver.domain.payment_link import CallToAction, LinkPaymentType
 from mockserver.domain.record import record
 from mockserver.domain.sources import BankAccount, CardDetails, Source
+from mockserver.domain.subscription import EndAfter, Retry
 from mockserver.domain.vault import NEVER, Expiry
 
 
@@ -128,3 +131,33 @@ class LinkPayment:
     email: str | None = None
     ip: str | None = None
     three_ds_notification_url: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class NewSubscription:
+    """Charge a payment method every ``frequency`` intervals, from ``start`` (None: now) on."""
+
+    payment_method_id: str
+    amount: Decimal
+    interval: Interval
+    frequency: int = 1
+    currency: str | None = None
+    start: Micros | None = None
+    end_after: EndAfter | None = None
+    retry: Retry | None = None
+    webhook: WebhookTarget | None = None
+    metadata: Mapping[str, str] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeSubscription:
+    """Change a subscription: end, retries and webhook become these, of the rest None leaves a field as it is."""
+
+    amount: Decimal | None = None
+    currency: str | None = None
+    interval: Interval | None = None
+    frequency: int | None = None
+    end_after: EndAfter | None = None
+    retry: Retry | None = None
+    webhook: WebhookTarget | None = None
+    metadata: Mapping[str, str] | None = None

@@ -96,6 +96,26 @@ class PresenceEvent(StrEnum):
     REMOVED = "removed"
 
 
+class SubscriptionState(StrEnum):
+    """Status of a subscription; the order gives the index (published facts, 3)."""
+
+    COMPLETE = "Complete"
+    ACTIVE = "Active"
+    CANCELLED = "Cancelled"
+    SUSPENDED = "Suspended"
+
+
+class SubscriptionEvent(StrEnum):
+    """What can happen to a subscription."""
+
+    CREATED = "created"
+    UPDATED = "updated"
+    SUSPENDED = "suspended"
+    RESUMED = "resumed"
+    CANCELLED = "cancelled"
+    COMPLETED = "completed"
+
+
 S = TypeVar("S", bound=StrEnum)
 E = TypeVar("E", bound=StrEnum)
 
@@ -226,6 +246,28 @@ WEBHOOK_SUBSCRIPTION: Table[Presence, PresenceEvent] = Table(
     refusal=Code.UNABLE_TO_DELETE_WEBHOOK_SUBSCRIPTION,
 )
 
+SUBSCRIPTION: Table[SubscriptionState, SubscriptionEvent] = Table(
+    subject="subscription",
+    begins={SubscriptionEvent.CREATED: SubscriptionState.ACTIVE},
+    moves={
+        SubscriptionState.ACTIVE: {
+            SubscriptionEvent.UPDATED: SubscriptionState.ACTIVE,
+            SubscriptionEvent.SUSPENDED: SubscriptionState.SUSPENDED,
+            SubscriptionEvent.CANCELLED: SubscriptionState.CANCELLED,
+            SubscriptionEvent.COMPLETED: SubscriptionState.COMPLETE,
+        },
+        SubscriptionState.SUSPENDED: {
+            SubscriptionEvent.UPDATED: SubscriptionState.SUSPENDED,
+            SubscriptionEvent.RESUMED: SubscriptionState.ACTIVE,
+            SubscriptionEvent.CANCELLED: SubscriptionState.CANCELLED,
+            SubscriptionEvent.COMPLETED: SubscriptionState.COMPLETE,
+        },
+        SubscriptionState.CANCELLED: {},
+        SubscriptionState.COMPLETE: {},
+    },
+    refusal=Code.UNABLE_TO_UPDATE_SUBSCRIPTION,
+)
+
 TABLES: Mapping[str, Table[Any, Any]] = {
     "charge": CHARGE,
     "vault": VAULT,
@@ -233,6 +275,7 @@ TABLES: Mapping[str, Table[Any, Any]] = {
     "customer": CUSTOMER,
     "payment_method": PAYMENT_METHOD,
     "provider": PROVIDER,
+    "subscription": SUBSCRIPTION,
     "webhook_subscription": WEBHOOK_SUBSCRIPTION,
 }
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from mockserver.domain.charge import Charge
 from mockserver.domain.payment_link import PAID, UNDER_WAY
 from mockserver.domain.states import ChargeState
+from mockserver.engine import subscription_course
 from mockserver.engine.sandbox import Sandbox
 
 
@@ -12,6 +13,8 @@ def of_charge(box: Sandbox, charge: Charge, before: ChargeState | None) -> None:
     """A charge has gone from ``before`` (None: it is new) to where it is."""
     if charge.payment_link_id is not None:
         _count_payment(box, charge.payment_link_id, before, charge.status)
+    if charge.subscription_id is not None:
+        subscription_course.follow(box, charge, before)
 
 
 def _count_payment(box: Sandbox, payment_link_id: str, before: ChargeState | None, after: ChargeState) -> None:

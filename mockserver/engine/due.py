@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 
 from mockserver.domain.clock import Micros
 from mockserver.domain.states import ChargeEvent
-from mockserver.engine import charges, three_ds, vault
+from mockserver.engine import charges, subscriptions, three_ds, vault
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.schedule import Due, Entry
 from mockserver.engine.turn import Turn
@@ -19,6 +19,7 @@ WORK: Mapping[Due, Callable[[Sandbox, Entry], None]] = {
     Due.CHALLENGE_LAPSE: lambda box, entry: three_ds.abandon(box, entry.subject),
     Due.SETTLEMENT: lambda box, entry: charges.settle(box, entry.subject, ChargeEvent.SETTLED),
     Due.BOUNCE: lambda box, entry: charges.settle(box, entry.subject, ChargeEvent.BOUNCED),
+    Due.SUBSCRIPTION_RENEWAL: subscriptions.renew,
 }
 """What to do when an entry comes due. An entry whose object has moved on does nothing."""
 

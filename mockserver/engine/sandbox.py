@@ -42,6 +42,7 @@ class Sandbox:
         "providers",
         "public_key",
         "schedule",
+        "subscriptions",
         "turn",
         "vault",
         "webhook_subscriptions",
@@ -66,6 +67,7 @@ class Sandbox:
         self.payment_methods = tables.payment_methods()
         self.charges = tables.charges()
         self.payment_links = tables.payment_links()
+        self.subscriptions = tables.subscriptions()
         self.webhook_subscriptions = tables.webhook_subscriptions()
         for provider in (default_provider(self.now), *charter.providers()):
             self.providers.add(provider)

@@ -18,6 +18,7 @@ class Due(StrEnum):
     CHALLENGE_LAPSE = "challenge_lapse"
     SETTLEMENT = "settlement"
     BOUNCE = "bounce"
+    SUBSCRIPTION_RENEWAL = "subscription_renewal"
 
 
 class Entry(NamedTuple):

@@ -9,6 +9,7 @@ from mockserver.domain.charge import Charge
 from mockserver.domain.payment_link import PaymentLink
 from mockserver.domain.payment_method import PaymentMethod
 from mockserver.domain.provider import Provider
+from mockserver.domain.subscription import Subscription
 from mockserver.domain.vault import VaultItem
 from mockserver.domain.webhook_subscription import WebhookSubscription
 from mockserver.engine.store import Index, Table
@@ -80,3 +81,14 @@ def payment_links() -> Table[PaymentLink]:
 def webhook_subscriptions() -> Table[WebhookSubscription]:
     """Webhook subscriptions by id."""
     return Table(attrgetter("webhook_subscription_id"))
+
+
+def subscriptions() -> Table[Subscription]:
+    """Subscriptions by everything that their search can ask for exactly."""
+    return Table(
+        attrgetter("subscription_id"),
+        (
+            Index("status", attrgetter("status"), frozenset({"status"})),
+            Index("currency", attrgetter("currency"), frozenset({"currency"})),
+        ),
+    )

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
         payment_links,
         payment_methods,
         providers,
+        subscriptions,
         vault,
         webhook_subscriptions,
     )
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from mockserver.wire import payment_links as link_shapes
     from mockserver.wire import payment_methods as method_shapes
     from mockserver.wire import providers as provider_shapes
+    from mockserver.wire import subscriptions as subscription_shapes
     from mockserver.wire import vault as vault_shapes
     from mockserver.wire import webhook_subscriptions as hook_shapes
 else:  # the same names, imported when a request first needs them
@@ -34,8 +36,11 @@ else:  # the same names, imported when a request first needs them
     )
     payment_links, webhook_subscriptions = lazy("mockserver.web.endpoints", "payment_links", "webhook_subscriptions")
     link_shapes, hook_shapes = lazy("mockserver.wire", "payment_links", "webhook_subscriptions")
+    (subscriptions,) = lazy("mockserver.web.endpoints", "subscriptions")
+    (subscription_shapes,) = lazy("mockserver.wire", "subscriptions")
 
 _CREATED = Success.CREATED
+_SUBSCRIPTION = subscription_shapes.SubscriptionReply
 _CHARGE = charge_shapes.ChargeReply
 _METHOD = method_shapes.PaymentMethodReply
 
@@ -88,6 +93,23 @@ ROUTES: tuple[Route, ...] = (
           link_shapes.PaymentLinkReply, "service document, Payment links", summary="Get a payment link"),
     Route("GET", "/payment_link", "payment_link.search", payment_links.search, link_shapes.PaymentLinksReply,
           "published facts, 1.1 row 45", query=link_shapes.PaymentLinkQuery, summary="List payment links"),
+    # Subscriptions
+    Route("POST", "/subscription/payment_method", "subscription.create", subscriptions.create, _SUBSCRIPTION,
+          "published facts, 1.1 row 63", body=subscription_shapes.SubscriptionCreation, success=_CREATED,
+          summary="Create a subscription"),
+    Route("GET", "/subscription/{subscription_id}", "subscription.get", subscriptions.get, _SUBSCRIPTION,
+          "published facts, 1.1 row 64", summary="Get a subscription"),
+    Route("DELETE", "/subscription/{subscription_id}", "subscription.cancel", subscriptions.cancel, _SUBSCRIPTION,
+          "published facts, 1.1 row 65", summary="Cancel a subscription"),
+    Route("GET", "/subscription", "subscription.search", subscriptions.search,
+          subscription_shapes.SubscriptionsReply, "published facts, 1.1 row 66",
+          query=subscription_shapes.SubscriptionQuery, summary="Search subscriptions"),
+    Route("PUT", "/subscription/{subscription_id}", "subscription.update", subscriptions.update, _SUBSCRIPTION,
+          "published facts, 1.1 row 67", body=subscription_shapes.SubscriptionChange,
+          summary="Update a subscription"),
+    Route("PUT", "/subscription/{subscription_id}/status", "subscription.status", subscriptions.set_status,
+          _SUBSCRIPTION, "published facts, 1.1 row 68", body=subscription_shapes.SubscriptionStatus,
+          summary="Update the status of a subscription"),
     # Webhook subscriptions
     Route("POST", "/webhook/subscription", "webhook_subscription.create", webhook_subscriptions.create,
           hook_shapes.WebhookSubscriptionReply, "published facts, 1.1 row 72",

@@ -136,6 +136,7 @@ Map = Annotated[
 Required = Annotated[str, StringConstraints(min_length=1)]
 Text40 = Annotated[str, StringConstraints(max_length=40)]
 
+_LONGEST_INDEX = 3
 En = TypeVar("En", bound=Enum)
 
 
@@ -145,8 +146,9 @@ def one_of(choices: type[En]) -> Any:
     by_fold = {str(member.value).lower(): member for member in members}
 
     def read(value: object) -> En:
-        if type(value) is int and 0 <= value < len(members):
-            return members[value]
+        index = int(value) if isinstance(value, str) and value.isdecimal() and len(value) < _LONGEST_INDEX else value
+        if type(index) is int and 0 <= index < len(members):
+            return members[index]
         found = by_fold.get(value.lower()) if isinstance(value, str) else None
         if found is None:
             hint = nearest(value, by_fold) if isinstance(value, str) else ""

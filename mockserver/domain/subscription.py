@@ -1,0 +1,90 @@
+"""A subscription: a stored payment method charged again and again until something ends it.
+
+Sources: published facts, 1.2, 2.11, 3, 8 row 16, 10 (Subscriptions); assumptions ``subscription.*``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+
+from mockserver.domain.calendar import RETRY_LENGTHS, Interval, RetryInterval, later
+from mockserver.domain.charge import ZERO, WebhookTarget
+from mockserver.domain.clock import Micros
+from mockserver.domain.states import SubscriptionState
+
+
+@dataclass(frozen=True, slots=True)
+class EndAfter:
+    """When a subscription is complete: after so many payments, so much money, or a date; None does not end it."""
+
+    count: int | None = None
+    amount: Decimal | None = None
+    date: Micros | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Retry:
+    """How often, and after how many hours or days, a declined payment is tried again."""
+
+    maximum: int
+    interval: RetryInterval
+    frequency: int = 1
+
+    @property
+    def pause(self) -> Micros:
+        """Time between two tries."""
+        return RETRY_LENGTHS[self.interval] * self.frequency
+
+
+@dataclass(slots=True)
+class Subscription:
+    """A subscription as stored.
+
+    Payment number ``period`` (0 is the first) is due ``period`` times ``frequency`` intervals after ``anchor``.
+    ``payments`` and ``paid`` count what succeeded; ``open_payments`` and ``open_amount`` what still may.
+    ``awaited`` numbers the schedule entry that counts: any other is of the past. ``next_due`` is its instant.
+    """
+
+    subscription_id: str
+    payment_method_id: str
+    amount: Decimal
+    currency: str
+    interval: Interval
+    frequency: int
+    start: Micros
+    added: Micros
+    anchor: Micros
+    status: SubscriptionState
+    end_after: EndAfter | None = None
+    retry: Retry | None = None
+    webhook: WebhookTarget | None = None
+    metadata: Mapping[str, str] | None = None
+    period: int = 0
+    retries: int = 0
+    payments: int = 0
+    paid: Decimal = ZERO
+    open_payments: int = 0
+    open_amount: Decimal = ZERO
+    awaited: int = 0
+    next_due: Micros | None = None
+    seq: int = -1
+
+    def due(self, period: int) -> Micros | None:
+        """When payment number ``period`` is due; None beyond the year 9999."""
+        return later(self.anchor, self.interval, period * self.frequency)
+
+    def has_enough(self) -> bool:
+        """Whether the payments made and under way reach the count or the amount that ends it."""
+        end = self.end_after
+        if end is None:
+            return False
+        if end.count is not None and self.payments + self.open_payments >= end.count:
+            return True
+        return end.amount is not None and self.paid + self.open_amount >= end.amount
+
+    def ends_before(self, instant: Micros | None) -> bool:
+        """Whether its end date lies before ``instant``; nothing is due beyond the end of the calendar."""
+        end = self.end_after
+        return instant is None or (end is not None and end.date is not None and instant > end.date)

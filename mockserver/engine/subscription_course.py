@@ -1,0 +1,93 @@
+"""The course of a subscription: what follows from each of its payments, and when the next one is due.
+
+Source: published facts, 10 (Subscriptions); assumptions ``subscription.*``.
+"""
+
+from __future__ import annotations
+
+from mockserver.assumptions import SUBSCRIPTION_MISSED
+from mockserver.domain.charge import Charge
+from mockserver.domain.clock import Micros
+from mockserver.domain.events import Subject
+from mockserver.domain.payment_link import PAID, UNDER_WAY
+from mockserver.domain.states import SUBSCRIPTION, ChargeState, SubscriptionEvent, SubscriptionState
+from mockserver.domain.subscription import Subscription
+from mockserver.engine.sandbox import Sandbox
+from mockserver.engine.schedule import Due
+
+
+def follow(box: Sandbox, charge: Charge, before: ChargeState | None) -> None:
+    """A payment of a subscription began (``before`` None) or moved: count it, and go on, try again or end."""
+    row = box.subscriptions.get(charge.subscription_id or "")
+    if row is None:
+        return
+    after = charge.status
+    paid = (after in PAID) - (before in PAID)
+    waiting = (after in UNDER_WAY) - (before in UNDER_WAY)
+    box.subscriptions.change(
+        row,
+        {
+            "payments": row.payments + paid,
+            "paid": row.paid + paid * charge.amount,
+            "open_payments": row.open_payments + waiting,
+            "open_amount": row.open_amount + waiting * charge.amount,
+        },
+    )
+    if row.status is not SubscriptionState.ACTIVE:
+        return
+    if after is ChargeState.FAILED:
+        if before is not None and row.retries == 0:
+            box.subscriptions.change(row, {"period": max(row.period - 1, 0)})
+        _try_again(box, row)
+    elif before is None:
+        box.subscriptions.change(row, {"period": row.period + 1, "retries": 0})
+        go_on(box, row)
+    elif paid > 0 and row.next_due is None:
+        go_on(box, row)
+
+
+def go_on(box: Sandbox, row: Subscription) -> None:
+    """Plan the next payment of an active subscription, or complete it when none is to come."""
+    due = row.due(row.period)
+    if row.has_enough() or row.ends_before(due) or due is None:
+        _await(box, row, None)
+        if not row.open_payments:
+            move(box, row, SubscriptionEvent.COMPLETED)
+        return
+    _await(box, row, max(due, box.now))
+
+
+def catch_up(box: Sandbox, row: Subscription) -> None:
+    """Plan the next payment after a pause or a change: those missed are skipped or made up for, as assumed."""
+    if box.assume(SUBSCRIPTION_MISSED) == "skip":
+        period = row.period
+        while (due := row.due(period)) is not None and due < box.now:
+            period += 1
+        box.subscriptions.change(row, {"period": period})
+    box.subscriptions.change(row, {"retries": 0})
+    go_on(box, row)
+
+
+def move(box: Sandbox, row: Subscription, event: SubscriptionEvent) -> None:
+    """Move by the table. Raises ``WrongState`` (108). Nothing is awaited of one that is not active."""
+    before = row.status
+    status = SUBSCRIPTION.advance(before, event)
+    box.subscriptions.change(row, {"status": status})
+    if status is not SubscriptionState.ACTIVE:
+        _await(box, row, None)
+    box.emit(Subject.SUBSCRIPTION, row.subscription_id, event, before, status)
+
+
+def _try_again(box: Sandbox, row: Subscription) -> None:
+    if row.retry is None or row.retries >= row.retry.maximum:
+        move(box, row, SubscriptionEvent.SUSPENDED)
+        return
+    box.subscriptions.change(row, {"retries": row.retries + 1})
+    _await(box, row, box.now + row.retry.pause)
+
+
+def _await(box: Sandbox, row: Subscription, due: Micros | None) -> None:
+    awaited = row.awaited + 1
+    box.subscriptions.change(row, {"awaited": awaited, "next_due": due})
+    if due is not None:
+        box.schedule.plan(due, Due.SUBSCRIPTION_RENEWAL, row.subscription_id, str(awaited))

@@ -1,0 +1,279 @@
+"""Subscription use cases: create, read, list, change, suspend, resume, cancel, and the due payment.
+
+Sources: published facts, 1.1 rows 63-68, 2.11, 8 row 16, 10 (Subscriptions); assumptions ``subscription.*``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+from mockserver.assumptions import CURRENCY_DEFAULT, SUBSCRIPTION_PAST_START
+from mockserver.domain.clock import Micros, iso
+from mockserver.domain.codes import Code
+from mockserver.domain.commands import ChangeSubscription, NewCharge, NewSubscription
+from mockserver.domain.errors import Invalid, NotFound, Refused
+from mockserver.domain.events import Subject
+from mockserver.domain.faults import Faults
+from mockserver.domain.money import currency, exact, number_text
+from mockserver.domain.payment_method import PaymentMethod
+from mockserver.domain.sources import Initiator, MethodSource
+from mockserver.domain.states import SUBSCRIPTION, Presence, SubscriptionEvent, SubscriptionState
+from mockserver.domain.subscription import EndAfter, Retry, Subscription
+from mockserver.engine import charges, listing, payment_methods, subscription_course
+from mockserver.engine.sandbox import Sandbox
+from mockserver.engine.schedule import Entry
+from mockserver.engine.store import Page, Query
+
+MOST_STEPS = 1000
+"""Intervals between two payments, and tries of one payment, that a subscription may have."""
+
+
+def create(box: Sandbox, command: NewSubscription) -> Subscription:
+    """Subscribe. The first payment is due at the start, which is now unless told.
+
+    Raises ``Invalid`` 56, 73 (payment method), 74, 2 (amount), 29 (currency), 90 (frequency, end, retry, start).
+    """
+    faults = Faults()
+    method = _usable_method(box, command.payment_method_id, faults)
+    code, amount = _money(box, command.amount, command.currency, method, faults)
+    start = box.now if command.start is None else command.start
+    if start < box.now and box.assume(SUBSCRIPTION_PAST_START) == "refuse":
+        told = f"got {iso(start)}, wanted {iso(box.now)} or later"
+        faults.add(Code.VALIDATION_ERROR, "StartDate", told)
+    _check_steps(command.frequency, command.end_after, command.retry, start, faults)
+    faults.refuse()
+    row = box.subscriptions.add(
+        Subscription(
+            subscription_id=box.ids.hex32("subscription"),
+            payment_method_id=command.payment_method_id,
+            amount=amount,
+            currency=code,
+            interval=command.interval,
+            frequency=command.frequency,
+            start=start,
+            added=box.now,
+            anchor=max(start, box.now),
+            status=SUBSCRIPTION.begin(SubscriptionEvent.CREATED),
+            end_after=command.end_after,
+            retry=command.retry,
+            webhook=command.webhook,
+            metadata=command.metadata,
+        )
+    )
+    box.turn.about["subscription"] = row
+    box.emit(Subject.SUBSCRIPTION, row.subscription_id, SubscriptionEvent.CREATED, None, row.status)
+    subscription_course.go_on(box, row)
+    return row
+
+
+def update(box: Sandbox, subscription_id: str, command: ChangeSubscription) -> Subscription:
+    """Change what is given; end, retries and webhook are replaced, or removed when they are not given.
+
+    Raises ``NotFound`` (104), ``WrongState`` (108), ``Invalid`` as ``create``.
+    """
+    row = get(box, subscription_id)
+    SUBSCRIPTION.advance(row.status, SubscriptionEvent.UPDATED)
+    faults = Faults()
+    method = box.payment_methods.get(row.payment_method_id)
+    given = row.amount if command.amount is None else command.amount
+    code, amount = _money(box, given, command.currency or row.currency, method, faults)
+    interval = command.interval or row.interval
+    frequency = row.frequency if command.frequency is None else command.frequency
+    _check_steps(frequency, command.end_after, command.retry, row.start, faults)
+    faults.refuse()
+    changes: dict[str, object] = {
+        "amount": amount,
+        "currency": code,
+        "end_after": command.end_after,
+        "retry": command.retry,
+        "webhook": command.webhook,
+    }
+    if command.metadata is not None:
+        changes["metadata"] = command.metadata
+    if (interval, frequency) != (row.interval, row.frequency):
+        last = row.due(row.period - 1) if row.period else None
+        changes |= {"interval": interval, "frequency": frequency}
+        if last is not None:
+            changes |= {"anchor": last, "period": 1}
+    box.subscriptions.change(row, changes)
+    box.emit(Subject.SUBSCRIPTION, subscription_id, SubscriptionEvent.UPDATED, row.status, row.status)
+    if row.status is SubscriptionState.ACTIVE and row.retries == 0:
+        subscription_course.catch_up(box, row)
+    return row
+
+
+_ASKED: Mapping[SubscriptionState, SubscriptionEvent] = {
+    SubscriptionState.COMPLETE: SubscriptionEvent.COMPLETED,
+    SubscriptionState.ACTIVE: SubscriptionEvent.RESUMED,
+    SubscriptionState.CANCELLED: SubscriptionEvent.CANCELLED,
+    SubscriptionState.SUSPENDED: SubscriptionEvent.SUSPENDED,
+}
+"""The event that brings about a status that a caller asks for."""
+
+
+def set_status(box: Sandbox, subscription_id: str, status: SubscriptionState) -> Subscription:
+    """Suspend, resume, complete or cancel; asking for the status that it has changes nothing.
+
+    Raises ``NotFound`` (104), ``WrongState`` (108), ``Invalid`` 56, 73 when resuming without its payment method.
+    """
+    row = get(box, subscription_id)
+    if row.status is status:
+        return row
+    event = _ASKED[status]
+    SUBSCRIPTION.advance(row.status, event)
+    if event is SubscriptionEvent.RESUMED:
+        faults = Faults()
+        _usable_method(box, row.payment_method_id, faults)
+        faults.refuse()
+    subscription_course.move(box, row, event)
+    if event is SubscriptionEvent.RESUMED:
+        subscription_course.catch_up(box, row)
+    return row
+
+
+def cancel(box: Sandbox, subscription_id: str) -> Subscription:
+    """Cancel for good. Raises ``NotFound`` (104), ``WrongState`` (108)."""
+    row = get(box, subscription_id)
+    subscription_course.move(box, row, SubscriptionEvent.CANCELLED)
+    return row
+
+
+def get(box: Sandbox, subscription_id: str) -> Subscription:
+    """A subscription. Raises ``NotFound`` (104)."""
+    row = box.subscriptions.get(subscription_id)
+    if row is None:
+        told = f"no subscription '{subscription_id[:64]}' in this sandbox"
+        raise NotFound(Code.INVALID_SUBSCRIPTION_ID, {"SubscriptionId": told})
+    box.turn.about["subscription"] = row
+    return row
+
+
+def renew(box: Sandbox, entry: Entry) -> None:
+    """One due payment. A payment that cannot even be tried (its method or provider is gone) suspends."""
+    row = box.subscriptions.get(entry.subject)
+    if row is None or row.status is not SubscriptionState.ACTIVE or entry.detail != str(row.awaited):
+        return
+    box.turn.about["subscription"] = row
+    box.turn.request = {
+        "subscriptionId": row.subscription_id,
+        "paymentMethodId": row.payment_method_id,
+        "amount": row.amount,
+        "currency": row.currency,
+        "metadata": dict(row.metadata or {}),
+    }
+    try:
+        charges.create(
+            box,
+            NewCharge(
+                source=MethodSource(row.payment_method_id),
+                amount=row.amount,
+                currency=row.currency,
+                initiator=Initiator.MERCHANT,
+                webhook=row.webhook,
+                metadata=row.metadata,
+                subscription_id=row.subscription_id,
+            ),
+        )
+    except Refused:
+        subscription_course.move(box, row, SubscriptionEvent.SUSPENDED)
+
+
+@dataclass(frozen=True, slots=True)
+class SubscriptionFilter:
+    """What the caller looks for; None means any."""
+
+    more_than: Decimal | None = None
+    less_than: Decimal | None = None
+    added_after: Micros | None = None
+    added_before: Micros | None = None
+    currency: str | None = None
+    status: SubscriptionState | None = None
+
+
+SORTS: Mapping[str, Callable[[Subscription], Any]] = {
+    "date": lambda row: row.seq,
+    "createddate": lambda row: row.seq,
+    "status": lambda row: row.status.value,
+    "currency": lambda row: row.currency,
+    "amount": lambda row: row.amount,
+    "startdate": lambda row: row.start,
+}
+"""Fields that ``SortBy`` may name, in any letter case (published facts, 3)."""
+
+
+def search(box: Sandbox, wanted: SubscriptionFilter, paging: listing.Paging) -> Page[Subscription]:
+    """Subscriptions that fit, newest first. Raises ``Invalid`` (90) for a bad page or sort."""
+    equal: list[tuple[str, tuple[Hashable, ...]]] = []
+    if wanted.status is not None:
+        equal.append(("status", (wanted.status,)))
+    if wanted.currency is not None:
+        equal.append(("currency", (wanted.currency.upper(),)))
+    where: list[Callable[[Subscription], bool]] = []
+    more, less = wanted.more_than, wanted.less_than
+    if more is not None:
+        where.append(lambda row: row.amount > more)
+    if less is not None:
+        where.append(lambda row: row.amount < less)
+    page = listing.bounds(box, paging, SORTS)
+    return box.subscriptions.search(
+        Query(
+            limit=page.limit,
+            skip=page.skip,
+            equal=equal,
+            where=where,
+            after=wanted.added_after,
+            before=wanted.added_before,
+            sort=page.sort,
+            descending=page.descending,
+        )
+    )
+
+
+def _usable_method(box: Sandbox, payment_method_id: str, faults: Faults) -> PaymentMethod | None:
+    method = box.payment_methods.get(payment_method_id)
+    if method is None:
+        faults.add(Code.INVALID_PAYMENT_METHOD_ID, "PaymentMethodId", payment_methods.unknown(payment_method_id))
+    elif method.state is Presence.REMOVED:
+        faults.add(Code.INVALID_PAYMENT_METHOD_ID_REMOVED, "PaymentMethodId", "this payment method was removed")
+    return method
+
+
+def _money(
+    box: Sandbox, amount: Decimal, given: str | None, method: PaymentMethod | None, faults: Faults
+) -> tuple[str, Decimal]:
+    """Currency and exact amount; without a currency, the assumption's or that of the method's provider."""
+    default: str = box.assume(CURRENCY_DEFAULT)
+    provider = box.providers.get(method.provider.provider_id) if method else None
+    own = provider.currency if provider else "AUD"
+    if amount <= 0:
+        told = f"got {number_text(amount)}, wanted more than 0"
+        faults.add(Code.INVALID_AMOUNT_MUST_BE_POSITIVE, "Amount", told)
+        amount = Decimal(1)
+    try:
+        money = currency(given or (own if default == "provider" else default))
+        return money.code, exact(amount, money)
+    except Invalid as refused:
+        faults.absorb(refused)
+        return own, amount
+
+
+def _check_steps(frequency: int, end: EndAfter | None, retry: Retry | None, start: Micros, faults: Faults) -> None:
+    if not 1 <= frequency <= MOST_STEPS:
+        faults.add(Code.VALIDATION_ERROR, "Frequency", f"got {frequency}, wanted 1 to {MOST_STEPS}")
+    if end is not None:
+        if end.count is not None and end.count < 0:
+            faults.add(Code.VALIDATION_ERROR, "EndAfter.Count", f"got {end.count}, wanted 1 or more")
+        if end.amount is not None and end.amount < 0:
+            told = f"got {number_text(end.amount)}, wanted more than 0"
+            faults.add(Code.VALIDATION_ERROR, "EndAfter.Amount", told)
+        if end.date is not None and end.date < start:
+            told = f"got {iso(end.date)}, wanted {iso(start)} or later"
+            faults.add(Code.VALIDATION_ERROR, "EndAfter.Date", told)
+    if retry is not None:
+        if not 0 <= retry.maximum <= MOST_STEPS:
+            faults.add(Code.VALIDATION_ERROR, "Retry.Maximum", f"got {retry.maximum}, wanted 0 to {MOST_STEPS}")
+        if not 1 <= retry.frequency <= MOST_STEPS:
+            faults.add(Code.VALIDATION_ERROR, "Retry.Frequency", f"got {retry.frequency}, wanted 1 to {MOST_STEPS}")

@@ -1,0 +1,404 @@
+"""Subscriptions over HTTP, renewed by the clock (published facts, 1.1 rows 63-68, 2.11, 10)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from mockserver.domain.states import PAYMENT_METHOD, PresenceEvent
+from tests.driving import DUMMY, Api, card, problem_of, without
+
+FIELDS = [
+    "subscriptionId", "paymentMethodId", "amount", "currency", "interval", "frequency", "createdDate", "startDate",
+    "endAfter", "retry", "webhook", "status", "metadata",
+]  # fmt: skip
+NOW = "2031-03-01T00:00:00.0000000Z"
+DECLINE_ALWAYS = """
+version: 1
+rules:
+  - id: no-renewals
+    when: {op: subscription.renew}
+    then: {decline: insufficient_funds}
+"""
+
+
+@pytest.fixture
+def api() -> Api:
+    return Api()
+
+
+def method(api: Api, number: str = "4111111111111111") -> str:
+    reply = api.post("/payment_method/card", {"providerId": DUMMY, "paymentInformation": card(number)})
+    assert reply.status == 201, reply.raw
+    found: str = reply["paymentMethodId"]
+    return found
+
+
+def body(api: Api, **fields: object) -> dict[str, object]:
+    return {"paymentMethodId": method(api), "amount": 10, "currency": "AUD", "interval": "Month", **fields}
+
+
+def subscribe(api: Api, **fields: object) -> Any:
+    reply = api.post("/subscription/payment_method", body(api, **fields))
+    assert reply.status == 201, reply.raw
+    return reply.body
+
+
+def path_of(row: Any) -> str:
+    return f"/subscription/{row['subscriptionId']}"
+
+
+def status(api: Api, row: Any) -> str:
+    found: str = api.get(path_of(row))["status"]
+    return found
+
+
+def payments(api: Api, row: Any) -> list[tuple[str, str]]:
+    """Day and status of every charge of a subscription, the oldest first."""
+    found = api.get("/charge", SubscriptionId=row["subscriptionId"], limit=1000)["charges"]
+    return [(charge["dateAdded"][:10], charge["status"]) for charge in reversed(found)]
+
+
+def days(api: Api, row: Any) -> list[str]:
+    return [day for day, _ in payments(api, row)]
+
+
+def test_a_subscription_shows_every_published_field(api: Api) -> None:
+    fields = {
+        "endAfter": {"count": 12, "amount": "120.00", "date": "2032-03-01T00:00:00Z"},
+        "retry": {"maximum": 3, "interval": "Day", "frequency": 2},
+        "webhook": {"url": "https://example.com/webhook", "authorization": "secret"},
+        "metadata": {"plan": "gold"},
+    }
+    made = subscribe(api, frequency=2, **fields)
+    assert list(made) == FIELDS
+    assert (made["amount"], made["currency"], made["interval"], made["frequency"]) == (10, "AUD", "Month", 2)
+    assert (made["createdDate"], made["startDate"], made["status"]) == (NOW, NOW, "Active")
+    assert made["endAfter"] == {"count": 12, "amount": 120, "date": "2032-03-01T00:00:00.0000000Z"}
+    assert {name: made[name] for name in ("retry", "webhook", "metadata")} == without(fields, "endAfter")
+    assert api.get(path_of(made)).body == made
+
+
+def test_the_least_that_is_needed(api: Api) -> None:
+    given = {"PaymentMethodId": method(api), "Amount": "10.50", "Interval": "week", "EndAfter": {"Count": 0}}
+    made = api.post("/subscription/payment_method", given).body
+    assert (made["amount"], made["currency"], made["interval"], made["frequency"]) == (10.5, "AUD", "Week", 1)
+    assert made["endAfter"] is made["retry"] is made["webhook"] is made["metadata"] is None
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "code", "place"),
+    [
+        ("paymentMethodId", "nothing", 56, "PaymentMethodId"),
+        ("paymentMethodId", "", 90, "PaymentMethodId"),
+        ("amount", 0, 74, "Amount"),
+        ("amount", "1.001", 2, "Amount"),
+        ("amount", None, 90, "Amount"),
+        ("currency", "QQQ", 29, "Currency"),
+        ("interval", "Fortnight", 90, "Interval"),
+        ("interval", None, 90, "Interval"),
+        ("frequency", 0, 90, "Frequency"),
+        ("frequency", 1001, 90, "Frequency"),
+        ("startDate", "soon", 90, "StartDate"),
+        ("endAfter", {"count": -1}, 90, "EndAfter.Count"),
+        ("endAfter", {"amount": -1}, 90, "EndAfter.Amount"),
+        ("endAfter", {"date": "2031-02-28"}, 90, "EndAfter.Date"),
+        ("retry", {"maximum": -1}, 90, "Retry.Maximum"),
+        ("retry", {"maximum": 1, "interval": "Week"}, 90, "Retry.Interval"),
+        ("retry", {"maximum": 1, "frequency": 0}, 90, "Retry.Frequency"),
+        ("webhook", {"authorization": "x"}, 90, "Webhook.Url"),
+    ],
+)
+def test_a_bad_field_is_refused(api: Api, field: str, value: object, code: int, place: str) -> None:
+    reply = api.post("/subscription/payment_method", body(api, **{field: value}))
+    assert (problem_of(reply), list(reply["details"])) == ((400, code), [place])
+    assert api.get("/subscription")["count"] == 0
+
+
+def test_all_faults_are_told_at_once(api: Api) -> None:
+    given = body(api, paymentMethodId="x", amount=0, currency="QQQ", frequency=0, endAfter={"count": -1})
+    reply = api.post("/subscription/payment_method", given)
+    assert problem_of(reply) == (400, 90)
+    assert list(reply["details"]) == ["PaymentMethodId", "Amount", "Currency", "Frequency", "EndAfter.Count"]
+
+
+def test_twelve_renewals_in_one_advance_of_a_year_are_exact(api: Api) -> None:
+    made = subscribe(api, amount="9.95")
+    api.advance("366d")
+    first_days = [f"2031-{month:02}-01" for month in range(3, 13)] + ["2032-01-01", "2032-02-01", "2032-03-01"]
+    assert days(api, made) == first_days
+    charges = api.get("/charge", SubscriptionId=made["subscriptionId"])["charges"]
+    assert {charge["dateAdded"][10:] for charge in charges} == {"T00:00:00.0000000Z"}
+    assert {(charge["amount"], charge["status"], charge["initiator"]) for charge in charges} == {
+        (9.95, "SUCCESS", "MERCHANT")
+    }
+    assert {charge["subscriptionId"] for charge in charges} == {made["subscriptionId"]}
+    assert {charge["paymentInformation"]["paymentMethodId"] for charge in charges} == {made["paymentMethodId"]}
+
+
+def test_a_year_at_once_and_day_by_day_make_the_same_payments() -> None:
+    at_once, by_days = Api(), Api()
+    first, second = subscribe(at_once, interval="Week"), subscribe(by_days, interval="Week")
+    at_once.advance("60d")
+    for _ in range(60):
+        by_days.advance("1d")
+    query = {"SubscriptionId": first["subscriptionId"]}
+    assert first == second
+    assert at_once.get("/charge", **query).raw == by_days.get("/charge", **query).raw
+
+
+@pytest.mark.parametrize(
+    ("interval", "frequency", "start", "wanted"),
+    [
+        ("Day", 1, None, ["2031-03-01", "2031-03-02", "2031-03-03"]),
+        ("Week", 2, None, ["2031-03-01", "2031-03-15", "2031-03-29"]),
+        ("Month", 1, "2031-08-31T00:00:00Z", ["2031-08-31", "2031-09-30", "2031-10-31"]),
+        (3, 1, "2032-02-29", ["2032-02-29", "2033-02-28", "2034-02-28"]),
+        ("Day", 10, 1930435200000, ["2031-03-05", "2031-03-15", "2031-03-25"]),
+    ],
+)
+def test_payments_fall_on_the_calendar(
+    api: Api, interval: object, frequency: int, start: object, wanted: list[str]
+) -> None:
+    made = subscribe(api, interval=interval, frequency=frequency, startDate=start, endAfter={"count": 3})
+    api.advance("1200d")
+    assert days(api, made) == wanted
+    assert status(api, made) == "Complete"
+
+
+def test_nothing_is_paid_before_the_start(api: Api) -> None:
+    made = subscribe(api, startDate="2031-04-01")
+    api.advance("30d")
+    assert days(api, made) == []
+    api.advance("1d")
+    assert days(api, made) == ["2031-04-01"]
+
+
+def test_a_start_in_the_past_counts_from_now_or_is_refused(api: Api) -> None:
+    made = subscribe(api, startDate="2030-01-15", interval="Day", endAfter={"count": 2})
+    api.advance("5d")
+    assert (made["startDate"][:10], days(api, made)) == ("2030-01-15", ["2031-03-01", "2031-03-02"])
+    strict = Api(assumptions={"subscription.past_start": "refuse"})
+    reply = strict.post("/subscription/payment_method", body(strict, startDate="2030-01-15"))
+    assert (problem_of(reply), list(reply["details"])) == ((400, 90), ["StartDate"])
+
+
+@pytest.mark.parametrize(
+    ("end", "count"),
+    [({"count": 3}, 3), ({"amount": 25}, 3), ({"amount": 30}, 3), ({"date": "2031-03-04"}, 4), ({"date": NOW}, 1)],
+)
+def test_what_ends_a_subscription(api: Api, end: dict[str, object], count: int) -> None:
+    made = subscribe(api, interval="Day", endAfter=end)
+    api.advance("30d")
+    assert (len(days(api, made)), status(api, made)) == (count, "Complete")
+
+
+def test_a_declined_renewal_is_retried_then_suspended() -> None:
+    api = Api(scenario=DECLINE_ALWAYS)
+    made = subscribe(api, retry={"maximum": 2, "interval": "Day", "frequency": 3})
+    api.advance("6d")
+    assert payments(api, made) == [("2031-03-01", "FAILED"), ("2031-03-04", "FAILED"), ("2031-03-07", "FAILED")]
+    assert status(api, made) == "Suspended"
+    api.advance("90d")
+    assert len(payments(api, made)) == 3
+
+
+def test_retries_by_the_hour_and_without_a_policy_none() -> None:
+    api = Api(scenario=DECLINE_ALWAYS)
+    hourly = subscribe(api, retry={"maximum": 1, "interval": "Hour", "frequency": 5})
+    never = subscribe(api)
+    api.advance("4h")
+    assert (len(payments(api, hourly)), status(api, hourly), status(api, never)) == (1, "Active", "Suspended")
+    api.advance("1h")
+    assert (len(payments(api, hourly)), status(api, hourly), len(payments(api, never))) == (2, "Suspended", 1)
+
+
+def test_a_retry_that_succeeds_keeps_the_calendar() -> None:
+    rule = """
+version: 1
+rules:
+  - id: second-fails-twice
+    when: {op: subscription.renew}
+    sequence:
+      - approve: {}
+      - decline: insufficient_funds
+      - decline: insufficient_funds
+      - approve: {}
+"""
+    api = Api(scenario=rule)
+    made = subscribe(api, retry={"maximum": 2, "interval": "Day"}, endAfter={"count": 3})
+    api.advance("100d")
+    assert payments(api, made) == [
+        ("2031-03-01", "SUCCESS"), ("2031-04-01", "FAILED"), ("2031-04-02", "FAILED"), ("2031-04-03", "SUCCESS"),
+        ("2031-05-01", "SUCCESS"),
+    ]  # fmt: skip
+    assert status(api, made) == "Complete"
+
+
+def test_a_pending_renewal_that_bounces_is_retried_and_does_not_count() -> None:
+    rule = """
+version: 1
+rules:
+  - id: first-bounces
+    when: {op: subscription.renew}
+    sequence:
+      - pending: {after: 2d, settle: FAILED}
+      - pending: {after: 2d, settle: SUCCESS}
+"""
+    api = Api(scenario=rule)
+    made = subscribe(api, retry={"maximum": 1, "interval": "Day"}, endAfter={"count": 1})
+    api.advance("3d")
+    assert payments(api, made) == [("2031-03-01", "FAILED"), ("2031-03-04", "PENDING")]
+    assert status(api, made) == "Active"
+    api.advance("2d")
+    assert payments(api, made)[-1] == ("2031-03-04", "SUCCESS")
+    assert status(api, made) == "Complete"
+    api.advance("60d")
+    assert len(payments(api, made)) == 2
+
+
+def test_a_test_card_declines_renewals_too(api: Api) -> None:
+    made = subscribe(api, paymentMethodId=method(api, "4000000000000341"))
+    api.advance("1d")
+    assert (payments(api, made), status(api, made)) == ([("2031-03-01", "FAILED")], "Suspended")
+
+
+def test_metadata_can_script_a_renewal(api: Api) -> None:
+    made = subscribe(api, metadata={"mock": "insufficient_funds"})
+    api.advance("1d")
+    assert status(api, made) == "Suspended"
+
+
+def test_a_removed_payment_method_suspends(api: Api) -> None:
+    made = subscribe(api)
+    api.advance("1d")
+    box = api.app.world.sandboxes.open(api.key, 0)
+    stored = box.payment_methods.get(made["paymentMethodId"])
+    assert stored is not None
+    state = PAYMENT_METHOD.advance(stored.state, PresenceEvent.REMOVED)
+    box.payment_methods.change(stored, {"state": state, "removed": box.now})
+    api.advance("31d")
+    assert (status(api, made), days(api, made)) == ("Suspended", ["2031-03-01"])
+    resumed = api.put(path_of(made) + "/status", {"status": "Active"})
+    assert problem_of(resumed) == (400, 73)
+    again = api.post("/subscription/payment_method", body(api, paymentMethodId=made["paymentMethodId"]))
+    assert problem_of(again) == (400, 73)
+
+
+def test_suspending_and_resuming_skips_what_was_missed(api: Api) -> None:
+    made = subscribe(api)
+    api.advance("1d")
+    assert api.put(path_of(made) + "/status", {"Status": 3})["status"] == "Suspended"
+    api.advance("75d")
+    assert days(api, made) == ["2031-03-01"]
+    assert api.put(path_of(made) + "/status", {"status": "active"})["status"] == "Active"
+    api.advance("30d")
+    assert days(api, made) == ["2031-03-01", "2031-06-01"]
+
+
+def test_missed_payments_can_be_made_up_for() -> None:
+    api = Api(assumptions={"subscription.missed_payments": "make_up"})
+    made = subscribe(api)
+    api.advance("1d")
+    api.put(path_of(made) + "/status", {"status": "Suspended"})
+    api.advance("75d")
+    api.put(path_of(made) + "/status", {"status": "Active"})
+    api.advance("30d")
+    assert days(api, made) == ["2031-03-01", "2031-05-16", "2031-05-16", "2031-06-01"]
+
+
+@pytest.mark.parametrize(("given", "shown"), [(0, "Complete"), ("1", "Active"), ("cancelled", "Cancelled")])
+def test_status_by_name_or_index(api: Api, given: object, shown: str) -> None:
+    assert api.put(path_of(subscribe(api)) + "/status", {"status": given})["status"] == shown
+
+
+def test_a_bad_status_is_refused(api: Api) -> None:
+    made = subscribe(api)
+    for given in ("Paused", 4, None):
+        assert problem_of(api.put(path_of(made) + "/status", {"status": given})) == (400, 90)
+    assert status(api, made) == "Active"
+
+
+def test_a_cancelled_subscription_is_over(api: Api) -> None:
+    made = subscribe(api)
+    cancelled = api.delete(path_of(made))
+    assert (cancelled.status, cancelled.body) == (200, {**made, "status": "Cancelled"})
+    api.advance("90d")
+    assert days(api, made) == ["2031-03-01"]
+    assert problem_of(api.delete(path_of(made))) == (409, 108)
+    assert problem_of(api.put(path_of(made), {"amount": 5})) == (409, 108)
+    assert problem_of(api.put(path_of(made) + "/status", {"status": "Active"})) == (409, 108)
+    assert api.get(path_of(made)).body == cancelled.body
+
+
+def test_an_update_replaces_end_retry_and_webhook_and_keeps_the_rest(api: Api) -> None:
+    made = subscribe(api, endAfter={"count": 3}, retry={"maximum": 1}, webhook={"url": "https://a.test"},
+                     metadata={"a": "b"})  # fmt: skip
+    nulls = dict.fromkeys(("amount", "currency", "interval", "frequency", "endAfter", "retry", "webhook", "metadata"))
+    changed = api.put(path_of(made), nulls).body
+    assert changed == {**made, "endAfter": None, "retry": None, "webhook": None}
+    given = {"Amount": 20.0, "Currency": "nzd", "EndAfter": {"Count": 2}, "Retry": {"Maximum": 2, "Interval": 0}}
+    again = api.put(path_of(made), given).body
+    assert (again["amount"], again["currency"], again["endAfter"]["count"]) == (20, "NZD", 2)
+    assert again["retry"] == {"maximum": 2, "interval": "Hour", "frequency": 1}
+    api.advance("90d")
+    charges = api.get("/charge", SubscriptionId=made["subscriptionId"])["charges"]
+    assert [(charge["amount"], charge["currency"]) for charge in charges] == [(20, "NZD"), (10, "AUD")]
+    assert status(api, made) == "Complete"
+
+
+def test_an_update_to_another_interval_counts_from_the_last_payment(api: Api) -> None:
+    made = subscribe(api)
+    api.advance("10d")
+    api.put(path_of(made), {"interval": "Week", "frequency": 1})
+    api.advance("12d")
+    assert days(api, made) == ["2031-03-01", "2031-03-15", "2031-03-22"]
+
+
+def test_an_end_that_has_been_reached_completes_at_once(api: Api) -> None:
+    made = subscribe(api, interval="Day")
+    api.advance("3d")
+    assert len(days(api, made)) == 4
+    assert api.put(path_of(made), {"endAfter": {"count": 2}})["status"] == "Complete"
+
+
+@pytest.mark.parametrize(
+    ("given", "code"),
+    [({"amount": 0}, 74), ({"currency": "QQQ"}, 29), ({"frequency": 0}, 90), ({"interval": "x"}, 90)],
+)
+def test_a_bad_update_changes_nothing(api: Api, given: dict[str, object], code: int) -> None:
+    made = subscribe(api, endAfter={"count": 3})
+    assert problem_of(api.put(path_of(made), given)) == (400, code)
+    assert api.get(path_of(made)).body == made
+
+
+def test_unknown_subscriptions_are_not_found(api: Api) -> None:
+    for call in (api.get, api.delete):
+        assert problem_of(call("/subscription/nothing")) == (404, 104)
+    assert problem_of(api.put("/subscription/nothing", {})) == (404, 104)
+    assert problem_of(api.put("/subscription/nothing/status", {"status": "Active"})) == (404, 104)
+    assert problem_of(Api(profile="sdk").get("/subscription/nothing")) == (400, 104)
+
+
+def test_searching(api: Api) -> None:
+    rows = [subscribe(api, amount=amount, currency=code, startDate="2032-01-01")
+            for amount, code in ((10, "NZD"), (20, "AUD"), (30, "AUD"))]  # fmt: skip
+    api.delete(path_of(rows[1]))
+    ids = [row["subscriptionId"] for row in rows]
+
+    def found(**query: object) -> list[str]:
+        return [row["subscriptionId"] for row in api.get("/subscription", **query)["subscriptions"]]
+
+    assert found() == ids[::-1]
+    assert found(amountGreaterThan="10", AmountLessThan="30") == [ids[1]]
+    assert found(currency="aud") == [ids[2], ids[1]]
+    assert found(status="Cancelled") == found(Status="2") == [ids[1]]
+    assert found(currency="AUD", status="active") == [ids[2]]
+    assert found(addedAfter="2031-03-01T00:00:01Z") == []
+    assert found(SortBy="Currency", sortOrder="asc")[-1] == ids[0]
+    page = api.get("/subscription", limit=1, skip=1).body
+    assert list(page) == ["limit", "skip", "count", "subscriptions"]
+    assert (page["limit"], page["skip"], page["count"]) == (1, 1, 3)
+    assert problem_of(api.get("/subscription", status="Paused")) == (400, 90)
+    assert problem_of(api.get("/subscription", sortBy="colour")) == (400, 90)
