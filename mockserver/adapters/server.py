@@ -26,6 +26,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from mockserver.adapters.exit_codes import Exit
 from mockserver.adapters.listeners import CannotListen, Listeners, listen
+from mockserver.adapters.request_log import RequestLog
 from mockserver.settings import Settings, data_directory
 
 BACKLOG = 2048
@@ -139,6 +140,9 @@ async def _run(
         collector = Collector()
         app.on_request = collector.tick
         collector.start()
+    log = RequestLog(lambda text: echo(text.removesuffix("\n"), err=True), as_json=settings.log_format == "json")
+    if hasattr(app, "log"):
+        app.log = log
     if not settings.is_loopback and settings.admin_token is None:
         echo(
             f"warning: {settings.host} can be reached from other machines and no --admin-token is set: "
@@ -156,6 +160,7 @@ async def _run(
         return Exit.USAGE
     finally:
         await asyncio.gather(*(server.shutdown(sockets=sockets) for server, sockets in servers))
+        log.close()
     return Exit.STOPPED
 
 

@@ -16,6 +16,9 @@ from mockserver.domain.faults import Faults
 from mockserver.domain.sources import CardDetails
 from mockserver.engine.sandbox import Sandbox
 
+_NO_TEST_NUMBER = (
+    "a card number that is no published test number was accepted; never use a real one (--test-cards-only refuses them)"
+)
 _CCV = re.compile(r"[0-9]{3,4}")
 _EXPIRY = re.compile(r"(0?[1-9]|1[0-2])\s*/\s*((?:20)?[0-9]{2})")
 _TRANS_ID = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
@@ -57,9 +60,11 @@ def check_number(box: Sandbox, number: str | None, field: str, faults: Faults) -
             Code.INVALID_CARD_NUMBER, field, f"wanted {MIN_LENGTH} to {MAX_LENGTH} digits with a right check digit"
         )
         return None
-    if box.charter.test_cards_only and facts.test_name is None:
-        faults.add(Code.INVALID_CARD_NUMBER, field, "only published test numbers are accepted (--test-cards-only)")
-        return None
+    if facts.test_name is None:
+        if box.charter.test_cards_only:
+            faults.add(Code.INVALID_CARD_NUMBER, field, "only published test numbers are accepted (--test-cards-only)")
+            return None
+        box.warn(_NO_TEST_NUMBER)
     return facts
 
 

@@ -45,6 +45,7 @@ class Sandbox:
         "subscriptions",
         "turn",
         "vault",
+        "warned",
         "webhook_subscriptions",
     )
 
@@ -62,6 +63,7 @@ class Sandbox:
         self.schedule = Schedule()
         self.journal = Journal(charter.journal_limit, self.now)
         self.turn = Turn("open")
+        self.warned: set[str] = set()
         self.providers = tables.providers()
         self.vault = tables.vault()
         self.payment_methods = tables.payment_methods()
@@ -111,6 +113,12 @@ class Sandbox:
         decision = self.director.decide(stage, attempt)
         self.turn.decisions.append(decision)
         return decision
+
+    def warn(self, text: str) -> None:
+        """Tell a person something, once in the life of the sandbox."""
+        if text not in self.warned:
+            self.warned.add(text)
+            self.turn.warnings += (text,)
 
     def draw(self, purpose: str, below: int) -> int:
         """A whole number from 0 to ``below`` - 1, the next of its purpose: the same in every run."""

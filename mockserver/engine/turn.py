@@ -24,8 +24,8 @@ class Turn:
     """What came in, which rules decided, what happened, and how long the providers took (``latency``).
 
     ``request`` has camelCase keys, ``path`` the placeholders of the route; ``about`` holds the stored objects that
-    the step is about, by kind; ``webhooks`` the ids of the deliveries that it caused. ``answers`` tells a request,
-    whose answer a fault can spoil, from work that time causes.
+    the step is about, by kind; ``webhooks`` the ids of the deliveries that it caused; ``warnings`` what a person
+    should be told. ``answers`` tells a request, whose answer a fault can spoil, from work that time causes.
     """
 
     op: str
@@ -39,4 +39,5 @@ class Turn:
     assumed: list[str] = field(default_factory=list)
     ignored: tuple[str, ...] = ()
     webhooks: list[str] = field(default_factory=list)
+    warnings: tuple[str, ...] = ()
     latency: Micros = 0

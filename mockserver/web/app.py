@@ -16,7 +16,8 @@ from mockserver.web.control.call import ControlEndpoint
 from mockserver.web.control.routes import CONTROL_ROUTES
 from mockserver.web.dispatch import Dispatcher
 from mockserver.web.endpoint import Endpoint
-from mockserver.web.host import Host
+from mockserver.web.guard import Guard
+from mockserver.web.host import Host, Logged
 from mockserver.web.last_resort import LastResort
 from mockserver.web.page import PageEndpoint
 from mockserver.web.pages import PAGE_ROUTES
@@ -33,13 +34,14 @@ class Application(Starlette):
         routes += [StarletteRoute(row.path, PageEndpoint(row, host), methods=[row.method]) for row in PAGE_ROUTES]
         super().__init__()
         self.world = host
-        self.router = dispatcher = Dispatcher(routes)
+        self.router: Dispatcher = Dispatcher(routes)
+        dispatcher = self.router
         host.prepare = lambda box: prepare(box, dispatcher)
 
     def build_middleware_stack(self) -> ASGIApp:
-        """The router under one last resort: endpoints answer every error themselves, so nothing else need stand
-        between."""
-        return LastResort(self.router)
+        """The router behind the guard, under one last resort: endpoints answer every error themselves, so nothing else
+        need stand between."""
+        return LastResort(Guard(self.router, self.world, self.router.public_methods))
 
     @property
     def ready_problems(self) -> list[str]:
@@ -49,6 +51,15 @@ class Application(Starlette):
     def reload(self) -> None:
         """Read the scenario files again; bad ones leave the old rules in force."""
         self.world.reload()
+
+    @property
+    def log(self) -> Callable[[Logged], None] | None:
+        """What is called with each request that has been answered; None while nothing is logged."""
+        return self.world.log
+
+    @log.setter
+    def log(self, log: Callable[[Logged], None] | None) -> None:
+        self.world.log = log
 
     @property
     def on_request(self) -> Callable[[], None]:

@@ -14,6 +14,8 @@ Send = Callable[[Message], Awaitable[None]]
 RawHeaders = list[tuple[bytes, bytes]]
 
 JSON_TYPE = (b"content-type", b"application/json; charset=utf-8")
+NOSNIFF = (b"x-content-type-options", b"nosniff")
+NO_STORE = (b"cache-control", b"no-store")
 
 
 class TooLarge(Exception):
@@ -38,7 +40,7 @@ async def read_body(receive: Receive, scope: Scope, limit: int) -> bytes:
     size = len(chunks[0])
     declared = next((value for name, value in scope["headers"] if name == b"content-length"), b"0")
     while message.get("more_body"):
-        if size > limit or int(declared) > limit:
+        if size > limit or (declared.isdigit() and int(declared) > limit):
             raise TooLarge
         message = await receive()
         if message["type"] == "http.disconnect":
@@ -60,7 +62,7 @@ def headers_of(scope: Scope) -> dict[str, str]:
 
 
 async def send_bytes(
-    send: Send, status: int, body: bytes, headers: Iterable[tuple[bytes, bytes]] = (JSON_TYPE,)
+    send: Send, status: int, body: bytes, headers: Iterable[tuple[bytes, bytes]] = (JSON_TYPE, NOSNIFF)
 ) -> None:
     """One whole answer."""
     await send(
@@ -75,4 +77,4 @@ async def send_bytes(
 
 async def send_json(send: Send, status: int, value: object, extra: RawHeaders | None = None) -> None:
     """One whole JSON answer."""
-    await send_bytes(send, status, dumps(value), [JSON_TYPE, *(extra or ())])
+    await send_bytes(send, status, dumps(value), [JSON_TYPE, NOSNIFF, NO_STORE, *(extra or ())])

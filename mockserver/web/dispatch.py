@@ -11,7 +11,8 @@ from starlette.routing import Router
 
 from mockserver.domain.codes import Code
 from mockserver.web.asgi import Receive, Scope, Send, send_json
-from mockserver.web.endpoint import path_parameter
+from mockserver.web.endpoint import Endpoint, path_parameter
+from mockserver.web.route import Auth
 from mockserver.wire.problems import problem
 
 _SLASHES = re.compile(r"/{2,}")
@@ -77,6 +78,15 @@ class Dispatcher(Router):
         """The endpoint of an operation and the values of its placeholders; None where there is none."""
         methods, parameters = self._tidied(path)
         return (methods or {}).get(method), parameters
+
+    def public_methods(self, path: str) -> list[str]:
+        """The methods of a path that a public key opens."""
+        methods, _ = self._tidied(path)
+        return [
+            method
+            for method, endpoint in (methods or {}).items()
+            if isinstance(endpoint, Endpoint) and endpoint.route.auth is Auth.PUBLIC
+        ]
 
     def _tidied(self, path: str) -> tuple[Methods | None, dict[str, str]]:
         methods, parameters = self._find(path)

@@ -24,6 +24,7 @@ from mockserver.engine.turn import Turn, Unreached
 from mockserver.scenario.attempt import Attempt, Stage
 from mockserver.scenario.director import SILENCE
 from mockserver.scenario.outcome import At, FaultKind, Transport
+from mockserver.web.access import STEP
 from mockserver.web.asgi import HungUp, Receive, Scope, Send, TooLarge, headers_of, read_body, send_bytes
 from mockserver.web.faults import Conversation
 from mockserver.web.host import Headers, Host
@@ -94,6 +95,7 @@ class Endpoint:
             return
         request = Request(scope["path"], scope["path_params"], scope["query_string"], headers, raw)
         arrived = self.arrive(box, request)
+        scope[STEP] = box, box.turn
         if isinstance(arrived, Arrival) and arrived.fault is not None:
             if arrived.fault.kind is not FaultKind.DELAY:
                 self.note(box, request, Reply(None, None, arrived.turn, arrived.fault), b"")

@@ -32,6 +32,14 @@ class ScenarioReader(Protocol):
         ...
 
 
+class Logged(Protocol):
+    """A request as the log tells it."""
+
+    def lines(self, *, as_json: bool) -> list[str]:
+        """Its lines, without line ends."""
+        ...
+
+
 def _nothing() -> None:
     return None
 
@@ -54,6 +62,7 @@ class Host:
     reader: ScenarioReader
     on_request: Callable[[], None] = _nothing
     prepare: Callable[[Sandbox], None] = _unprepared
+    log: Callable[[Logged], None] | None = None
     ready_problems: list[str] = field(default_factory=list)
     house: House = field(init=False)
     charter: Charter = field(init=False)

@@ -10,9 +10,9 @@ from typing import TypedDict
 
 from mockserver.domain.clock import Micros, duration_text
 from mockserver.domain.events import Event
-from mockserver.domain.masking import mask_text
+from mockserver.domain.masking import mask_headers, mask_query, mask_text
 from mockserver.wire.dates import moment
-from mockserver.wire.masking import mask_body, mask_headers, mask_query
+from mockserver.wire.masking import mask_body
 
 
 class LostReply(TypedDict):
@@ -75,6 +75,7 @@ class EntryReply(TypedDict):
     assumptions: list[str]
     ignored: list[str]
     webhooks: list[str]
+    warnings: list[str]
 
 
 class JournalReply(TypedDict):

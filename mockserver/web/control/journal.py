@@ -91,6 +91,7 @@ def shown(entry: Entry) -> EntryReply:
         "assumptions": sorted(set(turn.assumed)),
         "ignored": [mask_text(name) for name in turn.ignored],
         "webhooks": list(turn.webhooks),
+        "warnings": list(turn.warnings),
     }
 
 

@@ -1,0 +1,79 @@
+"""The request log: lines are gathered while requests are served, and written a little later by a thread of their own.
+
+Neither putting a request into words nor a slow terminal holds an answer up; when whoever reads the log falls behind by
+more than the bound, lines are dropped and their number is told.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections import deque
+from collections.abc import Callable
+from typing import Protocol
+
+FLUSH_SECONDS = 0.02
+MOST_WAITING = 100_000
+
+
+class Told(Protocol):
+    """Something to be logged."""
+
+    def lines(self, *, as_json: bool) -> list[str]:
+        """Its lines, without line ends."""
+        ...
+
+
+class RequestLog:
+    """Call it with each request; ``write`` takes text to be shown at once."""
+
+    def __init__(self, write: Callable[[str], None], *, as_json: bool) -> None:
+        self._write = write
+        self._as_json = as_json
+        self._waiting: list[Told] = []
+        self._texts: deque[str] = deque()
+        self._dropped = 0
+        self._flushing = False
+        self._work = threading.Semaphore(0)
+        self._closing = False
+        self._thread: threading.Thread | None = None
+
+    def __call__(self, told: Told) -> None:
+        """Note a request. Must be called in the event loop."""
+        if len(self._waiting) + len(self._texts) >= MOST_WAITING:
+            self._dropped += 1
+            return
+        self._waiting.append(told)
+        if not self._flushing:
+            self._flushing = True
+            asyncio.get_running_loop().call_later(FLUSH_SECONDS, self._flush)
+
+    def close(self) -> None:
+        """Write what is waiting, for at most a second."""
+        self._flush()
+        self._closing = True
+        self._work.release()
+        if self._thread is not None:
+            self._thread.join(1)
+
+    def _flush(self) -> None:
+        self._flushing = False
+        if not self._waiting:
+            return
+        lines = [line for told in self._waiting for line in told.lines(as_json=self._as_json)]
+        self._waiting.clear()
+        if self._dropped:
+            lines.append(f'{{"dropped": {self._dropped}}}' if self._as_json else f"{self._dropped} lines dropped")
+            self._dropped = 0
+        self._texts.extend(f"{line}\n" for line in lines)
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._run, name="request-log", daemon=True)
+            self._thread.start()
+        self._work.release()
+
+    def _run(self) -> None:
+        while not self._closing or self._texts:
+            self._work.acquire()
+            texts = [self._texts.popleft() for _ in range(len(self._texts))]
+            if texts:
+                self._write("".join(texts))

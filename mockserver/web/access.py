@@ -1,0 +1,95 @@
+"""One request as the log tells it: one line, nothing secret in it, put into words only when the line is written.
+
+Source: control document, Security; ``--log-format``.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from mockserver.domain.clock import Micros, iso
+from mockserver.domain.masking import mask_query, mask_text
+from mockserver.engine.sandbox import Sandbox, masked_key
+from mockserver.engine.turn import Turn
+from mockserver.web.asgi import Message, Scope, Send
+from mockserver.wire.jsonio import dumps
+
+STEP = "mockserver.step"
+"""The scope key under which an endpoint leaves the sandbox and the step that it took."""
+
+_masked_key = lru_cache(maxsize=10_000)(masked_key)
+
+
+class Access:
+    """A request and what became of it. ``began`` and ``ended`` are the machine's time; status 0 means no answer."""
+
+    __slots__ = ("began", "ended", "scope", "status")
+
+    def __init__(self, scope: Scope, began: Micros) -> None:
+        self.scope = scope
+        self.began = began
+        self.ended = began
+        self.status = 0
+
+    def watching(self, send: Send) -> Send:
+        """A ``send`` that notes the status of the answer."""
+
+        async def watched(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                self.status = message["status"]
+            await send(message)
+
+        return watched
+
+    def lines(self, *, as_json: bool) -> list[str]:
+        """The line of the request, and one for each warning that it gave cause for."""
+        box, turn = self._step()
+        rule = next((decision.rule for decision in turn.decisions if decision.rule), None) if turn else None
+        facts: dict[str, object] = {
+            "time": iso(self.ended)[:23] + "Z",
+            "method": mask_text(self.scope["method"]),
+            "path": self._target(),
+            "op": turn.op if turn else None,
+            "status": self.status or None,
+            "ms": f"{(self.ended - self.began) / 1000:.2f}",
+            "sandbox": self._sandbox(box),
+            "rule": rule,
+        }
+        warnings = [
+            {"time": facts["time"], "warning": text, "sandbox": facts["sandbox"]}
+            for text in (turn.warnings if turn else ())
+        ]
+        told = [facts, *warnings]
+        if as_json:
+            return [dumps(row).decode() for row in told]
+        return [" ".join(_word(name, value) for name, value in row.items()) for row in told]
+
+    def _step(self) -> tuple[Sandbox, Turn] | tuple[None, None]:
+        step: tuple[Sandbox, Turn] | tuple[None, None] = self.scope.get(STEP, (None, None))
+        return step
+
+    def _target(self) -> str:
+        path = mask_text(self.scope["path"])
+        query: bytes = self.scope["query_string"]
+        if not query:
+            return path
+        return f"{path}?" + "&".join(f"{name}={value}" for name, value in mask_query(query).items())
+
+    def _sandbox(self, box: Sandbox | None) -> str | None:
+        if box is not None:
+            return _masked_key(box.key)
+        key = next((value for name, value in self.scope["headers"] if name == b"x-secretkey"), None)
+        return _masked_key(key.decode("latin-1")) if key else None
+
+
+def _word(name: str, value: object) -> str:
+    text = "-" if value is None else "".join(char if char.isprintable() else "?" for char in str(value))
+    match name:
+        case "ms":
+            return f"{text}ms"
+        case "rule" if value is not None:
+            return f"rule={text}"
+        case "warning":
+            return f"warning: {text}"
+        case _:
+            return text

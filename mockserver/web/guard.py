@@ -1,0 +1,175 @@
+"""The door of the server: who may speak to it, from which page, and what is written down about it.
+
+A page in a browser of the same machine can reach a loopback address too. So a Host that is not ours is refused (DNS
+rebinding), control calls that change something must not come from another site, and answers may be read from other
+origins only where a browser has business: the operations that take a public key.
+Source: control document, Security.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from hmac import compare_digest
+from typing import Any
+from urllib.parse import urlsplit
+
+from starlette.types import ASGIApp
+
+from mockserver.domain.codes import Code
+from mockserver.settings import Settings
+from mockserver.web.access import Access
+from mockserver.web.asgi import Message, RawHeaders, Receive, Scope, Send, send_bytes, send_json
+from mockserver.web.host import Host
+from mockserver.wire.problems import problem
+
+_SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
+_CONTROL = "__admin"
+_TYPES = ("application/json", "application/yaml", "application/x-yaml", "text/yaml", "text/x-yaml", "text/vnd.yaml")
+_QUIET_PATHS = frozenset({"/healthz", "/readyz"})
+_MOST_HOSTS_KNOWN = 1_000
+
+_LOCAL = frozenset({"localhost", "127.0.0.1", "::1", "testserver", "test", "mockserver"})
+"""Names of this machine, and names without a dot that in-process clients use: no public name server answers for
+them."""
+
+_RESERVED = (".localhost", ".test")
+"""Ends of names that no name server may answer for (RFC 6761)."""
+
+_CORS_ANSWER: RawHeaders = [(b"access-control-allow-origin", b"*")]
+_CORS_PREFLIGHT: RawHeaders = [
+    (b"access-control-allow-headers", b"content-type, x-publickey"),
+    (b"access-control-max-age", b"600"),
+    (b"vary", b"origin"),
+]
+
+Refusal = tuple[int, Code, str, str, str]
+
+
+class Guard:
+    """Asks a few questions of each request before the application sees it.
+
+    ``public_methods`` tells which methods of a path a public key opens.
+    """
+
+    def __init__(self, app: ASGIApp, host: Host, public_methods: Callable[[str], list[str]]) -> None:
+        self.app = app
+        self.host = host
+        self._public_methods = public_methods
+        self._checks_host = host.settings.is_loopback
+        self._names = _names(host.settings)
+        self._token = (host.settings.admin_token or "").encode()
+        self._known: dict[bytes, bool] = {}
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        if self.host.log is None or scope["path"] in _QUIET_PATHS:
+            await self._admit(scope, receive, send)
+            return
+        access = Access(scope, self.host.real_clock())
+        try:
+            await self._admit(scope, receive, access.watching(send))
+        except Exception:
+            access.status = access.status or 500
+            raise
+        finally:
+            access.ended = self.host.real_clock()
+            self.host.log(access)
+
+    async def _admit(self, scope: Scope, receive: Receive, send: Send) -> None:
+        host = origin = b""
+        for name, value in scope["headers"]:
+            if name == b"host":
+                host = value
+            elif name == b"origin":
+                origin = value
+        if self._checks_host and host and not self._known.get(host) and not self._is_ours(host):
+            words = f"wanted a name of this server: {', '.join(sorted(self._names))}, or one of --allow-host"
+            await _refuse(scope, send, (403, Code.INVALID_AUTHENTICATION, "Forbidden", "Host", words))
+            return
+        path: str = scope["path"]
+        # Doubled slashes are ignored when a route is looked for, so they are here.
+        if path.lstrip("/").startswith(_CONTROL):
+            refusal = self._control_refusal(scope, host, origin)
+            if refusal is not None:
+                await _refuse(scope, send, refusal)
+                return
+        elif origin:
+            methods = self._public_methods(path)
+            if scope["method"] == "OPTIONS" and methods:
+                allowed = (b"access-control-allow-methods", ", ".join(methods).encode())
+                await send_bytes(send, 204, b"", [*_CORS_ANSWER, allowed, *_CORS_PREFLIGHT])
+                return
+            if scope["method"] in methods:
+                await self.app(scope, receive, _readable_anywhere(send))
+                return
+        await self.app(scope, receive, send)
+
+    def _is_ours(self, raw: bytes) -> bool:
+        name = _name_of(raw)
+        ours: bool = name in self._names or name.endswith(_RESERVED)
+        if ours and len(self._known) < _MOST_HOSTS_KNOWN:
+            self._known[raw] = True
+        return ours
+
+    def _control_refusal(self, scope: Scope, host: bytes, origin: bytes) -> Refusal | None:
+        headers: dict[bytes, bytes] = dict(scope["headers"])
+        method: str = scope["method"]
+        if self._token and not self._is_page(scope) and not self._carries_token(headers):
+            words = "wanted the token of --admin-token, in x-admin-token or as Authorization: Bearer"
+            return 401, Code.INVALID_AUTHENTICATION, Code.INVALID_AUTHENTICATION.message, "XAdminToken", words
+        if method in _SAFE:
+            return None
+        site = headers.get(b"sec-fetch-site", b"")
+        if (origin and not _same_site(origin, host)) or site in (b"cross-site", b"same-site"):
+            words = "a page of another site may not change anything here"
+            return 403, Code.INVALID_AUTHENTICATION, "Forbidden", "Origin", words
+        length = headers.get(b"content-length", b"0")
+        given = headers.get(b"content-type", b"").split(b";")[0].strip().lower().decode("latin-1")
+        if given not in _TYPES and (given or length != b"0" or b"transfer-encoding" in headers):
+            words = f"wanted {', '.join(_TYPES[:2])}"
+            return 415, Code.VALIDATION_ERROR, "Unsupported Media Type", "ContentType", words
+        return None
+
+    def _is_page(self, scope: Scope) -> bool:
+        """The control page itself holds nothing: what it shows it asks for, with the token."""
+        path: str = scope["path"]
+        return scope["method"] == "GET" and path.strip("/") == _CONTROL
+
+    def _carries_token(self, headers: dict[bytes, bytes]) -> bool:
+        scheme, _, bearer = headers.get(b"authorization", b"").partition(b" ")
+        given = headers.get(b"x-admin-token") or (bearer.strip() if scheme.lower() == b"bearer" else b"")
+        return compare_digest(given, self._token)
+
+
+def _names(settings: Settings) -> frozenset[str]:
+    public = urlsplit(settings.public_url).hostname if settings.public_url else None
+    return _LOCAL | {name.lower() for name in (settings.host, public, *settings.allow_host) if name}
+
+
+def _name_of(raw: bytes) -> str:
+    """The name in a Host header, without port and brackets; empty when there is none."""
+    try:
+        return (urlsplit("//" + raw.decode("latin-1")).hostname or "").rstrip(".")
+    except ValueError:
+        return ""
+
+
+def _same_site(origin: bytes, host: bytes) -> bool:
+    return origin.partition(b"://")[2].lower() == host.lower()
+
+
+def _readable_anywhere(send: Send) -> Send:
+    async def with_permission(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            message = {**message, "headers": [*message["headers"], *_CORS_ANSWER]}
+        await send(message)
+
+    return with_permission
+
+
+async def _refuse(scope: Scope, send: Send, refusal: Refusal) -> None:
+    status, code, message, field, words = refusal
+    extra: Any = [(b"www-authenticate", b"Bearer")] if status == 401 else None
+    await send_json(send, status, problem(status, code, message, scope["path"], {field: words}), extra)

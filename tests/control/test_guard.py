@@ -1,0 +1,127 @@
+"""The door: Host names, other sites, tokens, content types, CORS."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.control.driving import Shop
+
+EVIL = {"origin": "https://evil.example"}
+OWN = {"origin": "http://127.0.0.1:4111"}
+
+
+@pytest.mark.parametrize(
+    "host", ["127.0.0.1", "localhost:4111", "[::1]:4111", "LOCALHOST", "shop.test", "pay.localhost:80", "testserver"]
+)
+def test_names_of_this_machine_are_answered(shop: Shop, host: str) -> None:
+    assert shop("GET", "/charge", headers={"host": host}).status == 200
+
+
+@pytest.mark.parametrize(
+    "host", ["evil.example", "127.0.0.1.evil.example", "evil.example:4111", "a@b", "[::1", "x" * 300]
+)
+@pytest.mark.parametrize("path", ["/charge", "/__admin/sandboxes", "/healthz", "/no/such/path"])
+def test_any_other_name_is_refused_on_every_route(shop: Shop, host: str, path: str) -> None:
+    reply = shop("GET", path, headers={"host": host})
+    assert (reply.status, list(reply.body["details"])) == (403, ["Host"])
+
+
+def test_further_names_can_be_allowed_and_an_open_address_answers_to_all() -> None:
+    assert Shop(allow_host=("pay.corp",))("GET", "/charge", headers={"host": "pay.corp:80"}).status == 200
+    assert Shop(public_url="https://sandbox.corp/x")("GET", "/charge", headers={"host": "sandbox.corp"}).status == 200
+    assert Shop(host="0.0.0.0")("GET", "/charge", headers={"host": "evil.example"}).status == 200
+
+
+@pytest.mark.parametrize("headers", [EVIL, {"origin": "null"}, {"sec-fetch-site": "cross-site"}])
+@pytest.mark.parametrize("path", ["/__admin/reset", "//__admin/reset", "/__admin/reset/"])
+def test_another_site_changes_nothing(shop: Shop, headers: dict[str, str], path: str) -> None:
+    shop.charge()
+    reply = shop("POST", path, headers=headers)
+    assert (reply.status, list(reply.body["details"])) == (403, ["Origin"])
+    assert shop("GET", "/charge").body["count"] == 1
+
+
+def test_the_own_page_may_change_and_reading_is_free(shop: Shop) -> None:
+    assert shop("POST", "/__admin/reset", headers={**OWN, "sec-fetch-site": "same-origin"}).status == 200
+    assert shop("GET", "/__admin/clock", headers=EVIL).status == 200
+
+
+@pytest.mark.parametrize("path", ["/__admin/clock", "/charge/card", "/provider"])
+def test_no_answer_to_a_secret_key_may_be_read_elsewhere(shop: Shop, path: str) -> None:
+    for method in ("GET", "POST", "OPTIONS"):
+        assert "access-control-allow-origin" not in shop(method, path, headers=EVIL).headers
+
+
+@pytest.mark.parametrize(
+    ("given", "status"),
+    [
+        ("application/json", 200),
+        ("application/json; charset=utf-8", 200),
+        ("text/plain", 415),
+        ("application/x-www-form-urlencoded", 415),
+        ("multipart/form-data", 415),
+    ],
+)
+def test_control_calls_that_change_need_json_or_yaml(shop: Shop, given: str, status: int) -> None:
+    headers = {"content-type": given, "content-length": "13"}
+    assert shop("POST", "/__admin/clock/advance", {"by": "1h"}, headers=headers).status == status
+
+
+def test_a_body_without_a_type_is_refused_but_no_body_needs_none(shop: Shop) -> None:
+    assert shop("POST", "/__admin/reset", headers={"content-type": "", "content-length": "2"}, raw=b"{}").status == 415
+    assert shop("POST", "/__admin/reset", headers={"content-type": "", "content-length": "0"}).status == 200
+
+
+def test_a_token_guards_every_control_call() -> None:
+    shop = Shop(admin_token="s3cret")
+    for method, path in (("GET", "/__admin/sandboxes"), ("POST", "/__admin/reset"), ("GET", "//__admin/clock")):
+        refused = shop(method, path)
+        assert (refused.status, refused.headers["www-authenticate"]) == (401, "Bearer")
+        assert "s3cret" not in refused.raw.decode()
+        assert shop(method, path, headers={"x-admin-token": "s3cre"}).status == 401
+        assert shop(method, path, headers={"x-admin-token": "s3cret"}).status == 200
+        assert shop(method, path, headers={"authorization": "Bearer s3cret"}).status == 200
+    assert shop("GET", "/charge").status == 200
+    assert shop("GET", "/healthz").status == 200
+
+
+def test_a_browser_reaches_the_public_key_operations_only() -> None:
+    from mockserver.web.route import Auth
+    from mockserver.web.routes import ROUTES
+
+    shop = Shop()
+    for route in ROUTES:
+        path = route.path.replace("{", "").replace("}", "")
+        preflight = shop("OPTIONS", path, key=None, headers={**EVIL, "access-control-request-method": route.method})
+        if route.auth is Auth.PUBLIC:
+            assert preflight.status == 204
+            assert preflight.headers["access-control-allow-origin"] == "*"
+            assert route.method in preflight.headers["access-control-allow-methods"]
+            assert "x-publickey" in preflight.headers["access-control-allow-headers"]
+            assert "secret" not in preflight.headers["access-control-allow-headers"]
+            answer = shop(route.method, path, {}, key=None, headers={**EVIL, "x-publickey": "pk_web"})
+            assert answer.headers["access-control-allow-origin"] == "*"
+        elif preflight.status == 204:
+            assert route.method not in preflight.headers["access-control-allow-methods"]
+        else:
+            assert "access-control-allow-origin" not in preflight.headers
+
+
+def test_answers_say_that_they_are_what_they_say(shop: Shop) -> None:
+    assert shop.charge().headers["x-content-type-options"] == "nosniff"
+    control = shop("GET", "/__admin/sandboxes")
+    assert (control.headers["x-content-type-options"], control.headers["cache-control"]) == ("nosniff", "no-store")
+
+
+@pytest.mark.parametrize("number", ["4539578763621486", "6011000990139424"])
+def test_an_unpublished_number_is_warned_about_once_or_refused(number: str) -> None:
+    shop = Shop()
+    for _ in range(2):
+        assert shop.charge(number=number).status == 201
+    shop.charge()
+    warned = [entry["warnings"] for entry in shop("GET", "/__admin/journal").body["entries"]]
+    assert [len(texts) for texts in warned] == [1, 0, 0]
+    assert number not in warned[0][0]
+    strict = Shop(test_cards_only=True)
+    assert strict.charge(number=number).body["code"] == 5
+    assert strict.charge().status == 201

@@ -1,0 +1,135 @@
+"""The request log: one line a request, in text or JSON, off the request path, nothing secret in it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import subprocess
+import sys
+import urllib.request
+from pathlib import Path
+
+import pytest
+
+import mockserver
+from mockserver.adapters import request_log
+from mockserver.adapters.request_log import RequestLog
+from tests.control.driving import Shop
+
+NUMBER = "4539578763621486"
+
+
+class Kept:
+    """A log that keeps what it is told."""
+
+    def __init__(self) -> None:
+        self.told: list[object] = []
+
+    def __call__(self, told: object) -> None:
+        self.told.append(told)
+
+    def lines(self, *, as_json: bool = False) -> list[str]:
+        return [line for told in self.told for line in told.lines(as_json=as_json)]  # type: ignore[attr-defined]
+
+
+@pytest.fixture
+def kept(shop: Shop) -> Kept:
+    log = Kept()
+    shop.app.log = log
+    return log
+
+
+def test_one_line_a_request(shop: Shop, kept: Kept) -> None:
+    shop.charge()
+    shop.charge(number="4000000000000002")
+    shop("GET", "/nowhere")
+    shop("GET", "/healthz")
+    rows = [json.loads(line) for line in kept.lines(as_json=True)]
+    assert [(row["method"], row["path"], row["op"], row["status"]) for row in rows] == [
+        ("POST", "/charge/card", "charge.create", 201),
+        ("POST", "/charge/card", "charge.create", 400),
+        ("GET", "/nowhere", None, 404),
+    ]
+    assert rows[0]["time"].startswith("2031-")
+    assert rows[0]["sandbox"].startswith("sk_***")
+    assert rows[0]["rule"] is None
+    assert rows[1]["rule"]
+    assert kept.lines()[1].endswith(f"{rows[1]['sandbox']} rule={rows[1]['rule']}")
+
+
+def test_a_line_tells_no_secret(shop: Shop, kept: Kept) -> None:
+    shop("GET", f"/charge?cardNumber={NUMBER}&CCV=937&comment=4539+5787+6362+1486")
+    shop("GET", f"/vault/{NUMBER}")
+    shop("GET", "/charge\nforged line")
+    for as_json in (False, True):
+        text = "\n".join(kept.lines(as_json=as_json))
+        assert NUMBER not in text
+        assert "937" not in text
+        assert "4539 5787" not in text
+        assert "sk_shop" not in text
+        assert len(text.splitlines()) == 3
+
+
+def test_a_warning_is_a_line_of_its_own(shop: Shop, kept: Kept) -> None:
+    shop.charge(number=NUMBER)
+    shop.charge(number=NUMBER)
+    assert [line for line in kept.lines() if "warning" in line] == [kept.lines()[1]]
+    assert "--test-cards-only" in json.loads(kept.lines(as_json=True)[1])["warning"]
+
+
+class Line:
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    def lines(self, *, as_json: bool) -> list[str]:
+        return [json.dumps(self.text) if as_json else self.text]
+
+
+def written(count: int, *, as_json: bool = False) -> str:
+    out: list[str] = []
+
+    async def run() -> None:
+        log = RequestLog(out.append, as_json=as_json)
+        for number in range(count):
+            log(Line(f"line {number}"))
+        assert out == [], "nothing may be written on the request path"
+        log.close()
+
+    asyncio.run(run())
+    return "".join(out)
+
+
+def test_lines_come_in_order_and_later() -> None:
+    assert written(3) == "line 0\nline 1\nline 2\n"
+    assert written(1, as_json=True) == '"line 0"\n'
+
+
+def test_lines_beyond_the_bound_are_dropped_and_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(request_log, "MOST_WAITING", 2)
+    assert written(5) == "line 0\nline 1\n3 lines dropped\n"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="the test stops the server with a POSIX signal")
+def test_the_server_logs_to_standard_error() -> None:
+    process = subprocess.Popen(
+        [sys.executable, "-m", "mockserver", "--port", "0", "--log-format", "json"],
+        env={**os.environ, "PYTHONPATH": str(Path(mockserver.__file__).resolve().parents[1])},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        assert process.stdout
+        address = process.stdout.readline().split()[-1]
+        request = urllib.request.Request(f"{address}/charge?limit=1", headers={"x-secretkey": "sk_log"})
+        with urllib.request.urlopen(request, timeout=5) as answer:
+            assert answer.status == 200
+        process.send_signal(signal.SIGTERM)
+        _, errors = process.communicate(timeout=20)
+    finally:
+        process.kill()
+        process.communicate()
+    [line] = [json.loads(line) for line in errors.splitlines()]
+    assert (line["path"], line["op"], line["status"]) == ("/charge?limit=1", "charge.search", 200)
