@@ -18,7 +18,7 @@ import click
 
 from mockserver import __version__
 from mockserver.adapters.exit_codes import Exit
-from mockserver.commands import tables
+from mockserver.commands import scenarios, tables
 from mockserver.settings import (
     SETTINGS,
     Kind,
@@ -187,5 +187,14 @@ def ca(**flags: Any) -> None:
     click.echo(pem, nl=False)
 
 
-for command in (tables.states, tables.assumptions, tables.routes):
+for command in (
+    tables.states,
+    tables.assumptions,
+    tables.routes,
+    scenarios.outcomes,
+    scenarios.scenarios,
+    scenarios.schema,
+    scenarios.check,
+    scenarios.explain,
+):
     main.add_command(command)

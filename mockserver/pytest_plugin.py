@@ -13,7 +13,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Generator, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from difflib import get_close_matches
 from hashlib import sha256
 from pathlib import Path
@@ -29,7 +29,6 @@ STOP_SECONDS = 10.0
 POLL_SECONDS = 0.01
 TIMELINE_TITLE = "mockserver timeline"
 _MARKER = "mockserver(scenario=None, profile=None, clock=None)"
-_ARGUMENTS = ("scenario", "profile", "clock")
 _PROFILES = ("documented", "sdk")
 _sandbox_key: pytest.StashKey[RemoteSandbox] = pytest.StashKey()
 
@@ -44,6 +43,12 @@ class Server:
 
     url: str
     process: subprocess.Popen[bytes]
+    tests: Counter[str] = field(default_factory=Counter)
+
+    def key_of(self, test: str) -> str:
+        """A secret key for one run of a test: the same in every session, so that its ids are too."""
+        self.tests[test] += 1
+        return f"sk_test_{sha256(f'{test} {self.tests[test]}'.encode()).hexdigest()[:32]}"
 
     def stop(self) -> None:
         """Let answers finish and wait for the end."""
@@ -55,32 +60,6 @@ class Server:
         except subprocess.TimeoutExpired:
             self.process.kill()
             self.process.wait()
-
-
-@dataclass(slots=True)
-class Servers:
-    """The servers of a session: one, and a further one for each combination of start options that tests ask for."""
-
-    args: Sequence[str]
-    folder: Path
-    running: dict[tuple[str, ...], Server] = field(default_factory=dict)
-    tests: Counter[str] = field(default_factory=Counter)
-
-    def with_options(self, *options: str) -> Server:
-        """The server that has these options besides those of the session; started on first use."""
-        if options not in self.running:
-            self.running[options] = _start([*self.args, *options], self.folder / f"server-{len(self.running)}")
-        return self.running[options]
-
-    def key_of(self, test: str) -> str:
-        """A secret key for one run of a test: the same in every session, so that its ids are too."""
-        self.tests[test] += 1
-        return f"sk_test_{sha256(f'{test} {self.tests[test]}'.encode()).hexdigest()[:32]}"
-
-    def stop(self) -> None:
-        """Stop them all."""
-        for server in self.running.values():
-            server.stop()
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -100,28 +79,19 @@ def mockserver_args() -> Sequence[str]:
 
 
 @pytest.fixture(scope="session")
-def _mockserver_servers(mockserver_args: Sequence[str], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Servers]:
-    servers = Servers(mockserver_args, tmp_path_factory.mktemp("mockserver"))
-    try:
-        yield servers
-    finally:
-        servers.stop()
-
-
-@pytest.fixture(scope="session")
-def mockserver_server(_mockserver_servers: Servers) -> Server:
+def mockserver_server(mockserver_args: Sequence[str], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """The session's server, on a free port of the loopback address; under xdist one for each worker."""
-    return _mockserver_servers.with_options()
+    server = _start(mockserver_args, tmp_path_factory.mktemp("mockserver"))
+    yield server
+    server.stop()
 
 
 @pytest.fixture
-def _mockserver_sandbox(request: pytest.FixtureRequest, _mockserver_servers: Servers) -> Iterator[RemoteSandbox]:
+def _mockserver_sandbox(request: pytest.FixtureRequest, mockserver_server: Server) -> Iterator[RemoteSandbox]:
     from mockserver.remote import RemoteSandbox
 
-    options = _options(request.node)
-    server = _mockserver_servers.with_options(*options.start)
-    key = _mockserver_servers.key_of(request.node.nodeid)
-    sandbox = RemoteSandbox(server.url, key, [request.path.parent, request.config.rootpath])
+    key = mockserver_server.key_of(request.node.nodeid)
+    sandbox = RemoteSandbox(mockserver_server.url, key, [request.path.parent, request.config.rootpath])
     request.node.stash[_sandbox_key] = sandbox
     yield sandbox
     sandbox.close()
@@ -131,11 +101,13 @@ def _mockserver_sandbox(request: pytest.FixtureRequest, _mockserver_servers: Ser
 def mockserver(request: pytest.FixtureRequest, _mockserver_sandbox: RemoteSandbox) -> RemoteSandbox:
     """A sandbox of the test's own: own key, objects, clock, scenario, journal and inbox."""
     # Apart from the opening, so that a scenario that is refused still leaves a timeline to report.
-    options = _options(request.node)
-    if options.scenario is not None:
-        _mockserver_sandbox.scenario(options.scenario)
-    if options.clock is not None:
-        _mockserver_sandbox.clock.start(options.clock)
+    asked = _asked(request.node)
+    if asked.profile is not None:
+        _mockserver_sandbox.assume({"profile": asked.profile})
+    if asked.scenario is not None:
+        _mockserver_sandbox.scenario(asked.scenario)
+    if asked.clock is not None:
+        _mockserver_sandbox.clock.start(asked.clock)
     return _mockserver_sandbox
 
 
@@ -150,28 +122,26 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestR
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
-    """What a test's markers ask for; ``start`` are options of the server."""
+class Asked:
+    """What a test's markers ask for."""
 
-    scenario: str | Path | None
-    clock: str | None
-    start: tuple[str, ...]
+    scenario: str | Path | None = None
+    profile: str | None = None
+    clock: str | None = None
 
 
-def _options(item: pytest.Item) -> Options:
+def _asked(item: pytest.Item) -> Asked:
     """The nearest marker decides each argument. Raises ``pytest.UsageError`` for an argument that is not known."""
     chosen: dict[str, Any] = {}
     for marker in item.iter_markers("mockserver"):
         if marker.args:
             raise pytest.UsageError(f"{item.nodeid}: the marker is {_MARKER}: give its arguments by name")
         for name, value in marker.kwargs.items():
-            _known("argument", name, _ARGUMENTS, item)
+            _known("argument", name, [field.name for field in fields(Asked)], item)
             chosen.setdefault(name, value)
-    start: list[str] = []
-    if (profile := chosen.get("profile")) is not None:
-        _known("profile", profile, _PROFILES, item)
-        start += ["--profile", profile]
-    return Options(chosen.get("scenario"), chosen.get("clock"), tuple(start))
+    if chosen.get("profile") is not None:
+        _known("profile", chosen["profile"], _PROFILES, item)
+    return Asked(**chosen)
 
 
 def _known(what: str, got: object, allowed: Sequence[str], item: pytest.Item) -> None:
@@ -183,18 +153,18 @@ def _known(what: str, got: object, allowed: Sequence[str], item: pytest.Item) ->
         )
 
 
-def _start(args: Sequence[str], stem: Path) -> Server:
+def _start(args: Sequence[str], folder: Path) -> Server:
     """Start a server and wait until it is ready. Raises :class:`CannotStart` with what it printed."""
     from mockserver.settings import PREFIX
 
-    port_file = stem.with_suffix(".port")
+    port_file, log_file = folder / "port", folder / "log"
     root = Path(__file__).resolve().parents[1]
     environ = {name: value for name, value in os.environ.items() if not name.startswith(PREFIX)}
     if str(root) in sys.path and root.name not in ("site-packages", "dist-packages"):
         # A checkout that is not installed is known to this process only.
         environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(root), environ.get("PYTHONPATH")]))
     command = [sys.executable, "-P", "-m", "mockserver.commands.tethered", "serve"]
-    with stem.with_suffix(".log").open("wb") as log:
+    with log_file.open("wb") as log:
         process = subprocess.Popen(
             [*command, "--port", "0", "--port-file", str(port_file), *args],
             env=environ,
@@ -210,7 +180,7 @@ def _start(args: Sequence[str], stem: Path) -> Server:
     ended = process.poll()
     process.kill()
     process.wait()
-    said = stem.with_suffix(".log").read_text("utf-8", "replace").strip()
+    said = log_file.read_text("utf-8", "replace").strip()
     how = f"ended with exit code {ended}" if ended is not None else f"was not ready within {START_SECONDS:.0f} s"
     raise CannotStart(f"mockserver {' '.join(args)} {how}:\n{said}")
 

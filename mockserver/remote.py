@@ -93,6 +93,10 @@ class RemoteSandbox:
         """
         self.call("PUT", "/__admin/scenarios", content=self._scenario_text(text_or_path))
 
+    def assume(self, overrides: Mapping[str, object]) -> None:
+        """Override rows of the assumption table: ``{"vault.ccv_delay": "10s"}``; ``profile`` chooses the profile."""
+        self.call("PUT", "/__admin/assumptions", json=dict(overrides))
+
     def reset(self) -> None:
         """Empty this sandbox; its scenario stays."""
         self.call("POST", "/__admin/reset")

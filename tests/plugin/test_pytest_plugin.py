@@ -260,9 +260,17 @@ def test_the_profile(run: Run) -> None:
         def test_default(mockserver):
             assert charge(mockserver) == (201, "Authorised")
 
+        def test_assumptions(mockserver):
+            mockserver.assume({"charge.status.authorised": "AUTHORISE"})
+            assert charge(mockserver) == (201, "AUTHORISE")
+
         @pytest.mark.mockserver(profile="sdk")
         class TestSdk:
             def test_of_the_class(self, mockserver):
+                assert charge(mockserver) == (200, "AUTHORISE")
+
+            @pytest.mark.mockserver(scenario="test-values", clock="2031-03-01")
+            def test_with_scenario_and_clock(self, mockserver):
                 assert charge(mockserver) == (200, "AUTHORISE")
 
             @pytest.mark.mockserver(profile="documented")
@@ -270,7 +278,7 @@ def test_the_profile(run: Run) -> None:
                 assert charge(mockserver) == (201, "Authorised")
         """
     )
-    assert passed(done) == 3, done.stdout
+    assert passed(done) == 5, done.stdout
 
 
 def test_server_options_are_given_by_overriding_a_fixture(run: Run) -> None:

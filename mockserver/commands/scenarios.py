@@ -1,0 +1,190 @@
+"""Commands about scenarios: the library, the schema, the outcomes; checking files and explaining what they would do."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from mockserver.adapters.exit_codes import Exit
+from mockserver.commands.tables import columns
+
+if TYPE_CHECKING:
+    from mockserver.scenario.scenario import Scenario
+
+
+@click.command()
+@click.option("--json", "as_json", is_flag=True, help="Print as JSON.")
+def outcomes(as_json: bool) -> None:
+    """Print every outcome by name, with the codes that it answers and what they mean."""
+    from mockserver.scenario.catalogue import CATALOGUE
+
+    if as_json:
+        rows = [
+            {
+                "name": row.name,
+                "errorCode": row.error_code,
+                "errorMessage": row.error_message,
+                "gatewayCode": row.gateway_code,
+                "gatewayMessage": row.gateway_message,
+                "isRetryable": row.is_retryable,
+                "meaning": row.meaning,
+            }
+            for row in CATALOGUE.values()
+        ]
+        click.echo(json.dumps(rows, indent=2))
+        return
+    retry = {True: "yes", False: "no", None: "-"}
+    click.echo(
+        columns(
+            [
+                {
+                    "name": row.name,
+                    "errorCode": str(row.error_code or "-"),
+                    "gatewayCode": row.gateway_code or "-",
+                    "retryable": retry[row.is_retryable],
+                    "meaning": row.meaning,
+                }
+                for row in CATALOGUE.values()
+            ]
+        )
+    )
+
+
+@click.command()
+@click.argument("name", required=False)
+@click.option("--json", "as_json", is_flag=True, help="Print as JSON.")
+def scenarios(name: str | None, as_json: bool) -> None:
+    """Print the shipped scenarios with the story each tells; the file itself of NAME, when given."""
+    from mockserver.adapters import scenario_files
+    from mockserver.scenario.problems import ScenarioRefused
+
+    if name is not None:
+        try:
+            click.echo(scenario_files.shipped_file(name).read_text("utf-8"), nl=False)
+        except ScenarioRefused as refused:
+            raise click.UsageError(refused.problems[0].message) from None
+        return
+    rows = [{"name": known, "description": description} for known, _, description in scenario_files.shipped()]
+    click.echo(json.dumps(rows, indent=2) if as_json else columns(rows))
+
+
+@click.command()
+def schema() -> None:
+    """Print the JSON Schema of a scenario file, for editors."""
+    from mockserver.scenario.model import json_schema
+
+    click.echo(json.dumps(json_schema(), indent=2))
+
+
+@click.command()
+@click.argument("files", nargs=-1, required=True, metavar="FILE...")
+def check(files: tuple[str, ...]) -> None:
+    """Validate scenario files, folders or shipped names, and run their examples.
+
+    Exit code 2 when a file is refused, 4 when an example goes differently.
+    """
+    from mockserver.adapters.scenario_check import check as run
+    from mockserver.adapters.scenario_files import load
+    from mockserver.domain.errors import Refused
+
+    behind = load([], test_values=True)
+    code = 0
+    for scenario in _loaded(files):
+        try:
+            reports = run(scenario, behind, _open_app)
+        except Refused as refused:
+            click.echo(f"{scenario.file}:1: {refused}", err=True)
+            code = Exit.USAGE
+            continue
+        for report in reports:
+            click.echo(str(report), err=report.failure is not None)
+        if code == 0 and any(report.failure for report in reports):
+            code = Exit.VERIFICATION_FAILED
+    sys.exit(code)
+
+
+@click.command()
+@click.argument("files", nargs=-1, required=True, metavar="FILE...")
+@click.option(
+    "--request",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    required=True,
+    metavar="R.json",
+    help="JSON file: method and path (or op), and perhaps headers, body, source, provider, attempt.",
+)
+@click.option("--no-test-values", is_flag=True, help="Leave the built-in trigger values out.")
+def explain(files: tuple[str, ...], request: Path, no_test_values: bool) -> None:
+    """Print which rule of the files would fire on a request, and the first test that each other rule fails."""
+    from mockserver.adapters.machine_clock import machine_now
+    from mockserver.adapters.scenario_files import load
+    from mockserver.scenario.explain import explain as explained
+    from mockserver.wire.jsonio import MalformedJson, loads
+
+    chosen = _loaded(files)
+    if not no_test_values:
+        chosen = [*chosen, *load([], test_values=True)]
+    try:
+        asked = loads(request.read_bytes())
+        if not isinstance(asked, dict):
+            raise ValueError("wanted a JSON object")
+        lines = explained(chosen, asked, now=machine_now(), op_of=operation_of)
+    except MalformedJson as fault:
+        raise click.UsageError(f"--request: {request}: {fault}") from None
+    except (OSError, ValueError) as fault:
+        raise click.UsageError(f"--request: {request}: {fault}") from None
+    click.echo("\n".join(lines))
+
+
+def operation_of(method: str, path: str) -> str | None:
+    """The operation that a method and a path mean; literal segments count before placeholders."""
+    from mockserver.web.routes import ROUTES
+
+    for row in sorted(ROUTES, key=lambda row: row.path.count("{")):
+        if row.method == method and re.fullmatch(re.sub(r"\{[^}]*\}", "[^/]+", row.path), path.rstrip("/")):
+            return row.op
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class _Given:
+    """A reader that gives these scenarios."""
+
+    scenarios: Sequence[Scenario]
+
+    def load(self) -> list[Scenario]:
+        return list(self.scenarios)
+
+    def read_text(self, text: str, name: str) -> Scenario:
+        from mockserver.adapters.scenario_files import read_text
+
+        return read_text(text, name)
+
+
+def _open_app(scenarios: Sequence[Scenario]) -> Any:
+    """The whole sandbox in process, its machine clock standing still."""
+    from mockserver.adapters.machine_clock import machine_now
+    from mockserver.settings import Settings
+    from mockserver.web.app import Application
+    from mockserver.web.host import Host
+
+    now = machine_now()
+    return Application(Host(Settings(), lambda: now, _Given(scenarios)))
+
+
+def _loaded(names: Sequence[str]) -> list[Scenario]:
+    """The scenarios of files, folders and shipped names. Bad ones end the command with exit code 2."""
+    from mockserver.adapters.scenario_files import load
+    from mockserver.scenario.problems import ScenarioRefused
+
+    try:
+        return load(names, test_values=False)
+    except ScenarioRefused as refused:
+        click.echo(str(refused), err=True)
+        sys.exit(Exit.USAGE)

@@ -1,0 +1,141 @@
+"""The commands about scenarios, driven in this process on files of their own."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from mockserver.cli import main
+from mockserver.scenario.catalogue import CATALOGUE
+from mockserver.scenario.model import json_schema
+
+STORY = """
+version: 1
+rules:
+  - id: no-money-twice
+    when: {op: charge.create, request.reference: order-1}
+    key: [request.reference]
+    sequence: [{decline: insufficient_funds, times: 2}]
+examples:
+  - name: the third try goes through
+    calls:
+      - {call: POST /charge/card, body: &charge {providerId: a26c371f-94f6-40da-add2-28ec8e9da8ed, amount: 5,
+         reference: order-1, paymentInformation: {cardNumber: "4111111111111111", expiryDate: "12/40"}},
+         expect: {status: 400, body: {code: 15}}}
+      - {call: POST /charge/card, body: *charge, expect: {status: 400}}
+      - {call: POST /charge/card, body: *charge, expect: {status: 201, body: {status: SUCCESS}}}
+"""
+REQUEST = {"method": "POST", "path": "/charge/card", "body": {"reference": "order-1"}}
+
+
+def run(*args: str) -> Result:
+    return CliRunner().invoke(main, args)
+
+
+@pytest.fixture
+def story(tmp_path: Path) -> Path:
+    path = tmp_path / "story.yaml"
+    path.write_text(STORY)
+    return path
+
+
+def test_outcomes_prints_the_whole_catalogue() -> None:
+    rows = json.loads(run("outcomes", "--json").output)
+    assert [row["name"] for row in rows] == list(CATALOGUE)
+    lost = next(row for row in rows if row["name"] == "lost_card")
+    assert (lost["errorCode"], lost["gatewayCode"], lost["isRetryable"]) == (941, "41", False)
+    lines = run("outcomes").output.splitlines()
+    assert [line.split()[0] for line in lines[1:]] == list(CATALOGUE)
+
+
+def test_scenarios_prints_names_and_stories() -> None:
+    rows = {row["name"]: row["description"] for row in json.loads(run("scenarios", "--json").output)}
+    assert len(rows) >= 30
+    assert all(rows.values())
+    assert {line.split()[0] for line in run("scenarios").output.splitlines()[1:]} == set(rows)
+
+
+def test_scenarios_prints_a_file_by_name() -> None:
+    assert run("scenarios", "test-values").output.startswith("# yaml-language-server: $schema=")
+    done = run("scenarios", "test-valuez")
+    assert (done.exit_code, "did you mean 'test-values'?" in done.output) == (2, True)
+
+
+def test_schema_is_that_of_the_models() -> None:
+    assert json.loads(run("schema").output) == json_schema()
+
+
+def test_check_runs_the_examples(story: Path) -> None:
+    done = run("check", str(story))
+    assert (done.exit_code, done.output) == (0, f"{story}:9: the third try goes through: ok\n")
+
+
+def test_check_of_an_example_that_goes_differently(story: Path) -> None:
+    story.write_text(STORY.replace("times: 2", "times: 3"))
+    done = run("check", str(story), "soft-decline-then-success")
+    assert done.exit_code == 4
+    assert "POST /charge/card: wanted status 201, got 400 (15 Insufficient Funds" in done.stderr
+    assert done.stdout.count(": ok\n") >= 1
+
+
+def test_check_of_bad_files_tells_every_fault_of_all(story: Path, tmp_path: Path) -> None:
+    (tmp_path / "other.yaml").write_text("version: 2\n")
+    story.write_text(STORY.replace("insufficient_funds", "insuficient_funds"))
+    done = run("check", str(story), str(tmp_path / "other.yaml"))
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert f"{story}:7:17: rules[0].sequence[0].decline: got 'insuficient_funds'" in done.stderr
+    assert f"{tmp_path / 'other.yaml'}:1:1: version:" in done.stderr
+
+
+def test_check_wants_a_file() -> None:
+    assert run("check").exit_code == 2
+    assert run("check", "no-such-story").exit_code == 2
+
+
+def test_explain(story: Path, tmp_path: Path) -> None:
+    request = tmp_path / "request.json"
+    request.write_text(json.dumps(REQUEST))
+    done = run("explain", str(story), "--request", str(request))
+    assert done.exit_code == 0, done.output
+    assert done.output.startswith("charge.create at ")
+    assert f"  fires: no-money-twice ({story}:4): decline insufficient_funds" in done.output
+    assert "mock-names-the-outcome" in done.output
+    alone = run("explain", str(story), "--no-test-values", "--request", str(request)).output
+    assert "mock-names-the-outcome" not in alone
+    request.write_text(json.dumps({**REQUEST, "body": {"reference": "order-2"}}))
+    assert "request.reference: wanted order-1, got order-2" in run(
+        "explain", str(story), "--request", str(request)
+    ).output.replace("'", "")
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("{", "request.json: "),
+        ("[]", "wanted a JSON object"),
+        ('{"method": "POST", "path": "/chargee"}', "which is no operation of the service"),
+        ('{"op": "charge.creat"}', "did you mean 'charge.create'?"),
+    ],
+)
+def test_explain_refuses_what_is_no_request(story: Path, tmp_path: Path, text: str, words: str) -> None:
+    request = tmp_path / "request.json"
+    request.write_text(text)
+    done = run("explain", str(story), "--request", str(request))
+    assert (done.exit_code, words in done.output) == (2, True), done.output
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "op"),
+    [
+        ("POST", "/charge/card", "charge.create"),
+        ("POST", "/charge/ch_1", "charge.capture"),
+        ("GET", "/vault/v/", "vault.get"),
+    ],
+)
+def test_the_operation_of_a_path(story: Path, tmp_path: Path, method: str, path: str, op: str) -> None:
+    request = tmp_path / "request.json"
+    request.write_text(json.dumps({"method": method, "path": path}))
+    assert run("explain", str(story), "--request", str(request)).output.startswith(f"{op} at ")
