@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
+from mockserver.adapters.scenario_files import shipped
 from mockserver.assumptions import ROWS
 from mockserver.domain.cards import TEST_CARDS
 from mockserver.domain.states import TABLES, mermaid
@@ -90,6 +91,11 @@ def assumptions() -> str:
     return markdown(["key", "question", "documented", "sdk"], rows)
 
 
+def scenarios() -> str:
+    """The shipped library."""
+    return markdown(["name", "story"], ([code(name), words] for name, _, words in shipped()))
+
+
 PRINT: Mapping[str, Callable[[], str]] = {
     "settings": settings,
     "routes": routes,
@@ -98,4 +104,5 @@ PRINT: Mapping[str, Callable[[], str]] = {
     "outcomes": outcomes,
     "assumptions": assumptions,
     "test-values": test_values,
+    "scenarios": scenarios,
 }
