@@ -174,6 +174,18 @@ def _ask_ready(settings: Settings) -> str | None:
 
 @main.command()
 @settings_options
+def openapi(**flags: Any) -> None:
+    """Print the payments API as an OpenAPI 3.1 document, in the words of the profile."""
+    settings = load(flags)
+    from mockserver.assumptions import Assumed, Profile
+    from mockserver.web.openapi import document
+
+    url = settings.public_url or f"http://{settings.host}:{settings.port}"
+    echo(json.dumps(document(Assumed(Profile(settings.profile)), url.rstrip("/")), indent=2))
+
+
+@main.command()
+@settings_options
 def ca(**flags: Any) -> None:
     """Print the certificate (PEM) of the local authority that signs the TLS certificate; made on first use."""
     settings = load(flags)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from mockserver.web.control import assumptions, clock, health, journal, sandboxes, scenarios, state
+from mockserver.web.control import assumptions, clock, health, journal, openapi, sandboxes, scenarios, state
 from mockserver.web.control.call import ControlRoute
 
 CONTROL_ROUTES: tuple[ControlRoute, ...] = (
     ControlRoute("GET", "/healthz", health.alive, "Whether the server lives"),
     ControlRoute("GET", "/readyz", health.ready, "Whether the server is ready, else the reasons"),
+    ControlRoute("GET", "/openapi.json", openapi.payments, "The payments API as an OpenAPI document, profile applied"),
     ControlRoute("GET", "/__admin/sandboxes", sandboxes.listing, "Every sandbox, keys masked"),
     ControlRoute("POST", "/__admin/reset", sandboxes.reset, "Empty this sandbox, or with all=true every one"),
     ControlRoute("GET", "/__admin/clock", clock.read, "The clock of this sandbox"),

@@ -1,0 +1,13 @@
+"""The description of the payments API (``/openapi.json``)."""
+
+from __future__ import annotations
+
+from mockserver.web.control.call import ControlCall
+
+
+def payments(call: ControlCall) -> tuple[int, object]:
+    """The payments API as an OpenAPI document; with a secret key, as the sandbox of that key speaks."""
+    from mockserver.web.openapi import document
+
+    assumed = call.box().assumed if "x-secretkey" in call.headers else call.host.assumed
+    return 200, document(assumed, call.host.charter.public_url)

@@ -1,0 +1,151 @@
+"""The payments API as an OpenAPI 3.1 document, made from the route table and the models: never written by hand."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from inspect import getdoc
+from typing import Any
+
+from mockserver.assumptions import CREATED_STATUS, NOT_FOUND_STATUS, WRONG_STATE_STATUS, Assumed
+from mockserver.web.route import Auth, Route, Success
+from mockserver.web.routes import ROUTES
+from mockserver.wire.problems import Problem
+from mockserver.wire.profile import voice_of
+from mockserver.wire.schemas import Schemas
+
+INTERFACE = "1.17.1.0"
+"""Version of the interface that is imitated (published facts, 10: the version header of webhooks)."""
+
+_PLACEHOLDER = re.compile(r"\{(\w+)\}")
+_JSON = "application/json"
+_INTRODUCTION = """\
+A local, stateful sandbox of a payments service. No money moves, no network is needed.
+
+**Letter case.** Keys of bodies and queries are taken in any letter case: `providerId`, `ProviderId` and `PROVIDERID`
+are one field. Answers are camelCase, with explicit nulls.
+
+**Numbers and dates.** Numbers may be sent as texts (`"20.00"`). Amounts are exact decimals; integral numbers are
+written without a fraction. Date-times are written as `2031-03-01T00:00:00.0000000Z` and read in ISO 8601, as
+milliseconds since 1970 and in the forms that published clients send; without a zone they are UTC.
+
+**Keys.** Any `x-secretkey` opens its own sandbox on first use; nothing of one sandbox is seen from another.
+
+**Errors.** Every error is the object `Problem`: `code` says what went wrong, `details` names each faulty field.
+
+**Unknown fields** are ignored, unless the server is started with `--strict`.
+
+What the service leaves open is settled by the assumption table: `mockserver assumptions` prints it.
+"""
+_ERRORS: dict[int, str] = {
+    400: "A field is wrong, or a provider declined: `code` and `details` say which and why.",
+    401: "No key, or a key that opens no sandbox (code 40).",
+    404: "The id names nothing in this sandbox.",
+    405: "The path is known, the verb is not allowed; the header `Allow` lists those that are.",
+    409: "The state of the object forbids the operation (code 54).",
+    413: "The body is over the limit of 10 MB (`--max-body`).",
+}
+_PROBLEM = {"$ref": "#/components/schemas/Problem"}
+
+
+@lru_cache(maxsize=8)
+def document(assumed: Assumed, url: str) -> dict[str, Any]:
+    """The document for a set of assumptions and the address of a server. The answer is shared: do not change it."""
+    bodies = [model for row in ROUTES for model in (row.body, row.query) if model is not None]
+    schemas = Schemas(bodies)
+    schemas.reply(Problem)
+    paths: dict[str, dict[str, Any]] = {}
+    for row in ROUTES:
+        paths.setdefault(row.path, {})[row.method.lower()] = _operation(row, schemas, assumed)
+    schemas.named["Charge"]["properties"]["status"]["enum"] = list(voice_of(assumed).status.values())
+    queries = {row.query.__name__ for row in ROUTES if row.query is not None}
+    return {
+        "openapi": "3.1.0",
+        "info": {
+            "title": "Payments service sandbox",
+            "version": INTERFACE,
+            "summary": "Vault, charges, customers, payment methods, payment links, batches and their neighbours",
+            "description": f"{_INTRODUCTION}\nProfile: `{assumed.profile.value}`.",
+            "license": {"name": "MIT", "identifier": "MIT"},
+        },
+        "servers": [{"url": url}],
+        "security": [{"secretKey": []}],
+        "tags": [{"name": name} for name in dict.fromkeys(_tag(row) for row in ROUTES)],
+        "paths": paths,
+        "components": {
+            "schemas": {name: schema for name, schema in sorted(schemas.named.items()) if name not in queries},
+            "responses": {
+                str(status): {"description": text, "content": {_JSON: {"schema": _PROBLEM}}}
+                for status, text in _ERRORS.items()
+            },
+            "securitySchemes": {
+                "secretKey": {"type": "apiKey", "in": "header", "name": "x-secretkey", "description": "For servers."},
+                "publicKey": {"type": "apiKey", "in": "header", "name": "x-publickey", "description": "For browsers."},
+            },
+        },
+    }
+
+
+def _operation(row: Route, schemas: Schemas, assumed: Assumed) -> dict[str, Any]:
+    status = assumed[CREATED_STATUS] if row.success is Success.CREATED else 200
+    words = getdoc(row.handle) or row.summary
+    shown: dict[str, Any] = {
+        "operationId": _name(row),
+        "tags": [_tag(row)],
+        "summary": row.summary,
+        "description": f"{words}\n\nRule name: `{row.op}`. Source: {row.source}.",
+        "parameters": [*_path_parameters(row), *_query_parameters(row, schemas)],
+        "responses": {
+            str(status): {
+                "description": "Created" if row.success is Success.CREATED else "Done",
+                "content": {_JSON: {"schema": schemas.reply(row.reply)}},
+            },
+            **{str(code): {"$ref": f"#/components/responses/{code}"} for code in sorted(_refusals(row, assumed))},
+            "default": {"description": "Whatever else a scenario answers.", "content": {_JSON: {"schema": {}}}},
+        },
+    }
+    if row.auth is Auth.PUBLIC:
+        shown["security"] = [{"publicKey": []}, {"secretKey": []}]
+    if row.body is not None:
+        schema = schemas.body(row.body)
+        required = bool(schemas.named[row.body.__name__].get("required"))
+        content = {_JSON: {"schema": schema, "example": schemas.example(schema)}}
+        shown["requestBody"] = {"required": required, "content": content}
+    return shown
+
+
+def _refusals(row: Route, assumed: Assumed) -> set[int]:
+    found = {400, 401, 405}
+    if row.body is not None:
+        found.add(413)
+    if "{" in row.path:
+        found.add(assumed[NOT_FOUND_STATUS])
+        if row.method != "GET":
+            found.add(assumed[WRONG_STATE_STATUS])
+    return found
+
+
+def _path_parameters(row: Route) -> list[dict[str, Any]]:
+    return [
+        {"name": name, "in": "path", "required": True, "schema": {"type": "string", "minLength": 1}}
+        for name in _PLACEHOLDER.findall(row.path)
+    ]
+
+
+def _query_parameters(row: Route, schemas: Schemas) -> list[dict[str, Any]]:
+    if row.query is None:
+        return []
+    return [
+        {"name": name, "in": "query", "required": required, "schema": schema}
+        for name, schema, required in schemas.fields(row.query)
+    ]
+
+
+def _tag(row: Route) -> str:
+    return row.path.split("/")[1].replace("_", " ")
+
+
+def _name(row: Route) -> str:
+    """``postChargeCardLeastCost``: unique, because method and path are."""
+    words = _PLACEHOLDER.sub(r"by_\1", row.path).replace("/", "_").strip("_").split("_")
+    return row.method.lower() + "".join(word.capitalize() for word in words)

@@ -1,0 +1,217 @@
+"""JSON schemas of everything that goes over the wire, made from the models that read and write it."""
+
+from __future__ import annotations
+
+import builtins
+import types
+import typing
+from collections.abc import Iterable, Mapping
+from decimal import Decimal
+from inspect import getdoc
+from typing import Any, get_args, get_origin, get_type_hints, is_typeddict
+
+from pydantic import WithJsonSchema
+from pydantic.json_schema import JsonSchemaMode, models_json_schema
+
+from mockserver.wire.base import Body
+
+Schema = dict[str, Any]
+
+REFERENCE = "#/components/schemas/{model}"
+_PREFIX = REFERENCE.format(model="")
+
+_EXAMPLES: Mapping[str, object] = {
+    "accountName": "Ann Example",
+    "accountNumber": "12345678",
+    "addedAfter": "2031-03-01T00:00:00Z",
+    "addedBefore": "2031-04-01T00:00:00Z",
+    "amount": 20,
+    "amountGreaterThan": 10,
+    "amountLessThan": 100,
+    "authorization": "Bearer token",
+    "bankCode": "123-456",
+    "batch": "PaymentMethodId,Amount,Currency,Reference\n0f3c,20.00,AUD,Order 1\n",
+    "callToAction": "Pay",
+    "cardNumber": "4111111111111111",
+    "cardholder": "Ann Example",
+    "ccv": "123",
+    "city": "Sydney",
+    "comment": "Goods returned",
+    "count": 1,
+    "country": "Australia",
+    "currency": "AUD",
+    "description": "Order 1",
+    "email": "ann@example.com",
+    "endDate": "2031-04-01",
+    "expireSeconds": 3600,
+    "expiryDate": "12/40",
+    "firstName": "Ann",
+    "frequency": 1,
+    "initiator": "CUSTOMER",
+    "interval": "Month",
+    "ip": "203.0.113.7",
+    "lastName": "Example",
+    "limit": 10,
+    "maximumAmount": 500,
+    "name": "Main",
+    "payId": "ann@example.com",
+    "payIdType": "EMAIL",
+    "payerName": "Ann Example",
+    "phone": "+61400000000",
+    "providerId": "a26c371f-94f6-40da-add2-28ec8e9da8ed",
+    "providerToken": "tok_example",
+    "quantity": 1,
+    "reference": "Order 1",
+    "skip": 0,
+    "startDate": "2031-03-01",
+    "status": "SUCCESS",
+    "title": "Order 1",
+    "type": "dummy",
+    "url": "https://example.com/webhook",
+    "vaultCard": True,
+}
+"""What an example shows for a field of this name; ids and fields that are not named are left out of examples."""
+
+_INTERESTING = frozenset(
+    {"paymentInformation", "bankPaymentInformation", "card", "payToAgreement", "payerPayIdDetails"}
+)
+"""Objects that an example spells out although they are optional."""
+
+
+class Schemas:
+    """Named schemas: those of the bodies and queries at once, those of replies as they are asked for."""
+
+    def __init__(self, bodies: Iterable[type[Body]]) -> None:
+        models: list[tuple[type[Body], JsonSchemaMode]] = [(model, "validation") for model in dict.fromkeys(bodies)]
+        _, document = models_json_schema(models, ref_template=REFERENCE)
+        self.named: dict[str, Schema] = dict(document.get("$defs", {}))
+        self._bodies = frozenset(self.named)
+
+    def body(self, model: type[Body]) -> Schema:
+        """A reference to the schema of a body."""
+        return {"$ref": REFERENCE.format(model=model.__name__)}
+
+    def reply(self, kind: Any) -> Schema:
+        """The schema of a reply type; objects that it names are added to ``named``.
+
+        Typed dicts are read here, because the schema library reads those of the standard library from Python 3.12 on
+        only. Raises ``TypeError`` for a type that no reply should have.
+        """
+        origin, parts = get_origin(kind), get_args(kind)
+        match origin:
+            case typing.Annotated:
+                given = [part.json_schema for part in parts[1:] if isinstance(part, WithJsonSchema)]
+                return dict(given[0] or {}) if given else self.reply(parts[0])
+            case typing.NotRequired | typing.Required:
+                return self.reply(parts[0])
+            case typing.Union | types.UnionType:
+                return {"anyOf": [self.reply(part) for part in parts]}
+            case typing.Literal:
+                return {"enum": list(parts)}
+            case builtins.list:
+                return {"type": "array", "items": self.reply(parts[0])}
+            case builtins.dict:
+                return {"type": "object", "additionalProperties": self.reply(parts[1])}
+            case _:
+                pass
+        if is_typeddict(kind):
+            name = self.name_of(kind)
+            if name not in self.named:
+                self.named[name] = {}
+                self.named[name].update(self._object(kind))
+            return {"$ref": REFERENCE.format(model=name)}
+        if kind not in _PLAIN:
+            raise TypeError(f"no schema for a reply of {kind!r}")
+        return dict(_PLAIN[kind])
+
+    def name_of(self, kind: Any) -> str:
+        """The name of a reply: a charge, not a charge reply, unless a body has that name."""
+        name: str = kind.__name__
+        short = name.removesuffix("Reply")
+        return name if short in self._bodies else short
+
+    def fields(self, model: type[Body]) -> list[tuple[str, Schema, bool]]:
+        """Each field of a query model: wire name, schema without null, whether it is required."""
+        schema = self.named[model.__name__]
+        required = set(schema.get("required", ()))
+        return [(name, _without_null(field), name in required) for name, field in schema.get("properties", {}).items()]
+
+    def example(self, schema: Schema) -> dict[str, Any]:
+        """An example of a body: its required fields and the usual ones, all invented."""
+        schema = self._resolved(schema)
+        required = set(schema.get("required", ()))
+        shown: dict[str, Any] = {}
+        for name, field in schema.get("properties", {}).items():
+            inner = self._resolved(_without_null(field))
+            if "properties" in inner:
+                if name in required or name in _INTERESTING:
+                    shown[name] = self.example(inner)
+            elif name in _EXAMPLES and _fits(inner, _EXAMPLES[name]):
+                shown[name] = _EXAMPLES[name]
+            elif name in required:
+                shown[name] = _any_example(name, inner)
+        return shown
+
+    def _object(self, kind: Any) -> Schema:
+        hints = get_type_hints(kind, include_extras=True)
+        return {
+            "type": "object",
+            "description": getdoc(kind) or "",
+            "properties": {name: self.reply(hint) for name, hint in hints.items()},
+            "required": [name for name, hint in hints.items() if get_origin(hint) is not typing.NotRequired],
+        }
+
+    def _resolved(self, schema: Schema) -> Schema:
+        reference = schema.get("$ref", "")
+        return self.named[reference.removeprefix(_PREFIX)] if reference else schema
+
+
+_PLAIN: Mapping[Any, Schema] = {
+    str: {"type": "string"},
+    int: {"type": "integer"},
+    bool: {"type": "boolean"},
+    type(None): {"type": "null"},
+    Any: {},
+    object: {},
+}
+
+
+def _without_null(field: Schema) -> Schema:
+    plain = {key: value for key, value in field.items() if key not in ("default", "title", "description", "also")}
+    options = [option for option in plain.get("anyOf", ()) if option != {"type": "null"}]
+    if len(options) == 1:
+        return {**{key: value for key, value in plain.items() if key != "anyOf"}, **options[0]}
+    return {**plain, "anyOf": options} if options else plain
+
+
+def _any_example(name: str, schema: Schema) -> object:
+    options = [schema, *schema.get("anyOf", ())]
+    for option in options:
+        if "enum" in option:
+            return option["enum"][0]
+        match option.get("type"):
+            case "string":
+                return f"a {name}"
+            case "number" | "integer":
+                return 1
+            case "array":
+                return []
+            case "object":
+                return {}
+            case _:
+                continue
+    return None
+
+
+def _fits(schema: Schema, value: object) -> bool:
+    kinds: dict[str, type | tuple[type, ...]] = {
+        "string": str,
+        "number": (int, Decimal),
+        "integer": int,
+        "boolean": bool,
+    }
+    for option in [schema, *schema.get("anyOf", ())]:
+        allowed = kinds.get(str(option.get("type")))
+        if allowed is not None and isinstance(value, allowed) and value in option.get("enum", [value]):
+            return True
+    return False

@@ -1,0 +1,157 @@
+"""The OpenAPI document: complete, valid, and true to what is answered."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from mockserver.assumptions import Assumed, Profile
+from mockserver.cli import main
+from mockserver.domain.cards import TEST_CARDS, clean, passes_luhn
+from mockserver.web.openapi import document
+from mockserver.web.route import Auth
+from mockserver.web.routes import ROUTES
+from tests.driving import Api, card_charge
+
+DOCUMENT = document(Assumed(Profile.DOCUMENTED), "http://127.0.0.1:4111")
+OPERATIONS = [(row, DOCUMENT["paths"][row.path][row.method.lower()]) for row in ROUTES]
+NAMES = [f"{row.method} {row.path}" for row in ROUTES]
+
+
+def walk(value: object) -> Iterator[tuple[str, object]]:
+    if isinstance(value, dict):
+        for name, item in value.items():
+            yield name, item
+            yield from walk(item)
+    elif isinstance(value, list):
+        for item in value:
+            yield from walk(item)
+
+
+def resolve(reference: str) -> object:
+    found: Any = DOCUMENT
+    assert reference.startswith("#/")
+    for part in reference[2:].split("/"):
+        found = found[part]
+    return found
+
+
+def test_every_operation_is_described_and_nothing_else() -> None:
+    described = {(method.upper(), path) for path, item in DOCUMENT["paths"].items() for method in item}
+    assert described == {(row.method, row.path) for row in ROUTES}
+    assert DOCUMENT["openapi"] == "3.1.0"
+
+
+def test_operation_ids_are_unique_identifiers() -> None:
+    ids = [operation["operationId"] for _, operation in OPERATIONS]
+    assert len(set(ids)) == len(ids)
+    assert all(name.isidentifier() for name in ids)
+
+
+@pytest.mark.parametrize(("row", "operation"), OPERATIONS, ids=NAMES)
+def test_an_operation_has_all_its_parts(row: Any, operation: dict[str, Any]) -> None:
+    assert set(operation) <= {
+        "operationId", "tags", "summary", "description", "parameters", "responses", "requestBody", "security",
+    }  # fmt: skip
+    assert operation["summary"]
+    assert row.source in operation["description"]
+    placed = {(parameter["name"], parameter["in"]) for parameter in operation["parameters"]}
+    assert len(placed) == len(operation["parameters"])
+    assert {name for name, where in placed if where == "path"} == set(re.findall(r"\{(\w+)\}", row.path))
+    assert all(parameter["required"] for parameter in operation["parameters"] if parameter["in"] == "path")
+    wanted = {info.alias or name for name, info in row.query.model_fields.items()} if row.query else set()
+    assert {name for name, where in placed if where == "query"} == wanted
+    assert ("requestBody" in operation) == (row.body is not None)
+    success = [status for status in operation["responses"] if status.startswith("2")]
+    assert len(success) == 1
+    assert {"400", "401"} <= set(operation["responses"])
+    assert ("404" in operation["responses"]) == ("{" in row.path)
+    assert ("413" in operation["responses"]) == (row.body is not None)
+    assert ("security" in operation) == (row.auth is Auth.PUBLIC)
+
+
+def test_every_reference_leads_somewhere() -> None:
+    references = [str(item) for name, item in walk(DOCUMENT) if name == "$ref"]
+    assert references
+    for reference in references:
+        assert isinstance(resolve(reference), dict)
+
+
+def test_no_schema_lies_unused() -> None:
+    used = {str(item).rsplit("/", 1)[1] for name, item in walk(DOCUMENT) if name == "$ref"}
+    assert set(DOCUMENT["components"]["schemas"]) <= used
+
+
+def test_every_schema_is_valid() -> None:
+    schemas = pytest.importorskip("jsonschema_rs", reason="needs the dev extra: schemas are checked by another library")
+    for schema in DOCUMENT["components"]["schemas"].values():
+        schemas.meta.validate({"$schema": "https://json-schema.org/draft/2020-12/schema", **schema})
+
+
+@pytest.mark.parametrize("row", [row for row in ROUTES if row.body is not None], ids=lambda row: row.path)
+def test_every_example_is_a_body_that_its_model_takes(row: Any) -> None:
+    content = DOCUMENT["paths"][row.path][row.method.lower()]["requestBody"]["content"]["application/json"]
+    row.body.model_validate(content["example"])
+
+
+def test_examples_hold_no_number_but_published_test_numbers() -> None:
+    for found in re.findall(r"\d(?:[ -]?\d){11,18}", json.dumps(DOCUMENT)):
+        digits = clean(found)
+        assert digits is None or not passes_luhn(digits) or digits in TEST_CARDS.values()
+
+
+def test_the_profile_is_applied() -> None:
+    spoken = document(Assumed(Profile.SDK), "http://127.0.0.1:4111")
+    assert "200" in spoken["paths"]["/vault"]["post"]["responses"]
+    assert "201" in DOCUMENT["paths"]["/vault"]["post"]["responses"]
+    assert "Authorised" in DOCUMENT["components"]["schemas"]["Charge"]["properties"]["status"]["enum"]
+    assert "AUTHORISE" in spoken["components"]["schemas"]["Charge"]["properties"]["status"]["enum"]
+    assert "404" not in spoken["paths"]["/vault/{vault_id}"]["get"]["responses"]
+
+
+def test_it_is_served_without_a_key_and_with_one_as_its_sandbox_speaks() -> None:
+    api = Api(key=None)
+    served = api.get("/openapi.json")
+    assert (served.status, served.body["paths"]) == (200, DOCUMENT["paths"])
+    assert served.body["servers"] == [{"url": "http://127.0.0.1:4111"}]
+    mine = {"x-secretkey": "sk_mine"}
+    changed = api.call("PUT", "/__admin/assumptions", {"response.created_status": 200}, headers=mine)
+    assert changed.status == 200
+    spoken = api.call("GET", "/openapi.json", headers=mine)
+    assert "200" in spoken["paths"]["/vault"]["post"]["responses"]
+
+
+def test_the_command_prints_it() -> None:
+    done = CliRunner().invoke(main, ["openapi", "--profile", "sdk", "--public-url", "http://pay.test/"])
+    assert (done.exit_code, json.loads(done.output)["servers"]) == (0, [{"url": "http://pay.test"}])
+    assert "200" in json.loads(done.output)["paths"]["/vault"]["post"]["responses"]
+
+
+def test_answers_are_as_described() -> None:
+    schemas = pytest.importorskip("jsonschema_rs", reason="needs the dev extra: schemas are checked by another library")
+    api = Api()
+    root = {"components": DOCUMENT["components"]}
+
+    def check(method: str, path: str, template: str, body: object = None, **query: object) -> Any:
+        reply = api.call(method, path, body, query=query)
+        described = DOCUMENT["paths"][template][method.lower()]["responses"][str(reply.status)]
+        if "$ref" in described:
+            described = resolve(described["$ref"])
+        schema = described["content"]["application/json"]["schema"]
+        schemas.Draft202012Validator({**root, **schema}).validate(reply.body)
+        return reply.body
+
+    vaulted = check("POST", "/vault", "/vault", {"cardNumber": "4111111111111111", "ccv": "123"})
+    check("GET", f"/vault/{vaulted['vaultId']}", "/vault/{vault_id}")
+    charge = check("POST", "/charge/card", "/charge/card", card_charge(capture=False, ip="203.0.113.7", firstName="A"))
+    check("POST", f"/charge/{charge['chargeId']}", "/charge/{charge_id}", {})
+    check("DELETE", f"/refund/{charge['chargeId']}", "/refund/{charge_id}", amount=1, comment="x")
+    check("DELETE", f"/charge/{charge['chargeId']}/void", "/charge/{charge_id}/void")
+    check("GET", "/charge", "/charge")
+    check("GET", "/charge/nothing", "/charge/{charge_id}")
+    check("POST", "/charge/card", "/charge/card", {})
