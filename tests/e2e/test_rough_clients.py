@@ -1,0 +1,146 @@
+"""Clients that hang up, trickle, send garbage or come in crowds: nobody else notices, and the server stays itself."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import signal
+import socket
+import struct
+import sys
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from tests.served import CHARGE, Process, serve
+
+BODY = json.dumps(CHARGE).encode()
+HEAD = b"POST /charge/card HTTP/1.1\r\nhost: 127.0.0.1\r\nx-secretkey: sk_rough\r\ncontent-length: %d\r\n\r\n" % len(
+    BODY
+)
+LINGER = struct.pack("ii", 1, 0)
+
+ROUGH = {
+    "nothing at all": b"",
+    "half a request line": b"POST /char",
+    "half the headers": HEAD[:60],
+    "half the body": HEAD + BODY[: len(BODY) // 2],
+    "garbage": bytes(range(256)) * 8,
+    "TLS where there is none": b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" + b"\x00" * 200,
+    "a length that is no number": b"POST /vault HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-length: ten\r\n\r\n",
+    "a negative length": b"POST /vault HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-length: -5\r\n\r\n",
+    "a chunk that is no chunk": b"POST /vault HTTP/1.1\r\nhost: 127.0.0.1\r\ntransfer-encoding: chunked\r\n\r\nzz\r\n",
+    "an endless header": b"GET /healthz HTTP/1.1\r\nhost: 127.0.0.1\r\nx-long: " + b"a" * 200_000,
+    "headers without end": b"GET /healthz HTTP/1.1\r\n" + b"x-one: 1\r\n" * 20_000,
+}
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Process]:
+    process = serve()
+    yield process
+    assert process.stop() == 0
+
+
+def knock(port: int, raw: bytes, *, reset: bool) -> None:
+    """Send something and be gone, in order or by a reset."""
+    with socket.create_connection(("127.0.0.1", port), timeout=10) as client:
+        try:
+            client.sendall(raw)
+        except ConnectionError:
+            return  # refused before all of it was said: just as well
+        if reset:
+            client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, LINGER)
+
+
+@pytest.mark.parametrize("reset", [False, True], ids=["closed", "reset"])
+@pytest.mark.parametrize("name", ROUGH)
+def test_a_rough_client_harms_nobody(server: Process, name: str, reset: bool) -> None:
+    for _ in range(5):
+        knock(server.port, ROUGH[name], reset=reset)
+    status, charge = server.call("POST", "/charge/card", CHARGE)
+    assert (status, charge["status"]) == (201, "SUCCESS")
+
+
+def test_an_unfinished_request_takes_no_payment(server: Process) -> None:
+    key = "sk_unfinished"
+    for cut in range(1, len(BODY), 17):
+        knock(server.port, HEAD.replace(b"sk_rough", key.encode()) + BODY[:cut], reset=True)
+    assert server.call("GET", "/charge", key=key)[1]["count"] == 0
+
+
+def test_a_trickling_client_is_served_and_holds_nobody_up(server: Process) -> None:
+    with socket.create_connection(("127.0.0.1", server.port), timeout=20) as slow:
+        raw = HEAD + BODY
+        for place in range(0, len(raw), 16):
+            slow.sendall(raw[place : place + 16])
+            if place % 160 == 0:
+                assert server.call("GET", "/healthz")[0] == 200
+        answer = slow.recv(65536)
+    assert answer.startswith(b"HTTP/1.1 201 ")
+
+
+def test_pipelined_requests_are_answered_in_order(server: Process) -> None:
+    asked = b"".join(
+        b"GET /charge/none-%d HTTP/1.1\r\nhost: 127.0.0.1\r\nx-secretkey: sk_pipe\r\n\r\n" % number
+        for number in range(20)
+    )
+    with socket.create_connection(("127.0.0.1", server.port), timeout=20) as client:
+        client.sendall(asked)
+        got = b""
+        while got.count(b"HTTP/1.1 404 ") < 20:
+            piece = client.recv(65536)
+            assert piece, "the server hung up before it had answered all"
+            got += piece
+    places = [got.index(b"'none-%d'" % number) for number in range(20)]
+    assert places == sorted(places)
+
+
+async def _closed_loop(port: int, connections: int, each: int) -> int:
+    """Keep-alive clients that ask one after the other; how many answers were not 201."""
+
+    async def client(number: int) -> int:
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        wrong = 0
+        for _ in range(each):
+            writer.write(HEAD.replace(b"sk_rough", b"sk_crowd") + BODY)
+            status = await reader.readline()
+            length = 0
+            while (line := await reader.readline()) not in (b"\r\n", b""):
+                name, _, value = line.partition(b":")
+                if name.lower() == b"content-length":
+                    length = int(value)
+            await reader.readexactly(length)
+            wrong += not status.startswith(b"HTTP/1.1 201 ")
+        writer.close()
+        await writer.wait_closed()
+        return wrong
+
+    return sum(await asyncio.gather(*(client(number) for number in range(connections))))
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads the memory of a process from /proc")
+def test_a_crowd_gets_all_its_answers_and_a_reset_gives_the_memory_back(server: Process) -> None:
+    crowd = 64
+    sizes = []
+    for _ in range(3):
+        assert asyncio.run(_closed_loop(server.port, crowd, 40)) == 0
+        assert server.call("GET", "/charge", key="sk_crowd")[1]["count"] == crowd * 40
+        sizes.append(server.resident())
+        assert server.call("POST", "/__admin/reset", key="sk_crowd")[0] == 200
+    # What a round stores is freed by the reset: three rounds need hardly more than one.
+    assert sizes[-1] < sizes[0] * 1.25
+
+
+def test_a_killed_server_leaves_nothing_that_hinders_the_next_one() -> None:
+    first = serve()
+    with ThreadPoolExecutor(8) as crowd:
+        list(crowd.map(lambda _: first.call("POST", "/charge/card", CHARGE), range(40)))
+    assert first.stop(signal.SIGKILL) == -signal.SIGKILL
+    second = serve(port=first.port)
+    try:
+        assert second.call("GET", "/charge")[1]["count"] == 0
+        assert second.call("POST", "/charge/card", CHARGE)[0] == 201
+    finally:
+        assert second.stop() == 0

@@ -1,0 +1,64 @@
+"""A real server process for end-to-end tests: started on a free port, stopped at the end of the test."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import signal
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+PROVIDER = "a26c371f-94f6-40da-add2-28ec8e9da8ed"
+CARD = {"cardNumber": "4111111111111111", "expiryDate": "12/40", "ccv": "123"}
+CHARGE = {"providerId": PROVIDER, "amount": 12.5, "paymentInformation": CARD}
+
+
+@dataclass(slots=True)
+class Process:
+    """A serving process and its port."""
+
+    port: int
+    process: subprocess.Popen[str]
+
+    def call(self, method: str, path: str, body: object = None, key: str = "sk_e2e") -> tuple[int, Any]:
+        """One request on a connection of its own; status and JSON of the answer."""
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=20)
+        try:
+            headers = {"x-secretkey": key, "content-type": "application/json"}
+            connection.request(method, path, None if body is None else json.dumps(body), headers)
+            answer = connection.getresponse()
+            return answer.status, json.loads(answer.read())
+        finally:
+            connection.close()
+
+    def resident(self) -> int:
+        """Resident memory in bytes, where the system tells it."""
+        status = Path(f"/proc/{self.process.pid}/status").read_text()
+        return int(status.partition("VmRSS:")[2].split()[0]) * 1024
+
+    def stop(self, number: int = signal.SIGTERM) -> int:
+        """Stop it by a signal; the exit code."""
+        self.process.send_signal(number)
+        code = self.process.wait(20)
+        if self.process.stdout is not None:
+            self.process.stdout.close()
+        return code
+
+
+def serve(*options: str, port: int = 0) -> Process:
+    """Start a server and wait for its ready line."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "mockserver", "serve", "--port", str(port), *options],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    )
+    assert process.stdout is not None
+    for line in process.stdout:
+        if line.startswith("ready on "):
+            return Process(int(line.rsplit(":", 1)[1]), process)
+    raise AssertionError(f"the server ended with {process.wait(20)} before it was ready")
