@@ -111,6 +111,7 @@ class Sandbox:
     def ask(self, stage: Stage, attempt: Attempt) -> Decision:
         """Let the scenario decide, and remember the decision."""
         decision = self.director.decide(stage, attempt)
+        self.turn.attempts.append(attempt)
         self.turn.decisions.append(decision)
         return decision
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from mockserver.domain.clock import Micros
 from mockserver.domain.events import Event
+from mockserver.scenario.attempt import Attempt
 from mockserver.scenario.director import Decision
 from mockserver.scenario.outcome import Transport
 
@@ -24,8 +25,9 @@ class Turn:
     """What came in, which rules decided, what happened, and how long the providers took (``latency``).
 
     ``request`` has camelCase keys, ``path`` the placeholders of the route; ``about`` holds the stored objects that
-    the step is about, by kind; ``webhooks`` the ids of the deliveries that it caused; ``warnings`` what a person
-    should be told. ``answers`` tells a request, whose answer a fault can spoil, from work that time causes.
+    the step is about, by kind; ``attempts`` what rules were asked with; ``webhooks`` the ids of the deliveries that it
+    caused; ``warnings`` what a person should be told. ``answers`` tells a request, whose answer a fault can spoil,
+    from work that time causes.
     """
 
     op: str
@@ -34,6 +36,7 @@ class Turn:
     headers: Mapping[str, str] = field(default_factory=dict)
     path: Mapping[str, str] = field(default_factory=dict)
     about: dict[str, object] = field(default_factory=dict)
+    attempts: list[Attempt] = field(default_factory=list)
     decisions: list[Decision] = field(default_factory=list)
     events: list[Event] = field(default_factory=list)
     assumed: list[str] = field(default_factory=list)

@@ -45,8 +45,8 @@ def compile_rule(
 ) -> Rule | None:
     """A rule from a model of sound shape, or None when ``problems`` got a fault of it."""
     before = len(problems.found)
-    operations = _operations(model.when.get("op"), (*path, "when", "op"), problems)
-    tests = _tests(model.when, (*path, "when"), problems, declared)
+    operations = operations_of(model.when.get("op"), (*path, "when", "op"), problems)
+    tests = tests_of(model.when, (*path, "when"), problems, declared)
     nth = None
     if "nth" in model.when:
         with problems.at(*path, "when", "nth"):
@@ -54,7 +54,7 @@ def compile_rule(
             nth = compile_test("nth", _unread, model.when["nth"])
     window = None
     if "clock" in model.when:
-        window = _window(model.when["clock"], (*path, "when", "clock"), problems, begins)
+        window = window_of(model.when["clock"], (*path, "when", "clock"), problems, begins)
     key = _key(model, path, problems)
     plan = _plan(model, path, problems)
     if len(problems.found) > before or plan is None:
@@ -93,7 +93,8 @@ def _unread(attempt: Attempt) -> object:
     return None
 
 
-def _operations(wanted: object, path: Path, problems: Problems) -> frozenset[str]:
+def operations_of(wanted: object, path: Path, problems: Problems) -> frozenset[str]:
+    """The operations that ``op`` names, all of them when it is absent."""
     if wanted is None:
         return ALL_OPERATIONS
     found: frozenset[str] = frozenset()
@@ -105,9 +106,10 @@ def _operations(wanted: object, path: Path, problems: Problems) -> frozenset[str
     return found
 
 
-def _tests(
+def tests_of(
     when: Mapping[str, object], path: Path, problems: Problems, declared: frozenset[str]
 ) -> tuple[FieldTest, ...]:
+    """The tests of ``when``, ``op``, ``nth`` and ``clock`` apart."""
     tests: list[FieldTest] = []
     for key, wanted in when.items():
         with problems.at(*path, key):
@@ -231,7 +233,8 @@ def _bin(wanted: object) -> object:
     return text if len(str(text)) == _MOST_BIN_DIGITS else {"starts_with": text}
 
 
-def _window(wanted: object, path: Path, problems: Problems, begins: Micros | None) -> Window | None:
+def window_of(wanted: object, path: Path, problems: Problems, begins: Micros | None) -> Window | None:
+    """The span of time that ``clock`` means, or None when ``problems`` got a fault of it."""
     from pydantic import ValidationError
 
     try:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mockserver.web.control import assumptions, clock, health, journal, openapi, sandboxes, scenarios, state
+from mockserver.web.control import assumptions, clock, health, journal, openapi, sandboxes, scenarios, state, verify
 from mockserver.web.control.call import ControlRoute
 
 CONTROL_ROUTES: tuple[ControlRoute, ...] = (
@@ -26,4 +26,5 @@ CONTROL_ROUTES: tuple[ControlRoute, ...] = (
     ControlRoute("POST", "/__admin/fork", state.fork, "Copy this sandbox to another key, now or at a journal entry"),
     ControlRoute("GET", "/__admin/assumptions", assumptions.listing, "The assumption table of this sandbox"),
     ControlRoute("PUT", "/__admin/assumptions", assumptions.override, "Override rows, or choose the profile"),
+    ControlRoute("POST", "/__admin/verify", verify.verify, "Whether what was expected has happened, with near misses"),
 )

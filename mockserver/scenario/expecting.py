@@ -1,0 +1,121 @@
+"""What a caller expects to have happened: an operation, tests as in ``when``, and how often.
+
+Source: control document, Control API (``/__admin/verify``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from mockserver.domain.errors import nearest
+from mockserver.scenario.attempt import Attempt
+from mockserver.scenario.compile_rule import operations_of, tests_of, window_of
+from mockserver.scenario.matching import Difference, FieldTest, shown
+from mockserver.scenario.problems import Path, Problems
+from mockserver.scenario.rule import Window
+
+_COUNTS = ("exactly", "min", "max")
+_KEYS = ("op", "where", "count")
+_ELSEWHERE: Mapping[str, str] = {
+    "op": "it stands beside where",
+    "nth": "use count",
+    "state": "what is stored has changed since; test what the request says",
+}
+"""Keys of ``when`` that mean nothing afterwards."""
+
+_MOST = 1_000_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """How often: both bounds included, ``most`` None for no upper one."""
+
+    least: int = 1
+    most: int | None = None
+
+    def __str__(self) -> str:
+        if self.most is None:
+            return f"at least {self.least}"
+        return f"exactly {self.least}" if self.least == self.most else f"{self.least} to {self.most}"
+
+    def hold(self, count: int) -> bool:
+        """Whether ``count`` lies within."""
+        return self.least <= count and (self.most is None or count <= self.most)
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """One expectation. ``text`` is the operation as the caller wrote it."""
+
+    text: str
+    operations: frozenset[str]
+    tests: tuple[FieldTest, ...]
+    window: Window | None
+    bounds: Bounds
+
+    def concerns(self, attempt: Attempt) -> bool:
+        """Whether an attempt is one at the expected operation, by its first or second name."""
+        return attempt.op in self.operations or attempt.also in self.operations
+
+    def differences(self, attempt: Attempt) -> list[Difference]:
+        """Every test that an attempt fails; empty when it is one that was expected."""
+        found = [difference for test in self.tests if (difference := test.difference(attempt)) is not None]
+        outside = self.window.difference(attempt.now, attempt.now) if self.window is not None else None
+        return [*found, outside] if outside is not None else found
+
+
+def expectations(given: object) -> tuple[list[Expected], dict[str, str]]:
+    """The expectations of plain data, and every fault by its place: with a fault they mean nothing."""
+    problems = Problems("verify", {})
+    if not isinstance(given, list):
+        return [], {"Requests": "wanted a list of {op, where, count}"}
+    found = [one for place, raw in enumerate(given) for one in _expected(raw, ("requests", place), problems)]
+    return found, {problem.path: problem.message for problem in problems.found}
+
+
+def _expected(raw: object, path: Path, problems: Problems) -> Iterator[Expected]:
+    if not isinstance(raw, Mapping):
+        problems.add(path, f"got {shown(raw)}, wanted an object with {', '.join(_KEYS)}")
+        return
+    for key in raw:
+        if key not in _KEYS:
+            problems.add((*path, str(key)), f"unknown key{nearest(str(key), _KEYS)}, allowed: {', '.join(_KEYS)}")
+    where = raw.get("where") or {}
+    if not isinstance(where, Mapping):
+        problems.add((*path, "where"), f"got {shown(where)}, wanted tests as in when")
+        return
+    for key in where:
+        words = _ELSEWHERE.get(str(key).partition(".")[0])
+        if words is not None:
+            problems.add((*path, "where", str(key)), f"not here: {words}")
+    operations = operations_of(raw.get("op"), (*path, "op"), problems)
+    tests = tests_of(where, (*path, "where"), problems, frozenset())
+    window = window_of(where["clock"], (*path, "where", "clock"), problems, None) if "clock" in where else None
+    yield Expected(str(raw.get("op", "*")), operations, tests, window, _bounds(raw.get("count"), path, problems))
+
+
+def _bounds(raw: object, path: Path, problems: Problems) -> Bounds:
+    path = (*path, "count")
+    if raw is None:
+        return Bounds()
+    counts = {"exactly": raw} if type(raw) is int else raw
+    if not isinstance(counts, Mapping) or not counts or any(key not in _COUNTS for key in counts):
+        problems.add(path, f"got {shown(raw)}, wanted exactly, or min and max")
+        return Bounds()
+    if any(type(number) is not int or not 0 <= number <= _MOST for number in counts.values()):
+        problems.add(path, "wanted whole numbers of 0 or more")
+        return Bounds()
+    if "exactly" in counts:
+        if len(counts) > 1:
+            problems.add(path, "got exactly and another bound, wanted one of them")
+        return Bounds(counts["exactly"], counts["exactly"])
+    least, most = counts.get("min", 0), counts.get("max")
+    if most is not None and most < least:
+        problems.add(path, f"got min {least} and max {most}, wanted the smaller one first")
+    return Bounds(least, most)
+
+
+def closest(attempts: Sequence[Attempt], expected: Expected) -> list[Difference]:
+    """The differences of the attempt that comes nearest to what was expected."""
+    return min((expected.differences(attempt) for attempt in attempts), key=len)

@@ -1,0 +1,65 @@
+"""Verification: what should have been asked of a sandbox, and the expectations of its rules (``/__admin/verify``)."""
+
+from __future__ import annotations
+
+from mockserver.domain.codes import Code
+from mockserver.domain.errors import Invalid
+from mockserver.domain.masking import mask_text
+from mockserver.engine.verify import Verdict, judge
+from mockserver.scenario.expecting import expectations
+from mockserver.web.control.call import ControlCall
+
+
+def verify(call: ControlCall) -> tuple[int, object]:
+    """200 when every expectation holds, else 409 with the differences and the near misses.
+
+    Raises ``Invalid`` (90) naming every fault of the expectations themselves.
+    """
+    box, body = call.box(), call.known("requests", "rules")
+    expected, faults = expectations(body.get("requests", []))
+    if type(body.get("rules", False)) is not bool:
+        faults["Rules"] = "wanted true or false"
+    if faults:
+        raise Invalid(Code.VALIDATION_ERROR, {place[:1].upper() + place[1:]: words for place, words in faults.items()})
+    verdicts = [judge(box.journal, one) for one in expected]
+    unmet = box.director.unmet() if body.get("rules") else []
+    failed = [verdict for verdict in verdicts if not verdict.holds]
+    differences = [*map(_words, failed), *unmet]
+    return 409 if differences else 200, {
+        "verified": not differences,
+        "message": "; ".join(differences) or "All expectations hold",
+        "differences": differences,
+        "requests": [_shown(verdict) for verdict in verdicts],
+        "rules": unmet,
+    }
+
+
+def _words(verdict: Verdict) -> str:
+    words = f"{verdict.expected.text}: wanted {verdict.expected.bounds}, got {verdict.count}"
+    if verdict.doubt is not None:
+        return f"{words}, but {verdict.doubt}"
+    if verdict.near and verdict.count < verdict.expected.bounds.least:
+        nearest = verdict.near[0]
+        words += f" (nearest is entry {nearest.entry.number}: {', '.join(map(str, nearest.differences))})"
+    return mask_text(words)
+
+
+def _shown(verdict: Verdict) -> dict[str, object]:
+    return {
+        "op": verdict.expected.text,
+        "holds": verdict.holds,
+        "wanted": str(verdict.expected.bounds),
+        "got": verdict.count,
+        "doubt": verdict.doubt,
+        "matched": [entry.number for entry in verdict.matched],
+        "nearMisses": [
+            {
+                "entry": miss.entry.number,
+                "op": miss.entry.turn.op,
+                "differences": [mask_text(str(difference)) for difference in miss.differences],
+            }
+            for miss in verdict.near
+        ]
+        if not verdict.holds
+        else [],
+    }

@@ -1,0 +1,126 @@
+"""Verification: counts, tests as in ``when``, near misses, expectations of rules."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.control.driving import Reply, Shop
+
+
+def verify(shop: Shop, *requests: object, **more: object) -> Reply:
+    return shop("POST", "/__admin/verify", {"requests": list(requests), **more})
+
+
+def fill(shop: Shop) -> None:
+    shop.charge(10, reference="a")
+    shop.charge(20, reference="b")
+    shop.charge(20, number="4000000000000002", reference="c")
+    shop("GET", "/charge/none")
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        {"op": "charge.create"},
+        {"op": "charge.create", "count": {"exactly": 3}},
+        {"op": "charge.create", "count": 3},
+        {"op": "charge.*", "count": {"min": 4, "max": 4}},
+        {"op": "charge.create", "where": {"request.amount": "20.00"}, "count": {"exactly": 2}},
+        {"op": "charge.create", "where": {"request.amount": {"gt": 10}, "card": {"last4": "0002"}}, "count": 1},
+        {"op": "charge.create", "where": {"source": "card", "card": {"brand": "VISA"}}, "count": {"exactly": 3}},
+        {"op": "charge.create", "where": {"card": {"test": "do_not_honour"}}, "count": {"max": 1}},
+        {"op": "charge.create", "where": {"clock": {"from": "2031-03-01T09:00:00Z"}}, "count": 3},
+        {"op": "charge.create", "where": {"clock": {"to": "2031-03-01T09:00:00Z"}}, "count": 0},
+        {"op": "charge.void", "count": {"exactly": 0}},
+        {"op": "charge.create", "where": {"request.reference": "z"}, "count": {"max": 0}},
+    ],
+)
+def test_what_has_happened_holds(shop: Shop, request_: dict[str, Any]) -> None:
+    fill(shop)
+    reply = verify(shop, request_)
+    assert (reply.status, reply.body["verified"]) == (200, True), reply.body
+
+
+@pytest.mark.parametrize(
+    ("request_", "got"),
+    [
+        ({"op": "charge.create", "count": {"exactly": 2}}, 3),
+        ({"op": "charge.create", "count": {"max": 2}}, 3),
+        ({"op": "charge.void"}, 0),
+        ({"op": "charge.create", "where": {"request.amount": 20}, "count": {"min": 3}}, 2),
+    ],
+)
+def test_what_has_not_happened_is_told(shop: Shop, request_: dict[str, Any], got: int) -> None:
+    fill(shop)
+    reply = verify(shop, request_)
+    assert (reply.status, reply.body["verified"]) == (409, False)
+    [told] = reply.body["requests"]
+    assert (told["got"], told["holds"]) == (got, False)
+    assert f"got {got}" in reply.body["message"]
+
+
+def test_near_misses_come_nearest_first(shop: Shop) -> None:
+    fill(shop)
+    where = {"request.reference": "b", "request.amount": 21, "card": {"last4": "1111"}}
+    told = verify(shop, {"op": "charge.create", "where": where}).body["requests"][0]
+    assert [miss["entry"] for miss in told["nearMisses"]] == [2, 1, 3]
+    assert told["nearMisses"][0]["differences"] == ["request.amount: wanted 21, got 20"]
+    assert len(told["nearMisses"][2]["differences"]) == 3
+
+
+def test_expectations_of_rules_count_when_asked(shop: Shop) -> None:
+    rule = {"id": "once", "when": {"op": "charge.create"}, "then": {"decline": "lost_card"}, "expect": {"min": 1}}
+    assert shop("PUT", "/__admin/scenarios", {"version": 1, "name": "s", "rules": [rule]}).status == 200
+    assert verify(shop).status == 200
+    reply = verify(shop, rules=True)
+    assert reply.status == 409
+    assert "once" in reply.body["message"]
+    shop.charge()
+    assert verify(shop, rules=True).status == 200
+
+
+def test_a_count_that_the_journal_cannot_vouch_for_does_not_hold() -> None:
+    shop = Shop(journal_limit=2)
+    for _ in range(3):
+        shop.charge()
+    assert verify(shop, {"op": "charge.create", "count": {"min": 2}}).status == 200
+    reply = verify(shop, {"op": "charge.create", "count": {"exactly": 2}})
+    assert reply.status == 409
+    assert "--journal-limit" in reply.body["message"]
+
+
+@pytest.mark.parametrize(
+    ("body", "field"),
+    [
+        ({"requests": {}}, "Requests"),
+        ({"requests": [1]}, "Requests[0]"),
+        ({"requests": [{"op": "charge.creat"}]}, "Requests[0].op"),
+        ({"requests": [{"op": "charge.create", "when": {}}]}, "Requests[0].when"),
+        ({"requests": [{"op": "charge.create", "where": {"amount": 1}}]}, "Requests[0].where.amount"),
+        ({"requests": [{"op": "charge.create", "where": {"nth": 1}}]}, "Requests[0].where.nth"),
+        (
+            {"requests": [{"op": "charge.get", "where": {"state.charge.status": "x"}}]},
+            "Requests[0].where.state.charge.status",
+        ),
+        ({"requests": [{"op": "charge.create", "where": []}, {"op": "charge.get", "count": {}}]}, "Requests[1].count"),
+        ({"requests": [{"op": "charge.create", "count": {"exactly": 1, "min": 1}}]}, "Requests[0].count"),
+        ({"requests": [{"op": "charge.create", "count": {"min": 3, "max": 1}}]}, "Requests[0].count"),
+        ({"requests": [{"op": "charge.create", "count": {"max": -1}}]}, "Requests[0].count"),
+        (
+            {"requests": [{"op": "charge.create", "where": {"request.paymentInformation.ccv": "1"}}]},
+            "Requests[0].where.request.paymentInformation.ccv",
+        ),
+        ({"rules": "yes"}, "Rules"),
+        ({"request": []}, "Request"),
+    ],
+)
+def test_senseless_expectations_are_refused(shop: Shop, body: object, field: str) -> None:
+    reply = shop("POST", "/__admin/verify", body)
+    assert (reply.status, list(reply.body["details"])) == (400, [field])
+
+
+def test_all_faults_are_told_at_once(shop: Shop) -> None:
+    reply = verify(shop, {"op": "no.such"}, {"op": "charge.get", "count": "many"}, rules=1)
+    assert list(reply.body["details"]) == ["Requests[0].op", "Requests[1].count", "Rules"]
