@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from mockserver.adapters.scenario_files import shipped
 from mockserver.assumptions import ROWS
 from mockserver.domain.cards import TEST_CARDS
-from mockserver.domain.states import TABLES, mermaid
+from mockserver.domain.law import mermaid
+from mockserver.domain.states import TABLES
 from mockserver.scenario.catalogue import CATALOGUE
 from mockserver.settings import SETTINGS
 from mockserver.web.control.routes import CONTROL_ROUTES

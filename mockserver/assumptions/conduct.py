@@ -103,6 +103,20 @@ REMOVED = row(
     "readable",
     "client suites read them after removal",
 )
+REMOVAL_TAKES_METHODS = row(
+    "removed.customer_methods",
+    "whether removing a customer removes the payment methods too",
+    choice("yes", "no"),
+    "yes",
+    "service document, What the service does, 5: a customer owns payment methods",
+)
+DEFAULT_REMOVED = row(
+    "removed.default_method",
+    "default payment method of a customer whose default was removed (without one: code 64)",
+    choice("none", "newest"),
+    "none",
+    "not shown; code 64 is published",
+)
 GATEWAY_DELETE = row(
     "gateway_delete",
     "GatewayDelete true asks the provider too; when it refuses, nothing is removed",
@@ -113,6 +127,13 @@ GATEWAY_DELETE = row(
 CUSTOMER_SEARCH = row(
     "customer.search",
     "where Search looks: reference, names, email, phone, in any letter case",
+    choice("anywhere"),
+    "anywhere",
+    "not shown",
+)
+METHOD_SEARCH = row(
+    "payment_method.search",
+    "where Search looks: id, email, cardholder, masked number, account, and the customer's names, email and phone",
     choice("anywhere"),
     "anywhere",
     "not shown",

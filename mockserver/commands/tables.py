@@ -21,7 +21,8 @@ def columns(rows: Sequence[Mapping[str, str]]) -> str:
 @click.option("--mermaid", "as_mermaid", is_flag=True, help="Print Mermaid state diagrams.")
 def states(subject: str | None, as_mermaid: bool) -> None:
     """Print every state with the events that move it; of SUBJECT only, when given."""
-    from mockserver.domain.states import TABLES, mermaid
+    from mockserver.domain.law import mermaid
+    from mockserver.domain.states import TABLES
 
     if subject is not None and subject not in TABLES:
         raise click.UsageError(f"SUBJECT: got {subject!r}, allowed: {', '.join(TABLES)}")

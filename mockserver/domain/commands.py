@@ -11,7 +11,7 @@ from mockserver.domain.charge import Payer, WebhookTarget
 from mockserver.domain.clock import Micros
 from mockserver.domain.payment_link import CallToAction, LinkPaymentType
 from mockserver.domain.record import record
-from mockserver.domain.sources import BankAccount, CardDetails, Source
+from mockserver.domain.sources import Source
 from mockserver.domain.subscription import EndAfter, Retry
 from mockserver.domain.vault import NEVER, Expiry
 
@@ -56,46 +56,6 @@ class VaultWish:
 
 
 NO_VAULT = VaultWish()
-
-
-@dataclass(frozen=True, slots=True)
-class NewCardMethod:
-    """Store a card with a provider as a payment method."""
-
-    details: CardDetails
-    provider_id: str
-    vault: VaultWish = NO_VAULT
-    ip: str | None = None
-    email: str | None = None
-    skip_expiry_check: bool = False
-    metadata: Mapping[str, str] | None = None
-    fallback_payment_method_id: str | None = None
-    webhook: WebhookTarget | None = None
-    create_network_token: bool = False
-    verify: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class NewBankMethod:
-    """Store a bank account with a provider as a payment method."""
-
-    account: BankAccount
-    provider_id: str
-    payer: Payer | None = None
-    metadata: Mapping[str, str] | None = None
-    fallback_payment_method_id: str | None = None
-    webhook: WebhookTarget | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class SwitchProvider:
-    """Store the vaulted card of a payment method with another provider."""
-
-    provider_id: str
-    payment_method_id: str
-    ccv: str | None = field(repr=False, default=None)
-    fallback_payment_method_id: str | None = None
-    webhook: WebhookTarget | None = None
 
 
 @dataclass(frozen=True, slots=True)

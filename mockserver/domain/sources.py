@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import field
+from decimal import Decimal
 from enum import StrEnum
 
 from mockserver.domain.cards import Card
@@ -61,6 +62,14 @@ class BankAccount:
 
 
 @record
+class Transfer:
+    """A part of a payment that goes on to another account (service document, CheckoutTransfer)."""
+
+    account: str | None
+    amount: Decimal | None
+
+
+@record
 class CardSource:
     """Raw card details; ``provider_id`` None lets the cheapest provider take it."""
 
@@ -83,7 +92,39 @@ class MethodSource:
     payment_method_id: str
 
 
-Source = CardSource | BankSource | MethodSource
+@record
+class TokenSource:
+    """A payment token; ``transfer`` passes a part of the amount on to another account."""
+
+    token: str
+    transfer: Transfer | None = None
+
+
+@record
+class CustomerSource:
+    """The default payment method of a customer."""
+
+    customer_id: str
+
+
+@record
+class NetworkTokenSource:
+    """A network token through a provider."""
+
+    network_token_id: str | None
+    provider_id: str
+
+
+@record
+class WalletSource:
+    """The token of a wallet on the payer's device; without ``provider_id`` the first capable provider takes it."""
+
+    display_name: str | None
+    network: str | None
+    provider_id: str | None
+
+
+Source = CardSource | BankSource | MethodSource | TokenSource | CustomerSource | NetworkTokenSource | WalletSource
 
 
 @record

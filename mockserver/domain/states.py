@@ -12,12 +12,12 @@ Sources: service document, States and transitions; where it is silent, the assum
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, Generic, TypeVar
+from typing import Any
 
 from mockserver.domain.codes import Code
-from mockserver.domain.errors import WrongState
+from mockserver.domain.law import Table
+from mockserver.domain.method_states import NETWORK_TOKEN, PAYTO, TOKEN
 
 
 class ChargeState(StrEnum):
@@ -114,40 +114,6 @@ class SubscriptionEvent(StrEnum):
     RESUMED = "resumed"
     CANCELLED = "cancelled"
     COMPLETED = "completed"
-
-
-S = TypeVar("S", bound=StrEnum)
-E = TypeVar("E", bound=StrEnum)
-
-
-@dataclass(frozen=True, slots=True)
-class Table(Generic[S, E]):
-    """The law of one kind of object: how it begins and how it moves; ``refusal`` is the code of an illegal move."""
-
-    subject: str
-    begins: Mapping[E, S] | S
-    moves: Mapping[S, Mapping[E, S]]
-    refusal: Code
-
-    def begin(self, event: E) -> S:
-        """The first state of an object that ``event`` brings into being. Raises ``WrongState`` when none does."""
-        if not isinstance(self.begins, Mapping):
-            return self.begins
-        state = self.begins.get(event)
-        if state is None:
-            raise WrongState(self.refusal, {"Status": f"no {self.subject} begins by being {event}"})
-        return state
-
-    def advance(self, state: S, event: E) -> S:
-        """The state after ``event``. Raises ``WrongState`` naming the states in which the event would be legal."""
-        after = self.moves[state].get(event)
-        if after is None:
-            legal = [before.value for before, row in self.moves.items() if event in row]
-            raise WrongState(
-                self.refusal,
-                {"Status": f"got a {self.subject} in {state.value}, allowed in {' or '.join(legal)} only"},
-            )
-        return after
 
 
 CHARGE: Table[ChargeState, ChargeEvent] = Table(
@@ -275,21 +241,9 @@ TABLES: Mapping[str, Table[Any, Any]] = {
     "customer": CUSTOMER,
     "payment_method": PAYMENT_METHOD,
     "provider": PROVIDER,
+    "token": TOKEN,
+    "payto": PAYTO,
+    "network_token": NETWORK_TOKEN,
     "subscription": SUBSCRIPTION,
     "webhook_subscription": WEBHOOK_SUBSCRIPTION,
 }
-
-
-def mermaid(table: Table[Any, Any]) -> str:
-    """The table as a Mermaid state diagram: what the README and the control page draw."""
-    lines = ["stateDiagram-v2"]
-    begins = table.begins
-    if isinstance(begins, Mapping):
-        lines += [f"    [*] --> {state.name}: {event.value}" for event, state in begins.items()]
-    else:
-        lines.append(f"    [*] --> {begins.name}")
-    for state, row in table.moves.items():
-        lines += [f"    {state.name} --> {after.name}: {event.value}" for event, after in row.items()]
-        if not row:
-            lines.append(f"    {state.name} --> [*]")
-    return "\n".join(lines)

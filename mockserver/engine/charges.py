@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from decimal import Decimal
-from functools import partial
 from typing import Any, assert_never
 
 from mockserver.assumptions import AUTHORISATION_EXPIRES_AFTER, CHALLENGE_EXPIRES_AFTER, PENDING_SETTLES_AFTER
@@ -30,19 +29,15 @@ from mockserver.domain.provider import Capability
 from mockserver.domain.record import record
 from mockserver.domain.sources import PaymentType
 from mockserver.domain.states import CHARGE, ChargeEvent, ChargeState
-from mockserver.engine import charge_money, consequences, providers, routing, vault
-from mockserver.engine.facts import state_of
-from mockserver.engine.routing import Plan, Route
+from mockserver.engine import asking, charge_money, consequences, providers, routing, sources, tokens, vault
+from mockserver.engine.routing import Route
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.schedule import Due
-from mockserver.engine.turn import Unreached
-from mockserver.scenario.attempt import Attempt, Stage
+from mockserver.engine.sources import Plan
 from mockserver.scenario.outcome import (
     Approve,
-    At,
     Challenge,
     Decline,
-    FaultKind,
     Outcome,
     PartialApprove,
     Pending,
@@ -61,7 +56,7 @@ def create(box: Sandbox, command: NewCharge) -> Charge:
     """
     faults = Faults()
     charge_money.check(box, command, faults)
-    begun = routing.plan(box, command, faults)
+    begun = sources.plan(box, command, faults)
     money = charge_money.of(box, command, begun.first.provider, faults) if begun and not faults else None
     faults.refuse()
     if begun is None or money is None:
@@ -152,7 +147,8 @@ def _try_routes(box: Sandbox, command: NewCharge, begun: Plan) -> _Verdict:
     source, also = _named(command, begun)
     failed: list[FailedAttempt] = []
     route, outcome = begun.first, Outcome()
-    for number, route in enumerate(routing.routes(box, begun), start=1):
+    ways = routing.routes(box, begun.first, begun.others, command.amount)
+    for number, route in enumerate(ways, start=1):
         outcome = ask_provider(box, "charge.create", route, source, also, number)
         if not isinstance(outcome.provider, Decline):
             break
@@ -175,32 +171,10 @@ def _try_routes(box: Sandbox, command: NewCharge, begun: Plan) -> _Verdict:
 
 def ask_provider(box: Sandbox, op: str, route: Route, source: str, also: str | None = None, number: int = 1) -> Outcome:
     """What the rules let a provider say to a step of a charge; the time it takes is added to the turn's latency."""
-    card = route.instrument.card
-    decision = box.ask(
-        Stage.PROVIDER,
-        Attempt(
-            op=op,
-            now=box.now,
-            also=also,
-            source=source,
-            provider=route.provider.provider_id,
-            attempt=number,
-            card=card.number if card else None,
-            request=box.turn.request,
-            headers=box.turn.headers,
-            state=partial(state_of, box),
-            bank_account=route.instrument.bank.account_number if route.instrument.bank else None,
-            subject=route.instrument.payment_method_id or (card.number.fingerprint if card else None),
-        ),
-    )
-    fault = decision.outcome.transport
-    if fault is not None and fault.at is At.RECEIVE and box.turn.answers:
-        if fault.kind is not FaultKind.DELAY:
-            raise Unreached(fault)
-        box.turn.latency += fault.delay
-    scripted = decision.outcome.latency is not None
-    box.turn.latency += decision.delay if scripted else providers.latency_of(box, route.provider)
-    return decision.outcome
+    outcome = asking.ask(box, op, route.provider, route.instrument, source, also=also, number=number)
+    if outcome.latency is None:
+        box.turn.latency += providers.latency_of(box, route.provider)
+    return outcome
 
 
 def _store(
@@ -212,6 +186,9 @@ def _store(
         amount = min(amount, outcome.provider.amount)
     instrument = route.instrument
     card = instrument.card
+    payer = sources.payer_of(command.payer, begun.payer)
+    if begun.token is not None:
+        tokens.use(box, begun.token)
     charge_id = box.ids.hex32("charge")
     declined = event is ChargeEvent.DECLINED
     charge = box.charges.add(
@@ -225,9 +202,9 @@ def _store(
             instrument=instrument,
             added=box.now,
             reference=command.reference,
-            email=command.email,
+            email=command.email or (payer.email if payer else None),
             customer_id=instrument.customer_id,
-            payer=command.payer or begun.payer,
+            payer=payer,
             authorised=None if declined else amount,
             capture=command.capture,
             failed_attempts=verdict.failed,
@@ -291,7 +268,9 @@ def follow_up(box: Sandbox, charge: Charge, event: ChargeEvent, route: Route, ou
         box.schedule.plan(box.now + box.assume(CHALLENGE_EXPIRES_AFTER), Due.CHALLENGE_LAPSE, charge.charge_id)
     card = charge.instrument.card
     if card is not None and event in _PAYMENTS:
-        vault.spend_ccv(box, card.number, route.method.vault_id if route.method else None)
+        token_id = charge.instrument.token_id
+        held = route.method or (box.tokens.get(token_id) if token_id else None)
+        vault.spend_ccv(box, card.number, held.vault_id if held else None)
 
 
 _PAYMENTS = frozenset({ChargeEvent.AUTHORISED, ChargeEvent.PAID, ChargeEvent.PENDED})

@@ -6,8 +6,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from mockserver.domain.clock import Micros
+from mockserver.domain.method_states import PayToState
 from mockserver.domain.states import ChargeEvent
-from mockserver.engine import charges, subscriptions, three_ds, vault
+from mockserver.engine import charges, payto, subscriptions, three_ds, tokens, vault
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.schedule import Due, Entry
 from mockserver.engine.turn import Turn
@@ -20,6 +21,8 @@ WORK: Mapping[Due, Callable[[Sandbox, Entry], None]] = {
     Due.SETTLEMENT: lambda box, entry: charges.settle(box, entry.subject, ChargeEvent.SETTLED),
     Due.BOUNCE: lambda box, entry: charges.settle(box, entry.subject, ChargeEvent.BOUNCED),
     Due.SUBSCRIPTION_RENEWAL: subscriptions.renew,
+    Due.TOKEN_EXPIRY: lambda box, entry: tokens.expire(box, entry.subject),
+    Due.PAYTO: lambda box, entry: payto.turn_to(box, entry.subject, PayToState(entry.detail)),
 }
 """What to do when an entry comes due. An entry whose object has moved on does nothing."""
 

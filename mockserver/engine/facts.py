@@ -18,6 +18,9 @@ KINDS: Mapping[str, tuple[str, Callable[[Sandbox], Table[Any]]]] = {
     "subscription": ("subscription_id", lambda box: box.subscriptions),
     "webhook_subscription": ("webhook_subscription_id", lambda box: box.webhook_subscriptions),
     "payment_link": ("payment_link_id", lambda box: box.payment_links),
+    "customer": ("customer_id", lambda box: box.customers),
+    "token": ("token", lambda box: box.tokens),
+    "network_token": ("network_token_id", lambda box: box.network_tokens),
 }
 """Kinds of objects that a path may begin with: the name of their id, and where they are kept."""
 

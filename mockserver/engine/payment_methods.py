@@ -1,103 +1,91 @@
-"""Payment-method use cases: store from a card, switch provider through the vault, read.
+"""Payment-method use cases: store, read, change the card, remove.
 
-Sources: service document, Payment methods; What the service does, 6-7.
+Sources: service document, Payment methods; published facts, 1.1 rows 29-39; assumptions
+``removed.customer_or_method``, ``gateway_delete``.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
 
-from mockserver.domain.cards import Card
+from mockserver.assumptions.conduct import DEFAULT_REMOVED
 from mockserver.domain.codes import Code
-from mockserver.domain.commands import NewCardMethod, SwitchProvider
-from mockserver.domain.errors import Invalid, NotFound
+from mockserver.domain.customer import DELETED, Customer
+from mockserver.domain.errors import Invalid, NotFound, WrongState
 from mockserver.domain.events import Subject
 from mockserver.domain.faults import Faults
+from mockserver.domain.method_commands import CardChanges, NewMethod
+from mockserver.domain.method_states import PayToState
 from mockserver.domain.payment_method import PaymentMethod
-from mockserver.domain.provider import Capability
 from mockserver.domain.sources import Instrument, PaymentType
-from mockserver.domain.states import Presence, VaultState
-from mockserver.domain.vault import WITH_A_CARD, VaultItem, check_expiry
-from mockserver.engine import card_entry, providers, vault
+from mockserver.domain.states import PAYMENT_METHOD, Presence, PresenceEvent
+from mockserver.engine import asking, card_entry, method_drafts, network_tokens, payto, tokens, vault
+from mockserver.engine.method_drafts import Draft
 from mockserver.engine.sandbox import Sandbox
 
 
-def create_from_card(box: Sandbox, command: NewCardMethod) -> PaymentMethod:
-    """Store a card with a provider, and in the vault when wished.
+def create(box: Sandbox, command: NewMethod) -> PaymentMethod:
+    """Store a payment method. Raises ``Invalid`` with the faults of ``method_drafts.draft``, or ``ProviderRefused``."""
+    wanted = checked(box, command)
+    ask(box, "payment_method.create", wanted)
+    inherited = wanted.inherited
+    owner = box.customers.get(inherited.customer_id) if inherited and inherited.customer_id else None
+    return store(box, wanted, owner)
 
-    Raises ``Invalid`` 39 (provider), 5, 6, 9, 14, 81 (card), 85, 86 (vault expiry), 56 (fallback).
-    """
+
+def checked(box: Sandbox, command: NewMethod) -> Draft:
+    """The draft of a command without faults. Raises ``Invalid`` with all of them otherwise."""
     faults = Faults()
-    provider = providers.named(box, command.provider_id, Capability.CARD, faults)
-    card = card_entry.check(box, command.details, faults, skip_expiry_check=command.skip_expiry_check)
-    expires = check_expiry(command.vault.expiry, WITH_A_CARD, box.now, faults)
-    check_fallback(box, command.fallback_payment_method_id, faults)
+    wanted = method_drafts.draft(box, command, faults)
     faults.refuse()
-    if provider is None or card is None or command.details.number is None:
-        raise RuntimeError("a faulty card passed its checks")
-    item = None
-    if command.vault.wanted:
-        item = vault.store(box, card.number, command.details.number, command.details.ccv, expires)
-    return add(
-        box,
-        PaymentMethod(
-            payment_method_id=box.ids.hex32("payment_method"),
-            instrument=card_instrument(card),
-            provider=provider.summary,
-            added=box.now,
-            provider_payment_method_id="pm_" + box.ids.hex24("provider_payment_method"),
-            email=command.email,
-            ip=command.ip,
-            vault_id=item.vault_id if item else None,
-            fallback_payment_method_id=command.fallback_payment_method_id,
-            metadata=command.metadata,
-            webhook=command.webhook,
-        ),
-    )
+    if wanted is None:
+        raise RuntimeError("a faulty payment method passed its checks")
+    return wanted
 
 
-def switch_provider(box: Sandbox, command: SwitchProvider) -> PaymentMethod:
-    """Store the vaulted card of a payment method with another provider.
+def ask(box: Sandbox, op: str, wanted: Draft) -> None:
+    """Let the provider store it too. Raises ``ProviderRefused`` when it declines; then nothing has changed."""
+    asking.refuse_declined(asking.ask(box, op, wanted.provider, wanted.instrument, wanted.source))
 
-    Raises ``Invalid`` 39 (provider), 6 (ccv), 66 (nothing vaulted, or no longer), 56 (unknown method), 73 (removed
-    one).
-    """
-    faults = Faults()
-    provider = providers.named(box, command.provider_id, Capability.CARD, faults)
-    source = box.payment_methods.get(command.payment_method_id)
-    card = source.instrument.card if source else None
-    if source is None:
-        faults.add(Code.INVALID_PAYMENT_METHOD_ID, "PaymentMethodId", unknown(command.payment_method_id))
-    elif source.state is Presence.REMOVED:
-        faults.add(Code.INVALID_PAYMENT_METHOD_ID_REMOVED, "PaymentMethodId", "this payment method was removed")
-    card_entry.check_ccv(command.ccv, "Ccv", card.number if card else None, faults)
-    check_fallback(box, command.fallback_payment_method_id, faults)
-    faults.refuse()
-    if provider is None or source is None:
-        raise RuntimeError("a faulty switch passed its checks")
-    item = vaulted(box, source)
-    if item is None or card is None:
-        raise Invalid(
-            Code.NO_VAULT_ID_ASSOCIATED_WITH_THIS_PAYMENT_METHOD,
-            {"PaymentMethodId": "its card is not in the vault, or no longer"},
-        )
-    return add(
-        box,
-        PaymentMethod(
-            payment_method_id=box.ids.hex32("payment_method"),
-            instrument=card_instrument(replace(card, ccv_given=bool(command.ccv or item.ccv))),
-            provider=provider.summary,
-            added=box.now,
-            provider_payment_method_id="pm_" + box.ids.hex24("provider_payment_method"),
-            customer_id=source.customer_id,
-            payer=source.payer,
-            email=source.email,
-            ip=source.ip,
-            vault_id=item.vault_id,
-            fallback_payment_method_id=command.fallback_payment_method_id,
-            metadata=source.metadata,
-            webhook=command.webhook,
-        ),
+
+def store(box: Sandbox, wanted: Draft, owner: Customer | None) -> PaymentMethod:
+    """Keep a checked payment method, with all that it brings: vault item, agreement, network token, a used token."""
+    method = box.payment_methods.add(_method(box, wanted, owner))
+    box.turn.about["payment_method"] = method
+    if wanted.token is not None:
+        tokens.use(box, wanted.token)
+    card = method.instrument.card
+    if wanted.create_network_token and card is not None:
+        made = network_tokens.create(box, method, card)
+        box.payment_methods.change(method, {"network_token_id": made.network_token_id})
+    box.emit(Subject.PAYMENT_METHOD, method.payment_method_id, "created", None, method.state)
+    return method
+
+
+def _method(box: Sandbox, wanted: Draft, owner: Customer | None) -> PaymentMethod:
+    terms, secret = wanted.terms, wanted.to_vault
+    vault_id, payto_id = wanted.vault_id, wanted.payto_id
+    if secret is not None:
+        vault_id = vault.store(box, secret.facts, secret.number, secret.ccv, secret.expires).vault_id
+    if wanted.agreement is not None:
+        payto_id = payto.store(box, wanted.agreement, wanted.provider).payto_id
+    return PaymentMethod(
+        payment_method_id=box.ids.hex32("payment_method"),
+        instrument=wanted.instrument,
+        provider=wanted.provider.summary,
+        added=box.now,
+        provider_payment_method_id=wanted.provider_token or "pm_" + box.ids.hex24("provider_payment_method"),
+        customer_id=owner.customer_id if owner else None,
+        payer=owner.payer() if owner else terms.payer,
+        email=terms.email or (owner.email if owner else None),
+        ip=terms.ip,
+        vault_id=vault_id,
+        token=wanted.shown_token,
+        payto_id=payto_id,
+        fallback_payment_method_id=terms.fallback_payment_method_id,
+        provider_data=wanted.provider_data,
+        metadata=terms.metadata,
+        webhook=terms.webhook,
     )
 
 
@@ -105,38 +93,110 @@ def get(box: Sandbox, payment_method_id: str) -> PaymentMethod:
     """A payment method, removed ones included. Raises ``NotFound`` (56)."""
     method = box.payment_methods.get(payment_method_id)
     if method is None:
-        raise NotFound(Code.INVALID_PAYMENT_METHOD_ID, {"PaymentMethodId": unknown(payment_method_id)})
+        raise NotFound(Code.INVALID_PAYMENT_METHOD_ID, {"PaymentMethodId": method_drafts.unknown(payment_method_id)})
     box.turn.about["payment_method"] = method
     return method
 
 
-def add(box: Sandbox, method: PaymentMethod) -> PaymentMethod:
-    """Keep a new payment method and say so."""
-    box.payment_methods.add(method)
-    box.turn.about["payment_method"] = method
-    box.emit(Subject.PAYMENT_METHOD, method.payment_method_id, "created", None, method.state)
+def update_card(box: Sandbox, payment_method_id: str, wanted: CardChanges) -> PaymentMethod:
+    """Change expiry, holder or number of a stored card, or its metadata.
+
+    Raises ``NotFound`` 56, ``WrongState`` 73 (removed), ``Invalid`` 106 (no card), 105 (nothing given), 5, 9, 14.
+    """
+    method = get(box, payment_method_id)
+    if method.state is Presence.REMOVED:
+        raise WrongState(
+            Code.INVALID_PAYMENT_METHOD_ID_REMOVED, {"PaymentMethodId": "a removed payment method cannot be changed"}
+        )
+    card = method.instrument.card
+    if method.instrument.type is not PaymentType.CARD or card is None:
+        text = f"got one of type {method.instrument.type.value}, wanted one whose card is known"
+        raise Invalid(Code.PAYMENT_METHOD_MUST_BE_OF_TYPE_CARD, {"PaymentMethodId": text})
+    if not (wanted.number or wanted.expiry or wanted.cardholder is not None or wanted.metadata is not None):
+        raise Invalid(
+            Code.NO_DATA_TO_UPDATE_THE_PAYMENT_METHOD,
+            {"Card": "wanted at least one of expiryDate, cardholder, cardNumber, metadata"},
+        )
+    faults = Faults()
+    number = card_entry.check_number(box, wanted.number, "CardNumber", faults) if wanted.number else card.number
+    expiry = card_entry.check_expiry_date(box, wanted.expiry, faults) if wanted.expiry else card.expiry
+    faults.refuse()
+    changed = replace(
+        card,
+        number=card_entry.sure(number),
+        expiry=expiry,
+        cardholder=card.cardholder if wanted.cardholder is None else wanted.cardholder,
+    )
+    changes: dict[str, object] = {"instrument": card_entry.instrument(changed)}
+    if wanted.metadata is not None:
+        changes["metadata"] = wanted.metadata
+    item = method_drafts.vaulted(box, method)
+    if wanted.number and item is not None:
+        # Another method may share the item, so the new number gets one of its own.
+        new = vault.store(box, changed.number, wanted.number, None, item.expires)
+        changes["vault_id"] = new.vault_id
+    box.payment_methods.change(method, changes)
+    box.emit(Subject.PAYMENT_METHOD, payment_method_id, "updated", method.state, method.state)
     return method
 
 
-def vaulted(box: Sandbox, method: PaymentMethod) -> VaultItem | None:
-    """The vault item of a payment method while it lasts."""
-    item = box.vault.get(method.vault_id) if method.vault_id else None
-    return item if item is not None and item.state is VaultState.STORED else None
+def delete(box: Sandbox, payment_method_id: str, *, ask_provider: bool) -> PaymentMethod:
+    """Remove a payment method from use; a customer whose default it was gets what the assumption
+    ``removed.default_method`` says.
+
+    Raises ``NotFound`` 56, ``WrongState`` 73 (removed before), ``ProviderRefused``.
+    """
+    method = get(box, payment_method_id)
+    PAYMENT_METHOD.advance(method.state, PresenceEvent.REMOVED)
+    if ask_provider:
+        ask_to_forget(box, "payment_method.delete", method)
+    remove(box, method)
+    owner = box.customers.get(method.customer_id) if method.customer_id else None
+    if owner is not None and owner.default_payment_method_id == payment_method_id:
+        box.customers.change(owner, {"default_payment_method_id": _next_default(box, owner)})
+        box.emit(Subject.CUSTOMER, owner.customer_id, "updated", owner.state, owner.state)
+    return method
 
 
-def card_instrument(card: Card) -> Instrument:
-    """A card as something that can be charged and shown."""
-    return Instrument(PaymentType.CARD, card=card, display_type=card.number.brand)
+def _next_default(box: Sandbox, owner: Customer) -> str | None:
+    if box.assume(DEFAULT_REMOVED) == "none":
+        return None
+    in_use = [
+        method.payment_method_id
+        for method in box.payment_methods.find("customer", owner.customer_id)
+        if method.state is Presence.ACTIVE
+    ]
+    return in_use[-1] if in_use else None
 
 
-def check_fallback(box: Sandbox, payment_method_id: str | None, faults: Faults) -> None:
-    """A fault (56) when a fallback names no payment method in use."""
-    if payment_method_id:
-        fallback = box.payment_methods.get(payment_method_id)
-        if fallback is None or fallback.state is Presence.REMOVED:
-            faults.add(Code.INVALID_PAYMENT_METHOD_ID, "FallbackPaymentMethodId", unknown(payment_method_id))
+def ask_to_forget(box: Sandbox, op: str, method: PaymentMethod) -> None:
+    """Let the provider remove its copy too (assumption ``gateway_delete``). Raises ``ProviderRefused``."""
+    provider = box.providers.get(method.provider.provider_id)
+    if provider is not None:
+        known = replace(method.instrument, payment_method_id=method.payment_method_id)
+        asking.refuse_declined(asking.ask(box, op, provider, known, "payment_method"))
 
 
-def unknown(payment_method_id: str) -> str:
-    """What to say of an id that names no payment method."""
-    return f"no payment method '{payment_method_id[:64]}' in this sandbox"
+def remove(box: Sandbox, method: PaymentMethod) -> None:
+    """Take a method out of use, with its agreement and its network token; it can still be read."""
+    before = method.state
+    payer = method.payer
+    box.payment_methods.change(
+        method,
+        {
+            "state": PAYMENT_METHOD.advance(before, PresenceEvent.REMOVED),
+            "removed": box.now,
+            "email": DELETED,
+            "payer": replace(payer, email=DELETED) if payer is not None and payer.customer_id is None else payer,
+        },
+    )
+    if method.payto_id is not None:
+        payto.turn_to(box, method.payto_id, PayToState.CANCELLED)
+    if method.network_token_id is not None:
+        network_tokens.delete(box, method.network_token_id)
+    box.emit(Subject.PAYMENT_METHOD, method.payment_method_id, "removed", before, method.state)
+
+
+def instrument_of(method: PaymentMethod) -> Instrument:
+    """The instrument of a stored method, as its charges show it."""
+    return replace(method.instrument, payment_method_id=method.payment_method_id, customer_id=method.customer_id)

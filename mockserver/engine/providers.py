@@ -30,6 +30,7 @@ from mockserver.domain.provider import (
     check_costs,
     simulated_latency,
 )
+from mockserver.domain.sources import PaymentType
 from mockserver.domain.states import PROVIDER, Presence, PresenceEvent
 from mockserver.engine.sandbox import Sandbox
 
@@ -39,6 +40,17 @@ _LACKS: Mapping[Capability, Code] = {
     Capability.PARTIAL_CAPTURE: Code.FEATURE_PARTIAL_CAPTURE_IS_NOT_SUPPORTED_CAPTURE_AMOUNT,
 }
 """Codes of a missing feature; any other is 32 (assumption ``provider.unknown``)."""
+
+
+NEEDS: Mapping[PaymentType, Capability] = {
+    PaymentType.CARD: Capability.CARD,
+    PaymentType.BANK_ACCOUNT: Capability.DIRECT_DEBIT,
+    PaymentType.PAYTO: Capability.PAYTO,
+    PaymentType.NETWORK_TOKEN: Capability.NETWORK_TOKEN,
+    PaymentType.WALLET: Capability.WALLET,
+    PaymentType.APPLEPAY: Capability.WALLET,
+}
+"""What a provider must be able to do for each type of payment."""
 
 
 def create(box: Sandbox, wish: ProviderWish) -> Provider:
@@ -141,6 +153,15 @@ def named(box: Sandbox, provider_id: str, needs: Capability, faults: Faults) -> 
         faults.add(*lacks(provider, needs))
         return None
     return provider
+
+
+def first_with(box: Sandbox, feature: Capability, faults: Faults) -> Provider | None:
+    """The oldest provider in use with a feature, or None and a fault (65)."""
+    for provider in box.providers:
+        if provider.state is Presence.ACTIVE and feature in provider.capabilities:
+            return provider
+    faults.add(Code.NO_PROVIDER_FOUND, "ProviderId", f"no provider here has {feature.value}")
+    return None
 
 
 def lacks(provider: Provider, feature: Capability) -> tuple[Code, str, str]:

@@ -31,18 +31,22 @@ class Sandbox:
         "charges",
         "charter",
         "clock",
+        "customers",
         "director",
         "ids",
         "journal",
         "key",
+        "network_tokens",
         "now",
         "own",
         "payment_links",
         "payment_methods",
+        "payto",
         "providers",
         "public_key",
         "schedule",
         "subscriptions",
+        "tokens",
         "turn",
         "vault",
         "warned",
@@ -71,6 +75,10 @@ class Sandbox:
         self.payment_links = tables.payment_links()
         self.subscriptions = tables.subscriptions()
         self.webhook_subscriptions = tables.webhook_subscriptions()
+        self.customers = tables.customers()
+        self.tokens = tables.tokens()
+        self.payto = tables.payto()
+        self.network_tokens = tables.network_tokens()
         for provider in (default_provider(self.now), *charter.providers()):
             self.providers.add(provider)
 

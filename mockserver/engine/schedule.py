@@ -19,6 +19,8 @@ class Due(StrEnum):
     SETTLEMENT = "settlement"
     BOUNCE = "bounce"
     SUBSCRIPTION_RENEWAL = "subscription_renewal"
+    TOKEN_EXPIRY = "token_expiry"
+    PAYTO = "payto"
 
 
 class Entry(NamedTuple):

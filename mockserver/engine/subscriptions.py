@@ -22,7 +22,7 @@ from mockserver.domain.payment_method import PaymentMethod
 from mockserver.domain.sources import Initiator, MethodSource
 from mockserver.domain.states import SUBSCRIPTION, Presence, SubscriptionEvent, SubscriptionState
 from mockserver.domain.subscription import EndAfter, Retry, Subscription
-from mockserver.engine import charges, listing, payment_methods, subscription_course
+from mockserver.engine import charges, listing, method_drafts, subscription_course
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.schedule import Entry
 from mockserver.engine.store import Page, Query
@@ -235,7 +235,7 @@ def search(box: Sandbox, wanted: SubscriptionFilter, paging: listing.Paging) -> 
 def _usable_method(box: Sandbox, payment_method_id: str, faults: Faults) -> PaymentMethod | None:
     method = box.payment_methods.get(payment_method_id)
     if method is None:
-        faults.add(Code.INVALID_PAYMENT_METHOD_ID, "PaymentMethodId", payment_methods.unknown(payment_method_id))
+        faults.add(Code.INVALID_PAYMENT_METHOD_ID, "PaymentMethodId", method_drafts.unknown(payment_method_id))
     elif method.state is Presence.REMOVED:
         faults.add(Code.INVALID_PAYMENT_METHOD_ID_REMOVED, "PaymentMethodId", "this payment method was removed")
     return method

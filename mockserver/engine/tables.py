@@ -6,10 +6,14 @@ from collections.abc import Hashable
 from operator import attrgetter
 
 from mockserver.domain.charge import Charge
+from mockserver.domain.customer import Customer
+from mockserver.domain.network_token import NetworkToken
 from mockserver.domain.payment_link import PaymentLink
 from mockserver.domain.payment_method import PaymentMethod
+from mockserver.domain.payto import Agreement
 from mockserver.domain.provider import Provider
 from mockserver.domain.subscription import Subscription
+from mockserver.domain.token import Token
 from mockserver.domain.vault import VaultItem
 from mockserver.domain.webhook_subscription import WebhookSubscription
 from mockserver.engine.store import Index, Table
@@ -51,16 +55,63 @@ def charges() -> Table[Charge]:
     )
 
 
+def _method_brand(method: PaymentMethod) -> Hashable | None:
+    card = method.instrument.card
+    return card.number.brand if card else None
+
+
 def payment_methods() -> Table[PaymentMethod]:
-    """Payment methods by provider, customer and vault item."""
+    """Payment methods by everything that their search can ask for exactly, by vault item and by agreement."""
     return Table(
         attrgetter("payment_method_id"),
         (
             Index("provider", attrgetter("provider.provider_id")),
-            Index("customer", attrgetter("customer_id"), frozenset({"customer_id"})),
-            Index("vault", attrgetter("vault_id")),
+            Index("customer", attrgetter("customer_id")),
+            Index("payment_type", attrgetter("instrument.type")),
+            Index("brand", _method_brand, frozenset({"instrument"})),
+            Index("state", attrgetter("state"), frozenset({"state"})),
+            Index("vault", attrgetter("vault_id"), frozenset({"vault_id"})),
+            Index("payto", attrgetter("payto_id")),
         ),
     )
+
+
+def _email(customer: Customer) -> Hashable | None:
+    return customer.email.lower() if customer.email is not None else None
+
+
+def customers() -> Table[Customer]:
+    """Customers by id, reference, e-mail (in any letter case) and presence."""
+    return Table(
+        attrgetter("customer_id"),
+        (
+            Index("id", attrgetter("customer_id")),
+            Index("reference", attrgetter("reference"), frozenset({"reference"})),
+            Index("email", _email, frozenset({"email"})),
+            Index("state", attrgetter("state"), frozenset({"state"})),
+        ),
+    )
+
+
+def tokens() -> Table[Token]:
+    """Payment tokens by provider and state."""
+    return Table(
+        attrgetter("token_id"),
+        (
+            Index("provider", attrgetter("provider.provider_id")),
+            Index("state", attrgetter("state"), frozenset({"state"})),
+        ),
+    )
+
+
+def payto() -> Table[Agreement]:
+    """PayTo agreements by id."""
+    return Table(attrgetter("payto_id"))
+
+
+def network_tokens() -> Table[NetworkToken]:
+    """Network tokens by id."""
+    return Table(attrgetter("network_token_id"))
 
 
 def vault() -> Table[VaultItem]:

@@ -15,7 +15,8 @@ from mockserver.web.endpoints.charges import shown
 from mockserver.web.page import Page, PageCall, carry_out, origin_of, policy, redirect, spoilt, web_address
 from mockserver.web.route import Call, Route
 from mockserver.web.templating import render
-from mockserver.wire.charges import ChallengeInput, ChargeReply
+from mockserver.wire.charge_bodies import ChallengeInput
+from mockserver.wire.charges import ChargeReply
 from mockserver.wire.profile import voice_of
 
 _WORDS = {

@@ -1,178 +1,28 @@
-"""Charges on the wire: bodies and queries in, the Charge out.
-
-Source: service document, Charges, and Resources, Charge; published facts, 1.2, 1.3, 2.1, 2.2.
-"""
+"""Charges in answers. Source: service document, Resources, Charge; published facts, 2.1, 2.2."""
 
 from __future__ import annotations
 
 from typing import Any, NotRequired, TypedDict
 
-from pydantic import Field
-
-from mockserver.domain.charge import Charge, Payer
-from mockserver.domain.commands import NewCharge
-from mockserver.domain.sources import BankSource, CardSource, ChallengeAnswer, Initiator, MethodSource, Source
-from mockserver.wire.base import Body, Flag, Map, Moment, Number, Required, Text40, Whole, one_of
+from mockserver.domain.charge import Charge
 from mockserver.wire.dates import moment
 from mockserver.wire.profile import Voice
 from mockserver.wire.shapes import (
-    Address,
     Amount,
-    BankPaymentInformation,
     BankPaymentReply,
     CardReply,
-    CardRequestInformation,
     DateTime,
-    Geolocation,
     IpInfoReply,
-    Order,
     PayerReply,
     ProviderSummaryReply,
-    WebhookConfig,
     bank_reply,
     card_reply,
     ip_reply,
     optional_moment,
-    payer_of,
     payer_reply,
     plain_map,
     provider_summary_reply,
 )
-
-
-class ChargeFields(Body):
-    """Fields that every creation of a charge accepts."""
-
-    amount: Number
-    currency: str | None = None
-    email: str | None = None
-    phone: str | None = None
-    reference: Text40 | None = None
-    capture: Flag | None = Field(None, description="default true; false only authorises")
-    ip: str | None = None
-    address: Address | None = None
-    order: Order | None = None
-    customer_code: str | None = None
-    invoice_number: str | None = None
-    initiator: one_of(Initiator) | None = None  # type: ignore[valid-type]
-    webhook: WebhookConfig | None = None
-    first_name: str | None = None
-    last_name: str | None = None
-    metadata: Map | None = None
-    descriptor: str | None = None
-    three_ds_notification_url: str | None = Field(None, alias="threeDSNotificationUrl")
-    geolocation: Geolocation | None = None
-
-    def command(self, source: Source) -> NewCharge:
-        """The command that these fields and a source make."""
-        initiator: Initiator | None = self.initiator
-        return NewCharge(
-            source=source,
-            amount=self.amount,
-            currency=self.currency,
-            reference=self.reference,
-            capture=self.capture is not False,
-            payer=self.payer(),
-            email=self.email,
-            ip=self.ip,
-            initiator=initiator.value if initiator else None,
-            webhook=self.webhook.target() if self.webhook else None,
-            metadata=self.metadata,
-            descriptor=self.descriptor,
-            three_ds_notification_url=self.three_ds_notification_url,
-        )
-
-    def payer(self) -> Payer | None:
-        """Who pays, as far as the request says."""
-        return payer_of(self.reference, self.first_name, self.last_name, self.email, self.phone)
-
-
-class CardCharge(ChargeFields):
-    """Charge a card, provider chosen by cost."""
-
-    payment_information: CardRequestInformation | None = None
-    first_name: Text40 | None = None
-    last_name: Text40 | None = None
-
-    def source(self) -> CardSource:
-        """The card to charge."""
-        return CardSource(self.payment_information.details() if self.payment_information else None, None)
-
-
-class ProviderCardCharge(CardCharge):
-    """Charge a card through a provider."""
-
-    provider_id: Required
-
-    def source(self) -> CardSource:
-        """The card to charge and who shall take it."""
-        return CardSource(self.payment_information.details() if self.payment_information else None, self.provider_id)
-
-
-class BankCharge(ChargeFields):
-    """Charge a bank account."""
-
-    provider_id: Required
-    bank_payment_information: BankPaymentInformation
-
-    def source(self) -> BankSource:
-        """The account to charge and who shall take it."""
-        return BankSource(self.bank_payment_information.account(), self.provider_id)
-
-
-class PaymentMethodCharge(ChargeFields):
-    """Charge a stored payment method."""
-
-    payment_method_id: Required
-    recurring: Flag | None = None
-
-    def source(self) -> MethodSource:
-        """The method to charge."""
-        return MethodSource(self.payment_method_id)
-
-
-class Capture(Body):
-    """Complete an authorised charge; without an amount, all of it."""
-
-    amount: Number | None = None
-
-
-class ChallengeInput(Body):
-    """The payer's answer to a 3-D Secure challenge: ``pass``, ``fail`` or ``cancel``."""
-
-    result: one_of(ChallengeAnswer)  # type: ignore[valid-type]
-
-
-class RefundQuery(Body):
-    """Give back a part, or without an amount all that is left."""
-
-    amount: Number | None = None
-    comment: str | None = None
-
-
-class ChargeQuery(Body):
-    """Every parameter of the charge search."""
-
-    reference: str | None = None
-    provider_id: str | None = None
-    amount_greater_than: Number | None = None
-    amount_less_than: Number | None = None
-    customer_id: str | None = None
-    status: str | None = None
-    added_after: Moment | None = None
-    added_before: Moment | None = None
-    payment_method_id: str | None = None
-    payment_type: str | None = None
-    card_type: str | None = None
-    currency: str | None = None
-    card_number: str | None = Field(None, description="4, 6 or 8 leading digits, or the whole number")
-    cardholder: str | None = None
-    batch_id: str | None = None
-    subscription_id: str | None = None
-    sort_by: str | None = None
-    sort_order: str | None = None
-    limit: Whole | None = None
-    skip: Whole | None = None
 
 
 class PaymentInformationReply(TypedDict):

@@ -1,23 +1,22 @@
-"""Payment methods on the wire. Source: service document, Payment methods; published facts, 1.2, 2.5, 2.6."""
+"""Payment methods in answers. Source: service document, Payment method; published facts, 2.5, 2.6."""
 
 from __future__ import annotations
 
-from typing import Any, TypedDict
+from typing import TypedDict
 
-from mockserver.domain.commands import NewCardMethod, SwitchProvider, VaultWish
+from mockserver.domain.network_token import NetworkToken
 from mockserver.domain.payment_method import PaymentMethod
-from mockserver.domain.vault import Expiry
-from mockserver.wire.base import Body, Flag, Map, Moment, Required, Whole
+from mockserver.domain.payto import Agreement
 from mockserver.wire.dates import moment
+from mockserver.wire.network_tokens import NetworkTokenReply, network_token_reply
+from mockserver.wire.payto import PayToReply, payto_reply
 from mockserver.wire.profile import Voice
 from mockserver.wire.shapes import (
     BankPaymentReply,
     CardReply,
-    CardRequestInformation,
     DateTime,
     PayerReply,
     ProviderSummaryReply,
-    WebhookConfig,
     bank_reply,
     card_reply,
     optional_moment,
@@ -27,66 +26,25 @@ from mockserver.wire.shapes import (
 )
 
 
-class CardVaulting(Body):
-    """Whether a card shall be vaulted too, and for how long: at most one of the two expiry fields."""
+class PaymentMethodSummaryReply(TypedDict):
+    """The default payment method of a customer."""
 
-    vault_card: Flag | None = None
-    vault_expire_date: Moment | None = None
-    vault_expire_seconds: Whole | None = None
-
-    def wish(self) -> VaultWish:
-        """The wish as a command carries it."""
-        return VaultWish(bool(self.vault_card), Expiry(self.vault_expire_seconds, self.vault_expire_date))
-
-
-class CardMethodCreation(CardVaulting):
-    """A card to store with a provider."""
-
-    provider_id: Required
-    payment_information: CardRequestInformation
-    ip: str | None = None
-    set_default: Flag | None = None
-    skip_expiry_date_validation: Flag | None = None
-    metadata: Map | None = None
-    fallback_payment_method_id: str | None = None
-    webhook: WebhookConfig | None = None
-    create_network_token: Flag | None = None
-    verify: Flag | None = None
-
-    def command(self) -> NewCardMethod:
-        """The command that these fields make."""
-        return NewCardMethod(
-            details=self.payment_information.details(),
-            provider_id=self.provider_id,
-            vault=self.wish(),
-            ip=self.ip,
-            skip_expiry_check=bool(self.skip_expiry_date_validation),
-            metadata=self.metadata,
-            fallback_payment_method_id=self.fallback_payment_method_id,
-            webhook=self.webhook.target() if self.webhook else None,
-            create_network_token=bool(self.create_network_token),
-            verify=bool(self.verify),
-        )
-
-
-class ProviderSwitch(Body):
-    """A vaulted payment method to store with another provider."""
-
-    provider_id: Required
-    payment_method_id: Required
-    ccv: str | None = None
-    fallback_payment_method_id: str | None = None
-    webhook: WebhookConfig | None = None
-
-    def command(self) -> SwitchProvider:
-        """The command that these fields make."""
-        return SwitchProvider(
-            provider_id=self.provider_id,
-            payment_method_id=self.payment_method_id,
-            ccv=self.ccv,
-            fallback_payment_method_id=self.fallback_payment_method_id,
-            webhook=self.webhook.target() if self.webhook else None,
-        )
+    paymentMethodId: str
+    customerId: str | None
+    type: str
+    card: CardReply | None
+    providerId: str
+    providerType: str
+    dateAdded: DateTime
+    email: str | None
+    vaultId: str | None
+    dateRemoved: DateTime | None
+    providerPaymentMethodId: str | None
+    providerPaymentMethodData: dict[str, str] | None
+    token: str | None
+    fallbackPaymentMethodId: str | None
+    metadata: dict[str, str] | None
+    networkTokenId: str | None
 
 
 class PaymentMethodReply(TypedDict):
@@ -104,8 +62,8 @@ class PaymentMethodReply(TypedDict):
     email: str | None
     customer: PayerReply | None
     provider: ProviderSummaryReply
-    payTo: dict[str, Any] | None
-    networkToken: dict[str, Any] | None
+    payTo: PayToReply | None
+    networkToken: NetworkTokenReply | None
     vaultId: str | None
     payToStatus: str | None
     ip: str | None
@@ -117,8 +75,51 @@ class PaymentMethodReply(TypedDict):
     metadata: dict[str, str] | None
 
 
-def payment_method_reply(method: PaymentMethod, voice: Voice) -> PaymentMethodReply:
-    """A payment method as the documented object, null where nothing is known."""
+class PaymentMethodsReply(TypedDict):
+    """A page of payment methods; ``count`` is the number of all matches."""
+
+    limit: int
+    skip: int
+    count: int
+    paymentMethods: list[PaymentMethodReply]
+
+
+MethodListReply = list[PaymentMethodReply]
+"""All payment methods of a customer: a bare array."""
+
+
+def payment_method_summary(method: PaymentMethod | None, voice: Voice) -> PaymentMethodSummaryReply | None:
+    """A payment method inside its customer."""
+    if method is None:
+        return None
+    return {
+        "paymentMethodId": method.payment_method_id,
+        "customerId": method.customer_id,
+        "type": method.instrument.type.value,
+        "card": card_reply(method.instrument.card, voice),
+        "providerId": method.provider.provider_id,
+        "providerType": method.provider.type,
+        "dateAdded": moment(method.added),
+        "email": method.email,
+        "vaultId": method.vault_id,
+        "dateRemoved": optional_moment(method.removed),
+        "providerPaymentMethodId": method.provider_payment_method_id,
+        "providerPaymentMethodData": plain_map(method.provider_data),
+        "token": method.token,
+        "fallbackPaymentMethodId": method.fallback_payment_method_id,
+        "metadata": plain_map(method.metadata),
+        "networkTokenId": method.network_token_id,
+    }
+
+
+def payment_method_reply(
+    method: PaymentMethod, voice: Voice, agreement: Agreement | None = None, network_token: NetworkToken | None = None
+) -> PaymentMethodReply:
+    """A payment method as the documented object, null where nothing is known.
+
+    ``agreement`` and ``network_token`` are the stored objects that the method names by ``payto_id`` and
+    ``network_token_id``.
+    """
     return {
         "paymentMethodId": method.payment_method_id,
         "customerId": method.customer_id,
@@ -132,10 +133,10 @@ def payment_method_reply(method: PaymentMethod, voice: Voice) -> PaymentMethodRe
         "email": method.email,
         "customer": payer_reply(method.payer),
         "provider": provider_summary_reply(method.provider),
-        "payTo": None,
-        "networkToken": None,
+        "payTo": payto_reply(agreement),
+        "networkToken": network_token_reply(network_token, voice),
         "vaultId": method.vault_id,
-        "payToStatus": None,
+        "payToStatus": agreement.status.value if agreement else None,
         "ip": method.ip,
         "providerPaymentMethodId": method.provider_payment_method_id,
         "providerPaymentMethodData": plain_map(method.provider_data),

@@ -9,6 +9,7 @@ from mockserver.assumptions.speech import (
     BANK_MASKING,
     CARD_MASKING,
     CUSTOMER_SUMMARY,
+    NETWORK_TOKEN_DATE,
     VAULT_SECRETS,
 )
 from mockserver.domain.cards import CardNumber
@@ -23,6 +24,7 @@ class Voice:
         "card_data",
         "iin_digits",
         "masking",
+        "network_token_date",
         "shows_account",
         "shows_payer",
         "shows_secrets",
@@ -33,6 +35,7 @@ class Voice:
         self.assumed = assumed
         self.iin_digits = assumed[CARD_IIN_DIGITS]
         self.card_data = assumed[CARD_DATA_ALIAS] == "yes"
+        self.network_token_date = assumed[NETWORK_TOKEN_DATE] == "shown"
         self.masking = assumed[CARD_MASKING]
         self.shows_account = assumed[BANK_MASKING] == "none"
         self.shows_payer = assumed[CUSTOMER_SUMMARY] == "shown"

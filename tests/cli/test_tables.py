@@ -8,7 +8,8 @@ from click.testing import CliRunner, Result
 
 from mockserver.assumptions import ROWS
 from mockserver.cli import main
-from mockserver.domain.states import TABLES, mermaid
+from mockserver.domain.law import mermaid
+from mockserver.domain.states import TABLES
 from mockserver.web.routes import ROUTES
 
 

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from mockserver.domain.errors import WrongState
-from mockserver.domain.states import TABLES, Table
+from mockserver.domain.law import Table
+from mockserver.domain.states import TABLES
 
 
 def _enums(table: Table[Any, Any]) -> tuple[type[StrEnum], type[StrEnum]]:

@@ -10,8 +10,10 @@ from mockserver.domain.sources import Source
 from mockserver.domain.states import ChargeState
 from mockserver.engine import charge_search, charges
 from mockserver.engine.listing import Paging
+from mockserver.web.endpoints.tokens import provider_of
 from mockserver.web.route import Answer, Call
-from mockserver.wire.charges import ChargeFields, ChargeQuery, ChargeReply, ChargesReply, charge_reply
+from mockserver.wire.charge_bodies import ChargeFields, ChargeQuery
+from mockserver.wire.charges import ChargeReply, ChargesReply, charge_reply
 from mockserver.wire.problems import declined
 from mockserver.wire.profile import STATUS_BY_WORD
 
@@ -19,6 +21,11 @@ from mockserver.wire.profile import STATUS_BY_WORD
 def create(call: Call) -> ChargeReply | Answer:
     """Any creation of a charge whose body names its own source."""
     return taken(call, call.body, call.body.source())
+
+
+def create_from_wallet(call: Call) -> ChargeReply | Answer:
+    """Charge the token of a wallet, through the provider that the query, the header or the body names."""
+    return taken(call, call.body, call.body.source(provider_of(call)))
 
 
 def taken(call: Call, body: ChargeFields, source: Source) -> ChargeReply | Answer:

@@ -1,0 +1,30 @@
+"""A network token: what a card scheme gives instead of a card number.
+
+Source: service document, Payment method, networkToken; assumption ``network_token.status``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from mockserver.domain.cards import Card
+from mockserver.domain.clock import Micros
+from mockserver.domain.method_states import NetworkTokenState
+from mockserver.domain.provider import ProviderSummary
+
+
+@dataclass(slots=True)
+class NetworkToken:
+    """A network token as stored, with the card it stands for and the payment method it was made with."""
+
+    network_token_id: str
+    scheme_token_id: str
+    provider: ProviderSummary
+    card: Card
+    added: Micros
+    scheme_data: Mapping[str, str]
+    payment_method_id: str
+    customer_id: str | None = None
+    status: NetworkTokenState = NetworkTokenState.ACTIVE
+    seq: int = -1

@@ -1,0 +1,59 @@
+"""A PayTo agreement: a payer's standing permission to take up to a maximum from a bank account.
+
+Source: service document, NewPayToAgreement, and Payment method, payTo; assumption ``payto.status``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import Decimal
+
+from mockserver.domain.clock import Micros
+from mockserver.domain.codes import Code
+from mockserver.domain.faults import Faults
+from mockserver.domain.method_states import PayToState
+from mockserver.domain.money import number_text
+from mockserver.domain.provider import ProviderSummary
+from mockserver.domain.record import record
+
+LEAST_MAXIMUM, MOST_MAXIMUM = 1, 9999
+"""Bounds of ``maximumAmount`` (service document, Limits)."""
+
+
+@record
+class PayIdDetails:
+    """The payer's PayID as given; ``pay_id_type`` is a free text, such as EMAIL."""
+
+    pay_id: str | None = None
+    pay_id_type: str | None = None
+
+
+@dataclass(slots=True)
+class Agreement:
+    """An agreement as stored. ``maximum_amount`` is in whole units of the currency."""
+
+    payto_id: str
+    provider: ProviderSummary
+    payer_name: str
+    description: str
+    maximum_amount: int
+    added: Micros
+    pay_id: PayIdDetails | None = None
+    status: PayToState = PayToState.PENDING
+    seq: int = -1
+
+
+def check_charge(agreement: Agreement, amount: Decimal, faults: Faults) -> None:
+    """Faults of charging an agreement: 33 (not active), 24 (above its maximum)."""
+    if agreement.status is not PayToState.ACTIVE:
+        faults.add(
+            Code.PAYTO_AGREEMENT_IS_NOT_ACTIVE,
+            "PayToStatus",
+            f"got an agreement in {agreement.status.value}, wanted {PayToState.ACTIVE.value}",
+        )
+    if amount > agreement.maximum_amount:
+        faults.add(
+            Code.AMOUNT_EXCEEDS_MAX_AMOUNT_FOR_PAYTO_AGREEMENT,
+            "Amount",
+            f"got {number_text(amount)}, the payer agreed to at most {agreement.maximum_amount}",
+        )

@@ -1,0 +1,74 @@
+"""Asking a provider: the rules of its stage decide, its time is counted, and its refusal is told in its own words.
+
+Source: scenario language, An operation's life (provider) and Outcomes.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+
+from mockserver.domain.codes import Code
+from mockserver.domain.errors import ProviderRefused
+from mockserver.domain.provider import Provider
+from mockserver.domain.sources import Instrument
+from mockserver.engine.facts import state_of
+from mockserver.engine.sandbox import Sandbox
+from mockserver.engine.turn import Unreached
+from mockserver.scenario.attempt import Attempt, Stage
+from mockserver.scenario.outcome import At, Decline, FaultKind, Outcome
+
+
+def ask(
+    box: Sandbox,
+    op: str,
+    provider: Provider,
+    instrument: Instrument,
+    source: str,
+    *,
+    also: str | None = None,
+    number: int = 1,
+) -> Outcome:
+    """What happens when a provider is asked to act on an instrument; a scripted latency is added to the step's.
+
+    Raises ``Unreached`` when a rule stops the operation before anything has happened.
+    """
+    card = instrument.card
+    decision = box.ask(
+        Stage.PROVIDER,
+        Attempt(
+            op=op,
+            now=box.now,
+            also=also,
+            source=source,
+            provider=provider.provider_id,
+            attempt=number,
+            card=card.number if card else None,
+            request=box.turn.request,
+            headers=box.turn.headers,
+            state=partial(state_of, box),
+            bank_account=instrument.bank.account_number if instrument.bank else None,
+            subject=instrument.payment_method_id or (card.number.fingerprint if card else None),
+        ),
+    )
+    fault = decision.outcome.transport
+    if fault is not None and fault.at is At.RECEIVE and box.turn.answers:
+        if fault.kind is not FaultKind.DELAY:
+            raise Unreached(fault)
+        box.turn.latency += fault.delay
+    box.turn.latency += decision.delay
+    return decision.outcome
+
+
+def refuse_declined(outcome: Outcome) -> None:
+    """Raises ``ProviderRefused`` in the provider's words when it declined."""
+    if isinstance(outcome.provider, Decline):
+        decline = outcome.provider
+        known = decline.error_code in Code._value2member_map_
+        raise ProviderRefused(
+            Code(decline.error_code) if known else Code.TOKENISE_CARD_ERROR,
+            {"Provider": decline.error_message},
+            message=decline.error_message,
+            gateway_code=decline.gateway_code,
+            gateway_message=decline.gateway_message,
+            is_retryable=decline.is_retryable,
+        )

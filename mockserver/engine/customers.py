@@ -1,0 +1,161 @@
+"""Customer use cases: create with a first payment method, add more, change, read, remove.
+
+Sources: service document, Customers; published facts, 1.1 rows 14-28; assumptions ``removed.customer_or_method``,
+``gateway_delete``, ``removed.customer_methods``.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mockserver.assumptions.conduct import REMOVAL_TAKES_METHODS
+from mockserver.domain.codes import Code
+from mockserver.domain.customer import DELETED, Customer, merged
+from mockserver.domain.errors import NotFound, WrongState
+from mockserver.domain.events import Subject
+from mockserver.domain.faults import Faults
+from mockserver.domain.method_commands import CustomerDetails, NewCustomer, NewMethod
+from mockserver.domain.payment_method import PaymentMethod
+from mockserver.domain.states import CUSTOMER, Presence, PresenceEvent
+from mockserver.engine import method_drafts, payment_methods
+from mockserver.engine.sandbox import Sandbox
+
+
+def create(box: Sandbox, command: NewCustomer) -> Customer:
+    """Create a customer with a payment method, which becomes the default.
+
+    Raises ``Invalid`` with the faults of ``method_drafts.draft``, or ``ProviderRefused``; then nothing is stored.
+    """
+    wanted = payment_methods.checked(box, command.method)
+    payment_methods.ask(box, "customer.create", wanted)
+    details = command.details
+    customer = box.customers.add(
+        Customer(
+            customer_id=box.ids.hex32("customer"),
+            added=box.now,
+            reference=details.reference,
+            first_name=details.first_name,
+            last_name=details.last_name,
+            email=details.email,
+            phone=details.phone,
+            ip=details.ip,
+            address=details.address,
+            metadata=command.metadata,
+            webhook=command.webhook,
+        )
+    )
+    box.turn.about["customer"] = customer
+    method = payment_methods.store(box, wanted, customer)
+    box.customers.change(customer, {"default_payment_method_id": method.payment_method_id})
+    box.emit(Subject.CUSTOMER, customer.customer_id, "created", None, customer.state)
+    return customer
+
+
+def add_method(box: Sandbox, customer_id: str, command: NewMethod) -> PaymentMethod:
+    """Store another payment method of a customer; the first one, and one with ``set_default``, is the default.
+
+    Raises ``NotFound`` 52, ``WrongState`` 72 (removed), and what ``payment_methods.create`` raises.
+    """
+    customer = _present(box, customer_id)
+    wanted = payment_methods.checked(box, command)
+    payment_methods.ask(box, "payment_method.create", wanted)
+    method = payment_methods.store(box, wanted, customer)
+    if command.terms.set_default or customer.default_payment_method_id is None:
+        box.customers.change(customer, {"default_payment_method_id": method.payment_method_id})
+        box.emit(Subject.CUSTOMER, customer_id, "updated", customer.state, customer.state)
+    return method
+
+
+def update(box: Sandbox, customer_id: str, details: CustomerDetails, default_payment_method_id: str | None) -> Customer:
+    """Change the fields that are given; null leaves a field as it is (published facts, 8 row 17).
+
+    Raises ``NotFound`` 52, ``WrongState`` 72 (removed), ``Invalid`` 56 (no such method of this customer), 73 (removed
+    method).
+    """
+    customer = _present(box, customer_id)
+    faults = Faults()
+    if default_payment_method_id is not None:
+        _check_default(box, customer, default_payment_method_id, faults)
+    faults.refuse()
+    given: dict[str, Any] = {
+        "reference": details.reference,
+        "first_name": details.first_name,
+        "last_name": details.last_name,
+        "email": details.email,
+        "phone": details.phone,
+        "ip": details.ip,
+        "address": merged(customer.address, details.address),
+        "default_payment_method_id": default_payment_method_id,
+    }
+    box.customers.change(customer, {name: value for name, value in given.items() if value is not None})
+    _show_on_methods(box, customer)
+    box.emit(Subject.CUSTOMER, customer_id, "updated", customer.state, customer.state)
+    return customer
+
+
+def delete(box: Sandbox, customer_id: str, *, ask_provider: bool) -> Customer:
+    """Remove a customer, and with it its payment methods (assumption ``removed.customer_methods``).
+
+    Raises ``NotFound`` 52, ``WrongState`` 72 (removed before), ``ProviderRefused``; then nothing is removed.
+    """
+    customer = get(box, customer_id)
+    before = customer.state
+    after = CUSTOMER.advance(before, PresenceEvent.REMOVED)
+    kept = [method for method in methods(box, customer_id) if method.state is Presence.ACTIVE]
+    if ask_provider:
+        for method in kept:
+            payment_methods.ask_to_forget(box, "customer.delete", method)
+    box.customers.change(customer, {"state": after, "removed": box.now, "email": DELETED, "phone": DELETED})
+    if box.assume(REMOVAL_TAKES_METHODS) == "yes":
+        for method in kept:
+            payment_methods.remove(box, method)
+    _show_on_methods(box, customer)
+    box.emit(Subject.CUSTOMER, customer_id, "removed", before, after)
+    return customer
+
+
+def get(box: Sandbox, customer_id: str) -> Customer:
+    """A customer, removed ones included. Raises ``NotFound`` (52)."""
+    customer = box.customers.get(customer_id)
+    if customer is None:
+        raise NotFound(Code.INVALID_CUSTOMER_ID, {"CustomerId": unknown(customer_id)})
+    box.turn.about["customer"] = customer
+    return customer
+
+
+def methods(box: Sandbox, customer_id: str) -> list[PaymentMethod]:
+    """The payment methods of a customer, newest first, removed ones included. Raises ``NotFound`` (52)."""
+    get(box, customer_id)
+    return list(box.payment_methods.find("customer", customer_id))[::-1]
+
+
+def default_method(box: Sandbox, customer: Customer) -> PaymentMethod | None:
+    """The default payment method, when there is one."""
+    method_id = customer.default_payment_method_id
+    return box.payment_methods.get(method_id) if method_id else None
+
+
+def unknown(customer_id: str) -> str:
+    """What to say of an id that names no customer."""
+    return f"no customer '{customer_id[:64]}' in this sandbox"
+
+
+def _present(box: Sandbox, customer_id: str) -> Customer:
+    customer = get(box, customer_id)
+    if customer.state is Presence.REMOVED:
+        raise WrongState(Code.INVALID_CUSTOMER_ID_REMOVED, {"CustomerId": "a removed customer cannot be changed"})
+    return customer
+
+
+def _check_default(box: Sandbox, customer: Customer, method_id: str, faults: Faults) -> None:
+    method = box.payment_methods.get(method_id)
+    if method is None or method.customer_id != customer.customer_id:
+        text = method_drafts.unknown(method_id) if method is None else "this payment method is not the customer's"
+        faults.add(Code.INVALID_PAYMENT_METHOD_ID, "DefaultPaymentMethodId", text)
+    elif method.state is Presence.REMOVED:
+        faults.add(Code.INVALID_PAYMENT_METHOD_ID_REMOVED, "DefaultPaymentMethodId", "this payment method was removed")
+
+
+def _show_on_methods(box: Sandbox, customer: Customer) -> None:
+    for method in box.payment_methods.find("customer", customer.customer_id):
+        box.payment_methods.change(method, {"payer": customer.payer()})

@@ -1,0 +1,208 @@
+"""From a wish to store a payment method to a draft of it: every check of every way in, and no change yet.
+
+Sources: service document, Payment methods, and Customers; What the service does, 6-7; published facts, 3.1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import assert_never
+
+from mockserver.domain.cards import CardNumber
+from mockserver.domain.clock import Micros
+from mockserver.domain.codes import Code
+from mockserver.domain.faults import Faults
+from mockserver.domain.method_commands import (
+    MethodTerms,
+    NewBankMethod,
+    NewCardMethod,
+    NewMethod,
+    NewPayToMethod,
+    NewProviderTokenMethod,
+    NewTokenMethod,
+    SwitchProvider,
+    TokenKind,
+)
+from mockserver.domain.payment_method import PaymentMethod
+from mockserver.domain.provider import Capability, Provider
+from mockserver.domain.sources import BankAccount, Instrument, PaymentType
+from mockserver.domain.states import Presence, VaultState
+from mockserver.domain.token import Token
+from mockserver.domain.vault import WITH_A_CARD, VaultItem, check_expiry
+from mockserver.engine import card_entry, payto, providers, tokens
+from mockserver.engine.sandbox import Sandbox
+
+
+@dataclass(frozen=True, slots=True)
+class ToVault:
+    """A checked card that shall be vaulted with the payment method."""
+
+    facts: CardNumber
+    number: str = field(repr=False)
+    ccv: str | None = field(repr=False)
+    expires: Micros | None
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A payment method that passed its checks, with what storing it will cause.
+
+    ``source`` is its name for rules; ``inherited`` the method whose card it takes over; ``provider_token`` the
+    lasting id that the provider already gave it.
+    """
+
+    source: str
+    provider: Provider
+    instrument: Instrument
+    terms: MethodTerms
+    to_vault: ToVault | None = None
+    vault_id: str | None = None
+    token: Token | None = None
+    payto_id: str | None = None
+    agreement: NewPayToMethod | None = None
+    inherited: PaymentMethod | None = None
+    provider_token: str | None = None
+    provider_data: Mapping[str, str] | None = None
+    shown_token: str | None = None
+    create_network_token: bool = False
+
+
+def draft(box: Sandbox, command: NewMethod, faults: Faults) -> Draft | None:
+    """The draft of a command, or None with at least one fault added.
+
+    Faults: 39, 32, 103 (provider), 56 (fallback), and those of the way in: 5, 6, 9, 14, 81, 85, 86 (card), 51 (token),
+    90 (agreement), 56, 66, 73 (vaulted method).
+    """
+    made = _of(box, command, faults)
+    check_fallback(box, command.terms.fallback_payment_method_id, faults)
+    return made
+
+
+def _of(box: Sandbox, command: NewMethod, faults: Faults) -> Draft | None:
+    match command:
+        case NewCardMethod():
+            return _card(box, command, faults)
+        case NewTokenMethod():
+            return _token(box, command, faults)
+        case NewProviderTokenMethod():
+            return _provider_token(box, command, faults)
+        case NewBankMethod(account=account, provider_id=provider_id, terms=terms):
+            provider = providers.named(box, provider_id, Capability.DIRECT_DEBIT, faults)
+            return Draft("bank_account", provider, bank_instrument(account), terms) if provider else None
+        case NewPayToMethod():
+            provider = payto.check(box, command, faults)
+            if provider is None:
+                return None
+            return Draft("payment_method", provider, payto.INSTRUMENT, command.terms, agreement=command)
+        case SwitchProvider():
+            return _switch(box, command, faults)
+        case _:
+            assert_never(command)
+
+
+def _card(box: Sandbox, command: NewCardMethod, faults: Faults) -> Draft | None:
+    provider = providers.named(box, command.provider_id, Capability.CARD, faults)
+    if provider is not None and command.create_network_token and Capability.NETWORK_TOKEN not in provider.capabilities:
+        faults.add(*providers.lacks(provider, Capability.NETWORK_TOKEN))
+    card = card_entry.check(box, command.details, faults, skip_expiry_check=command.skip_expiry_check)
+    expires = check_expiry(command.vault.expiry, WITH_A_CARD, box.now, faults)
+    number = command.details.number
+    if provider is None or card is None or number is None:
+        return None
+    to_vault = ToVault(card.number, number, command.details.ccv, expires) if command.vault.wanted else None
+    return Draft(
+        "card",
+        provider,
+        card_entry.instrument(card),
+        command.terms,
+        to_vault=to_vault,
+        create_network_token=command.create_network_token,
+    )
+
+
+def _token(box: Sandbox, command: NewTokenMethod, faults: Faults) -> Draft | None:
+    token = tokens.usable(box, command.token, faults)
+    if token is None:
+        return None
+    provider = providers.named(box, token.provider.provider_id, providers.NEEDS[token.instrument.type], faults)
+    if provider is None:
+        return None
+    terms = command.terms
+    return Draft(
+        "token",
+        provider,
+        token.instrument,
+        replace(terms, ip=terms.ip or token.ip, metadata=token.metadata if terms.metadata is None else terms.metadata),
+        vault_id=token.vault_id,
+        token=token,
+        payto_id=token.payto_id,
+        shown_token=token.token_id,
+    )
+
+
+def _provider_token(box: Sandbox, command: NewProviderTokenMethod, faults: Faults) -> Draft | None:
+    provider = providers.named(box, command.provider_id, Capability.CARD, faults)
+    if provider is None:
+        return None
+    return Draft(
+        "token",
+        provider,
+        Instrument(PaymentType.CARD),
+        command.terms,
+        provider_token=command.token if command.kind is TokenKind.LASTING else None,
+        provider_data=command.data,
+        shown_token=command.token,
+    )
+
+
+def _switch(box: Sandbox, command: SwitchProvider, faults: Faults) -> Draft | None:
+    provider = providers.named(box, command.provider_id, Capability.CARD, faults)
+    method = box.payment_methods.get(command.payment_method_id)
+    card = method.instrument.card if method else None
+    item = vaulted(box, method) if method else None
+    if method is None:
+        faults.add(Code.INVALID_PAYMENT_METHOD_ID, "PaymentMethodId", unknown(command.payment_method_id))
+    elif method.state is Presence.REMOVED:
+        faults.add(Code.INVALID_PAYMENT_METHOD_ID_REMOVED, "PaymentMethodId", "this payment method was removed")
+    elif item is None or card is None:
+        faults.add(
+            Code.NO_VAULT_ID_ASSOCIATED_WITH_THIS_PAYMENT_METHOD,
+            "PaymentMethodId",
+            "its card is not in the vault, or no longer",
+        )
+    card_entry.check_ccv(command.ccv, "Ccv", card.number if card else None, faults)
+    if provider is None or method is None or item is None or card is None:
+        return None
+    return Draft(
+        "card",
+        provider,
+        card_entry.instrument(replace(card, ccv_given=bool(command.ccv or item.ccv))),
+        replace(command.terms, email=method.email, ip=method.ip, metadata=method.metadata, payer=method.payer),
+        vault_id=item.vault_id,
+        inherited=method,
+    )
+
+
+def vaulted(box: Sandbox, method: PaymentMethod) -> VaultItem | None:
+    """The vault item of a payment method while it lasts."""
+    item = box.vault.get(method.vault_id) if method.vault_id else None
+    return item if item is not None and item.state is VaultState.STORED else None
+
+
+def bank_instrument(account: BankAccount) -> Instrument:
+    """A bank account as something that can be charged and shown."""
+    return Instrument(PaymentType.BANK_ACCOUNT, bank=account, display_type=account.bank_code)
+
+
+def check_fallback(box: Sandbox, payment_method_id: str | None, faults: Faults) -> None:
+    """A fault (56) when a fallback names no payment method in use."""
+    if payment_method_id:
+        fallback = box.payment_methods.get(payment_method_id)
+        if fallback is None or fallback.state is Presence.REMOVED:
+            faults.add(Code.INVALID_PAYMENT_METHOD_ID, "FallbackPaymentMethodId", unknown(payment_method_id))
+
+
+def unknown(payment_method_id: str) -> str:
+    """What to say of an id that names no payment method."""
+    return f"no payment method '{payment_method_id[:64]}' in this sandbox"

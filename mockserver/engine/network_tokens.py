@@ -1,0 +1,61 @@
+"""Network-token use cases: make one for a stored card, find it for a charge, end it with its payment method.
+
+Source: service document, Payment method, networkToken; assumption ``network_token.status``.
+"""
+
+from __future__ import annotations
+
+from mockserver.domain.cards import Card
+from mockserver.domain.codes import Code
+from mockserver.domain.events import Subject
+from mockserver.domain.faults import Faults
+from mockserver.domain.method_states import NETWORK_TOKEN, NetworkTokenEvent, NetworkTokenState
+from mockserver.domain.network_token import NetworkToken
+from mockserver.domain.payment_method import PaymentMethod
+from mockserver.engine.sandbox import Sandbox
+
+
+def create(box: Sandbox, method: PaymentMethod, card: Card) -> NetworkToken:
+    """Make the network token of a payment method that is being stored."""
+    token = box.network_tokens.add(
+        NetworkToken(
+            network_token_id=box.ids.hex32("network_token"),
+            scheme_token_id=box.ids.hex32("scheme_token"),
+            provider=method.provider,
+            card=card,
+            added=box.now,
+            scheme_data={"scheme": card.number.brand.value, "panLastFour": card.number.last4},
+            payment_method_id=method.payment_method_id,
+            customer_id=method.customer_id,
+        )
+    )
+    box.emit(Subject.NETWORK_TOKEN, token.network_token_id, "created", None, token.status)
+    return token
+
+
+def usable(box: Sandbox, network_token_id: str | None, faults: Faults) -> NetworkToken | None:
+    """The token that a charge names, or None. Faults: 90 (not given), 51 (unknown, or not active)."""
+    if not network_token_id:
+        faults.add(Code.VALIDATION_ERROR, "NetworkTokenId", "required")
+        return None
+    token = box.network_tokens.get(network_token_id)
+    if token is None:
+        text = f"no network token '{network_token_id[:64]}' in this sandbox"
+        faults.add(Code.INVALID_OR_EXPIRED_TOKEN, "NetworkTokenId", text)
+        return None
+    if token.status is not NetworkTokenState.ACTIVE:
+        text = f"got a network token in {token.status.value}, wanted {NetworkTokenState.ACTIVE.value}"
+        faults.add(Code.INVALID_OR_EXPIRED_TOKEN, "NetworkTokenId", text)
+        return None
+    box.turn.about["network_token"] = token
+    return token
+
+
+def delete(box: Sandbox, network_token_id: str) -> None:
+    """End a token together with its payment method; one that has ended stays as it is."""
+    token = box.network_tokens.get(network_token_id)
+    if token is None or NetworkTokenEvent.DELETED not in NETWORK_TOKEN.moves[token.status]:
+        return
+    before = token.status
+    box.network_tokens.change(token, {"status": NETWORK_TOKEN.advance(before, NetworkTokenEvent.DELETED)})
+    box.emit(Subject.NETWORK_TOKEN, network_token_id, NetworkTokenEvent.DELETED, before, token.status)

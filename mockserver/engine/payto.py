@@ -1,0 +1,90 @@
+"""PayTo use cases: ask a payer for an agreement, and move it on the clock.
+
+Sources: service document, NewPayToAgreement; assumptions ``payto.status``, ``payto.active_after``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from mockserver.assumptions import PAYTO_ACTIVE_AFTER
+from mockserver.domain.clock import Micros
+from mockserver.domain.codes import Code
+from mockserver.domain.events import Subject
+from mockserver.domain.faults import Faults
+from mockserver.domain.method_commands import NewPayToMethod
+from mockserver.domain.method_states import PAYTO, PayToEvent, PayToState
+from mockserver.domain.payto import LEAST_MAXIMUM, MOST_MAXIMUM, Agreement
+from mockserver.domain.provider import Capability, Provider
+from mockserver.domain.sources import Instrument, PaymentType
+from mockserver.engine import providers
+from mockserver.engine.sandbox import Sandbox
+from mockserver.engine.schedule import Due
+from mockserver.scenario.outcome import Move
+
+INSTRUMENT = Instrument(PaymentType.PAYTO, display_type="PayTo")
+
+_TOWARDS: Mapping[PayToState, PayToEvent | None] = {
+    PayToState.PENDING: None,
+    PayToState.ACTIVE: PayToEvent.AGREED,
+    PayToState.SUSPENDED: PayToEvent.SUSPENDED,
+    PayToState.DECLINED: PayToEvent.DECLINED,
+    PayToState.EXPIRED: PayToEvent.EXPIRED,
+    PayToState.CANCELLED: PayToEvent.CANCELLED,
+}
+"""The event that leads to each state; nothing leads back to ``PENDING``."""
+
+_STATUS = "payto.status"
+"""Path by which a scenario's ``later: set`` names the status."""
+
+
+def check(box: Sandbox, command: NewPayToMethod, faults: Faults) -> Provider | None:
+    """The provider of an agreement to come, or None. Faults: 39, 32 (provider), 90 (``maximumAmount``)."""
+    if not LEAST_MAXIMUM <= command.maximum_amount <= MOST_MAXIMUM:
+        text = f"got {command.maximum_amount}, wanted {LEAST_MAXIMUM} to {MOST_MAXIMUM}"
+        faults.add(Code.VALIDATION_ERROR, "MaximumAmount", text)
+    return providers.named(box, command.provider_id, Capability.PAYTO, faults)
+
+
+def store(box: Sandbox, command: NewPayToMethod, provider: Provider) -> Agreement:
+    """Keep a checked agreement and plan what the payer does: as the scenario says, else the assumption."""
+    agreement = box.payto.add(
+        Agreement(
+            payto_id=box.ids.hex32("payto"),
+            provider=provider.summary,
+            payer_name=command.payer_name,
+            description=command.description,
+            maximum_amount=command.maximum_amount,
+            added=box.now,
+            pay_id=command.pay_id,
+        )
+    )
+    box.turn.about["payto"] = agreement
+    box.emit(Subject.PAYTO, agreement.payto_id, "created", None, agreement.status)
+    for after, status in _moves(box):
+        if after == 0:
+            turn_to(box, agreement.payto_id, status)
+        else:
+            box.schedule.plan(box.now + after, Due.PAYTO, agreement.payto_id, status)
+    return agreement
+
+
+def turn_to(box: Sandbox, payto_id: str, status: PayToState) -> None:
+    """Bring an agreement to a status where the state table has a way; one that has moved on stays as it is."""
+    agreement = box.payto.get(payto_id)
+    event = _TOWARDS[status]
+    if agreement is None or event is None or event not in PAYTO.moves[agreement.status]:
+        return
+    before = agreement.status
+    box.payto.change(agreement, {"status": PAYTO.advance(before, event)})
+    box.emit(Subject.PAYTO, payto_id, event, before, agreement.status)
+
+
+def _moves(box: Sandbox) -> list[tuple[Micros, PayToState]]:
+    scripted = [
+        (later.after, PayToState(str(later.changes[_STATUS])))
+        for decision in box.turn.decisions
+        for later in decision.outcome.later
+        if later.move is Move.SET and _STATUS in later.changes
+    ]
+    return scripted or [(box.assume(PAYTO_ACTIVE_AFTER), PayToState.ACTIVE)]

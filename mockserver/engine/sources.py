@@ -1,0 +1,207 @@
+"""From the source of a charge to its first route: which instrument, through which provider, for whom.
+
+Sources: service document, What the service does, 3, and Charges; assumptions ``least_cost``, ``provider.unknown``,
+``charge.customer_summary``, ``payto.status``.
+"""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import assert_never
+
+from mockserver.assumptions.conduct import THREE_DS
+from mockserver.assumptions.speech import WALLET_WORD
+from mockserver.domain.charge import Payer
+from mockserver.domain.codes import Code
+from mockserver.domain.commands import NewCharge
+from mockserver.domain.faults import Faults
+from mockserver.domain.money import number_text
+from mockserver.domain.payto import check_charge
+from mockserver.domain.provider import Capability, Provider
+from mockserver.domain.record import record
+from mockserver.domain.sources import (
+    BankSource,
+    CardSource,
+    CustomerSource,
+    Instrument,
+    MethodSource,
+    NetworkTokenSource,
+    PaymentType,
+    TokenSource,
+    Transfer,
+    WalletSource,
+)
+from mockserver.domain.states import Presence
+from mockserver.domain.token import Token
+from mockserver.engine import card_entry, customers, method_drafts, network_tokens, providers, tokens
+from mockserver.engine.routing import Route, stored_route
+from mockserver.engine.sandbox import Sandbox
+
+
+@record
+class Plan:
+    """Where a charge starts: its first route, the name of its source for rules, and what is known of the payer.
+
+    ``others`` are providers that may take over; ``token`` is used by the charge, whatever becomes of it.
+    """
+
+    source: str
+    first: Route
+    others: tuple[Provider, ...] = ()
+    payer: Payer | None = None
+    verified: bool = False
+    token: Token | None = None
+
+
+def plan(box: Sandbox, command: NewCharge, faults: Faults) -> Plan | None:
+    """Resolve the source of a charge, or None with at least one fault added."""
+    source = command.source
+    match source:
+        case CardSource():
+            return _card(box, command, source, faults)
+        case BankSource(account=account, provider_id=provider_id):
+            provider = providers.named(box, provider_id, Capability.DIRECT_DEBIT, faults)
+            return Plan("bank_account", Route(provider, method_drafts.bank_instrument(account))) if provider else None
+        case MethodSource(payment_method_id=method_id):
+            return _method(box, method_id, command.amount, faults)
+        case TokenSource():
+            return _token(box, source, command.amount, faults)
+        case CustomerSource(customer_id=customer_id):
+            return _customer(box, customer_id, command.amount, faults)
+        case NetworkTokenSource():
+            return _network_token(box, source, faults)
+        case WalletSource():
+            return _wallet(box, source, faults)
+        case _:
+            assert_never(source)
+
+
+def payer_of(given: Payer | None, stored: Payer | None) -> Payer | None:
+    """The payer of a charge: the stored customer, under the names that the request gives."""
+    if given is None or stored is None:
+        return given or stored
+    return Payer(
+        customer_id=stored.customer_id,
+        reference=stored.reference if stored.customer_id else given.reference or stored.reference,
+        first_name=given.first_name if given.first_name is not None else stored.first_name,
+        last_name=given.last_name if given.last_name is not None else stored.last_name,
+        email=given.email if given.email is not None else stored.email,
+        phone=given.phone if given.phone is not None else stored.phone,
+        added=stored.added,
+        removed=stored.removed,
+    )
+
+
+def _card(box: Sandbox, command: NewCharge, source: CardSource, faults: Faults) -> Plan | None:
+    card = card_entry.check(box, source.details, faults)
+    if source.provider_id is not None:
+        provider = providers.named(box, source.provider_id, Capability.CARD, faults)
+        if card is None or provider is None:
+            return None
+        return Plan("card", Route(provider, card_entry.instrument(card)), verified=_is_verified(box, source))
+    if card is None or faults:
+        return None
+    found = providers.by_cost(box, command.amount, command.currency, card.number)
+    if not found:
+        faults.add(Code.NO_CARD_PROVIDERS_CONFIGURED, "Currency", "no provider takes this card in this currency")
+        return None
+    first = Route(found[0], card_entry.instrument(card))
+    return Plan("card", first, tuple(found[1:]), verified=_is_verified(box, source))
+
+
+def _is_verified(box: Sandbox, source: CardSource) -> bool:
+    details = source.details
+    given = bool(details and (details.three_ds_server_trans_id or details.external_three_ds))
+    return given and box.assume(THREE_DS) == "trusted"
+
+
+def _method(
+    box: Sandbox, method_id: str, amount: Decimal, faults: Faults, source: str = "payment_method"
+) -> Plan | None:
+    method = box.payment_methods.get(method_id)
+    if method is None:
+        faults.add(Code.INVALID_PAYMENT_METHOD_ID, "PaymentMethodId", method_drafts.unknown(method_id))
+        return None
+    if method.state is Presence.REMOVED:
+        faults.add(Code.INVALID_PAYMENT_METHOD_ID_REMOVED, "PaymentMethodId", "this payment method was removed")
+        return None
+    box.turn.about["payment_method"] = method
+    if method.customer_id is not None:
+        box.turn.about["customer"] = box.customers.get(method.customer_id)
+    route = stored_route(box, method, amount, faults)
+    return Plan(source, route, payer=method.payer) if route else None
+
+
+def _customer(box: Sandbox, customer_id: str, amount: Decimal, faults: Faults) -> Plan | None:
+    customer = box.customers.get(customer_id)
+    if customer is None:
+        faults.add(Code.INVALID_CUSTOMER_ID, "CustomerId", customers.unknown(customer_id))
+        return None
+    if customer.state is Presence.REMOVED:
+        faults.add(Code.INVALID_CUSTOMER_ID_REMOVED, "CustomerId", "this customer was removed")
+        return None
+    method_id = customer.default_payment_method_id
+    if method_id is None:
+        text = "this customer has no default payment method"
+        faults.add(Code.CUSTOMER_HAS_NO_DEFAULT_PAYMENT_METHOD_ID, "CustomerId", text)
+        return None
+    return _method(box, method_id, amount, faults, "customer")
+
+
+def _token(box: Sandbox, source: TokenSource, amount: Decimal, faults: Faults) -> Plan | None:
+    if source.transfer is not None:
+        _check_transfer(source.transfer, amount, faults)
+    token = tokens.usable(box, source.token, faults)
+    if token is None:
+        return None
+    held = token.instrument
+    provider = providers.named(box, token.provider.provider_id, providers.NEEDS[held.type], faults)
+    agreement = box.payto.get(token.payto_id) if token.payto_id else None
+    if agreement is not None:
+        box.turn.about["payto"] = agreement
+        check_charge(agreement, amount, faults)
+    if provider is None:
+        return None
+    instrument = Instrument(held.type, held.card, held.bank, token_id=token.token_id, display_type=held.display_type)
+    return Plan(
+        "token", Route(provider, instrument), verified=token.verified and box.assume(THREE_DS) == "trusted", token=token
+    )
+
+
+def _check_transfer(transfer: Transfer, amount: Decimal, faults: Faults) -> None:
+    if not transfer.account or transfer.amount is None:
+        faults.add(Code.NO_TRANSFER_INFORMATION_PROVIDED, "Transfer", "wanted account and amount")
+    elif transfer.amount <= 0:
+        text = f"got {number_text(transfer.amount)}, wanted more than 0"
+        faults.add(Code.INVALID_TRANSFER_AMOUNT, "Transfer.Amount", text)
+    elif transfer.amount > amount:
+        text = f"got {number_text(transfer.amount)}, charged are {number_text(amount)}"
+        faults.add(Code.TRANSFER_LARGER_THAN_ORIGINAL_CHARGE, "Transfer.Amount", text)
+
+
+def _network_token(box: Sandbox, source: NetworkTokenSource, faults: Faults) -> Plan | None:
+    provider = providers.named(box, source.provider_id, Capability.NETWORK_TOKEN, faults)
+    token = network_tokens.usable(box, source.network_token_id, faults)
+    if provider is None or token is None:
+        return None
+    customer = box.customers.get(token.customer_id) if token.customer_id else None
+    instrument = Instrument(
+        PaymentType.NETWORK_TOKEN,
+        card=token.card,
+        payment_method_id=token.payment_method_id,
+        customer_id=token.customer_id,
+        display_type=token.card.number.brand,
+    )
+    return Plan("network_token", Route(provider, instrument), payer=customer.payer() if customer else None)
+
+
+def _wallet(box: Sandbox, source: WalletSource, faults: Faults) -> Plan | None:
+    provider = (
+        providers.named(box, source.provider_id, Capability.WALLET, faults)
+        if source.provider_id
+        else providers.first_with(box, Capability.WALLET, faults)
+    )
+    if provider is None:
+        return None
+    shown = source.display_name or source.network
+    return Plan("wallet", Route(provider, Instrument(PaymentType(box.assume(WALLET_WORD)), display_type=shown)))

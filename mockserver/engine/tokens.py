@@ -1,0 +1,219 @@
+"""Payment-token use cases: make, use, expire, read, list.
+
+Sources: service document, What the service does, 4; published facts, 1.1 rows 50-54, 2.8; assumptions
+``token.lifetime``, ``token.uses``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from mockserver.assumptions import TOKEN_LIFETIME, TOKEN_USES
+from mockserver.domain.cards import Card
+from mockserver.domain.clock import Micros
+from mockserver.domain.codes import Code
+from mockserver.domain.errors import Invalid, NotFound, nearest
+from mockserver.domain.events import Subject
+from mockserver.domain.faults import Faults
+from mockserver.domain.method_commands import NewCardToken, NewPayToMethod
+from mockserver.domain.method_states import TOKEN, TokenEvent, TokenState
+from mockserver.domain.provider import Capability, Provider
+from mockserver.domain.sources import Instrument
+from mockserver.domain.token import Token
+from mockserver.domain.vault import WITH_A_CARD, check_expiry
+from mockserver.engine import asking, card_entry, listing, payto, providers, vault
+from mockserver.engine.sandbox import Sandbox
+from mockserver.engine.schedule import Due
+from mockserver.engine.store import Page, Query
+
+OP = "token.create"
+
+
+def create_from_card(box: Sandbox, command: NewCardToken) -> Token:
+    """Make a token from a card, and vault the card when wished.
+
+    Raises ``Invalid`` 39 (provider), 63 (none takes the card), 5, 6, 9, 14, 81 (card), 85, 86 (vault expiry), or
+    ``ProviderRefused``.
+    """
+    faults = Faults()
+    card = card_entry.check(box, command.details, faults)
+    provider = _card_provider(box, command, card, faults)
+    expires = check_expiry(command.vault.expiry, WITH_A_CARD, box.now, faults)
+    faults.refuse()
+    details = command.details
+    if provider is None or card is None or details is None or details.number is None:
+        raise RuntimeError("a faulty token passed its checks")
+    instrument = card_entry.instrument(card)
+    asking.refuse_declined(asking.ask(box, OP, provider, instrument, "card"))
+    item = None
+    if command.vault.wanted:
+        item = vault.store(box, card.number, details.number, details.ccv, expires)
+    return _store(
+        box,
+        instrument,
+        provider,
+        vault_id=item.vault_id if item else None,
+        ip=command.ip,
+        metadata=command.metadata,
+        verified=bool(details.three_ds_server_trans_id or details.external_three_ds),
+    )
+
+
+def create_from_payto(box: Sandbox, command: NewPayToMethod) -> Token:
+    """Make a token from a PayTo agreement. Raises ``Invalid`` 39, 32 (provider), 90, or ``ProviderRefused``."""
+    faults = Faults()
+    provider = payto.check(box, command, faults)
+    faults.refuse()
+    if provider is None:
+        raise RuntimeError("a faulty agreement passed its checks")
+    asking.refuse_declined(asking.ask(box, OP, provider, payto.INSTRUMENT, "token"))
+    agreement = payto.store(box, command, provider)
+    terms = command.terms
+    return _store(box, payto.INSTRUMENT, provider, payto_id=agreement.payto_id, ip=terms.ip, metadata=terms.metadata)
+
+
+def usable(box: Sandbox, token_id: str, faults: Faults) -> Token | None:
+    """The token that a request wants to use, or None and a fault (51: unknown, used up or expired)."""
+    token = box.tokens.get(token_id)
+    if token is None:
+        faults.add(Code.INVALID_OR_EXPIRED_TOKEN, "Token", unknown(token_id))
+        return None
+    if token.state is not TokenState.ACTIVE:
+        why = "was used before" if token.state is TokenState.USED else "has expired"
+        faults.add(Code.INVALID_OR_EXPIRED_TOKEN, "Token", f"this token {why}")
+        return None
+    box.turn.about["token"] = token
+    return token
+
+
+def use(box: Sandbox, token: Token) -> None:
+    """One use of a token that ``usable`` gave; after the last one it is used up."""
+    event = TokenEvent.USED if token.uses > 1 else TokenEvent.USED_UP
+    before = token.state
+    changes = {"state": TOKEN.advance(before, event), "uses": token.uses - 1, "used": box.now}
+    box.tokens.change(token, changes)
+    box.emit(Subject.TOKEN, token.token_id, event, before, token.state)
+
+
+def expire(box: Sandbox, token_id: str) -> None:
+    """The time of a token has come."""
+    token = box.tokens.get(token_id)
+    if token is not None and token.state is TokenState.ACTIVE:
+        after = TOKEN.advance(token.state, TokenEvent.EXPIRED)
+        box.tokens.change(token, {"state": after})
+        box.emit(Subject.TOKEN, token_id, TokenEvent.EXPIRED, TokenState.ACTIVE, after)
+
+
+def get(box: Sandbox, token_id: str) -> Token:
+    """A token, used and expired ones included. Raises ``NotFound`` (87)."""
+    token = box.tokens.get(token_id)
+    if token is None:
+        raise NotFound(Code.INVALID_TOKEN_ID, {"TokenId": unknown(token_id)})
+    box.turn.about["token"] = token
+    return token
+
+
+@dataclass(frozen=True, slots=True)
+class TokenFilter:
+    """What the caller looks for; None means any."""
+
+    provider_id: str | None = None
+    status: str | None = None
+    added_after: Micros | None = None
+    added_before: Micros | None = None
+
+
+SORTS: Mapping[str, Callable[[Token], Any]] = {
+    "dateadded": lambda token: token.seq,
+    "date": lambda token: token.seq,
+    "dateused": lambda token: token.used or 0,
+    "tokenid": lambda token: token.token_id,
+    "providerid": lambda token: token.provider.provider_id,
+    "status": lambda token: token.state.value,
+}
+"""Fields that ``SortBy`` may name, in any letter case."""
+
+
+def search(box: Sandbox, wanted: TokenFilter, paging: listing.Paging) -> Page[Token]:
+    """Tokens that fit, newest first. Raises ``Invalid`` (90) for a bad page, sort or status."""
+    equal: list[tuple[str, tuple[Hashable, ...]]] = []
+    if wanted.provider_id is not None:
+        equal.append(("provider", (wanted.provider_id,)))
+    if wanted.status is not None:
+        equal.append(("state", (_state(wanted.status),)))
+    page = listing.bounds(box, paging, SORTS)
+    return box.tokens.search(
+        Query(
+            limit=page.limit,
+            skip=page.skip,
+            equal=equal,
+            after=wanted.added_after,
+            before=wanted.added_before,
+            sort=page.sort,
+            descending=page.descending,
+        )
+    )
+
+
+def unknown(token_id: str) -> str:
+    """What to say of an id that names no token."""
+    return f"no token '{token_id[:64]}' in this sandbox"
+
+
+def _state(word: str) -> TokenState:
+    by_fold = {state.value.lower(): state for state in TokenState}
+    state = by_fold.get(word.lower())
+    if state is None:
+        allowed = ", ".join(TokenState)
+        raise Invalid(
+            Code.VALIDATION_ERROR, {"Status": f"got '{word[:40]}', wanted one of {allowed}{nearest(word, by_fold)}"}
+        )
+    return state
+
+
+def _card_provider(box: Sandbox, command: NewCardToken, card: Card | None, faults: Faults) -> Provider | None:
+    if command.provider_id is not None:
+        return providers.named(box, command.provider_id, Capability.CARD, faults)
+    if card is None:
+        return None
+    found = providers.by_cost(box, command.amount, command.currency, card.number)
+    if not found:
+        faults.add(Code.NO_CARD_PROVIDERS_CONFIGURED, "Currency", "no provider takes this card in this currency")
+        return None
+    return found[0]
+
+
+def _store(
+    box: Sandbox,
+    instrument: Instrument,
+    provider: Provider,
+    *,
+    vault_id: str | None = None,
+    payto_id: str | None = None,
+    ip: str | None = None,
+    metadata: Mapping[str, str] | None = None,
+    verified: bool = False,
+) -> Token:
+    expires = box.now + box.assume(TOKEN_LIFETIME)
+    token = box.tokens.add(
+        Token(
+            token_id=box.ids.hex24("token"),
+            instrument=instrument,
+            provider=provider.summary,
+            added=box.now,
+            expires=expires,
+            uses=box.assume(TOKEN_USES),
+            gateway_token_id="tok_" + box.ids.hex24("gateway_token"),
+            vault_id=vault_id,
+            payto_id=payto_id,
+            ip=ip,
+            metadata=metadata,
+            verified=verified,
+        )
+    )
+    box.turn.about["token"] = token
+    box.emit(Subject.TOKEN, token.token_id, "created", None, token.state)
+    box.schedule.plan(expires, Due.TOKEN_EXPIRY, token.token_id)
+    return token

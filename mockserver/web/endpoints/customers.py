@@ -1,0 +1,71 @@
+"""Customer operations."""
+
+from __future__ import annotations
+
+from mockserver.domain.customer import Customer
+from mockserver.engine import customer_search, customers
+from mockserver.engine.listing import Paging
+from mockserver.web.endpoints import payment_methods
+from mockserver.web.route import Call
+from mockserver.wire.customers import CustomerQuery, CustomerReply, CustomersReply, customer_reply
+from mockserver.wire.payment_methods import PaymentMethodReply
+
+
+def create(call: Call) -> CustomerReply:
+    """Create a customer; the body knows the first payment method."""
+    return shown(call, customers.create(call.box, call.body.command()))
+
+
+def add_method(call: Call) -> PaymentMethodReply:
+    """Store another payment method of a customer."""
+    return payment_methods.shown(call, customers.add_method(call.box, call.path["customer_id"], call.body.command()))
+
+
+def get(call: Call) -> CustomerReply:
+    """Read a customer."""
+    return shown(call, customers.get(call.box, call.path["customer_id"]))
+
+
+def update(call: Call) -> CustomerReply:
+    """Change a customer."""
+    details, default = call.body.details(), call.body.default_payment_method_id
+    return shown(call, customers.update(call.box, call.path["customer_id"], details, default))
+
+
+def delete(call: Call) -> CustomerReply:
+    """Remove a customer."""
+    asks = call.query.asks_provider()
+    return shown(call, customers.delete(call.box, call.path["customer_id"], ask_provider=asks))
+
+
+def list_methods(call: Call) -> list[PaymentMethodReply]:
+    """List the payment methods of a customer."""
+    return [payment_methods.shown(call, method) for method in customers.methods(call.box, call.path["customer_id"])]
+
+
+def search(call: Call) -> CustomersReply:
+    """List customers."""
+    query: CustomerQuery = call.query
+    wanted = customer_search.CustomerFilter(
+        reference=query.reference,
+        email=query.email,
+        customer_id=query.customer_id,
+        payment_method_id=query.payment_method_id,
+        text=query.search,
+        added_after=query.added_after,
+        added_before=query.added_before,
+        include_removed=bool(query.include_removed),
+    )
+    paging = Paging(query.limit, query.skip, query.sort_by, query.sort_order)
+    page = customer_search.search(call.box, wanted, paging)
+    return {
+        "limit": page.limit,
+        "skip": page.skip,
+        "count": page.count,
+        "customers": [shown(call, customer) for customer in page.rows],
+    }
+
+
+def shown(call: Call, customer: Customer) -> CustomerReply:
+    """A customer in the voice of the sandbox."""
+    return customer_reply(customer, customers.default_method(call.box, customer), call.voice)

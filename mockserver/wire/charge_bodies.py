@@ -1,0 +1,260 @@
+"""What callers send to charge, capture, refund and find charges.
+
+Source: service document, Charges; published facts, 1.2, 1.3.
+"""
+
+from __future__ import annotations
+
+from pydantic import Field
+
+from mockserver.domain.charge import Payer
+from mockserver.domain.commands import NewCharge
+from mockserver.domain.sources import (
+    BankSource,
+    CardSource,
+    ChallengeAnswer,
+    CustomerSource,
+    Initiator,
+    MethodSource,
+    NetworkTokenSource,
+    Source,
+    TokenSource,
+    Transfer,
+    WalletSource,
+)
+from mockserver.wire.base import Body, Flag, Map, Moment, Number, Required, Text40, Whole, one_of
+from mockserver.wire.shapes import (
+    Address,
+    BankPaymentInformation,
+    CardRequestInformation,
+    Geolocation,
+    Order,
+    WebhookConfig,
+    payer_of,
+)
+
+
+class ChargeFields(Body):
+    """Fields that every creation of a charge accepts."""
+
+    amount: Number
+    currency: str | None = None
+    email: str | None = None
+    phone: str | None = None
+    reference: Text40 | None = None
+    capture: Flag | None = Field(None, description="default true; false only authorises")
+    ip: str | None = None
+    address: Address | None = None
+    order: Order | None = None
+    customer_code: str | None = None
+    invoice_number: str | None = None
+    initiator: one_of(Initiator) | None = None  # type: ignore[valid-type]
+    webhook: WebhookConfig | None = None
+    first_name: str | None = None
+    last_name: str | None = None
+    metadata: Map | None = None
+    descriptor: str | None = None
+    three_ds_notification_url: str | None = Field(None, alias="threeDSNotificationUrl")
+
+    def command(self, source: Source) -> NewCharge:
+        """The command that these fields and a source make."""
+        initiator: Initiator | None = self.initiator
+        return NewCharge(
+            source=source,
+            amount=self.amount,
+            currency=self.currency,
+            reference=self.reference,
+            capture=self.capture is not False,
+            payer=self.payer(),
+            email=self.email,
+            ip=self.ip,
+            initiator=initiator.value if initiator else None,
+            webhook=self.webhook.target() if self.webhook else None,
+            metadata=self.metadata,
+            descriptor=self.descriptor,
+            three_ds_notification_url=self.three_ds_notification_url,
+        )
+
+    def payer(self) -> Payer | None:
+        """Who pays, as far as the request says."""
+        return payer_of(self.reference, self.first_name, self.last_name, self.email, self.phone)
+
+
+class LocatedCharge(ChargeFields):
+    """What all variants but the network-token and the wallet charge accept as well."""
+
+    geolocation: Geolocation | None = None
+
+
+class CardCharge(LocatedCharge):
+    """Charge a card, provider chosen by cost."""
+
+    payment_information: CardRequestInformation | None = None
+    first_name: Text40 | None = None
+    last_name: Text40 | None = None
+
+    def source(self) -> CardSource:
+        """The card to charge."""
+        return CardSource(self.payment_information.details() if self.payment_information else None, None)
+
+
+class ProviderCardCharge(CardCharge):
+    """Charge a card through a provider."""
+
+    provider_id: Required
+
+    def source(self) -> CardSource:
+        """The card to charge and who shall take it."""
+        return CardSource(self.payment_information.details() if self.payment_information else None, self.provider_id)
+
+
+class BankCharge(LocatedCharge):
+    """Charge a bank account."""
+
+    provider_id: Required
+    bank_payment_information: BankPaymentInformation
+
+    def source(self) -> BankSource:
+        """The account to charge and who shall take it."""
+        return BankSource(self.bank_payment_information.account(), self.provider_id)
+
+
+class PaymentMethodCharge(LocatedCharge):
+    """Charge a stored payment method."""
+
+    payment_method_id: Required
+    recurring: Flag | None = None
+
+    def source(self) -> MethodSource:
+        """The method to charge."""
+        return MethodSource(self.payment_method_id)
+
+
+class CustomerCharge(LocatedCharge):
+    """Charge the default payment method of a customer."""
+
+    customer_id: Required
+    recurring: Flag | None = None
+
+    def source(self) -> CustomerSource:
+        """The customer to charge."""
+        return CustomerSource(self.customer_id)
+
+
+class CheckoutTransfer(Body):
+    """A part of a payment that goes on to another account."""
+
+    account: str | None = None
+    amount: Number | None = None
+
+
+class TokenCharge(LocatedCharge):
+    """Charge a payment token."""
+
+    token: Required
+    transfer: CheckoutTransfer | None = Field(None, json_schema_extra={"also": ["checkoutTransfer"]})
+
+    def source(self) -> TokenSource:
+        """The token to charge."""
+        transfer = Transfer(self.transfer.account, self.transfer.amount) if self.transfer else None
+        return TokenSource(self.token, transfer)
+
+
+class NetworkTokenCharge(ChargeFields):
+    """Charge a network token through a provider."""
+
+    network_token_id: str | None = None
+    provider_id: Required
+
+    def source(self) -> NetworkTokenSource:
+        """The network token to charge and who shall take it."""
+        return NetworkTokenSource(self.network_token_id, self.provider_id)
+
+
+class WalletHeader(Body):
+    """What the wallet's payment data are encrypted with."""
+
+    public_key_hash: str | None = None
+    ephemeral_public_key: str | None = None
+    transaction_id: str | None = None
+
+
+class WalletPaymentData(Body):
+    """The encrypted payment data of a wallet."""
+
+    data: str | None = None
+    signature: str | None = None
+    header: WalletHeader | None = None
+    version: str | None = None
+
+
+class WalletPaymentMethod(Body):
+    """The card in the wallet, as the payer sees it."""
+
+    display_name: str | None = None
+    network: str | None = None
+    type: str | None = None
+
+
+class WalletToken(Body):
+    """What a wallet on the payer's device hands out."""
+
+    payment_data: WalletPaymentData | None = None
+    payment_method: WalletPaymentMethod | None = None
+
+
+class WalletCharge(ChargeFields):
+    """Charge the token of a wallet."""
+
+    token: WalletToken
+    user_agent: str | None = None
+    provider_id: str | None = None
+
+    def source(self, provider_id: str | None) -> WalletSource:
+        """The wallet token to charge and who shall take it."""
+        shown = self.token.payment_method or WalletPaymentMethod()
+        return WalletSource(shown.display_name, shown.network, provider_id)
+
+
+class Capture(Body):
+    """Complete an authorised charge; without an amount, all of it."""
+
+    amount: Number | None = None
+
+
+class ChallengeInput(Body):
+    """The payer's answer to a 3-D Secure challenge: ``pass``, ``fail`` or ``cancel``."""
+
+    result: one_of(ChallengeAnswer)  # type: ignore[valid-type]
+
+
+class RefundQuery(Body):
+    """Give back a part, or without an amount all that is left."""
+
+    amount: Number | None = None
+    comment: str | None = None
+
+
+class ChargeQuery(Body):
+    """Every parameter of the charge search."""
+
+    reference: str | None = None
+    provider_id: str | None = None
+    amount_greater_than: Number | None = None
+    amount_less_than: Number | None = None
+    customer_id: str | None = None
+    status: str | None = None
+    added_after: Moment | None = None
+    added_before: Moment | None = None
+    payment_method_id: str | None = None
+    payment_type: str | None = None
+    card_type: str | None = None
+    currency: str | None = None
+    card_number: str | None = Field(None, description="4, 6 or 8 leading digits, or the whole number")
+    cardholder: str | None = None
+    batch_id: str | None = None
+    subscription_id: str | None = None
+    sort_by: str | None = None
+    sort_order: str | None = None
+    limit: Whole | None = None
+    skip: Whole | None = None

@@ -1,0 +1,271 @@
+"""Customers on the wire. Source: service document, Customers, and Customer; published facts, 1.2, 1.3, 2.4."""
+
+from __future__ import annotations
+
+from typing import TypedDict
+
+from mockserver.domain.customer import Customer, PostalAddress
+from mockserver.domain.method_commands import (
+    CustomerDetails,
+    MethodTerms,
+    NewBankMethod,
+    NewCustomer,
+    NewMethod,
+    NewProviderTokenMethod,
+    NewTokenMethod,
+    TokenKind,
+)
+from mockserver.domain.payment_method import PaymentMethod
+from mockserver.wire.base import Body, Flag, Map, Moment, Required, Text40, Whole
+from mockserver.wire.dates import moment
+from mockserver.wire.method_bodies import CardMethodFields
+from mockserver.wire.payment_methods import PaymentMethodSummaryReply, payment_method_summary
+from mockserver.wire.payto import NewPayToAgreement
+from mockserver.wire.profile import Voice
+from mockserver.wire.shapes import Address, BankPaymentInformation, DateTime, WebhookConfig, optional_moment
+
+
+class CustomerFields(Body):
+    """Who a customer is, and whom to tell; what every creation of a customer accepts."""
+
+    email: str | None = None
+    phone: str | None = None
+    reference: Text40 | None = None
+    first_name: Text40 | None = None
+    last_name: Text40 | None = None
+    ip: str | None = None
+    address: Address | None = None
+    webhook: WebhookConfig | None = None
+
+    def details(self) -> CustomerDetails:
+        """The fields of the person as a command carries them."""
+        return CustomerDetails(
+            reference=self.reference,
+            first_name=self.first_name,
+            last_name=self.last_name,
+            email=self.email,
+            phone=self.phone,
+            ip=self.ip,
+            address=postal(self.address),
+        )
+
+    def creation(self, method: NewMethod, metadata: dict[str, str] | None = None) -> NewCustomer:
+        """The command that these fields and a first payment method make."""
+        return NewCustomer(self.details(), method, metadata, self.webhook.target() if self.webhook else None)
+
+    def terms(
+        self, metadata: dict[str, str] | None = None, fallback_payment_method_id: str | None = None
+    ) -> MethodTerms:
+        """The terms of the first payment method; its webhooks go to the customer's receiver too."""
+        return MethodTerms(
+            email=self.email,
+            ip=self.ip,
+            set_default=True,
+            metadata=metadata,
+            fallback_payment_method_id=fallback_payment_method_id,
+            webhook=self.webhook.target() if self.webhook else None,
+        )
+
+
+class CardCustomer(CardMethodFields, CustomerFields):
+    """A customer with a card."""
+
+    def command(self) -> NewCustomer:
+        """The command that these fields make."""
+        return self.creation(self.card_command(self.terms(self.metadata)), self.metadata)
+
+
+class TokenCustomer(CustomerFields):
+    """A customer with what a payment token stands for."""
+
+    token: Required
+    metadata: Map | None = None
+
+    def command(self) -> NewCustomer:
+        """The command that these fields make."""
+        return self.creation(NewTokenMethod(self.token, self.terms(self.metadata)), self.metadata)
+
+
+class ProviderTokenCustomer(CustomerFields):
+    """A customer with a payment method that the provider knows by a lasting token of its own."""
+
+    provider_id: Required
+    provider_token: Required
+    provider_token_data: Map | None = None
+    verify: Flag | None = None
+    metadata: Map | None = None
+
+    def command(self) -> NewCustomer:
+        """The command that these fields make."""
+        method = NewProviderTokenMethod(
+            provider_id=self.provider_id,
+            token=self.provider_token,
+            kind=TokenKind.LASTING,
+            terms=self.terms(self.metadata),
+            data=self.provider_token_data,
+        )
+        return self.creation(method, self.metadata)
+
+
+class SingleUseTokenCustomer(CustomerFields):
+    """A customer with a payment method that the provider knows by a token for one use."""
+
+    provider_id: Required
+    provider_token: Required
+    provider_token_data: Map | None = None
+    metadata: Map | None = None
+    fallback_payment_method_id: str | None = None
+
+    def command(self) -> NewCustomer:
+        """The command that these fields make."""
+        method = NewProviderTokenMethod(
+            provider_id=self.provider_id,
+            token=self.provider_token,
+            kind=TokenKind.SINGLE_USE,
+            terms=self.terms(self.metadata, self.fallback_payment_method_id),
+            data=self.provider_token_data,
+        )
+        return self.creation(method, self.metadata)
+
+
+class PayToCustomer(CustomerFields):
+    """A customer with a PayTo agreement."""
+
+    pay_to_agreement: NewPayToAgreement
+
+    def command(self) -> NewCustomer:
+        """The command that these fields make."""
+        return self.creation(self.pay_to_agreement.command())
+
+
+class BankCustomer(CustomerFields):
+    """A customer with a bank account."""
+
+    provider_id: Required
+    bank_payment_information: BankPaymentInformation
+    metadata: Map | None = None
+
+    def command(self) -> NewCustomer:
+        """The command that these fields make."""
+        account = self.bank_payment_information.account()
+        return self.creation(NewBankMethod(account, self.provider_id, self.terms(self.metadata)), self.metadata)
+
+
+class CustomerUpdate(Body):
+    """A change of a customer; what is null or absent stays (published facts, 8 row 17)."""
+
+    email: str | None = None
+    phone: str | None = None
+    reference: Text40 | None = None
+    first_name: Text40 | None = None
+    last_name: Text40 | None = None
+    address: Address | None = None
+    default_payment_method_id: str | None = None
+
+    def details(self) -> CustomerDetails:
+        """The fields of the person as a command carries them."""
+        return CustomerDetails(
+            reference=self.reference,
+            first_name=self.first_name,
+            last_name=self.last_name,
+            email=self.email,
+            phone=self.phone,
+            address=postal(self.address),
+        )
+
+
+class CustomerQuery(Body):
+    """Every parameter of the customer search."""
+
+    reference: str | None = None
+    email: str | None = None
+    added_after: Moment | None = None
+    added_before: Moment | None = None
+    search: str | None = None
+    limit: Whole | None = None
+    skip: Whole | None = None
+    sort_by: str | None = None
+    sort_order: str | None = None
+    include_removed: Flag | None = None
+    payment_method_id: str | None = None
+    customer_id: str | None = None
+
+
+class AddressReply(TypedDict):
+    """A postal address."""
+
+    line1: str | None
+    line2: str | None
+    city: str | None
+    country: str | None
+    postalCode: str | None
+    state: str | None
+
+
+class CustomerReply(TypedDict):
+    """A customer."""
+
+    customerId: str
+    reference: str | None
+    firstName: str | None
+    lastName: str | None
+    email: str | None
+    phone: str | None
+    dateAdded: DateTime
+    dateRemoved: DateTime | None
+    defaultPaymentMethod: PaymentMethodSummaryReply | None
+    ip: str | None
+    address: AddressReply | None
+
+
+class CustomersReply(TypedDict):
+    """A page of customers; ``count`` is the number of all matches."""
+
+    limit: int
+    skip: int
+    count: int
+    customers: list[CustomerReply]
+
+
+def postal(address: Address | None) -> PostalAddress | None:
+    """An address as a command carries it."""
+    if address is None:
+        return None
+    return PostalAddress(
+        line1=address.line1,
+        line2=address.line2,
+        city=address.city,
+        country=address.country,
+        postal_code=address.postal_code,
+        state=address.state,
+    )
+
+
+def customer_reply(customer: Customer, default: PaymentMethod | None, voice: Voice) -> CustomerReply:
+    """A customer as the documented object; ``default`` is the payment method that it names as its default."""
+    return {
+        "customerId": customer.customer_id,
+        "reference": customer.reference,
+        "firstName": customer.first_name,
+        "lastName": customer.last_name,
+        "email": customer.email,
+        "phone": customer.phone,
+        "dateAdded": moment(customer.added),
+        "dateRemoved": optional_moment(customer.removed),
+        "defaultPaymentMethod": payment_method_summary(default, voice),
+        "ip": customer.ip,
+        "address": _address(customer.address),
+    }
+
+
+def _address(address: PostalAddress | None) -> AddressReply | None:
+    if address is None:
+        return None
+    return {
+        "line1": address.line1,
+        "line2": address.line2,
+        "city": address.city,
+        "country": address.country,
+        "postalCode": address.postal_code,
+        "state": address.state,
+    }

@@ -1,0 +1,263 @@
+"""What callers send to store, change, find and remove payment methods.
+
+Source: service document, Payment methods, and Customers; published facts, 1.2, 1.3.
+"""
+
+from __future__ import annotations
+
+from pydantic import Field
+
+from mockserver.domain.commands import VaultWish
+from mockserver.domain.method_commands import (
+    CardChanges,
+    MethodTerms,
+    NewBankMethod,
+    NewCardMethod,
+    NewProviderTokenMethod,
+    NewTokenMethod,
+    SwitchProvider,
+    TokenKind,
+)
+from mockserver.domain.vault import Expiry
+from mockserver.wire.base import Body, Flag, Map, Moment, Required, Text40, Whole
+from mockserver.wire.shapes import (
+    Address,
+    BankPaymentInformation,
+    CardRequestInformation,
+    WebhookConfig,
+    payer_of,
+)
+
+
+class CardVaulting(Body):
+    """Whether a card shall be vaulted too, and for how long: at most one of the two expiry fields."""
+
+    vault_card: Flag | None = None
+    vault_expire_date: Moment | None = None
+    vault_expire_seconds: Whole | None = None
+
+    def wish(self) -> VaultWish:
+        """The wish as a command carries it."""
+        return VaultWish(bool(self.vault_card), Expiry(self.vault_expire_seconds, self.vault_expire_date))
+
+
+class CardMethodFields(CardVaulting):
+    """A card to store with a provider: what a payment method and a customer have in common."""
+
+    provider_id: Required
+    payment_information: CardRequestInformation
+    ip: str | None = None
+    skip_expiry_date_validation: Flag | None = None
+    metadata: Map | None = None
+    webhook: WebhookConfig | None = None
+    create_network_token: Flag | None = None
+    verify: Flag | None = None
+
+    def card_command(self, terms: MethodTerms) -> NewCardMethod:
+        """The command that these fields make."""
+        return NewCardMethod(
+            details=self.payment_information.details(),
+            provider_id=self.provider_id,
+            terms=terms,
+            vault=self.wish(),
+            skip_expiry_check=bool(self.skip_expiry_date_validation),
+            create_network_token=bool(self.create_network_token),
+        )
+
+
+class CardMethodCreation(CardMethodFields):
+    """A card to store with a provider."""
+
+    set_default: Flag | None = None
+    fallback_payment_method_id: str | None = None
+
+    def command(self) -> NewCardMethod:
+        """The command that these fields make."""
+        terms = MethodTerms(
+            ip=self.ip,
+            set_default=bool(self.set_default),
+            metadata=self.metadata,
+            fallback_payment_method_id=self.fallback_payment_method_id,
+            webhook=self.webhook.target() if self.webhook else None,
+        )
+        return self.card_command(terms)
+
+
+class TokenMethodCreation(Body):
+    """What a payment token stands for, to store."""
+
+    token: Required
+    ip: str | None = None
+    set_default: Flag | None = None
+    metadata: Map | None = None
+    fallback_payment_method_id: str | None = None
+    webhook: WebhookConfig | None = None
+
+    def command(self) -> NewTokenMethod:
+        """The command that these fields make."""
+        terms = MethodTerms(
+            ip=self.ip,
+            set_default=bool(self.set_default),
+            metadata=self.metadata,
+            fallback_payment_method_id=self.fallback_payment_method_id,
+            webhook=self.webhook.target() if self.webhook else None,
+        )
+        return NewTokenMethod(self.token, terms)
+
+
+class ProviderTokenMethodCreation(Body):
+    """A payment method that the provider knows by a lasting token of its own."""
+
+    provider_id: Required
+    provider_token: Required
+    email: str | None = None
+    provider_token_data: Map | None = None
+    metadata: Map | None = None
+    verify: Flag | None = None
+    fallback_payment_method_id: str | None = None
+
+    def command(self) -> NewProviderTokenMethod:
+        """The command that these fields make."""
+        return NewProviderTokenMethod(
+            provider_id=self.provider_id,
+            token=self.provider_token,
+            kind=TokenKind.LASTING,
+            terms=MethodTerms(
+                email=self.email,
+                metadata=self.metadata,
+                fallback_payment_method_id=self.fallback_payment_method_id,
+            ),
+            data=self.provider_token_data,
+        )
+
+
+class SingleUseTokenMethodCreation(Body):
+    """A payment method that the provider knows by a token for one use, with customer details."""
+
+    provider_id: Required
+    provider_token: Required
+    provider_token_data: Map | None = None
+    email: str | None = None
+    phone: str | None = None
+    reference: Text40 | None = None
+    first_name: Text40 | None = None
+    last_name: Text40 | None = None
+    ip: str | None = None
+    address: Address | None = None
+    metadata: Map | None = None
+    fallback_payment_method_id: str | None = None
+    webhook: WebhookConfig | None = None
+
+    def command(self) -> NewProviderTokenMethod:
+        """The command that these fields make."""
+        return NewProviderTokenMethod(
+            provider_id=self.provider_id,
+            token=self.provider_token,
+            kind=TokenKind.SINGLE_USE,
+            terms=MethodTerms(
+                payer=payer_of(self.reference, self.first_name, self.last_name, self.email, self.phone),
+                email=self.email,
+                ip=self.ip,
+                metadata=self.metadata,
+                fallback_payment_method_id=self.fallback_payment_method_id,
+                webhook=self.webhook.target() if self.webhook else None,
+            ),
+            data=self.provider_token_data,
+        )
+
+
+class BankMethodCreation(Body):
+    """A bank account to store with a provider."""
+
+    provider_id: Required
+    bank_payment_information: BankPaymentInformation
+    first_name: str | None = None
+    last_name: str | None = None
+    ip: str | None = None
+    metadata: Map | None = None
+    set_default: Flag | None = None
+    fallback_payment_method_id: str | None = None
+    webhook: WebhookConfig | None = None
+
+    def command(self) -> NewBankMethod:
+        """The command that these fields make."""
+        return NewBankMethod(
+            account=self.bank_payment_information.account(),
+            provider_id=self.provider_id,
+            terms=MethodTerms(
+                payer=payer_of(None, self.first_name, self.last_name),
+                ip=self.ip,
+                set_default=bool(self.set_default),
+                metadata=self.metadata,
+                fallback_payment_method_id=self.fallback_payment_method_id,
+                webhook=self.webhook.target() if self.webhook else None,
+            ),
+        )
+
+
+class ProviderSwitch(Body):
+    """A vaulted payment method to store with another provider."""
+
+    provider_id: Required
+    payment_method_id: Required
+    ccv: str | None = None
+    fallback_payment_method_id: str | None = None
+    webhook: WebhookConfig | None = None
+
+    def command(self) -> SwitchProvider:
+        """The command that these fields make."""
+        return SwitchProvider(
+            provider_id=self.provider_id,
+            payment_method_id=self.payment_method_id,
+            terms=MethodTerms(
+                fallback_payment_method_id=self.fallback_payment_method_id,
+                webhook=self.webhook.target() if self.webhook else None,
+            ),
+            ccv=self.ccv,
+        )
+
+
+class CardFields(Body):
+    """New data of a stored card; what is not given stays."""
+
+    expiry_date: str | None = Field(None, description="MM/YY")
+    cardholder: str | None = None
+    card_number: str | None = Field(None, description="12 to 19 digits with a right check digit")
+
+
+class CardUpdate(Body):
+    """A change of a stored card."""
+
+    card: CardFields
+    metadata: Map | None = None
+
+    def changes(self) -> CardChanges:
+        """The change as a command carries it."""
+        return CardChanges(self.card.card_number, self.card.expiry_date, self.card.cardholder, self.metadata)
+
+
+class Removal(Body):
+    """Whether the provider removes its copy too."""
+
+    gateway_delete: Flag | None = Field(None, description="default true")
+
+    def asks_provider(self) -> bool:
+        """True unless the caller says false (service document, Limits)."""
+        return self.gateway_delete is not False
+
+
+class PaymentMethodQuery(Body):
+    """Every parameter of the payment-method search."""
+
+    added_after: Moment | None = None
+    added_before: Moment | None = None
+    provider_id: str | None = None
+    customer_id: str | None = None
+    limit: Whole | None = None
+    skip: Whole | None = None
+    payment_type: str | None = None
+    card_type: str | None = None
+    search: str | None = None
+    sort_by: str | None = None
+    sort_order: str | None = None
+    include_removed: Flag | None = None

@@ -1,0 +1,97 @@
+"""PayTo agreements on the wire. Source: service document, NewPayToAgreement, and Payment method, payTo."""
+
+from __future__ import annotations
+
+from typing import TypedDict
+
+from pydantic import Field
+
+from mockserver.domain.method_commands import MethodTerms, NewPayToMethod
+from mockserver.domain.payto import LEAST_MAXIMUM, MOST_MAXIMUM, Agreement, PayIdDetails
+from mockserver.wire.base import Body, Flag, Map, Required, Whole
+from mockserver.wire.shapes import WebhookConfig
+
+
+class PayIdFields(Body):
+    """The payer's PayID."""
+
+    pay_id: str | None = None
+    pay_id_type: str | None = Field(None, description="free text, such as EMAIL")
+
+    def given(self) -> PayIdDetails:
+        """The PayID as a command carries it."""
+        return PayIdDetails(self.pay_id, self.pay_id_type)
+
+
+class NewPayToAgreement(Body):
+    """An agreement that a payer is asked for."""
+
+    payer_name: Required
+    payer_pay_id_details: PayIdFields | None = None
+    description: Required
+    maximum_amount: Whole = Field(description=f"{LEAST_MAXIMUM} to {MOST_MAXIMUM}")
+    provider_id: Required
+    ip: str | None = None
+    set_default: Flag | None = None
+    fallback_payment_method_id: str | None = None
+    webhook: WebhookConfig | None = None
+    metadata: Map | None = None
+
+    def command(self) -> NewPayToMethod:
+        """The command that these fields make."""
+        return NewPayToMethod(
+            payer_name=self.payer_name,
+            description=self.description,
+            maximum_amount=self.maximum_amount,
+            provider_id=self.provider_id,
+            pay_id=self.payer_pay_id_details.given() if self.payer_pay_id_details else None,
+            terms=MethodTerms(
+                ip=self.ip,
+                set_default=bool(self.set_default),
+                metadata=self.metadata,
+                fallback_payment_method_id=self.fallback_payment_method_id,
+                webhook=self.webhook.target() if self.webhook else None,
+            ),
+        )
+
+
+class PayIdReply(TypedDict):
+    """The payer's PayID."""
+
+    payId: str | None
+    payIdType: str | None
+
+
+class DirectDebitReply(TypedDict):
+    """The payer's account, where it is known."""
+
+    bsb: str
+    accountNumber: str
+
+
+class PayToReply(TypedDict):
+    """A PayTo agreement inside a payment method."""
+
+    payToId: str
+    status: str
+    payerName: str
+    payerPayIdDetails: PayIdReply | None
+    payerDirectDebitDetails: DirectDebitReply | None
+    providerId: str
+    providerType: str
+
+
+def payto_reply(agreement: Agreement | None) -> PayToReply | None:
+    """An agreement in an answer."""
+    if agreement is None:
+        return None
+    pay_id = agreement.pay_id
+    return {
+        "payToId": agreement.payto_id,
+        "status": agreement.status.value,
+        "payerName": agreement.payer_name,
+        "payerPayIdDetails": {"payId": pay_id.pay_id, "payIdType": pay_id.pay_id_type} if pay_id else None,
+        "payerDirectDebitDetails": None,
+        "providerId": agreement.provider.provider_id,
+        "providerType": agreement.provider.type,
+    }

@@ -1,0 +1,128 @@
+"""Payment tokens on the wire. Source: published facts, 1.1 rows 50-54, 1.2, 2.8."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import TypedDict
+
+from mockserver.domain.method_commands import NewCardToken
+from mockserver.domain.payto import Agreement
+from mockserver.domain.token import Token
+from mockserver.wire.base import Body, Map, Moment, Number, Whole
+from mockserver.wire.dates import moment
+from mockserver.wire.method_bodies import CardVaulting
+from mockserver.wire.profile import Voice
+from mockserver.wire.shapes import (
+    CardReply,
+    CardRequestInformation,
+    DateTime,
+    ProviderSummaryReply,
+    card_reply,
+    optional_moment,
+    plain_map,
+    provider_summary_reply,
+)
+
+
+class ProviderQuery(Body):
+    """The provider, where it is not named by the header ``ProviderId`` or in the body."""
+
+    provider_id: str | None = None
+
+
+class CardTokenFields(CardVaulting):
+    """A card to make a token of."""
+
+    payment_information: CardRequestInformation | None = None
+    ip: str | None = None
+    metadata: Map | None = None
+
+
+class CardTokenCreation(CardTokenFields):
+    """A card to make a token of, for a provider."""
+
+    provider_id: str | None = None
+
+    def command(self, provider_id: str) -> NewCardToken:
+        """The command that these fields make."""
+        return NewCardToken(
+            details=self.payment_information.details() if self.payment_information else None,
+            provider_id=provider_id,
+            vault=self.wish(),
+            ip=self.ip,
+            metadata=self.metadata,
+        )
+
+
+class LeastCostTokenCreation(CardTokenFields):
+    """A card to make a token of, for the provider that takes it for the least cost."""
+
+    amount: Number | None = None
+    currency: str | None = None
+
+    def command(self) -> NewCardToken:
+        """The command that these fields make."""
+        return NewCardToken(
+            details=self.payment_information.details() if self.payment_information else None,
+            provider_id=None,
+            vault=self.wish(),
+            ip=self.ip,
+            amount=self.amount if self.amount is not None else Decimal(0),
+            currency=self.currency,
+            metadata=self.metadata,
+        )
+
+
+class TokenQuery(Body):
+    """Every parameter of the token search."""
+
+    provider_id: str | None = None
+    status: str | None = None
+    added_after: Moment | None = None
+    added_before: Moment | None = None
+    limit: Whole | None = None
+    skip: Whole | None = None
+    sort_by: str | None = None
+    sort_order: str | None = None
+
+
+class TokenReply(TypedDict):
+    """A payment token."""
+
+    tokenId: str
+    gatewayTokenId: str
+    accountId: str | None
+    userId: str | None
+    payToStatus: str | None
+    card: CardReply | None
+    provider: ProviderSummaryReply
+    dateAdded: DateTime
+    dateUsed: DateTime | None
+    metadata: dict[str, str] | None
+    clickToPay: None
+
+
+class TokensReply(TypedDict):
+    """A page of tokens; ``count`` is the number of all matches."""
+
+    limit: int
+    skip: int
+    count: int
+    tokens: list[TokenReply]
+
+
+def token_reply(token: Token, voice: Voice, agreement: Agreement | None) -> TokenReply:
+    """A token as the published object; ``agreement`` is the one that a PayTo token names."""
+    return {
+        "tokenId": token.token_id,
+        "gatewayTokenId": token.gateway_token_id,
+        "accountId": None,
+        "userId": None,
+        "payToStatus": agreement.status.value if agreement else None,
+        "card": card_reply(token.instrument.card, voice),
+        "provider": provider_summary_reply(token.provider),
+        "dateAdded": moment(token.added),
+        "dateUsed": optional_moment(token.used),
+        "metadata": plain_map(token.metadata),
+        "clickToPay": None,
+    }
