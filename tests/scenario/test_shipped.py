@@ -45,7 +45,6 @@ UNSERVED = {
     "three-ds-passed": "the sandbox does not yet act on `later`",
     "three-ds-failed": "the sandbox does not yet act on `later`",
     "three-ds-abandoned": "the sandbox does not yet act on `later`",
-    "ccv-gone-before-switch": "the sandbox does not yet ask a provider that stores a card",
 }
 """Stories that the sandbox cannot tell yet, although it serves their routes: take a row out as soon as it can."""
 
