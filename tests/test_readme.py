@@ -7,7 +7,9 @@ import shutil
 import sys
 
 import pytest
+import yaml
 
+from mockserver.settings import Settings, unknown_variables
 from tools import docs
 
 README = docs.README.read_text("utf-8")
@@ -46,3 +48,47 @@ def test_a_table_that_is_not_the_codes_is_found() -> None:
 def test_a_server_that_does_not_start_is_told() -> None:
     with pytest.raises(docs.Untrue, match="--profile: got 'x'"):
         docs.difference("<!-- serve: a -->\n```sh\nmockserver --profile x\n```\n")
+
+
+def shown(language: str) -> list[str]:
+    """The blocks of a language that are shown and not run."""
+    return [
+        found["text"]
+        for found in docs.BLOCK.finditer(README)
+        if (found["kind"], found["language"]) == ("shown", language)
+    ]
+
+
+def test_recipes_set_only_variables_that_are_read() -> None:
+    recipes = [yaml.safe_load(text) for text in shown("yaml")]
+    compose, workflow = recipes[0]["services"], recipes[1]["jobs"]["test"]["services"]
+    given = {**compose["mockserver"]["environment"], **workflow["mockserver"]["env"]}
+    assert len(given) >= 3
+    assert unknown_variables(given) == []
+    Settings.load({}, given)
+
+
+def test_recipes_agree_with_the_image() -> None:
+    compose, workflow = (yaml.safe_load(text) for text in shown("yaml"))
+    image = (docs.ROOT / "Dockerfile").read_text("utf-8")
+    assert re.search(r"^EXPOSE 4111 5001$", image, re.MULTILINE)
+    assert compose["services"]["mockserver"]["ports"] == ["127.0.0.1:4111:4111"]
+    assert workflow["jobs"]["test"]["services"]["mockserver"]["ports"] == ["4111:4111"]
+    assert compose["services"]["mockserver"]["volumes"][0].split(":")[1] == "/scenarios"
+    assert "MOCKSERVER_SCENARIO=/scenarios" in image
+    assert "HEALTHCHECK" in image
+    assert compose["services"]["shop"]["depends_on"]["mockserver"]["condition"] == "service_healthy"
+
+
+def test_python_that_is_not_run_is_python() -> None:
+    blocks = shown("python")
+    assert len(blocks) == 1
+    compile(blocks[0], "README.md", "exec")
+
+
+def test_the_commands_of_the_beginning_are_those_that_the_check_script_runs() -> None:
+    first, second = (text.strip() for text in shown("sh"))
+    script = (docs.ROOT / ".ci" / "run").read_text("utf-8")
+    assert "README.md" in script
+    assert first.endswith("/bin/mockserver")
+    assert second.endswith("/bin/python -m pytest")

@@ -33,7 +33,7 @@ from tools import tables
 
 ROOT = Path(__file__).resolve().parents[1]
 README = ROOT / "README.md"
-PORT = "4111"
+PORT, TLS_PORT = "4111", "5001"
 START_SECONDS = 30.0
 SHELL_SECONDS = 120.0
 
@@ -57,7 +57,7 @@ class Session:
     folder: Path
     shell: subprocess.Popen[str]
     server: subprocess.Popen[bytes] | None = None
-    port: str = PORT
+    ports: dict[str, str] = field(default_factory=dict)
     commands: int = 0
 
     def serve(self, line: str) -> None:
@@ -66,9 +66,10 @@ class Session:
         if name != "mockserver" or self.server is not None:
             raise Untrue(f"wanted one line that begins with mockserver, once in a session, got: {line}")
         port_file = self.folder / ".port"
+        free = ["0" if option == TLS_PORT else option for option in options]
         with (self.folder / ".log").open("wb") as log:
             self.server = subprocess.Popen(
-                [sys.executable, "-m", "mockserver", *options, "--port", "0", "--port-file", str(port_file)],
+                [sys.executable, "-m", "mockserver", *free, "--port", "0", "--port-file", str(port_file)],
                 cwd=self.folder,
                 env=environment(self.folder),
                 stdin=subprocess.DEVNULL,
@@ -80,7 +81,9 @@ class Session:
             if self.server.poll() is not None or time.monotonic() > end:
                 raise Untrue(f"{line}: not ready: {(self.folder / '.log').read_text()}")
             time.sleep(0.02)
-        self.port = port_file.read_text().strip()
+        self.ports[PORT] = port_file.read_text().strip()
+        if tls := re.search(r"tls on https://localhost:(\d+)", (self.folder / ".log").read_text()):
+            self.ports[TLS_PORT] = tls[1]
 
     def run(self, command: str) -> str:
         """What the command prints, on both streams, with the port that the README shows."""
@@ -88,14 +91,21 @@ class Session:
             raise Untrue("the shell was started without pipes")
         self.commands += 1
         mark = f"--end of command {self.commands}--"
-        self.shell.stdin.write(f"{command.replace(f':{PORT}', f':{self.port}')}\necho '{mark}'\n")
+        for shown, real in self.ports.items():
+            command = command.replace(f":{shown}", f":{real}")
+        self.shell.stdin.write(f"{command}\necho '{mark}'\n")
         self.shell.stdin.flush()
         printed = ""
         for line in self.shell.stdout:
             if mark in line:
-                return (printed + line.replace(f"{mark}\n", "")).replace(f":{self.port}", f":{PORT}")
+                return self._as_shown(printed + line.replace(f"{mark}\n", ""))
             printed += line
         raise Untrue(f"the shell ended in: {command}\n{printed}")
+
+    def _as_shown(self, printed: str) -> str:
+        for shown, real in self.ports.items():
+            printed = printed.replace(f":{real}", f":{shown}")
+        return printed
 
     def close(self) -> None:
         """Stop what was started."""
@@ -146,6 +156,7 @@ def environment(folder: Path) -> dict[str, str]:
             (commands / name).chmod(0o755)
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("MOCKSERVER_", "PYTEST_"))}
     kept |= {"PATH": f"{commands}{os.pathsep}{os.environ['PATH']}", "PYTHONPATH": str(ROOT), "COLUMNS": "100"}
+    kept |= {"MOCKSERVER_DATA_DIR": str(folder.parent / ".data")}
     kept |= {"LC_ALL": "C.UTF-8", "TZ": "UTC", "NO_COLOR": "1", "PYTHONDONTWRITEBYTECODE": "1"}
     if not any(point.name == "mockserver" for point in entry_points(group="pytest11")):
         kept["PYTEST_PLUGINS"] = "mockserver.pytest_plugin"

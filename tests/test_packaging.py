@@ -1,0 +1,97 @@
+"""What is shipped: the wheel holds every file of the product, and the image is made of what is there."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import tomllib
+from email.parser import Parser
+from importlib.util import find_spec
+from pathlib import Path
+from zipfile import ZipFile
+
+import pytest
+
+from mockserver.settings import SETTINGS
+
+ROOT = Path(__file__).resolve().parents[1]
+IMAGE = (ROOT / "Dockerfile").read_text("utf-8")
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> ZipFile:
+    if find_spec("hatchling") is None:
+        pytest.skip("hatchling, which builds the wheel, is not installed; it comes with the extra test")
+    folder = tmp_path_factory.mktemp("wheel")
+    command = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(folder)]
+    subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
+    (built,) = folder.glob("*.whl")
+    return ZipFile(built)
+
+
+def files(folder: str) -> set[str]:
+    """Every file below a folder of the checkout, by its path in it."""
+    found = (path for path in (ROOT / folder).rglob("*") if path.is_file() and "__pycache__" not in path.parts)
+    return {path.relative_to(ROOT / folder).as_posix() for path in found}
+
+
+def test_the_wheel_holds_every_file_of_the_package_and_the_library(wheel: ZipFile) -> None:
+    names = set(wheel.namelist())
+    wanted = {f"mockserver/{name}" for name in files("mockserver")}
+    wanted |= {f"mockserver/_scenarios/{name}" for name in files("scenarios")}
+    assert wanted - names == set()
+    assert {"mockserver/py.typed", "mockserver/_scenarios/scenario.schema.json"} <= names
+
+
+def test_the_wheel_holds_nothing_else(wheel: ZipFile) -> None:
+    strangers = [name for name in wheel.namelist() if not re.match(r"mockserver/|mockserver-[^/]+\.dist-info/", name)]
+    assert strangers == []
+
+
+def test_the_wheel_says_what_it_is(wheel: ZipFile) -> None:
+    (metadata,) = (name for name in wheel.namelist() if name.endswith("METADATA"))
+    fields = Parser().parsestr(wheel.read(metadata).decode())
+    assert (fields["Name"], fields["License-Expression"], fields["Requires-Python"]) == ("mockserver", "MIT", ">=3.11")
+    assert fields.get_payload().startswith("# mockserver\n")
+    points = wheel.read(metadata.replace("METADATA", "entry_points.txt")).decode()
+    assert "mockserver = mockserver.cli:main" in points
+    assert "[pytest11]\nmockserver = mockserver.pytest_plugin" in points
+
+
+def test_every_package_that_is_imported_is_a_dependency() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    named = {re.split(r"[\[>=<]", line)[0] for line in project["dependencies"]}
+    sources = "\n".join(path.read_text("utf-8") for path in (ROOT / "mockserver").rglob("*.py"))
+    imported = set(re.findall(r"^\s*(?:from|import) (\w+)", sources, re.MULTILINE)) - set(sys.stdlib_module_names)
+    distributions = {"yaml": "pyyaml", "pydantic_core": "pydantic", "httptools": "uvicorn", "uvloop": "uvicorn"}
+    own = {"mockserver", "pytest"}  # pytest loads the plugin, so it is there whenever the plugin is
+    assert {distributions.get(name, name) for name in imported - own if find_spec(name)} - named == set()
+
+
+def test_the_image_copies_what_is_there_and_not_ignored() -> None:
+    kept = {line[1:] for line in (ROOT / ".dockerignore").read_text("utf-8").splitlines() if line.startswith("!")}
+    copied = [word for line in re.findall(r"^COPY (?!--from)(.*) \S+$", IMAGE, re.MULTILINE) for word in line.split()]
+    assert {"pyproject.toml", "README.md", "LICENSE", "mockserver", "scenarios"} == set(copied) == kept
+    assert [word for word in copied if not (ROOT / word).exists()] == []
+
+
+def test_the_image_sets_only_variables_that_are_read() -> None:
+    known = {row.variable for row in SETTINGS}
+    assert set(re.findall(r"\bMOCKSERVER_\w+", IMAGE)) <= known
+    assert "MOCKSERVER_HOST=0.0.0.0" in IMAGE
+
+
+def test_the_image_runs_without_rights_and_stops_at_the_usual_signal() -> None:
+    lines = IMAGE.splitlines()
+    assert "USER 65532:65532" in lines
+    assert "STOPSIGNAL SIGTERM" in lines
+    assert lines[-1] == 'ENTRYPOINT ["mockserver"]'
+    assert any(line.startswith("HEALTHCHECK") and line.endswith('CMD ["mockserver", "healthcheck"]') for line in lines)
+
+
+def test_the_check_script_installs_as_the_image_does() -> None:
+    script = (ROOT / ".ci" / "run").read_text("utf-8")
+    for step in ("pip wheel", "--no-deps", "--wheel-dir", "pip install", "mockserver-*.whl"):
+        assert step in IMAGE
+        assert step in script
