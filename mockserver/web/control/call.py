@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import parse_qsl
 
@@ -59,13 +59,34 @@ class ControlCall:
 
 
 @dataclass(frozen=True, slots=True)
+class Given:
+    """A query parameter, or a field of a body: its JSON type and what it means."""
+
+    name: str
+    type: str
+    words: str
+    required: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class ControlRoute:
-    """One row of the control table."""
+    """One row of the control table; what it takes is told by ``/__admin/openapi.json``.
+
+    ``keyed`` rows act on the sandbox of the secret key. ``answers`` names further statuses; ``anything`` says that the
+    body has fields beyond ``body``. ``largest`` is the greatest body in bytes, None for that of the settings.
+    """
 
     method: str
     path: str
     handle: Callable[[ControlCall], tuple[int, object]]
     summary: str
+    query: tuple[Given, ...] = ()
+    body: tuple[Given, ...] = ()
+    anything: bool = False
+    keyed: bool = True
+    success: int = 200
+    answers: Mapping[int, str] = field(default_factory=dict)
+    largest: int | None = None
 
 
 class ControlEndpoint:
@@ -77,7 +98,7 @@ class ControlEndpoint:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
-            raw = await read_body(receive, scope, self.host.settings.max_body)
+            raw = await read_body(receive, scope, self.route.largest or self.host.settings.max_body)
             query = dict(parse_qsl(scope["query_string"].decode("latin-1"), errors="replace"))
             call = ControlCall(self.host, headers_of(scope), scope["path_params"], query, raw)
             status, body = self.route.handle(call)

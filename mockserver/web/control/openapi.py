@@ -1,4 +1,4 @@
-"""The description of the payments API (``/openapi.json``)."""
+"""The descriptions of the payments API and of this one (``/openapi.json``, ``/__admin/openapi.json``)."""
 
 from __future__ import annotations
 
@@ -11,3 +11,10 @@ def payments(call: ControlCall) -> tuple[int, object]:
 
     assumed = call.box().assumed if "x-secretkey" in call.headers else call.host.assumed
     return 200, document(assumed, call.host.charter.public_url)
+
+
+def control(call: ControlCall) -> tuple[int, object]:
+    """The control API as an OpenAPI document."""
+    from mockserver.web.control.description import document
+
+    return 200, document(call.host.charter.public_url)

@@ -3,28 +3,67 @@
 from __future__ import annotations
 
 from mockserver.web.control import assumptions, clock, health, journal, openapi, sandboxes, scenarios, state, verify
-from mockserver.web.control.call import ControlRoute
+from mockserver.web.control.call import ControlRoute, Given
+
+LARGEST_STATE = 500_000_000
+"""Bytes of a state document that can be imported: far more than a request of the payments API may have."""
+
+_PAGE = (
+    Given("after", "integer", "entries after this number, oldest first; without it the newest ones"),
+    Given("limit", "integer", "at most so many entries, 1 to 1000, default 100"),
+)
+_FILTERS = (
+    Given("op", "string", "operation, such as charge.create"),
+    Given("status", "string", "status of the answer, or its class such as 4xx"),
+    Given("rule", "string", "rule that fired"),
+    Given("method", "string", "HTTP method"),
+    Given("path", "string", "path of the request"),
+    Given("subject", "string", "id of an object that changed"),
+)
+_SCENARIO = (Given("name", "string", "name of the scenario when its text gives none"),)
 
 CONTROL_ROUTES: tuple[ControlRoute, ...] = (
-    ControlRoute("GET", "/healthz", health.alive, "Whether the server lives"),
-    ControlRoute("GET", "/readyz", health.ready, "Whether the server is ready, else the reasons"),
-    ControlRoute("GET", "/openapi.json", openapi.payments, "The payments API as an OpenAPI document, profile applied"),
-    ControlRoute("GET", "/__admin/sandboxes", sandboxes.listing, "Every sandbox, keys masked"),
-    ControlRoute("POST", "/__admin/reset", sandboxes.reset, "Empty this sandbox, or with all=true every one"),
+    ControlRoute("GET", "/healthz", health.alive, "Whether the server lives", keyed=False),
+    ControlRoute("GET", "/readyz", health.ready, "Whether the server is ready, else the reasons", keyed=False,
+                 answers={503: "Not ready, with the reasons"}),
+    ControlRoute("GET", "/openapi.json", openapi.payments, "The payments API as an OpenAPI document, profile applied",
+                 keyed=False),
+    ControlRoute("GET", "/__admin/openapi.json", openapi.control, "This API as an OpenAPI document", keyed=False),
+    ControlRoute("GET", "/__admin/sandboxes", sandboxes.listing, "Every sandbox, keys masked", keyed=False),
+    ControlRoute("POST", "/__admin/reset", sandboxes.reset, "Empty this sandbox, or with all=true every one",
+                 query=(Given("all", "boolean", "every sandbox of the server; no key is needed then"),
+                        Given("scenario", "boolean", "forget scenarios and overrides of its own too"))),
     ControlRoute("GET", "/__admin/clock", clock.read, "The clock of this sandbox"),
-    ControlRoute("PUT", "/__admin/clock", clock.change, "Set mode, rate and time"),
-    ControlRoute("POST", "/__admin/clock/advance", clock.advance, "Move forward by a duration or to a date-time"),
+    ControlRoute("PUT", "/__admin/clock", clock.change, "Set mode, rate and time",
+                 body=(Given("mode", "string", "real, manual or fast"),
+                       Given("rate", "integer", "how fast, 1 to 1000000, in mode fast"),
+                       Given("now", "string", "an ISO date-time that is not in the past of the sandbox"))),
+    ControlRoute("POST", "/__admin/clock/advance", clock.advance, "Move forward by a duration or to a date-time",
+                 body=(Given("by", "string", "a duration such as 1h30m"), Given("to", "string", "an ISO date-time"))),
     ControlRoute("GET", "/__admin/scenarios", scenarios.listing, "The scenarios in force"),
-    ControlRoute("PUT", "/__admin/scenarios", scenarios.replace, "Put one scenario in the place of all others"),
-    ControlRoute("POST", "/__admin/scenarios", scenarios.add, "Add a scenario before those that are there"),
-    ControlRoute("DELETE", "/__admin/scenarios", scenarios.clear, "Clear all scenarios, or the one of ?name="),
+    ControlRoute("PUT", "/__admin/scenarios", scenarios.replace, "Put one scenario in the place of all others",
+                 query=_SCENARIO, anything=True),
+    ControlRoute("POST", "/__admin/scenarios", scenarios.add, "Add a scenario before those that are there",
+                 query=_SCENARIO, anything=True, success=201),
+    ControlRoute("DELETE", "/__admin/scenarios", scenarios.clear, "Clear all scenarios, or the one of ?name=",
+                 query=(Given("name", "string", "the only scenario to take away"),)),
     ControlRoute("GET", "/__admin/rules", scenarios.rules, "Every rule with its counters, hits and what is left"),
-    ControlRoute("GET", "/__admin/journal", journal.listing, "Requests, answers, decisions and changes, oldest first"),
-    ControlRoute("GET", "/__admin/journal/{entry_id}", journal.get, "One step of the journal"),
-    ControlRoute("GET", "/__admin/state", state.read, "Everything in this sandbox as one document"),
-    ControlRoute("PUT", "/__admin/state", state.write, "Put an exported document in the place of this sandbox"),
-    ControlRoute("POST", "/__admin/fork", state.fork, "Copy this sandbox to another key, now or at a journal entry"),
+    ControlRoute("GET", "/__admin/journal", journal.listing, "Requests, answers, decisions and changes, oldest first",
+                 query=(*_FILTERS, *_PAGE)),
+    ControlRoute("GET", "/__admin/journal/{entry_id}", journal.get, "One step of the journal",
+                 answers={404: "No such entry is kept"}),
+    ControlRoute("GET", "/__admin/state", state.read, "Everything in this sandbox as one document",
+                 query=(Given("secrets", "boolean", "card numbers and ccv too"),)),
+    ControlRoute("PUT", "/__admin/state", state.write, "Put an exported document in the place of this sandbox",
+                 anything=True, largest=LARGEST_STATE),
+    ControlRoute("POST", "/__admin/fork", state.fork, "Copy this sandbox to another key, now or at a journal entry",
+                 body=(Given("to", "string", "secret key of the copy; what it opened is lost", required=True),
+                       Given("at", "integer", "journal entry after which the copy shall stand")), success=201),
     ControlRoute("GET", "/__admin/assumptions", assumptions.listing, "The assumption table of this sandbox"),
-    ControlRoute("PUT", "/__admin/assumptions", assumptions.override, "Override rows, or choose the profile"),
-    ControlRoute("POST", "/__admin/verify", verify.verify, "Whether what was expected has happened, with near misses"),
-)
+    ControlRoute("PUT", "/__admin/assumptions", assumptions.override, "Override rows, or choose the profile",
+                 body=(Given("profile", "string", "documented or sdk"),), anything=True),
+    ControlRoute("POST", "/__admin/verify", verify.verify, "Whether what was expected has happened, with near misses",
+                 body=(Given("requests", "array", "a list of {op, where, count: {exactly | min, max}}"),
+                       Given("rules", "boolean", "whether every expect of a rule must be met too")),
+                 answers={409: "Something does not hold: differences and near misses"}),
+)  # fmt: skip

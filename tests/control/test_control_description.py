@@ -1,0 +1,46 @@
+"""``/__admin/openapi.json``: every row of the control table, described well enough to be called."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from mockserver.web.control.routes import CONTROL_ROUTES
+from tests.control.driving import Shop
+
+
+@pytest.fixture
+def document(shop: Shop) -> dict[str, Any]:
+    return shop("GET", "/__admin/openapi.json", key=None).body
+
+
+def test_every_row_is_described_once(document: dict[str, Any]) -> None:
+    described = {(method.upper(), path) for path, methods in document["paths"].items() for method in methods}
+    assert described == {(row.method, row.path) for row in CONTROL_ROUTES}
+    names = [operation["operationId"] for methods in document["paths"].values() for operation in methods.values()]
+    assert len(set(names)) == len(names)
+
+
+def test_every_operation_says_what_it_takes_and_answers(document: dict[str, Any]) -> None:
+    for path, methods in document["paths"].items():
+        for operation in methods.values():
+            assert operation["summary"]
+            assert {"400", "401", "403"} <= operation["responses"].keys()
+            placed = [one["name"] for one in operation.get("parameters", []) if one["in"] == "path"]
+            assert [f"{{{name}}}" in path for name in placed] == [True] * path.count("{")
+
+
+def test_what_is_described_is_what_is_taken(shop: Shop) -> None:
+    for row in CONTROL_ROUTES:
+        if row.method != "GET" and row.body and not row.anything and "{" not in row.path:
+            reply = shop(row.method, row.path, {"noSuchField": 1})
+            assert reply.status == 400, row.path
+
+
+def test_a_call_without_key_is_refused_where_one_is_needed(shop: Shop) -> None:
+    for row in CONTROL_ROUTES:
+        if "{" in row.path:
+            continue
+        status = shop(row.method, row.path, None if row.method == "GET" else {}, key=None).status
+        assert (status == 401) == row.keyed, row.path
