@@ -20,6 +20,7 @@ from mockserver.assumptions.row import AMOUNT as _AMOUNT
 from mockserver.assumptions.row import CURRENCY as _CURRENCY
 from mockserver.assumptions.row import CURRENCY_OR_PROVIDER as _CURRENCY_OR_PROVIDER
 from mockserver.assumptions.row import DURATION as _DURATION
+from mockserver.assumptions.row import FLOW as _FLOW
 from mockserver.assumptions.row import ROWS as ROWS
 from mockserver.assumptions.row import SPAN as _SPAN
 from mockserver.assumptions.row import Assumption as Assumption
@@ -157,6 +158,13 @@ CARD_DATA_ALIAS = _row(
     "no",
     "one client library reads cardData only",
     sdk="yes",
+)
+BATCH_FLOW = _row(
+    "batch.flow",
+    "how a batch gets on: RECEIVED, then CREATED and IN_PROGRESS so long after, then so long for each row",
+    _FLOW,
+    (50_000, 100_000, 2_000),
+    "service document: the states; how long they take is not shown",
 )
 LINK_IMAGE_MAXIMUM = _row(
     "link.image_maximum",

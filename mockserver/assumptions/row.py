@@ -96,6 +96,13 @@ def whole(low: int, high: int) -> Kind[int]:
     return Kind(f"{low} to {high}", read, int)
 
 
+def _read_flow(value: object) -> tuple[Micros, Micros, Micros]:
+    parts = [_read_duration(0 if part == "0" else part) for part in str(value).split()]
+    if len(parts) != 3 or parts[0] > parts[1]:
+        raise ValueError(f"got '{value}', wanted three durations, the second no shorter than the first")
+    return parts[0], parts[1], parts[2]
+
+
 def _show_span(span: tuple[Micros, Micros]) -> str:
     return duration_text(span[0]) if span[0] == span[1] else f"{duration_text(span[0])}..{duration_text(span[1])}"
 
@@ -121,6 +128,11 @@ CURRENCY_OR_PROVIDER: Kind[str] = Kind(
     "provider, or an ISO 4217 code",
     lambda given: "provider" if str(given).lower() == "provider" else _read_currency(given),
     str,
+)
+FLOW: Kind[tuple[Micros, Micros, Micros]] = Kind(
+    "three durations: until CREATED, until IN_PROGRESS, and for each row, such as 50ms 100ms 2ms",
+    _read_flow,
+    lambda flow: " ".join(duration_text(part) for part in flow),
 )
 TEXT: Kind[str] = Kind("a text", _read_text, str)
 

@@ -121,3 +121,14 @@ class ChangeSubscription:
     retry: Retry | None = None
     webhook: WebhookTarget | None = None
     metadata: Mapping[str, str] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class NewBatch:
+    """Hand in a batch; ``text`` is CSV and must hold ``count`` transactions."""
+
+    count: int
+    description: str
+    text: str = field(repr=False)
+    webhook: WebhookTarget | None = None
+    metadata: Mapping[str, str] | None = None

@@ -15,6 +15,7 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import Any
 
+from mockserver.domain.batch_states import BATCH, BATCH_ROW
 from mockserver.domain.codes import Code
 from mockserver.domain.law import Table
 from mockserver.domain.method_states import NETWORK_TOKEN, PAYTO, TOKEN
@@ -246,4 +247,6 @@ TABLES: Mapping[str, Table[Any, Any]] = {
     "network_token": NETWORK_TOKEN,
     "subscription": SUBSCRIPTION,
     "webhook_subscription": WEBHOOK_SUBSCRIPTION,
+    "batch": BATCH,
+    "batch_row": BATCH_ROW,
 }

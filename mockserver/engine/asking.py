@@ -46,6 +46,7 @@ def ask(
             request=box.turn.request,
             headers=box.turn.headers,
             state=partial(state_of, box),
+            row=box.turn.row,
             bank_account=instrument.bank.account_number if instrument.bank else None,
             subject=instrument.payment_method_id or (card.number.fingerprint if card else None),
         ),

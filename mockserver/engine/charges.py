@@ -149,7 +149,11 @@ def _try_routes(box: Sandbox, command: NewCharge, begun: Plan) -> _Verdict:
     route, outcome = begun.first, Outcome()
     ways = routing.routes(box, begun.first, begun.others, command.amount)
     for number, route in enumerate(ways, start=1):
-        outcome = ask_provider(box, "charge.create", route, source, also, number)
+        scripted = box.turn.scripted
+        if scripted is None:
+            outcome = ask_provider(box, "charge.create", route, source, also, number)
+        else:
+            outcome = Outcome(provider=scripted)
         if not isinstance(outcome.provider, Decline):
             break
         decline = outcome.provider

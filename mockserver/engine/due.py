@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from mockserver.domain.clock import Micros
 from mockserver.domain.method_states import PayToState
 from mockserver.domain.states import ChargeEvent
-from mockserver.engine import charges, payto, subscriptions, three_ds, tokens, vault
+from mockserver.engine import batch_rows, batches, charges, payto, subscriptions, three_ds, tokens, vault
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.schedule import Due, Entry
 from mockserver.engine.turn import Turn
@@ -23,8 +23,18 @@ WORK: Mapping[Due, Callable[[Sandbox, Entry], None]] = {
     Due.SUBSCRIPTION_RENEWAL: subscriptions.renew,
     Due.TOKEN_EXPIRY: lambda box, entry: tokens.expire(box, entry.subject),
     Due.PAYTO: lambda box, entry: payto.turn_to(box, entry.subject, PayToState(entry.detail)),
+    Due.BATCH_PREPARED: lambda box, entry: batches.prepare(box, entry.subject),
+    Due.BATCH_STARTED: lambda box, entry: batches.start(box, entry.subject),
+    Due.BATCH_ROWS: lambda box, entry: batch_rows.run(box, entry.subject),
 }
 """What to do when an entry comes due. An entry whose object has moved on does nothing."""
+
+
+HEAVY = frozenset({Due.BATCH_ROWS, Due.BATCH_PREPARED, Due.BATCH_STARTED})
+"""Work after which others get their turn."""
+
+SLICE = 500
+"""Entries that one slice runs, at most."""
 
 
 def run_due(box: Sandbox, real: Micros) -> int:
@@ -32,13 +42,30 @@ def run_due(box: Sandbox, real: Micros) -> int:
 
     Returns how many entries ran.
     """
-    now = box.clock.read(real)
     ran = 0
-    while (entry := box.schedule.next_due(now)) is not None:
+    while some := run_slice(box, real):
+        ran += some
+    return ran
+
+
+def run_slice(box: Sandbox, real: Micros) -> int:
+    """The next piece of due work, bounded in length; how many entries ran, 0 when the sandbox is in the present."""
+    box.horizon = now = box.clock.read(real)
+    ran = 0
+    while ran < SLICE and (entry := box.schedule.next_due(now)) is not None:
         box.now = max(box.now, entry.at)
         box.turn = Turn(f"clock.{entry.what}")
         WORK[entry.what](box, entry)
         box.journal.note_due(box.now, box.turn)
         ran += 1
-    box.now = max(box.now, now)
+        if entry.what in HEAVY:
+            return ran
+    if ran < SLICE:
+        box.now = max(box.now, now)
     return ran
+
+
+def is_behind(box: Sandbox) -> bool:
+    """Whether a slice of work has left some that is due."""
+    entries = box.schedule.entries
+    return bool(entries) and entries[0].at <= box.horizon

@@ -17,6 +17,7 @@ KINDS: Mapping[str, tuple[str, Callable[[Sandbox], Table[Any]]]] = {
     "provider": ("provider_id", lambda box: box.providers),
     "subscription": ("subscription_id", lambda box: box.subscriptions),
     "webhook_subscription": ("webhook_subscription_id", lambda box: box.webhook_subscriptions),
+    "batch": ("batch_id", lambda box: box.batches),
     "payment_link": ("payment_link_id", lambda box: box.payment_links),
     "customer": ("customer_id", lambda box: box.customers),
     "token": ("token", lambda box: box.tokens),

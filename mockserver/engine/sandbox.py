@@ -18,21 +18,28 @@ from mockserver.engine.schedule import Schedule
 from mockserver.engine.turn import Turn
 from mockserver.scenario.attempt import Attempt, Stage
 from mockserver.scenario.director import Decision, Director
+from mockserver.scenario.outcome import ProviderOutcome
 
 T = TypeVar("T")
 
 
 class Sandbox:
-    """One world. ``now`` is the instant of the step being taken; ``turn`` gathers what that step does."""
+    """One world. ``now`` is the instant of the step being taken; ``turn`` gathers what that step does.
+
+    ``horizon`` is the instant that due work is being brought up to; ``scripts`` holds, for each batch under way, what
+    the scenario says of its rows (from 1).
+    """
 
     __slots__ = (
         "assumed",
+        "batches",
         "cards",
         "charges",
         "charter",
         "clock",
         "customers",
         "director",
+        "horizon",
         "ids",
         "journal",
         "key",
@@ -45,6 +52,7 @@ class Sandbox:
         "providers",
         "public_key",
         "schedule",
+        "scripts",
         "subscriptions",
         "tokens",
         "turn",
@@ -58,7 +66,7 @@ class Sandbox:
         self.public_key = public_key_of(key)
         self.charter = charter
         self.clock = charter.start_clock(real)
-        self.now = self.clock.read(real)
+        self.now = self.horizon = self.clock.read(real)
         self.assumed = charter.assumed
         self.own: Assumed | None = None
         self.ids = Ids(charter.seed, key)
@@ -74,6 +82,8 @@ class Sandbox:
         self.charges = tables.charges()
         self.payment_links = tables.payment_links()
         self.subscriptions = tables.subscriptions()
+        self.batches = tables.batches()
+        self.scripts: dict[str, dict[int, ProviderOutcome]] = {}
         self.webhook_subscriptions = tables.webhook_subscriptions()
         self.customers = tables.customers()
         self.tokens = tables.tokens()

@@ -21,6 +21,9 @@ class Due(StrEnum):
     SUBSCRIPTION_RENEWAL = "subscription_renewal"
     TOKEN_EXPIRY = "token_expiry"
     PAYTO = "payto"
+    BATCH_PREPARED = "batch_prepared"
+    BATCH_STARTED = "batch_started"
+    BATCH_ROWS = "batch_rows"
 
 
 class Entry(NamedTuple):

@@ -34,6 +34,7 @@ APART: Mapping[str, str] = {
     "cards": "grows again from the rows; its salt is a secret",
     "charter": "seed and rule counters are written, settings and scenarios are the server's",
     "director": "written as counters",
+    "horizon": "follows from the clock",
     "ids": "written as counters",
     "journal": "tells what happened, not what is",
     "key": "names the sandbox; a document can be imported under any key",
@@ -41,6 +42,7 @@ APART: Mapping[str, str] = {
     "own": "written as profile and overrides",
     "public_key": "follows from the key",
     "schedule": "written as its entries in order",
+    "scripts": "the scenario's: rows of a batch that a document brings are decided anew",
     "turn": "is over",
     "warned": "keeps a person from being told twice, and changes no answer",
 }

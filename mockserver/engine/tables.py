@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable
 from operator import attrgetter
 
+from mockserver.domain.batch import Batch
 from mockserver.domain.charge import Charge
 from mockserver.domain.customer import Customer
 from mockserver.domain.network_token import NetworkToken
@@ -143,3 +144,8 @@ def subscriptions() -> Table[Subscription]:
             Index("currency", attrgetter("currency"), frozenset({"currency"})),
         ),
     )
+
+
+def batches() -> Table[Batch]:
+    """Batches by id."""
+    return Table(attrgetter("batch_id"))

@@ -9,7 +9,7 @@ from mockserver.domain.clock import Micros
 from mockserver.domain.events import Event
 from mockserver.scenario.attempt import Attempt
 from mockserver.scenario.director import Decision
-from mockserver.scenario.outcome import Transport
+from mockserver.scenario.outcome import ProviderOutcome, Transport
 
 
 class Unreached(Exception):
@@ -27,7 +27,8 @@ class Turn:
     ``request`` has camelCase keys, ``path`` the placeholders of the route; ``about`` holds the stored objects that
     the step is about, by kind; ``attempts`` what rules were asked with; ``webhooks`` the ids of the deliveries that it
     caused; ``warnings`` what a person should be told. ``answers`` tells a request, whose answer a fault can spoil,
-    from work that time causes.
+    from work that time causes. ``row`` is the row of a batch, from 1, and ``scripted`` what its batch's script says
+    that the provider answers.
     """
 
     op: str
@@ -44,3 +45,5 @@ class Turn:
     webhooks: list[str] = field(default_factory=list)
     warnings: tuple[str, ...] = ()
     latency: Micros = 0
+    row: int | None = None
+    scripted: ProviderOutcome | None = None

@@ -12,6 +12,7 @@ from mockserver.web.route import Auth, Route, Success
 
 if TYPE_CHECKING:
     from mockserver.web.endpoints import (
+        batches,
         charges,
         customers,
         payment_links,
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
         vault,
         webhook_subscriptions,
     )
+    from mockserver.wire import batches as batch_shapes
     from mockserver.wire import charge_bodies, method_bodies
     from mockserver.wire import charges as charge_shapes
     from mockserver.wire import customers as customer_shapes
@@ -48,6 +50,8 @@ else:  # the same names, imported when a request first needs them
     link_shapes, hook_shapes = lazy("mockserver.wire", "payment_links", "webhook_subscriptions")
     (subscriptions,) = lazy("mockserver.web.endpoints", "subscriptions")
     (subscription_shapes,) = lazy("mockserver.wire", "subscriptions")
+    (batches,) = lazy("mockserver.web.endpoints", "batches")
+    (batch_shapes,) = lazy("mockserver.wire", "batches")
 
 _CREATED = Success.CREATED
 _SUBSCRIPTION = subscription_shapes.SubscriptionReply
@@ -224,6 +228,16 @@ ROUTES: tuple[Route, ...] = (
     Route("DELETE", "/webhook/subscription/{webhook_subscription_id}", "webhook_subscription.delete",
           webhook_subscriptions.delete, hook_shapes.WebhookSubscriptionReply, "published facts, 1.1 row 75",
           summary="End a webhook subscription"),
+    # Batches
+    Route("POST", "/batch/transaction/payment_method", "batch.create", batches.create, batch_shapes.BatchStatusReply,
+          "service document, Batches", body=batch_shapes.BatchCreation, success=_CREATED,
+          summary="Create a batch of payment-method transactions"),
+    Route("GET", "/batch/{batch_id}/status", "batch.status", batches.status, batch_shapes.BatchStatusReply,
+          "service document, Batches", summary="Get the status of a batch"),
+    Route("GET", "/batch/{batch_id}", "batch.get", batches.get, batch_shapes.BatchReply, "service document, Batches",
+          summary="Get a batch with its results"),
+    Route("GET", "/batch", "batch.search", batches.search, batch_shapes.BatchesReply, "published facts, 1.1 row 49",
+          query=batch_shapes.BatchQuery, summary="List batches"),
     # Providers
     Route("POST", "/provider", "provider.create", providers.create, provider_shapes.ProviderReply,
           "published facts, 1.1 row 55", body=provider_shapes.ProviderFields, success=_CREATED,

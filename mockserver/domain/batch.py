@@ -1,0 +1,223 @@
+"""A batch: many transactions from one CSV text, and how fast it gets on.
+
+Sources: service document, Batch, and States and transitions; assumption ``batch.flow``; published facts, 2.10.
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+from bisect import bisect_left
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from decimal import ROUND_DOWN, Decimal
+from io import StringIO
+
+from mockserver.domain.batch_states import BatchState
+from mockserver.domain.charge import WebhookTarget
+from mockserver.domain.clock import Micros
+from mockserver.domain.money import number_text
+from mockserver.domain.record import record
+
+COLUMNS = ("PaymentMethodId", "Amount", "Currency", "Reference")
+"""Columns of the batch that is handed in (service document, Limits)."""
+
+RESULT_COLUMNS = (
+    *COLUMNS,
+    "Status",
+    "TransactionId",
+    "FailureReason",
+    "GatewayErrorCode",
+    "GatewayErrorResponse",
+    "IsRetryable",
+)
+"""Columns of ``results`` (service document, Batch)."""
+
+LONGEST_DESCRIPTION = 100
+LONGEST_REFERENCE = 40
+LONGEST_ID = 64
+MOST_TOLD = 20
+"""Faulty lines that one refusal names."""
+
+_AMOUNT = re.compile(r"-?[0-9]{1,15}(?:\.[0-9]{1,6})?", re.ASCII)
+_FOLDED = tuple(name.lower() for name in COLUMNS)
+_FINEST = Decimal("0.0001")
+
+
+@record
+class Failure:
+    """Why a row failed: the reason, and what the gateway said."""
+
+    reason: str
+    gateway_code: str | None = None
+    gateway_message: str | None = None
+    is_retryable: bool = False
+
+
+@dataclass(slots=True)
+class BatchRow:
+    """One transaction. ``charge_id`` is that of its charge, also of a declined one."""
+
+    payment_method_id: str
+    amount: Decimal
+    currency: str
+    reference: str
+    status: BatchState = BatchState.RECEIVED
+    charge_id: str | None = None
+    failure: Failure | None = None
+
+
+@record
+class Step:
+    """A point of a batch's progress: so many rows are done so long after it was handed in."""
+
+    rows: int
+    after: Micros
+
+
+@record
+class Pace:
+    """When which row is done: straight lines between ``steps``. After ``last`` rows no more are tried, and then the
+    batch ends, breaks down (``breaks``), or, when rows are left, stands still for good."""
+
+    steps: tuple[Step, ...]
+    last: int
+    breaks: bool = False
+
+    def after(self, row: int) -> Micros:
+        """How long after the batch was handed in the ``row``-th row (from 1) is done."""
+        steps = self.steps
+        place = bisect_left(steps, row, key=_rows)
+        before, here = steps[place - 1], steps[place]
+        return before.after + (here.after - before.after) * (row - before.rows) // (here.rows - before.rows)
+
+
+def _rows(step: Step) -> int:
+    return step.rows
+
+
+@record
+class ResultsFault:
+    """What is wrong with the results text: rows left out (from 1), the order they are put in (by ``shuffled``, else
+    their own), and after how many characters it is cut."""
+
+    omitted: tuple[int, ...] = ()
+    shuffled: int | None = None
+    cut: int | None = None
+
+
+@dataclass(slots=True)
+class Batch:
+    """A batch as stored; ``success`` and ``failure`` count the rows that are done."""
+
+    batch_id: str
+    description: str
+    added: Micros
+    pace: Pace
+    rows: list[BatchRow]
+    status: BatchState = BatchState.RECEIVED
+    success: int = 0
+    failure: int = 0
+    results_fault: ResultsFault | None = None
+    metadata: Mapping[str, str] | None = None
+    webhook: WebhookTarget | None = None
+    seq: int = -1
+
+    @property
+    def done(self) -> int:
+        """Rows that have succeeded or failed."""
+        return self.success + self.failure
+
+    @property
+    def progress(self) -> Decimal:
+        """The share of the rows that are done, 0 to 1 with up to four digits; 1 only when all are."""
+        return (Decimal(self.done) / len(self.rows)).quantize(_FINEST, ROUND_DOWN).normalize()
+
+
+def read_rows(text: str) -> tuple[list[BatchRow], dict[str, str]]:
+    """The transactions of a CSV text, and what is wrong with it, by line (the header is line 1).
+
+    Quoting, any line end, a byte order mark and blank lines at the end are fine.
+    """
+    reader = csv.reader(StringIO(text.removeprefix("\ufeff"), newline=""), strict=True)
+    rows: list[BatchRow] = []
+    faults: dict[str, str] = {}
+    blank = 0
+    line = 1
+    try:
+        header = next(reader, [])
+        if tuple(name.strip().lower() for name in header) != _FOLDED:
+            _tell(faults, 1, f"wanted the header {','.join(COLUMNS)}")
+            return rows, faults
+        line = reader.line_num + 1
+        for cells in reader:
+            if len(cells) <= 1 and not "".join(cells).strip():
+                blank = blank or line
+            else:
+                if blank:
+                    _tell(faults, blank, "blank, and not the end")
+                    blank = 0
+                fault = _add_row(rows, cells)
+                if fault:
+                    _tell(faults, line, fault)
+            line = reader.line_num + 1
+    except csv.Error as problem:
+        _tell(faults, line, str(problem))
+    return rows, faults
+
+
+def _tell(faults: dict[str, str], line: int, words: str) -> None:
+    if len(faults) < MOST_TOLD:
+        faults[f"Batch.Line{line}"] = f"line {line}: {words}"
+
+
+def _add_row(rows: list[BatchRow], cells: list[str]) -> str | None:
+    """Add the row of a line, or say what is wrong with it."""
+    if len(cells) != len(COLUMNS):
+        return f"wanted {len(COLUMNS)} columns, got {len(cells)}"
+    method_id, amount, currency, reference = cells
+    if not method_id or len(method_id) > LONGEST_ID:
+        return f"PaymentMethodId: wanted 1 to {LONGEST_ID} characters"
+    if not _AMOUNT.fullmatch(amount):
+        amount = amount.strip()
+        if not _AMOUNT.fullmatch(amount):
+            return "Amount: wanted a number such as 12.50"
+    if len(reference) > LONGEST_REFERENCE:
+        return f"Reference: wanted at most {LONGEST_REFERENCE} characters"
+    rows.append(BatchRow(method_id.strip(), Decimal(amount), currency.strip(), reference))
+    return None
+
+
+def results_text(batch: Batch) -> str:
+    """``results``: a header, then a line for each row in order, however far the batch has come."""
+    order: Iterable[int] = range(len(batch.rows))
+    fault = batch.results_fault
+    if fault is not None:
+        gone = set(fault.omitted)
+        order = [place for place in order if place + 1 not in gone]
+        if fault.shuffled is not None:
+            salt = fault.shuffled
+            order = sorted(order, key=lambda place: scattered(salt, place))
+    out = StringIO()
+    lines = csv.writer(out, lineterminator="\n")
+    lines.writerow(RESULT_COLUMNS)
+    lines.writerows(_cells(batch.rows[place]) for place in order)
+    text = out.getvalue().removesuffix("\n")
+    return text if fault is None or fault.cut is None else text[: fault.cut]
+
+
+def _cells(row: BatchRow) -> tuple[str | None, ...]:
+    head = (row.payment_method_id, number_text(row.amount), row.currency, row.reference, row.status.value)
+    why = row.failure
+    if why is None:
+        return (*head, row.charge_id if row.status is BatchState.SUCCESS else None, None, None, None, None)
+    retryable = "true" if why.is_retryable else "false"
+    return (*head, None, why.reason, why.gateway_code, why.gateway_message, retryable)
+
+
+def scattered(salt: int, place: int) -> int:
+    """A number of 64 bits that looks drawn by chance, the same for the same ``salt`` and ``place``."""
+    mixed = (place * 0x9E3779B97F4A7C15 + salt) & 0xFFFF_FFFF_FFFF_FFFF
+    mixed = ((mixed ^ (mixed >> 30)) * 0xBF58476D1CE4E5B9) & 0xFFFF_FFFF_FFFF_FFFF
+    mixed = ((mixed ^ (mixed >> 27)) * 0x94D049BB133111EB) & 0xFFFF_FFFF_FFFF_FFFF
+    return mixed ^ (mixed >> 31)

@@ -1,0 +1,118 @@
+"""The rows of a batch, each of them a charge like any other, taken one after the other as their time comes.
+
+Sources: service document, Batch; assumption ``batch.flow``; scenario language, ``batch.row``.
+"""
+
+from __future__ import annotations
+
+from mockserver.domain.batch import Batch, BatchRow, Failure
+from mockserver.domain.batch_states import BATCH_ROW, BatchEvent, BatchRowEvent, BatchState
+from mockserver.domain.charge import Charge
+from mockserver.domain.codes import Code
+from mockserver.domain.commands import NewCharge
+from mockserver.domain.errors import Refused
+from mockserver.domain.sources import MethodSource
+from mockserver.domain.states import ChargeState
+from mockserver.engine import batches, charges
+from mockserver.engine.sandbox import Sandbox
+from mockserver.engine.schedule import Due
+from mockserver.engine.turn import Turn
+
+SLICE = 200
+"""Rows taken in one go, at most: other sandboxes and their callers wait no longer than that takes."""
+
+_BROKEN = Failure("The batch failed before this transaction was processed", is_retryable=True)
+_UNATTENDED = Failure(Code.REQUIRE_THREE_D_SECURE.message)
+
+
+def run(box: Sandbox, batch_id: str) -> None:
+    """Take the rows that are due, up to the next thing that is due before them, and end the batch after the last."""
+    batch = box.batches.get(batch_id)
+    if batch is None or batch.status is not BatchState.IN_PROGRESS:
+        return
+    turn = box.turn
+    pace, entries = batch.pace, box.schedule.entries
+    scripts = box.scripts.get(batch_id)
+    for taken in range(SLICE + 1):
+        row = batch.done + 1
+        if row > pace.last:
+            break
+        at = batch.added + pace.after(row)
+        if taken == SLICE or at > box.horizon or (entries and entries[0].at < at):
+            box.schedule.plan(max(at, box.now), Due.BATCH_ROWS, batch_id)
+            return
+        box.now = max(at, box.now)
+        box.turn = Turn("batch.row", row=row, scripted=scripts.get(row) if scripts else None)
+        _take(box, batch, batch.rows[row - 1])
+        if any(decision.rule for decision in box.turn.decisions):
+            box.journal.note_due(box.now, box.turn)
+    box.turn = turn
+    _end(box, batch)
+
+
+def _take(box: Sandbox, batch: Batch, row: BatchRow) -> None:
+    turn = box.turn
+    turn.about["batch"] = batch
+    turn.request = {
+        "paymentMethodId": row.payment_method_id,
+        "amount": row.amount,
+        "currency": row.currency,
+        "reference": row.reference,
+        "metadata": batch.metadata,
+    }
+    try:
+        charge = charges.create(
+            box,
+            NewCharge(
+                source=MethodSource(row.payment_method_id),
+                amount=row.amount,
+                currency=row.currency or None,
+                reference=row.reference or None,
+                batch_id=batch.batch_id,
+            ),
+        )
+    except Refused as refused:
+        _close(batch, row, _told(refused))
+        return
+    row.charge_id = charge.charge_id
+    _close(batch, row, _failure_of(charge))
+
+
+def _close(batch: Batch, row: BatchRow, failure: Failure | None) -> None:
+    if failure is None:
+        row.status = BATCH_ROW.advance(row.status, BatchRowEvent.PAID)
+        batch.success += 1
+    else:
+        row.status = BATCH_ROW.advance(row.status, BatchRowEvent.REFUSED)
+        row.failure = failure
+        batch.failure += 1
+
+
+def _end(box: Sandbox, batch: Batch) -> None:
+    """After the last row that is tried: the batch has finished, breaks down, or stands still for good."""
+    pace = batch.pace
+    if pace.breaks:
+        for row in batch.rows[batch.done :]:
+            _close(batch, row, _BROKEN)
+        batches.move(box, batch, BatchEvent.BROKE_DOWN)
+    elif batch.done == len(batch.rows):
+        batches.move(box, batch, BatchEvent.FINISHED)
+    else:
+        return
+    box.scripts.pop(batch.batch_id, None)
+
+
+def _failure_of(charge: Charge) -> Failure | None:
+    """Why a charge is no success: a pending one is on its way, but nobody is there to answer a challenge."""
+    if charge.status is ChargeState.PENDING_CHECKOUT:
+        return _UNATTENDED
+    if charge.status is not ChargeState.FAILED:
+        return None
+    said = charge.failed_attempts[-1]
+    return Failure(said.error_message, said.gateway_code, said.gateway_message, said.is_retryable)
+
+
+def _told(refused: Refused) -> Failure:
+    """The words of a refusal."""
+    details = "; ".join(f"{field}: {text}" for field, text in (refused.details or {}).items())
+    return Failure(f"{refused.message} ({details})" if details else refused.message)

@@ -1,0 +1,222 @@
+"""Batch use cases: hand in, prepare, start, find.
+
+Sources: service document, Batches, and States and transitions; assumptions ``batch.flow``, ``batch.count_mismatch``;
+scenario language, Outcomes, batch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+from mockserver.assumptions import BATCH_FLOW
+from mockserver.domain.batch import Batch, BatchRow, Pace, ResultsFault, Step, read_rows, scattered
+from mockserver.domain.batch_states import BATCH, BATCH_ROW, BatchEvent, BatchRowEvent, BatchState
+from mockserver.domain.clock import Micros
+from mockserver.domain.codes import Code
+from mockserver.domain.commands import NewBatch
+from mockserver.domain.errors import Invalid, NotFound
+from mockserver.domain.events import Subject
+from mockserver.domain.ids import digest
+from mockserver.engine import listing
+from mockserver.engine.sandbox import Sandbox
+from mockserver.engine.schedule import Due
+from mockserver.engine.store import Page, Query
+from mockserver.scenario.outcome import BatchEnd, BatchScript, ProviderOutcome, RowRule
+
+SORTS: Mapping[str, Callable[[Batch], Any]] = {
+    "date": lambda batch: batch.seq,
+    "dateadded": lambda batch: batch.seq,
+    "description": lambda batch: batch.description.lower(),
+    "status": lambda batch: batch.status.value,
+    "count": lambda batch: len(batch.rows),
+    "progress": lambda batch: batch.progress,
+}
+"""Fields that ``SortBy`` may name, in any letter case (assumption ``sort``)."""
+
+_ORDINARY = BatchScript()
+
+
+@dataclass(frozen=True, slots=True)
+class BatchFilter:
+    """What the caller looks for; None means any."""
+
+    description: str | None = None
+    status: BatchState | None = None
+    added_after: Micros | None = None
+    added_before: Micros | None = None
+
+
+def create(box: Sandbox, command: NewBatch) -> Batch:
+    """Take a batch in. Raises ``Invalid`` 102 naming every faulty line (at most 20), or a wrong count."""
+    rows, faults = read_rows(command.text)
+    if not faults and command.count != len(rows):
+        faults["Count"] = f"got {command.count}, the batch has {len(rows)} transactions"
+    elif not faults and not rows:
+        faults["Batch"] = "wanted at least one transaction after the header"
+    if faults:
+        raise Invalid(Code.INVALID_BATCH_DATA, faults)
+    script, salt = _script(box)
+    batch = box.batches.add(
+        Batch(
+            batch_id=box.ids.hex32("batch"),
+            description=command.description,
+            added=box.now,
+            pace=_pace(box, len(rows), script),
+            rows=rows,
+            results_fault=_results_fault(script, salt),
+            metadata=command.metadata,
+            webhook=command.webhook,
+        )
+    )
+    if script.rows:
+        box.scripts[batch.batch_id] = _scripted(rows, script.rows, salt)
+    created, started, _ = box.assume(BATCH_FLOW)
+    box.schedule.plan(box.now + created, Due.BATCH_PREPARED, batch.batch_id)
+    box.schedule.plan(box.now + started, Due.BATCH_STARTED, batch.batch_id)
+    box.turn.about["batch"] = batch
+    box.emit(Subject.BATCH, batch.batch_id, "received", None, batch.status)
+    return batch
+
+
+def get(box: Sandbox, batch_id: str) -> Batch:
+    """A batch. Raises ``NotFound`` (101)."""
+    batch = box.batches.get(batch_id)
+    if batch is None:
+        raise NotFound(Code.INVALID_BATCH, {"BatchId": f"no batch '{batch_id[:64]}' in this sandbox"})
+    box.turn.about["batch"] = batch
+    return batch
+
+
+def search(box: Sandbox, wanted: BatchFilter, paging: listing.Paging) -> Page[Batch]:
+    """Batches, newest first. Raises ``Invalid`` (90) for a bad page or sort."""
+    page = listing.bounds(box, paging, SORTS)
+    where: list[Callable[[Batch], bool]] = []
+    if wanted.description:
+        words = wanted.description.lower()
+        where.append(lambda batch: words in batch.description.lower())
+    if wanted.status is not None:
+        where.append(lambda batch: batch.status is wanted.status)
+    return box.batches.search(
+        Query(
+            limit=page.limit,
+            skip=page.skip,
+            where=where,
+            after=wanted.added_after,
+            before=wanted.added_before,
+            sort=page.sort,
+            descending=page.descending,
+        )
+    )
+
+
+def prepare(box: Sandbox, batch_id: str) -> None:
+    """The transactions of a batch are ready for the service."""
+    _move_all(box, batch_id, BatchEvent.PREPARED, BatchRowEvent.PREPARED)
+
+
+def start(box: Sandbox, batch_id: str) -> None:
+    """The transactions of a batch are being processed from now on."""
+    batch = _move_all(box, batch_id, BatchEvent.STARTED, BatchRowEvent.STARTED)
+    if batch is not None:
+        first = batch.pace.after(1) if batch.pace.last else batch.pace.steps[0].after
+        box.schedule.plan(max(batch.added + first, box.now), Due.BATCH_ROWS, batch_id)
+
+
+def move(box: Sandbox, batch: Batch, event: BatchEvent) -> None:
+    """Change the state of a batch by its table."""
+    before = batch.status
+    box.batches.change(batch, {"status": BATCH.advance(before, event)})
+    box.emit(Subject.BATCH, batch.batch_id, event, before, batch.status)
+
+
+def _move_all(box: Sandbox, batch_id: str, event: BatchEvent, row_event: BatchRowEvent) -> Batch | None:
+    batch = box.batches.get(batch_id)
+    if batch is None or event not in BATCH.moves[batch.status]:
+        return None
+    # All rows stand alike, so one look at the table is enough for them.
+    after = BATCH_ROW.advance(batch.rows[0].status, row_event)
+    for row in batch.rows:
+        row.status = after
+    move(box, batch, event)
+    return batch
+
+
+def _script(box: Sandbox) -> tuple[BatchScript, str]:
+    """What the scenario says of the batch that is being handed in, and the salt of its draws."""
+    for decision in box.turn.decisions:
+        if decision.outcome.batch is not None:
+            return decision.outcome.batch, decision.salt
+    return _ORDINARY, ""
+
+
+def _pace(box: Sandbox, count: int, script: BatchScript) -> Pace:
+    _, started, each = box.assume(BATCH_FLOW)
+    steps = [Step(0, started)]
+    for point in script.progress:
+        steps.append(Step(_share(point.reach, count), max(point.after, steps[-1].after)))
+    reached = steps[-1]
+    breaks = script.end is BatchEnd.FAILED
+    if script.stall_at is not None:
+        last = _share(script.stall_at, count)
+    elif breaks and reached.rows < count:
+        last = reached.rows
+    else:
+        last = count
+    if reached.rows < count:
+        steps.append(Step(count, reached.after + each * (count - reached.rows)))
+    return Pace(tuple(steps), last, breaks)
+
+
+def _share(share: Decimal, count: int) -> int:
+    return int(share * count)
+
+
+def _results_fault(script: BatchScript, salt: str) -> ResultsFault | None:
+    wrong = script.results
+    if wrong.cut is None and not wrong.shuffle and not wrong.omit_rows:
+        return None
+    shuffled = _number(salt, "shuffle") if wrong.shuffle else None
+    return ResultsFault(tuple(sorted(wrong.omit_rows)), shuffled, wrong.cut)
+
+
+def _scripted(rows: list[BatchRow], rules: tuple[RowRule, ...], salt: str) -> dict[int, ProviderOutcome]:
+    """Rows (from 1) and what becomes of them; the first rule that a row meets counts."""
+    found: dict[int, ProviderOutcome] = {}
+    for place, rule in reversed(list(enumerate(rules))):
+        for number in _meeting(rows, rule, _number(salt, place)):
+            found[number] = rule.outcome
+    return found
+
+
+def _meeting(rows: list[BatchRow], rule: RowRule, salt: int) -> list[int]:
+    count = len(rows)
+    if rule.at is not None:
+        return [number for number in rule.at if number <= count]
+    if rule.every is not None:
+        return list(range(rule.every, count + 1, rule.every))
+    if rule.share is not None:
+        # The share is met exactly: of all rows in an order drawn by the seed, so many of the first.
+        order = sorted(range(1, count + 1), key=lambda number: scattered(salt, number))
+        return order[: int(rule.share * count + Decimal("0.5"))]
+    tests = [(test, _READ[test.path]) for test in rule.where or ()]
+    return [
+        number
+        for number, row in enumerate(rows, 1)
+        if all(test.difference_of(read(row)) is None for test, read in tests)
+    ]
+
+
+_READ: Mapping[str, Callable[[BatchRow], object]] = {
+    "paymentMethodId": lambda row: row.payment_method_id,
+    "amount": lambda row: row.amount,
+    "currency": lambda row: row.currency,
+    "reference": lambda row: row.reference,
+}
+"""Columns of a row by the name that ``where`` calls them."""
+
+
+def _number(salt: str, purpose: object) -> int:
+    return int.from_bytes(digest("batch", salt, purpose, size=8), "big")

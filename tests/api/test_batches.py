@@ -1,0 +1,365 @@
+"""Batches through HTTP: what is taken in, how they get on, what their results say (service document, Batches)."""
+
+from __future__ import annotations
+
+import csv
+from io import StringIO
+from typing import Any
+
+import pytest
+
+from tests.driving import DUMMY, Api, Reply, card, problem_of
+
+HEADER = "PaymentMethodId,Amount,Currency,Reference"
+RESULTS = HEADER + ",Status,TransactionId,FailureReason,GatewayErrorCode,GatewayErrorResponse,IsRetryable"
+PATH = "/batch/transaction/payment_method"
+
+
+@pytest.fixture
+def api() -> Api:
+    return Api()
+
+
+def method(api: Api, number: str = "4111111111111111") -> str:
+    made = api.post("/payment_method/card", {"providerId": DUMMY, "paymentInformation": card(number)})
+    assert made.status == 201, made.raw
+    found: str = made["paymentMethodId"]
+    return found
+
+
+def lines(*rows: str) -> str:
+    return "\n".join((HEADER, *rows))
+
+
+def hand_in(api: Api, text: str, count: int, **fields: object) -> Reply:
+    return api.post(PATH, {"count": count, "description": "Monthly run", "batch": text, **fields})
+
+
+def taken(api: Api, text: str, count: int, **fields: object) -> str:
+    reply = hand_in(api, text, count, **fields)
+    assert reply.status == 201, reply.raw
+    found: str = reply["batchId"]
+    return found
+
+
+def results(api: Api, batch_id: str) -> list[dict[str, str]]:
+    text = api.get(f"/batch/{batch_id}")["results"]
+    assert text.split("\n")[0] == RESULTS
+    return list(csv.DictReader(StringIO(text)))
+
+
+def standing(api: Api, batch_id: str) -> tuple[str, float, int, int]:
+    found = api.get(f"/batch/{batch_id}/status").body
+    return found["status"], found["progress"], found["success"], found["failure"]
+
+
+def test_a_batch_is_told_without_results_as_it_is_handed_in(api: Api) -> None:
+    reply = hand_in(api, lines(f"{method(api)},10,AUD,a"), 1, metadata={"run": "7"})
+    assert reply.status == 201
+    assert reply.body == {
+        "batchId": reply["batchId"],
+        "count": 1,
+        "success": 0,
+        "failure": 0,
+        "description": "Monthly run",
+        "status": "RECEIVED",
+        "progress": 0,
+        "dateAdded": "2031-03-01T00:00:00.0000000Z",
+        "metadata": {"run": "7"},
+    }
+
+
+def test_it_walks_its_states_on_the_clock_and_its_rows_with_it(api: Api) -> None:
+    pm = method(api)
+    batch_id = taken(api, lines(*(f"{pm},{amount},AUD,r{amount}" for amount in (1, 2, 3, 4))), 4)
+    assert {row["Status"] for row in results(api, batch_id)} == {"RECEIVED"}
+    api.advance("50ms")
+    assert standing(api, batch_id) == ("CREATED", 0, 0, 0)
+    assert {row["Status"] for row in results(api, batch_id)} == {"CREATED"}
+    api.advance("50ms")
+    assert standing(api, batch_id) == ("IN_PROGRESS", 0, 0, 0)
+    api.advance("2ms")
+    assert standing(api, batch_id) == ("IN_PROGRESS", 0.25, 1, 0)
+    assert [row["Status"] for row in results(api, batch_id)] == ["SUCCESS", *["IN_PROGRESS"] * 3]
+    api.advance("5999us")
+    assert standing(api, batch_id) == ("IN_PROGRESS", 0.75, 3, 0)
+    api.advance("1us")
+    assert standing(api, batch_id) == ("SUCCESS", 1, 4, 0)
+
+
+def test_each_row_is_a_charge_found_by_its_batch(api: Api) -> None:
+    pm = method(api)
+    batch_id = taken(api, lines(f"{pm},10.50,AUD,first", f"{pm},20,USD,second"), 2)
+    api.advance("1s")
+    found = api.get("/charge", BatchId=batch_id, SortBy="amount", SortOrder="asc")
+    assert found["count"] == 2
+    rows = results(api, batch_id)
+    for charge, row in zip(found["charges"], rows, strict=True):
+        assert (charge["chargeId"], charge["status"]) == (row["TransactionId"], "SUCCESS")
+        assert (charge["reference"], charge["currency"]) == (row["Reference"], row["Currency"])
+        assert charge["paymentInformation"]["paymentMethodId"] == pm
+    assert [row["Amount"] for row in rows] == ["10.5", "20"]
+    assert [charge["dateAdded"][20:26] for charge in found["charges"]] == ["102000", "104000"]
+
+
+def test_a_declined_row_says_why_and_leaves_the_batch_successful(api: Api) -> None:
+    good, poor = method(api), method(api, "4000000000000341")
+    batch_id = taken(api, lines(f"{poor},10,AUD,a", f"{good},10,AUD,b", "test,1,AUD,c", f"{good},10,XXZ,d"), 4)
+    api.advance("1s")
+    assert standing(api, batch_id) == ("SUCCESS", 1, 1, 3)
+    declined, paid, unknown, money = results(api, batch_id)
+    assert declined["TransactionId"] == ""
+    assert (declined["Status"], declined["GatewayErrorCode"], declined["IsRetryable"]) == ("FAILED", "05", "false")
+    assert declined["FailureReason"]
+    assert declined["GatewayErrorResponse"]
+    assert list(paid.values())[6:] == ["", "", "", ""]
+    assert unknown["Status"] == money["Status"] == "FAILED"
+    assert unknown["FailureReason"].startswith("Invalid Payment Method Id")
+    assert "XXZ" in money["FailureReason"]
+    assert api.get("/charge", BatchId=batch_id, Status="FAILED")["count"] == 1
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "\ufeff{header}\r\n{pm},1,AUD,a\r\n{pm},2,AUD,b\r\n",
+        "{header}\n{pm},1,AUD,a\n{pm},2,AUD,b\n\n",
+        '"PaymentMethodId","Amount","Currency","Reference"\n"{pm}","1","AUD","a"\n{pm},2,AUD,b',
+        "paymentmethodid,amount,currency,reference\n{pm},1,AUD,a\n{pm},2,aud,b",
+        "{header}\r{pm},1,AUD,a\r{pm},2,,b\r",
+    ],
+)
+def test_every_form_of_csv_is_taken(api: Api, text: str) -> None:
+    batch_id = taken(api, text.format(header=HEADER, pm=method(api)), 2)
+    api.advance("1s")
+    assert standing(api, batch_id) == ("SUCCESS", 1, 2, 0)
+
+
+def test_quoted_fields_come_back_quoted(api: Api) -> None:
+    pm = method(api)
+    batch_id = taken(api, lines(f'{pm},1,AUD,"a ""b"", c"', f'{pm},1,AUD,"two\nlines"'), 2)
+    assert [row["Reference"] for row in results(api, batch_id)] == ['a "b", c', "two\nlines"]
+
+
+@pytest.mark.parametrize(
+    ("text", "count", "field", "words"),
+    [
+        ("id,amount\nx,1", 1, "Batch.Line1", "wanted the header"),
+        (lines("pm,1,AUD"), 1, "Batch.Line2", "wanted 4 columns, got 3"),
+        (lines("pm,1,AUD,a", "pm,x,AUD,b"), 2, "Batch.Line3", "Amount"),
+        (lines("pm,1,AUD,a", ",1,AUD,b"), 2, "Batch.Line3", "PaymentMethodId"),
+        (lines("pm,1,AUD," + "r" * 41), 1, "Batch.Line2", "40 characters"),
+        (lines('pm,1,AUD,"a\nb"', "pm,nan,AUD,b"), 2, "Batch.Line4", "Amount"),
+        (lines("pm,1,AUD,a", "", "pm,1,AUD,b"), 2, "Batch.Line3", "blank"),
+        (lines('pm,1,AUD,"open'), 1, "Batch.Line2", "unexpected end"),
+        (lines("pm,1,AUD,a"), 2, "Count", "got 2, the batch has 1"),
+        (lines("pm,1,AUD,a"), -1, "Count", "got -1"),
+        (HEADER, 0, "Batch", "at least one"),
+    ],
+)
+def test_bad_text_is_refused_by_line_and_nothing_is_kept(
+    api: Api, text: str, count: int, field: str, words: str
+) -> None:
+    reply = hand_in(api, text, count)
+    assert problem_of(reply) == (400, 102)
+    assert words in reply["details"][field]
+    assert api.get("/batch")["count"] == 0
+
+
+def test_every_faulty_line_is_told_up_to_twenty(api: Api) -> None:
+    reply = hand_in(api, lines(*["bad"] * 30), 30)
+    assert list(reply["details"]) == [f"Batch.Line{line}" for line in range(2, 22)]
+
+
+@pytest.mark.parametrize(
+    "fields", [{"description": "d" * 101}, {"description": None}, {"batch": ""}, {"count": None}, {"count": 1.5}]
+)
+def test_fields_are_checked(api: Api, fields: dict[str, object]) -> None:
+    body = {"count": 1, "description": "", "batch": lines("pm,1,AUD,a"), **fields}
+    assert problem_of(api.post(PATH, body)) == (400, 90)
+    assert api.post(PATH, {**body, "count": 1, "description": "", "batch": lines("pm,1,AUD,a")}).status == 201
+
+
+def test_batches_are_listed_newest_first_and_found(api: Api) -> None:
+    pm = method(api)
+    first = taken(api, lines(f"{pm},1,AUD,a"), 1, description="March run")
+    api.advance("1s")
+    second = taken(api, lines(f"{pm},1,AUD,a"), 1, description="April run")
+    listed = api.get("/batch").body
+    assert [row["batchId"] for row in listed["batches"]] == [second, first]
+    assert (listed["limit"], listed["skip"], listed["count"]) == (100, 0, 2)
+    assert "results" not in listed["batches"][0]
+
+    def found(**query: object) -> list[str]:
+        return [row["batchId"] for row in api.get("/batch", **query)["batches"]]
+
+    assert found(Description="march") == [first]
+    assert found(Status="success") == [first]
+    assert found(AddedAfter="2031-03-01T00:00:00.5Z") == [second]
+    assert found(AddedBefore="2031-03-01T00:00:00.5Z") == [first]
+    assert found(Limit=1, Skip=1) == [first]
+    assert found(SortBy="description", SortOrder="asc") == [second, first]
+    assert problem_of(api.get("/batch", Status="DONE")) == (400, 90)
+
+
+@pytest.mark.parametrize("path", ["/batch/nope", "/batch/nope/status"])
+def test_an_unknown_batch_is_not_found(api: Api, path: str) -> None:
+    assert problem_of(api.get(path)) == (404, 101)
+
+
+def scripted(batch: str) -> Api:
+    return Api(
+        scenario=f"version: 1\nname: s\nrules:\n  - {{id: b, when: {{op: batch.create}}, then: {{batch: {batch}}}}}"
+    )
+
+
+def run(batch: str, count: int) -> tuple[Api, str]:
+    api = scripted(batch)
+    pm = method(api)
+    return api, taken(api, lines(*(f"{pm},{row},AUD,r{row}" for row in range(1, count + 1))), count)
+
+
+def failed_rows(api: Api, batch_id: str) -> list[int]:
+    return [number for number, row in enumerate(results(api, batch_id), 1) if row["Status"] == "FAILED"]
+
+
+@pytest.mark.parametrize(
+    ("rows", "failed"),
+    [
+        ("[{at: [3, 7, 99], decline: expired_card}]", [3, 7]),
+        ("[{every: 4, decline: expired_card}]", [4, 8]),
+        ("[{where: {amount: {gt: 8}}, decline: expired_card}]", [9, 10]),
+        ("[{where: {reference: r5, currency: AUD}, provider_down: {}}]", [5]),
+        ("[{at: [2], approve: {}}, {every: 2, decline: expired_card}]", [4, 6, 8, 10]),
+    ],
+)
+def test_a_script_fails_rows_by_number_share_and_field(rows: str, failed: list[int]) -> None:
+    api, batch_id = run(f"{{rows: {rows}}}", 10)
+    api.advance("1s")
+    assert failed_rows(api, batch_id) == failed
+    assert standing(api, batch_id) == ("SUCCESS", 1, 10 - len(failed), len(failed))
+
+
+def test_a_share_of_the_rows_is_exact_and_drawn_by_the_seed() -> None:
+    api, batch_id = run("{rows: [{share: 0.05, decline: insufficient_funds}]}", 1000)
+    api.advance("1m")
+    assert standing(api, batch_id) == ("SUCCESS", 1, 950, 50)
+    again, same = run("{rows: [{share: 0.05, decline: insufficient_funds}]}", 1000)
+    again.advance("1m")
+    failed = failed_rows(api, batch_id)
+    assert failed_rows(again, same) == failed
+    assert failed != list(range(1, 51))
+
+
+def test_progress_follows_its_curve() -> None:
+    api, batch_id = run("{progress: [{reach: 0.2, after: 10s}, {reach: 1, after: 20s}]}", 10)
+    seen = []
+    for _ in range(5):
+        api.advance("5s")
+        seen.append(standing(api, batch_id)[:2])
+    assert seen == [
+        ("IN_PROGRESS", 0),
+        ("IN_PROGRESS", 0.2),
+        ("IN_PROGRESS", 0.6),
+        ("SUCCESS", 1),
+        ("SUCCESS", 1),
+    ]
+
+
+def test_a_batch_can_stand_still_for_good() -> None:
+    api, batch_id = run("{stall_at: 0.6}", 5)
+    api.advance("52w")
+    assert standing(api, batch_id) == ("IN_PROGRESS", 0.6, 3, 0)
+
+
+def test_a_batch_can_fail_as_a_whole() -> None:
+    api, batch_id = run("{end: FAILED}", 3)
+    api.advance("1s")
+    assert standing(api, batch_id) == ("FAILED", 1, 0, 3)
+    assert {row["FailureReason"] for row in results(api, batch_id)} != {""}
+    assert api.get("/charge", BatchId=batch_id)["count"] == 0
+
+
+def test_a_batch_can_break_down_on_the_way() -> None:
+    api, batch_id = run("{stall_at: 0.5, end: FAILED}", 4)
+    api.advance("1s")
+    assert standing(api, batch_id) == ("FAILED", 1, 2, 2)
+    assert api.get("/charge", BatchId=batch_id)["count"] == 2
+
+
+def test_results_can_be_wrong() -> None:
+    api, batch_id = run("{results: {omit_rows: [2], shuffle: true}}", 20)
+    api.advance("1s")
+    seen = [row["Reference"] for row in results(api, batch_id)]
+    assert sorted(seen) == sorted(f"r{row}" for row in range(1, 21) if row != 2)
+    assert seen != [f"r{row}" for row in range(1, 21) if row != 2]
+    api, batch_id = run("{results: {cut: 200}}", 20)
+    api.advance("1s")
+    assert len(api.get(f"/batch/{batch_id}")["results"]) == 200
+    assert standing(api, batch_id)[2] == 20
+
+
+def test_rules_see_each_row_and_its_number() -> None:
+    rules = """
+version: 1
+name: s
+rules:
+  - {id: third, when: {op: batch.row, "request.reference": r3}, then: {decline: expired_card}}
+  - id: once-each
+    when: {source: batch, "request.amount": {gte: 5}}
+    key: [batch.row]
+    sequence: [{decline: lost_card}]
+"""
+    api = Api(scenario=rules)
+    pm = method(api)
+    text = lines(*(f"{pm},{row},AUD,r{row}" for row in range(1, 7)))
+    batch_id = taken(api, text, 6)
+    api.advance("1s")
+    assert failed_rows(api, batch_id) == [3, 5, 6]
+    again = taken(api, text, 6)
+    api.advance("1s")
+    assert failed_rows(api, again) == [3]
+    hits: dict[str, Any] = {row["id"]: row["hits"] for row in api.get("/__admin/rules")["rules"]}
+    assert (hits["third"], hits["once-each"]) == (2, 2)
+
+
+def test_metadata_of_the_batch_can_name_an_outcome(api: Api) -> None:
+    batch_id = taken(api, lines(f"{method(api)},1,AUD,a"), 1, metadata={"mock": "insufficient_funds"})
+    api.advance("1s")
+    assert results(api, batch_id)[0]["GatewayErrorCode"] == "51"
+
+
+def test_a_row_that_would_wait_for_its_payer_fails(api: Api) -> None:
+    batch_id = taken(api, lines(f"{method(api, '4000000000003220')},1,AUD,a"), 1)
+    api.advance("1s")
+    assert results(api, batch_id)[0]["FailureReason"] == "Require 3D Secure"
+
+
+def test_the_flow_is_an_assumption() -> None:
+    api = Api(assumptions={"batch.flow": "1s 2s 1m"})
+    batch_id = taken(api, lines(f"{method(api)},1,AUD,a", f"{method(api)},1,AUD,b"), 2)
+    for moved, seen in (("1s", "CREATED"), ("1s", "IN_PROGRESS"), ("1m", "IN_PROGRESS"), ("1m", "SUCCESS")):
+        api.advance(moved)
+        assert standing(api, batch_id)[0] == seen
+    assert api.put("/__admin/assumptions", {"overrides": {"batch.flow": "2s 1s 0s"}}).status == 400
+
+
+def test_other_work_keeps_its_place_between_the_rows() -> None:
+    """A row that is due after something else is taken after it, however far the clock jumps."""
+    api = Api(assumptions={"batch.flow": "0s 0s 1s"})
+    pm = method(api)
+    batch_id = taken(api, lines(f"{pm},1,AUD,a", f"{pm},1,AUD,b"), 2)
+    api.advance("500ms")
+    api.post("/vault", {"cardNumber": "4111111111111111", "expireSeconds": 1})
+    api.advance("1h")
+    happened = [
+        (event["subject"], event["what"], event["at"][14:23])
+        for entry in api.get("/__admin/journal")["entries"]
+        for event in entry["events"]
+        if entry["op"].startswith("clock.")
+    ]
+    assert happened[-2:] == [("vault", "expired", "00:01.500"), ("batch", "finished", "00:02.000")]
+    assert [charge["dateAdded"][14:23] for charge in api.get("/charge", BatchId=batch_id)["charges"]] == [
+        "00:02.000",
+        "00:01.000",
+    ]

@@ -1,0 +1,66 @@
+"""Any transactions survive the way into a batch and back out as results, however their text is written."""
+
+from __future__ import annotations
+
+import csv
+from decimal import Decimal
+from io import StringIO
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mockserver.domain.batch import COLUMNS, RESULT_COLUMNS, Batch, BatchRow, Pace, Step, read_rows, results_text
+
+IDS = st.text(st.characters(min_codepoint=33, max_codepoint=126), min_size=1, max_size=40)
+TEXTS = st.text(st.characters(exclude_categories=["Cs", "Cc"]), max_size=40) | st.sampled_from(['"', ",", "a\nb", '""'])
+AMOUNTS = st.decimals(0, 10**9, places=2)
+ROWS = st.lists(st.tuples(IDS, AMOUNTS, st.sampled_from(["AUD", "usd", ""]), TEXTS), min_size=1, max_size=8)
+
+
+@settings(max_examples=80, deadline=None)
+@given(
+    ROWS,
+    st.sampled_from(["\n", "\r\n"]),
+    st.sampled_from([csv.QUOTE_MINIMAL, csv.QUOTE_ALL]),
+    st.booleans(),
+    st.integers(0, 3),
+)
+def test_transactions_come_in_and_go_out_as_they_are(
+    rows: list[tuple[str, Decimal, str, str]], line_end: str, quoting: int, marked: bool, blanks: int
+) -> None:
+    out = StringIO()
+    writer = csv.writer(out, lineterminator=line_end, quoting=quoting)
+    writer.writerow(COLUMNS)
+    writer.writerows(rows)
+    text = ("\ufeff" if marked else "") + out.getvalue() + line_end * blanks
+    read, faults = read_rows(text)
+    assert faults == {}
+    assert [(row.payment_method_id, row.amount, row.currency, row.reference) for row in read] == rows
+    batch = Batch("b", "", 0, Pace((Step(0, 0), Step(len(read), 1)), len(read)), read)
+    shown = list(csv.reader(StringIO(results_text(batch), newline="")))
+    assert shown[0] == list(RESULT_COLUMNS)
+    assert [(row[0], Decimal(row[1]), row[2], row[3]) for row in shown[1:]] == rows
+    assert {len(row) for row in shown} == {10}
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.text(max_size=200))
+def test_any_text_is_read_or_refused_by_line(text: str) -> None:
+    rows, faults = read_rows(",".join(COLUMNS) + "\n" + text)
+    assert all(isinstance(row, BatchRow) for row in rows)
+    lines = text.count("\n") + text.count("\r") + 2
+    assert all(1 <= int(place.removeprefix("Batch.Line")) <= lines for place in faults)
+
+
+@given(st.integers(1, 500), st.lists(st.tuples(st.integers(0, 500), st.integers(0, 10**6)), max_size=4))
+def test_a_pace_never_goes_back(count: int, points: list[tuple[int, int]]) -> None:
+    steps, after = [Step(0, 10)], 10
+    for reach, wait in sorted(points):
+        after += wait
+        steps.append(Step(min(reach, count), after))
+    steps.append(Step(count, after + 5))
+    pace = Pace(tuple(steps), count)
+    times = [pace.after(row) for row in range(1, count + 1)]
+    assert times == sorted(times)
+    assert times[0] >= 10
+    assert times[-1] <= after + 5
