@@ -19,10 +19,12 @@ from mockserver.assumptions import speech as speech
 from mockserver.assumptions.row import AMOUNT as _AMOUNT
 from mockserver.assumptions.row import CURRENCY as _CURRENCY
 from mockserver.assumptions.row import CURRENCY_OR_PROVIDER as _CURRENCY_OR_PROVIDER
+from mockserver.assumptions.row import DATE as _DATE
 from mockserver.assumptions.row import DURATION as _DURATION
 from mockserver.assumptions.row import FLOW as _FLOW
 from mockserver.assumptions.row import ROWS as ROWS
 from mockserver.assumptions.row import SPAN as _SPAN
+from mockserver.assumptions.row import TEXT as _TEXT
 from mockserver.assumptions.row import Assumption as Assumption
 from mockserver.assumptions.row import Kind as Kind
 from mockserver.assumptions.row import Profile as Profile
@@ -193,6 +195,19 @@ SUBSCRIPTION_MISSED = _row(
     _choice("skip", "make_up"),
     "skip",
     "not shown",
+)
+TRANSFER_SETTLES_AFTER = _row(
+    "transfer.settles_after", "when a transfer goes from PENDING to SUCCESS", _DURATION, 0, "not shown"
+)
+VERSION_NUMBER = _row(
+    "version.number", "release that /version tells", _TEXT, "1.17.1.0", "published: the version header of webhooks"
+)
+VERSION_RELEASED = _row(
+    "version.released", "when that release was made", _DATE, "2025-08-05T00:00:00Z", "date of a published library"
+)
+VERSION_REGION = _row(
+    "version.region", "region of a key that names none after its first hyphen", _choice("au", "jp", "us"), "au",
+    "published regions; the text after the first hyphen of a key names one",
 )
 
 

@@ -8,7 +8,7 @@ from decimal import Decimal, InvalidOperation
 from enum import StrEnum
 from typing import Any, Generic, TypeVar
 
-from mockserver.domain.clock import Micros, duration_text, parse_duration
+from mockserver.domain.clock import Micros, duration_text, parse_duration, parse_instant
 from mockserver.domain.errors import Invalid, nearest
 from mockserver.domain.money import currency
 
@@ -120,7 +120,13 @@ def _read_currency(value: object) -> str:
         raise ValueError((refused.details or {})["Currency"]) from None
 
 
+def _read_date(value: object) -> str:
+    parse_instant(str(value))
+    return str(value)
+
+
 DURATION: Kind[Micros] = Kind("a duration, such as 5m", _read_duration, duration_text)
+DATE: Kind[str] = Kind("an ISO 8601 date-time", _read_date, str)
 SPAN: Kind[tuple[Micros, Micros]] = Kind("a duration or a range, such as 30ms..80ms", _read_span, _show_span)
 AMOUNT: Kind[Decimal] = Kind("a number of 0 or more", _read_number, lambda number: format(number, "f"))
 CURRENCY: Kind[str] = Kind("an ISO 4217 code", _read_currency, str)

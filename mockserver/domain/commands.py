@@ -132,3 +132,24 @@ class NewBatch:
     text: str = field(repr=False)
     webhook: WebhookTarget | None = None
     metadata: Mapping[str, str] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class NewTransfer:
+    """One transfer of a group."""
+
+    account: str
+    amount: Decimal
+    currency: str | None = None
+    message: str | None = None
+    reference: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class NewTransferGroup:
+    """Move money of a provider, or of one charge, to other accounts."""
+
+    provider_id: str
+    transfers: Sequence[NewTransfer]
+    group_reference: str | None = None
+    charge_id: str | None = None

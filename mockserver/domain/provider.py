@@ -17,6 +17,7 @@ from mockserver.domain.codes import Code
 from mockserver.domain.faults import Faults
 from mockserver.domain.lookalike import iin_data
 from mockserver.domain.money import share
+from mockserver.domain.provider_condition import ProviderCondition
 from mockserver.domain.states import Presence
 
 DEFAULT_PROVIDER_ID = "a26c371f-94f6-40da-add2-28ec8e9da8ed"
@@ -102,6 +103,8 @@ class Provider:
     costs: tuple[Cost, ...] = ()
     latency: tuple[Micros, Micros] | None = None
     max_capability: str | None = None
+    hide: tuple[ProviderCondition, ...] = ()
+    require: tuple[ProviderCondition, ...] = ()
     state: Presence = Presence.ACTIVE
     seq: int = -1
 
@@ -142,6 +145,8 @@ class ProviderWish:
     authentication: Mapping[str, str] | None = None
     additional: Mapping[str, str] | None = None
     costs: tuple[Cost, ...] | None = None
+    hide: tuple[ProviderCondition, ...] | None = None
+    require: tuple[ProviderCondition, ...] | None = None
 
 
 LONGEST_LATENCY = 600_000

@@ -117,6 +117,20 @@ class SubscriptionEvent(StrEnum):
     COMPLETED = "completed"
 
 
+class TransferState(StrEnum):
+    """Status of a transfer."""
+
+    PENDING = "PENDING"
+    SUCCESS = "SUCCESS"
+
+
+class TransferEvent(StrEnum):
+    """What can happen to a transfer."""
+
+    ORDERED = "ordered"
+    SETTLED = "settled"
+
+
 CHARGE: Table[ChargeState, ChargeEvent] = Table(
     subject="charge",
     begins={
@@ -235,6 +249,16 @@ SUBSCRIPTION: Table[SubscriptionState, SubscriptionEvent] = Table(
     refusal=Code.UNABLE_TO_UPDATE_SUBSCRIPTION,
 )
 
+TRANSFER: Table[TransferState, TransferEvent] = Table(
+    subject="transfer",
+    begins={TransferEvent.ORDERED: TransferState.PENDING, TransferEvent.SETTLED: TransferState.SUCCESS},
+    moves={
+        TransferState.PENDING: {TransferEvent.SETTLED: TransferState.SUCCESS},
+        TransferState.SUCCESS: {},
+    },
+    refusal=Code.INVALID_TRANSFER_ID,
+)
+
 TABLES: Mapping[str, Table[Any, Any]] = {
     "charge": CHARGE,
     "vault": VAULT,
@@ -246,6 +270,7 @@ TABLES: Mapping[str, Table[Any, Any]] = {
     "payto": PAYTO,
     "network_token": NETWORK_TOKEN,
     "subscription": SUBSCRIPTION,
+    "transfer": TRANSFER,
     "webhook_subscription": WEBHOOK_SUBSCRIPTION,
     "batch": BATCH,
     "batch_row": BATCH_ROW,

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from mockserver.domain.clock import Micros
 from mockserver.domain.method_states import PayToState
 from mockserver.domain.states import ChargeEvent
-from mockserver.engine import batch_rows, batches, charges, payto, subscriptions, three_ds, tokens, vault
+from mockserver.engine import batch_rows, batches, charges, payto, subscriptions, three_ds, tokens, transfers, vault
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.schedule import Due, Entry
 from mockserver.engine.turn import Turn
@@ -20,6 +20,7 @@ WORK: Mapping[Due, Callable[[Sandbox, Entry], None]] = {
     Due.CHALLENGE_LAPSE: lambda box, entry: three_ds.abandon(box, entry.subject),
     Due.SETTLEMENT: lambda box, entry: charges.settle(box, entry.subject, ChargeEvent.SETTLED),
     Due.BOUNCE: lambda box, entry: charges.settle(box, entry.subject, ChargeEvent.BOUNCED),
+    Due.TRANSFER_SETTLEMENT: lambda box, entry: transfers.settle(box, entry.subject),
     Due.SUBSCRIPTION_RENEWAL: subscriptions.renew,
     Due.TOKEN_EXPIRY: lambda box, entry: tokens.expire(box, entry.subject),
     Due.PAYTO: lambda box, entry: payto.turn_to(box, entry.subject, PayToState(entry.detail)),

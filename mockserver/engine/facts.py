@@ -15,6 +15,7 @@ KINDS: Mapping[str, tuple[str, Callable[[Sandbox], Table[Any]]]] = {
     "vault": ("vault_id", lambda box: box.vault),
     "payment_method": ("payment_method_id", lambda box: box.payment_methods),
     "provider": ("provider_id", lambda box: box.providers),
+    "transfer": ("transfer_id", lambda box: box.transfers),
     "subscription": ("subscription_id", lambda box: box.subscriptions),
     "webhook_subscription": ("webhook_subscription_id", lambda box: box.webhook_subscriptions),
     "batch": ("batch_id", lambda box: box.batches),

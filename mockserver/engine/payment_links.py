@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from mockserver.assumptions import CURRENCY_DEFAULT, LINK_IMAGE_MAXIMUM, LINK_REFUSAL
+from mockserver.assumptions import CURRENCY_DEFAULT, LINK_IMAGE_MAXIMUM, LINK_REFUSAL, PROVIDER_CURRENCY
 from mockserver.domain.charge import Charge
 from mockserver.domain.clock import Micros
 from mockserver.domain.codes import Code
@@ -144,7 +144,8 @@ def usual_currency(box: Sandbox) -> str:
     if word != "provider":
         return word
     able = (provider for provider in box.providers if Capability.CARD in provider.capabilities)
-    return next((provider.currency for provider in able if provider.state is Presence.ACTIVE), "AUD")
+    own = (provider.currency for provider in able if provider.state is Presence.ACTIVE)
+    return next(own, box.assume(PROVIDER_CURRENCY))
 
 
 def search(

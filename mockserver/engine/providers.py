@@ -108,7 +108,7 @@ def _checked(box: Sandbox, wish: ProviderWish, faults: Faults) -> dict[str, Any]
     if wish.fallback_provider_id is not None:
         fallback = box.providers.get(wish.fallback_provider_id)
         if fallback is None or fallback.state is Presence.REMOVED:
-            text = _unknown(box, wish.fallback_provider_id)
+            text = unknown(box, wish.fallback_provider_id)
             faults.add(Code.INVALID_FALLBACK_PROVIDER_ID, "FallbackProviderId", text)
     changes: dict[str, Any] = {
         "environment": environment,
@@ -117,6 +117,8 @@ def _checked(box: Sandbox, wish: ProviderWish, faults: Faults) -> dict[str, Any]
         "three_ds_provider_id": wish.three_ds_provider_id,
         "fallback_provider_id": wish.fallback_provider_id,
         "costs": wish.costs,
+        "hide": wish.hide,
+        "require": wish.require,
         "additional": dict(wish.additional) if wish.additional is not None else None,
         "authentication": dict(wish.authentication) if wish.authentication is not None else None,
     }
@@ -139,7 +141,7 @@ def get(box: Sandbox, provider_id: str) -> Provider:
     """A provider by the id in a path. Raises ``NotFound`` (39)."""
     provider = box.providers.get(provider_id)
     if provider is None or provider.state is Presence.REMOVED:
-        raise NotFound(Code.INVALID_PROVIDER_ID, {"ProviderId": _unknown(box, provider_id)})
+        raise NotFound(Code.INVALID_PROVIDER_ID, {"ProviderId": unknown(box, provider_id)})
     return provider
 
 
@@ -147,7 +149,7 @@ def named(box: Sandbox, provider_id: str, needs: Capability, faults: Faults) -> 
     """The provider that a body names, or None and a fault: 39 (unknown), 32, 71, 78 or 103 (lacks the feature)."""
     provider = box.providers.get(provider_id)
     if provider is None or provider.state is Presence.REMOVED:
-        faults.add(Code.INVALID_PROVIDER_ID, "ProviderId", _unknown(box, provider_id))
+        faults.add(Code.INVALID_PROVIDER_ID, "ProviderId", unknown(box, provider_id))
         return None
     if needs not in provider.capabilities:
         faults.add(*lacks(provider, needs))
@@ -208,6 +210,7 @@ def latency_of(box: Sandbox, provider: Provider) -> Micros:
 _DEAREST = Decimal("1e15")
 
 
-def _unknown(box: Sandbox, provider_id: str) -> str:
+def unknown(box: Sandbox, provider_id: str) -> str:
+    """What to say of an id that names no provider in use."""
     known = [provider.provider_id for provider in box.providers if provider.state is Presence.ACTIVE]
     return f"no provider '{provider_id[:64]}' in this sandbox{nearest(provider_id, known)}"

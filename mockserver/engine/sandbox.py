@@ -55,6 +55,7 @@ class Sandbox:
         "scripts",
         "subscriptions",
         "tokens",
+        "transfers",
         "turn",
         "vault",
         "warned",
@@ -84,6 +85,7 @@ class Sandbox:
         self.subscriptions = tables.subscriptions()
         self.batches = tables.batches()
         self.scripts: dict[str, dict[int, ProviderOutcome]] = {}
+        self.transfers = tables.transfers()
         self.webhook_subscriptions = tables.webhook_subscriptions()
         self.customers = tables.customers()
         self.tokens = tables.tokens()

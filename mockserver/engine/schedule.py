@@ -18,6 +18,7 @@ class Due(StrEnum):
     CHALLENGE_LAPSE = "challenge_lapse"
     SETTLEMENT = "settlement"
     BOUNCE = "bounce"
+    TRANSFER_SETTLEMENT = "transfer_settlement"
     SUBSCRIPTION_RENEWAL = "subscription_renewal"
     TOKEN_EXPIRY = "token_expiry"
     PAYTO = "payto"

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
-from mockserver.assumptions import CURRENCY_DEFAULT, SUBSCRIPTION_PAST_START
+from mockserver.assumptions import CURRENCY_DEFAULT, PROVIDER_CURRENCY, SUBSCRIPTION_PAST_START
 from mockserver.domain.clock import Micros, iso
 from mockserver.domain.codes import Code
 from mockserver.domain.commands import ChangeSubscription, NewCharge, NewSubscription
@@ -247,7 +247,7 @@ def _money(
     """Currency and exact amount; without a currency, the assumption's or that of the method's provider."""
     default: str = box.assume(CURRENCY_DEFAULT)
     provider = box.providers.get(method.provider.provider_id) if method else None
-    own = provider.currency if provider else "AUD"
+    own: str = provider.currency if provider else box.assume(PROVIDER_CURRENCY)
     if amount <= 0:
         told = f"got {number_text(amount)}, wanted more than 0"
         faults.add(Code.INVALID_AMOUNT_MUST_BE_POSITIVE, "Amount", told)

@@ -15,6 +15,7 @@ from mockserver.domain.payto import Agreement
 from mockserver.domain.provider import Provider
 from mockserver.domain.subscription import Subscription
 from mockserver.domain.token import Token
+from mockserver.domain.transfer import Transfer
 from mockserver.domain.vault import VaultItem
 from mockserver.domain.webhook_subscription import WebhookSubscription
 from mockserver.engine.store import Index, Table
@@ -149,3 +150,17 @@ def subscriptions() -> Table[Subscription]:
 def batches() -> Table[Batch]:
     """Batches by id."""
     return Table(attrgetter("batch_id"))
+
+
+def transfers() -> Table[Transfer]:
+    """Transfers by everything that their search and their checks ask for exactly."""
+    return Table(
+        attrgetter("transfer_id"),
+        (
+            Index("provider", attrgetter("provider_id")),
+            Index("charge", attrgetter("charge_id")),
+            Index("group", attrgetter("group_reference")),
+            Index("reference", attrgetter("reference")),
+            Index("status", attrgetter("status"), frozenset({"status"})),
+        ),
+    )

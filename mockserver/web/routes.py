@@ -15,11 +15,13 @@ if TYPE_CHECKING:
         batches,
         charges,
         customers,
+        info,
         payment_links,
         payment_methods,
         providers,
         subscriptions,
         tokens,
+        transfers,
         vault,
         webhook_subscriptions,
     )
@@ -27,12 +29,14 @@ if TYPE_CHECKING:
     from mockserver.wire import charge_bodies, method_bodies
     from mockserver.wire import charges as charge_shapes
     from mockserver.wire import customers as customer_shapes
+    from mockserver.wire import info as info_shapes
     from mockserver.wire import payment_links as link_shapes
     from mockserver.wire import payment_methods as method_shapes
     from mockserver.wire import payto as payto_shapes
     from mockserver.wire import providers as provider_shapes
     from mockserver.wire import subscriptions as subscription_shapes
     from mockserver.wire import tokens as token_shapes
+    from mockserver.wire import transfers as transfer_shapes
     from mockserver.wire import vault as vault_shapes
     from mockserver.wire import webhook_subscriptions as hook_shapes
 else:  # the same names, imported when a request first needs them
@@ -48,8 +52,8 @@ else:  # the same names, imported when a request first needs them
     )
     payment_links, webhook_subscriptions = lazy("mockserver.web.endpoints", "payment_links", "webhook_subscriptions")
     link_shapes, hook_shapes = lazy("mockserver.wire", "payment_links", "webhook_subscriptions")
-    (subscriptions,) = lazy("mockserver.web.endpoints", "subscriptions")
-    (subscription_shapes,) = lazy("mockserver.wire", "subscriptions")
+    info, subscriptions, transfers = lazy("mockserver.web.endpoints", "info", "subscriptions", "transfers")
+    info_shapes, subscription_shapes, transfer_shapes = lazy("mockserver.wire", "info", "subscriptions", "transfers")
     (batches,) = lazy("mockserver.web.endpoints", "batches")
     (batch_shapes,) = lazy("mockserver.wire", "batches")
 
@@ -215,6 +219,16 @@ ROUTES: tuple[Route, ...] = (
     Route("PUT", "/subscription/{subscription_id}/status", "subscription.status", subscriptions.set_status,
           _SUBSCRIPTION, "published facts, 1.1 row 68", body=subscription_shapes.SubscriptionStatus,
           summary="Update the status of a subscription"),
+    # Transfers and settlements
+    Route("POST", "/transfer", "transfer.create", transfers.create, transfer_shapes.TransferReplies,
+          "published facts, 1.1 row 69", body=transfer_shapes.TransferGroup, success=_CREATED,
+          summary="Create a group of transfers"),
+    Route("GET", "/transfer/{transfer_id}", "transfer.get", transfers.get, transfer_shapes.TransferReply,
+          "published facts, 1.1 row 70", summary="Get a transfer"),
+    Route("GET", "/transfer", "transfer.search", transfers.search, transfer_shapes.TransfersReply,
+          "published facts, 1.1 row 71", query=transfer_shapes.TransferQuery, summary="Search transfers"),
+    Route("GET", "/settlements", "settlement.search", transfers.settled, transfer_shapes.SettlementReplies,
+          "published facts, 1.1 row 76", query=transfer_shapes.SettlementQuery, summary="List settlements"),
     # Webhook subscriptions
     Route("POST", "/webhook/subscription", "webhook_subscription.create", webhook_subscriptions.create,
           hook_shapes.WebhookSubscriptionReply, "published facts, 1.1 row 72",
@@ -238,6 +252,22 @@ ROUTES: tuple[Route, ...] = (
           summary="Get a batch with its results"),
     Route("GET", "/batch", "batch.search", batches.search, batch_shapes.BatchesReply, "published facts, 1.1 row 49",
           query=batch_shapes.BatchQuery, summary="List batches"),
+    # What the account can do
+    Route("GET", "/info", "info.get", info.general, info_shapes.InfoReply, "published facts, 1.1 row 58",
+          auth=Auth.PUBLIC, summary="Countries, currencies and time zones"),
+    Route("GET", "/info/providers", "info.get", info.offered, info_shapes.InfoProvidersReply,
+          "published facts, 1.1 row 59, 7.2", query=info_shapes.OfferQuery, auth=Auth.PUBLIC,
+          summary="Which ways to pay are offered"),
+    Route("GET", "/info/providers/{provider_id}", "info.get", info.one_provider, info_shapes.InfoProviderReply,
+          "published facts, 1.1 row 60", query=info_shapes.OfferQuery, auth=Auth.PUBLIC,
+          summary="What a browser must know of a provider"),
+    Route("GET", "/info/providers/token/{token}", "info.get", info.provider_of_token,
+          info_shapes.InfoProviderReply, "published facts, 1.1 row 61", query=info_shapes.OfferQuery,
+          auth=Auth.PUBLIC, summary="What a browser must know of the provider of a token"),
+    Route("GET", "/info/default_fallback_provider", "info.get", info.default_fallback,
+          provider_shapes.ProviderReply, "published facts, 1.1 row 62", summary="The default fallback provider"),
+    Route("GET", "/version", "info.get", info.version, info_shapes.VersionReply, "published facts, 1.1 row 77",
+          auth=Auth.PUBLIC, summary="Which release answers"),
     # Providers
     Route("POST", "/provider", "provider.create", providers.create, provider_shapes.ProviderReply,
           "published facts, 1.1 row 55", body=provider_shapes.ProviderFields, success=_CREATED,

@@ -7,6 +7,7 @@ from typing import TypedDict
 
 from mockserver.domain.cards import Brand
 from mockserver.domain.provider import Capability, Cost, Provider, ProviderWish
+from mockserver.domain.provider_condition import ProviderCondition
 from mockserver.wire.base import Body, Flag, Map, Number, Text40, one_of
 from mockserver.wire.shapes import Amount
 
@@ -29,6 +30,22 @@ class CostData(Body):
         )
 
 
+class Condition(Body):
+    """For which currency and amounts a provider is hidden or offered."""
+
+    currency: str | None = None
+    less_than_amount: Number | None = None
+    greater_than_amount: Number | None = None
+    apply_currency_conversion: Flag | None = None
+
+    def condition(self) -> ProviderCondition:
+        """The row as the domain keeps it."""
+        code = self.currency.upper() if self.currency else None
+        return ProviderCondition(
+            code, self.less_than_amount, self.greater_than_amount, bool(self.apply_currency_conversion)
+        )
+
+
 class ProviderFields(Body):
     """A provider to configure, or the fields of one to change."""
 
@@ -42,6 +59,8 @@ class ProviderFields(Body):
     authentication_parameters: Map | None = None
     additional_parameters: Map | None = None
     cost_data: list[CostData] | None = None
+    hide_configuration: list[Condition] | None = None
+    require_configuration: list[Condition] | None = None
 
     def wish(self) -> ProviderWish:
         """The wish that these fields make."""
@@ -56,7 +75,22 @@ class ProviderFields(Body):
             authentication=self.authentication_parameters,
             additional=self.additional_parameters,
             costs=tuple(row.cost() for row in self.cost_data) if self.cost_data is not None else None,
+            hide=_conditions(self.hide_configuration),
+            require=_conditions(self.require_configuration),
         )
+
+
+def _conditions(rows: list[Condition] | None) -> tuple[ProviderCondition, ...] | None:
+    return tuple(row.condition() for row in rows) if rows is not None else None
+
+
+class ConditionReply(TypedDict):
+    """For which currency and amounts a provider is hidden or offered."""
+
+    currency: str | None
+    lessThanAmount: Amount | None
+    greaterThanAmount: Amount | None
+    applyCurrencyConversion: bool
 
 
 class CostReply(TypedDict):
@@ -92,11 +126,20 @@ class ProviderReply(TypedDict):
     fallbackProviderId: str | None
     maxCapability: str | None
     costData: list[CostReply]
-    hideConfiguration: list[dict[str, object]]
-    requireConfiguration: list[dict[str, object]]
+    hideConfiguration: list[ConditionReply]
+    requireConfiguration: list[ConditionReply]
     hasPartialRefund: bool
     hasThreeDsCapability: bool
     fallbackProvider: FallbackProviderReply | None
+
+
+def _condition_reply(row: ProviderCondition) -> ConditionReply:
+    return {
+        "currency": row.currency,
+        "lessThanAmount": row.less_than,
+        "greaterThanAmount": row.greater_than,
+        "applyCurrencyConversion": row.applies_conversion,
+    }
 
 
 def provider_reply(provider: Provider, fallback: Provider | None) -> ProviderReply:
@@ -122,8 +165,8 @@ def provider_reply(provider: Provider, fallback: Provider | None) -> ProviderRep
             }
             for cost in provider.costs
         ],
-        "hideConfiguration": [],
-        "requireConfiguration": [],
+        "hideConfiguration": [_condition_reply(row) for row in provider.hide],
+        "requireConfiguration": [_condition_reply(row) for row in provider.require],
         "hasPartialRefund": Capability.PARTIAL_REFUND in provider.capabilities,
         "hasThreeDsCapability": Capability.THREE_DS in provider.capabilities,
         "fallbackProvider": {

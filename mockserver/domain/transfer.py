@@ -1,0 +1,31 @@
+"""A transfer: part of a charge, or of a provider's balance, moved to another account.
+
+Source: published facts, 1.2, 2.14, 3.1 (codes 60, 61, 67-70, 88); assumption ``transfer.settles_after``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import Decimal
+
+from mockserver.domain.clock import Micros
+from mockserver.domain.states import TransferState
+
+
+@dataclass(slots=True)
+class Transfer:
+    """One transfer of a group as stored; ``total`` is the sum of its group."""
+
+    transfer_id: str
+    group_reference: str | None
+    provider_id: str
+    charge_id: str | None
+    account: str
+    amount: Decimal
+    total: Decimal
+    currency: str
+    reference: str | None
+    message: str | None
+    status: TransferState
+    added: Micros
+    seq: int = -1

@@ -1,0 +1,220 @@
+"""Transfer use cases: move money to other accounts, read, list.
+
+Source: published facts, 1.1 rows 69-71, 2.14, 3.1 (codes 60, 61, 67-70, 88); assumption ``transfer.settles_after``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+from mockserver.assumptions import TRANSFER_SETTLES_AFTER
+from mockserver.domain.charge import ZERO, Charge
+from mockserver.domain.clock import Micros
+from mockserver.domain.codes import Code
+from mockserver.domain.commands import NewTransfer, NewTransferGroup
+from mockserver.domain.errors import Invalid, NotFound, WrongState
+from mockserver.domain.events import Subject
+from mockserver.domain.faults import Faults
+from mockserver.domain.money import Currency, currency, exact, number_text
+from mockserver.domain.provider import Provider
+from mockserver.domain.states import TRANSFER, ChargeState, Presence, TransferEvent, TransferState
+from mockserver.domain.transfer import Transfer
+from mockserver.engine import listing, providers
+from mockserver.engine.sandbox import Sandbox
+from mockserver.engine.schedule import Due
+from mockserver.engine.store import Page, Query
+
+LONGEST_REFERENCE = 40
+"""Characters of a reference (service document, Limits, ``reference``)."""
+
+_PAID = frozenset({ChargeState.SUCCESS, ChargeState.PARTIAL_REFUND})
+
+
+def create(box: Sandbox, command: NewTransferGroup) -> Sequence[Transfer]:
+    """Move money: every transfer of the group, or none.
+
+    Raises ``Invalid`` 39 (provider), 84 (charge), 67 (no transfers), 60 (amount), 29 (currency), 61 (reference),
+    69, 70 (references used before), 68 (more than the charge has left), 90 (account), ``WrongState`` 54 (charge).
+    """
+    faults = Faults()
+    provider = _provider(box, command.provider_id, faults)
+    charge = _charge(box, command.charge_id, faults)
+    if not command.transfers:
+        faults.add(Code.NO_TRANSFER_INFORMATION_PROVIDED, "Transfers", "wanted one or more transfers")
+    _check_references(box, command, faults)
+    checked = [
+        _money(transfer, place, charge.currency if charge else provider.currency if provider else None, faults)
+        for place, transfer in enumerate(command.transfers)
+    ]
+    total = sum((amount for amount, _ in checked), ZERO)
+    if charge is not None and total > (left := _left(box, charge)):
+        told = f"got {number_text(total)}, left of the charge are {number_text(left)} {charge.currency}"
+        faults.add(Code.TRANSFER_LARGER_THAN_ORIGINAL_CHARGE, "Amount", told)
+    faults.refuse()
+    if charge is not None and charge.status not in _PAID:
+        told = f"got a charge in {charge.status}, allowed in {ChargeState.SUCCESS} or {ChargeState.PARTIAL_REFUND} only"
+        raise WrongState(Code.INVALID_CHARGE_STATUS, {"Status": told})
+    after = box.assume(TRANSFER_SETTLES_AFTER)
+    made = []
+    for transfer, (amount, code) in zip(command.transfers, checked, strict=True):
+        row = box.transfers.add(
+            Transfer(
+                transfer_id=box.ids.hex32("transfer"),
+                group_reference=command.group_reference,
+                provider_id=command.provider_id,
+                charge_id=command.charge_id,
+                account=transfer.account,
+                amount=amount,
+                total=total,
+                currency=code,
+                reference=transfer.reference,
+                message=transfer.message,
+                status=TRANSFER.begin(TransferEvent.ORDERED if after else TransferEvent.SETTLED),
+                added=box.now,
+            )
+        )
+        if after:
+            box.schedule.plan(box.now + after, Due.TRANSFER_SETTLEMENT, row.transfer_id)
+        box.emit(Subject.TRANSFER, row.transfer_id, "created", None, row.status)
+        made.append(row)
+    return made
+
+
+def settle(box: Sandbox, transfer_id: str) -> None:
+    """The money of a pending transfer has arrived."""
+    row = box.transfers.get(transfer_id)
+    if row is not None and row.status is TransferState.PENDING:
+        before = row.status
+        box.transfers.change(row, {"status": TRANSFER.advance(before, TransferEvent.SETTLED)})
+        box.emit(Subject.TRANSFER, transfer_id, TransferEvent.SETTLED, before, row.status)
+
+
+def get(box: Sandbox, transfer_id: str) -> Transfer:
+    """A transfer. Raises ``NotFound`` (88)."""
+    row = box.transfers.get(transfer_id)
+    if row is None:
+        told = f"no transfer '{transfer_id[:64]}' in this sandbox"
+        raise NotFound(Code.INVALID_TRANSFER_ID, {"TransferId": told})
+    box.turn.about["transfer"] = row
+    return row
+
+
+@dataclass(frozen=True, slots=True)
+class TransferFilter:
+    """What the caller looks for; None means any. ``reference`` is that of a transfer or of its group."""
+
+    reference: str | None = None
+    provider_id: str | None = None
+    status: str | None = None
+    added_after: Micros | None = None
+    added_before: Micros | None = None
+
+
+SORTS: Mapping[str, Callable[[Transfer], Any]] = {
+    "date": lambda row: row.seq,
+    "dateadded": lambda row: row.seq,
+    "amount": lambda row: row.amount,
+    "reference": lambda row: row.reference or "",
+    "status": lambda row: row.status.value,
+    "currency": lambda row: row.currency,
+}
+"""Fields that ``SortBy`` may name, in any letter case."""
+
+
+def search(box: Sandbox, wanted: TransferFilter, paging: listing.Paging) -> Page[Transfer]:
+    """Transfers that fit, newest first. Raises ``Invalid`` (90) for a bad page or sort."""
+    equal: list[tuple[str, tuple[Hashable, ...]]] = []
+    if wanted.provider_id is not None:
+        equal.append(("provider", (wanted.provider_id,)))
+    if wanted.status is not None:
+        equal.append(("status", (wanted.status.upper(),)))
+    where: list[Callable[[Transfer], bool]] = []
+    if wanted.reference is not None:
+        where.append(lambda row: wanted.reference in (row.reference, row.group_reference))
+    page = listing.bounds(box, paging, SORTS)
+    return box.transfers.search(
+        Query(
+            limit=page.limit,
+            skip=page.skip,
+            equal=equal,
+            where=where,
+            after=wanted.added_after,
+            before=wanted.added_before,
+            sort=page.sort,
+            descending=page.descending,
+        )
+    )
+
+
+def _provider(box: Sandbox, provider_id: str, faults: Faults) -> Provider | None:
+    provider = box.providers.get(provider_id)
+    if provider is None or provider.state is Presence.REMOVED:
+        faults.add(Code.INVALID_PROVIDER_ID, "ProviderId", providers.unknown(box, provider_id))
+        return None
+    return provider
+
+
+def _charge(box: Sandbox, charge_id: str | None, faults: Faults) -> Charge | None:
+    charge = box.charges.get(charge_id) if charge_id else None
+    if charge_id and charge is None:
+        faults.add(Code.INVALID_CHARGE_ID, "ChargeId", f"no charge '{charge_id[:64]}' in this sandbox")
+    return charge
+
+
+def _left(box: Sandbox, charge: Charge) -> Decimal:
+    """What of a charge was neither refunded nor transferred."""
+    return charge.refundable - sum((row.amount for row in box.transfers.find("charge", charge.charge_id)), ZERO)
+
+
+def _check_references(box: Sandbox, command: NewTransferGroup, faults: Faults) -> None:
+    group = command.group_reference
+    _check_reference(group, "GroupReference", faults)
+    if group and next(box.transfers.find("group", group), None) is not None:
+        faults.add(Code.DUPLICATE_GROUP_REFERENCE, "GroupReference", "another group has this reference")
+    seen: set[str] = set()
+    for place, transfer in enumerate(command.transfers):
+        field, reference = f"Transfers.{place}.Reference", transfer.reference
+        _check_reference(reference, field, faults)
+        if reference is None:
+            continue
+        if reference in seen or next(box.transfers.find("reference", reference), None) is not None:
+            faults.add(Code.DUPLICATE_TRANSFER_REFERENCE, field, "another transfer has this reference")
+        seen.add(reference)
+
+
+def _check_reference(reference: str | None, field: str, faults: Faults) -> None:
+    if reference is not None and not 1 <= len(reference) <= LONGEST_REFERENCE:
+        faults.add(Code.INVALID_REFERENCE_ID, field, f"wanted 1 to {LONGEST_REFERENCE} characters")
+
+
+def _money(transfer: NewTransfer, place: int, own: str | None, faults: Faults) -> tuple[Decimal, str]:
+    """Exact amount and currency of one transfer; that of its charge, or of its provider, unless told."""
+    money = _currency(transfer.currency, place, own, faults)
+    if transfer.amount <= 0:
+        told = f"got {number_text(transfer.amount)}, wanted more than 0"
+        faults.add(Code.INVALID_TRANSFER_AMOUNT, f"Transfers.{place}.Amount", told)
+        return ZERO, ""
+    if money is None:
+        return transfer.amount, ""
+    try:
+        return exact(transfer.amount, money), money.code
+    except Invalid as refused:
+        told = (refused.details or {})["Amount"]
+        faults.add(Code.INVALID_TRANSFER_AMOUNT, f"Transfers.{place}.Amount", told)
+        return ZERO, money.code
+
+
+def _currency(given: str | None, place: int, own: str | None, faults: Faults) -> Currency | None:
+    if not given and own is None:
+        return None
+    try:
+        money = currency(given or own or "")
+    except Invalid as refused:
+        faults.add(refused.code, f"Transfers.{place}.Currency", (refused.details or {})["Currency"])
+        return None
+    if own is not None and money.code != own:
+        faults.add(Code.CURRENCY_NOT_SUPPORTED, f"Transfers.{place}.Currency", f"got {money.code}, wanted {own}")
+    return money

@@ -1,0 +1,116 @@
+"""Operations that tell what the account can do; a browser may ask them with the public key."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from urllib.parse import urlsplit
+
+from mockserver.assumptions import VERSION_NUMBER, VERSION_REGION, VERSION_RELEASED
+from mockserver.domain.clock import parse_instant
+from mockserver.domain.provider import Capability, Provider
+from mockserver.engine import info, providers
+from mockserver.web.endpoints.providers import shown
+from mockserver.web.route import Call
+from mockserver.wire.dates import moment
+from mockserver.wire.info import (
+    InfoProviderReply,
+    InfoProvidersReply,
+    InfoReply,
+    OfferQuery,
+    VersionReply,
+    apple_pay_reply,
+    info_provider_reply,
+    info_reply,
+    three_ds_reply,
+)
+from mockserver.wire.providers import ProviderReply
+
+
+def general(call: Call) -> InfoReply:
+    """Countries, currencies and time zones."""
+    return info_reply()
+
+
+def offered(call: Call) -> InfoProvidersReply:
+    """Which ways to pay are offered for an amount and a currency."""
+    query: OfferQuery = call.query
+    box = call.box
+    offer = info.offer(box, query.amount, query.currency, query.card_provider_id)
+    three_ds = info.three_ds_of(box, offer.card_provider) if offer.card_provider else None
+    pay_to, challengers = offer.able(Capability.PAYTO), offer.able(Capability.THREE_DS)
+    wallets, tokens = offer.able(Capability.WALLET), offer.able(Capability.NETWORK_TOKEN)
+    host = urlsplit(box.charter.public_url).hostname or ""
+    return {
+        "hasCardProviders": bool(offer.able(Capability.CARD)),
+        "hasPaypalProviders": bool(offer.paypal),
+        "paypalProviders": [provider.provider_id for provider in offer.paypal],
+        "required3dsProvider": three_ds.provider_id if three_ds else None,
+        "hasPayToProviders": bool(pay_to),
+        "payToProviders": [provider.provider_id for provider in pay_to],
+        "payToProvidersWithOptions": [
+            {"providerId": provider.provider_id, "minimumAmount": Decimal(0), "description": provider.summary.name}
+            for provider in pay_to
+        ],
+        "hasBnplProviders": bool(offer.pay_later),
+        "bnplProviders": [
+            {
+                "providerId": provider.provider_id,
+                "providerType": provider.summary.type,
+                "options": dict(provider.additional),
+            }
+            for provider in offer.pay_later
+        ],
+        "hasVisaInstallmentsProviders": False,
+        "visaInstallmentsProviders": [],
+        "hasFraudProviders": False,
+        "fraudProviders": [],
+        "hasThreeDsProviders": bool(challengers),
+        "threeDsProviders": [three_ds_reply(provider) for provider in challengers],
+        "allThreeDsProviders": [three_ds_reply(provider) for provider in challengers],
+        "hasGooglePayProviders": bool(wallets),
+        "googlePayProviders": [
+            {
+                "providerId": provider.provider_id,
+                "gateway": provider.summary.type,
+                "gatewayMerchantId": provider.provider_id,
+            }
+            for provider in wallets
+        ],
+        "hasApplePayProviders": bool(wallets),
+        "applePayProviders": [apple_pay_reply(provider, host) for provider in wallets],
+        "hasNetworkTokenProviders": bool(tokens),
+        "networkTokenProviders": [
+            {"providerId": provider.provider_id, "providerType": provider.summary.type, "clientParameters": {}}
+            for provider in tokens
+        ],
+        "clickToPayEnabled": False,
+        "clickToPayOptions": {"dpaId": None, "dpaName": None},
+    }
+
+
+def one_provider(call: Call) -> InfoProviderReply:
+    """What a browser must know of one provider."""
+    return _told(call, providers.get(call.box, call.path["provider_id"]))
+
+
+def provider_of_token(call: Call) -> InfoProviderReply:
+    """What a browser must know of the provider that a token belongs to."""
+    return _told(call, info.of_token(call.box, call.path["token"]))
+
+
+def default_fallback(call: Call) -> ProviderReply:
+    """The provider that takes over where none is configured to."""
+    return shown(call, info.default_fallback(call.box))
+
+
+def version(call: Call) -> VersionReply:
+    """Which release of the service answers; text after the first ``-`` of a key names the region."""
+    box = call.box
+    _, _, suffix = box.key.partition("-")
+    region: str = suffix if suffix in VERSION_REGION.kind.allowed.split(" | ") else box.assume(VERSION_REGION)
+    released = moment(parse_instant(box.assume(VERSION_RELEASED)))
+    return {"version": box.assume(VERSION_NUMBER), "released": released, "region": region}
+
+
+def _told(call: Call, provider: Provider) -> InfoProviderReply:
+    return info_provider_reply(provider, info.three_ds_of(call.box, provider))
