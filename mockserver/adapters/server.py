@@ -88,8 +88,9 @@ def serve(app: Any, settings: Settings, *, echo: Echo, listeners: Listeners | No
     """Serve ``app`` until a signal stops it; the exit code.
 
     ``listeners`` are those of :func:`listen`, when the caller needed the port before it made the application. The
-    application may have ``ready_problems`` (texts; any of them stops the start), ``reload()`` (called at SIGHUP) and
-    ``on_request`` (set to a function that it calls for each request).
+    application may have ``ready_problems`` (texts; any of them stops the start), ``reload()`` (called at SIGHUP),
+    ``stopping()`` (called when a signal asks for the end) and ``on_request`` (set to a function that it calls for each
+    request).
     """
     try:
         bound = listeners or listen(settings)
@@ -233,6 +234,9 @@ def _signals(app: Any, servers: list[uvicorn.Server], echo: Echo) -> Iterator[No
     loop = asyncio.get_running_loop()
 
     def stop() -> None:
+        # Answers that go on until the reader leaves must hear that it is us who leave.
+        if hasattr(app, "stopping"):
+            app.stopping()
         for server in servers:
             server.force_exit = server.should_exit
             server.should_exit = True

@@ -52,6 +52,10 @@ class Application(Starlette):
         """Read the scenario files again; bad ones leave the old rules in force."""
         self.world.reload()
 
+    def stopping(self) -> None:
+        """Let answers that would go on for ever come to their end."""
+        self.world.stopping = True
+
     @property
     def log(self) -> Callable[[Logged], None] | None:
         """What is called with each request that has been answered; None while nothing is logged."""

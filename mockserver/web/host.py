@@ -53,8 +53,8 @@ class Host:
     """What every endpoint shares.
 
     ``real_clock`` tells the machine's time; ``on_request`` is called for each request; ``prepare`` runs the set-up
-    calls of
-    a sandbox that opens. Raises ``ScenarioRefused`` when the scenarios of the settings cannot be used.
+    calls of a sandbox that opens; ``streams`` counts open event streams, which end when ``stopping``.
+    Raises ``ScenarioRefused`` when the scenarios of the settings cannot be used.
     """
 
     settings: Settings
@@ -64,6 +64,8 @@ class Host:
     prepare: Callable[[Sandbox], None] = _unprepared
     log: Callable[[Logged], None] | None = None
     ready_problems: list[str] = field(default_factory=list)
+    streams: int = 0
+    stopping: bool = False
     house: House = field(init=False)
     charter: Charter = field(init=False)
     sandboxes: Sandboxes = field(init=False)
@@ -120,6 +122,11 @@ class Host:
             if "x-secretkey" in headers:
                 return self.enter(headers)
             raise
+
+    def enter_by_any_key(self, headers: Headers) -> Sandbox:
+        """The sandbox of the secret key when there is one, else of the public key. Raises ``Unauthorised`` (40)."""
+        by_secret = "x-secretkey" in headers or "x-publickey" not in headers
+        return self.enter(headers) if by_secret else self.enter_by_either_key(headers)
 
     def present(self, box: Sandbox) -> Sandbox:
         """Run what has come due meanwhile."""

@@ -8,14 +8,18 @@ from mockserver.web.lazy import lazy
 from mockserver.web.page import PageRoute
 
 if TYPE_CHECKING:
-    from mockserver.web import hosted, static_files, three_ds
+    from mockserver.web import control_page, hosted, static_files, three_ds
 else:  # the same names, imported when a browser first needs them
-    hosted, static_files, three_ds = lazy("mockserver.web", "hosted", "static_files", "three_ds")
+    control_page, hosted, static_files, three_ds = lazy(
+        "mockserver.web", "control_page", "hosted", "static_files", "three_ds"
+    )
 
 PAGE_ROUTES: tuple[PageRoute, ...] = (
     PageRoute("GET", "/pay/{payment_link_id}", hosted.page, "Payment page of a payment link"),
     PageRoute("POST", "/pay/{payment_link_id}", hosted.pay, "Pay on the page of a payment link"),
     PageRoute("GET", "/3ds/{charge_id}", three_ds.page, "3-D Secure challenge of a charge"),
     PageRoute("POST", "/3ds/{charge_id}", three_ds.answer, "Answer a 3-D Secure challenge"),
+    PageRoute("GET", "/__admin", control_page.page, "Control page"),
+    PageRoute("GET", "/__admin/events-stream", control_page.stream, "Server-sent events of the control page"),
     PageRoute("GET", "/__static/{name}", static_files.serve, "Style sheets and scripts of the pages"),
 )

@@ -28,8 +28,9 @@ class ControlCall:
     raw: bytes
 
     def box(self) -> Sandbox:
-        """The sandbox of the call's secret key, brought to the present. Raises ``Unauthorised`` (40)."""
-        return self.host.enter(self.headers)
+        """The sandbox of the call's secret key, brought to the present; without one, of its public key, by which the
+        list of sandboxes names them. Raises ``Unauthorised`` (40)."""
+        return self.host.enter_by_any_key(self.headers)
 
     def switch(self, name: str) -> bool:
         """A query parameter that is true or false, false when it is not given. Raises ``Invalid`` (90)."""

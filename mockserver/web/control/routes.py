@@ -2,7 +2,18 @@
 
 from __future__ import annotations
 
-from mockserver.web.control import assumptions, clock, health, journal, openapi, sandboxes, scenarios, state, verify
+from mockserver.web.control import (
+    assumptions,
+    clock,
+    health,
+    journal,
+    openapi,
+    sandboxes,
+    scenarios,
+    state,
+    timeline,
+    verify,
+)
 from mockserver.web.control.call import ControlRoute, Given
 
 LARGEST_STATE = 500_000_000
@@ -20,6 +31,12 @@ _FILTERS = (
     Given("path", "string", "path of the request"),
     Given("subject", "string", "id of an object that changed"),
 )
+_SHORT = (Given("after", "integer", "lines after this number"), Given("limit", "integer", "at most so many, 2000"))
+_OBJECTS = (
+    Given("kind", "string", "kind of object, such as charge; without it the numbers alone"),
+    Given("skip", "integer", "leave out so many of the newest"),
+    Given("limit", "integer", "at most so many, 1000"),
+)
 _SCENARIO = (Given("name", "string", "name of the scenario when its text gives none"),)
 
 CONTROL_ROUTES: tuple[ControlRoute, ...] = (
@@ -30,6 +47,7 @@ CONTROL_ROUTES: tuple[ControlRoute, ...] = (
                  keyed=False),
     ControlRoute("GET", "/__admin/openapi.json", openapi.control, "This API as an OpenAPI document", keyed=False),
     ControlRoute("GET", "/__admin/sandboxes", sandboxes.listing, "Every sandbox, keys masked", keyed=False),
+    ControlRoute("GET", "/__admin/sandbox", sandboxes.one, "This sandbox, key masked"),
     ControlRoute("POST", "/__admin/reset", sandboxes.reset, "Empty this sandbox, or with all=true every one",
                  query=(Given("all", "boolean", "every sandbox of the server; no key is needed then"),
                         Given("scenario", "boolean", "forget scenarios and overrides of its own too"))),
@@ -66,4 +84,10 @@ CONTROL_ROUTES: tuple[ControlRoute, ...] = (
                  body=(Given("requests", "array", "a list of {op, where, count: {exactly | min, max}}"),
                        Given("rules", "boolean", "whether every expect of a rule must be met too")),
                  answers={409: "Something does not hold: differences and near misses"}),
+    ControlRoute("GET", "/__admin/timeline", timeline.lines, "The journal in short lines", query=_SHORT),
+    ControlRoute("GET", "/__admin/objects", timeline.objects, "Objects of a kind, newest first, or how many of each",
+                 query=_OBJECTS),
+    ControlRoute("GET", "/__admin/objects/{kind}/{object_id}", timeline.one, "One object, card data starred",
+                 answers={404: "No such object"}),
+    ControlRoute("GET", "/__admin/states", timeline.states, "Every state table", keyed=False),
 )  # fmt: skip

@@ -13,6 +13,11 @@ def listing(call: ControlCall) -> tuple[int, object]:
     return 200, {"sandboxes": [_shown(call.host.present(box)) for box in call.host.sandboxes]}
 
 
+def one(call: ControlCall) -> tuple[int, object]:
+    """The sandbox of the call's key, opened on first use."""
+    return 200, _shown(call.box())
+
+
 def reset(call: ControlCall) -> tuple[int, object]:
     """Empty this sandbox, or with ``all=true`` every one; scenarios and overrides stay unless ``scenario=true``."""
     host, real = call.host, call.host.real_clock()

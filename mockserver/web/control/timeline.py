@@ -1,0 +1,150 @@
+"""What the control page lists: short lines of the journal, objects by kind, and the state tables.
+
+Everything here is in the control API too, at greater length; these calls are cheap enough for ten thousand lines.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from mockserver.domain.codes import Code
+from mockserver.domain.errors import Invalid, NotFound, nearest
+from mockserver.domain.masking import mask_text
+from mockserver.domain.money import number_text
+from mockserver.domain.states import TABLES
+from mockserver.engine.facts import KINDS
+from mockserver.engine.journal import Entry
+from mockserver.engine.sandbox import Sandbox
+from mockserver.engine.store import Query
+from mockserver.engine.turn import Turn
+from mockserver.web.control.call import ControlCall
+from mockserver.web.control.journal import status_of
+from mockserver.web.lazy import loaded
+from mockserver.web.route import Answer, Call, Route
+from mockserver.web.routes import ROUTES
+from mockserver.wire.dates import moment
+from mockserver.wire.jsonio import dumps
+from mockserver.wire.masking import mask_body
+from mockserver.wire.profile import voice_of
+
+MOST_LINES = 2_000
+MOST_OBJECTS = 1_000
+
+_LABELS = ("reference", "title", "name", "description", "url", "email")
+_READERS: Mapping[str, Route] = {
+    row.op.removesuffix(".get"): row for row in ROUTES if row.method == "GET" and row.op.endswith(".get")
+}
+
+
+def lines(call: ControlCall) -> tuple[int, object]:
+    """Lines of the journal after the number ``after``, oldest first, at most ``limit``."""
+    journal = call.box().journal
+    after, limit = _number(call, "after", 0), min(_number(call, "limit", MOST_LINES), MOST_LINES)
+    found: list[object] = []
+    for entry in journal.since(after):
+        if len(found) >= limit:
+            break
+        found.append(_line(entry))
+    return 200, {"last": journal.last, "dropped": journal.dropped, "lines": found}
+
+
+def objects(call: ControlCall) -> tuple[int, object]:
+    """Objects of a ``kind``, newest first; without one, how many there are of each."""
+    box = call.box()
+    counts = {kind: len(table(box)) for kind, (_, table) in KINDS.items()}
+    kind = call.query.get("kind")
+    if kind is None:
+        return 200, {"counts": counts}
+    id_name, table = _known(kind)
+    limit = min(_number(call, "limit", MOST_OBJECTS), MOST_OBJECTS)
+    page = table(box).search(Query(limit=limit, skip=_number(call, "skip", 0)))
+    return 200, {"counts": counts, "count": page.count, "objects": [_row(row, id_name) for row in page.rows]}
+
+
+def one(call: ControlCall) -> tuple[int, object]:
+    """One object as the payments API shows it, card numbers and ccv starred, and the state it is in."""
+    box, kind, object_id = call.box(), call.path["kind"], call.path["object_id"]
+    id_name, table = _known(kind)
+    row = table(box).get(object_id)
+    if row is None:
+        raise NotFound(Code.UNKNOWN_ERROR, {"Id": f"no {kind} '{mask_text(object_id[:64])}'"}, message="Not Found")
+    reader = _READERS.get(kind)
+    shown = _read(box, reader, {id_name: object_id}) if reader is not None else None
+    return 200, {**_row(row, id_name), "kind": kind, "object": shown}
+
+
+def states(call: ControlCall) -> tuple[int, object]:
+    """Every state table: how an object begins, and each legal move."""
+    return 200, {
+        name: {
+            "subject": table.subject,
+            "begins": (
+                {str(event): str(state) for event, state in table.begins.items()}
+                if isinstance(table.begins, Mapping)
+                else {"": str(table.begins)}
+            ),
+            "moves": {
+                str(state): {str(event): str(after) for event, after in row.items()}
+                for state, row in table.moves.items()
+            },
+        }
+        for name, table in TABLES.items()
+    }
+
+
+def _line(entry: Entry) -> list[object]:
+    turn = entry.turn
+    rules = [decision.rule for decision in turn.decisions if decision.rule]
+    return [
+        entry.number,
+        moment(entry.at),
+        entry.method,
+        mask_text(entry.path),
+        turn.op,
+        status_of(entry),
+        turn.latency,
+        rules[-1] if rules else None,
+        entry.fault.kind.value if entry.fault else None,
+        [f"{event.subject.value} {event.after or event.what}" for event in turn.events],
+    ]
+
+
+def _row(row: Any, id_name: str) -> dict[str, object]:
+    state = getattr(row, "status", None) or getattr(row, "state", None)
+    amount, label = getattr(row, "amount", None), None
+    for name in _LABELS:
+        label = label or getattr(row, name, None)
+    return {
+        "id": getattr(row, id_name),
+        "added": moment(row.added),
+        "state": str(state) if state is not None else None,
+        "amount": f"{getattr(row, 'currency', None) or ''} {number_text(amount)}".strip()
+        if amount is not None
+        else None,
+        "label": mask_text(str(label)[:120]) if label else None,
+    }
+
+
+def _read(box: Sandbox, route: Route, path: Mapping[str, str]) -> object:
+    """The answer of an ordinary read, which nobody asked for: it is not journaled and no rule sees it."""
+    box.turn = Turn("page.view", path=path)
+    call = Call(box=box, voice=voice_of(box.assumed), path=path, body=None, query=None, headers={}, resource="")
+    reply = loaded(route.handle)(call)
+    return mask_body(dumps(reply.body if isinstance(reply, Answer) else reply))
+
+
+def _known(kind: str) -> tuple[str, Any]:
+    if kind not in KINDS:
+        told = f"got '{mask_text(kind[:40])}', wanted one of {', '.join(KINDS)}{nearest(kind, KINDS)}"
+        raise Invalid(Code.VALIDATION_ERROR, {"Kind": told})
+    return KINDS[kind]
+
+
+def _number(call: ControlCall, name: str, default: int) -> int:
+    text = call.query.get(name)
+    if text is None:
+        return default
+    if not (text.isascii() and text.isdecimal() and len(text) < 10):
+        raise Invalid(Code.VALIDATION_ERROR, {name.capitalize(): "wanted a whole number of 0 or more"})
+    return int(text)

@@ -1,0 +1,94 @@
+"""The control page ``/__admin/`` and the stream of events that keeps it up to date.
+
+The page is static and holds nothing of any sandbox; its script asks the control API, with the key that was entered or
+the public key that was chosen. The stream only says that something changed, so a slow page never falls behind.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+
+from mockserver.domain.errors import Unauthorised
+from mockserver.engine.sandbox import Sandbox
+from mockserver.web.control.sandboxes import object_counts
+from mockserver.web.host import Host
+from mockserver.web.page import Page, PageCall, Stream, policy
+from mockserver.web.templating import render
+from mockserver.wire import problems
+from mockserver.wire.dates import moment
+from mockserver.wire.jsonio import dumps
+
+MOST_STREAMS = 32
+"""Open streams of one server: more would be a leak, not people looking at pages."""
+
+_PAUSE_SECONDS = 0.2
+_QUIET_ROUNDS = 50
+"""Rounds without news after which a comment keeps the connection alive."""
+
+_STREAM_HEADERS = [
+    (b"content-type", b"text/event-stream; charset=utf-8"),
+    (b"cache-control", b"no-store"),
+    (b"x-accel-buffering", b"no"),
+]
+_JSON = [(b"content-type", b"application/json; charset=utf-8")]
+
+
+def page(call: PageCall) -> Page:
+    """The control page."""
+    return Page(200, render("admin.html"), policy(scripts=True, framed=False))
+
+
+def stream(call: PageCall) -> Page | Stream:
+    """News of one sandbox, or of the list of sandboxes where no key is given."""
+    host = call.host
+    if host.streams >= MOST_STREAMS:
+        body = problems.problem(503, 1, "Too many event streams", call.scope["path"], is_retryable=True)
+        return Page(503, dumps(body), _JSON)
+    if "x-secretkey" not in call.headers and "x-publickey" not in call.headers:
+        return Stream(_STREAM_HEADERS, _news(host, lambda: _of_server(host)))
+    try:
+        host.enter_by_any_key(call.headers)
+    except Unauthorised as refused:
+        status, body = problems.refusal(refused, call.scope["path"], host.assumed)
+        return Page(status, dumps(body), _JSON)
+    return Stream(_STREAM_HEADERS, _news(host, lambda: _of_sandbox(host.enter_by_any_key(call.headers))))
+
+
+async def _news(host: Host, look: Callable[[], dict[str, object]]) -> AsyncIterator[bytes]:
+    """Something to say whenever what ``look`` sees has changed."""
+    host.streams += 1
+    try:
+        before: dict[str, object] | None = None
+        quiet = 0
+        while not host.stopping:
+            now = look()
+            quiet += 1
+            if before is None or {**now, "now": 0} != {**before, "now": 0}:
+                before, quiet = now, 0
+                yield b"event: news\ndata: " + dumps(now) + b"\n\n"
+            elif quiet >= _QUIET_ROUNDS:
+                quiet = 0
+                yield b": still here\n\n"
+            await asyncio.sleep(_PAUSE_SECONDS)
+    finally:
+        host.streams -= 1
+
+
+def _of_server(host: Host) -> dict[str, object]:
+    return {"sandboxes": len(host.sandboxes)}
+
+
+def _of_sandbox(box: Sandbox) -> dict[str, object]:
+    """``stood`` is when the clock was last set: a clock that runs is no news, one that was moved is."""
+    return {
+        "sandboxes": 0,
+        "last": box.journal.last,
+        "now": moment(box.now),
+        "stood": str(box.clock.virtual),
+        "mode": box.clock.mode.value,
+        "rate": box.clock.rate,
+        "pending": len(box.schedule.entries),
+        "scenarios": [scenario.name for scenario in box.charter.scenarios],
+        "objects": object_counts(box),
+    }

@@ -1,0 +1,78 @@
+// Calls of the control API and the stream of news. Keys stay in this tab: the public key names a sandbox.
+let publicKey = sessionStorage.getItem("sandbox") || null;
+
+export function chosen() { return publicKey; }
+
+export function choose(key) {
+  publicKey = key;
+  sessionStorage.setItem("sandbox", key);
+}
+
+export function adminToken() {
+  const token = window.prompt("This server wants its admin token (--admin-token):");
+  if (token) sessionStorage.setItem("admin-token", token);
+  return Boolean(token);
+}
+
+function headers({ secret, anonymous } = {}) {
+  const given = {};
+  const token = sessionStorage.getItem("admin-token");
+  if (token) given["x-admin-token"] = token;
+  if (secret) given["x-secretkey"] = secret;
+  else if (!anonymous && publicKey) given["x-publickey"] = publicKey;
+  return given;
+}
+
+export async function api(method, path, body = null, options = {}) {
+  const sent = { method, headers: headers(options), cache: "no-store" };
+  if (method !== "GET") {
+    sent.headers["content-type"] = options.type || "application/json";
+    sent.body = typeof body === "string" ? body : JSON.stringify(body ?? {});
+  }
+  const answer = await fetch(path, sent);
+  const text = await answer.text();
+  let value = text;
+  try { value = JSON.parse(text); } catch { /* not JSON: the text says it */ }
+  if (answer.ok) return value;
+  const details = value && value.details ? Object.entries(value.details).map(([name, told]) => `${name}: ${told}`).join("\n") : "";
+  const problem = new Error(details || (value && value.message) || `${method} ${path} answered ${answer.status}`);
+  problem.status = answer.status;
+  throw problem;
+}
+
+// Server-sent events by fetch, so that a header can name the sandbox. Tries again when the server comes back.
+export function follow(key, heard, live) {
+  const control = new AbortController();
+  let tries = 0;
+  async function listen() {
+    const named = headers({ anonymous: true });
+    if (key) named["x-publickey"] = key;
+    const answer = await fetch("/__admin/events-stream", { headers: named, signal: control.signal, cache: "no-store" });
+    if (!answer.ok) throw new Error(`the stream answered ${answer.status}`);
+    live("live");
+    tries = 0;
+    const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
+    let rest = "";
+    for (;;) {
+      const { value, done } = await reader.read();
+      if (done) return;
+      const parts = (rest + value).split("\n\n");
+      rest = parts.pop();
+      for (const part of parts) {
+        const data = part.split("\n").find((line) => line.startsWith("data: "));
+        if (data) heard(JSON.parse(data.slice(6)));
+      }
+    }
+  }
+  async function keepListening() {
+    while (!control.signal.aborted) {
+      try { await listen(); } catch { /* said below, tried again */ }
+      if (control.signal.aborted) return;
+      live("offline");
+      tries += 1;
+      await new Promise((resolve) => { setTimeout(resolve, Math.min(5000, 300 * tries)); });
+    }
+  }
+  keepListening();
+  return () => control.abort();
+}

@@ -1,0 +1,98 @@
+// A state table as a drawing: states in columns by the longest way to them, the way that was taken in colour.
+import { h } from "./admin-dom.js";
+
+const WIDTH = 150;
+const HEIGHT = 30;
+const GAP_X = 66;
+const GAP_Y = 26;
+
+export function diagram(law, state, history) {
+  const depth = columns(law);
+  const places = place(law, depth);
+  const taken = new Map(history.map((event) => [`${event.before || ""}>${event.after || ""}`, event.what]));
+  const edges = [];
+  for (const [event, after] of Object.entries(law.begins)) edges.push(["", event, after]);
+  for (const [before, row] of Object.entries(law.moves)) for (const [event, after] of Object.entries(row)) edges.push([before, event, after]);
+  const right = Math.max(...[...places.values()].map((spot) => spot.x)) + WIDTH + 12;
+  const bottom = Math.max(...[...places.values()].map((spot) => spot.y)) + HEIGHT + 34;
+  const words = `States of a ${law.subject}; it is ${state}`;
+  const groups = new Map();
+  for (const [before, event, after] of edges) {
+    const way = `${before}>${after}`;
+    groups.set(way, [...(groups.get(way) || []), event]);
+  }
+  const drawn = [...groups].map(([way, events]) => edge(...way.split(">"), events, places, taken.get(way)));
+  drawn.sort((a, b) => a.classList.contains("taken") - b.classList.contains("taken"));
+  return h("div", { class: "scroll" }, h("svg:svg", { class: "diagram", viewBox: `0 0 ${right} ${bottom}`, width: right, height: bottom, role: "img", "aria-label": words, "data-testid": "diagram" },
+    h("svg:defs", {}, arrow("arrow"), arrow("arrow-taken")),
+    ...drawn, h("svg:circle", { class: "start", cx: 10, cy: places.get("").y + HEIGHT / 2, r: 6 }),
+    ...[...places].filter(([name]) => name).map(([name, spot]) => node(name, spot, name === state, history.some((event) => event.after === name || event.before === name)))));
+}
+
+function arrow(id) {
+  return h("svg:marker", { id, viewBox: "0 0 8 8", refX: 7, refY: 4, markerWidth: 7, markerHeight: 7, orient: "auto-start-reverse" }, h("svg:path", { d: "M0 0L8 4L0 8z" }));
+}
+
+function columns(law) {
+  const depth = new Map(Object.keys(law.moves).map((name) => [name, 0]));
+  for (let round = 0; round < depth.size; round += 1) {
+    for (const [before, row] of Object.entries(law.moves)) {
+      for (const after of Object.values(row)) {
+        const back = law.moves[after] && Object.values(law.moves[after]).includes(before);
+        if (after !== before && !(back && depth.get(after) < depth.get(before))) depth.set(after, Math.min(depth.size, Math.max(depth.get(after), depth.get(before) + 1)));
+      }
+    }
+  }
+  return depth;
+}
+
+function place(law, depth) {
+  const rows = new Map();
+  const used = [...new Set(depth.values())].sort((a, b) => a - b);
+  const places = new Map();
+  for (const name of Object.keys(law.moves)) {
+    const column = used.indexOf(depth.get(name));
+    const row = rows.get(column) || 0;
+    rows.set(column, row + 1);
+    places.set(name, { x: 46 + column * (WIDTH + GAP_X), y: 14 + row * (HEIGHT + GAP_Y) + (column % 2) * 22, column });
+  }
+  const tallest = Math.max(...[...places.values()].map((spot) => spot.y));
+  places.set("", { x: -WIDTH + 16, y: tallest / 2, column: -1 });
+  return places;
+}
+
+function node(name, spot, here, been) {
+  const parts = [
+    h("svg:rect", { x: spot.x, y: spot.y, width: WIDTH, height: HEIGHT, rx: 7 }),
+    h("svg:text", { x: spot.x + WIDTH / 2, y: spot.y + HEIGHT / 2 + 4 }, name),
+  ];
+  return h("svg:g", { class: `state${here ? " here" : been ? " been" : ""}` }, ...parts);
+}
+
+function edge(before, after, events, places, taken) {
+  const from = places.get(before);
+  const to = places.get(after);
+  if (!from || !to) return h("svg:g");
+  const told = events.map((event) => event.replaceAll("_", " ")).join(", ");
+  let path;
+  let middle;
+  if (before === after) {
+    const x = from.x + WIDTH / 2;
+    path = `M${x - 16} ${from.y + HEIGHT} C ${x - 26} ${from.y + HEIGHT + 26}, ${x + 26} ${from.y + HEIGHT + 26}, ${x + 16} ${from.y + HEIGHT}`;
+    middle = [x, from.y + HEIGHT + 30];
+  } else {
+    const x1 = from.x + WIDTH;
+    const y1 = from.y + HEIGHT / 2;
+    const x2 = to.x - 2;
+    const y2 = to.y + HEIGHT / 2;
+    const bend = Math.max(30, (x2 - x1) / 2);
+    path = to.column > from.column
+      ? `M${x1} ${y1} C ${x1 + bend} ${y1}, ${x2 - bend} ${y2}, ${x2} ${y2}`
+      : `M${from.x + WIDTH / 2} ${from.y + HEIGHT} C ${from.x + WIDTH / 2} ${from.y + HEIGHT + 40}, ${to.x + WIDTH / 2} ${to.y + HEIGHT + 40}, ${to.x + WIDTH / 2} ${to.y + HEIGHT + 2}`;
+    middle = [x2 - 8, y2 - 5];
+  }
+  return h("svg:g", { class: `move${taken ? " taken" : ""}` },
+    h("svg:title", {}, `${before || "begins"} → ${after}: ${told}`),
+    h("svg:path", { d: path, "marker-end": `url(#arrow${taken ? "-taken" : ""})` }),
+    taken ? h("svg:text", { x: middle[0], y: middle[1], class: before === after ? "centre" : "" }, taken.replaceAll("_", " ")) : "");
+}
