@@ -7,7 +7,7 @@ the public key that was chosen. The stream only says that something changed, so 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncGenerator, Callable
 
 from mockserver.domain.errors import Unauthorised
 from mockserver.engine.sandbox import Sandbox
@@ -55,7 +55,7 @@ def stream(call: PageCall) -> Page | Stream:
     return Stream(_STREAM_HEADERS, _news(host, lambda: _of_sandbox(host.enter_by_any_key(call.headers))))
 
 
-async def _news(host: Host, look: Callable[[], dict[str, object]]) -> AsyncIterator[bytes]:
+async def _news(host: Host, look: Callable[[], dict[str, object]]) -> AsyncGenerator[bytes, None]:
     """Something to say whenever what ``look`` sees has changed."""
     host.streams += 1
     try:

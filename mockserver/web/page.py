@@ -7,7 +7,7 @@ an ordinary route through ``carry_out``, so that scenarios, journal and webhooks
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping
 from dataclasses import dataclass, field
 from urllib.parse import parse_qsl, urlsplit
 
@@ -18,7 +18,6 @@ from mockserver.engine.turn import Turn
 from mockserver.scenario.outcome import FaultKind, Transport
 from mockserver.web.asgi import (
     HungUp,
-    Message,
     RawHeaders,
     Receive,
     Scope,
@@ -81,7 +80,7 @@ class Stream:
     """An answer that goes on until the browser leaves."""
 
     headers: RawHeaders
-    chunks: AsyncIterator[bytes]
+    chunks: AsyncGenerator[bytes, None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,15 +130,22 @@ class PageEndpoint:
 
 async def _flow(stream: Stream, receive: Receive, send: Send) -> None:
     await send({"type": "http.response.start", "status": 200, "headers": stream.headers})
-    leaving: asyncio.Task[Message] = asyncio.ensure_future(receive())
+    leaving = asyncio.ensure_future(receive())
     try:
-        async for chunk in stream.chunks:
+        while True:
+            coming = asyncio.ensure_future(anext(stream.chunks, None))
+            await asyncio.wait({leaving, coming}, return_when=asyncio.FIRST_COMPLETED)
             if leaving.done():
+                coming.cancel()
+                await asyncio.wait({coming})
                 return
-            await send({"type": "http.response.body", "body": chunk, "more_body": True})
-        await send({"type": "http.response.body", "body": b""})
+            chunk = coming.result()
+            await send({"type": "http.response.body", "body": chunk or b"", "more_body": chunk is not None})
+            if chunk is None:
+                return
     finally:
         leaving.cancel()
+        await stream.chunks.aclose()
 
 
 def carry_out(call: PageCall, route: Route, box: Sandbox, body: Mapping[str, object]) -> Reply:

@@ -1,15 +1,19 @@
 // A state table as a drawing: states in columns by the longest way to them, the way that was taken in colour.
 import { h } from "./admin-dom.js";
 
-const WIDTH = 150;
-const HEIGHT = 30;
-const GAP_X = 66;
-const GAP_Y = 26;
+const WIDTH = 136;
+const HEIGHT = 34;
+const GAP_X = 46;
+const GAP_Y = 24;
 
 export function diagram(law, state, history) {
   const depth = columns(law);
   const places = place(law, depth);
-  const taken = new Map(history.map((event) => [`${event.before || ""}>${event.after || ""}`, event.what]));
+  const taken = new Map();
+  history.forEach((event, i) => {
+    const way = `${event.before || ""}>${event.after || ""}`;
+    taken.set(way, taken.has(way) ? `${taken.get(way)},${i + 1}` : String(i + 1));
+  });
   const edges = [];
   for (const [event, after] of Object.entries(law.begins)) edges.push(["", event, after]);
   for (const [before, row] of Object.entries(law.moves)) for (const [event, after] of Object.entries(row)) edges.push([before, event, after]);
@@ -79,7 +83,7 @@ function edge(before, after, events, places, taken) {
   if (before === after) {
     const x = from.x + WIDTH / 2;
     path = `M${x - 16} ${from.y + HEIGHT} C ${x - 26} ${from.y + HEIGHT + 26}, ${x + 26} ${from.y + HEIGHT + 26}, ${x + 16} ${from.y + HEIGHT}`;
-    middle = [x, from.y + HEIGHT + 30];
+    middle = [x, from.y + HEIGHT + 20];
   } else {
     const x1 = from.x + WIDTH;
     const y1 = from.y + HEIGHT / 2;
@@ -89,10 +93,13 @@ function edge(before, after, events, places, taken) {
     path = to.column > from.column
       ? `M${x1} ${y1} C ${x1 + bend} ${y1}, ${x2 - bend} ${y2}, ${x2} ${y2}`
       : `M${from.x + WIDTH / 2} ${from.y + HEIGHT} C ${from.x + WIDTH / 2} ${from.y + HEIGHT + 40}, ${to.x + WIDTH / 2} ${to.y + HEIGHT + 40}, ${to.x + WIDTH / 2} ${to.y + HEIGHT + 2}`;
-    middle = [x2 - 8, y2 - 5];
+    middle = to.column > from.column ? [x2 - 20, y2] : [(from.x + to.x + WIDTH) / 2, Math.max(from.y, to.y) + HEIGHT + 30];
   }
   return h("svg:g", { class: `move${taken ? " taken" : ""}` },
     h("svg:title", {}, `${before || "begins"} → ${after}: ${told}`),
     h("svg:path", { d: path, "marker-end": `url(#arrow${taken ? "-taken" : ""})` }),
-    taken ? h("svg:text", { x: middle[0], y: middle[1], class: before === after ? "centre" : "" }, taken.replaceAll("_", " ")) : "");
+    ...(taken ? [
+      h("svg:rect", { class: "step", x: middle[0] - 6 - 3 * taken.length, y: middle[1] - 9, width: 12 + 6 * taken.length, height: 18, rx: 9 }),
+      h("svg:text", { class: "step", x: middle[0], y: middle[1] + 4 }, taken),
+    ] : []));
 }

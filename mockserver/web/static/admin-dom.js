@@ -32,6 +32,11 @@ export function clockTime(iso) {
   return iso ? iso.slice(11, 23) : "";
 }
 
+// A path with its long ids cut short; the whole of it is the title of the element.
+export function short(path) {
+  return path.replace(/[0-9a-f]{24,}/g, (id) => `${id.slice(0, 6)}…`);
+}
+
 // JSON in colours, built as elements: a long value never blocks, a strange one never runs.
 export function json(value, indent = "") {
   const deeper = `${indent}  `;
@@ -59,7 +64,7 @@ export function block(title, value, testid) {
 export function table(heads, rows, testid) {
   return h("div", { class: "scroll" }, h("table", { "data-testid": testid },
     h("thead", {}, h("tr", {}, heads.map((head) => h("th", { scope: "col" }, head)))),
-    h("tbody", {}, rows.map((cells) => h("tr", {}, cells.map((cell) => h("td", {}, cell)))))));
+    h("tbody", {}, rows.map((cells) => h("tr", {}, cells.map((cell) => h("td", typeof cell === "string" && /^\d{4}-\d\d-\d\d \d/.test(cell) ? { class: "when" } : {}, cell)))))));
 }
 
 // A list that draws only the rows in sight. `draw(item)` gives the cells of a row, `pick(item)` is called for the

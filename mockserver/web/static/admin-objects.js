@@ -1,6 +1,6 @@
 // Objects: what the sandbox holds, each with its history and the diagram of its states.
 import { api } from "./admin-api.js";
-import { h, clear, say, List, split, block, table, time } from "./admin-dom.js";
+import { h, clear, say, List, split, block, table, time, clockTime, short } from "./admin-dom.js";
 import { diagram } from "./admin-diagram.js";
 
 const PAGE = 1000;
@@ -18,7 +18,7 @@ export function objects(panel, count) {
     label: "Objects", testid: "objects", keyOf: (item) => item.id, pick: (item) => { location.hash = `objects/${kind}/${item.id}`; },
     nearEnd: () => { if (rows.length < total) load(rows.length); },
     draw: (item) => [
-      h("span", { class: "c-time" }, time(item.added).slice(0, 19)),
+      h("span", { class: "c-time", title: time(item.added) }, clockTime(item.added).slice(0, 8)),
       h("span", { class: "c-path", title: item.id }, item.id),
       h("span", { class: "c-rule" }, item.label || ""),
       h("span", { class: "c-amount" }, item.amount || ""),
@@ -76,9 +76,9 @@ export function objects(panel, count) {
         h("p", { class: "facts" }, object.state ? h("span", { class: "badge", "data-testid": "object-state" }, object.state) : null, h("span", {}, `added ${time(object.added)}`)),
         ...(law && object.state ? [states(law, object.state, history)] : []),
         h("section", { class: "block" }, h("h3", {}, "History"), history.length
-          ? table(["When", "Happened", "From", "To", "By"], history.map((event) => [
-            time(event.at), event.what, event.before || "", event.after || "",
-            h("a", { href: `#requests/${event.entry.id}` }, event.entry.request ? `${event.entry.request.method} ${event.entry.request.path.slice(0, 40)}` : event.entry.op),
+          ? table(["", "When", "Happened", "From", "To", "By"], history.map((event, i) => [
+            String(i + 1), time(event.at), event.what.replaceAll("_", " "), event.before || "", event.after || "",
+            h("a", { href: `#requests/${event.entry.id}` }, event.entry.request ? `${event.entry.request.method} ${short(event.entry.request.path)}` : event.entry.op),
           ]), "history")
           : h("p", { class: "soft" }, "The journal keeps nothing about it.")),
         ...[block("As the API shows it", object.object, "object-body")].filter(Boolean));

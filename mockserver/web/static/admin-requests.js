@@ -1,6 +1,6 @@
 // Requests: every step of the journal with the rules that fired, and why others did not.
 import { api } from "./admin-api.js";
-import { h, clear, say, List, split, block, table, clockTime, time } from "./admin-dom.js";
+import { h, clear, say, List, split, block, table, clockTime, time, short } from "./admin-dom.js";
 
 const CHUNK = 2000;
 
@@ -37,7 +37,7 @@ export function requests(panel, count) {
       h("span", { class: "c-id" }, String(item.id)),
       h("span", { class: "c-time" }, clockTime(item.at)),
       h("span", { class: "c-method" }, item.method || "·"),
-      h("span", { class: "c-path", title: item.path }, item.path || item.op),
+      h("span", { class: "c-path", title: item.path }, short(item.path) || item.op),
       h("span", { class: "c-rule" }, item.rule || ""),
       h("span", { class: "c-latency" }, latency(item.latency)),
       h("span", { class: `c-status ${statusClass(item.status, item.fault)}` }, item.method ? String(item.fault || item.status) : "due"),
