@@ -1,9 +1,9 @@
 // A state table as a drawing: states in columns by the longest way to them, the way that was taken in colour.
 import { h } from "./admin-dom.js";
 
-const WIDTH = 136;
+const WIDTH = 154;
 const HEIGHT = 34;
-const GAP_X = 46;
+const GAP_X = 40;
 const GAP_Y = 24;
 
 export function diagram(law, state, history) {
