@@ -93,7 +93,7 @@ def test_pipelined_requests_are_answered_in_order(server: Process) -> None:
             piece = client.recv(65536)
             assert piece, "the server hung up before it had answered all"
             got += piece
-    places = [got.index(b"'none-%d'" % number) for number in range(20)]
+    places = [got.index(b'"/charge/none-%d"' % number) for number in range(20)]
     assert places == sorted(places)
 
 
