@@ -18,6 +18,7 @@ from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
 
 from mockserver.domain.codes import Code
+from mockserver.domain.masking import mask_text
 
 
 class MockserverError(Exception):
@@ -25,11 +26,12 @@ class MockserverError(Exception):
 
 
 class Refused(MockserverError):
-    """A rule forbids the command. ``details`` maps a PascalCase field to what was got and what is allowed."""
+    """A rule forbids the command. ``details`` maps a PascalCase field to what was got and what is allowed; whatever in
+    it could be a card number is starred, so that no trace of the error holds one."""
 
     def __init__(self, code: Code, details: Mapping[str, str] | None = None, *, message: str | None = None) -> None:
         self.code = code
-        self.details = dict(details) if details else None
+        self.details = {mask_text(field): mask_text(text) for field, text in details.items()} if details else None
         self.message = message or code.message
         super().__init__(self.message if not details else f"{self.message}: {self.details}")
 

@@ -13,7 +13,6 @@ from decimal import Decimal
 from urllib.parse import parse_qsl
 
 from mockserver.domain.cards import MAX_LENGTH, MIN_LENGTH, mask, passes_luhn
-from mockserver.domain.money import number_text
 
 _CANDIDATE = re.compile(
     # An identifier of our own form is left alone: its hex digits pass the check one time in ten.
@@ -89,7 +88,7 @@ def mask_json(value: object, name: str = "") -> object:
         case bool() | None:
             return value
         case int() | Decimal():
-            text = number_text(value) if isinstance(value, Decimal) else str(value)
+            text = format(value, "f") if isinstance(value, Decimal) else str(value)
             masked = mask_text(text)
             return value if masked == text else masked
         case Mapping():

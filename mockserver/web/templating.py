@@ -7,6 +7,7 @@ from decimal import Decimal
 from functools import cache
 from typing import TYPE_CHECKING
 
+from mockserver.domain.masking import mask_text
 from mockserver.domain.money import CURRENCIES
 
 if TYPE_CHECKING:
@@ -24,6 +25,13 @@ def money(amount: Decimal, currency: str) -> str:
     return f"{currency} {amount:,.{known.digits if known else 2}f}"
 
 
+def _shown(value: object) -> object:
+    """What a template prints of a value: a card number in whatever field a merchant put it is starred, a picture is not
+    touched."""
+    plain = type(value) is str and not value.startswith("data:")
+    return mask_text(value) if plain and isinstance(value, str) else value
+
+
 @cache
 def _environment() -> Environment:
     from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -35,6 +43,7 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
         auto_reload=False,
+        finalize=_shown,
     )
     made.globals["money"] = money
     return made

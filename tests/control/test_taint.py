@@ -1,0 +1,223 @@
+"""A marked card number and a marked ccv in every field of every operation: in no log, journal, export, error, page,
+description or exception are they ever found.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import types
+from collections.abc import Iterator
+from decimal import Decimal
+from enum import Enum
+from typing import Annotated, Any, Union, get_args, get_origin
+from urllib.parse import quote
+
+import pytest
+
+from mockserver.domain.errors import Refused
+from mockserver.web.control.routes import CONTROL_ROUTES
+from mockserver.web.pages import PAGE_ROUTES
+from mockserver.web.route import Auth, Route
+from mockserver.web.routes import ROUTES
+from mockserver.wire.base import Body
+from tests.control.driving import CARD, DUMMY, Shop
+
+NUMBER, CCV = "4539578763621486", "9371"
+SPACED = "4539 5787 6362 1486"
+_FOUND = re.compile(rf"{NUMBER}|{SPACED}|4539-5787-6362-1486|(?<![0-9A-Za-z]){CCV}(?![0-9A-Za-z])")
+_CCV_FIELD = re.compile("ccv|cvv", re.IGNORECASE)
+
+
+def sample(annotation: Any, name: str, mark: str | None) -> Any:
+    """A value that fits an annotation; ``mark`` in every text of it."""
+    origin, args = get_origin(annotation), get_args(annotation)
+    if origin is Annotated:
+        return sample(args[0], name, mark)
+    if origin in (Union, types.UnionType):
+        return sample(next(arg for arg in args if arg is not type(None)), name, mark)
+    if origin is dict:
+        return {"tier": mark or "gold"}
+    if origin in (list, tuple):
+        return [sample(args[0], name, mark)]
+    if isinstance(annotation, type) and issubclass(annotation, Body):
+        return filled(annotation, mark)
+    if isinstance(annotation, type) and issubclass(annotation, Enum):
+        return next(iter(annotation)).value
+    if annotation is str:
+        return CCV if _CCV_FIELD.fullmatch(name) else mark or PLAIN.get(name, "text")
+    if annotation is Decimal:
+        return 5
+    return {bool: True, int: 5}.get(annotation, mark or "text")
+
+
+PLAIN = {
+    "cardNumber": CARD["cardNumber"],
+    "expiryDate": "12/40",
+    "providerId": DUMMY,
+    "currency": "AUD",
+    "url": "http://127.0.0.1:9/never",
+    "threeDSServerTransID": "a26c371f-94f6-40da-add2-28ec8e9da8ed",
+}
+
+
+def filled(model: type[Body], mark: str | None) -> dict[str, Any]:
+    return {
+        info.alias or name: sample(info.annotation, info.alias or name, mark)
+        for name, info in model.model_fields.items()
+    }
+
+
+def places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """Where the leaves of a value are."""
+    if isinstance(value, dict):
+        for key, item in value.items():
+            yield from places(item, (*path, key))
+    elif isinstance(value, list):
+        for place, item in enumerate(value):
+            yield from places(item, (*path, place))
+    else:
+        yield path
+
+
+def tainted(value: Any, path: tuple[Any, ...], mark: Any) -> Any:
+    """The value with ``mark`` in one place."""
+    copy = json.loads(json.dumps(value))
+    inner = copy
+    for step in path[:-1]:
+        inner = inner[step]
+    inner[path[-1]] = mark
+    return copy
+
+
+def bodies(route: Route) -> Iterator[bytes]:
+    if route.body is None:
+        yield json.dumps({"cardNumber": NUMBER, "Ccv": CCV}).encode()
+        return
+    sound = filled(route.body, None)
+    for path in places(sound):
+        yield json.dumps(tainted(sound, path, CCV if _CCV_FIELD.fullmatch(str(path[-1])) else NUMBER)).encode()
+    yield json.dumps(filled(route.body, NUMBER)).encode()
+    yield json.dumps(filled(route.body, SPACED)).encode()
+    shouted = {key.upper(): value for key, value in filled(route.body, NUMBER).items()}
+    yield json.dumps({**shouted, "CCV": int(CCV), "unknown": {"CardNumber": int(NUMBER), NUMBER: [NUMBER]}}).encode()
+    yield f'{{"cardNumber": "{NUMBER}", "ccv": "{CCV}", '.encode()
+    yield f"cardNumber={NUMBER}&ccv={CCV}".encode()
+    yield f'["{NUMBER}", {{"ccv": "{CCV}"}}]'.encode()
+    yield f'{{"cardNumber": "{NUMBER}", "ccv": "{CCV}", "n": NaN, "x": "\xff"}}'.encode("latin-1")
+
+
+def queries(route: Route) -> Iterator[str]:
+    names = [info.alias or name for name, info in route.query.model_fields.items()] if route.query else []
+    for name in [*names, "cardNumber", "CARDNUMBER", "unknown"]:
+        yield f"{name}={NUMBER}"
+        yield f"{name}={quote(SPACED)}"
+    yield f"ccv={CCV}&Cvv={CCV}&{NUMBER}=1"
+
+
+class Kept:
+    """A log that keeps every line in both forms."""
+
+    def __init__(self) -> None:
+        self.text = ""
+
+    def __call__(self, told: Any) -> None:
+        self.text += "\n".join([*told.lines(as_json=False), *told.lines(as_json=True), ""])
+
+
+@pytest.fixture
+def log() -> Kept:
+    return Kept()
+
+
+@pytest.fixture
+def shop(log: Kept) -> Shop:
+    shop = Shop(journal_limit=100_000)
+    shop.app.log = log
+    return shop
+
+
+def clean(text: str, what: str) -> None:
+    found = _FOUND.search(text)
+    assert found is None, f"{what} tells it: ...{text[max(found.start() - 120, 0) : found.end() + 20]}..."
+
+
+@pytest.mark.parametrize("route", ROUTES, ids=lambda route: f"{route.method} {route.path}")
+def test_no_operation_leaks(route: Route, shop: Shop, log: Kept, monkeypatch: pytest.MonkeyPatch) -> None:
+    raised: list[str] = []
+    born = Refused.__init__
+
+    def remembered(self: Refused, *args: Any, **more: Any) -> None:
+        born(self, *args, **more)
+        raised.append(f"{self} {self.details} {self.args}")
+
+    monkeypatch.setattr(Refused, "__init__", remembered)
+    sound = re.sub(r"\{\w+\}", "0" * 31 + "a", route.path)
+    marked = re.sub(r"\{\w+\}", NUMBER, route.path)
+    headers = {"x-card": NUMBER, "x-note": f"pays with {SPACED}", "cookie": NUMBER}
+    if route.auth is Auth.PUBLIC:
+        headers["x-publickey"] = "pk_shop"
+    shop("POST", "/vault", {"cardNumber": NUMBER, "ccv": CCV})
+    for raw in bodies(route):
+        refused_is_clean(shop, route, sound, raw, headers)
+    for query in queries(route):
+        refused_is_clean(shop, route, f"{sound}?{query}", b"", headers)
+    refused_is_clean(shop, route, marked, b"{}", headers)
+    refused_is_clean(shop, route, f"{marked}?{NUMBER}=x", b"{}", {**headers, "content-type": NUMBER})
+    clean(log.text, "the log")
+    for text in raised:
+        clean(text, "an exception")
+    shop("POST", "/__admin/clock/advance", {"by": "1m"})
+    for row in CONTROL_ROUTES:
+        if row.method == "GET" and "{" not in row.path:
+            clean(shop("GET", f"{row.path}").raw.decode(), row.path)
+    last = shop("GET", "/__admin/journal").body["last"]
+    for after in range(0, last, 1000):
+        clean(shop("GET", f"/__admin/journal?after={after}&limit=1000").raw.decode(), "the journal")
+
+
+def refused_is_clean(shop: Shop, route: Route, target: str, raw: bytes, headers: dict[str, str]) -> None:
+    reply = shop(route.method, target, raw=raw, headers=headers)
+    assert reply.status < 500, (route.path, target, raw[:300], reply.raw)
+    if reply.status >= 400:
+        clean(reply.raw.decode(), f"the refusal of {route.method} {target} {raw[:200]!r}")
+
+
+def test_no_control_call_and_no_unknown_path_leaks(shop: Shop, log: Kept) -> None:
+    shop.charge()
+    for row in CONTROL_ROUTES:
+        path = re.sub(r"\{\w+\}", NUMBER, row.path)
+        for raw in (
+            json.dumps({given.name: NUMBER for given in row.body} | {NUMBER: NUMBER, "ccv": CCV}).encode(),
+            f'{{"cardNumber": "{NUMBER}", "ccv": "{CCV}"'.encode(),
+        ):
+            for query in ("", *(f"?{given.name}={NUMBER}" for given in row.query), f"?{NUMBER}=1"):
+                reply = shop(row.method, path + query, raw=raw)
+                assert reply.status < 500
+                clean(reply.raw.decode(), f"{row.method} {path}{query}")
+    for method in ("GET", "POST", "PATCH"):
+        clean(shop(method, f"/{NUMBER}/{SPACED}?ccv={CCV}").raw.decode(), "an unknown path")
+    clean(log.text, "the log")
+
+
+def test_no_page_leaks(shop: Shop, log: Kept) -> None:
+    created = shop.charge(
+        5, number="4000000000003220", reference=NUMBER, descriptor=NUMBER, firstName=NUMBER, metadata={"a": NUMBER}
+    )
+    for row in PAGE_ROUTES:
+        if row.method != "GET":
+            continue
+        for value in (NUMBER, str(created.body.get("chargeId"))):
+            reply = shop("GET", re.sub(r"\{\w+\}", value, row.path))
+            assert reply.status < 500
+            clean(reply.raw.decode("utf-8", "replace"), row.path)
+    clean(log.text, "the log")
+
+
+def test_secrets_are_where_they_belong(shop: Shop) -> None:
+    """The marks above can be found at all: the vault's own GET and an export with secrets do tell them."""
+    vault = shop("POST", "/vault", {"cardNumber": NUMBER, "ccv": CCV}).body["vaultId"]
+    assert NUMBER in shop("GET", f"/vault/{vault}").raw.decode()
+    with pytest.raises(AssertionError):
+        clean(shop("GET", "/__admin/state?secrets=true").raw.decode(), "the export")
+    assert CCV in shop("GET", "/__admin/state?secrets=true").raw.decode()
