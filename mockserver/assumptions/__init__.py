@@ -206,7 +206,10 @@ VERSION_RELEASED = _row(
     "version.released", "when that release was made", _DATE, "2025-08-05T00:00:00Z", "date of a published library"
 )
 VERSION_REGION = _row(
-    "version.region", "region of a key that names none after its first hyphen", _choice("au", "jp", "us"), "au",
+    "version.region",
+    "region of a key that names none after its first hyphen",
+    _choice("au", "jp", "us"),
+    "au",
     "published regions; the text after the first hyphen of a key names one",
 )
 

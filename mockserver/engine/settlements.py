@@ -41,10 +41,7 @@ def between(box: Sandbox, first: Micros, last: Micros | None) -> list[Settlement
     if last is not None and last < begin:
         raise Invalid(Code.VALIDATION_ERROR, {"EndDate": f"wanted {iso(begin)[:10]} or later"})
     found = [
-        (day, charge, amount)
-        for charge in box.charges
-        for day, amount in _days(charge)
-        if begin <= day + DAY <= until
+        (day, charge, amount) for charge in box.charges for day, amount in _days(charge) if begin <= day + DAY <= until
     ]
     found.sort(key=lambda entry: (entry[0], entry[1].provider.provider_id, entry[1].seq))
     return [

@@ -77,6 +77,15 @@ def test_card_numbers_and_ccv_only_with_secrets(shop: Shop) -> None:
     assert shop("GET", "/__admin/state?secrets=perhaps").status == 400
 
 
+def test_a_public_key_opens_no_card_number(shop: Shop) -> None:
+    fill(shop)
+    public = {"x-publickey": "pk_shop"}
+    assert shop("GET", "/__admin/state", key=None, headers=public).status == 200
+    assert shop("GET", "/__admin/state?secrets=true", key=None, headers=public).status == 401
+    assert shop("POST", "/__admin/fork", {"to": "sk_mine"}, key=None, headers=public).status == 401
+    assert shop("GET", "/__admin/state?secrets=true").status == 200
+
+
 @pytest.mark.parametrize(
     ("change", "field"),
     [

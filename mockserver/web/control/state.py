@@ -12,8 +12,9 @@ from mockserver.web.replay import replay
 
 
 def read(call: ControlCall) -> tuple[int, object]:
-    """Everything as one document; card numbers and ccv only with ``secrets=true``."""
-    return 200, snapshot.export(call.box(), secrets=call.switch("secrets"))
+    """Everything as one document; card numbers and ccv only with ``secrets=true`` and the secret key itself."""
+    secrets = call.switch("secrets")
+    return 200, snapshot.export(call.host.enter(call.headers) if secrets else call.box(), secrets=secrets)
 
 
 def write(call: ControlCall) -> tuple[int, object]:
@@ -30,7 +31,8 @@ def fork(call: ControlCall) -> tuple[int, object]:
 
     Raises ``Invalid`` (90) for a key that is this one's or opens nothing, and for an entry that cannot be gone back to.
     """
-    box, body, sandboxes = call.box(), call.known("to", "at"), call.host.sandboxes
+    # A copy gives the vault away to whoever knows its key: it takes more than a public key.
+    box, body, sandboxes = call.host.enter(call.headers), call.known("to", "at"), call.host.sandboxes
     to = body.get("to")
     if not isinstance(to, str) or not to:
         raise Invalid(Code.VALIDATION_ERROR, {"To": "wanted the secret key of the copy"})
