@@ -5,6 +5,8 @@ Source: service document, Payment method, networkToken; assumption ``network_tok
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from mockserver.domain.cards import Card
 from mockserver.domain.codes import Code
 from mockserver.domain.events import Subject
@@ -29,6 +31,7 @@ def create(box: Sandbox, method: PaymentMethod, card: Card) -> NetworkToken:
             customer_id=method.customer_id,
         )
     )
+    box.turn.about["network_token"] = token
     box.emit(Subject.NETWORK_TOKEN, token.network_token_id, "created", None, token.status)
     return token
 
@@ -51,11 +54,21 @@ def usable(box: Sandbox, network_token_id: str | None, faults: Faults) -> Networ
     return token
 
 
-def delete(box: Sandbox, network_token_id: str) -> None:
-    """End a token together with its payment method; one that has ended stays as it is."""
+_TOWARDS: Mapping[NetworkTokenState, NetworkTokenEvent] = {
+    NetworkTokenState.ACTIVE: NetworkTokenEvent.ACTIVATED,
+    NetworkTokenState.INACTIVE: NetworkTokenEvent.DEACTIVATED,
+    NetworkTokenState.SUSPENDED: NetworkTokenEvent.SUSPENDED,
+    NetworkTokenState.DELETED: NetworkTokenEvent.DELETED,
+}
+"""The event that leads to each state."""
+
+
+def turn_to(box: Sandbox, network_token_id: str, status: NetworkTokenState) -> None:
+    """Bring a token to a status where the state table has a way; one that has moved on stays as it is."""
     token = box.network_tokens.get(network_token_id)
-    if token is None or NetworkTokenEvent.DELETED not in NETWORK_TOKEN.moves[token.status]:
+    event = _TOWARDS[status]
+    if token is None or event not in NETWORK_TOKEN.moves[token.status]:
         return
     before = token.status
-    box.network_tokens.change(token, {"status": NETWORK_TOKEN.advance(before, NetworkTokenEvent.DELETED)})
-    box.emit(Subject.NETWORK_TOKEN, network_token_id, NetworkTokenEvent.DELETED, before, token.status)
+    box.network_tokens.change(token, {"status": NETWORK_TOKEN.advance(before, event)})
+    box.emit(Subject.NETWORK_TOKEN, network_token_id, event, before, token.status)

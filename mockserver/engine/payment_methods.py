@@ -15,7 +15,7 @@ from mockserver.domain.errors import Invalid, NotFound, WrongState
 from mockserver.domain.events import Subject
 from mockserver.domain.faults import Faults
 from mockserver.domain.method_commands import CardChanges, NewMethod
-from mockserver.domain.method_states import PayToState
+from mockserver.domain.method_states import NetworkTokenState, PayToState
 from mockserver.domain.payment_method import PaymentMethod
 from mockserver.domain.sources import Instrument, PaymentType
 from mockserver.domain.states import PAYMENT_METHOD, Presence, PresenceEvent
@@ -193,7 +193,7 @@ def remove(box: Sandbox, method: PaymentMethod) -> None:
     if method.payto_id is not None:
         payto.turn_to(box, method.payto_id, PayToState.CANCELLED)
     if method.network_token_id is not None:
-        network_tokens.delete(box, method.network_token_id)
+        network_tokens.turn_to(box, method.network_token_id, NetworkTokenState.DELETED)
     box.emit(Subject.PAYMENT_METHOD, method.payment_method_id, "removed", before, method.state)
 
 

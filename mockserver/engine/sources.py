@@ -126,8 +126,12 @@ def _method(
         faults.add(Code.INVALID_PAYMENT_METHOD_ID_REMOVED, "PaymentMethodId", "this payment method was removed")
         return None
     box.turn.about["payment_method"] = method
-    if method.customer_id is not None:
-        box.turn.about["customer"] = box.customers.get(method.customer_id)
+    owner = box.customers.get(method.customer_id) if method.customer_id else None
+    if owner is not None:
+        if owner.state is Presence.REMOVED:
+            faults.add(Code.INVALID_CUSTOMER_ID_REMOVED, "PaymentMethodId", "the customer of this method was removed")
+            return None
+        box.turn.about["customer"] = owner
     route = stored_route(box, method, amount, faults)
     return Plan(source, route, payer=method.payer) if route else None
 

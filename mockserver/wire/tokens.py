@@ -91,7 +91,7 @@ class TokenReply(TypedDict):
 
     tokenId: str
     gatewayTokenId: str
-    accountId: str | None
+    accountId: str
     userId: str | None
     payToStatus: str | None
     card: CardReply | None
@@ -111,12 +111,12 @@ class TokensReply(TypedDict):
     tokens: list[TokenReply]
 
 
-def token_reply(token: Token, voice: Voice, agreement: Agreement | None) -> TokenReply:
+def token_reply(token: Token, voice: Voice, account_id: str, agreement: Agreement | None) -> TokenReply:
     """A token as the published object; ``agreement`` is the one that a PayTo token names."""
     return {
         "tokenId": token.token_id,
         "gatewayTokenId": token.gateway_token_id,
-        "accountId": None,
+        "accountId": account_id,
         "userId": None,
         "payToStatus": agreement.status.value if agreement else None,
         "card": card_reply(token.instrument.card, voice),

@@ -7,6 +7,7 @@ from mockserver.domain.errors import Invalid
 from mockserver.domain.token import Token
 from mockserver.engine import tokens
 from mockserver.engine.listing import Paging
+from mockserver.engine.sandbox import account_id_of
 from mockserver.web.route import Call
 from mockserver.wire.tokens import TokenQuery, TokenReply, TokensReply, token_reply
 
@@ -57,4 +58,4 @@ def provider_of(call: Call) -> str | None:
 def shown(call: Call, token: Token) -> TokenReply:
     """A token in the voice of the sandbox."""
     agreement = call.box.payto.get(token.payto_id) if token.payto_id else None
-    return token_reply(token, call.voice, agreement)
+    return token_reply(token, call.voice, account_id_of(call.box.key), agreement)

@@ -1,0 +1,248 @@
+"""Charges of customers, tokens, network tokens and wallets (service document, Charges; published facts, 1.2)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.driving import DUMMY, Api, card, problem_of, without
+
+BANK = {"bankCode": "123-456", "accountNumber": "012345678", "accountName": "Ann Example"}
+WALLET = {
+    "paymentData": {
+        "data": "ZGF0YQ==",
+        "signature": "c2ln",
+        "header": {"publicKeyHash": "a", "ephemeralPublicKey": "b", "transactionId": "c"},
+        "version": "EC_v1",
+    },
+    "paymentMethod": {"displayName": "Visa 1234", "network": "Visa", "type": "credit"},
+}
+
+
+@pytest.fixture
+def api() -> Api:
+    return Api()
+
+
+def customer(api: Api, **fields: object) -> dict[str, Any]:
+    reply = api.post("/customer/card", {"providerId": DUMMY, "paymentInformation": card(), **fields})
+    assert reply.status == 201, reply.raw
+    made: dict[str, Any] = reply.body
+    return made
+
+
+def token(api: Api, number: str = "4111111111111111", **fields: object) -> str:
+    reply = api.post("/token/card", {"providerId": DUMMY, "paymentInformation": card(number), **fields})
+    assert reply.status == 201, reply.raw
+    found: str = reply["tokenId"]
+    return found
+
+
+def sources(api: Api) -> dict[str, dict[str, object]]:
+    made = customer(api, createNetworkToken=True)
+    network_token = api.get(f"/payment_method/{made['defaultPaymentMethod']['paymentMethodId']}")["networkTokenId"]
+    return {
+        "customer": {"customerId": made["customerId"]},
+        "token": {"token": token(api)},
+        "network_token": {"networkTokenId": network_token, "providerId": DUMMY},
+        "token/apple": {"token": WALLET},
+    }
+
+
+VARIANTS = ["customer", "token", "network_token", "token/apple"]
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_every_variant_takes_the_common_fields(api: Api, variant: str) -> None:
+    fields: dict[str, object] = {
+        "Amount": "12.50", "Currency": "aud", "Reference": "r" * 40, "Ip": "203.0.113.9", "Descriptor": "SHOP",
+        "Email": "a@example.com", "Phone": "1", "FirstName": "f" * 60, "LastName": "l", "CustomerCode": "c",
+        "InvoiceNumber": "i", "Initiator": "merchant", "Metadata": {"Key_a": "v"}, "Capture": False,
+        "Address": {"Line1": "1 Main St"}, "Order": {"OrderNumber": "7", "Items": [{"Quantity": "1.0000"}]},
+        "Webhook": {"Url": "https://example.com/hook"},
+    }  # fmt: skip
+    reply = api.post(f"/charge/{variant}", {**fields, **sources(api)[variant]})
+    assert reply.status == 201, reply.raw
+    charge = reply.body
+    assert (charge["amount"], charge["currency"], charge["status"]) == (12.5, "AUD", "Authorised")
+    assert (charge["metadata"], charge["initiator"], charge["descriptor"]) == ({"Key_a": "v"}, "MERCHANT", "SHOP")
+    assert (charge["customer"]["firstName"], charge["customer"]["email"]) == ("f" * 60, "a@example.com")
+    captured = api.post(f"/charge/{charge['chargeId']}")
+    assert captured["status"] == "SUCCESS"
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+@pytest.mark.parametrize(
+    ("fields", "code", "name"),
+    [
+        ({"amount": None}, 90, "Amount"),
+        ({"amount": 0}, 90, "Amount"),
+        ({"amount": "1.234"}, 2, "Amount"),
+        ({"currency": "XXQ"}, 29, "Currency"),
+        ({"reference": "r" * 41}, 90, "Reference"),
+        ({"initiator": "NOBODY"}, 90, "Initiator"),
+    ],
+)
+def test_every_variant_refuses_a_bad_field(
+    api: Api, variant: str, fields: dict[str, object], code: int, name: str
+) -> None:
+    reply = api.post(f"/charge/{variant}", {"amount": 5, **sources(api)[variant], **fields})
+    assert (problem_of(reply), list(reply["details"])) == ((400, code), [name])
+    assert api.get("/charge")["count"] == 0
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_metadata_decides_in_every_variant(api: Api, variant: str) -> None:
+    body = {"amount": 5, **sources(api)[variant], "metadata": {"Mock": "do_not_honour"}}
+    assert problem_of(api.post(f"/charge/{variant}", body)) == (400, 905)
+    assert api.get("/charge", Status="FAILED")["count"] == 1
+
+
+@pytest.mark.parametrize(
+    ("variant", "name"),
+    [("customer", "customerId"), ("token", "token"), ("network_token", "providerId"), ("token/apple", "token")],
+)
+def test_a_variant_needs_its_source(api: Api, variant: str, name: str) -> None:
+    reply = api.post(f"/charge/{variant}", {"amount": 5, **without(sources(api)[variant], name)})
+    assert (problem_of(reply), list(reply["details"])) == ((400, 90), [name[0].upper() + name[1:]])
+
+
+def test_rules_know_each_variant_by_its_source() -> None:
+    rules = ", ".join(
+        f"{{id: {name}, when: {{op: charge.create, source: {name}}}, then: {{decline: {outcome}}}}}"
+        for name, outcome in (
+            ("customer", "lost_card"),
+            ("token", "stolen_card"),
+            ("network_token", "expired_card"),
+            ("wallet", "do_not_honour"),
+        )
+    )
+    api = Api(scenario=f"version: 1\nrules: [{rules}]\n")
+    codes = [api.post(f"/charge/{name}", {"amount": 5, **body})["code"] for name, body in sources(api).items()]
+    assert codes == [941, 943, 14, 905]
+
+
+def test_a_customer_is_charged_by_the_default_method(api: Api) -> None:
+    made = customer(api, firstName="Ann", lastName="Example", email="a@example.com", reference="c-1")
+    charge = api.post("/charge/customer", {"customerId": made["customerId"], "amount": 5, "recurring": True}).body
+    assert charge["customerId"] == made["customerId"]
+    assert charge["paymentInformation"]["paymentMethodId"] == made["defaultPaymentMethod"]["paymentMethodId"]
+    assert charge["paymentInformation"]["email"] == "a@example.com"
+    assert (charge["customer"]["firstName"], charge["customer"]["reference"]) == ("Ann", "c-1")
+    assert [row["chargeId"] for row in api.get("/charge", CustomerId=made["customerId"])["charges"]] == [
+        charge["chargeId"]
+    ]
+
+
+def test_names_of_the_request_override_the_stored_ones(api: Api) -> None:
+    made = customer(api, firstName="Ann", lastName="Example", reference="c-1")
+    body = {"customerId": made["customerId"], "amount": 5, "firstName": "Bob", "reference": "order-7"}
+    charge = api.post("/charge/customer", body).body
+    shown = charge["customer"]
+    assert (shown["firstName"], shown["lastName"], shown["customerId"]) == ("Bob", "Example", made["customerId"])
+    assert (shown["reference"], charge["reference"]) == ("c-1", "order-7")
+    assert api.get(f"/customer/{made['customerId']}")["firstName"] == "Ann"
+
+
+def test_a_customer_with_a_bank_account_pays_later(api: Api) -> None:
+    made = api.post("/customer/bank_account", {"providerId": DUMMY, "bankPaymentInformation": BANK}).body
+    charge = api.post("/charge/customer", {"customerId": made["customerId"], "amount": 5}).body
+    assert (charge["status"], charge["paymentInformation"]["bankPayment"]) == ("PENDING", BANK)
+    api.advance("24h")
+    assert api.get(f"/charge/{charge['chargeId']}")["status"] == "SUCCESS"
+
+
+def test_a_customer_that_cannot_pay_is_refused(api: Api) -> None:
+    made = customer(api)
+    body = {"customerId": made["customerId"], "amount": 5}
+    assert problem_of(api.post("/charge/customer", {**body, "customerId": "none"})) == (400, 52)
+    api.delete(f"/payment_method/{made['defaultPaymentMethod']['paymentMethodId']}")
+    assert problem_of(api.post("/charge/customer", body)) == (400, 64)
+    api.delete(f"/customer/{made['customerId']}")
+    assert problem_of(api.post("/charge/customer", body)) == (400, 72)
+
+
+@pytest.mark.parametrize("name", ["transfer", "Transfer", "checkoutTransfer", "CheckoutTransfer"])
+def test_a_transfer_of_a_token_charge_is_taken_under_both_names(api: Api, name: str) -> None:
+    transfer = {"account": "acct_1", "amount": "5"}
+    body = {"token": token(api), "amount": 5, name: transfer}
+    assert api.post("/charge/token", body).status == 201
+
+
+@pytest.mark.parametrize(
+    ("transfer", "code"),
+    [({}, 67), ({"account": "a"}, 67), ({"account": "a", "amount": 0}, 60), ({"account": "a", "amount": 6}, 68)],
+)
+def test_a_bad_transfer_is_refused_and_leaves_the_token(api: Api, transfer: dict[str, object], code: int) -> None:
+    made = token(api)
+    assert problem_of(api.post("/charge/token", {"token": made, "amount": 5, "transfer": transfer})) == (400, code)
+    assert api.get(f"/token/{made}")["dateUsed"] is None
+
+
+def test_a_payment_with_a_token_takes_the_ccv_out_of_the_vault(api: Api) -> None:
+    method = customer(api, vaultCard=True)["defaultPaymentMethod"]
+    assert api.get(f"/vault/{method['vaultId']}")["hasCvv"] is True
+    assert api.post("/charge/token", {"token": token(api), "amount": 5}).status == 201
+    assert api.get(f"/vault/{method['vaultId']}")["hasCvv"] is False
+
+
+def test_a_network_token_is_charged_through_the_named_provider(api: Api) -> None:
+    body = {"amount": 5, **sources(api)["network_token"]}
+    charge = api.post("/charge/network_token", body).body
+    shown = charge["paymentInformation"]
+    assert (charge["status"], shown["type"], shown["card"]["cardNumber"]) == (
+        "SUCCESS", "NETWORK_TOKEN", "4111********1111",
+    )  # fmt: skip
+    assert problem_of(api.post("/charge/network_token", {**body, "providerId": "nobody"})) == (400, 39)
+    nab = api.post("/provider", {"type": "nab_transact", "name": "Nab"})["providerId"]
+    assert problem_of(api.post("/charge/network_token", {**body, "providerId": nab})) == (400, 32)
+
+
+def test_a_network_token_must_be_known_and_active(api: Api) -> None:
+    body = {"amount": 5, **sources(api)["network_token"]}
+    assert problem_of(api.post("/charge/network_token", {**body, "networkTokenId": None})) == (400, 90)
+    assert problem_of(api.post("/charge/network_token", {**body, "networkTokenId": "none"})) == (400, 51)
+    for row in api.get("/payment_method")["paymentMethods"]:
+        api.delete(f"/payment_method/{row['paymentMethodId']}")
+    assert problem_of(api.post("/charge/network_token", body)) == (400, 51)
+
+
+@pytest.mark.parametrize(("profile", "kind"), [("documented", "WALLET"), ("sdk", "APPLEPAY")])
+def test_a_wallet_is_charged_by_the_first_capable_provider(profile: str, kind: str) -> None:
+    api = Api(profile=profile, assumptions={"provider.latency": "0"})
+    charge = api.post("/charge/token/apple", {"Token": WALLET, "Amount": 5}).body
+    shown = charge["paymentInformation"]
+    assert (charge["providerId"], shown["type"], shown["displayType"]) == (DUMMY, kind, "Visa 1234")
+    assert api.get("/charge", PaymentType=kind.lower())["count"] == 1
+
+
+def test_a_wallet_is_opened_by_either_key_and_takes_its_provider_from_three_places(api: Api) -> None:
+    other = api.post("/provider", {"type": "dummy", "name": "Other"})["providerId"]
+    body = {"token": WALLET, "amount": 5}
+    path = "/charge/token/apple"
+    assert api.call("POST", path, body, headers={"providerId": other})["providerId"] == other
+    assert api.call("POST", path, body, query={"ProviderId": other})["providerId"] == other
+    assert api.post(path, {**body, "providerId": other})["providerId"] == other
+    api.key = None
+    public = {"x-publickey": "pk_tests"}
+    assert api.call("POST", path, body, headers={**public, "providerId": other})["providerId"] == other
+    assert problem_of(api.call("POST", path, body, headers={**public, "providerId": "nobody"})) == (400, 39)
+    assert problem_of(api.call("POST", path, body)) == (401, 40)
+    assert problem_of(api.call("POST", "/charge/token", body, headers=public)) == (401, 40)
+
+
+def test_a_wallet_needs_a_provider_that_has_wallets(api: Api) -> None:
+    nab = api.post("/provider", {"type": "nab_transact", "name": "Nab"})["providerId"]
+    body = {"token": WALLET, "amount": 5, "providerId": nab}
+    assert problem_of(api.post("/charge/token/apple", body)) == (400, 32)
+    api.delete(f"/provider/{DUMMY}")
+    assert problem_of(api.post("/charge/token/apple", without(body, "providerId"))) == (400, 65)
+
+
+def test_geolocation_is_no_field_of_network_token_and_wallet_charges() -> None:
+    api = Api(strict=True)
+    for variant, body in sources(api).items():
+        reply = api.post(f"/charge/{variant}", {"amount": 5, **body, "geolocation": {"longitude": 1, "latitude": "2"}})
+        expected = (201, None) if variant in ("customer", "token") else (400, ["Geolocation"])
+        assert (reply.status, list(reply.body.get("details") or []) or None) == expected
