@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from mockserver.assumptions import CURRENCY_DEFAULT, LINK_IMAGE_MAXIMUM, LINK_REFUSAL, PROVIDER_CURRENCY
+from mockserver.assumptions.speech import LINK_URL
 from mockserver.domain.charge import Charge
 from mockserver.domain.clock import Micros
 from mockserver.domain.codes import Code
@@ -60,7 +61,7 @@ def create(box: Sandbox, command: NewPaymentLink) -> PaymentLink:
     link = box.payment_links.add(
         PaymentLink(
             payment_link_id=link_id,
-            url=f"{box.charter.public_url}/pay/{link_id}",
+            url=_url(box, link_id),
             account_id=account_id_of(box.key),
             public_key=box.public_key,
             added=box.now,
@@ -136,6 +137,11 @@ def pay(box: Sandbox, payment_link_id: str, payment: LinkPayment) -> Charge:
     )
     link.attempts[payment.attempt_key] = charge.charge_id
     return charge
+
+
+def _url(box: Sandbox, link_id: str) -> str:
+    form: str = box.assume(LINK_URL)
+    return form.replace("<public url>", box.charter.public_url).replace("<paymentLinkId>", link_id)
 
 
 def usual_currency(box: Sandbox) -> str:

@@ -32,12 +32,13 @@ class RetryFields(Body):
     """How a declined payment is tried again."""
 
     maximum: Whole
-    interval: one_of(RetryInterval) = RetryInterval.DAY  # type: ignore[valid-type]
-    frequency: Whole = 1
+    interval: one_of(RetryInterval) | None = None  # type: ignore[valid-type]
+    frequency: Whole | None = Field(None, description="1 unless told")
 
     def retry(self) -> Retry:
         """The policy as a command carries it."""
-        return Retry(self.maximum, self.interval, self.frequency)
+        interval = RetryInterval.DAY if self.interval is None else self.interval
+        return Retry(self.maximum, interval, 1 if self.frequency is None else self.frequency)
 
 
 class SubscriptionCreation(Body):

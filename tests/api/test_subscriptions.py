@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from mockserver.domain.states import PAYMENT_METHOD, PresenceEvent
 from tests.driving import DUMMY, Api, card, problem_of, without
 
 FIELDS = [
@@ -114,6 +113,22 @@ def test_a_bad_field_is_refused(api: Api, field: str, value: object, code: int, 
     reply = api.post("/subscription/payment_method", body(api, **{field: value}))
     assert (problem_of(reply), list(reply["details"])) == ((400, code), [place])
     assert api.get("/subscription")["count"] == 0
+
+
+def test_nulls_inside_objects_are_absent(api: Api) -> None:
+    made = subscribe(
+        api,
+        endAfter={"count": None, "amount": None, "date": None},
+        retry={"maximum": 1, "interval": None, "frequency": None},
+    )
+    assert (made["endAfter"], made["retry"]) == (None, {"maximum": 1, "interval": "Day", "frequency": 1})
+
+
+def test_a_removed_provider_suspends_too(api: Api) -> None:
+    made = subscribe(api)
+    api.delete(f"/provider/{DUMMY}")
+    api.advance("31d")
+    assert (status(api, made), days(api, made)) == ("Suspended", ["2031-03-01"])
 
 
 def test_all_faults_are_told_at_once(api: Api) -> None:
@@ -273,11 +288,7 @@ def test_metadata_can_script_a_renewal(api: Api) -> None:
 def test_a_removed_payment_method_suspends(api: Api) -> None:
     made = subscribe(api)
     api.advance("1d")
-    box = api.app.world.sandboxes.open(api.key, 0)
-    stored = box.payment_methods.get(made["paymentMethodId"])
-    assert stored is not None
-    state = PAYMENT_METHOD.advance(stored.state, PresenceEvent.REMOVED)
-    box.payment_methods.change(stored, {"state": state, "removed": box.now})
+    assert api.delete(f"/payment_method/{made['paymentMethodId']}").status == 200
     api.advance("31d")
     assert (status(api, made), days(api, made)) == ("Suspended", ["2031-03-01"])
     resumed = api.put(path_of(made) + "/status", {"status": "Active"})
