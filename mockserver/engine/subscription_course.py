@@ -31,16 +31,17 @@ def follow(box: Sandbox, charge: Charge, before: ChargeState | None) -> None:
             "paid": row.paid + paid * charge.amount,
             "open_payments": row.open_payments + waiting,
             "open_amount": row.open_amount + waiting * charge.amount,
+            "retries": 0 if paid > 0 else row.retries,
         },
     )
     if row.status is not SubscriptionState.ACTIVE:
         return
     if after is ChargeState.FAILED:
-        if before is not None and row.retries == 0:
+        if before is not None:  # it had begun as the payment of its period, and is that no longer
             box.subscriptions.change(row, {"period": max(row.period - 1, 0)})
         _try_again(box, row)
     elif before is None:
-        box.subscriptions.change(row, {"period": row.period + 1, "retries": 0})
+        box.subscriptions.change(row, {"period": row.period + 1})
         go_on(box, row)
     elif paid > 0 and row.next_due is None:
         go_on(box, row)

@@ -273,6 +273,80 @@ rules:
     assert len(payments(api, made)) == 2
 
 
+def test_payments_under_way_count_towards_the_amount_that_ends() -> None:
+    rule = """
+version: 1
+rules:
+  - id: slow
+    when: {op: subscription.renew}
+    then: {pending: {after: 5d, settle: SUCCESS}}
+"""
+    api = Api(scenario=rule)
+    made = subscribe(api, interval="Day", endAfter={"amount": 20})
+    api.advance("4d")
+    assert (len(payments(api, made)), status(api, made)) == (2, "Active")
+    api.advance("30d")
+    assert (len(payments(api, made)), status(api, made)) == (2, "Complete")
+
+
+def test_a_bounced_payment_does_not_move_the_calendar() -> None:
+    rule = """
+version: 1
+rules:
+  - id: first-bounces
+    when: {op: subscription.renew}
+    sequence:
+      - pending: {after: 2d, settle: FAILED}
+      - approve: {}
+"""
+    api = Api(scenario=rule)
+    made = subscribe(api, retry={"maximum": 1, "interval": "Day"})
+    api.advance("45d")
+    assert payments(api, made) == [("2031-03-01", "FAILED"), ("2031-03-04", "SUCCESS"), ("2031-04-01", "SUCCESS")]
+
+
+def test_payments_that_always_bounce_are_retried_no_more_than_told() -> None:
+    rule = """
+version: 1
+rules:
+  - id: all-bounce
+    when: {op: subscription.renew}
+    then: {pending: {after: 1h, settle: FAILED}}
+"""
+    api = Api(scenario=rule)
+    made = subscribe(api, retry={"maximum": 2, "interval": "Day"})
+    api.advance("200d")
+    assert (len(payments(api, made)), status(api, made)) == (3, "Suspended")
+
+
+def test_retries_begin_anew_with_each_payment() -> None:
+    rule = """
+version: 1
+rules:
+  - id: every-other-fails
+    when: {op: subscription.renew}
+    sequence:
+      - decline: insufficient_funds
+      - approve: {}
+      - decline: insufficient_funds
+      - approve: {}
+"""
+    api = Api(scenario=rule)
+    made = subscribe(api, retry={"maximum": 1, "interval": "Day"})
+    api.advance("40d")
+    assert days(api, made) == ["2031-03-01", "2031-03-02", "2031-04-01", "2031-04-02"]
+    assert status(api, made) == "Active"
+
+
+def test_a_pause_between_two_payments_changes_nothing(api: Api) -> None:
+    made = subscribe(api)
+    api.advance("1d")
+    for word in ("Suspended", "Active"):
+        api.put(path_of(made) + "/status", {"status": word})
+    api.advance("31d")
+    assert days(api, made) == ["2031-03-01", "2031-04-01"]
+
+
 def test_a_test_card_declines_renewals_too(api: Api) -> None:
     made = subscribe(api, paymentMethodId=method(api, "4000000000000341"))
     api.advance("1d")
