@@ -148,11 +148,12 @@ async def _flow(stream: Stream, receive: Receive, send: Send) -> None:
         await stream.chunks.aclose()
 
 
-def carry_out(call: PageCall, route: Route, box: Sandbox, body: Mapping[str, object]) -> Reply:
-    """Let an ordinary route do what a form asks for, in the sandbox of the page, and keep it in the journal."""
+def carry_out(call: PageCall, route: Route, box: Sandbox, body: Mapping[str, object], path: str | None = None) -> Reply:
+    """Let an ordinary route do what a form asks for, in the sandbox of the page, and keep it in the journal, under
+    ``path`` when that is not the page's."""
     headers = {**call.headers, "content-type": "application/json"}
     headers.pop("cookie", None)
-    request = Request(call.scope["path"], call.path, b"", headers, dumps(body))
+    request = Request(path or call.scope["path"], call.path, b"", headers, dumps(body))
     endpoint = Endpoint(route, call.host)
     arrived = endpoint.arrive(box, request)
     reply = _acted(endpoint, arrived, request) if isinstance(arrived, Arrival) else arrived

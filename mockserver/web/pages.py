@@ -8,10 +8,10 @@ from mockserver.web.lazy import lazy
 from mockserver.web.page import PageRoute
 
 if TYPE_CHECKING:
-    from mockserver.web import control_page, hosted, static_files, three_ds
+    from mockserver.web import client_script, control_page, demo, hosted, static_files, three_ds
 else:  # the same names, imported when a browser first needs them
-    control_page, hosted, static_files, three_ds = lazy(
-        "mockserver.web", "control_page", "hosted", "static_files", "three_ds"
+    client_script, control_page, demo, hosted, static_files, three_ds = lazy(
+        "mockserver.web", "client_script", "control_page", "demo", "hosted", "static_files", "three_ds"
     )
 
 PAGE_ROUTES: tuple[PageRoute, ...] = (
@@ -19,6 +19,10 @@ PAGE_ROUTES: tuple[PageRoute, ...] = (
     PageRoute("POST", "/pay/{payment_link_id}", hosted.pay, "Pay on the page of a payment link"),
     PageRoute("GET", "/3ds/{charge_id}", three_ds.page, "3-D Secure challenge of a charge"),
     PageRoute("POST", "/3ds/{charge_id}", three_ds.answer, "Answer a 3-D Secure challenge"),
+    PageRoute("GET", "/js/payfurl.js", client_script.serve, "Client script of a shop"),
+    PageRoute("GET", "/demo", demo.shop, "Demo shop"),
+    PageRoute("POST", "/demo/order", demo.order, "Order in the demo shop"),
+    PageRoute("GET", "/demo/thanks", demo.thanks, "What became of an order"),
     PageRoute("GET", "/__admin", control_page.page, "Control page"),
     PageRoute("GET", "/__admin/events-stream", control_page.stream, "Server-sent events of the control page"),
     PageRoute("GET", "/__static/{name}", static_files.serve, "Style sheets and scripts of the pages"),

@@ -8,7 +8,7 @@ from pydantic import Field, StringConstraints
 
 from mockserver.domain.commands import LinkPayment, NewPaymentLink
 from mockserver.domain.payment_link import CallToAction, LinkPaymentType, PaymentLink
-from mockserver.domain.sources import CardDetails, CardSource
+from mockserver.domain.sources import CardDetails, CardSource, Source, WalletSource
 from mockserver.wire.base import Body, Map, Moment, Number, Required, Whole, one_of
 from mockserver.wire.dates import moment
 from mockserver.wire.shapes import Amount, DateTime, plain_map
@@ -69,11 +69,14 @@ class LinkPaymentInput(Body):
     def payment(self, page: str) -> LinkPayment:
         """The command that these fields make; a challenged payer comes back to ``page``."""
         card = self.payment_information
-        details = None
-        if card is not None:
-            details = CardDetails(card.card_number, card.expiry_date, card.ccv, card.cardholder)
+        if self.payment_type is not LinkPaymentType.CARD:
+            source: Source = WalletSource(self.payment_type.value, None, None)
+        elif card is None:
+            source = CardSource(None, None)
+        else:
+            source = CardSource(CardDetails(card.card_number, card.expiry_date, card.ccv, card.cardholder), None)
         return LinkPayment(
-            source=CardSource(details, None),
+            source=source,
             attempt_key=self.attempt,
             payment_type=self.payment_type,
             amount=self.amount,

@@ -31,7 +31,7 @@ class Document(HTMLParser):
         if tag == "input":
             self.inputs[given["name"]] = given
             if given.get("type") == "hidden":
-                self.hidden[given["name"]] = given["value"]
+                self.hidden[given["name"]] = given.get("value", "")
         if tag == "label":
             self.labels.add(given["for"])
         if tag not in ("input", "img", "meta", "link", "br"):

@@ -7,6 +7,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
+from mockserver import create_app
 from tests.driving import VISA, Api, Reply
 from tests.web.browsing import Document, document, submit
 
@@ -286,3 +287,63 @@ rules:
     )
     assert pay(api, link(api)).status == 402
     assert api.charge()["status"] == "SUCCESS"
+
+
+def test_other_ways_to_pay_are_offered_as_the_link_allows(api: Api) -> None:
+    shown = opened(api, link(api, allowedPaymentTypes=["paypal", "zip"]))
+    assert {name for name in shown.texts if name.startswith("type-")} == {"type-paypal", "type-zip"}
+    assert "card-form" not in shown.texts
+    assert "type-upi" in opened(api, link(api)).texts
+
+
+def test_a_simulated_way_to_pay_is_approved(api: Api) -> None:
+    path = link(api)
+    shown = opened(api, f"{path}?type=paypal")
+    paid = submit(api, path, **shown.hidden, result="approve")
+    assert paid.status == 303
+    (charge,) = charges(api)
+    assert (charge["status"], charge["paymentInformation"]["displayType"]) == ("SUCCESS", "paypal")
+    assert count(api, path) == 1
+
+
+def test_a_simulated_way_to_pay_is_declined_and_tried_again(api: Api) -> None:
+    path = link(api)
+    declined = submit(api, path, **opened(api, f"{path}?type=zip").hidden, result="decline")
+    assert declined.status == 402
+    assert "declined" in document(declined).texts["alert"]
+    assert charges(api)[0]["status"] == "FAILED"
+    assert count(api, path) == 0
+
+
+def test_a_simulated_way_to_pay_is_cancelled(api: Api) -> None:
+    path = link(api)
+    back = submit(api, path, **opened(api, f"{path}?type=zip").hidden, result="cancel").headers["location"]
+    assert "Nothing was paid" in opened(api, back).texts["notice"]
+    assert charges(api) == []
+
+
+def test_a_way_that_the_link_does_not_take_is_refused(api: Api) -> None:
+    path = link(api, allowedPaymentTypes=["card"])
+    shown = opened(api, f"{path}?type=paypal")
+    assert "card-form" in shown.texts
+    refused = submit(api, path, attempt=shown.hidden["attempt"], paymentType="paypal", result="approve")
+    assert refused.status == 400
+    assert charges(api) == []
+
+
+def test_a_chosen_amount_goes_with_a_simulated_way(api: Api) -> None:
+    path = link(api, amount=None)
+    shown = opened(api, f"{path}?type=upi")
+    assert submit(api, path, **shown.hidden, amount="", result="approve").status == 400
+    submit(api, path, **shown.hidden, amount="3.25", result="approve")
+    assert charges(api)[0]["amount"] == 3.25
+
+
+def test_without_test_values_no_decline_is_offered(api: Api) -> None:
+    path = link(api)
+    assert "decline" in opened(api, f"{path}?type=upi").texts
+    api.app = create_app(test_values=False)
+    path = link(api)
+    shown = opened(api, f"{path}?type=upi")
+    assert "approve" in shown.texts
+    assert "decline" not in shown.texts

@@ -1,0 +1,115 @@
+"""The demo shop ``/demo``: a page with the client script, and the shop's server that charges what the script yields.
+
+It is a shop like any other: the page knows a public key, the server charges tokens with the secret key through the
+ordinary operations, follows a 3-D Secure challenge and takes the payer back. ``?key=`` names the public key.
+"""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Any
+from urllib.parse import urlencode
+
+from mockserver.domain.charge import Charge
+from mockserver.domain.errors import Unauthorised
+from mockserver.domain.states import ChargeState
+from mockserver.engine.sandbox import Sandbox
+from mockserver.engine.turn import Turn
+from mockserver.web.page import Page, PageCall, carry_out, policy, redirect, spoilt
+from mockserver.web.routes import ROUTES
+from mockserver.web.templating import render
+
+DEMO_KEY = "pk_demo"
+PRICE = Decimal("24.00")
+CURRENCY = "AUD"
+MOST = 5
+"""Things that a cart of the demo shop can hold."""
+
+TRY = (
+    ("Approved", "4111111111111111"),
+    ("Insufficient funds", "4000000000009995"),
+    ("Do not honour", "4000000000000002"),
+    ("3-D Secure", "4000000000003220"),
+)
+"""Cards that the page offers to fill in (test values)."""
+
+_CHARGE_TOKEN = next(row for row in ROUTES if (row.method, row.path) == ("POST", "/charge/token"))
+_OPEN = frozenset({ChargeState.FAILED, ChargeState.PENDING_CHECKOUT})
+
+
+def shop(call: PageCall) -> Page:
+    """The shop with its cart and its ways to pay."""
+    box = _box(call)
+    return _shop(box, None, 200) if box is not None else _closed()
+
+
+def order(call: PageCall) -> Page:
+    """What the shop's server does with a token, or with the id of a charge that the script made."""
+    box = _box(call)
+    if box is None:
+        return _closed()
+    token, transaction = call.form.get("token", ""), call.form.get("transactionId", "")
+    if transaction:
+        return redirect(_thanks(box, transaction))
+    back = f"{box.charter.public_url}/demo/thanks?{urlencode({'key': box.public_key})}"
+    body = {
+        "token": token,
+        "amount": str(PRICE * _quantity(call)),
+        "currency": CURRENCY,
+        "reference": "Demo order",
+        "threeDSNotificationUrl": back,
+    }
+    reply = carry_out(call, _CHARGE_TOKEN, box, body, path=_CHARGE_TOKEN.path)
+    told: Any = reply.body
+    if reply.status is None or reply.status >= 400 or not isinstance(told, dict):
+        message = told.get("message") if isinstance(told, dict) else None
+        return spoilt(_shop(box, f"The payment was not taken: {message or 'no answer'}.", 402), reply)
+    if told["status"] == ChargeState.PENDING_CHECKOUT:
+        return redirect(f"/3ds/{told['chargeId']}", reply)
+    return redirect(_thanks(box, told["chargeId"]), reply)
+
+
+def thanks(call: PageCall) -> Page:
+    """What became of the order."""
+    box = _box(call)
+    charge = box.charges.get(call.query.get("chargeId", "")) if box else None
+    if box is None:
+        return _closed()
+    if charge is None:
+        return _shop(box, "There is no such order.", 404)
+    if charge.status in _OPEN:
+        return _shop(box, f"The payment was not taken: {_reason(charge)}.", 402)
+    return Page(200, render("demo_thanks.html", charge=charge, key=box.public_key), policy())
+
+
+def _shop(box: Sandbox, alert: str | None, status: int) -> Page:
+    body = render("demo.html", key=box.public_key, price=PRICE, currency=CURRENCY, most=MOST, cards=TRY, alert=alert)
+    return Page(status, body, policy(scripts=True, forms_to="'self' " + box.charter.public_url))
+
+
+def _box(call: PageCall) -> Sandbox | None:
+    host, key = call.host, call.query.get("key", DEMO_KEY)
+    try:
+        box = host.present(host.sandboxes.open_by_public_key(key, host.real_clock()))
+    except Unauthorised:
+        return None
+    box.turn = Turn("page.view")
+    return box
+
+
+def _closed() -> Page:
+    text = "No sandbox has the public key of this address. Give one: /demo?key=pk_..., where sk_... is your secret key."
+    return Page(404, render("unknown.html", what="The shop is closed", text=text), policy())
+
+
+def _thanks(box: Sandbox, charge_id: str) -> str:
+    return f"/demo/thanks?{urlencode({'key': box.public_key, 'chargeId': charge_id})}"
+
+
+def _quantity(call: PageCall) -> int:
+    text = call.form.get("quantity", "1")
+    return min(MOST, max(1, int(text))) if text.isascii() and text.isdecimal() and len(text) < 4 else 1
+
+
+def _reason(charge: Charge) -> str:
+    return charge.failed_attempts[-1].error_message if charge.failed_attempts else "the payer has not answered"

@@ -1,0 +1,53 @@
+// The demo shop's own script: what a shop writes around the client script.
+(function () {
+  "use strict";
+
+  const byId = (id) => document.getElementById(id);
+  const order = byId("order");
+  const total = document.querySelector("[data-price]");
+  const failure = byId("failure");
+  const { currency } = total.dataset;
+  const amount = () => (Number(total.dataset.price) * Number(byId("quantity").value)).toFixed(2);
+
+  const pay = window.payfurl.init("sandbox", order.dataset.key, false)
+    .addCardLeastCost("card-form", amount(), currency, { style: "compact" })
+    .addPayTo("payto-form", amount())
+    .addPaypal("paypal", amount(), currency)
+    .addGooglePay("googlepay", amount(), currency)
+    .addApplePay("applepay", amount(), currency)
+    .addCheckout("zip", amount(), currency, "Zip", "", {}, {})
+    .setCustomerInfo("Ann", "Example", "ann@example.com", "+61400000000")
+    .onValidate(() => { failure.hidden = true; return true; })
+    .onFailure((message) => { failure.textContent = message; failure.hidden = false; })
+    .onSuccess(({ token, transactionId }) => {
+      order.elements.token.value = token;
+      order.elements.transactionId.value = transactionId;
+      order.requestSubmit();
+    });
+
+  function choose(way) {
+    for (const tab of document.querySelectorAll("[data-way]")) {
+      const on = tab.dataset.way === way;
+      tab.setAttribute("aria-selected", String(on));
+      byId(tab.dataset.way).hidden = !on;
+    }
+    byId("buy").hidden = way === "wallets";
+  }
+
+  function show() {
+    total.textContent = `${currency} ${amount()}`;
+    pay.setAmount(amount());
+  }
+
+  for (const tab of document.querySelectorAll("[data-way]")) tab.addEventListener("click", () => choose(tab.dataset.way));
+  for (const chip of document.querySelectorAll("[data-number]")) {
+    chip.addEventListener("click", () => {
+      const fill = { cardNumber: chip.dataset.number, expiryDate: "12/40", ccv: "123", cardholder: "Ann Example" };
+      for (const [name, value] of Object.entries(fill)) byId(`card-form-${name}`).value = value;
+    });
+  }
+  byId("quantity").addEventListener("change", show);
+  byId("buy").addEventListener("click", () => pay.execute());
+  show();
+  choose("card");
+}());
