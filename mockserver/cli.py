@@ -18,7 +18,7 @@ import click
 
 from mockserver import __version__
 from mockserver.adapters.exit_codes import Exit
-from mockserver.commands import scenarios, tables
+from mockserver.commands import sample, scenarios, tables
 from mockserver.settings import (
     SETTINGS,
     Kind,
@@ -208,5 +208,6 @@ for command in (
     scenarios.schema,
     scenarios.check,
     scenarios.explain,
+    sample.sample,
 ):
     main.add_command(command)

@@ -1,0 +1,197 @@
+"""Sample data: invented customers with cards and charges, posted to a running server like any client's.
+
+Everything is drawn from one seed, and expiries are counted from the sandbox's own clock, so the same call on a fresh
+sandbox makes the same objects. Source: control document, Command line (``sample``).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from mockserver.domain.cards import TEST_CARDS
+from mockserver.domain.clock import datetime_of, parse_instant
+from mockserver.domain.provider import DEFAULT_PROVIDER_ID
+
+if TYPE_CHECKING:
+    import httpx
+    from faker import Faker
+
+TIMEOUT_SECONDS = 30.0
+MOST_CHARGES = 4
+"""Charges of one customer at most."""
+
+_GOOD_CARDS = ("visa", "visa_2", "mastercard", "amex", "discover", "jcb", "diners")
+_BAD_CARDS = ("do_not_honour", "insufficient_funds", "lost_card", "wrong_ccv", "processing_error")
+_COMMENTS = ("Wrong size", "Arrived broken", "Changed my mind", "Sent twice")
+
+Json: TypeAlias = dict[str, Any]
+
+
+class SampleRefused(Exception):
+    """The server answered with something else than its rules promise; the text says what."""
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """What a customer is charged for."""
+
+    customer: Json
+    reference: str
+    cents: int
+
+
+@dataclass(slots=True)
+class Sampler:
+    """Posts sample data with ``client``, which knows the server's address and the key. ``made`` counts what it made.
+
+    ``year`` is that of the sandbox's clock.
+    """
+
+    client: httpx.Client
+    fake: Faker
+    year: int
+    made: Counter[str] = field(default_factory=Counter)
+
+    def customers(self, count: int) -> Iterator[Json]:
+        """Make customers with their charges, one after the other; each is yielded when it is complete.
+
+        Raises :class:`SampleRefused`, and ``httpx.HTTPError`` when the server cannot be reached.
+        """
+        for number in range(1, count + 1):
+            customer = self._customer(number)
+            self.made["customers"] += 1
+            for turn in range(1, self.fake.random_int(1, MOST_CHARGES) + 1):
+                order = Order(customer, f"order-{number}-{turn}", self.fake.random_int(500, 50_000))
+                charge = self._story()(self, order)
+                self.made[f"charges {charge['status']}"] += 1
+            yield customer
+
+    def charge(self, order: Order, **more: object) -> Json:
+        """Charge the customer's card."""
+        body = {"customerId": order.customer["customerId"], "amount": _money(order.cents), **more}
+        return self._answer("POST", "/charge/customer", json={**body, "reference": order.reference})
+
+    def declined(self, order: Order) -> Json:
+        """Charge another card of the customer's, which is declined; the charge as stored."""
+        card = self._card(self.fake.random_element(_BAD_CARDS), order.customer)
+        body = {"providerId": DEFAULT_PROVIDER_ID, "amount": _money(order.cents), "paymentInformation": card}
+        answer = self.client.post("/charge/card", json={**body, "reference": order.reference})
+        stored = (_json(answer).get("details") or {}).get("ChargeId")
+        if answer.status_code != 400 or stored is None:
+            raise SampleRefused(f"a declined card: {_words('POST', '/charge/card', answer)}")
+        return self._answer("GET", f"/charge/{stored}")
+
+    def capture(self, charge: Json, cents: int | None = None) -> Json:
+        """Capture a charge, or some cents of it."""
+        body = {} if cents is None else {"amount": _money(cents)}
+        return self._answer("POST", f"/charge/{charge['chargeId']}", json=body)
+
+    def void(self, charge: Json) -> Json:
+        """Void an authorised charge."""
+        return self._answer("DELETE", f"/charge/{charge['chargeId']}/void")
+
+    def refund(self, charge: Json, cents: int | None = None) -> Json:
+        """Refund a charge, or some cents of it."""
+        query = {"comment": self.fake.random_element(_COMMENTS)} | ({} if cents is None else {"amount": _money(cents)})
+        return self._answer("DELETE", f"/refund/{charge['chargeId']}", params=query)
+
+    def part(self, order: Order) -> int:
+        """Some cents of an order, less than all."""
+        return self.fake.random_int(1, order.cents - 1)
+
+    def _story(self) -> Callable[[Sampler, Order], Json]:
+        draw = self.fake.random_int(1, sum(weight for weight, _ in STORIES))
+        for weight, story in STORIES:
+            draw -= weight
+            if draw <= 0:
+                return story
+        raise AssertionError("the draw lies within the sum of the weights")
+
+    def _customer(self, number: int) -> Json:
+        names = {"firstName": self.fake.first_name(), "lastName": self.fake.last_name()}
+        mailbox = ".".join(names.values()).lower().replace(" ", "-").replace("'", "")
+        body = {
+            **names,
+            "providerId": DEFAULT_PROVIDER_ID,
+            "reference": f"customer-{number}",
+            "email": f"{mailbox}@example.com",
+            "phone": self.fake.phone_number(),
+            "address": {
+                "line1": self.fake.street_address(),
+                "city": self.fake.city(),
+                "state": self.fake.state_abbr(),
+                "postalCode": self.fake.postcode(),
+                "country": "AU",
+            },
+            "paymentInformation": self._card(self.fake.random_element(_GOOD_CARDS), names),
+        }
+        return self._answer("POST", "/customer/card", json=body)
+
+    def _card(self, name: str, holder: Json) -> Json:
+        month, year = self.fake.random_int(1, 12), self.year + self.fake.random_int(1, 4)
+        return {
+            "cardNumber": TEST_CARDS[name],
+            "expiryDate": f"{month:02d}/{year % 100:02d}",
+            "ccv": self.fake.numerify("####" if name == "amex" else "###"),
+            "cardholder": f"{holder['firstName']} {holder['lastName']}",
+        }
+
+    def _answer(self, method: str, path: str, **more: Any) -> Json:
+        answer = self.client.request(method, path, **more)
+        if not answer.is_success:
+            raise SampleRefused(_words(method, path, answer))
+        return _json(answer)
+
+
+STORIES: tuple[tuple[int, Callable[[Sampler, Order], Json]], ...] = (
+    (45, lambda make, order: make.charge(order)),
+    (8, lambda make, order: make.charge(order, capture=False)),
+    (8, lambda make, order: make.capture(make.charge(order, capture=False))),
+    (5, lambda make, order: make.capture(make.charge(order, capture=False), make.part(order))),
+    (4, lambda make, order: make.void(make.charge(order, capture=False))),
+    (8, lambda make, order: make.refund(make.charge(order))),
+    (8, lambda make, order: make.refund(make.charge(order), make.part(order))),
+    (14, lambda make, order: make.declined(order)),
+)
+"""What happens to an order, by weight: paid, authorised, captured, captured in part, voided, refunded, refunded in
+part, declined."""
+
+
+def sampler(url: str, key: str, seed: int) -> Sampler:
+    """A sampler for the sandbox of ``key`` on the server at ``url``.
+
+    Raises :class:`SampleRefused` when that is no sandbox, ``httpx.HTTPError`` when nothing answers there.
+    """
+    import httpx
+    from faker import Faker
+
+    client = httpx.Client(
+        base_url=url.rstrip("/"), headers={"x-secretkey": key}, timeout=TIMEOUT_SECONDS, trust_env=False
+    )
+    answer = client.get("/__admin/clock")
+    if not answer.is_success or "now" not in _json(answer):
+        raise SampleRefused(_words("GET", "/__admin/clock", answer))
+    fake = Faker("en_AU")
+    fake.seed_instance(seed)
+    return Sampler(client, fake, datetime_of(parse_instant(_json(answer)["now"][:26])).year)
+
+
+def _money(cents: int) -> str:
+    return f"{cents // 100}.{cents % 100:02d}"
+
+
+def _json(answer: httpx.Response) -> Json:
+    try:
+        body = answer.json()
+    except ValueError:
+        body = None
+    return body if isinstance(body, dict) else {}
+
+
+def _words(method: str, path: str, answer: httpx.Response) -> str:
+    body = _json(answer)
+    details = "; ".join(f"{name}: {text}" for name, text in (body.get("details") or {}).items())
+    return f"{method} {path} answered {answer.status_code} {body.get('message', '')} {details}".rstrip()

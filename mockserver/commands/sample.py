@@ -1,0 +1,50 @@
+"""``mockserver sample``: fills a sandbox of a running server with invented customers and charges."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import closing
+
+import click
+
+from mockserver.adapters.exit_codes import Exit
+from mockserver.settings import Settings
+
+MOST = 100_000
+
+
+@click.command()
+@click.argument("count", type=click.IntRange(1, MOST), metavar="N")
+@click.option(
+    "--url",
+    default=f"http://{Settings().host}:{Settings().port}",
+    show_default=True,
+    help="Address of the running server.",
+)
+@click.option("--key", default="sk_demo", show_default=True, help="Secret key of the sandbox to fill.")
+@click.option("--seed", type=int, default=Settings().seed, show_default=True, help="Seed of everything invented.")
+def sample(count: int, url: str, key: str, seed: int) -> None:
+    """Post N invented customers with cards and charges (paid, authorised, captured, refunded, declined) to a server.
+
+    Exit code 5 when no server answers, 1 when it refuses what it should take.
+    """
+    import httpx
+
+    from mockserver.adapters.sample_data import SampleRefused, sampler
+
+    try:
+        making = sampler(url, key, seed)
+        with (
+            closing(making.client),
+            click.progressbar(making.customers(count), length=count, label="customers", file=sys.stderr) as bar,
+        ):
+            for _ in bar:
+                pass
+    except (httpx.HTTPError, httpx.InvalidURL) as problem:
+        click.echo(f"no server at {url}: {problem}; `mockserver` starts one", err=True)
+        sys.exit(Exit.NOT_READY)
+    except SampleRefused as refused:
+        click.echo(str(refused), err=True)
+        sys.exit(Exit.INTERNAL)
+    for what, number in sorted(making.made.items()):
+        click.echo(f"{number:>6} {what}")
