@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import cached_property
+from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
@@ -53,6 +54,10 @@ class RemoteSandbox:
         self.clock = Clock(self)
         self.inbox = Inbox(self)
         self.journal = Journal(self)
+
+    def __repr__(self) -> str:
+        # Shown in the reports of failing tests, which many people read: no key, and the same in every run.
+        return f"<sandbox {sha256(self.secret_key.encode()).hexdigest()[:6]}>"
 
     @cached_property
     def client(self) -> httpx.Client:

@@ -1,0 +1,52 @@
+"""The shop's own tests, with the fixtures of the plugin: parallel, with scenarios, a clock and webhooks."""
+
+import pytest
+from shop import Shop
+
+VISA = "4111111111111111"
+
+
+@pytest.fixture
+def shop(mockserver):
+    return Shop(mockserver.url, mockserver.secret_key, mockserver.inbox.url("shop"))
+
+
+@pytest.mark.parametrize("amount", ["0.01", "19.99", "20000"])
+def test_an_order_is_paid(shop, mockserver, amount):
+    assert shop.buy("order-1", amount, VISA) == "paid"
+    assert mockserver.client.get("/charge").json()["count"] == 1
+
+
+@pytest.mark.parametrize("card", ["4000000000000002", "4000000000009995"])
+def test_a_declined_card_is_tried_three_times_and_no_more(shop, mockserver, card):
+    assert shop.buy("order-1", 20, card) == "declined"
+    mockserver.verify({"op": "charge.create", "count": {"exactly": 3}})
+
+
+@pytest.mark.mockserver(scenario="soft-decline-then-success")
+def test_the_third_try_is_paid(shop):
+    assert shop.buy("order-1", 20, VISA) == "paid"
+
+
+@pytest.mark.mockserver(scenario="charged-but-unanswered")
+def test_a_lost_answer_does_not_charge_twice(shop, mockserver):
+    assert shop.buy("order-1", 20, VISA) == "paid"
+    mockserver.verify({"op": "charge.create", "where": {"request.reference": "order-1"}, "count": {"exactly": 1}})
+
+
+@pytest.mark.mockserver(scenario="outage.yaml")
+def test_an_outage_of_the_provider_is_over_after_a_minute(shop, mockserver):
+    assert shop.buy("order-1", 20, VISA) == "declined"
+    mockserver.clock.advance("1m")
+    assert shop.buy("order-1", 20, VISA) == "paid"
+    mockserver.verify(rules=True)
+
+
+@pytest.mark.mockserver(clock="2031-03-01T00:00:00Z")
+def test_a_reservation_lapses_after_a_week(shop, mockserver):
+    assert shop.buy("early", 20, VISA, capture=False) == "reserved"
+    assert shop.buy("late", 20, VISA, capture=False) == "reserved"
+    mockserver.clock.advance("6d 23h 59m")
+    assert shop.ship("early")
+    mockserver.clock.advance("1m")
+    assert not shop.ship("late")
