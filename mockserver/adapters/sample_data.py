@@ -34,6 +34,10 @@ class SampleRefused(Exception):
     """The server answered with something else than its rules promise; the text says what."""
 
 
+class NoServer(Exception):
+    """Nothing answers at the address."""
+
+
 @dataclass(frozen=True, slots=True)
 class Order:
     """What a customer is charged for."""
@@ -58,7 +62,7 @@ class Sampler:
     def customers(self, count: int) -> Iterator[Json]:
         """Make customers with their charges, one after the other; each is yielded when it is complete.
 
-        Raises :class:`SampleRefused`, and ``httpx.HTTPError`` when the server cannot be reached.
+        Raises :class:`SampleRefused` and :class:`NoServer`.
         """
         for number in range(1, count + 1):
             customer = self._customer(number)
@@ -78,7 +82,7 @@ class Sampler:
         """Charge another card of the customer's, which is declined; the charge as stored."""
         card = self._card(self.fake.random_element(_BAD_CARDS), order.customer)
         body = {"providerId": DEFAULT_PROVIDER_ID, "amount": _money(order.cents), "paymentInformation": card}
-        answer = self.client.post("/charge/card", json={**body, "reference": order.reference})
+        answer = _ask(self.client, "POST", "/charge/card", json={**body, "reference": order.reference})
         stored = (_json(answer).get("details") or {}).get("ChargeId")
         if answer.status_code != 400 or stored is None:
             raise SampleRefused(f"a declined card: {_words('POST', '/charge/card', answer)}")
@@ -140,7 +144,7 @@ class Sampler:
         }
 
     def _answer(self, method: str, path: str, **more: Any) -> Json:
-        answer = self.client.request(method, path, **more)
+        answer = _ask(self.client, method, path, **more)
         if not answer.is_success:
             raise SampleRefused(_words(method, path, answer))
         return _json(answer)
@@ -163,20 +167,33 @@ part, declined."""
 def sampler(url: str, key: str, seed: int) -> Sampler:
     """A sampler for the sandbox of ``key`` on the server at ``url``.
 
-    Raises :class:`SampleRefused` when that is no sandbox, ``httpx.HTTPError`` when nothing answers there.
+    Raises :class:`SampleRefused` when that is no sandbox, :class:`NoServer` when nothing answers there.
     """
     import httpx
     from faker import Faker
 
-    client = httpx.Client(
-        base_url=url.rstrip("/"), headers={"x-secretkey": key}, timeout=TIMEOUT_SECONDS, trust_env=False
-    )
-    answer = client.get("/__admin/clock")
+    try:
+        client = httpx.Client(
+            base_url=url.rstrip("/"), headers={"x-secretkey": key}, timeout=TIMEOUT_SECONDS, trust_env=False
+        )
+    except httpx.InvalidURL as problem:
+        raise NoServer(str(problem)) from None
+    answer = _ask(client, "GET", "/__admin/clock")
     if not answer.is_success or "now" not in _json(answer):
         raise SampleRefused(_words("GET", "/__admin/clock", answer))
     fake = Faker("en_AU")
     fake.seed_instance(seed)
     return Sampler(client, fake, datetime_of(parse_instant(_json(answer)["now"][:26])).year)
+
+
+def _ask(client: httpx.Client, method: str, path: str, **more: Any) -> httpx.Response:
+    """The answer to a request. Raises :class:`NoServer`."""
+    from httpx import HTTPError
+
+    try:
+        return client.request(method, path, **more)
+    except HTTPError as problem:
+        raise NoServer(str(problem)) from None
 
 
 def _money(cents: int) -> str:

@@ -28,9 +28,7 @@ def sample(count: int, url: str, key: str, seed: int) -> None:
 
     Exit code 5 when no server answers, 1 when it refuses what it should take.
     """
-    import httpx
-
-    from mockserver.adapters.sample_data import SampleRefused, sampler
+    from mockserver.adapters.sample_data import NoServer, SampleRefused, sampler
 
     try:
         making = sampler(url, key, seed)
@@ -40,7 +38,7 @@ def sample(count: int, url: str, key: str, seed: int) -> None:
         ):
             for _ in bar:
                 pass
-    except (httpx.HTTPError, httpx.InvalidURL) as problem:
+    except NoServer as problem:
         click.echo(f"no server at {url}: {problem}; `mockserver` starts one", err=True)
         sys.exit(Exit.NOT_READY)
     except SampleRefused as refused:
