@@ -12,9 +12,9 @@ from mockserver.domain.charge import Charge
 from mockserver.domain.commands import LinkPayment
 from mockserver.domain.errors import Invalid, NotFound, WrongState
 from mockserver.domain.payment_link import LinkPaymentType
-from mockserver.domain.sources import BankAccount, BankSource, CardDetails, CardSource, Source
+from mockserver.domain.sources import BankAccount, BankSource, CardDetails, CardSource, ChallengeAnswer, Source
 from mockserver.domain.states import ChargeState
-from mockserver.engine import charges, payment_links
+from mockserver.engine import charges, payment_links, three_ds
 from mockserver.engine.sandbox import Sandbox
 from tests.driving import DUMMY, VISA, Api, problem_of
 
@@ -30,6 +30,7 @@ FULL = {
     "callToAction": "donate", "limitPayments": 3, "invoiceId": "INV-1", "metadata": {"Order_Id": "7"},
 }  # fmt: skip
 DECLINED_CARD = "4000000000000002"
+CHALLENGED_CARD = "4000000000003220"
 
 
 @pytest.fixture
@@ -260,6 +261,23 @@ rules:
     api.advance("2h")
     assert (charge.status, paid(api, link_id)) == (ChargeState.FAILED, 0)
     assert pay(api, link_id, "view 2").status is ChargeState.SUCCESS
+
+
+@pytest.mark.parametrize(
+    ("given", "status", "count"),
+    [(ChallengeAnswer.PASS, ChargeState.SUCCESS, 1), (ChallengeAnswer.FAIL, ChargeState.FAILED, 0)],
+)
+def test_a_challenged_payment_counts_when_the_payer_passes(
+    api: Api, given: ChallengeAnswer, status: ChargeState, count: int
+) -> None:
+    link_id = make(api, limitPayments=1)["paymentLinkId"]
+    charge = pay(api, link_id, "view 1", by_card(CHALLENGED_CARD))
+    assert (charge.status, paid(api, link_id)) == (ChargeState.PENDING_CHECKOUT, 0)
+    with pytest.raises(WrongState):
+        pay(api, link_id, "view 2")
+    three_ds.answer(box_of(api), charge.charge_id, given)
+    assert (charge.status, paid(api, link_id)) == (status, count)
+    assert payment_links.get(box_of(api), link_id).has_room is (count == 0)
 
 
 def test_the_payer_chooses_the_amount_only_where_the_link_does_not(api: Api) -> None:
