@@ -5,7 +5,6 @@ to its end in one go.
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -40,7 +39,20 @@ class Shop:
             **{"clock": "2031-03-01T10:00:00Z", "real_clock": lambda: START, **settings}
         )
 
-    def __call__(
+    def __call__(self, method: str, target: str, body: object = None, *, slowly: bool = False, **more: Any) -> Reply:
+        """One call; ``slowly`` when its answer waits. ``more`` as for ``calling``."""
+        running = self.calling(method, target, body, **more)
+        if slowly:
+            return asyncio.run(running)
+        try:
+            running.send(None)
+        except StopIteration as stopped:
+            reply: Reply = stopped.value
+            return reply
+        running.close()
+        raise AssertionError(f"{method} {target} waits for something")
+
+    async def calling(
         self,
         method: str,
         target: str,
@@ -49,9 +61,8 @@ class Shop:
         key: str | None = "",
         headers: Mapping[str, str] | None = None,
         raw: bytes | None = None,
-        slowly: bool = False,
     ) -> Reply:
-        """One call; ``slowly`` when its answer waits."""
+        """One call among others. ``key`` None sends none; ``raw`` is a body as it stands."""
         content = raw if raw is not None else b"" if body is None else json.dumps(body).encode()
         named = {"host": "127.0.0.1:4111", "content-type": "application/json"}
         if key is not None:
@@ -80,11 +91,7 @@ class Shop:
         async def send(message: Any) -> None:
             messages.append(message)
 
-        if slowly:
-            asyncio.run(self.app(scope, receive, send))
-        else:
-            with contextlib.suppress(StopIteration):
-                self.app(scope, receive, send).send(None)
+        await self.app(scope, receive, send)
         start, *parts = messages
         found = {name.decode(): value.decode() for name, value in start["headers"]}
         return Reply(start["status"], found, b"".join(part.get("body", b"") for part in parts))
@@ -93,3 +100,8 @@ class Shop:
         """Charge a card."""
         body = {"amount": amount, "providerId": DUMMY, "paymentInformation": {**CARD, "cardNumber": number}, **more}
         return self("POST", "/charge/card", body)
+
+    def charge_as(self, key: str, **more: object) -> Reply:
+        """Charge a card in the sandbox of another key."""
+        body = {"amount": 5, "providerId": DUMMY, "paymentInformation": CARD, **more}
+        return self("POST", "/charge/card", body, key=key)

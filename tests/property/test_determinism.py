@@ -1,0 +1,108 @@
+"""The same seed, clock, scenario and requests give the same bytes, whoever else is served at the same time."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import Any
+
+from tests.control.driving import CARD, DUMMY, Shop
+
+KEYS = [f"sk_client_{number}" for number in range(16)]
+SCENARIO = {
+    "version": 1,
+    "name": "weather",
+    "rules": [
+        {"id": "turns", "when": {"op": "charge.refund"}, "sequence": [{"approve": {}}, {"decline": "lost_card"}]},
+        {
+            "id": "flaky",
+            "when": {"op": "charge.create"},
+            "key": ["request.currency"],
+            "chance": [
+                {"weight": 2, "then": {"approve": {}}},
+                {"weight": 1, "then": {"decline": "insufficient_funds"}},
+                {"weight": 1, "then": {"latency": {"min": "1ms", "max": "3ms"}}},
+            ],
+        },
+    ],
+}
+
+
+def steps(key: str) -> list[tuple[str, str, Any]]:
+    """What one client does; each does something of its own."""
+    number = KEYS.index(key)
+    calls: list[tuple[str, str, Any]] = [("PUT", "/__admin/scenarios", SCENARIO)]
+    for place in range(8):
+        body = {
+            "amount": 10 + number + place,
+            "providerId": DUMMY,
+            "reference": f"{key}-{place}",
+            "capture": place % 3 != 0,
+            "paymentInformation": CARD,
+        }
+        calls.append(("POST", "/charge/card", body))
+        calls.append(("GET", f"/charge?reference={key}-{place}", None))
+        if place % 4 == number % 4:
+            calls.append(("POST", "/__admin/clock/advance", {"by": f"{number + 1}h"}))
+        calls.append(("POST", "/vault", {"cardNumber": CARD["cardNumber"], "ccv": "123", "expireSeconds": 3600}))
+    calls.append(("POST", "/__admin/clock/advance", {"by": "8d"}))
+    return calls
+
+
+def left_behind(shop: Shop, key: str) -> tuple[bytes, bytes]:
+    """Journal and state of a sandbox, byte for byte."""
+    journal = shop("GET", "/__admin/journal?limit=1000", key=key).raw
+    return journal, shop("GET", "/__admin/state?secrets=true", key=key).raw
+
+
+def alone(key: str, **settings: Any) -> tuple[bytes, bytes]:
+    shop = Shop(**settings)
+    for method, target, body in steps(key):
+        shop(method, target, body, key=key, slowly=True)
+    return left_behind(shop, key)
+
+
+def test_a_second_run_is_the_same_to_the_byte() -> None:
+    first, second = alone(KEYS[3]), alone(KEYS[3])
+    assert first == second
+    assert len(json.loads(first[0])["entries"]) > 20
+
+
+def test_another_seed_is_another_run() -> None:
+    assert alone(KEYS[3]) != alone(KEYS[3], seed=2)
+
+
+def test_sixteen_clients_at_once_leave_what_each_would_have_left_alone() -> None:
+    shop = Shop()
+    order: list[str] = []
+
+    async def client(key: str) -> None:
+        for method, target, body in steps(key):
+            await shop.calling(method, target, body, key=key)
+            order.append(key)
+            await asyncio.sleep(0)
+
+    async def all_at_once() -> None:
+        await asyncio.gather(*map(client, KEYS))
+
+    asyncio.run(all_at_once())
+    assert len({tuple(order[place : place + 16]) for place in range(0, len(order), 16)}) > 1, "they took turns"
+    for key in KEYS:
+        assert left_behind(shop, key) == alone(key), key
+
+
+def test_a_thousand_sandboxes_see_nothing_of_each_other() -> None:
+    shop = Shop()
+    made = {}
+    for number in range(1_000):
+        key = f"sk_{number}"
+        made[key] = shop.charge_as(key, reference=key).body["chargeId"]
+        shop("POST", "/vault", {"cardNumber": CARD["cardNumber"]}, key=key)
+    assert len(set(made.values())) == 1_000
+    for number, (key, charge_id) in enumerate(made.items()):
+        found = shop("GET", "/charge", key=key).body
+        assert (found["count"], found["charges"][0]["reference"]) == (1, key)
+        stranger = f"sk_{(number + 1) % 1_000}"
+        assert shop("GET", f"/charge/{charge_id}", key=stranger).status == 404
+        assert shop("GET", "/__admin/journal", key=key).body["last"] == 3 + (number > 0)
+    assert len(shop("GET", "/__admin/sandboxes", key=None).body["sandboxes"]) == 1_000

@@ -1,0 +1,275 @@
+"""Random operations against the whole application and, beside it, a small model written from the documents alone.
+
+Whatever the model says must be what the application answers; a refused operation leaves the exported state byte-equal.
+Sources: service document, States and transitions; What the service does, 6-10; assumptions ``charge.*``, ``vault.*``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import Any
+
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import Bundle, RuleBasedStateMachine, initialize, invariant, multiple, rule
+
+from tests.control.driving import CARD, DUMMY, Reply, Shop
+
+MINUTE, HOUR, DAY = 60, 3_600, 86_400
+CARDS = ("4111111111111111", "5555555555554444", "378282246310005")
+DECLINED = {"4000000000000002": 905, "4000000000009995": 15, "4000000000000127": 6}
+
+amounts = st.integers(1, 100_000).map(lambda cents: Decimal(cents) / 100)
+wishes = st.one_of(st.none(), st.integers(-500, 120_000).map(lambda cents: Decimal(cents) / 100))
+moments = st.sampled_from([1, 4 * MINUTE, 5 * MINUTE, HOUR, DAY, 3 * DAY, 7 * DAY])
+
+
+@dataclass
+class Payment:
+    """A charge as the documents describe it."""
+
+    amount: Decimal
+    status: str
+    ends: int | None = None
+    authorised: Decimal | None = None
+    refunded: Decimal = Decimal(0)
+    refunds: list[Decimal] = field(default_factory=list)
+
+
+@dataclass
+class Kept:
+    """A vault item as the documents describe it."""
+
+    number: str
+    ccv: str | None
+    expires: int | None
+    forgets: int
+
+
+def ccv_of(number: str) -> str:
+    return "1234" if number.startswith("37") else "123"
+
+
+class Payments(RuleBasedStateMachine):
+    """One sandbox and its model. Time is in whole seconds since the start."""
+
+    charges = Bundle("charges")
+    items = Bundle("items")
+    methods = Bundle("methods")
+
+    @initialize()
+    def open(self) -> None:
+        self.shop = Shop()
+        self.now = 0
+        self.payments: dict[str, Payment] = {}
+        self.kept: dict[str, Kept] = {}
+        self.cards: dict[str, str] = {}
+        self.shop("GET", "/charge")
+
+    def call(self, method: str, target: str, body: object = None) -> Reply:
+        """A call; when it is refused and stores nothing, nothing may have changed."""
+        before = self.shop("GET", "/__admin/state?secrets=true").raw
+        reply = self.shop(method, target, body)
+        assert reply.status < 500, reply.raw
+        if reply.status >= 400 and "ChargeId" not in (reply.body["details"] or {}):
+            assert self.shop("GET", "/__admin/state?secrets=true").raw == before, (method, target, body)
+        return reply
+
+    def paid_with(self, number: str) -> None:
+        for item in self.kept.values():
+            if item.number == number:
+                item.ccv = None
+
+    def remember(self, reply: Reply, payment: Payment) -> Any:
+        if reply.status == 201:
+            charge_id = reply.body["chargeId"]
+            if payment.authorised is None:
+                payment.authorised = payment.amount
+        else:
+            charge_id = reply.body["details"]["ChargeId"]
+        self.payments[charge_id] = payment
+        return charge_id
+
+    @rule(target=charges, amount=amounts, capture=st.booleans(), number=st.sampled_from([*CARDS, *DECLINED]))
+    def charge_a_card(self, amount: Decimal, capture: bool, number: str) -> Any:
+        card = {**CARD, "cardNumber": number, "ccv": ccv_of(number)}
+        body = {"amount": str(amount), "providerId": DUMMY, "capture": capture, "paymentInformation": card}
+        reply = self.call("POST", "/charge/card", body)
+        if number in DECLINED:
+            assert (reply.status, reply.body["code"]) == (400, DECLINED[number])
+            return self.remember(reply, Payment(amount, "FAILED"))
+        assert reply.status == 201
+        self.paid_with(number)
+        if capture:
+            return self.remember(reply, Payment(amount, "SUCCESS"))
+        return self.remember(reply, Payment(amount, "Authorised", self.now + 7 * DAY))
+
+    @rule(target=charges, amount=amounts)
+    def charge_a_bank_account(self, amount: Decimal) -> Any:
+        account = {"bankCode": "123456", "accountNumber": "12345678", "accountName": "Ann Example"}
+        body = {"amount": str(amount), "providerId": DUMMY, "bankPaymentInformation": account}
+        reply = self.call("POST", "/charge/bank_account", body)
+        assert reply.status == 201, reply.raw
+        return self.remember(reply, Payment(amount, "PENDING", self.now + DAY))
+
+    @rule(target=charges, method=methods, amount=amounts)
+    def charge_a_method(self, method: str, amount: Decimal) -> Any:
+        reply = self.call("POST", "/charge/payment_method", {"amount": str(amount), "paymentMethodId": method})
+        assert reply.status == 201
+        self.paid_with(self.cards[method])
+        return self.remember(reply, Payment(amount, "SUCCESS"))
+
+    @rule(charge=charges, wish=wishes)
+    def capture(self, charge: str, wish: Decimal | None) -> None:
+        payment = self.payments[charge]
+        reply = self.call("POST", f"/charge/{charge}", {} if wish is None else {"amount": str(wish)})
+        if payment.status != "Authorised":
+            assert (reply.status, reply.body["code"]) == (409, 54)
+        elif wish is not None and wish <= 0:
+            assert (reply.status, reply.body["code"]) == (400, 74)
+        elif wish is not None and wish > payment.amount:
+            assert (reply.status, reply.body["code"]) == (400, 77)
+        else:
+            assert reply.status == 200
+            payment.amount = payment.amount if wish is None else wish
+            payment.status, payment.ends = "SUCCESS", None
+
+    @rule(charge=charges)
+    def void(self, charge: str) -> None:
+        payment = self.payments[charge]
+        reply = self.call("DELETE", f"/charge/{charge}/void")
+        if payment.status != "Authorised":
+            assert (reply.status, reply.body["code"]) == (409, 54)
+        else:
+            assert (reply.status, reply.body["voidDate"] is not None) == (200, True)
+            payment.status, payment.ends = "AUTHORISE_CANCELLED", None
+
+    @rule(charge=charges, wish=wishes)
+    def refund(self, charge: str, wish: Decimal | None) -> None:
+        payment = self.payments[charge]
+        reply = self.call("DELETE", f"/refund/{charge}" + ("" if wish is None else f"?amount={wish}"))
+        left = payment.amount - payment.refunded
+        if payment.status not in ("SUCCESS", "PARTIAL_REFUND"):
+            assert (reply.status, reply.body["code"]) == (409, 54)
+        elif wish is not None and wish <= 0:
+            assert (reply.status, reply.body["code"]) == (400, 74)
+        elif wish is not None and wish > left:
+            assert (reply.status, reply.body["code"]) == (400, 76)
+        else:
+            assert reply.status == 200
+            given = left if wish is None else wish
+            payment.refunded += given
+            payment.refunds.append(given)
+            payment.status = "REFUND" if given == left else "PARTIAL_REFUND"
+
+    @rule(number=st.sampled_from(CARDS), amount=st.sampled_from(["0", "-1", "1.005", "x", None]))
+    def charge_a_wrong_amount(self, number: str, amount: str | None) -> None:
+        card = {**CARD, "cardNumber": number, "ccv": ccv_of(number)}
+        reply = self.call("POST", "/charge/card", {"amount": amount, "providerId": DUMMY, "paymentInformation": card})
+        assert reply.status == 400
+
+    @rule(
+        target=items,
+        number=st.sampled_from(CARDS),
+        with_ccv=st.booleans(),
+        seconds=st.one_of(st.none(), st.integers(1, 2 * DAY)),
+    )
+    def vault_a_card(self, number: str, with_ccv: bool, seconds: int | None) -> Any:
+        ccv = ccv_of(number) if with_ccv else None
+        reply = self.call("POST", "/vault", {"cardNumber": number, "ccv": ccv, "expireSeconds": seconds})
+        assert (reply.status, reply.body["hasCvv"]) == (201, with_ccv)
+        ends = None if seconds is None else self.now + seconds
+        self.kept[reply.body["vaultId"]] = Kept(number, ccv, ends, self.now + 5 * MINUTE)
+        return reply.body["vaultId"]
+
+    @rule(seconds=st.integers(-5, 5), both=st.booleans())
+    def vault_with_a_wrong_expiry(self, seconds: int, both: bool) -> None:
+        body: dict[str, object] = {"cardNumber": CARDS[0], "expireSeconds": min(seconds, 0)}
+        if both:
+            body |= {"expireSeconds": 5, "expireDate": "2040-01-01T00:00:00Z"}
+        reply = self.call("POST", "/vault", body)
+        assert (reply.status, reply.body["code"]) == (400, 82 if both else 83)
+
+    @rule(item=items)
+    def delete_from_the_vault(self, item: str) -> None:
+        reply = self.call("DELETE", f"/vault/{item}")
+        assert reply.status == (200 if item in self.kept else 404)
+        self.kept.pop(item, None)
+
+    @rule(target=methods, number=st.sampled_from(CARDS))
+    def store_a_method(self, number: str) -> Any:
+        card = {**CARD, "cardNumber": number, "ccv": ccv_of(number)}
+        body = {"providerId": DUMMY, "paymentInformation": card, "vaultCard": True}
+        reply = self.call("POST", "/payment_method/card", body)
+        assert reply.status == 201
+        self.cards[reply.body["paymentMethodId"]] = number
+        self.kept[reply.body["vaultId"]] = Kept(number, ccv_of(number), None, self.now + 5 * MINUTE)
+        return multiple(reply.body["paymentMethodId"])
+
+    @rule(seconds=moments)
+    def time_passes(self, seconds: int) -> None:
+        assert self.call("POST", "/__admin/clock/advance", {"by": f"{seconds}s"}).status == 200
+        self.now += seconds
+        for payment in self.payments.values():
+            if payment.ends is not None and payment.ends <= self.now:
+                payment.status = "SUCCESS" if payment.status == "PENDING" else "AUTHORISE_CANCELLED"
+                payment.ends = None
+        self.kept = {key: item for key, item in self.kept.items() if item.expires is None or item.expires > self.now}
+        for item in self.kept.values():
+            if item.forgets <= self.now:
+                item.ccv = None
+
+    @rule()
+    def nothing_has_that_name(self) -> None:
+        for method, path, code in (
+            ("POST", "/charge/none", 84),
+            ("DELETE", "/refund/none", 84),
+            ("DELETE", "/charge/none/void", 84),
+            ("GET", "/vault/none", 62),
+        ):
+            reply = self.call(method, path, {} if method == "POST" else None)
+            assert (reply.status, reply.body["code"]) == (404, code)
+
+    @rule()
+    def an_export_imports_as_itself(self) -> None:
+        before = self.shop("GET", "/__admin/state?secrets=true").raw
+        assert self.shop("PUT", "/__admin/state", raw=before).status == 200
+        assert self.shop("GET", "/__admin/state?secrets=true").raw == before
+
+    @invariant()
+    def every_charge_is_as_the_model_says(self) -> None:
+        for charge_id, payment in getattr(self, "payments", {}).items():
+            body = self.shop("GET", f"/charge/{charge_id}").body
+            assert (body["status"], exact(body["amount"])) == (payment.status, payment.amount)
+            assert exact(body["refundedAmount"]) == payment.refunded <= payment.amount
+            assert [exact(refund["amount"]) for refund in body["refunds"]] == payment.refunds
+            if payment.authorised is not None:
+                assert exact(body["authorisationAmount"]) == payment.authorised
+
+    @invariant()
+    def every_vault_item_is_as_the_model_says(self) -> None:
+        for vault_id, item in getattr(self, "kept", {}).items():
+            body = self.shop("GET", f"/vault/{vault_id}").body
+            assert (body["cardNumber"], body["ccv"]) == (item.number, item.ccv)
+
+    @invariant()
+    def searches_find_what_is_there(self) -> None:
+        payments = getattr(self, "payments", {})
+        for status in {payment.status for payment in payments.values()}:
+            wanted = sum(payment.status == status for payment in payments.values())
+            assert self.shop("GET", f"/charge?status={status}").body["count"] == wanted
+
+
+def exact(number: float) -> Decimal:
+    return Decimal(str(number))
+
+
+TestPayments = Payments.TestCase
+TestPayments.settings = settings(
+    max_examples=25,
+    stateful_step_count=30,
+    deadline=None,
+    derandomize=True,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
+)
