@@ -18,7 +18,7 @@ from mockserver.domain.errors import Invalid
 from mockserver.domain.money import CURRENCIES, exact, number_text
 from mockserver.domain.provider import ProviderSummary
 from mockserver.domain.record import record
-from mockserver.domain.sources import Instrument
+from mockserver.domain.sources import CheckoutTransfer, Instrument
 from mockserver.domain.states import CHARGE, ChargeEvent, ChargeState
 
 Changes = Mapping[str, Any]
@@ -107,6 +107,7 @@ class Charge:
     payment_link_id: str | None = None
     metadata: Mapping[str, str] | None = None
     webhook: WebhookTarget | None = None
+    transfer: CheckoutTransfer | None = None
     seq: int = -1
 
     @property

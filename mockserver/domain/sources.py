@@ -62,7 +62,7 @@ class BankAccount:
 
 
 @record
-class Transfer:
+class CheckoutTransfer:
     """A part of a payment that goes on to another account (service document, CheckoutTransfer)."""
 
     account: str | None
@@ -97,7 +97,7 @@ class TokenSource:
     """A payment token; ``transfer`` passes a part of the amount on to another account."""
 
     token: str
-    transfer: Transfer | None = None
+    transfer: CheckoutTransfer | None = None
 
 
 @record

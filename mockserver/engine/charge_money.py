@@ -12,8 +12,9 @@ from mockserver.domain.codes import Code
 from mockserver.domain.commands import NewCharge
 from mockserver.domain.errors import Invalid
 from mockserver.domain.faults import Faults
-from mockserver.domain.money import CURRENCIES, Currency, currency, exact
+from mockserver.domain.money import CURRENCIES, Currency, currency, exact, number_text
 from mockserver.domain.provider import Provider
+from mockserver.domain.sources import CheckoutTransfer
 from mockserver.engine.sandbox import Sandbox
 
 PROVIDERS_OWN = "provider"
@@ -58,3 +59,28 @@ def _check_digits(amount: Decimal, money: Currency, faults: Faults) -> None:
         exact(amount, money)
     except Invalid as refused:
         faults.absorb(refused)
+
+
+def check_transfer(transfer: CheckoutTransfer, amount: Decimal, money: Currency | None, faults: Faults) -> None:
+    """Faults of passing on a part of a charge: 67 (account or amount missing), 60 (amount), 68 (more than charged).
+
+    ``money`` is None while the currency of the charge is itself in doubt.
+    """
+    given = transfer.amount
+    if not transfer.account or given is None:
+        faults.add(Code.NO_TRANSFER_INFORMATION_PROVIDED, "Transfer", "wanted account and amount")
+    elif given <= 0 or (money is not None and not _fits(given, money)):
+        digits = "" if money is None else f" with at most {money.digits} digits after the point"
+        text = f"got {number_text(given)}, wanted more than 0{digits}"
+        faults.add(Code.INVALID_TRANSFER_AMOUNT, "Transfer.Amount", text)
+    elif given > amount:
+        text = f"got {number_text(given)}, charged are {number_text(amount)}"
+        faults.add(Code.TRANSFER_LARGER_THAN_ORIGINAL_CHARGE, "Transfer.Amount", text)
+
+
+def _fits(amount: Decimal, money: Currency) -> bool:
+    try:
+        exact(amount, money)
+    except Invalid:
+        return False
+    return True

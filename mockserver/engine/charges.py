@@ -27,7 +27,7 @@ from mockserver.domain.faults import Faults
 from mockserver.domain.money import exact
 from mockserver.domain.provider import Capability
 from mockserver.domain.record import record
-from mockserver.domain.sources import PaymentType
+from mockserver.domain.sources import PaymentType, TokenSource
 from mockserver.domain.states import CHARGE, ChargeEvent, ChargeState
 from mockserver.engine import asking, charge_money, consequences, providers, routing, sources, tokens, vault
 from mockserver.engine.routing import Route
@@ -58,6 +58,9 @@ def create(box: Sandbox, command: NewCharge) -> Charge:
     charge_money.check(box, command, faults)
     begun = sources.plan(box, command, faults)
     money = charge_money.of(box, command, begun.first.provider, faults) if begun and not faults else None
+    transfer = command.source.transfer if isinstance(command.source, TokenSource) else None
+    if transfer is not None:
+        charge_money.check_transfer(transfer, command.amount, money, faults)
     faults.refuse()
     if begun is None or money is None:
         raise RuntimeError("a charge without a route passed its checks")
@@ -228,6 +231,7 @@ def _store(
             payment_link_id=command.payment_link_id,
             metadata=command.metadata,
             webhook=command.webhook,
+            transfer=command.source.transfer if isinstance(command.source, TokenSource) else None,
         )
     )
     box.turn.about["charge"] = charge

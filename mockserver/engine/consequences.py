@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from mockserver.domain.charge import Charge
+from mockserver.domain.commands import NewTransfer, NewTransferGroup
 from mockserver.domain.payment_link import PAID, UNDER_WAY
-from mockserver.domain.states import ChargeState
-from mockserver.engine import subscription_course
+from mockserver.domain.sources import CheckoutTransfer
+from mockserver.domain.states import ChargeState, Presence
+from mockserver.engine import subscription_course, transfers
 from mockserver.engine.sandbox import Sandbox
 
 
@@ -13,8 +15,19 @@ def of_charge(box: Sandbox, charge: Charge, before: ChargeState | None) -> None:
     """A charge has gone from ``before`` (None: it is new) to where it is."""
     if charge.payment_link_id is not None:
         _count_payment(box, charge.payment_link_id, before, charge.status)
+    if charge.transfer is not None and charge.status is ChargeState.SUCCESS and before is not ChargeState.SUCCESS:
+        _pass_on(box, charge, charge.transfer)
     if charge.subscription_id is not None:
         subscription_course.follow(box, charge, before)
+
+
+def _pass_on(box: Sandbox, charge: Charge, wanted: CheckoutTransfer) -> None:
+    """The part of a paid token charge that goes on to another account; never more than was paid."""
+    provider = box.providers.get(charge.provider.provider_id)
+    if provider is None or provider.state is Presence.REMOVED or not wanted.account or wanted.amount is None:
+        return
+    part = NewTransfer(wanted.account, min(wanted.amount, charge.amount), charge.currency)
+    transfers.create(box, NewTransferGroup(provider.provider_id, (part,), charge_id=charge.charge_id))
 
 
 def _count_payment(box: Sandbox, payment_link_id: str, before: ChargeState | None, after: ChargeState) -> None:

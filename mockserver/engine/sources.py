@@ -15,7 +15,6 @@ from mockserver.domain.charge import Payer
 from mockserver.domain.codes import Code
 from mockserver.domain.commands import NewCharge
 from mockserver.domain.faults import Faults
-from mockserver.domain.money import number_text
 from mockserver.domain.payto import check_charge
 from mockserver.domain.provider import Capability, Provider
 from mockserver.domain.record import record
@@ -28,7 +27,6 @@ from mockserver.domain.sources import (
     NetworkTokenSource,
     PaymentType,
     TokenSource,
-    Transfer,
     WalletSource,
 )
 from mockserver.domain.states import Presence
@@ -153,8 +151,6 @@ def _customer(box: Sandbox, customer_id: str, amount: Decimal, faults: Faults) -
 
 
 def _token(box: Sandbox, source: TokenSource, amount: Decimal, faults: Faults) -> Plan | None:
-    if source.transfer is not None:
-        _check_transfer(source.transfer, amount, faults)
     token = tokens.usable(box, source.token, faults)
     if token is None:
         return None
@@ -170,17 +166,6 @@ def _token(box: Sandbox, source: TokenSource, amount: Decimal, faults: Faults) -
     return Plan(
         "token", Route(provider, instrument), verified=token.verified and box.assume(THREE_DS) == "trusted", token=token
     )
-
-
-def _check_transfer(transfer: Transfer, amount: Decimal, faults: Faults) -> None:
-    if not transfer.account or transfer.amount is None:
-        faults.add(Code.NO_TRANSFER_INFORMATION_PROVIDED, "Transfer", "wanted account and amount")
-    elif transfer.amount <= 0:
-        text = f"got {number_text(transfer.amount)}, wanted more than 0"
-        faults.add(Code.INVALID_TRANSFER_AMOUNT, "Transfer.Amount", text)
-    elif transfer.amount > amount:
-        text = f"got {number_text(transfer.amount)}, charged are {number_text(amount)}"
-        faults.add(Code.TRANSFER_LARGER_THAN_ORIGINAL_CHARGE, "Transfer.Amount", text)
 
 
 def _network_token(box: Sandbox, source: NetworkTokenSource, faults: Faults) -> Plan | None:

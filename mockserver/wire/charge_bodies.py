@@ -13,13 +13,13 @@ from mockserver.domain.sources import (
     BankSource,
     CardSource,
     ChallengeAnswer,
+    CheckoutTransfer,
     CustomerSource,
     Initiator,
     MethodSource,
     NetworkTokenSource,
     Source,
     TokenSource,
-    Transfer,
     WalletSource,
 )
 from mockserver.wire.base import Body, Flag, Map, Moment, Number, Required, Text40, Whole, one_of
@@ -141,7 +141,7 @@ class CustomerCharge(LocatedCharge):
         return CustomerSource(self.customer_id)
 
 
-class CheckoutTransfer(Body):
+class TransferFields(Body):
     """A part of a payment that goes on to another account."""
 
     account: str | None = None
@@ -152,11 +152,11 @@ class TokenCharge(LocatedCharge):
     """Charge a payment token."""
 
     token: Required
-    transfer: CheckoutTransfer | None = Field(None, json_schema_extra={"also": ["checkoutTransfer"]})
+    transfer: TransferFields | None = Field(None, json_schema_extra={"also": ["checkoutTransfer"]})
 
     def source(self) -> TokenSource:
         """The token to charge."""
-        transfer = Transfer(self.transfer.account, self.transfer.amount) if self.transfer else None
+        transfer = CheckoutTransfer(self.transfer.account, self.transfer.amount) if self.transfer else None
         return TokenSource(self.token, transfer)
 
 

@@ -167,12 +167,37 @@ def test_a_customer_that_cannot_pay_is_refused(api: Api) -> None:
 def test_a_transfer_of_a_token_charge_is_taken_under_both_names(api: Api, name: str) -> None:
     transfer = {"account": "acct_1", "amount": "5"}
     body = {"token": token(api), "amount": 5, name: transfer}
-    assert api.post("/charge/token", body).status == 201
+    charge = api.post("/charge/token", body)
+    assert charge.status == 201
+    made = api.get("/transfer")["transfers"]
+    assert [(row["account"], row["amount"], row["chargeId"]) for row in made] == [("acct_1", 5, charge["chargeId"])]
+
+
+def test_a_transfer_waits_for_the_payment_and_is_never_more_than_it(api: Api) -> None:
+    body = {"token": token(api), "amount": 5, "capture": False, "transfer": {"account": "acct_1", "amount": 5}}
+    charge = api.post("/charge/token", body)
+    assert api.get("/transfer")["count"] == 0
+    api.post(f"/charge/{charge['chargeId']}", {"amount": 3})
+    assert [row["amount"] for row in api.get("/transfer")["transfers"]] == [3]
+    api.delete(f"/refund/{charge['chargeId']}", amount=1)
+    assert api.get("/transfer")["count"] == 1
+
+
+def test_a_declined_charge_passes_nothing_on(api: Api) -> None:
+    body = {"token": token(api, "4000000000000002"), "amount": 5, "transfer": {"account": "acct_1", "amount": 5}}
+    assert problem_of(api.post("/charge/token", body)) == (400, 905)
+    assert api.get("/transfer")["count"] == 0
 
 
 @pytest.mark.parametrize(
     ("transfer", "code"),
-    [({}, 67), ({"account": "a"}, 67), ({"account": "a", "amount": 0}, 60), ({"account": "a", "amount": 6}, 68)],
+    [
+        ({}, 67),
+        ({"account": "a", "amount": "1.001"}, 60),
+        ({"account": "a"}, 67),
+        ({"account": "a", "amount": 0}, 60),
+        ({"account": "a", "amount": 6}, 68),
+    ],
 )
 def test_a_bad_transfer_is_refused_and_leaves_the_token(api: Api, transfer: dict[str, object], code: int) -> None:
     made = token(api)
