@@ -26,6 +26,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from mockserver.adapters.exit_codes import Exit
 from mockserver.adapters.listeners import CannotListen, Listeners, listen
+from mockserver.adapters.reloading import reloading, watching
 from mockserver.adapters.request_log import RequestLog
 from mockserver.settings import Settings, data_directory
 
@@ -155,7 +156,10 @@ async def _run(
             if bound.tls:
                 echo(f"tls on {bound.tls_address}")
             echo(f"ready on {bound.address}")
-            await asyncio.gather(*(server.main_loop() for server, _ in servers))
+            async with (
+                watching(settings.scenario, reloading(app, echo)) if settings.watch else contextlib.nullcontext()
+            ):
+                await asyncio.gather(*(server.main_loop() for server, _ in servers))
     except OSError as problem:
         echo(f"--port-file: cannot write {settings.port_file}: {problem.strerror}", err=True)
         return Exit.USAGE
@@ -241,15 +245,9 @@ def _signals(app: Any, servers: list[uvicorn.Server], echo: Echo) -> Iterator[No
             server.force_exit = server.should_exit
             server.should_exit = True
 
-    def reload() -> None:
-        try:
-            app.reload()
-        except Exception as problem:
-            echo(f"reload failed, the old rules stay in force: {problem}", err=True)
-
     actions: dict[int, Callable[[], None]] = {signal.SIGTERM: stop, signal.SIGINT: stop}
     if sys.platform != "win32" and hasattr(app, "reload"):
-        actions[signal.SIGHUP] = reload
+        actions[signal.SIGHUP] = reloading(app, echo)
     before = {number: signal.getsignal(number) for number in actions}
     for number, action in actions.items():
         # Loops without add_signal_handler (Windows) are woken by the standard one.

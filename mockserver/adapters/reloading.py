@@ -1,0 +1,56 @@
+"""Reading the scenario files again: at SIGHUP, and with ``--watch`` when one of them has changed.
+
+Bad files leave the old rules in force; the log and ``/readyz`` tell what is wrong with them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from typing import Any, Protocol
+
+from mockserver.adapters.scenario_files import Watcher
+
+EVERY_SECONDS = 0.5
+"""How often the files are looked at. A look asks the system for the times of the files and reads none."""
+
+
+class Tell(Protocol):
+    """Prints one line, on standard output or on standard error."""
+
+    def __call__(self, line: str, *, err: bool = False) -> None: ...
+
+
+def reloading(app: Any, tell: Tell) -> Callable[[], None]:
+    """A call that lets ``app`` read its files again and tells how it went."""
+
+    def reload() -> None:
+        try:
+            app.reload()
+            problems = list(getattr(app, "ready_problems", []))
+        except Exception as problem:
+            problems = [str(problem)]
+        for problem_line in problems:
+            tell(f"reload failed, the old rules stay in force: {problem_line}", err=True)
+        if not problems:
+            tell("scenarios reloaded", err=True)
+
+    return reload
+
+
+@asynccontextmanager
+async def watching(names: tuple[str, ...], reload: Callable[[], None]) -> AsyncIterator[None]:
+    """Call ``reload`` whenever one of the files changes, as long as the block lasts."""
+    task = asyncio.create_task(_watch(Watcher(names), reload))
+    try:
+        yield
+    finally:
+        task.cancel()
+
+
+async def _watch(watcher: Watcher, reload: Callable[[], None]) -> None:
+    while True:
+        await asyncio.sleep(EVERY_SECONDS)
+        if watcher.changed():
+            reload()
