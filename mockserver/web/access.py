@@ -83,7 +83,9 @@ class Access:
 
 
 def _word(name: str, value: object) -> str:
-    text = "-" if value is None else "".join(char if char.isprintable() else "?" for char in str(value))
+    text = "-" if value is None else str(value)
+    if not text.isprintable():
+        text = "".join(char if char.isprintable() else "?" for char in text)
     match name:
         case "ms":
             return f"{text}ms"

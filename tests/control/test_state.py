@@ -237,3 +237,55 @@ def test_the_codec_knows_every_shape_that_rows_have() -> None:
         reader(Drawing)({**data, "shape": {"$kind": "Line"}}, CardBook(""))
     with pytest.raises(TypeError):
         writer(complex, secrets=True)
+
+
+def fill_everything(shop: Shop) -> None:
+    """A sandbox with rows in every table."""
+    method = shop("POST", "/payment_method/card", {"providerId": DUMMY, "paymentInformation": CARD}).body
+    paid = shop.charge(50).body["chargeId"]
+    agreement = {"payerName": "Ann", "description": "rent", "maximumAmount": 100, "providerId": DUMMY}
+    account = {"bankCode": "123456", "accountNumber": "12345678", "accountName": "Ann"}
+    rows = f"PaymentMethodId,Amount,Currency,Reference\n{method['paymentMethodId']},5,AUD,b-1\n"
+    calls: list[tuple[str, dict[str, Any]]] = [
+        ("/customer/card", {"providerId": DUMMY, "paymentInformation": CARD, "createNetworkToken": True}),
+        ("/customer/payto", {"payToAgreement": agreement}),
+        ("/customer/bank_account", {"providerId": DUMMY, "bankPaymentInformation": account}),
+        ("/token/card", {"providerId": DUMMY, "paymentInformation": CARD, "vaultCard": True}),
+        ("/payment_link", {"title": "Tea", "amount": 4.5, "currency": "AUD", "allowedPaymentTypes": ["card"]}),
+        ("/batch/transaction/payment_method", {"count": 1, "description": "rents", "batch": rows}),
+        (
+            "/subscription/payment_method",
+            {
+                "paymentMethodId": method["paymentMethodId"],
+                "amount": 9,
+                "currency": "AUD",
+                "interval": "Month",
+                "frequency": 1,
+                "endAfter": {"count": 3},
+            },
+        ),
+        ("/webhook/subscription", {"types": ["transaction"], "url": "http://127.0.0.1:9/x", "authorization": "a"}),
+        ("/transfer", {"providerId": DUMMY, "chargeId": paid, "transfers": [{"account": "acc_1", "amount": 5}]}),
+    ]
+    for path, body in calls:
+        reply = shop("POST", path, body)
+        assert reply.status < 400, (path, reply.raw)
+
+
+def test_every_kind_of_row_comes_back(shop: Shop) -> None:
+    fill(shop)
+    fill_everything(shop)
+    box = shop.app.world.sandboxes.open(shop.key, START)
+    assert [name for name in snapshot.table_rows() if not len(getattr(box, name))] == []
+    for by in ("1ms", "60ms", "2d", "70d"):
+        before = shop("GET", "/__admin/state?secrets=true").raw
+        assert shop("PUT", "/__admin/state", raw=before).status == 200
+        assert shop("GET", "/__admin/state?secrets=true").raw == before
+        shop("POST", "/__admin/fork", {"to": "sk_copy"})
+        shop("POST", "/__admin/clock/advance", {"by": by})
+        shop("POST", "/__admin/clock/advance", {"by": by}, key="sk_copy")
+        here, there = shop("GET", "/__admin/state").body, shop("GET", "/__admin/state", key="sk_copy").body
+        assert here["schedule"]["order"] == there["schedule"]["order"]
+        assert [charge["status"] for charge in here["tables"]["charges"]] == [
+            charge["status"] for charge in there["tables"]["charges"]
+        ]
