@@ -18,7 +18,7 @@ from starlette.types import ASGIApp
 from mockserver.domain.codes import Code
 from mockserver.settings import Settings
 from mockserver.web.access import Access
-from mockserver.web.asgi import Message, RawHeaders, Receive, Scope, Send, send_bytes, send_json
+from mockserver.web.asgi import Message, RawHeaders, Receive, Scope, Send, send_json
 from mockserver.web.host import Host
 from mockserver.wire.problems import problem
 
@@ -99,7 +99,10 @@ class Guard:
             methods = self._public_methods(path)
             if scope["method"] == "OPTIONS" and methods:
                 allowed = (b"access-control-allow-methods", ", ".join(methods).encode())
-                await send_bytes(send, 204, b"", [*_CORS_ANSWER, allowed, *_CORS_PREFLIGHT])
+                # An answer of this status has no body, and so no length.
+                headers = [*_CORS_ANSWER, allowed, *_CORS_PREFLIGHT]
+                await send({"type": "http.response.start", "status": 204, "headers": headers})
+                await send({"type": "http.response.body", "body": b""})
                 return
             if scope["method"] in methods:
                 await self.app(scope, receive, _readable_anywhere(send))
