@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from mockserver.domain.codes import Code
 from mockserver.domain.errors import Invalid
 
@@ -10,12 +12,17 @@ _MUTE = frozenset({Code.INVALID_CARD_NUMBER})
 
 
 class Faults:
-    """Faults found so far: a code and, per PascalCase field, what was got and what is allowed."""
+    """Faults found so far: a code and, per PascalCase field, what was got and what is allowed.
+
+    ``told`` are faults of the request's form, found before the command could be made.
+    """
 
     __slots__ = ("_found",)
 
-    def __init__(self) -> None:
+    def __init__(self, told: Mapping[str, str] | None = None) -> None:
         self._found: list[tuple[Code, str, str]] = []
+        for field, text in (told or {}).items():
+            self.add(Code.VALIDATION_ERROR, field, text)
 
     def add(self, code: Code, field: str, text: str) -> None:
         """Remember one fault."""

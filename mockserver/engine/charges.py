@@ -23,7 +23,6 @@ from mockserver.domain.codes import Code
 from mockserver.domain.commands import NewCharge
 from mockserver.domain.errors import NotFound, ProviderRefused
 from mockserver.domain.events import Subject
-from mockserver.domain.faults import Faults
 from mockserver.domain.money import exact
 from mockserver.domain.provider import Capability
 from mockserver.domain.record import record
@@ -54,7 +53,7 @@ def create(box: Sandbox, command: NewCharge) -> Charge:
     A payment that every provider declined is stored too, as ``FAILED``. Raises ``Invalid`` with all faults of the
     command.
     """
-    faults = Faults()
+    faults = box.faults()
     charge_money.check(box, command, faults)
     begun = sources.plan(box, command, faults)
     money = charge_money.of(box, command, begun.first.provider, faults) if begun and not faults else None

@@ -16,7 +16,6 @@ from mockserver.domain.codes import Code
 from mockserver.domain.commands import LinkPayment, NewCharge, NewPaymentLink
 from mockserver.domain.errors import Invalid, NotFound, WrongState
 from mockserver.domain.events import Subject
-from mockserver.domain.faults import Faults
 from mockserver.domain.money import currency, exact, number_text
 from mockserver.domain.payment_link import PaymentLink, check_image, check_redirect, check_types
 from mockserver.domain.provider import Capability
@@ -36,7 +35,7 @@ SORTS: Mapping[str, Callable[[PaymentLink], Any]] = {
 
 def create(box: Sandbox, command: NewPaymentLink) -> PaymentLink:
     """Make a link. Raises ``Invalid`` 74, 2 (amount), 29 (currency), 90 (types, image, redirect, limit)."""
-    faults = Faults()
+    faults = box.faults()
     money = None
     try:
         money = currency(command.currency or usual_currency(box))

@@ -35,7 +35,7 @@ def create(box: Sandbox, command: NewMethod) -> PaymentMethod:
 
 def checked(box: Sandbox, command: NewMethod) -> Draft:
     """The draft of a command without faults. Raises ``Invalid`` with all of them otherwise."""
-    faults = Faults()
+    faults = box.faults()
     wanted = method_drafts.draft(box, command, faults)
     faults.refuse()
     if wanted is None:

@@ -58,7 +58,7 @@ def create(box: Sandbox, wish: ProviderWish) -> Provider:
 
     Raises ``Invalid`` 90 (type, name, environment, costs, latency), 29 (currency), 117 (fallback).
     """
-    faults = Faults()
+    faults = box.faults()
     provider_type = (wish.type or "").lower()
     if provider_type not in CAPABILITIES:
         hint = nearest(provider_type, CAPABILITIES)
@@ -79,7 +79,7 @@ def create(box: Sandbox, wish: ProviderWish) -> Provider:
 def update(box: Sandbox, provider_id: str, wish: ProviderWish) -> Provider:
     """Change the fields that are given. Raises ``NotFound`` (39), and ``Invalid`` as ``create`` does."""
     provider = get(box, provider_id)
-    faults = Faults()
+    faults = box.faults()
     changes = _checked(box, wish, faults)
     faults.refuse()
     if wish.name:

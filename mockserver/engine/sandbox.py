@@ -8,6 +8,7 @@ from typing import TypeVar
 from mockserver.assumptions import Assumed, Assumption
 from mockserver.domain.clock import Micros
 from mockserver.domain.events import Event, Subject
+from mockserver.domain.faults import Faults
 from mockserver.domain.ids import Ids, digest
 from mockserver.domain.provider import default_provider
 from mockserver.engine import tables
@@ -123,6 +124,10 @@ class Sandbox:
         """The value of an assumption, remembered as one that shaped this step."""
         self.turn.assumed.append(row.key)
         return self.assumed[row]
+
+    def faults(self) -> Faults:
+        """A new list of faults, those of the request's form already in it."""
+        return Faults(self.turn.told)
 
     def emit(self, subject: Subject, subject_id: str, what: str, before: str | None, after: str | None) -> None:
         """Record that something happened now."""

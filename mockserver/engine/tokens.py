@@ -37,7 +37,7 @@ def create_from_card(box: Sandbox, command: NewCardToken) -> Token:
     Raises ``Invalid`` 39 (provider), 63 (none takes the card), 5, 6, 9, 14, 81 (card), 85, 86 (vault expiry), or
     ``ProviderRefused``.
     """
-    faults = Faults()
+    faults = box.faults()
     card = card_entry.check(box, command.details, faults)
     provider = _card_provider(box, command, card, faults)
     expires = check_expiry(command.vault.expiry, WITH_A_CARD, box.now, faults)
@@ -63,7 +63,7 @@ def create_from_card(box: Sandbox, command: NewCardToken) -> Token:
 
 def create_from_payto(box: Sandbox, command: NewPayToMethod) -> Token:
     """Make a token from a PayTo agreement. Raises ``Invalid`` 39, 32 (provider), 90, or ``ProviderRefused``."""
-    faults = Faults()
+    faults = box.faults()
     provider = payto.check(box, command, faults)
     faults.refuse()
     if provider is None:

@@ -28,7 +28,8 @@ class Turn:
     the step is about, by kind; ``attempts`` what rules were asked with; ``webhooks`` the ids of the deliveries that it
     caused; ``warnings`` what a person should be told. ``answers`` tells a request, whose answer a fault can spoil,
     from work that time causes. ``row`` is the row of a batch, from 1, and ``scripted`` what its batch's script says
-    that the provider answers.
+    that the provider answers. ``told`` are faults of the form of a request that must be refused: only a check of the
+    rest.
     """
 
     op: str
@@ -45,5 +46,6 @@ class Turn:
     webhooks: list[str] = field(default_factory=list)
     warnings: tuple[str, ...] = ()
     latency: Micros = 0
+    told: Mapping[str, str] = field(default_factory=dict)
     row: int | None = None
     scripted: ProviderOutcome | None = None

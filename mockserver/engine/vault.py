@@ -13,7 +13,6 @@ from mockserver.domain.codes import Code
 from mockserver.domain.commands import NewVaultItem
 from mockserver.domain.errors import NotFound
 from mockserver.domain.events import Subject
-from mockserver.domain.faults import Faults
 from mockserver.domain.states import CCV, VAULT, CcvEvent, CcvState, VaultEvent, VaultState
 from mockserver.domain.vault import INDEPENDENT, VaultItem, check_expiry
 from mockserver.engine import card_entry
@@ -23,7 +22,7 @@ from mockserver.engine.schedule import Due
 
 def create(box: Sandbox, command: NewVaultItem) -> VaultItem:
     """Vault a card on its own. Raises ``Invalid`` 5 (number), 6 (ccv), 82 (both expiries), 83 (expiry not to come)."""
-    faults = Faults()
+    faults = box.faults()
     facts = card_entry.check_number(box, command.number, "CardNumber", faults)
     card_entry.check_ccv(command.ccv, "Ccv", facts, faults)
     expires = check_expiry(command.expiry, INDEPENDENT, box.now, faults)

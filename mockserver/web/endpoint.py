@@ -16,7 +16,7 @@ from mockserver.assumptions import CREATED_STATUS
 from mockserver.assumptions.speech import UNKNOWN_FIELDS
 from mockserver.domain.clock import SECOND
 from mockserver.domain.codes import Code
-from mockserver.domain.errors import Refused, Unauthorised
+from mockserver.domain.errors import Invalid, Refused, Unauthorised
 from mockserver.domain.record import record
 from mockserver.engine.facts import state_of
 from mockserver.engine.sandbox import Sandbox
@@ -30,9 +30,23 @@ from mockserver.web.faults import Conversation
 from mockserver.web.host import Headers, Host
 from mockserver.web.route import Answer, Auth, Call, Route, Success
 from mockserver.wire import problems
-from mockserver.wire.base import Body, Folded, fold, validate
+from mockserver.wire.base import Body, Folded, fold, salvage, validate
 from mockserver.wire.jsonio import MalformedJson, dumps, loads
 from mockserver.wire.profile import voice_of
+
+_TOLD_AT_ONCE = frozenset(
+    {
+        "charge.create",
+        "customer.create",
+        "payment_link.create",
+        "payment_method.create",
+        "provider.create",
+        "provider.update",
+        "token.create",
+        "vault.create",
+    }
+)
+"""Operations whose checks begin with ``box.faults()``, so that a faulty request cannot get past them."""
 
 _NO_FIELDS = Folded({}, [], [])
 
@@ -169,11 +183,15 @@ class Endpoint:
         strict = box.charter.strict or box.assumed[UNKNOWN_FIELDS] == "refuse"
         box.turn = turn
         try:
+            try:
+                body = _typed(route.body, arrived.body, strict=strict)
+            except Invalid as refused:
+                raise self._every_fault(arrived, request, refused) from None
             call = Call(
                 box=box,
                 voice=voice_of(box.assumed),
                 path=turn.path,
-                body=_typed(route.body, arrived.body, strict=strict),
+                body=body,
                 query=_typed(route.query, arrived.query, strict=strict),
                 headers=request.headers,
                 resource=request.resource,
@@ -187,6 +205,36 @@ class Endpoint:
             return Reply(reply.status, reply.body, turn, _spoiling(turn))
         status = box.assume(CREATED_STATUS) if route.success is Success.CREATED else 200
         return Reply(status, reply, turn, _spoiling(turn))
+
+    def _every_fault(self, arrived: Arrival, request: Request, refused: Invalid) -> Invalid:
+        """The faults of a body's form, and with them those of its content, as far as the rest of it tells them.
+
+        The operation is tried with the sound fields alone, under the faults that are known: it must refuse.
+        """
+        route, told = self.route, refused.details or {}
+        body = salvage(route.body, arrived.body) if route.body is not None and route.op in _TOLD_AT_ONCE else None
+        if body is None:
+            return refused
+        box = arrived.box
+        arrived.turn.told = told
+        call = Call(
+            box=box,
+            voice=voice_of(box.assumed),
+            path=arrived.turn.path,
+            body=body,
+            query=_typed(route.query, arrived.query, strict=False),
+            headers=request.headers,
+            resource=request.resource,
+        )
+        try:
+            route.handle(call)
+        except Invalid as more:
+            named = {field.rsplit(".", 1)[-1] for field in told}
+            found = {field: text for field, text in (more.details or {}).items() if field not in named}
+            return Invalid(Code.VALIDATION_ERROR, {**told, **found})
+        except Refused:
+            return refused
+        raise RuntimeError(f"{route.op} went ahead although its request was faulty")
 
     def _parts(self, request: Request) -> tuple[Folded, Folded]:
         route = self.route

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from copy import deepcopy
 from dataclasses import dataclass
 from decimal import Decimal
 from enum import Enum
@@ -278,6 +279,40 @@ def validate(model: type[B], folded: Folded, *, strict: bool = False) -> B:
     if details:
         raise Invalid(Code.VALIDATION_ERROR, details)
     return body
+
+
+def salvage(model: type[B], folded: Folded) -> B | None:
+    """The body without its faulty fields, something harmless in the place of those it must have; None when that makes
+    no body. Good for finding more faults, never for acting."""
+    values = deepcopy(folded.values)
+    try:
+        model.model_validate(values)
+    except ValidationError as problem:
+        for fault in problem.errors(include_url=False, include_input=False, include_context=False):
+            _prune(values, fault["loc"])
+    for name, info in model.model_fields.items():
+        if info.is_required() and (info.alias or name) not in values:
+            values[info.alias or name] = _STAND_INS.get(info.annotation)
+    try:
+        return model.model_validate(values)
+    except ValidationError:
+        return None
+
+
+_STAND_INS: Mapping[Any, object] = {Decimal: Decimal(1), str: "-", int: 1}
+
+
+def _prune(values: Any, place: Sequence[int | str]) -> None:
+    """Remove what lies at a place: a field, or a whole list for one of its items."""
+    *above, last = place
+    for part in above:
+        if isinstance(values, dict) and isinstance(values.get(part), dict):
+            values = values[part]
+        elif isinstance(values, dict):
+            values.pop(part, None)
+            return
+    if isinstance(values, dict):
+        values.pop(last, None)
 
 
 def pascal(parts: Sequence[str]) -> str:

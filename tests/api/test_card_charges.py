@@ -167,7 +167,14 @@ def test_a_missing_card_is_code_81(api: Api, path: str) -> None:
 def test_all_faults_are_told_at_once(api: Api) -> None:
     refused = api.post("/charge/card", {"reference": "r" * 41, "capture": 3, "providerId": "", "initiator": "x"})
     assert problem_of(refused) == (400, 90)
-    assert set(refused["details"]) == {"Amount", "Reference", "Capture", "ProviderId", "Initiator"}
+    assert set(refused["details"]) == {
+        "Amount",
+        "Reference",
+        "Capture",
+        "ProviderId",
+        "Initiator",
+        "PaymentInformation",
+    }
     refused = api.post(
         "/charge/card",
         {"amount": 0, "currency": "ZZZ", "providerId": "x", "paymentInformation": card("1", ccv="x", expiryDate="")},

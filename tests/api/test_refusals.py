@@ -163,7 +163,7 @@ def test_under_strict_unknown_fields_are_refused_with_the_nearest_known_name() -
 
 def test_under_strict_unknown_fields_are_told_with_every_other_fault() -> None:
     refused = Api(strict=True).post("/charge/card", {"colour": "red", "reference": "r" * 41})
-    assert set(refused["details"]) == {"Colour", "Reference", "Amount", "ProviderId"}
+    assert set(refused["details"]) == {"Colour", "Reference", "Amount", "ProviderId", "PaymentInformation"}
 
 
 def test_a_field_given_twice_in_different_letter_case_is_refused(api: Api) -> None:
