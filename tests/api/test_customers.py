@@ -189,6 +189,8 @@ def test_update_changes_what_is_given_and_leaves_the_rest(api: Api) -> None:
     changed = api.put(path, {"Email": "new@example.com", "Address": {"City": "Hobart"}})
     assert (changed.status, changed["email"], changed["phone"]) == (200, "new@example.com", "0400")
     assert (changed["address"]["line1"], changed["address"]["city"]) == ("1 Main St", "Hobart")
+    moved = api.put(path, {"address": {"line1": "2 High St"}})["address"]
+    assert (moved["line1"], moved["city"]) == ("2 High St", "Hobart")
     assert methods(api, made)[0]["customer"]["email"] == "new@example.com"
 
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from time import perf_counter
 from typing import Any
 
 import pytest
@@ -289,3 +290,24 @@ def test_a_transport_fault_strikes_before_anything_is_stored() -> None:
     assert api.post("/payment_method/payto", AGREEMENT).status == 503
     assert api.get("/payment_method")["count"] == 0
     assert api.post("/payment_method/payto", AGREEMENT).status == 201
+
+
+def test_an_agreement_that_is_not_active_is_no_fallback(api: Api) -> None:
+    pending = made(api, "payto", payerPayIdDetails={"payId": "pending@example.com"})
+    broke = {"paymentInformation": card("4000000000009995"), "fallbackPaymentMethodId": pending["paymentMethodId"]}
+    method = made(api, **broke)
+    charge = {"paymentMethodId": method["paymentMethodId"], "amount": 5}
+    assert problem_of(api.post("/charge/payment_method", charge)) == (400, 15)
+    active = made(api, "payto")
+    broke["fallbackPaymentMethodId"] = active["paymentMethodId"]
+    charge["paymentMethodId"] = made(api, **broke)["paymentMethodId"]
+    assert api.post("/charge/payment_method", charge)["paymentInformation"]["type"] == "PAYTO"
+    assert problem_of(api.post("/charge/payment_method", {**charge, "amount": 101})) == (400, 15)
+
+
+def test_a_scripted_latency_is_taken_by_storing_too() -> None:
+    rule = "{id: r, when: {op: payment_method.create}, then: {latency: 20ms}}"
+    api = Api(scenario=f"version: 1\nrules: [{rule}]\n")
+    began = perf_counter()
+    made(api)
+    assert perf_counter() - began >= 0.02

@@ -214,3 +214,21 @@ def test_the_search_finds_by_every_parameter(api: Api) -> None:
     assert (page["limit"], page["skip"], page["count"]) == (2, 0, 3)
     for bad in ({"status": "lost"}, {"sortBy": "colour"}, {"skip": -1}):
         assert problem_of(api.get("/token", **bad)) == (400, 90)
+
+
+def test_what_was_said_with_the_token_is_kept_with_the_method_unless_told_otherwise(api: Api) -> None:
+    first, second = (token(api, ip="203.0.113.9", metadata={"a": "1"})["tokenId"] for _ in range(2))
+    kept = api.post("/payment_method/token", {"token": first})
+    assert (kept["ip"], kept["metadata"]) == ("203.0.113.9", {"a": "1"})
+    told = api.post("/payment_method/token", {"token": second, "ip": "203.0.113.10", "metadata": {}})
+    assert (told["ip"], told["metadata"]) == ("203.0.113.10", {})
+
+
+def test_a_three_ds_result_of_a_token_counts_for_its_charge(api: Api) -> None:
+    trans_id = "0b8ba3a2-45d2-4f2d-9d0c-6a1d3f1f0a11"
+    proven = token(api, paymentInformation=card("4000000000003220", threeDSServerTransID=trans_id))
+    assert (use(api, proven)["status"], use(api, token(api))["threeDsVerified"]) == ("SUCCESS", False)
+    charge = api.get("/charge", SortOrder="asc")["charges"][0]
+    assert (charge["threeDsVerified"], charge["threeDsServerTransId"]) == (True, trans_id)
+    unproven = token(api, paymentInformation=card("4000000000003220"))
+    assert use(api, unproven)["status"] == "PENDING_CHECKOUT"
