@@ -58,7 +58,7 @@ def writer(annotation: Any, *, secrets: bool) -> Writer:
         return lambda value: [write(item) for write, item in zip(parts, value, strict=True)]
     if isinstance(origin, type) and issubclass(origin, Mapping):
         write_key, write_item = writer(args[0], secrets=secrets), writer(args[1], secrets=secrets)
-        return lambda value: {write_key(key): write_item(item) for key, item in value.items()}
+        return lambda value: {str(write_key(key)): write_item(item) for key, item in value.items()}
     if isinstance(origin, type) and issubclass(origin, AbstractSet):
         write = writer(args[0], secrets=secrets)
         return lambda value: sorted(write(item) for item in value)
@@ -181,7 +181,7 @@ def reader(annotation: Any) -> Reader:
     if origin is tuple and not (len(args) == 2 and args[1] is Ellipsis):
         return _row_reader([reader(arg) for arg in args], tuple)
     if isinstance(origin, type) and issubclass(origin, Mapping):
-        read_key, read_item = reader(args[0]), reader(args[1])
+        read_key, read_item = _read_number if args[0] is int else reader(args[0]), reader(args[1])
 
         def read_map(raw: Any, book: CardBook) -> Any:
             if not isinstance(raw, dict):
@@ -316,6 +316,13 @@ def _read_decimal(raw: Any, book: CardBook) -> Decimal:
     if number is None or not number.is_finite():
         raise Misfit("a number written as a text")
     return number
+
+
+def _read_number(raw: Any, book: CardBook) -> int:
+    """A whole number that is a key, and so a text."""
+    if not isinstance(raw, str) or not raw.isascii() or not raw.isdecimal():
+        raise Misfit("a whole number")
+    return int(raw)
 
 
 def _read_bytes(raw: Any, book: CardBook) -> bytes:

@@ -23,6 +23,7 @@ from mockserver.engine.codec import Misfit, reader, writer
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.schedule import Entry
 from mockserver.engine.store import Table
+from mockserver.scenario.outcome import ProviderOutcome
 
 FORMAT = "mockserver-sandbox"
 VERSION = 1
@@ -42,11 +43,13 @@ APART: Mapping[str, str] = {
     "own": "written as profile and overrides",
     "public_key": "follows from the key",
     "schedule": "written as its entries in order",
-    "scripts": "the scenario's: rows of a batch that a document brings are decided anew",
     "turn": "is over",
     "warned": "keeps a person from being told twice, and changes no answer",
 }
 """Parts of a sandbox that are no tables and no records, and what becomes of them in a document."""
+
+PLAIN: Mapping[str, Any] = {"scripts": dict[str, dict[int, ProviderOutcome]]}
+"""Parts that are plain values, and their types."""
 
 
 def export(box: Sandbox, *, secrets: bool) -> Document:
@@ -70,9 +73,7 @@ def export(box: Sandbox, *, secrets: bool) -> Document:
             name: writer(list[row], secrets=secrets)(getattr(box, name))  # type: ignore[valid-type]
             for name, row in table_rows().items()
         },
-        "records": {
-            name: writer(cls, secrets=secrets)(getattr(box, name)) for name, cls in _record_classes(box).items()
-        },
+        "records": {name: writer(kind, secrets=secrets)(getattr(box, name)) for name, kind in _records(box).items()},
     }
     if secrets:
         document["salt"] = box.cards.salt
@@ -107,9 +108,9 @@ def table_rows() -> Mapping[str, type]:
     return found
 
 
-def _record_classes(box: Sandbox) -> dict[str, type]:
+def _records(box: Sandbox) -> dict[str, Any]:
     values = {name: getattr(box, name) for name in Sandbox.__slots__ if name not in APART and name != "clock"}
-    return {name: type(value) for name, value in values.items() if is_dataclass(value)}
+    return {**PLAIN, **{name: type(value) for name, value in values.items() if is_dataclass(value)}}
 
 
 def _known(document: object) -> Document:
@@ -137,8 +138,8 @@ def _restored(key: str, charter: Charter, document: Document, real: Micros) -> S
     box.schedule.entries = sorted(_read(list[Entry], schedule, "entries", "schedule", book=box.cards))
     _fill(box, _read(dict[str, object], document, "tables"))
     records = _read(dict[str, object], document, "records")
-    for name, cls in _record_classes(box).items():
-        setattr(box, name, _read(cls, records, name, "records", book=box.cards))
+    for name, kind in _records(box).items():
+        setattr(box, name, _read(kind, records, name, "records", book=box.cards))
     try:
         box.director.restore(_read(dict[str, Any], document, "rules"))
     except (KeyError, TypeError, AttributeError):
