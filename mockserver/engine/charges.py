@@ -34,6 +34,7 @@ from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.schedule import Due
 from mockserver.engine.sources import Plan
 from mockserver.scenario.outcome import (
+    NOTHING,
     Approve,
     Challenge,
     Decline,
@@ -148,7 +149,7 @@ class _Verdict:
 def _try_routes(box: Sandbox, command: NewCharge, begun: Plan) -> _Verdict:
     source, also = _named(command, begun)
     failed: list[FailedAttempt] = []
-    route, outcome = begun.first, Outcome()
+    route, outcome = begun.first, NOTHING
     ways = routing.routes(box, begun.first, begun.others, command.amount)
     for number, route in enumerate(ways, start=1):
         scripted = box.turn.scripted
