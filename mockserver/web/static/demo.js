@@ -2,6 +2,12 @@
 (function () {
   "use strict";
 
+  const CARDS = {
+    Approved: "4111111111111111",
+    "Insufficient funds": "4000000000009995",
+    "Do not honour": "4000000000000002",
+    "3-D Secure": "4000000000003220",
+  };
   const byId = (id) => document.getElementById(id);
   const order = byId("order");
   const total = document.querySelector("[data-price]");
@@ -40,9 +46,9 @@
   }
 
   for (const tab of document.querySelectorAll("[data-way]")) tab.addEventListener("click", () => choose(tab.dataset.way));
-  for (const chip of document.querySelectorAll("[data-number]")) {
+  for (const chip of document.querySelectorAll("[data-card]")) {
     chip.addEventListener("click", () => {
-      const fill = { cardNumber: chip.dataset.number, expiryDate: "12/40", ccv: "123", cardholder: "Ann Example" };
+      const fill = { cardNumber: CARDS[chip.dataset.card], expiryDate: "12/40", ccv: "123", cardholder: "Ann Example" };
       for (const [name, value] of Object.entries(fill)) byId(`card-form-${name}`).value = value;
     });
   }

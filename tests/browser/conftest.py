@@ -1,0 +1,158 @@
+"""A real browser and a real server for the tests of the pages; skipped, with the reason, where there is none."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Thread
+from typing import Any
+
+import httpx
+import pytest
+
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+QUIET = (
+    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
+    "--disable-component-update", "--disable-sync", "--disable-dev-shm-usage",
+)  # fmt: skip
+START = "2031-03-01T09:30:00Z"
+PATIENCE_MS = 10_000
+ROOT = Path(__file__).resolve().parents[2]
+DUMMY = "a26c371f-94f6-40da-add2-28ec8e9da8ed"
+
+
+@dataclass(frozen=True, slots=True)
+class Box:
+    """A sandbox of the test's own on the running server."""
+
+    url: str
+    key: str
+    http: httpx.Client
+
+    @property
+    def public_key(self) -> str:
+        return "pk_" + self.key.removeprefix("sk_")
+
+    def call(self, method: str, path: str, body: object = None) -> Any:
+        reply = self.http.request(method, path, json=body)
+        return reply.json()
+
+    def charge(self, number: str = "4111111111111111", **fields: object) -> Any:
+        card = {"cardNumber": number, "expiryDate": "12/40", "ccv": "123", "cardholder": "Ann Example"}
+        body = {"amount": 20, "currency": "AUD", "providerId": DUMMY, "paymentInformation": card, **fields}
+        return self.call("POST", "/charge/card", body)
+
+    def link(self, **fields: object) -> str:
+        """The address of the page of a new payment link."""
+        made: str = self.call("POST", "/payment_link", {"title": "A lamp", "amount": 20, "currency": "AUD", **fields})[
+            "url"
+        ]
+        return made
+
+    def charges(self) -> list[Any]:
+        found: list[Any] = self.call("GET", "/charge")["charges"]
+        return found
+
+
+@pytest.fixture(scope="session")
+def server_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A server process with a clock that stands still in every sandbox."""
+    folder = tmp_path_factory.mktemp("pages")
+    port_file = folder / "port"
+    environ = {**os.environ, "PYTHONPATH": str(ROOT)}
+    with (folder / "log").open("wb") as log:
+        options = ["--port", "0", "--port-file", str(port_file), "--clock", START]
+        process = subprocess.Popen(
+            [sys.executable, "-m", "mockserver", "serve", *options],
+            stdout=subprocess.PIPE,
+            stderr=log,
+            env=environ,
+            cwd=ROOT,
+        )
+        try:
+            assert process.stdout is not None
+            line = next((line for line in process.stdout if line.startswith(b"ready on ")), b"")
+            assert line, (folder / "log").read_text()
+            yield line.split()[-1].decode()
+        finally:
+            process.terminate()
+            process.communicate(timeout=15)
+
+
+@pytest.fixture
+def box(server_url: str, request: pytest.FixtureRequest) -> Iterator[Box]:
+    """A sandbox of this test alone."""
+    key = "sk_" + re.sub(r"[^a-z0-9]+", "_", request.node.name.lower())
+    with httpx.Client(base_url=server_url, headers={"x-secretkey": key}, timeout=15, trust_env=False) as http:
+        yield Box(server_url, key, http)
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """A web site of somebody else: pages by path, on another port and so of another origin."""
+
+    url: str
+    pages: dict[str, str]
+
+
+@pytest.fixture
+def other_site() -> Iterator[Site]:
+    """An empty site that serves what a test puts into ``pages``."""
+    pages: dict[str, str] = {}
+
+    class Serve(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            html = pages.get(self.path.partition("?")[0])
+            self.send_response(200 if html else 404)
+            self.send_header("content-type", "text/html; charset=utf-8")
+            self.end_headers()
+            self.wfile.write((html or "").encode())
+
+        def log_message(self, format: str, *args: object) -> None:
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Serve) as serving:
+        thread = Thread(target=serving.serve_forever, args=(0.05,), daemon=True)
+        thread.start()
+        yield Site(f"http://127.0.0.1:{serving.server_port}", pages)
+        serving.shutdown()
+        thread.join()
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    """Chromium without a window. Not for the whole session: while it runs, so does an event loop in this thread."""
+    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed (pip install '.[dev]')")
+    if CHROMIUM is None:
+        pytest.skip("no Chromium on this machine (apt-get install chromium)")
+    with playwright.sync_playwright() as running:
+        launched = running.chromium.launch(executable_path=CHROMIUM, args=list(QUIET))
+        yield launched
+        launched.close()
+
+
+@pytest.fixture
+def context_options() -> dict[str, Any]:
+    """Options of the browser's context: override or parametrize to change them."""
+    return {}
+
+
+@pytest.fixture
+def page(browser: Any, context_options: dict[str, Any]) -> Iterator[Any]:
+    """A page of a fresh browser profile. Anything that a script throws fails the test."""
+    thrown: list[str] = []
+    context = browser.new_context(**{"viewport": {"width": 1280, "height": 800}, **context_options})
+    context.set_default_timeout(PATIENCE_MS)
+    opened = context.new_page()
+    opened.on("pageerror", lambda error: thrown.append(str(error)))
+    opened.on("console", lambda said: thrown.append(said.text) if "Content Security Policy" in said.text else None)
+    yield opened
+    context.close()
+    assert thrown == []

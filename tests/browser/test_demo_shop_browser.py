@@ -1,0 +1,176 @@
+"""The client script in the demo shop and in a shop of another origin, in a real browser."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from tests.browser.conftest import Box, Site
+
+expect = pytest.importorskip("playwright.sync_api", reason="playwright is not installed").expect
+
+
+@pytest.fixture
+def shop(page: Any, box: Box) -> Any:
+    """The demo shop of the test's sandbox."""
+    page.goto(f"{box.url}/demo?key={box.public_key}")
+    return page
+
+
+def test_a_card_is_bought_with(shop: Any, box: Box) -> None:
+    shop.get_by_test_id("quantity").select_option("2")
+    expect(shop.get_by_test_id("total")).to_have_text("AUD 48.00")
+    shop.get_by_test_id("try-1").click()
+    shop.get_by_test_id("buy").click()
+    expect(shop.get_by_test_id("paid")).to_be_visible()
+    (charge,) = box.charges()
+    assert (charge["amount"], charge["status"]) == (48, "SUCCESS")
+    shop.get_by_test_id("again").click()
+    expect(shop.get_by_test_id("buy")).to_be_visible()
+
+
+def test_a_declined_card_is_told_and_another_taken(shop: Any) -> None:
+    shop.get_by_test_id("try-2").click()
+    shop.get_by_test_id("buy").click()
+    expect(shop.get_by_test_id("alert")).to_contain_text("Insufficient Funds")
+    shop.get_by_test_id("try-1").click()
+    shop.get_by_test_id("buy").click()
+    expect(shop.get_by_test_id("paid")).to_be_visible()
+
+
+@pytest.mark.parametrize(("button", "seen"), [("pass", "paid"), ("fail", "alert"), ("cancel", "alert")])
+def test_a_challenge_comes_back_to_the_shop(shop: Any, button: str, seen: str) -> None:
+    shop.get_by_test_id("try-4").click()
+    shop.get_by_test_id("buy").click()
+    shop.get_by_test_id(button).click()
+    expect(shop.get_by_test_id(seen)).to_be_visible()
+
+
+def test_faults_are_told_beside_their_fields(shop: Any, box: Box) -> None:
+    shop.get_by_test_id("buy").click()
+    expect(shop.get_by_test_id("payfurl-cardNumber-error")).to_have_text("required")
+    expect(shop.get_by_test_id("failure")).to_be_visible()
+    shop.get_by_test_id("try-1").click()
+    shop.get_by_label("Card number").fill("4111111111111112")
+    shop.get_by_label("Card number").press("Enter")
+    expect(shop.get_by_test_id("payfurl-cardNumber-error")).not_to_have_text("required")
+    assert box.charges() == []
+
+
+def test_a_pay_to_agreement_is_bought_with(shop: Any, box: Box) -> None:
+    shop.get_by_test_id("way-payto").click()
+    shop.get_by_label("Your name").fill("Ann Example")
+    shop.get_by_label("PayID").fill("ann@example.com")
+    shop.get_by_test_id("buy").click()
+    expect(shop.get_by_test_id("paid")).to_be_visible()
+    assert box.charges()[0]["paymentInformation"]["type"] == "PAYTO"
+
+
+@pytest.mark.parametrize(
+    ("button", "name"),
+    [("paypal", "PayPal"), ("googlepay", "Google Pay"), ("applepay", "Apple Pay"), ("zip", "Zip")],
+)
+def test_a_wallet_or_checkout_is_approved(shop: Any, box: Box, button: str, name: str) -> None:
+    shop.get_by_test_id("way-wallets").click()
+    shop.get_by_test_id(f"payfurl-{button}").click()
+    shop.get_by_test_id("payfurl-approve").click()
+    expect(shop.get_by_test_id("paid-with")).to_have_text(name)
+    assert [charge["status"] for charge in box.charges()] == ["SUCCESS"]
+
+
+@pytest.mark.parametrize(("button", "charged"), [("decline", ["FAILED"]), ("cancel", [])])
+def test_a_wallet_is_not_approved(shop: Any, box: Box, button: str, charged: list[str]) -> None:
+    shop.get_by_test_id("way-wallets").click()
+    shop.get_by_test_id("payfurl-paypal").click()
+    shop.get_by_test_id(f"payfurl-{button}").click()
+    expect(shop.get_by_test_id("failure")).to_be_visible()
+    assert [charge["status"] for charge in box.charges()] == charged
+
+
+def test_the_escape_key_cancels_a_wallet(shop: Any, box: Box) -> None:
+    shop.get_by_test_id("way-wallets").click()
+    shop.get_by_test_id("payfurl-paypal").click()
+    shop.get_by_test_id("payfurl-dialog").wait_for()
+    shop.keyboard.press("Escape")
+    expect(shop.get_by_test_id("failure")).to_contain_text("cancelled")
+    assert box.charges() == []
+
+
+@pytest.fixture
+def elsewhere(page: Any, box: Box, other_site: Site) -> Callable[[str], Any]:
+    """A shop of another origin that runs the script's calls and keeps what its callbacks are told in ``told``."""
+
+    def opened(script: str) -> Any:
+        other_site.pages["/"] = f"""<!doctype html><div id="card"></div><div id="payto"></div><div id="pay"></div>
+        <script src="{box.url}/js/payfurl.js"></script>
+        <script>window.told = []; const key = "{box.public_key}"; {script}</script>"""
+        page.goto(f"{other_site.url}/")
+        return page
+
+    return opened
+
+
+KEEP = ".onSuccess((it) => told.push(it)).onFailure((it) => told.push(it))"
+
+
+def told(page: Any) -> Any:
+    page.wait_for_function("told.length > 0")
+    return page.evaluate("told[0]")
+
+
+def test_a_token_of_a_shop_elsewhere_is_charged_by_the_api(elsewhere: Any, box: Box) -> None:
+    page = elsewhere(f"window.pay = payfurl.init('sandbox', key, true).addCardLeastCost('card', 12.5, 'AUD'){KEEP};")
+    for name, text in (("Card number", "5555555555554444"), ("Expiry", "12/40"), ("Security code", "123")):
+        page.get_by_label(name).fill(text)
+    page.evaluate("window._pf.execute()")
+    got = told(page)
+    assert got["transactionId"] == ""
+    charge = box.call("POST", "/charge/token", {"token": got["token"], "amount": 12.5, "currency": "AUD"})
+    assert (charge["status"], charge["paymentInformation"]["card"]["type"]) == ("SUCCESS", "MASTERCARD")
+    again = box.call("POST", "/charge/token", {"token": got["token"], "amount": 12.5})
+    assert again["code"] == 51
+
+
+def test_a_wallet_of_a_shop_elsewhere_yields_a_charge(elsewhere: Any, box: Box) -> None:
+    page = elsewhere(
+        "payfurl.init('sandbox', key).addCheckout('pay', 8, 'AUD', 'Zip', '', {}, {}).setAmount(9)"
+        ".setCustomerInfo('Ann', 'Example', 'ann@example.com', '+61400000000')"
+        ".setBillingAddress('Ann', 'Example', '', '', '1 High St', '', 'Perth', 'WA', '', '6000', 'AU')"
+        f".setOrderInfo(0, 0, 0, []){KEEP};"
+    )
+    page.get_by_test_id("payfurl-zip").click()
+    page.get_by_test_id("payfurl-approve").click()
+    charge = box.call("GET", f"/charge/{told(page)['transactionId']}")
+    assert (charge["amount"], charge["customer"]["firstName"]) == (9, "Ann")
+
+
+def test_what_validation_refuses_is_not_sent(elsewhere: Any, box: Box) -> None:
+    page = elsewhere(
+        "payfurl.init('sandbox', key).addPaypal('pay', 8, 'AUD')"
+        f".onValidate(() => {{ told.push('asked'); return false; }}){KEEP};"
+    )
+    page.get_by_test_id("payfurl-paypal").click()
+    assert told(page) == "asked"
+    expect(page.get_by_test_id("payfurl-dialog")).to_have_count(0)
+
+
+@pytest.mark.parametrize(
+    ("script", "words"),
+    [
+        ("payfurl.init('mars', key)", "Unknown environment 'mars'"),
+        ("payfurl.init('sandbox', '')", "wants a public key"),
+        ("payfurl.init('sandbox', key).addPaypal('nowhere', 1, 'AUD')", "no element with the id 'nowhere'"),
+        ("payfurl.init('sandbox', key).execute()", "no card or PayTo form"),
+    ],
+)
+def test_a_mistake_of_the_shop_is_told_in_words(elsewhere: Any, script: str, words: str) -> None:
+    assert words in told(elsewhere(f"{script}{KEEP};"))
+
+
+def test_a_wrong_public_key_is_told(elsewhere: Any) -> None:
+    page = elsewhere(f"payfurl.init('sandbox', 'nobody').addCardLeastCost('card', 1, 'AUD'){KEEP};")
+    page.get_by_label("Card number").fill("4111111111111111")
+    page.get_by_label("Card number").press("Enter")
+    assert "Authentication" in told(page)

@@ -1,0 +1,214 @@
+"""The hosted payment page and the 3-D Secure page in a real browser, through every button."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.browser.conftest import Box, Site
+
+expect = pytest.importorskip("playwright.sync_api", reason="playwright is not installed").expect
+
+POOR = "4000000000009995"
+CHALLENGED = "4000000000003220"
+
+
+def fill(page: Any, number: str = "4111 1111 1111 1111") -> None:
+    page.get_by_label("Card number").fill(number)
+    page.get_by_label("Expiry").fill("12/40")
+    page.get_by_label("Security code").fill("123")
+    page.get_by_label("Name on the card").fill("Ann Example")
+
+
+def shop(page: Any) -> None:
+    """A shop elsewhere that shows the address that the payer was sent to."""
+    page.context.route(
+        "https://shop.example/**",
+        lambda route: route.fulfill(content_type="text/html", body="<!doctype html><h1>The shop</h1>"),
+    )
+
+
+@pytest.mark.parametrize("context_options", [{}, {"java_script_enabled": False}], ids=["script", "no-script"])
+def test_pay_by_card(page: Any, box: Box) -> None:
+    page.goto(box.link(confirmationMessage="See you soon"))
+    expect(page.get_by_test_id("amount")).to_have_text("AUD 20.00")
+    fill(page)
+    page.get_by_test_id("pay").click()
+    expect(page.get_by_test_id("confirmation")).to_have_text("See you soon")
+    (charge,) = box.charges()
+    expect(page.get_by_test_id("charge-id")).to_have_text(charge["chargeId"])
+    page.reload()
+    expect(page.get_by_test_id("confirmation")).to_be_visible()
+    assert len(box.charges()) == 1
+
+
+def test_pay_with_the_keyboard_alone(page: Any, box: Box) -> None:
+    page.goto(box.link())
+    for text in ("4111111111111111", "12/40", "123", "Ann Example"):
+        page.keyboard.press("Tab")
+        page.keyboard.type(text)
+    page.keyboard.press("Tab")
+    expect(page.get_by_test_id("pay")).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(page.get_by_test_id("paid")).to_be_visible()
+
+
+def test_a_double_click_charges_once(page: Any, box: Box) -> None:
+    page.goto(box.link())
+    fill(page)
+    page.get_by_test_id("pay").dblclick()
+    expect(page.get_by_test_id("paid")).to_be_visible()
+    assert len(box.charges()) == 1
+
+
+def test_declined_then_paid(page: Any, box: Box) -> None:
+    page.goto(box.link())
+    fill(page, POOR)
+    page.get_by_test_id("pay").click()
+    expect(page.get_by_role("alert")).to_contain_text("Insufficient Funds")
+    expect(page.get_by_label("Card number")).to_have_value("")
+    page.get_by_label("Card number").fill("4111111111111111")
+    page.get_by_label("Security code").fill("123")
+    page.get_by_test_id("pay").click()
+    expect(page.get_by_test_id("paid")).to_be_visible()
+    assert [charge["status"] for charge in box.charges()] == ["SUCCESS", "FAILED"]
+
+
+def test_faults_are_told_beside_their_fields(page: Any, box: Box) -> None:
+    page.goto(box.link(amount=None))
+    fill(page, "4111111111111112")
+    page.get_by_label("Amount").fill("10")
+    page.get_by_test_id("pay").click()
+    expect(page.get_by_test_id("cardNumber-error")).to_have_text("This is not a card number.")
+    expect(page.get_by_label("Card number")).to_have_accessible_description("This is not a card number.")
+    expect(page.get_by_label("Amount")).to_have_value("10")
+
+
+def test_the_limit_closes_the_link(page: Any, box: Box) -> None:
+    address = box.link(limitPayments=1)
+    page.goto(address)
+    fill(page)
+    page.get_by_test_id("pay").click()
+    expect(page.get_by_test_id("paid")).to_be_visible()
+    page.goto(address)
+    expect(page.get_by_test_id("closed")).to_be_visible()
+
+
+def test_the_payer_is_redirected_with_the_charge(page: Any, box: Box) -> None:
+    shop(page)
+    page.goto(box.link(redirectUrl="https://shop.example/ok"))
+    fill(page)
+    page.get_by_test_id("pay").click()
+    page.wait_for_url("https://shop.example/ok?**")
+    assert page.url.endswith(f"chargeId={box.charges()[0]['chargeId']}")
+
+
+@pytest.mark.parametrize(("button", "status"), [("approve", "SUCCESS"), ("decline", "FAILED")])
+def test_a_simulated_way_to_pay(page: Any, box: Box, button: str, status: str) -> None:
+    page.goto(box.link(allowedPaymentTypes=["card", "paypal"]))
+    page.get_by_test_id("type-paypal").click()
+    page.get_by_test_id(button).click()
+    expect(page.get_by_test_id("paid" if status == "SUCCESS" else "alert")).to_be_visible()
+    assert [charge["status"] for charge in box.charges()] == [status]
+
+
+def test_a_simulated_way_to_pay_cancelled(page: Any, box: Box) -> None:
+    page.goto(box.link(allowedPaymentTypes=["card", "zip"]))
+    page.get_by_test_id("type-zip").click()
+    page.get_by_test_id("cancel").click()
+    expect(page.get_by_test_id("notice")).to_contain_text("Nothing was paid")
+    assert box.charges() == []
+
+
+def test_an_unknown_link(page: Any, box: Box) -> None:
+    page.goto(f"{box.url}/pay/{'0' * 32}")
+    expect(page.get_by_test_id("unknown")).to_be_visible()
+
+
+def test_the_page_works_in_a_frame_of_another_site(page: Any, box: Box, other_site: Site) -> None:
+    other_site.pages["/"] = f"<!doctype html><iframe src='{box.link()}' width='400' height='800'></iframe>"
+    page.goto(f"{other_site.url}/")
+    frame = page.frame_locator("iframe")
+    for label, text in (("Card number", "4111111111111111"), ("Expiry", "12/40"), ("Security code", "123")):
+        frame.get_by_label(label).fill(text)
+    frame.get_by_label("Name on the card").fill("Ann Example")
+    frame.get_by_test_id("pay").click()
+    expect(frame.get_by_test_id("paid")).to_be_visible()
+
+
+@pytest.mark.parametrize("context_options", [{"viewport": {"width": 360, "height": 740}}], ids=["phone"])
+def test_nothing_is_cut_off_on_a_phone(page: Any, box: Box) -> None:
+    page.goto(box.link(title="A" * 60, description="b" * 200))
+    for path in (page.url, box.charge(CHALLENGED)["threeDsRedirectUrl"], f"{box.url}/demo?key={box.public_key}"):
+        page.goto(path)
+        assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth"), path
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("declined", [False, True])
+def test_every_text_stands_out_from_its_ground(page: Any, box: Box, scheme: str, declined: bool) -> None:
+    page.emulate_media(color_scheme=scheme)
+    page.goto(box.link(description="Brass", allowedPaymentTypes=["card", "zip"]))
+    if declined:
+        fill(page, POOR)
+        page.get_by_test_id("pay").click()
+        page.get_by_test_id("alert").wait_for()
+    faint = page.evaluate(CONTRASTS)
+    assert faint == []
+
+
+CONTRASTS = """() => {
+  const numbers = (text) => (text.match(/[\\d.]+/g) || []).map(Number);
+  const light = ([r, g, b]) => [r, g, b].map((v) => v / 255)
+    .map((v) => v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4)
+    .reduce((sum, v, i) => sum + v * [0.2126, 0.7152, 0.0722][i], 0);
+  const ground = (element) => {
+    for (let at = element; at; at = at.parentElement) {
+      const colour = numbers(getComputedStyle(at).backgroundColor);
+      if (colour.length === 3 || colour[3] > 0) return colour;
+    }
+    return [255, 255, 255];
+  };
+  const faint = [];
+  for (const element of document.body.querySelectorAll("*")) {
+    const own = [...element.childNodes].some((node) => node.nodeType === 3 && node.textContent.trim());
+    if (!own || element.offsetParent === null) continue;
+    const [a, b] = [light(numbers(getComputedStyle(element).color)), light(ground(element))].sort((x, y) => y - x);
+    const ratio = (a + 0.05) / (b + 0.05);
+    if (ratio < 4.5) faint.push(`${element.textContent.trim()}: ${ratio.toFixed(2)}`);
+  }
+  return faint;
+}"""
+
+
+@pytest.mark.parametrize(
+    ("button", "status", "title"),
+    [("pass", "SUCCESS", "Thank you"), ("fail", "FAILED", "Not paid"), ("cancel", "FAILED", "Not paid")],
+)
+def test_a_challenge_is_answered(page: Any, box: Box, button: str, status: str, title: str) -> None:
+    charge = box.charge(CHALLENGED)
+    page.goto(charge["threeDsRedirectUrl"])
+    page.get_by_test_id(button).click()
+    expect(page.get_by_test_id("outcome")).to_have_text(title)
+    assert box.call("GET", f"/charge/{charge['chargeId']}")["status"] == status
+
+
+@pytest.mark.parametrize("context_options", [{}, {"java_script_enabled": False}], ids=["script", "no-script"])
+def test_a_challenge_returns_the_payer_to_the_shop(page: Any, box: Box) -> None:
+    shop(page)
+    charge = box.charge(CHALLENGED, threeDSNotificationUrl="https://shop.example/back")
+    page.goto(charge["threeDsRedirectUrl"])
+    page.get_by_test_id("pass").click()
+    page.wait_for_url("https://shop.example/back?**")
+    assert f"chargeId={charge['chargeId']}" in page.url
+    assert "status=SUCCESS" in page.url
+
+
+def test_a_challenge_of_a_link_goes_all_the_way_to_the_shop(page: Any, box: Box) -> None:
+    shop(page)
+    page.goto(box.link(redirectUrl="https://shop.example/ok"))
+    fill(page, CHALLENGED)
+    page.get_by_test_id("pay").click()
+    page.get_by_test_id("pass").click()
+    page.wait_for_url("https://shop.example/ok?**")
