@@ -21,15 +21,16 @@ from mockserver.scenario.outcome import Transport
 class Entry:
     """One step: a request with its answer, or due work that changed something (``method`` is empty then).
 
-    ``at`` is sandbox time; ``route`` the path of the route's row. ``raw`` and the turn's headers are the request as it
-    came, secrets included. ``answer`` is what the step answered, which a ``fault`` may have kept from the client.
+    ``at`` is sandbox time; ``door`` whatever carried the request out, and can again. ``raw`` and the turn's headers are
+    the request as it came, secrets included. ``answer`` is what the step answered, which a ``fault`` may have kept from
+    the client.
     """
 
     number: int
     at: Micros
     turn: Turn
     method: str = ""
-    route: str = ""
+    door: object = field(default=None, repr=False)
     path: str = ""
     query: bytes = b""
     raw: bytes = field(default=b"", repr=False)
@@ -64,7 +65,7 @@ class Journal:
         at: Micros,
         turn: Turn,
         method: str,
-        route: str,
+        door: object,
         path: str,
         query: bytes,
         raw: bytes,
@@ -76,7 +77,7 @@ class Journal:
         self.last = number = self.last + 1
         # The encoder leaves its answer in a far larger buffer, which a copy does not keep.
         kept = bytes(memoryview(answer))
-        self.entries.append(Entry(number, at, turn, method, route, path, query, raw, status, kept, fault))
+        self.entries.append(Entry(number, at, turn, method, door, path, query, raw, status, kept, fault))
 
     def note_due(self, at: Micros, turn: Turn) -> None:
         """Keep a piece of due work, unless it found nothing left to do."""

@@ -138,12 +138,11 @@ class Endpoint:
 
     def note(self, box: Sandbox, request: Request, reply: Reply, body: bytes) -> None:
         """Keep the step in the journal."""
-        route = self.route
         box.journal.note(
             box.now,
             reply.turn,
-            route.method,
-            route.path,
+            self.route.method,
+            self,
             request.resource,
             request.query,
             request.raw,

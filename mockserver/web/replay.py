@@ -15,7 +15,6 @@ from mockserver.engine.sandbox import Sandbox
 from mockserver.scenario.outcome import FaultKind
 from mockserver.web.endpoint import Arrival, Endpoint, Request
 from mockserver.web.host import Host
-from mockserver.web.routes import ROUTES
 from mockserver.wire.jsonio import dumps
 
 
@@ -38,12 +37,11 @@ def replay(host: Host, box: Sandbox, number: int) -> Sandbox:
         past.settle(box.own)
     past.clock.run(ClockMode.MANUAL, 1, journal.opened)
     host.prepare(past)
-    endpoints = {(route.method, route.path): Endpoint(route, host) for route in ROUTES}
     for entry in journal.entries:
         past.clock.move_to(max(entry.at, past.clock.virtual), journal.opened)
         due.run_due(past, journal.opened)
-        if entry.method:
-            _repeat(past, entry, endpoints[entry.method, entry.route])
+        if isinstance(entry.door, Endpoint):
+            _repeat(past, entry, entry.door)
         if entry.number == number:
             break
     return past

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 import time
 from dataclasses import dataclass, is_dataclass
 from decimal import Decimal
 from typing import Any
+from urllib.parse import urlencode
 
 import pytest
 
@@ -187,6 +189,19 @@ def test_a_fork_at_a_journal_entry_is_the_past(shop: Shop) -> None:
         assert {**past, "clock": None} == {**state, "clock": None}
         assert past["clock"]["virtual"] == state["clock"]["virtual"]
     assert shop("GET", f"/charge/{held}", key="sk_past1").body["status"] == "Authorised"
+
+
+def test_a_payment_on_a_page_is_part_of_the_past(shop: Shop) -> None:
+    link = shop("POST", "/payment_link", {"title": "Tea", "amount": 4.5, "currency": "AUD"}).body["paymentLinkId"]
+    page = shop("GET", f"/pay/{link}", key=None).raw.decode()
+    form = dict(re.findall(r'name="(\w+)"[^>]*value="([^"]*)"', page)) | CARD
+    typed = {"content-type": "application/x-www-form-urlencoded"}
+    assert shop("POST", f"/pay/{link}", raw=urlencode(form).encode(), key=None, headers=typed).status == 303
+    state = shop("GET", "/__admin/state").body
+    assert shop("POST", "/__admin/fork", {"to": "sk_past", "at": 2}).status == 201
+    past = shop("GET", "/__admin/state", key="sk_past").body
+    assert past["tables"] == state["tables"]
+    assert len(past["tables"]["charges"]) == 1
 
 
 def test_no_way_back_when_the_journal_does_not_tell_the_whole_story() -> None:
