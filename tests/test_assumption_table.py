@@ -264,3 +264,16 @@ def test_amount_bounds_are_assumptions() -> None:
         201,
         400,
     ]
+
+
+def test_the_depth_of_a_body_is_an_assumption() -> None:
+    body = {"cardNumber": VISA, "unknown": [[[[[[[[1]]]]]]]]}
+    assert Api().post("/vault", body).status == 201
+    assert problem_of(assuming("request.json_depth", 8).post("/vault", body)) == (400, 90)
+
+
+def test_a_refusal_names_states_in_the_words_of_the_profile() -> None:
+    for profile, word in (("documented", "Authorised"), ("sdk", "AUTHORISE")):
+        api = Api(profile=profile, assumptions={"provider.latency": "0"})
+        refused = api.delete(f"/charge/{api.charge()['chargeId']}/void")
+        assert refused["details"]["Status"].endswith(f"allowed in {word} only")

@@ -18,6 +18,27 @@ AMOUNT_DIGITS = row(
     "refuse",
     "not shown; rounding would lose money",
 )
+AMOUNT_LENGTH = row(
+    "amount.length",
+    "digits that an amount may have before the point; more: 400 code 2",
+    choice("15"),
+    "15",
+    "not shown; more than a payment meets, and safe for exact arithmetic",
+)
+CARD_LENGTH = row(
+    "card.length",
+    "digits of a card number, the last a right check digit (Luhn); else code 5",
+    choice("12-19"),
+    "12-19",
+    "ISO/IEC 7812; a client suite: a wrong check digit is code 5",
+)
+BANK_REQUIRED = row(
+    "bank_account.required",
+    "which fields a bank account must have",
+    choice("bankCode accountNumber accountName"),
+    "bankCode accountNumber accountName",
+    "client libraries send all three",
+)
 CARD_REQUIRED = row(
     "card.required",
     "which fields a card must have (without a card at all: code 81)",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mockserver.assumptions.row import choice, row
+from mockserver.assumptions.row import choice, row, whole
 
 LETTER_CASE = row(
     "request.letter_case",
@@ -10,6 +10,13 @@ LETTER_CASE = row(
     choice("any"),
     "any",
     "service document, Conventions: both spellings in its examples; client libraries send both",
+)
+JSON_DEPTH = row(
+    "request.json_depth",
+    "objects and arrays inside one another that a body may have; deeper: 400 code 90",
+    whole(8, 200),
+    64,
+    "not shown; no documented body is deeper than five",
 )
 UNKNOWN_FIELDS = row(
     "request.unknown_fields",

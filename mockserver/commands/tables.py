@@ -68,7 +68,11 @@ def assumptions(as_json: bool) -> None:
     if as_json:
         click.echo(json.dumps(rows, indent=2))
     else:
-        click.echo(columns([{name: row[name] for name in ("key", "documented", "sdk", "question")} for row in rows]))
+        click.echo(
+            columns(
+                [{name: row[name] for name in ("key", "documented", "sdk", "question", "evidence")} for row in rows]
+            )
+        )
 
 
 @click.command()

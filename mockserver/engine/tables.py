@@ -13,6 +13,7 @@ from mockserver.domain.payment_link import PaymentLink
 from mockserver.domain.payment_method import PaymentMethod
 from mockserver.domain.payto import Agreement
 from mockserver.domain.provider import Provider
+from mockserver.domain.states import CcvState
 from mockserver.domain.subscription import Subscription
 from mockserver.domain.token import Token
 from mockserver.domain.transfer import Transfer
@@ -34,6 +35,10 @@ def _brand(charge: Charge) -> Hashable | None:
 def _holder(charge: Charge) -> Hashable | None:
     card = charge.instrument.card
     return card.cardholder if card else None
+
+
+def _card_with_ccv(item: VaultItem) -> Hashable | None:
+    return item.facts.fingerprint if item.ccv_state is CcvState.HELD else None
 
 
 def charges() -> Table[Charge]:
@@ -117,8 +122,8 @@ def network_tokens() -> Table[NetworkToken]:
 
 
 def vault() -> Table[VaultItem]:
-    """Vault items by card."""
-    return Table(attrgetter("vault_id"), (Index("fingerprint", attrgetter("facts.fingerprint")),))
+    """Vault items by card, as long as they hold a ccv: those that a payment must look for."""
+    return Table(attrgetter("vault_id"), (Index("card_with_ccv", _card_with_ccv, frozenset({"ccv_state"})),))
 
 
 def providers() -> Table[Provider]:

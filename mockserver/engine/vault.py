@@ -87,7 +87,7 @@ def spend_ccv(box: Sandbox, facts: CardNumber, vault_id: str | None) -> None:
     if not len(box.vault):
         return
     if box.assume(VAULT_CCV_SPENT_BY) == "same_card":
-        for item in box.vault.find("fingerprint", facts.fingerprint):
+        for item in box.vault.find("card_with_ccv", facts.fingerprint):
             _remove_ccv(box, item, CcvEvent.PAID)
     elif vault_id is not None:
         linked = box.vault.get(vault_id)

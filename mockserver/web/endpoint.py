@@ -13,7 +13,7 @@ from typing import Any
 from urllib.parse import parse_qsl, unquote
 
 from mockserver.assumptions import CREATED_STATUS
-from mockserver.assumptions.speech import UNKNOWN_FIELDS
+from mockserver.assumptions.speech import JSON_DEPTH, UNKNOWN_FIELDS
 from mockserver.domain.clock import SECOND
 from mockserver.domain.codes import Code
 from mockserver.domain.errors import Invalid, Refused, Unauthorised
@@ -156,7 +156,7 @@ class Endpoint:
         headers = request.headers
         turn = box.turn = Turn(self.route.op, answers=True, headers=headers, path=request.path)
         try:
-            body, query = self._parts(request)
+            body, query = self._parts(request, box)
             turn.request = body.values or query.values
             turn.ignored = (*body.unknown, *query.unknown)
             return Arrival(box, turn, body, query, self._early_fault(box, turn))
@@ -235,11 +235,11 @@ class Endpoint:
             return refused
         raise RuntimeError(f"{route.op} went ahead although its request was faulty")
 
-    def _parts(self, request: Request) -> tuple[Folded, Folded]:
+    def _parts(self, request: Request, box: Sandbox) -> tuple[Folded, Folded]:
         route = self.route
         body = query = _NO_FIELDS
         if route.body is not None:
-            body = fold(route.body, _object(request.raw))
+            body = fold(route.body, _object(request.raw, box.assumed[JSON_DEPTH]))
         if request.query:
             query = fold(route.query or Body, _parameters(request.query))
         return body, query
@@ -262,11 +262,11 @@ def _typed(model: type[Body] | None, folded: Folded, *, strict: bool) -> Any:
     return None
 
 
-def _object(raw: bytes) -> dict[str, Any]:
+def _object(raw: bytes, deepest: int) -> dict[str, Any]:
     """The body as an object: nothing and ``[]`` are empty ones (published facts, 1.0). Raises ``MalformedJson``."""
     if not raw.strip():
         return {}
-    value = loads(raw)
+    value = loads(raw, deepest)
     if isinstance(value, dict):
         return value
     if value == []:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import TypedDict
 
-from mockserver.assumptions import NOT_FOUND_STATUS, WRONG_STATE_STATUS, Assumed
+from mockserver.assumptions import AUTHORISED_WORD, NOT_FOUND_STATUS, WRONG_STATE_STATUS, Assumed
 from mockserver.domain.charge import Charge
 from mockserver.domain.codes import Code
 from mockserver.domain.errors import NotFound, ProviderRefused, Refused, Unauthorised, WrongState
 from mockserver.domain.masking import mask_text
 
+_AUTHORISED = re.compile(r"\bAUTHORISE\b")
 _ANCHOR = "https://docs.payfurl.com/errorcodes#"
 
 
@@ -80,7 +82,11 @@ def refusal(refused: Refused, resource: str, assumed: Assumed) -> tuple[int, Pro
             gateway_code=refused.gateway_code,
             gateway_message=refused.gateway_message,
         )
-    return status, problem(status, refused.code, refused.message, resource, refused.details)
+    details = refused.details
+    if isinstance(refused, WrongState) and details:
+        word = assumed[AUTHORISED_WORD]
+        details = {field: _AUTHORISED.sub(word, text) for field, text in details.items()}
+    return status, problem(status, refused.code, refused.message, resource, details)
 
 
 def declined(charge: Charge, resource: str) -> tuple[int, Problem]:

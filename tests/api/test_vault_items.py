@@ -177,3 +177,13 @@ def test_items_of_another_key_are_unknown(api: Api) -> None:
     vault_id = item(api)["vaultId"]
     other = api.call("GET", f"/vault/{vault_id}", headers={"x-secretkey": "sk_other"})
     assert problem_of(other) == (404, 62)
+
+
+def test_every_ccv_of_a_card_is_removed_by_one_payment_and_none_is_looked_for_again(api: Api) -> None:
+    held = [item(api)["vaultId"] for _ in range(3)]
+    item(api, CardNumber="5555555555554444")
+    api.charge()
+    assert [api.get(f"/vault/{vault_id}")["hasCvv"] for vault_id in held] == [False] * 3
+    again = item(api)["vaultId"]
+    api.charge()
+    assert api.get(f"/vault/{again}")["ccv"] is None

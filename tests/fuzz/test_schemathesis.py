@@ -11,18 +11,22 @@ schemathesis = pytest.importorskip("schemathesis", reason="needs the dev extra: 
 from hypothesis import HealthCheck, settings  # noqa: E402
 from schemathesis import checks  # noqa: E402
 
-from tests.driving import DUMMY, Api, card  # noqa: E402
+from tests.driving import DUMMY  # noqa: E402
+from tests.tables.test_document import Book  # noqa: E402
 
 EXAMPLES = 8
 """Requests an operation: enough to meet every field, few enough for a minute."""
 
-API = Api(key="sk_fuzz")
+BOOK = Book(key="sk_fuzz")
+API = BOOK.api
 KNOWN = {
-    "charge_id": [API.charge(**fields)["chargeId"] for fields in ({}, {"capture": False})],
-    "vault_id": [API.post("/vault", {"cardNumber": "4111111111111111"})["vaultId"]],
-    "payment_method_id": [
-        API.post("/payment_method/card", {"providerId": DUMMY, "paymentInformation": card()})["paymentMethodId"]
-    ],
+    "charge_id": [API.charge()["chargeId"], API.charge(capture=False)["chargeId"]],
+    "vault_id": [BOOK.id_of("vault")],
+    "payment_method_id": [BOOK.id_of("method")],
+    "customer_id": [BOOK.id_of("customer")],
+    "payment_link_id": [BOOK.id_of("link")],
+    "batch_id": [BOOK.id_of("batch")],
+    "token": [BOOK.id_of("token")],
     "provider_id": [DUMMY],
 }
 """Ids of what is in the sandbox, so that some generated requests meet objects that exist."""
