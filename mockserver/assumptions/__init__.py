@@ -22,6 +22,7 @@ from mockserver.assumptions.row import CURRENCY_OR_PROVIDER as _CURRENCY_OR_PROV
 from mockserver.assumptions.row import DATE as _DATE
 from mockserver.assumptions.row import DURATION as _DURATION
 from mockserver.assumptions.row import FLOW as _FLOW
+from mockserver.assumptions.row import PAUSES as _PAUSES
 from mockserver.assumptions.row import ROWS as ROWS
 from mockserver.assumptions.row import SPAN as _SPAN
 from mockserver.assumptions.row import TEXT as _TEXT
@@ -31,7 +32,7 @@ from mockserver.assumptions.row import Profile as Profile
 from mockserver.assumptions.row import choice as _choice
 from mockserver.assumptions.row import row as _row
 from mockserver.assumptions.row import whole as _whole
-from mockserver.domain.clock import DAY, HOUR, MINUTE
+from mockserver.domain.clock import DAY, HOUR, MINUTE, SECOND
 from mockserver.domain.codes import Code
 from mockserver.domain.errors import Invalid, nearest
 
@@ -167,6 +168,19 @@ BATCH_FLOW = _row(
     _FLOW,
     (50_000, 100_000, 2_000),
     "service document: the states; how long they take is not shown",
+)
+WEBHOOK_RETRY = _row(
+    "webhook.retry",
+    "pauses between the tries of a webhook; any 2xx ends them",
+    _PAUSES,
+    (10 * SECOND, MINUTE, 10 * MINUTE, HOUR, 6 * HOUR),
+    "not shown",
+)
+WEBHOOK_TIMEOUT = _row(
+    "webhook.timeout", "how long a receiver of webhooks may take", _DURATION, 10 * SECOND, "not shown"
+)
+WEBHOOK_VERSION = _row(
+    "webhook.version", "X-Payfurl-Version of a webhook", _TEXT, "1.17.1.0", "published documentation: header sample"
 )
 LINK_IMAGE_MAXIMUM = _row(
     "link.image_maximum",

@@ -103,6 +103,15 @@ def _read_flow(value: object) -> tuple[Micros, Micros, Micros]:
     return parts[0], parts[1], parts[2]
 
 
+def _read_pauses(value: object) -> tuple[Micros, ...]:
+    if str(value).lower() == "never":
+        return ()
+    pauses = tuple(_read_duration(0 if part == "0" else part) for part in str(value).split())
+    if not 1 <= len(pauses) <= 20:
+        raise ValueError(f"got '{value}', wanted never, or 1 to 20 durations such as 10s 1m 10m")
+    return pauses
+
+
 def _show_span(span: tuple[Micros, Micros]) -> str:
     return duration_text(span[0]) if span[0] == span[1] else f"{duration_text(span[0])}..{duration_text(span[1])}"
 
@@ -139,6 +148,11 @@ FLOW: Kind[tuple[Micros, Micros, Micros]] = Kind(
     "three durations: until CREATED, until IN_PROGRESS, and for each row, such as 50ms 100ms 2ms",
     _read_flow,
     lambda flow: " ".join(duration_text(part) for part in flow),
+)
+PAUSES: Kind[tuple[Micros, ...]] = Kind(
+    "never, or durations such as 10s 1m 10m",
+    _read_pauses,
+    lambda pauses: " ".join(duration_text(pause) for pause in pauses) or "never",
 )
 TEXT: Kind[str] = Kind("a text", _read_text, str)
 

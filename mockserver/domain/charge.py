@@ -8,7 +8,7 @@ Each ``*_changes`` function decides and returns the fields that change; it raise
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any
 
@@ -181,3 +181,18 @@ def challenge_changes(charge: Charge, event: ChargeEvent, attempt: FailedAttempt
         return {"status": status, "failed_attempts": (*charge.failed_attempts, attempt), "authorised": None}
     changes = {"status": status, "three_ds_verified": True}
     return {**changes, "succeeded": now} if status is ChargeState.SUCCESS else changes
+
+
+def as_before(charge: Charge, before: ChargeState) -> Charge:
+    """A copy of a charge as it was in the state before its last move."""
+    refunds = charge.refunds[:-1] if charge.refunds else ()
+    waiting = before in (ChargeState.AUTHORISED, ChargeState.PENDING, ChargeState.PENDING_CHECKOUT)
+    return replace(
+        charge,
+        status=before,
+        amount=charge.authorised if waiting and charge.authorised is not None else charge.amount,
+        refunds=refunds,
+        refunded=sum((refund.amount for refund in refunds), ZERO),
+        succeeded=None if waiting else charge.succeeded,
+        voided=None,
+    )

@@ -17,6 +17,7 @@ from typing import Any
 
 from mockserver.domain.batch_states import BATCH, BATCH_ROW
 from mockserver.domain.codes import Code
+from mockserver.domain.delivery import DELIVERY
 from mockserver.domain.law import Table
 from mockserver.domain.method_states import NETWORK_TOKEN, PAYTO, TOKEN
 
@@ -274,4 +275,5 @@ TABLES: Mapping[str, Table[Any, Any]] = {
     "webhook_subscription": WEBHOOK_SUBSCRIPTION,
     "batch": BATCH,
     "batch_row": BATCH_ROW,
+    "webhook": DELIVERY,
 }

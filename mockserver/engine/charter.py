@@ -5,13 +5,34 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Protocol
 
 from mockserver.assumptions import Assumed
 from mockserver.domain.clock import Clock, Micros
+from mockserver.domain.delivery import Message
+from mockserver.domain.events import Event
 from mockserver.domain.provider import Provider
 from mockserver.engine.provider_plans import planned
 from mockserver.scenario.ruleset import Ruleset
 from mockserver.scenario.scenario import Call, ClockPlan, Scenario
+
+if TYPE_CHECKING:
+    from mockserver.engine.sandbox import Sandbox
+
+
+class Tell(Protocol):
+    """Writes the body of a webhook about an event, or with data of the caller's own; ``stale``: the state before."""
+
+    def __call__(
+        self, box: Sandbox, message_id: str, message: Message, event: Event | None, data: object, *, stale: bool = False
+    ) -> bytes: ...
+
+
+def untold(
+    box: Sandbox, message_id: str, message: Message, event: Event | None, data: object, *, stale: bool = False
+) -> bytes:
+    """An empty object, where nobody says how webhooks are written."""
+    return b"{}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +49,7 @@ class Charter:
     test_cards_only: bool = False
     webhook_key: str = field(default="", repr=False)
     journal_limit: int = 1_000
+    tell: Tell = untold
 
     def start_clock(self, real: Micros) -> Clock:
         """The clock of a sandbox that opens when the machine's says ``real``."""
@@ -56,6 +78,7 @@ class House:
     test_cards_only: bool
     webhook_key: str = field(repr=False)
     journal_limit: int
+    tell: Tell = untold
 
     def charter(self, scenarios: Sequence[Scenario]) -> Charter:
         """The charter under some scenarios: of what several of them say, the last one counts. Raises ``Invalid``
@@ -77,4 +100,5 @@ class House:
             test_cards_only=self.test_cards_only,
             webhook_key=self.webhook_key,
             journal_limit=self.journal_limit,
+            tell=self.tell,
         )

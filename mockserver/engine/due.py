@@ -8,7 +8,18 @@ from collections.abc import Callable, Mapping
 from mockserver.domain.clock import Micros
 from mockserver.domain.method_states import PayToState
 from mockserver.domain.states import ChargeEvent
-from mockserver.engine import batch_rows, batches, charges, payto, subscriptions, three_ds, tokens, transfers, vault
+from mockserver.engine import (
+    batch_rows,
+    batches,
+    charges,
+    deliveries,
+    payto,
+    subscriptions,
+    three_ds,
+    tokens,
+    transfers,
+    vault,
+)
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.schedule import Due, Entry
 from mockserver.engine.turn import Turn
@@ -24,6 +35,8 @@ WORK: Mapping[Due, Callable[[Sandbox, Entry], None]] = {
     Due.SUBSCRIPTION_RENEWAL: subscriptions.renew,
     Due.TOKEN_EXPIRY: lambda box, entry: tokens.expire(box, entry.subject),
     Due.PAYTO: lambda box, entry: payto.turn_to(box, entry.subject, PayToState(entry.detail)),
+    Due.WEBHOOK: lambda box, entry: deliveries.come_due(box, entry.subject),
+    Due.WEBHOOK_HELD: lambda box, entry: deliveries.let_pass(box, entry.subject),
     Due.BATCH_PREPARED: lambda box, entry: batches.prepare(box, entry.subject),
     Due.BATCH_STARTED: lambda box, entry: batches.start(box, entry.subject),
     Due.BATCH_ROWS: lambda box, entry: batch_rows.run(box, entry.subject),
@@ -57,6 +70,7 @@ def run_slice(box: Sandbox, real: Micros) -> int:
         box.now = max(box.now, entry.at)
         box.turn = Turn(f"clock.{entry.what}")
         WORK[entry.what](box, entry)
+        deliveries.plan(box)
         box.journal.note_due(box.now, box.turn)
         ran += 1
         if entry.what in HEAVY:

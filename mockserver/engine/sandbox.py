@@ -14,6 +14,8 @@ from mockserver.domain.provider import default_provider
 from mockserver.engine import tables
 from mockserver.engine.card_book import CardBook
 from mockserver.engine.charter import Charter
+from mockserver.engine.delivery_log import DeliveryLog
+from mockserver.engine.inboxes import Inboxes
 from mockserver.engine.journal import Journal
 from mockserver.engine.schedule import Schedule
 from mockserver.engine.turn import Turn
@@ -39,9 +41,11 @@ class Sandbox:
         "charter",
         "clock",
         "customers",
+        "deliveries",
         "director",
         "horizon",
         "ids",
+        "inboxes",
         "journal",
         "key",
         "network_tokens",
@@ -85,6 +89,8 @@ class Sandbox:
         self.payment_links = tables.payment_links()
         self.subscriptions = tables.subscriptions()
         self.batches = tables.batches()
+        self.deliveries = DeliveryLog(charter.journal_limit)
+        self.inboxes = Inboxes(charter.journal_limit)
         self.scripts: dict[str, dict[int, ProviderOutcome]] = {}
         self.transfers = tables.transfers()
         self.webhook_subscriptions = tables.webhook_subscriptions()

@@ -42,6 +42,14 @@ class Sandboxes:
     def __len__(self) -> int:
         return len(self._boxes)
 
+    def is_live(self, box: Sandbox) -> bool:
+        """Whether a sandbox is still the one of its key."""
+        return self._boxes.get(box.key) is box
+
+    def known(self, key: str | None) -> Sandbox | None:
+        """The sandbox of a secret key, if it is open."""
+        return self._boxes.get(key) if key is not None else None
+
     def open(self, key: str | None, real: Micros) -> Sandbox:
         """The sandbox of a secret key, opened on first use. Raises ``Unauthorised`` (40)."""
         box = self._boxes.get(key) if key is not None else None

@@ -22,6 +22,8 @@ class Due(StrEnum):
     SUBSCRIPTION_RENEWAL = "subscription_renewal"
     TOKEN_EXPIRY = "token_expiry"
     PAYTO = "payto"
+    WEBHOOK = "webhook"
+    WEBHOOK_HELD = "webhook_held"
     BATCH_PREPARED = "batch_prepared"
     BATCH_STARTED = "batch_started"
     BATCH_ROWS = "batch_rows"

@@ -27,9 +27,10 @@ class Turn:
     ``request`` has camelCase keys, ``path`` the placeholders of the route; ``about`` holds the stored objects that
     the step is about, by kind; ``attempts`` what rules were asked with; ``webhooks`` the ids of the deliveries that it
     caused; ``warnings`` what a person should be told. ``answers`` tells a request, whose answer a fault can spoil,
-    from work that time causes. ``row`` is the row of a batch, from 1, and ``scripted`` what its batch's script says
-    that the provider answers. ``told`` are faults of the form of a request that must be refused: only a check of the
-    rest.
+    from work that time causes. ``answered`` is False while an answer is still to be given, and webhooks wait for it;
+    ``urgent`` when some must go before it. ``row`` is the row of a batch, from 1, and ``scripted`` what its batch's
+    script says that the provider answers. ``told`` are faults of the form of a request that must be refused: only a
+    check of the rest.
     """
 
     op: str
@@ -47,5 +48,7 @@ class Turn:
     warnings: tuple[str, ...] = ()
     latency: Micros = 0
     told: Mapping[str, str] = field(default_factory=dict)
+    answered: bool = True
+    urgent: bool = False
     row: int | None = None
     scripted: ProviderOutcome | None = None

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 
 from starlette.applications import Starlette
 from starlette.routing import Route as StarletteRoute
@@ -13,6 +15,7 @@ from mockserver.domain.clock import Micros
 from mockserver.scenario.scenario import Scenario
 from mockserver.settings import Settings
 from mockserver.web.control.call import ControlEndpoint
+from mockserver.web.control.inbox import INBOX_METHODS, INBOX_PATH, InboxEndpoint
 from mockserver.web.control.routes import CONTROL_ROUTES
 from mockserver.web.dispatch import Dispatcher
 from mockserver.web.endpoint import Endpoint
@@ -32,9 +35,11 @@ class Application(Starlette):
         routes = [StarletteRoute(row.path, Endpoint(row, host), methods=[row.method]) for row in ROUTES]
         routes += [StarletteRoute(row.path, ControlEndpoint(row, host), methods=[row.method]) for row in CONTROL_ROUTES]
         routes += [StarletteRoute(row.path, PageEndpoint(row, host), methods=[row.method]) for row in PAGE_ROUTES]
+        inbox = InboxEndpoint(host)
+        routes.append(StarletteRoute(INBOX_PATH, inbox, methods=list(INBOX_METHODS)))
         super().__init__()
         self.world = host
-        self.router: Dispatcher = Dispatcher(routes)
+        self.router: Dispatcher = Dispatcher(routes, _lifespan(host))
         dispatcher = self.router
         host.prepare = lambda box: prepare(box, dispatcher)
 
@@ -73,6 +78,29 @@ class Application(Starlette):
     @on_request.setter
     def on_request(self, tick: Callable[[], None]) -> None:
         self.world.on_request = tick
+
+
+def _lifespan(host: Host) -> Callable[[object], AbstractAsyncContextManager[None]]:
+    """While the application is served, time passes and webhooks go out without anybody asking."""
+
+    @asynccontextmanager
+    async def lifespan(_: object) -> AsyncIterator[None]:
+        from mockserver.adapters.ticker import Ticker
+        from mockserver.adapters.webhook_sender import WebhookSender
+
+        ticker = Ticker(host.real_clock, host.sandboxes.is_live, WebhookSender(), host.activity.stir)
+        host.courier = ticker
+        for box in host.sandboxes:
+            ticker.note(box)
+        running = asyncio.create_task(ticker.run())
+        try:
+            yield
+        finally:
+            running.cancel()
+            await ticker.stop(host.sandboxes)
+            host.courier = None
+
+    return lifespan
 
 
 class _Files:

@@ -8,6 +8,7 @@ from typing import Any
 
 from starlette.routing import Route as StarletteRoute
 from starlette.routing import Router
+from starlette.types import Lifespan
 
 from mockserver.domain.codes import Code
 from mockserver.web.asgi import Receive, Scope, Send, send_json
@@ -27,9 +28,9 @@ class Dispatcher(Router):
     ``Allow``.
     """
 
-    def __init__(self, routes: Iterable[StarletteRoute]) -> None:
+    def __init__(self, routes: Iterable[StarletteRoute], lifespan: Lifespan[Any] | None = None) -> None:
         rows = list(routes)
-        super().__init__(routes=rows)
+        super().__init__(routes=rows, lifespan=lifespan)
         self._exact: dict[str, Methods] = {}
         self._templates: dict[tuple[int, str], list[tuple[tuple[str, ...], Methods]]] = {}
         for route in rows:

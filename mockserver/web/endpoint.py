@@ -18,6 +18,7 @@ from mockserver.domain.clock import SECOND
 from mockserver.domain.codes import Code
 from mockserver.domain.errors import Invalid, Refused, Unauthorised
 from mockserver.domain.record import record
+from mockserver.engine import deliveries, due
 from mockserver.engine.facts import state_of
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.turn import Turn, Unreached
@@ -102,14 +103,28 @@ class Endpoint:
             await send_bytes(send, 413, dumps(_too_large(scope["path"], self.host.settings.max_body)))
             return
         try:
-            box = self._enter(headers)
+            box = self._known(headers)
         except Unauthorised as refused:
             status, problem = problems.refusal(refused, scope["path"], self.host.assumed)
             await send_bytes(send, status, dumps(problem))
             return
+        if due.run_slice(box, self.host.real_clock()) and due.is_behind(box):
+            await self.host.catch_up(box, self.host.real_clock())
         request = Request(scope["path"], scope["path_params"], scope["query_string"], headers, raw)
         arrived = self.arrive(box, request)
         scope[STEP] = box, box.turn
+        turn = arrived.turn
+        turn.answered = False
+        try:
+            await self._answer(scope, receive, send, box, request, arrived)
+        finally:
+            turn.answered = True
+            if turn.webhooks:
+                self.host.answered(box, turn)
+
+    async def _answer(
+        self, scope: Scope, receive: Receive, send: Send, box: Sandbox, request: Request, arrived: Arrival | Reply
+    ) -> None:
         if isinstance(arrived, Arrival) and arrived.fault is not None:
             if arrived.fault.kind is not FaultKind.DELAY:
                 self.note(box, request, Reply(None, None, arrived.turn, arrived.fault), b"")
@@ -120,6 +135,8 @@ class Endpoint:
         reply = self.act(arrived, request) if isinstance(arrived, Arrival) else arrived
         body = dumps(reply.body)
         self.note(box, request, reply, body)
+        if reply.turn.urgent:
+            await self.host.hurry(box, reply.turn)
         if reply.turn.latency:
             await asyncio.sleep(reply.turn.latency / SECOND)
         if reply.fault is not None:
@@ -132,9 +149,9 @@ class Endpoint:
         arrived = self.arrive(box, request)
         return self.act(arrived, request) if isinstance(arrived, Arrival) else arrived
 
-    def _enter(self, headers: Headers) -> Sandbox:
+    def _known(self, headers: Headers) -> Sandbox:
         host = self.host
-        return host.enter(headers) if self.route.auth is Auth.SECRET else host.enter_by_either_key(headers)
+        return host.known(headers) if self.route.auth is Auth.SECRET else host.known_by_either_key(headers)
 
     def note(self, box: Sandbox, request: Request, reply: Reply, body: bytes) -> None:
         """Keep the step in the journal."""
@@ -150,6 +167,7 @@ class Endpoint:
             body,
             reply.fault,
         )
+        self.host.noticed(box)
 
     def arrive(self, box: Sandbox, request: Request) -> Arrival | Reply:
         """Read the request and ask the rules of arrival; or the reply that refuses."""
@@ -196,6 +214,7 @@ class Endpoint:
                 resource=request.resource,
             )
             reply = route.handle(call)
+            deliveries.plan(box)
         except Refused as refused:
             return Reply(*problems.refusal(refused, request.resource, box.assumed), turn, _spoiling(turn))
         except Unreached as unreached:

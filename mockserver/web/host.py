@@ -2,22 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import asyncio
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
-from mockserver.assumptions import Assumed, Profile
-from mockserver.domain.clock import ClockMode, Micros, parse_instant
+from mockserver.assumptions import WEBHOOK_TIMEOUT, Assumed, Profile
+from mockserver.domain.clock import SECOND, ClockMode, Micros, parse_instant
+from mockserver.domain.delivery import DeliveryState
 from mockserver.domain.errors import Refused, Unauthorised
-from mockserver.engine import due
+from mockserver.engine import deliveries, due
 from mockserver.engine.charter import Charter, House
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.sandboxes import Sandboxes
+from mockserver.engine.turn import Turn
 from mockserver.scenario.problems import ScenarioRefused
 from mockserver.scenario.scenario import ClockPlan, Scenario
 from mockserver.settings import Settings
+from mockserver.web.activity import Activity
+from mockserver.web.telling import tell
 
 Headers = Mapping[str, str]
+
+SETTLING: Micros = SECOND
+"""How long an advance of the clock waits for webhooks that it caused, in real time."""
 
 
 class ScenarioReader(Protocol):
@@ -37,6 +45,18 @@ class Logged(Protocol):
 
     def lines(self, *, as_json: bool) -> list[str]:
         """Its lines, without line ends."""
+        ...
+
+
+class Courier(Protocol):
+    """Sends webhooks and lets time pass while nobody asks."""
+
+    def note(self, box: Sandbox) -> None:
+        """Something may have changed in a sandbox."""
+        ...
+
+    async def flush(self, box: Sandbox, ids: Iterable[str], within: Micros) -> None:
+        """Wait for tries that are being made, at most so long."""
         ...
 
 
@@ -63,6 +83,8 @@ class Host:
     on_request: Callable[[], None] = _nothing
     prepare: Callable[[Sandbox], None] = _unprepared
     log: Callable[[Logged], None] | None = None
+    courier: Courier | None = None
+    activity: Activity = field(default_factory=Activity)
     ready_problems: list[str] = field(default_factory=list)
     streams: int = 0
     stopping: bool = False
@@ -107,20 +129,28 @@ class Host:
         box.obey(charter)
         return box
 
+    def known(self, headers: Headers) -> Sandbox:
+        """The sandbox of the request's secret key, as it stands. Raises ``Unauthorised`` (40)."""
+        return self.sandboxes.open(headers.get("x-secretkey"), self.real_clock())
+
     def enter(self, headers: Headers) -> Sandbox:
         """The sandbox of the request's secret key, brought to the present. Raises ``Unauthorised`` (40)."""
-        return self.present(self.sandboxes.open(headers.get("x-secretkey"), self.real_clock()))
+        return self.present(self.known(headers))
 
     def enter_by_either_key(self, headers: Headers) -> Sandbox:
+        """The same for a public key when there is one, else the secret key. Raises ``Unauthorised`` (40)."""
+        return self.present(self.known_by_either_key(headers))
+
+    def known_by_either_key(self, headers: Headers) -> Sandbox:
         """The sandbox of the public key when there is one, else of the secret key. Raises ``Unauthorised`` (40)."""
         public_key = headers.get("x-publickey")
         if public_key is None:
-            return self.enter(headers)
+            return self.known(headers)
         try:
-            return self.present(self.sandboxes.open_by_public_key(public_key, self.real_clock()))
+            return self.sandboxes.open_by_public_key(public_key, self.real_clock())
         except Unauthorised:
             if "x-secretkey" in headers:
-                return self.enter(headers)
+                return self.known(headers)
             raise
 
     def enter_by_any_key(self, headers: Headers) -> Sandbox:
@@ -133,6 +163,50 @@ class Host:
         due.run_due(box, self.real_clock())
         return box
 
+    async def catch_up(self, box: Sandbox, real: Micros) -> int:
+        """Bring a sandbox to the present, letting others have their turn meanwhile; how many entries ran."""
+        ran = due.run_slice(box, real)
+        while due.is_behind(box):
+            await asyncio.sleep(0)
+            ran += due.run_slice(box, real)
+        return ran
+
+    def noticed(self, box: Sandbox) -> None:
+        """Something has happened in a sandbox: wake those who wait for it, send what is to be sent."""
+        self.activity.stir()
+        if self.courier is not None:
+            self.courier.note(box)
+
+    def answered(self, box: Sandbox, turn: Turn) -> None:
+        """A step has been answered: its webhooks may go out."""
+        deliveries.release(box, turn)
+        self.present(box)
+        self.noticed(box)
+
+    async def hurry(self, box: Sandbox, turn: Turn) -> None:
+        """Send the webhooks of a step that a scenario wants before its answer, and wait until they are tried."""
+        self.present(box)
+        self.noticed(box)
+        if self.courier is not None:
+            await self.courier.flush(box, turn.webhooks, 2 * box.assumed[WEBHOOK_TIMEOUT])
+
+    async def settle(self, box: Sandbox, real: Micros, within: Micros = SETTLING) -> int:
+        """Let webhooks that are being sent arrive, and run what that makes due, for a short time; how many entries
+        ran."""
+        ran, courier = 0, self.courier
+        if courier is None:
+            return ran
+        loop = asyncio.get_running_loop()
+        end = loop.time() + within / SECOND
+        while loop.time() < end:
+            courier.note(box)
+            sending = [one.delivery_id for one in box.deliveries if one.state is DeliveryState.SENDING]
+            if not sending:
+                break
+            await courier.flush(box, sending, round((end - loop.time()) * SECOND))
+            ran += await self.catch_up(box, real)
+        return ran
+
 
 def _house(settings: Settings) -> House:
     return House(
@@ -144,6 +218,7 @@ def _house(settings: Settings) -> House:
         test_cards_only=settings.test_cards_only,
         webhook_key=settings.webhook_key,
         journal_limit=settings.journal_limit,
+        tell=tell,
     )
 
 

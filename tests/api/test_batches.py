@@ -341,7 +341,7 @@ def test_the_flow_is_an_assumption() -> None:
     for moved, seen in (("1s", "CREATED"), ("1s", "IN_PROGRESS"), ("1m", "IN_PROGRESS"), ("1m", "SUCCESS")):
         api.advance(moved)
         assert standing(api, batch_id)[0] == seen
-    assert api.put("/__admin/assumptions", {"overrides": {"batch.flow": "2s 1s 0s"}}).status == 400
+    assert api.put("/__admin/assumptions", {"batch.flow": "2s 1s 0s"}).status == 400
 
 
 def test_other_work_keeps_its_place_between_the_rows() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import parse_qsl
@@ -79,7 +79,7 @@ class ControlRoute:
 
     method: str
     path: str
-    handle: Callable[[ControlCall], tuple[int, object]]
+    handle: Callable[[ControlCall], tuple[int, object] | Awaitable[tuple[int, object]]]
     summary: str
     query: tuple[Given, ...] = ()
     body: tuple[Given, ...] = ()
@@ -102,7 +102,11 @@ class ControlEndpoint:
             raw = await read_body(receive, scope, self.route.largest or self.host.settings.max_body)
             query = dict(parse_qsl(scope["query_string"].decode("latin-1"), errors="replace"))
             call = ControlCall(self.host, headers_of(scope), scope["path_params"], query, raw)
-            status, body = self.route.handle(call)
+            known = self.host.sandboxes.known(call.headers.get("x-secretkey"))
+            if known is not None:
+                await self.host.catch_up(known, self.host.real_clock())
+            answer = self.route.handle(call)
+            status, body = answer if isinstance(answer, tuple) else await answer
         except HungUp:
             return
         except TooLarge:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from mockserver.domain.clock import ClockMode, Micros, parse_duration, parse_instant
 from mockserver.domain.codes import Code
 from mockserver.domain.errors import Invalid, nearest
-from mockserver.engine import due
 from mockserver.engine.sandbox import Sandbox
 from mockserver.web.control.call import ControlCall
 from mockserver.wire.dates import moment
@@ -18,7 +17,7 @@ def read(call: ControlCall) -> tuple[int, object]:
     return 200, _shown(call.box())
 
 
-def change(call: ControlCall) -> tuple[int, object]:
+async def change(call: ControlCall) -> tuple[int, object]:
     """Set ``mode`` (real, manual, fast), ``rate`` (of fast) and ``now`` (not in the past)."""
     box, body, real = call.box(), call.body(), call.host.real_clock()
     _known(body, "mode", "rate", "now")
@@ -29,18 +28,24 @@ def change(call: ControlCall) -> tuple[int, object]:
     if "now" in body:
         box.clock.move_to(_instant(body["now"], "Now"), real)
     box.clock.run(mode, rate, real)
-    due.run_due(box, real)
+    await call.host.catch_up(box, real)
+    call.host.noticed(box)
     return 200, _shown(box)
 
 
-def advance(call: ControlCall) -> tuple[int, object]:
-    """Move forward ``by`` a duration or ``to`` a date-time, running everything that comes due on the way."""
+async def advance(call: ControlCall) -> tuple[int, object]:
+    """Move forward ``by`` a duration or ``to`` a date-time, running everything that comes due on the way.
+
+    Webhooks that are sent on the way get a second of real time to arrive, so that their next tries keep their place.
+    """
     box, body, real = call.box(), call.body(), call.host.real_clock()
     _known(body, "by", "to")
     if ("by" in body) == ("to" in body):
         raise Invalid(Code.VALIDATION_ERROR, {"By": "give one of by (such as 1h) and to (an ISO date-time)"})
     box.clock.move_to(box.now + _duration(body["by"]) if "by" in body else _instant(body["to"], "To"), real)
-    ran = due.run_due(box, real)
+    ran = await call.host.catch_up(box, real)
+    ran += await call.host.settle(box, real)
+    call.host.noticed(box)
     return 200, {**_shown(box), "ran": ran}
 
 

@@ -6,6 +6,7 @@ from mockserver.web.control import (
     assumptions,
     clock,
     health,
+    inbox,
     journal,
     openapi,
     sandboxes,
@@ -13,6 +14,7 @@ from mockserver.web.control import (
     state,
     timeline,
     verify,
+    webhooks,
 )
 from mockserver.web.control.call import ControlRoute, Given
 
@@ -38,6 +40,22 @@ _OBJECTS = (
     Given("limit", "integer", "at most so many, 1000"),
 )
 _SCENARIO = (Given("name", "string", "name of the scenario when its text gives none"),)
+_WEBHOOKS = (
+    Given("state", "string", "held, waiting, sending, delivered or given_up"),
+    Given("type", "string", "meta.type, such as transaction"),
+    Given("eventType", "string", "meta.eventType, such as transaction.status.changed"),
+    Given("subject", "string", "id of the object that it is about"),
+    Given("url", "string", "receiver"),
+    Given("messageId", "string", "meta.messageId"),
+    Given("limit", "integer", "at most so many, the newest ones; 1 to 1000, default 100"),
+)
+_EVENT = (
+    Given("type", "string", "transaction, batch, subscription, customer or paymentMethod", required=True),
+    Given("eventType", "string", "meta.eventType; default <type>.status.changed"),
+    Given("data", "object", "the data of the webhook; default an empty object"),
+    Given("url", "string", "receiver; without it every webhook subscription of the type"),
+    Given("authorization", "string", "Authorization header for that receiver"),
+)
 
 CONTROL_ROUTES: tuple[ControlRoute, ...] = (
     ControlRoute("GET", "/healthz", health.alive, "Whether the server lives", keyed=False),
@@ -90,4 +108,12 @@ CONTROL_ROUTES: tuple[ControlRoute, ...] = (
     ControlRoute("GET", "/__admin/objects/{kind}/{object_id}", timeline.one, "One object, card data starred",
                  answers={404: "No such object"}),
     ControlRoute("GET", "/__admin/states", timeline.states, "Every state table", keyed=False),
+    ControlRoute("GET", "/__admin/webhooks", webhooks.listing, "Deliveries of webhooks with every try, oldest first",
+                 query=_WEBHOOKS),
+    ControlRoute("POST", "/__admin/webhooks/{delivery_id}/resend", webhooks.resend, "Send a webhook again, now",
+                 answers={404: "No such webhook", 409: "It is being sent"}),
+    ControlRoute("POST", "/__admin/events", webhooks.emit, "Emit any webhook with data of your own",
+                 body=_EVENT, success=201),
+    ControlRoute("GET", "/__admin/inbox/{name}", inbox.read, "What has arrived at an inbox, signatures checked"),
+    ControlRoute("DELETE", "/__admin/inbox/{name}", inbox.clear, "Forget what has arrived at an inbox"),
 )  # fmt: skip

@@ -1,0 +1,157 @@
+"""Sends webhooks over HTTP: pooled, no redirects, a bounded time and a bounded answer, never to a metadata service.
+
+Source: control document, Security (outbound calls).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit, urlunsplit
+
+from mockserver.domain.clock import SECOND, Micros
+
+if TYPE_CHECKING:
+    import httpx
+
+LONGEST_ANSWER = 65_536
+"""Bytes that are read of a receiver's answer; what comes after them is not waited for."""
+
+CONNECTIONS = 100
+
+_LONGEST_PART = 3_600.0
+"""Seconds that one part of a try may take: the whole of it is bounded by the caller, and always shorter."""
+
+_PORTS = {"http": 80, "https": 443}
+_FORBIDDEN = (
+    ip_network("169.254.0.0/16"),
+    ip_network("fe80::/10"),
+    ip_network("0.0.0.0/8"),
+    ip_network("224.0.0.0/4"),
+    ip_network("ff00::/8"),
+    # The metadata services of clouds that do not use a link-local address.
+    ip_network("fd00:ec2::254/128"),
+    ip_network("100.100.100.200/32"),
+)
+
+Resolve = Callable[[str, int], Awaitable[list[str]]]
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """How a try went: the receiver's status, or what went wrong; ``final`` when no later try can go better."""
+
+    status: int | None
+    error: str | None
+    latency: Micros
+    final: bool = False
+
+
+class _Refused(Exception):
+    """An address that nothing is sent to."""
+
+
+async def resolve(host: str, port: int) -> list[str]:
+    """The addresses of a host name. Raises ``OSError`` when it has none."""
+    found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    return [str(address[4][0]) for address in found]
+
+
+class WebhookSender:
+    """One client for all webhooks. ``resolve`` is how names become addresses."""
+
+    def __init__(self, resolve: Resolve = resolve) -> None:
+        self._resolve = resolve
+        self._client: httpx.AsyncClient | None = None
+
+    async def send(self, url: str, headers: Mapping[str, str], body: bytes, within: Micros) -> Sent:
+        """Post a body; never raises for anything that the receiver or the network does."""
+        import httpx
+
+        begun = time.monotonic_ns()
+        status, error, final = None, None, False
+        try:
+            async with asyncio.timeout(within / SECOND):
+                status = await self._post(url, headers, body)
+        except TimeoutError:
+            error = "timeout"
+        except _Refused as refused:
+            error, final = str(refused), True
+        except (httpx.HTTPError, httpx.InvalidURL, OSError, ValueError) as problem:
+            error = _words(problem)
+        return Sent(status, error, (time.monotonic_ns() - begun) // 1_000, final)
+
+    async def close(self) -> None:
+        """Give the connections back."""
+        if self._client is not None:
+            await self._client.aclose()
+            self._client = None
+
+    async def _post(self, url: str, headers: Mapping[str, str], body: bytes) -> int:
+        address, host, name = await self._addressed(url)
+        client = self._opened()
+        extensions = {"sni_hostname": name} if address.startswith("https:") else {}
+        sent = client.stream("POST", address, headers={"Host": host, **headers}, content=body, extensions=extensions)
+        async with sent as answer:
+            read = 0
+            async for chunk in answer.aiter_raw():
+                read += len(chunk)
+                if read >= LONGEST_ANSWER:
+                    break
+            return answer.status_code
+
+    async def _addressed(self, url: str) -> tuple[str, str, str]:
+        """The url with the address that was checked in the place of the name, the Host header, and the name.
+
+        The connection goes to the very address that was looked at: a name that is answered differently the second time
+        leads nowhere else.
+        """
+        parts = urlsplit(url)
+        port = parts.port or _PORTS.get(parts.scheme)
+        if port is None or not parts.hostname:
+            raise _Refused("not an http or https address")
+        if parts.username is not None:
+            raise _Refused("an address with a user name is not called")
+        found = [address for address in await self._resolve(parts.hostname, port) if _is_allowed(address)]
+        if not found:
+            raise _Refused("link-local, metadata and multicast addresses are never called")
+        # Receivers on this machine mostly listen on IPv4.
+        address = min(found, key=lambda one: ":" in one)
+        literal = f"[{address}]" if ":" in address else address
+        path = parts.path or "/"
+        return (
+            urlunsplit((parts.scheme, f"{literal}:{port}", path, parts.query, "")),
+            parts.netloc,
+            parts.hostname,
+        )
+
+    def _opened(self) -> httpx.AsyncClient:
+        if self._client is None:
+            import httpx
+
+            limits = httpx.Limits(max_connections=CONNECTIONS, max_keepalive_connections=CONNECTIONS // 5)
+            self._client = httpx.AsyncClient(
+                follow_redirects=False,
+                trust_env=False,
+                timeout=_LONGEST_PART,
+                limits=limits,
+                headers={"User-Agent": "mockserver"},
+            )
+        return self._client
+
+
+def _is_allowed(text: str) -> bool:
+    address: IPv4Address | IPv6Address = ip_address(text.partition("%")[0])
+    if isinstance(address, IPv6Address) and address.ipv4_mapped is not None:
+        address = address.ipv4_mapped
+    return not any(address in network for network in _FORBIDDEN)
+
+
+def _words(problem: Exception) -> str:
+    text = str(problem)[:200]
+    return f"{type(problem).__name__}: {text}" if text else type(problem).__name__

@@ -1,0 +1,130 @@
+"""Webhooks on their way: what is told to whom, every try, and the law by which a delivery moves.
+
+Sources: published facts, 6 (envelope, signature); assumptions ``webhook.*``.
+"""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from dataclasses import dataclass, field
+from enum import StrEnum
+from hashlib import sha256
+from hmac import digest
+
+from mockserver.domain.clock import Micros
+from mockserver.domain.codes import Code
+from mockserver.domain.law import Table
+from mockserver.domain.record import record
+
+
+class DeliveryState(StrEnum):
+    """Where a delivery stands."""
+
+    HELD = "held"
+    WAITING = "waiting"
+    SENDING = "sending"
+    DELIVERED = "delivered"
+    GIVEN_UP = "given_up"
+
+
+class DeliveryEvent(StrEnum):
+    """What can happen to a delivery."""
+
+    PLANNED = "planned"
+    HELD_BACK = "held_back"
+    RELEASED = "released"
+    CAME_DUE = "came_due"
+    ACCEPTED = "accepted"
+    FAILED = "failed"
+    EXHAUSTED = "exhausted"
+    RESENT = "resent"
+
+
+DELIVERY: Table[DeliveryState, DeliveryEvent] = Table(
+    subject="webhook",
+    begins={DeliveryEvent.PLANNED: DeliveryState.WAITING, DeliveryEvent.HELD_BACK: DeliveryState.HELD},
+    moves={
+        DeliveryState.HELD: {DeliveryEvent.RELEASED: DeliveryState.WAITING},
+        DeliveryState.WAITING: {
+            DeliveryEvent.CAME_DUE: DeliveryState.SENDING,
+            DeliveryEvent.RESENT: DeliveryState.WAITING,
+        },
+        DeliveryState.SENDING: {
+            DeliveryEvent.ACCEPTED: DeliveryState.DELIVERED,
+            DeliveryEvent.FAILED: DeliveryState.WAITING,
+            DeliveryEvent.EXHAUSTED: DeliveryState.GIVEN_UP,
+        },
+        DeliveryState.DELIVERED: {DeliveryEvent.RESENT: DeliveryState.WAITING},
+        DeliveryState.GIVEN_UP: {DeliveryEvent.RESENT: DeliveryState.WAITING},
+    },
+    refusal=Code.INVALID_REFERENCE_ID,
+)
+
+
+@record
+class Message:
+    """What is told: ``meta.type``, ``meta.eventType``, and the object that it is about."""
+
+    type: str
+    event_type: str
+    subject_id: str | None = None
+
+
+@record
+class Try:
+    """One try: when, in sandbox time; the receiver's status or what went wrong; how long it really took.
+
+    ``scripted`` tries were answered by the scenario; the receiver was not called.
+    """
+
+    at: Micros
+    status: int | None = None
+    error: str | None = None
+    latency: Micros = 0
+    scripted: bool = False
+
+    @property
+    def is_accepted(self) -> bool:
+        """Whether the receiver took it: any 2xx (assumption ``webhook.retry``)."""
+        return self.status is not None and 200 <= self.status < 300
+
+
+@dataclass(slots=True)
+class Delivery:
+    """One message to one receiver. Deliveries of one ``lane`` go out one after the other.
+
+    ``due`` is when the next try is to be made; ``series`` counts the tries since it was planned or sent again;
+    ``script`` is what the pretend receiver answers, in turn.
+    """
+
+    delivery_id: str
+    message_id: str
+    message: Message
+    url: str
+    authorization: str | None = field(repr=False)
+    body: bytes = field(repr=False)
+    signature: str
+    version: str
+    added: Micros
+    due: Micros
+    lane: str
+    state: DeliveryState = DeliveryState.WAITING
+    script: tuple[int | str, ...] = ()
+    tries: list[Try] = field(default_factory=list)
+    series: int = 0
+
+    def headers(self) -> dict[str, str]:
+        """The headers that it is sent with (published facts, 6 and 10; assumption ``webhook.headers``)."""
+        headers = {
+            "Content-Type": "application/json",
+            "X-Payfurl-Version": self.version,
+            "X-Payfurl-Signature": self.signature,
+        }
+        if self.authorization is not None:
+            headers["Authorization"] = self.authorization
+        return headers
+
+
+def sign(key: str, body: bytes) -> str:
+    """``X-Payfurl-Signature``: base64 of HMAC-SHA256 over the raw body, keyed with the bytes of the key's text."""
+    return b64encode(digest(key.encode(), body, sha256)).decode()

@@ -1,0 +1,295 @@
+"""Webhooks: from what happened to a plan, from the plan to tries on the sandbox's clock, from the answers to an end.
+
+Nothing is sent here: what is to be sent by now stands in the outbox, and whoever sends it reports how that went.
+Sources: published facts, 6; assumptions ``webhook.*``; scenario language, Outcomes, webhook.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import partial
+from urllib.parse import urlsplit
+
+from mockserver.assumptions import WEBHOOK_RETRY, WEBHOOK_TIMEOUT, WEBHOOK_VERSION
+from mockserver.domain.charge import WebhookTarget
+from mockserver.domain.clock import MINUTE, Micros
+from mockserver.domain.codes import Code
+from mockserver.domain.delivery import DELIVERY, Delivery, DeliveryEvent, DeliveryState, Message, Try, sign
+from mockserver.domain.errors import NotFound
+from mockserver.domain.events import Event, Subject
+from mockserver.domain.record import record
+from mockserver.domain.webhook_subscription import WebhookType
+from mockserver.engine import inboxes, webhook_subscriptions
+from mockserver.engine.facts import KINDS, state_of
+from mockserver.engine.sandbox import Sandbox
+from mockserver.engine.schedule import Due
+from mockserver.engine.turn import Turn
+from mockserver.scenario.attempt import Attempt, Stage
+from mockserver.scenario.outcome import WebhookPlan
+
+PATIENCE = MINUTE
+"""How long a held delivery waits for another to overtake it."""
+
+_OP = "webhook.deliver"
+_ORDINARY = WebhookPlan()
+_WRONG_KEY = "forged:"
+_TYPES: Mapping[Subject, WebhookType] = {
+    Subject.CHARGE: WebhookType.TRANSACTION,
+    Subject.BATCH: WebhookType.BATCH,
+    Subject.SUBSCRIPTION: WebhookType.SUBSCRIPTION,
+    Subject.CUSTOMER: WebhookType.CUSTOMER,
+    Subject.PAYMENT_METHOD: WebhookType.PAYMENT_METHOD,
+    Subject.PAYTO: WebhookType.PAYMENT_METHOD,
+}
+"""What is told of each kind of object; of all others nothing is."""
+
+_STATUS_CHANGES = frozenset({Subject.BATCH, Subject.SUBSCRIPTION})
+_BY_STATUS = frozenset({WebhookType.TRANSACTION, WebhookType.BATCH, WebhookType.SUBSCRIPTION})
+
+
+@record
+class _News:
+    """Something to tell: the object as it is now, and the event that is its cause."""
+
+    type: WebhookType
+    message: Message
+    event: Event
+    subject: object
+
+
+def word_of(kind: WebhookType) -> str:
+    """``meta.type`` of a type (assumption ``webhook.events``)."""
+    return kind.value[:1].lower() + kind.value[1:]
+
+
+def plan(box: Sandbox) -> None:
+    """Plan the deliveries of everything that the present step has caused.
+
+    They go out when the step has been answered (``release``), those that a scenario wants before that at once.
+    """
+    turn = box.turn
+    if not turn.events:
+        return
+    scripted: WebhookPlan | None = None
+    for decision in turn.decisions:
+        scripted = scripted or decision.outcome.webhook
+    for event in tuple(turn.events):
+        kind = _TYPES.get(event.subject)
+        if kind is not None:
+            for news in _news(box, kind, event):
+                _tell(box, news, scripted)
+
+
+def release(box: Sandbox, turn: Turn) -> None:
+    """The step has been answered: let its deliveries go out."""
+    turn.answered = True
+    for delivery_id in turn.webhooks:
+        delivery = box.deliveries.get(delivery_id)
+        if delivery is not None and not delivery.tries:
+            _enter(box, delivery)
+
+
+def emit(box: Sandbox, message: Message, data: object, target: WebhookTarget | None) -> list[Delivery]:
+    """Tell something of the caller's own, to one receiver or to all subscriptions of its type."""
+    targets = [target] if target is not None else list(_subscribed(box, message.type))
+    return [one for receiver in targets for one in _plan_one(box, message, receiver, _ORDINARY, None, data)]
+
+
+def come_due(box: Sandbox, delivery_id: str) -> None:
+    """Make the next try: in the scenario's pretence, in an inbox of this server, or by the outbox."""
+    delivery = box.deliveries.get(delivery_id)
+    if delivery is None or delivery.state is not DeliveryState.WAITING or delivery.due > box.now:
+        return
+    _move(delivery, DeliveryEvent.CAME_DUE)
+    number = len(delivery.tries)
+    if number < len(delivery.script):
+        said = delivery.script[number]
+        if isinstance(said, int):
+            report(box, delivery, Try(box.now, said, scripted=True))
+        else:
+            waited = box.assume(WEBHOOK_TIMEOUT)
+            report(box, delivery, Try(box.now, error="timeout", latency=waited, scripted=True))
+        return
+    inbox = inboxes.name_in(delivery.url, box.charter.public_url)
+    if inbox is not None:
+        query = urlsplit(delivery.url).query
+        key = box.charter.webhook_key
+        kept = box.inboxes.put(key, box.now, inbox, delivery.body, delivery.headers(), query=query)
+        report(box, delivery, Try(box.now, 200 if kept is not None else 507))
+        return
+    delivery.due = box.now
+    box.deliveries.outbox.append(delivery_id)
+
+
+def report(box: Sandbox, delivery: Delivery, made: Try, *, final: bool = False) -> None:
+    """A try has been made: the delivery has arrived, is tried again later, or is given up (at once when ``final``)."""
+    if delivery.state is not DeliveryState.SENDING:
+        return
+    delivery.tries.append(made)
+    delivery.series += 1
+    pauses = box.assumed[WEBHOOK_RETRY]
+    if made.is_accepted:
+        _move(delivery, DeliveryEvent.ACCEPTED)
+    elif final or delivery.series > len(pauses):
+        _move(delivery, DeliveryEvent.EXHAUSTED)
+    else:
+        _move(delivery, DeliveryEvent.FAILED)
+        delivery.due = made.at + pauses[delivery.series - 1]
+        box.schedule.plan(delivery.due, Due.WEBHOOK, delivery.delivery_id)
+        return
+    box.deliveries.note_ended(delivery)
+
+
+def let_pass(box: Sandbox, delivery_id: str) -> None:
+    """Nobody has overtaken a held delivery in time: it goes out."""
+    delivery = box.deliveries.get(delivery_id)
+    if delivery is not None and delivery.state is DeliveryState.HELD:
+        box.deliveries.held.get(delivery.url, []).remove(delivery_id)
+        _send_held(box, delivery, delivery.lane, box.now)
+
+
+def resend(box: Sandbox, delivery_id: str) -> Delivery:
+    """Send a delivery again, now: the same message, and a new series of tries. Raises ``NotFound`` (61), ``WrongState``
+    (61) while it is being sent or held."""
+    delivery = box.deliveries.get(delivery_id)
+    if delivery is None:
+        raise NotFound(Code.INVALID_REFERENCE_ID, {"Id": f"no webhook '{delivery_id[:64]}' is kept in this sandbox"})
+    _move(delivery, DeliveryEvent.RESENT)
+    delivery.series = 0
+    delivery.due = box.now
+    box.schedule.plan(box.now, Due.WEBHOOK, delivery_id)
+    return delivery
+
+
+def _news(box: Sandbox, kind: WebhookType, event: Event) -> Iterator[_News]:
+    if event.subject in _STATUS_CHANGES and event.before == event.after:
+        return
+    if event.subject is Subject.PAYTO:
+        if event.before is not None and event.before != event.after:
+            for method in box.payment_methods.find("payto", event.subject_id):
+                message = Message(word_of(kind), f"{word_of(kind)}.updated", method.payment_method_id)
+                yield _News(kind, message, event, method)
+        return
+    subject = KINDS[event.subject.value][1](box).get(event.subject_id)
+    if subject is not None:
+        change = "status.changed" if kind in _BY_STATUS else str(event.what)
+        yield _News(kind, Message(word_of(kind), f"{word_of(kind)}.{change}", event.subject_id), event, subject)
+
+
+def _tell(box: Sandbox, news: _News, scripted: WebhookPlan | None) -> None:
+    own: WebhookTarget | None = getattr(news.subject, "webhook", None)
+    if own is None and not box.webhook_subscriptions.rows:
+        return
+    targets = [own] if own is not None else []
+    targets += _subscribed(box, news.message.type)
+    turn = box.turn
+    for target in targets:
+        wanted = scripted or _choreography(box, news, target)
+        if wanted.drop:
+            continue
+        for delivery in _plan_one(box, news.message, target, wanted, news.event, None):
+            turn.webhooks.append(delivery.delivery_id)
+            if wanted.before_answer:
+                turn.urgent = True
+                _enter(box, delivery)
+            elif turn.answered:
+                _enter(box, delivery)
+
+
+def _subscribed(box: Sandbox, word: str) -> Iterator[WebhookTarget]:
+    kind = next((one for one in WebhookType if word_of(one) == word), None)
+    if kind is not None:
+        for row in webhook_subscriptions.told_of(box, kind):
+            yield WebhookTarget(row.url, row.authorization)
+
+
+def _choreography(box: Sandbox, news: _News, target: WebhookTarget) -> WebhookPlan:
+    """What a rule for ``webhook.deliver`` makes of a delivery; one for the step itself counts before it."""
+    if not box.director.listens(Stage.ARRIVAL, _OP):
+        return _ORDINARY
+    message = news.message
+    facts: dict[str, object] = {
+        "type": message.type,
+        "eventType": message.event_type,
+        "url": target.url,
+        "id": message.subject_id,
+    }
+    decision = box.director.decide(
+        Stage.ARRIVAL,
+        Attempt(
+            op=_OP,
+            now=box.now,
+            request=facts,
+            state=partial(state_of, box),
+            subject=message.subject_id,
+        ),
+    )
+    if decision.outcome.webhook is None:
+        return _ORDINARY
+    box.turn.decisions.append(decision)
+    return decision.outcome.webhook
+
+
+def _plan_one(
+    box: Sandbox,
+    message: Message,
+    target: WebhookTarget,
+    wanted: WebhookPlan,
+    event: Event | None,
+    data: object,
+) -> Iterator[Delivery]:
+    """The copies of one message to one receiver, as many as there is room for."""
+    message_id = box.ids.hex32("webhook")
+    body = box.charter.tell(box, message_id, message, event, data, stale=wanted.stale)
+    key = box.charter.webhook_key
+    for number in range(wanted.copies):
+        if not box.deliveries.has_room:
+            box.deliveries.refused += 1
+            continue
+        begun = DeliveryEvent.HELD_BACK if wanted.swap_with_next and number == 0 else DeliveryEvent.PLANNED
+        delivery = Delivery(
+            delivery_id=message_id if number == 0 else f"{message_id}-{number + 1}",
+            message_id=message_id,
+            message=message,
+            url=target.url,
+            authorization=target.authorization if wanted.authorization is None else wanted.authorization,
+            body=body,
+            signature=sign(_WRONG_KEY + key if wanted.bad_signature else key, body),
+            version=box.assumed[WEBHOOK_VERSION],
+            added=box.now,
+            due=box.now + wanted.delay + number * wanted.gap,
+            lane=message.subject_id or message_id,
+            state=DELIVERY.begin(begun),
+            script=wanted.receiver,
+        )
+        box.deliveries.add(delivery)
+        if event is None:
+            _enter(box, delivery)
+        yield delivery
+
+
+def _enter(box: Sandbox, delivery: Delivery) -> None:
+    """Put a delivery on the schedule, or among those that wait to be overtaken by the next to the same receiver."""
+    held = box.deliveries.held
+    if delivery.state is DeliveryState.HELD:
+        waiting = held.setdefault(delivery.url, [])
+        if delivery.delivery_id not in waiting:
+            waiting.append(delivery.delivery_id)
+            box.schedule.plan(box.now + PATIENCE, Due.WEBHOOK_HELD, delivery.delivery_id)
+        return
+    box.schedule.plan(delivery.due, Due.WEBHOOK, delivery.delivery_id)
+    for delivery_id in held.pop(delivery.url, ()):
+        overtaken = box.deliveries.get(delivery_id)
+        if overtaken is not None:
+            _send_held(box, overtaken, delivery.lane, delivery.due)
+
+
+def _send_held(box: Sandbox, delivery: Delivery, lane: str, earliest: Micros) -> None:
+    _move(delivery, DeliveryEvent.RELEASED)
+    delivery.lane = lane
+    delivery.due = max(delivery.due, earliest)
+    box.schedule.plan(delivery.due, Due.WEBHOOK, delivery.delivery_id)
+
+
+def _move(delivery: Delivery, event: DeliveryEvent) -> None:
+    delivery.state = DELIVERY.advance(delivery.state, event)

@@ -1,0 +1,120 @@
+"""The built-in receiver: whatever arrives at ``/__inbox/<name>`` is kept, and its signature checked.
+
+Source: control document, Control API (``/__inbox``, ``/__admin/inbox``).
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Mapping
+from dataclasses import field
+from enum import StrEnum
+from hmac import compare_digest
+from urllib.parse import unquote, urlsplit
+
+from mockserver.domain.clock import Micros
+from mockserver.domain.delivery import sign
+from mockserver.domain.record import record
+
+PREFIX = "/__inbox/"
+SIGNATURE = "x-payfurl-signature"
+MOST_INBOXES = 1_000
+"""Inboxes of one sandbox; what arrives at a further one is counted as dropped."""
+
+LONGEST_BODY = 1_000_000
+"""Bytes kept of one body."""
+
+_LOCAL = frozenset({"localhost", "127.0.0.1", "::1"})
+_PORTS = {"http": 80, "https": 443}
+
+
+class Signature(StrEnum):
+    """What the signature of an arrival is worth."""
+
+    VALID = "valid"
+    INVALID = "invalid"
+    MISSING = "missing"
+
+
+@record
+class Arrival:
+    """One thing that arrived, at an instant of sandbox time; header names are in lower case."""
+
+    number: int
+    at: Micros
+    method: str
+    path: str
+    query: str
+    headers: Mapping[str, str]
+    body: bytes = field(repr=False)
+    signature: Signature = Signature.MISSING
+
+
+class Inboxes:
+    """The inboxes of one sandbox, by name; each keeps the newest ``limit`` arrivals."""
+
+    __slots__ = ("_boxes", "dropped", "limit", "number")
+
+    def __init__(self, limit: int) -> None:
+        self.limit = limit
+        self.number = 0
+        self.dropped = 0
+        self._boxes: dict[str, deque[Arrival]] = {}
+
+    def arrivals(self, name: str) -> list[Arrival]:
+        """What has arrived at an inbox, oldest first."""
+        return list(self._boxes.get(name, ()))
+
+    def clear(self, name: str) -> int:
+        """Forget what has arrived; how many arrivals that were."""
+        return len(self._boxes.pop(name, ()))
+
+    def put(
+        self,
+        key: str,
+        at: Micros,
+        name: str,
+        body: bytes,
+        headers: Mapping[str, str],
+        method: str = "POST",
+        path: str = "",
+        query: str = "",
+    ) -> Arrival | None:
+        """Take something in and check its signature with the webhook key; None when there are too many inboxes."""
+        kept = self._boxes.get(name)
+        if kept is None:
+            if len(self._boxes) >= MOST_INBOXES:
+                self.dropped += 1
+                return None
+            kept = self._boxes[name] = deque(maxlen=self.limit)
+        self.number += 1
+        self.dropped += len(kept) == self.limit
+        lower = {header.lower(): value for header, value in headers.items()}
+        checked = _checked(key, body, lower.get(SIGNATURE))
+        arrival = Arrival(self.number, at, method, path or PREFIX + name, query, lower, body[:LONGEST_BODY], checked)
+        kept.append(arrival)
+        return arrival
+
+
+def _checked(key: str, body: bytes, given: str | None) -> Signature:
+    if given is None:
+        return Signature.MISSING
+    return Signature.VALID if compare_digest(sign(key, body).encode(), given.encode()) else Signature.INVALID
+
+
+def name_in(url: str, public_url: str) -> str | None:
+    """The inbox of this server that an address names, or None; all names of this machine count as one."""
+    try:
+        there, here = urlsplit(url), urlsplit(public_url)
+        same_port = _port(there.scheme, there.port) == _port(here.scheme, here.port)
+    except ValueError:
+        return None
+    same_host = there.hostname == here.hostname or {there.hostname, here.hostname} <= _LOCAL
+    name = unquote(there.path.removeprefix(PREFIX))
+    if not there.path.startswith(PREFIX) or not same_host or not same_port or not name or "/" in name:
+        return None
+    return name
+
+
+def _port(scheme: str, port: int | None) -> int | None:
+    return port if port is not None else _PORTS.get(scheme)

@@ -1,0 +1,118 @@
+"""The built-in receiver of webhooks: what it takes (``/__inbox/<name>``) and what has arrived (``/__admin/inbox``)."""
+
+from __future__ import annotations
+
+from typing import TypedDict
+from urllib.parse import parse_qsl
+
+from mockserver.domain.codes import Code
+from mockserver.domain.errors import Refused, Unauthorised
+from mockserver.domain.masking import mask_json
+from mockserver.engine.inboxes import Arrival
+from mockserver.engine.sandbox import Sandbox
+from mockserver.web.asgi import HungUp, Receive, Scope, Send, TooLarge, headers_of, read_body, send_json
+from mockserver.web.control.call import ControlCall
+from mockserver.web.host import Host
+from mockserver.wire import problems
+from mockserver.wire.dates import moment
+from mockserver.wire.masking import mask_body
+
+INBOX_PATH = "/__inbox/{name}"
+INBOX_METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE")
+
+_KEYS = frozenset({"x-secretkey", "x-admin-token", "cookie"})
+
+
+class ArrivalReply(TypedDict):
+    """One arrival; ``signature`` is valid, invalid or missing."""
+
+    id: int
+    at: str
+    method: str
+    path: str
+    query: dict[str, object]
+    headers: dict[str, object]
+    body: object
+    signature: str
+
+
+class InboxReply(TypedDict):
+    """What has arrived, oldest first; ``dropped`` counts arrivals at all inboxes that are no longer kept."""
+
+    name: str
+    count: int
+    dropped: int
+    messages: list[ArrivalReply]
+
+
+class InboxEndpoint:
+    """The receiver as an ASGI application. The sandbox is named by a key in the headers, or by ``?publicKey=``."""
+
+    def __init__(self, host: Host) -> None:
+        self.host = host
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        host, headers = self.host, headers_of(scope)
+        query = scope["query_string"].decode("latin-1")
+        try:
+            raw = await read_body(receive, scope, host.settings.max_body)
+            box = self._box(headers, dict(parse_qsl(query)).get("publicKey"))
+        except HungUp:
+            return
+        except TooLarge:
+            body = problems.problem(413, Code.VALIDATION_ERROR, Code.VALIDATION_ERROR.message, scope["path"])
+            await send_json(send, 413, body)
+            return
+        except Refused as refused:
+            status, told = problems.refusal(refused, scope["path"], host.assumed)
+            await send_json(send, status, told)
+            return
+        key = box.charter.webhook_key
+        name: str = scope["path_params"]["name"]
+        kept = box.inboxes.put(key, box.now, name, raw, headers, scope["method"], scope["path"], query)
+        host.noticed(box)
+        status = 507 if kept is None else 200
+        await send_json(send, status, {"received": kept is not None, "signature": kept and kept.signature.value})
+
+    def _box(self, headers: dict[str, str], public_key: str | None) -> Sandbox:
+        """The sandbox of an arrival. Raises ``Unauthorised`` (40)."""
+        if public_key is not None:
+            return self.host.enter_by_either_key({"x-publickey": public_key})
+        if "x-secretkey" not in headers and "x-publickey" not in headers:
+            told = "say whose inbox this is: header x-secretkey or x-publickey, or ?publicKey="
+            raise Unauthorised(Code.INVALID_AUTHENTICATION, {"XSecretkey": told})
+        return self.host.enter_by_either_key(headers)
+
+
+def read(call: ControlCall) -> tuple[int, InboxReply]:
+    """What has arrived at an inbox; an inbox that nothing reached is empty."""
+    box, name = call.box(), call.path["name"]
+    found = box.inboxes.arrivals(name)
+    return 200, {
+        "name": name,
+        "count": len(found),
+        "dropped": box.inboxes.dropped,
+        "messages": [shown(one) for one in found],
+    }
+
+
+def clear(call: ControlCall) -> tuple[int, object]:
+    """Forget what has arrived at an inbox."""
+    return 200, {"cleared": call.box().inboxes.clear(call.path["name"])}
+
+
+def shown(arrival: Arrival) -> ArrivalReply:
+    """An arrival, keys and card numbers starred; ``Authorization`` is what the test came to see, so it is shown."""
+    query = parse_qsl(arrival.query, keep_blank_values=True, errors="replace")
+    return {
+        "id": arrival.number,
+        "at": moment(arrival.at),
+        "method": arrival.method,
+        "path": arrival.path,
+        "query": {name: mask_json(value, name) for name, value in query},
+        "headers": {
+            name: "***" if name in _KEYS else mask_json(value, name) for name, value in arrival.headers.items()
+        },
+        "body": mask_body(arrival.body),
+        "signature": arrival.signature.value,
+    }

@@ -1,0 +1,93 @@
+"""Webhooks of a sandbox: the log of deliveries, sending again, telling anything (``/__admin/webhooks``,
+``/__admin/events``)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from mockserver.domain.addresses import is_web_address
+from mockserver.domain.charge import WebhookTarget
+from mockserver.domain.codes import Code
+from mockserver.domain.delivery import Delivery, Message
+from mockserver.domain.errors import Invalid, nearest
+from mockserver.domain.webhook_subscription import WebhookType
+from mockserver.engine import deliveries
+from mockserver.web.control.call import ControlCall
+from mockserver.wire.webhooks import DeliveriesReply, DeliveryReply, delivery_reply
+
+_PAGE = 100
+_LARGEST_PAGE = 1_000
+
+FILTERS: dict[str, Callable[[Delivery, str], bool]] = {
+    "state": lambda one, wanted: one.state.value == wanted.lower(),
+    "type": lambda one, wanted: one.message.type.lower() == wanted.lower(),
+    "eventType": lambda one, wanted: one.message.event_type.lower() == wanted.lower(),
+    "subject": lambda one, wanted: one.message.subject_id == wanted,
+    "url": lambda one, wanted: one.url == wanted,
+    "messageId": lambda one, wanted: one.message_id == wanted,
+}
+"""Filters of the list: the query parameter, and whether a delivery fits it."""
+
+
+def listing(call: ControlCall) -> tuple[int, DeliveriesReply]:
+    """Deliveries, oldest first; ``limit`` shows the newest only."""
+    unknown = {
+        name[:40].capitalize(): f"unknown parameter{nearest(name, [*FILTERS, 'limit'])}"
+        for name in call.query
+        if name not in FILTERS and name != "limit"
+    }
+    if unknown:
+        raise Invalid(Code.VALIDATION_ERROR, unknown)
+    limit = call.query.get("limit", str(_PAGE))
+    if not limit.isascii() or not limit.isdecimal() or not 1 <= int(limit[:9]) <= _LARGEST_PAGE:
+        told = f"got '{limit[:20]}', wanted a whole number, 1 to {_LARGEST_PAGE}"
+        raise Invalid(Code.VALIDATION_ERROR, {"Limit": told})
+    log = call.box().deliveries
+    found = [
+        one for one in log if all(FILTERS[name](one, value) for name, value in call.query.items() if name in FILTERS)
+    ]
+    return 200, {
+        "count": len(found),
+        "dropped": log.dropped,
+        "refused": log.refused,
+        "webhooks": [delivery_reply(one) for one in found[-int(limit) :]],
+    }
+
+
+def resend(call: ControlCall) -> tuple[int, DeliveryReply]:
+    """Send a delivery again, now. Raises ``NotFound``, ``WrongState`` while it is being sent."""
+    box = call.box()
+    delivery = deliveries.resend(box, call.path["delivery_id"])
+    call.host.present(box)
+    call.host.noticed(box)
+    return 200, delivery_reply(delivery)
+
+
+def emit(call: ControlCall) -> tuple[int, object]:
+    """Tell anything: to ``url``, or without it to every subscription of the type. Raises ``Invalid`` (90)."""
+    box = call.box()
+    body = call.known("type", "eventType", "data", "url", "authorization")
+    faults: dict[str, str] = {}
+    words = [deliveries.word_of(kind) for kind in WebhookType]
+    for name in ("type", "eventType", "url", "authorization"):
+        if body.get(name) is not None and not isinstance(body[name], str):
+            faults[name[:1].upper() + name[1:]] = "wanted a text"
+    word = next((one for one in words if one.lower() == str(body.get("type", "")).lower()), None)
+    if word is None:
+        faults.setdefault("Type", f"wanted one of {', '.join(words)}{nearest(str(body.get('type', '')), words)}")
+    if not isinstance(body.get("data", {}), dict):
+        faults["Data"] = "wanted an object"
+    url = body.get("url")
+    if isinstance(url, str) and not is_web_address(url):
+        faults["Url"] = "wanted an absolute http or https address"
+    if faults or word is None:
+        raise Invalid(Code.VALIDATION_ERROR, faults)
+    message = Message(word, body.get("eventType") or f"{word}.status.changed")
+    target = WebhookTarget(url, body.get("authorization")) if url is not None else None
+    made = deliveries.emit(box, message, body.get("data", {}), target)
+    if not made:
+        told = f"no url given, and no webhook subscription for {word} in this sandbox"
+        raise Invalid(Code.VALIDATION_ERROR, {"Url": told})
+    call.host.present(box)
+    call.host.noticed(box)
+    return 201, {"webhooks": [delivery_reply(one) for one in made]}

@@ -1,0 +1,146 @@
+"""Webhooks on the wire: the envelope, the transaction inside it, and the log of deliveries.
+
+Source: published facts, 6; control document, Control API (``/__admin/webhooks``, ``/__inbox``).
+"""
+
+from __future__ import annotations
+
+from typing import TypedDict
+
+from mockserver.domain.charge import Charge
+from mockserver.domain.clock import Micros, duration_text
+from mockserver.domain.delivery import Delivery, Message
+from mockserver.domain.masking import mask_text
+from mockserver.wire.dates import moment
+from mockserver.wire.jsonio import dumps
+from mockserver.wire.masking import mask_body
+from mockserver.wire.profile import Voice
+from mockserver.wire.shapes import optional_moment
+
+
+class TryReply(TypedDict):
+    """One try; ``latency`` is real time, ``at`` the sandbox's."""
+
+    at: str
+    status: int | None
+    error: str | None
+    latency: str
+    scripted: bool
+
+
+class DeliveryReply(TypedDict):
+    """One delivery with every try; ``next`` is when the next one is made, null when none will be."""
+
+    id: str
+    messageId: str
+    type: str
+    eventType: str
+    subject: str | None
+    url: str
+    authorization: bool
+    state: str
+    added: str
+    next: str | None
+    signature: str
+    body: object
+    tries: list[TryReply]
+
+
+class DeliveriesReply(TypedDict):
+    """A part of the log: ``count`` deliveries fit; ``dropped`` were pushed out, ``refused`` found no room."""
+
+    count: int
+    dropped: int
+    refused: int
+    webhooks: list[DeliveryReply]
+
+
+def envelope(message_id: str, at: Micros, message: Message, data: object) -> bytes:
+    """The body of a webhook."""
+    meta = {
+        "messageId": message_id,
+        "timestamp": moment(at),
+        "type": message.type,
+        "eventType": message.event_type,
+    }
+    return dumps({"meta": meta, "data": data})
+
+
+def transaction(charge: Charge, voice: Voice) -> dict[str, object]:
+    """A charge as webhooks tell it: cut down, and without members that are null."""
+    instrument = charge.instrument
+    card = instrument.card
+    shown_card: dict[str, object] | None = None
+    if card is not None:
+        shown_card = {
+            "cardNumber": card.number.masked,
+            "expiryDate": card.expiry,
+            "type": card.number.brand.value,
+            "cardType": card.number.funding.value,
+            "cardIin": card.number.iin[: voice.iin_digits],
+        }
+    information: dict[str, object] = {
+        "paymentMethodId": instrument.payment_method_id,
+        "type": instrument.type.value,
+        "card": shown_card and _present(shown_card),
+    }
+    return _present(
+        {
+            "chargeId": charge.charge_id,
+            "providerChargeId": charge.provider_charge_id,
+            "amount": charge.amount,
+            "providerId": charge.provider.provider_id,
+            "reference": charge.reference,
+            "paymentInformation": _present(information),
+            "customerId": charge.customer_id,
+            "status": voice.status[charge.status],
+            "dateAdded": moment(charge.added),
+            "successDate": optional_moment(charge.succeeded),
+            "voidDate": optional_moment(charge.voided),
+            "refundedAmount": charge.refunded if charge.refunds else None,
+            "estimatedCost": charge.estimated_cost,
+            "estimatedCostCurrency": charge.currency if charge.estimated_cost is not None else None,
+            "currency": charge.currency,
+            "refunds": [
+                _present({"amount": refund.amount, "dateAdded": moment(refund.added), "comment": refund.comment})
+                for refund in charge.refunds
+            ],
+            "threeDSServerTransID": charge.three_ds_server_trans_id,
+            "threeDsVerified": charge.three_ds_verified,
+            "authorisationAmount": charge.authorised,
+            "initiator": charge.initiator,
+        }
+    )
+
+
+def delivery_reply(delivery: Delivery) -> DeliveryReply:
+    """A delivery as the log shows it: the receiver's authorisation is not shown, card numbers are starred."""
+    under_way = delivery.state.value in ("held", "waiting", "sending")
+    return {
+        "id": delivery.delivery_id,
+        "messageId": delivery.message_id,
+        "type": delivery.message.type,
+        "eventType": delivery.message.event_type,
+        "subject": delivery.message.subject_id,
+        "url": mask_text(delivery.url),
+        "authorization": delivery.authorization is not None,
+        "state": delivery.state.value,
+        "added": moment(delivery.added),
+        "next": moment(delivery.due) if under_way else None,
+        "signature": delivery.signature,
+        "body": mask_body(delivery.body),
+        "tries": [
+            {
+                "at": moment(made.at),
+                "status": made.status,
+                "error": made.error,
+                "latency": duration_text(made.latency),
+                "scripted": made.scripted,
+            }
+            for made in delivery.tries
+        ],
+    }
+
+
+def _present(members: dict[str, object]) -> dict[str, object]:
+    return {name: value for name, value in members.items() if value is not None}
