@@ -45,7 +45,9 @@ class Shop:
         if slowly:
             return asyncio.run(running)
         try:
-            running.send(None)
+            # A bare yield lets others have their turn, and here are no others.
+            while running.send(None) is None:
+                pass
         except StopIteration as stopped:
             reply: Reply = stopped.value
             return reply
