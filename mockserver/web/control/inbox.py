@@ -7,7 +7,7 @@ from urllib.parse import parse_qsl
 
 from mockserver.domain.codes import Code
 from mockserver.domain.errors import Refused, Unauthorised
-from mockserver.domain.masking import mask_json
+from mockserver.domain.masking import mask_json, mask_text
 from mockserver.engine.inboxes import Arrival
 from mockserver.engine.sandbox import Sandbox
 from mockserver.web.asgi import HungUp, Receive, Scope, Send, TooLarge, headers_of, read_body, send_json
@@ -89,7 +89,7 @@ def read(call: ControlCall) -> tuple[int, InboxReply]:
     box, name = call.box(), call.path["name"]
     found = box.inboxes.arrivals(name)
     return 200, {
-        "name": name,
+        "name": mask_text(name),
         "count": len(found),
         "dropped": box.inboxes.dropped,
         "messages": [shown(one) for one in found],
@@ -108,7 +108,7 @@ def shown(arrival: Arrival) -> ArrivalReply:
         "id": arrival.number,
         "at": moment(arrival.at),
         "method": arrival.method,
-        "path": arrival.path,
+        "path": mask_text(arrival.path),
         "query": {name: mask_json(value, name) for name, value in query},
         "headers": {
             name: "***" if name in _KEYS else mask_json(value, name) for name, value in arrival.headers.items()

@@ -10,6 +10,7 @@ from mockserver.domain.charge import WebhookTarget
 from mockserver.domain.codes import Code
 from mockserver.domain.delivery import Delivery, Message
 from mockserver.domain.errors import Invalid, nearest
+from mockserver.domain.masking import mask_text
 from mockserver.domain.webhook_subscription import WebhookType
 from mockserver.engine import deliveries
 from mockserver.web.control.call import ControlCall
@@ -32,7 +33,7 @@ FILTERS: dict[str, Callable[[Delivery, str], bool]] = {
 def listing(call: ControlCall) -> tuple[int, DeliveriesReply]:
     """Deliveries, oldest first; ``limit`` shows the newest only."""
     unknown = {
-        name[:40].capitalize(): f"unknown parameter{nearest(name, [*FILTERS, 'limit'])}"
+        mask_text(name[:40]).capitalize(): f"unknown parameter{nearest(name, [*FILTERS, 'limit'])}"
         for name in call.query
         if name not in FILTERS and name != "limit"
     }
@@ -40,7 +41,7 @@ def listing(call: ControlCall) -> tuple[int, DeliveriesReply]:
         raise Invalid(Code.VALIDATION_ERROR, unknown)
     limit = call.query.get("limit", str(_PAGE))
     if not limit.isascii() or not limit.isdecimal() or not 1 <= int(limit[:9]) <= _LARGEST_PAGE:
-        told = f"got '{limit[:20]}', wanted a whole number, 1 to {_LARGEST_PAGE}"
+        told = f"got '{mask_text(limit[:20])}', wanted a whole number, 1 to {_LARGEST_PAGE}"
         raise Invalid(Code.VALIDATION_ERROR, {"Limit": told})
     log = call.box().deliveries
     found = [
