@@ -18,6 +18,7 @@ from operator import attrgetter
 from typing import Annotated, Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from mockserver.domain.cards import CardNumber
+from mockserver.domain.clock import EARLIEST, LATEST
 from mockserver.domain.masking import mask_text
 from mockserver.engine.card_book import CardBook
 
@@ -26,6 +27,7 @@ Writer = Callable[[Any], Any]
 Reader = Callable[[Any, CardBook], Any]
 
 _KIND = "$kind"
+_MOST_DIGITS = 40
 _SCALARS: tuple[type, ...] = (str, int, bool)
 
 
@@ -301,7 +303,8 @@ def _scalar_reader(cls: type) -> Reader:
     wanted = {str: "a text", int: "a whole number", bool: "true or false", types.NoneType: "null"}[cls]
 
     def read_scalar(raw: Any, book: CardBook) -> Any:
-        if type(raw) is not cls:
+        # Nothing that is counted or timed lies beyond the calendar.
+        if type(raw) is not cls or (isinstance(raw, int) and not EARLIEST <= raw <= LATEST):
             raise Misfit(wanted)
         return raw
 
@@ -313,7 +316,7 @@ def _read_decimal(raw: Any, book: CardBook) -> Decimal:
         number = Decimal(raw) if isinstance(raw, str) else None
     except InvalidOperation:
         number = None
-    if number is None or not number.is_finite():
+    if number is None or not number.is_finite() or number.adjusted() > _MOST_DIGITS:
         raise Misfit("a number written as a text")
     return number
 

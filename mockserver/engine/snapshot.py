@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import is_dataclass, replace
+from decimal import Decimal
 from functools import cache
 from typing import Any, get_args, get_type_hints
 
 from mockserver.assumptions import ROWS, Assumed, Profile
-from mockserver.domain.clock import Clock, Micros
+from mockserver.domain.clock import FASTEST, Clock, Micros
 from mockserver.domain.codes import Code
 from mockserver.domain.errors import ForeignDocument, Refused
 from mockserver.engine import tables
@@ -125,13 +126,15 @@ def _known(document: object) -> Document:
 
 def _restored(key: str, charter: Charter, document: Document, real: Micros) -> Sandbox:
     assumed = _assumed(document)
-    seed = _read(int, document, "seed")
+    seed = _seed(document.get("seed"))
     box = Sandbox(key, charter if charter.seed == seed else replace(charter, seed=seed), real)
     box.own = assumed
     box.assumed = assumed
     if "salt" in document:
         box.cards = CardBook(_read(str, document, "salt"))
     box.clock = _read(Clock, document, "clock")
+    if not 1 <= box.clock.rate <= FASTEST:
+        raise _foreign("Clock.rate", f"a whole number from 1 to {FASTEST}")
     box.now = box.clock.read(real)
     box.ids.counters.update(_read(dict[str, int], document, "counters"))
     schedule = _read(dict[str, object], document, "schedule")
@@ -147,6 +150,13 @@ def _restored(key: str, charter: Charter, document: Document, real: Micros) -> S
     except (KeyError, TypeError, AttributeError):
         raise _foreign("Rules", "counters by the name of their rule") from None
     return box
+
+
+def _seed(given: object) -> int:
+    """A seed may have more digits than a JSON reader gives as an ``int``."""
+    if isinstance(given, bool) or not isinstance(given, int | Decimal) or not 0 <= given < 2**63 or given % 1:
+        raise _foreign("Seed", "a whole number, 0 to 2^63 - 1")
+    return int(given)
 
 
 def _fill(box: Sandbox, given: Mapping[str, object]) -> None:

@@ -94,6 +94,9 @@ def test_a_public_key_opens_no_card_number(shop: Shop) -> None:
         ({"format": "other"}, "Format"),
         ({"version": 2}, "Version"),
         ({"seed": "one"}, "Seed"),
+        ({"seed": -1}, "Seed"),
+        ({"seed": 2**63}, "Seed"),
+        ({"clock": {"mode": "fast", "virtual": 0, "real": 0, "rate": -1}}, "Clock.rate"),
         ({"profile": "loud"}, "Profile"),
         ({"assumptions": {"no.such": 1}}, "no.such"),
         ({"clock": {"mode": "manual"}}, "Clock"),
@@ -111,6 +114,14 @@ def test_a_foreign_document_is_refused_and_changes_nothing(shop: Shop, change: d
     assert reply.status == 400
     assert list(reply.body["details"]) == [field]
     assert shop("GET", "/__admin/state").raw == before.raw
+
+
+def test_the_largest_seed_comes_back() -> None:
+    shop = Shop(seed=2**63 - 1)
+    shop.charge()
+    before = shop("GET", "/__admin/state").raw
+    assert shop("PUT", "/__admin/state", raw=before).status == 200
+    assert shop("GET", "/__admin/state").raw == before
 
 
 def test_a_row_that_does_not_fit_is_named(shop: Shop) -> None:

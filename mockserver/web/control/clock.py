@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from mockserver.domain.clock import ClockMode, Micros, parse_duration, parse_instant
+from mockserver.domain.clock import FASTEST, ClockMode, Micros, parse_duration, parse_instant
 from mockserver.domain.codes import Code
 from mockserver.domain.errors import Invalid, nearest
 from mockserver.engine.sandbox import Sandbox
 from mockserver.web.control.call import ControlCall
 from mockserver.wire.dates import moment
-
-_FASTEST = 1_000_000
 
 
 def read(call: ControlCall) -> tuple[int, object]:
@@ -23,8 +21,8 @@ async def change(call: ControlCall) -> tuple[int, object]:
     _known(body, "mode", "rate", "now")
     mode = _mode(body.get("mode", box.clock.mode))
     rate = body.get("rate", box.clock.rate)
-    if type(rate) is not int or not 1 <= rate <= _FASTEST:
-        raise Invalid(Code.VALIDATION_ERROR, {"Rate": f"wanted a whole number from 1 to {_FASTEST}"})
+    if type(rate) is not int or not 1 <= rate <= FASTEST:
+        raise Invalid(Code.VALIDATION_ERROR, {"Rate": f"wanted a whole number from 1 to {FASTEST}"})
     if "now" in body:
         box.clock.move_to(_instant(body["now"], "Now"), real)
     box.clock.run(mode, rate, real)

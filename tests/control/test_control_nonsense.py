@@ -1,0 +1,98 @@
+"""Nonsense in every field and parameter of every control call: refused in the one error shape, never a 5xx."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+from urllib.parse import quote
+
+import pytest
+
+from mockserver.web.control.call import ControlRoute
+from mockserver.web.control.routes import CONTROL_ROUTES
+from tests.control.driving import Reply, Shop
+
+NONSENSE: list[Any] = [
+    None,
+    True,
+    0,
+    -1,
+    10**17,
+    -(10**17),
+    9 * 10**17,
+    10**30,
+    1.5,
+    "",
+    "x",
+    "9999-99-99",
+    "99999999999999d",
+    "\x00\u2028\U0001f4b3",
+    "x" * 5_000,
+    [],
+    [None],
+    [[]],
+    {},
+    {"": None},
+    {"a": {"b": [1, {}]}},
+]
+BODIES = [b"[]", b"null", b"1", b'"x"', b"{", b"\xff\xfe", b"[" * 100_000, b'{"a":' * 100 + b"1" + b"}" * 100, b"NaN"]
+
+
+def sane(reply: Reply, what: object) -> None:
+    assert reply.status < 500, (what, reply.raw[:500])
+    if reply.status >= 400 and reply.status != 409:
+        body = reply.body
+        assert {"message", "code", "details", "httpStatus"} <= body.keys(), what
+        assert body["httpStatus"] == reply.status
+
+
+@pytest.mark.parametrize("row", CONTROL_ROUTES, ids=lambda row: f"{row.method} {row.path}")
+def test_nonsense_is_refused(row: ControlRoute) -> None:
+    shop = Shop()
+    shop.charge()
+    path = re.sub(r"\{\w+\}", "1", row.path)
+    if row.method != "GET":
+        for raw in BODIES:
+            sane(shop(row.method, path, raw=raw), raw[:50])
+        for value in NONSENSE:
+            sane(shop(row.method, path, {"noSuch": value}), value)
+            sane(shop(row.method, path, {given.name: value for given in row.body}), value)
+            for given in row.body:
+                sane(shop(row.method, path, {given.name: value}), (given.name, value))
+    for given in row.query:
+        for text in ("", "x", "-1", "1e9", "9" * 40, "\x00", "\u0661", "true", "%ff", "a&b=c"):
+            sane(shop(row.method, f"{path}?{given.name}={quote(text)}"), (given.name, text))
+    for name in ("", "0", "-1", "9" * 40, "%00", "\u0661", "..", "x" * 3_000):
+        sane(shop(row.method, re.sub(r"\{\w+\}", name, row.path)), name)
+
+
+def test_nonsense_inside_a_state_document_is_refused(shop: Shop) -> None:
+    shop.charge()
+    shop("POST", "/vault", {"cardNumber": "4111111111111111", "expireSeconds": 9})
+    document = shop("GET", "/__admin/state?secrets=true").body
+    for part in document:
+        for value in NONSENSE:
+            sane(shop("PUT", "/__admin/state", {**document, part: value}), (part, value))
+            shop("PUT", "/__admin/state", document)
+    for part in ("clock", "schedule", "counters", "records"):
+        for name in document[part]:
+            for value in NONSENSE:
+                sane(shop("PUT", "/__admin/state", {**document, part: {**document[part], name: value}}), (name, value))
+                for method, path in (("GET", "/__admin/clock"), ("GET", "/charge"), ("POST", "/charge/card")):
+                    sane(shop(method, path), (part, name, value))
+                shop("PUT", "/__admin/state", document)
+    for place in range(5):
+        for value in NONSENSE:
+            entry = [*document["schedule"]["entries"][0]]
+            entry[place] = value
+            schedule = {**document["schedule"], "entries": [entry]}
+            sane(shop("PUT", "/__admin/state", {**document, "schedule": schedule}), (place, value))
+            sane(shop("GET", "/charge"), (place, value))
+            shop("PUT", "/__admin/state", document)
+    row = document["tables"]["charges"][0]
+    for name in row:
+        for value in NONSENSE:
+            tables = {**document["tables"], "charges": [{**row, name: value}]}
+            sane(shop("PUT", "/__admin/state", {**document, "tables": tables}), (name, value))
+            sane(shop("GET", "/charge"), (name, value))
+            shop("PUT", "/__admin/state", document)
