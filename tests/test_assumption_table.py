@@ -66,6 +66,12 @@ QUESTIONS = [
     "provider.unknown",
     "gateway_delete",
     "idempotency",
+    "payto.status",
+    "network_token.status",
+    "batch.flow",
+    "batch.count_mismatch",
+    "webhook.headers",
+    "webhook.events",
 ]
 """What the service document leaves open, by the key of the row that settles it."""
 
@@ -277,3 +283,10 @@ def test_a_refusal_names_states_in_the_words_of_the_profile() -> None:
         api = Api(profile=profile, assumptions={"provider.latency": "0"})
         refused = api.delete(f"/charge/{api.charge()['chargeId']}/void")
         assert refused["details"]["Status"].endswith(f"allowed in {word} only")
+
+
+def test_a_key_can_be_taken_once_only() -> None:
+    from mockserver.assumptions.row import choice, row
+
+    with pytest.raises(ValueError, match=r"vault\.gone"):
+        row("vault.gone", "again", choice("x"), "x", "none")

@@ -204,3 +204,17 @@ IDEMPOTENCY = row(
     "two_objects",
     "none is documented, none is added",
 )
+BATCH_FAULTY = row(
+    "batch.count_mismatch",
+    "a count that is not that of the rows, or bad CSV: 400 code 102, naming the line",
+    choice("refused"),
+    "refused",
+    "not shown; published code: Invalid Batch Data",
+)
+BATCH_UNKNOWN_METHOD = row(
+    "batch.unknown_method",
+    "a row whose payment method is unknown",
+    choice("row_fails"),
+    "row_fails",
+    "client suites hand in such a row and expect the batch to be taken",
+)

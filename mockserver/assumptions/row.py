@@ -162,6 +162,8 @@ ROWS: dict[str, Assumption[Any]] = {}
 
 def row(key: str, question: str, kind: Kind[T], documented: T, evidence: str, *, sdk: T | None = None) -> Assumption[T]:
     """Add a row to the table. Without ``sdk`` both profiles have the same value."""
+    if key in ROWS:
+        raise ValueError(f"two rows of the assumption table have the key {key}")
     made = Assumption(key, question, kind, documented, documented if sdk is None else sdk, evidence)
     ROWS[key] = made
     return made

@@ -198,3 +198,27 @@ LINK_URL = row(
     "<public url>/pay/<paymentLinkId>",
     "not shown",
 )
+PAYTO_WORDS = row(
+    "payto.status",
+    "status of a PayTo agreement: PENDING, then ACTIVE; a charge while PENDING is code 33, over the maximum code 24",
+    choice("PENDING ACTIVE"),
+    "PENDING ACTIVE",
+    "not shown; published codes",
+)
+NETWORK_TOKEN_WORD = row(
+    "network_token.status", "status of a network token", choice("ACTIVE"), "ACTIVE", "not shown; a free text"
+)
+WEBHOOK_HEADERS = row(
+    "webhook.headers",
+    "signature (base64 HMAC-SHA256 of the raw body, key = text bytes), version, and Authorization as given",
+    choice("X-Payfurl-Signature X-Payfurl-Version Authorization"),
+    "X-Payfurl-Signature X-Payfurl-Version Authorization",
+    "published documentation and client vectors",
+)
+WEBHOOK_EVENTS = row(
+    "webhook.events",
+    "kinds of events; only transaction.status.changed is shown, the others follow its form",
+    choice("transaction batch subscription customer paymentMethod"),
+    "transaction batch subscription customer paymentMethod",
+    "published fixtures and types of webhook subscriptions",
+)
