@@ -295,7 +295,7 @@ def _object(raw: bytes, deepest: int) -> dict[str, Any]:
 
 def _parameters(query_string: bytes) -> dict[str, str]:
     """The query by name; a parameter without a value counts as absent, of one given twice the last counts."""
-    return dict(parse_qsl(query_string.decode("latin-1"), errors="replace"))
+    return dict(parse_qsl(query_string.decode("utf-8", "replace"), errors="replace"))
 
 
 def path_parameter(text: str) -> str:

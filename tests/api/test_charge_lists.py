@@ -159,3 +159,10 @@ def test_the_bounds_of_a_page_are_assumptions() -> None:
 
 def test_charges_of_another_key_are_not_found(api: Api) -> None:
     assert api.call("GET", "/charge", headers={"x-secretkey": "sk_other"})["count"] == 0
+
+
+@pytest.mark.parametrize("query", ["Reference=caf%C3%A9+1", "Reference=café%201", "reference=caf%c3%a9%201&reference="])
+def test_letters_beyond_ascii_are_found_escaped_or_not(query: str) -> None:
+    api = Api()
+    api.charge(reference="café 1")
+    assert api.send("GET", f"/charge?{query}")["count"] == 1
