@@ -196,8 +196,8 @@ class Inbox:
         self._sandbox = sandbox
 
     def url(self, name: str = "inbox") -> str:
-        """The address to give as a webhook's ``url``."""
-        return f"{self._sandbox.url}/__inbox/{quote(name, safe='')}"
+        """The address to give as a webhook's ``url``; it names the sandbox, as webhooks carry no key."""
+        return f"{self._sandbox.url}/__inbox/{quote(name, safe='')}?publicKey={quote(self._sandbox.public_key)}"
 
     def messages(self, name: str = "inbox") -> list[dict[str, Any]]:
         """What has arrived, in order."""

@@ -12,6 +12,7 @@ from mockserver.domain.states import TABLES
 from mockserver.scenario.catalogue import CATALOGUE
 from mockserver.settings import SETTINGS
 from mockserver.web.control.routes import CONTROL_ROUTES
+from mockserver.web.pages import PAGE_ROUTES
 from mockserver.web.routes import ROUTES
 
 
@@ -97,6 +98,12 @@ def scenarios() -> str:
     return markdown(["name", "story"], ([code(name), words] for name, _, words in shipped()))
 
 
+def pages() -> str:
+    """What a browser can open."""
+    shown = ([f"`{row.path}`", row.summary] for row in PAGE_ROUTES if row.method == "GET" and "static" not in row.path)
+    return markdown(["address", "shows"], shown)
+
+
 PRINT: Mapping[str, Callable[[], str]] = {
     "settings": settings,
     "routes": routes,
@@ -106,4 +113,5 @@ PRINT: Mapping[str, Callable[[], str]] = {
     "assumptions": assumptions,
     "test-values": test_values,
     "scenarios": scenarios,
+    "pages": pages,
 }
