@@ -248,6 +248,38 @@ def test_the_report_of_a_failing_test_ends_with_the_timeline(run: Run) -> None:
     assert "/vault/nothing" not in done.stdout
 
 
+def test_what_was_asked_is_verified(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "never.yaml").write_text(OUTAGE.replace("}}}", "}}, expect: {min: 1}}").replace("down", "never", 1))
+    done = run(
+        test_verified="""
+        import pytest
+        from mockserver.remote import ControlRefused, VerificationFailed
+
+        ONCE = {"op": "charge.create", "where": {"request.reference": "r-1"}, "count": {"exactly": 1}}
+
+        def test_so(mockserver):
+            mockserver.client.post("/charge/card", json={**CHARGE, "reference": "r-1"})
+            mockserver.verify(ONCE, {"op": "charge.refund", "count": {"max": 0}})
+
+        def test_not_so(mockserver):
+            mockserver.client.post("/charge/card", json={**CHARGE, "reference": "r-2"})
+            with pytest.raises(AssertionError, match="wanted exactly 1, got 0.*nearest is entry 1: .*r-2"):
+                mockserver.verify(ONCE)
+
+        @pytest.mark.mockserver(scenario="never.yaml")
+        def test_a_rule_that_should_have_fired(mockserver):
+            mockserver.verify(rules=False)
+            with pytest.raises(VerificationFailed, match="never"):
+                mockserver.verify()
+
+        def test_senseless(mockserver):
+            with pytest.raises(ControlRefused, match="charge.creat"):
+                mockserver.verify({"op": "charge.creat", "count": {"exactly": 1}})
+        """
+    )
+    assert passed(done) == 4, done.stdout
+
+
 def test_the_profile(run: Run) -> None:
     done = run(
         test_profiles="""
