@@ -248,6 +248,33 @@ def test_the_report_of_a_failing_test_ends_with_the_timeline(run: Run) -> None:
     assert "/vault/nothing" not in done.stdout
 
 
+def test_webhooks_arrive_in_an_inbox_of_the_tests_own(run: Run) -> None:
+    done = run(
+        test_inbox="""
+        import httpx
+
+        def test_arrives(mockserver):
+            target = {"url": mockserver.inbox.url("shop"), "authorization": "Bearer shop"}
+            mockserver.client.post("/charge/card", json={**CHARGE, "webhook": target})
+            (message,) = mockserver.inbox.messages("shop")
+            assert (message["signature"], message["headers"]["authorization"]) == ("valid", "Bearer shop")
+            assert message["body"]["data"]["status"] == "SUCCESS"
+            assert mockserver.inbox.messages("other") == []
+            mockserver.inbox.clear("shop")
+            assert mockserver.inbox.messages("shop") == []
+
+        def test_anything_may_be_sent_there(mockserver):
+            httpx.post(mockserver.inbox.url(), json={"told": "by hand"})
+            (message,) = mockserver.inbox.messages()
+            assert (message["signature"], message["body"]) == ("missing", {"told": "by hand"})
+
+        def test_nobody_elses(mockserver):
+            assert mockserver.inbox.messages("shop") == []
+        """
+    )
+    assert passed(done) == 3, done.stdout
+
+
 def test_what_was_asked_is_verified(run: Run, tmp_path: Path) -> None:
     (tmp_path / "never.yaml").write_text(OUTAGE.replace("}}}", "}}, expect: {min: 1}}").replace("down", "never", 1))
     done = run(

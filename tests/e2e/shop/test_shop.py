@@ -50,3 +50,22 @@ def test_a_reservation_lapses_after_a_week(shop, mockserver):
     assert shop.ship("early")
     mockserver.clock.advance("1m")
     assert not shop.ship("late")
+
+
+def test_the_shop_is_told_what_became_of_its_charges(shop, mockserver):
+    shop.buy("order-1", 20, VISA)
+    shop.buy("order-2", 20, "4000000000000341")
+    paid, *declined = mockserver.inbox.messages("shop")
+    assert paid["signature"] == "valid"
+    assert paid["headers"]["authorization"] == "Bearer shop"
+    assert (paid["body"]["data"]["reference"], paid["body"]["data"]["status"]) == ("order-1", "SUCCESS")
+    assert {message["body"]["data"]["status"] for message in declined} == {"FAILED"}
+
+
+@pytest.mark.mockserver(scenario="repeated.yaml")
+def test_a_webhook_that_comes_more_than_once_has_one_id(shop, mockserver):
+    shop.buy("order-1", 20, VISA)
+    mockserver.clock.advance("1h")
+    messages = mockserver.inbox.messages("shop")
+    assert len(messages) == 3
+    assert len({message["body"]["meta"]["messageId"] for message in messages}) == 1
