@@ -165,6 +165,21 @@ def test_an_operation_takes_the_spelling_of_either_letter_case(name: str) -> Non
     )
 
 
+CLIENT_STATUS = {
+    "PENDING", "FAILED", "SUCCESS", "PARTIAL_REFUND", "REFUND", "PENDING_CHECKOUT", "AUTHORISE", "AUTHORISE_CANCELLED",
+}  # fmt: skip
+"""Status values that published clients can read (published facts, 0, rule 8)."""
+
+
+@pytest.mark.parametrize("name", [name for name in OPERATIONS if is_served(name)])
+def test_an_operation_answers_published_clients_with_200_in_words_that_they_read(name: str) -> None:
+    reply = Book(profile="sdk", assumptions={"provider.latency": "0"}).perform(name)
+    assert reply.status == 200, reply.raw
+    check(reply.body, OPERATIONS[name]["answer"], name)
+    if OPERATIONS[name]["answer"] == "Charge":
+        assert reply["status"] in CLIENT_STATUS
+
+
 def _other_case(name: str) -> str:
     return (name[0].upper() if name[0].islower() else name[0].lower()) + name[1:]
 
