@@ -40,6 +40,7 @@ def run(box: Sandbox, batch_id: str) -> None:
         at = batch.added + pace.after(row)
         if taken == SLICE or at > box.horizon or (entries and entries[0].at < at):
             box.schedule.plan(max(at, box.now), Due.BATCH_ROWS, batch_id)
+            box.turn = turn
             return
         box.now = max(at, box.now)
         box.turn = Turn("batch.row", row=row, scripted=scripts.get(row) if scripts else None)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from mockserver.domain.masking import mask_text, star_digits
-from tests.control.driving import Shop
+from tests.control.driving import CARD, DUMMY, Shop
 
 VISA = "4111111111111111"
 
@@ -51,6 +51,21 @@ def test_due_work_that_changes_something_is_an_entry(shop: Shop) -> None:
     assert (entry["op"], entry["request"], entry["status"]) == ("clock.authorisation_lapse", None, None)
     assert entry["events"][0]["id"] == charge_id
     assert entry["at"] == "2031-03-08T10:00:00.0000000Z"
+
+
+def test_a_row_of_a_batch_that_a_rule_decides_is_one_entry(shop: Shop) -> None:
+    method = shop("POST", "/payment_method/card", {"providerId": DUMMY, "paymentInformation": CARD}).body
+    rule = {"id": "each", "when": {"op": "batch.row"}, "then": {"decline": "lost_card"}}
+    assert shop("PUT", "/__admin/scenarios", {"version": 1, "name": "s", "rules": [rule]}).status == 200
+    lines = "".join(f"{method['paymentMethodId']},{row},AUD,r{row}\n" for row in range(1, 6))
+    body = {"count": 5, "description": "d", "batch": f"PaymentMethodId,Amount,Currency,Reference\n{lines}"}
+    shop("POST", "/batch/transaction/payment_method", body)
+    for _ in range(120):
+        shop("POST", "/__admin/clock/advance", {"by": "1ms"})
+    rows = entries(shop, "?op=batch.row")
+    assert [row["decisions"][0]["rule"] for row in rows] == ["each"] * 5
+    expected = {"op": "batch.row", "count": {"exactly": 5}}
+    assert shop("POST", "/__admin/verify", {"requests": [expected]}).status == 200
 
 
 @pytest.mark.parametrize(
