@@ -89,7 +89,7 @@ export function assumptions(panel, count) {
   function field(row) {
     const input = h("input", { value: String(row.value), "aria-label": row.key, title: `allowed: ${row.allowed}`, "data-testid": `assume-${row.key}` });
     input.addEventListener("change", () => change(row.key, input.value));
-    return h("span", { class: "pair" }, input, row.overridden ? h("button", { class: "small", onclick: () => change(row.key, null), "data-testid": `back-${row.key}` }, "Back") : null);
+    return h("span", { class: "pair" }, input, row.changed ? h("button", { class: "small", onclick: () => change(row.key, null), "data-testid": `back-${row.key}` }, "Back") : null);
   }
 
   function paint() {
@@ -100,9 +100,9 @@ export function assumptions(panel, count) {
   }
 
   function show(got) {
-    all = got.assumptions;
+    all = got.assumptions.map((row) => ({ ...row, changed: String(row.value) !== String(row[got.profile]) }));
     profile.textContent = `profile ${got.profile}`;
-    const changed = all.filter((row) => row.overridden).length;
+    const changed = all.filter((row) => row.changed).length;
     count(changed || "");
     paint();
   }

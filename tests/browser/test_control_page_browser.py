@@ -1,0 +1,257 @@
+"""The control page in a real browser, through every button."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import httpx
+import pytest
+
+from tests.browser.conftest import Box
+
+expect = pytest.importorskip("playwright.sync_api", reason="playwright is not installed").expect
+
+POOR = "4000000000009995"
+
+
+@pytest.fixture
+def control(page: Any, box: Box) -> Iterator[Any]:
+    """The control page with the test's sandbox chosen by its key."""
+    box.call("GET", "/info/providers")
+    page.goto(f"{box.url}/__admin/")
+    page.get_by_test_id("key").fill(box.key)
+    page.get_by_test_id("open").click()
+    expect(page.get_by_test_id("sandbox")).to_have_value(box.public_key)
+    expect(page.get_by_test_id("live")).to_have_text("live")
+    expect(rows(page)).to_have_count(1)
+    yield page
+    # An open stream keeps a connection of this sandbox; the next test begins without it.
+    page.goto("about:blank")
+
+
+def rows(page: Any, of: str = "requests") -> Any:
+    return page.get_by_test_id(of).get_by_role("option")
+
+
+def test_requests_come_in_live_newest_first(control: Any, box: Box) -> None:
+    box.charge()
+    expect(rows(control).first).to_contain_text("/charge/card")
+    expect(rows(control).first).to_contain_text("201")
+    box.charge(POOR)
+    expect(rows(control).first).to_contain_text("card-insufficient-funds")
+    expect(rows(control)).to_have_count(3)
+
+
+def test_a_request_tells_its_decision_and_shows_no_card(control: Any, box: Box) -> None:
+    box.charge(POOR)
+    rows(control).filter(has_text="/charge/card").click()
+    expect(control.get_by_test_id("fired")).to_contain_text("card-insufficient-funds")
+    control.get_by_test_id("losers").get_by_text("did not fire").click()
+    expect(control.get_by_test_id("lost").first).to_contain_text("did not:")
+    expect(control.get_by_test_id("request-body")).to_contain_text("4000********9995")
+    expect(control.get_by_test_id("answer-body")).to_contain_text("Insufficient Funds")
+    expect(control.get_by_test_id("changes")).to_contain_text("FAILED")
+    assert POOR not in control.content()
+
+
+def test_the_list_is_filtered_and_walked_with_the_keyboard(control: Any, box: Box) -> None:
+    box.charge()
+    box.charge(POOR)
+    control.get_by_test_id("filter").fill("charge 201")
+    expect(rows(control)).to_have_count(1)
+    control.get_by_test_id("filter").fill("")
+    expect(rows(control)).to_have_count(3)
+    control.get_by_test_id("requests").focus()
+    control.keyboard.press("ArrowDown")
+    expect(control.get_by_test_id("entry-status")).to_have_text("400")
+    control.keyboard.press("End")
+    expect(control.get_by_test_id("entry-title")).to_have_text("GET /info/providers")
+
+
+def test_an_object_shows_its_states_and_history(control: Any, box: Box) -> None:
+    charge = box.charge(capture=False)
+    box.call("POST", f"/charge/{charge['chargeId']}", {"amount": 15})
+    control.get_by_test_id("tab-objects").click()
+    expect(rows(control, "objects").first).to_contain_text("SUCCESS")
+    rows(control, "objects").first.click()
+    expect(control.get_by_test_id("object-state")).to_have_text("SUCCESS")
+    expect(control.get_by_test_id("diagram")).to_have_attribute("aria-label", "States of a charge; it is SUCCESS")
+    expect(control.get_by_test_id("diagram").locator(".here")).to_have_text("SUCCESS")
+    expect(control.get_by_test_id("history").get_by_role("row")).to_have_count(3)
+    expect(control.get_by_test_id("next-moves")).to_contain_text("fully refunded → REFUND")
+    box.call("DELETE", f"/charge/{charge['chargeId']}")
+    expect(control.get_by_test_id("object-state")).to_have_text("REFUND")
+    expect(control.get_by_test_id("next-moves")).to_contain_text("Nothing leads on")
+
+
+def test_a_vault_item_is_shown_masked(control: Any, box: Box) -> None:
+    box.call("POST", "/vault", {"cardNumber": "4111111111111111", "ccv": "987"})
+    control.get_by_test_id("tab-objects").click()
+    control.get_by_test_id("kind-vault").click()
+    rows(control, "objects").first.click()
+    expect(control.get_by_test_id("object-body")).to_contain_text("4111********1111")
+    assert "4111111111111111" not in control.content()
+
+
+def test_a_change_leads_to_its_object_and_back(control: Any, box: Box) -> None:
+    box.charge()
+    rows(control).filter(has_text="/charge/card").click()
+    control.get_by_test_id("changes").get_by_role("link").click()
+    expect(control.get_by_test_id("object-state")).to_have_text("SUCCESS")
+    control.get_by_test_id("history").get_by_role("link").click()
+    expect(control.get_by_test_id("entry-title")).to_have_text("POST /charge/card")
+
+
+@pytest.mark.parametrize(
+    ("button", "time"),
+    [
+        ("advance-1m", "2031-03-01 09:31:00"),
+        ("advance-1h", "2031-03-01 10:30:00"),
+        ("advance-1d", "2031-03-02 09:30:00"),
+    ],
+)
+def test_the_clock_is_advanced(control: Any, box: Box, button: str, time: str) -> None:
+    control.get_by_test_id(button).click()
+    expect(control.get_by_test_id("now")).to_have_text(time)
+
+
+def test_a_jump_makes_due_work_happen(control: Any, box: Box) -> None:
+    charge = box.charge(capture=False)
+    control.get_by_test_id("jump-to").fill("7d")
+    control.get_by_test_id("jump").click()
+    expect(control.get_by_test_id("now")).to_have_text("2031-03-08 09:30:00")
+    expect(control.get_by_test_id("message")).to_contain_text("1 due thing happened")
+    expect(rows(control).first).to_contain_text("due")
+    assert box.call("GET", f"/charge/{charge['chargeId']}")["status"] == "AUTHORISE_CANCELLED"
+    control.get_by_test_id("jump-to").fill("2031-04-01T00:00:00Z")
+    control.get_by_test_id("jump").click()
+    expect(control.get_by_test_id("now")).to_have_text("2031-04-01 00:00:00")
+
+
+def test_a_jump_into_the_past_is_refused_in_words(control: Any) -> None:
+    control.get_by_test_id("jump-to").fill("2020-01-01T00:00:00Z")
+    control.get_by_test_id("jump").click()
+    expect(control.get_by_test_id("message")).to_contain_text("never goes back")
+
+
+def test_the_clock_runs_and_freezes(control: Any, box: Box) -> None:
+    control.get_by_test_id("freeze").click()
+    expect(control.get_by_test_id("mode")).to_have_text("real")
+    expect(control.get_by_test_id("now")).not_to_have_text("2031-03-01 09:30:00")
+    control.get_by_test_id("freeze").click()
+    expect(control.get_by_test_id("mode")).to_have_text("manual")
+    assert box.call("GET", "/__admin/clock")["mode"] == "manual"
+
+
+def test_a_scenario_is_loaded_counted_and_cleared(control: Any, box: Box) -> None:
+    control.get_by_test_id("tab-scenarios").click()
+    control.get_by_test_id("scenario-example").click()
+    control.get_by_test_id("scenario-add").click()
+    expect(control.get_by_test_id("scenario-files")).to_contain_text("declined-twice")
+    rule = control.get_by_test_id("rules").get_by_role("row").filter(has_text="twice")
+    box.charge()
+    expect(rule.get_by_role("cell").nth(3)).to_have_text("1")
+    control.get_by_test_id("scenario-clear").click()
+    expect(control.get_by_test_id("scenario-files")).not_to_contain_text("declined-twice")
+    assert box.charge()["status"] == "SUCCESS"
+
+
+def test_one_scenario_is_removed_and_others_replaced(control: Any) -> None:
+    control.get_by_test_id("tab-scenarios").click()
+    for name, button in (("one", "scenario-add"), ("two", "scenario-add"), ("three", "scenario-replace")):
+        rule = f"{{id: {name}, when: {{op: charge.create}}, then: {{approve: {{}}}}}}"
+        control.get_by_test_id("scenario-text").fill(f"version: 1\nname: {name}\nrules:\n  - {rule}\n")
+        control.get_by_test_id(button).click()
+        expect(control.get_by_test_id("scenario-files")).to_contain_text(name)
+    expect(control.get_by_test_id("scenario-files")).not_to_contain_text("two")
+    control.get_by_role("button", name="Remove").click()
+    expect(control.get_by_test_id("scenario-files")).not_to_contain_text("three")
+
+
+def test_a_bad_scenario_says_where(control: Any) -> None:
+    control.get_by_test_id("tab-scenarios").click()
+    control.get_by_test_id("scenario-text").fill("version: 1\nrulez: []\n")
+    control.get_by_test_id("scenario-add").click()
+    expect(control.get_by_test_id("message")).to_contain_text("line 2")
+
+
+def test_an_assumption_is_overridden_and_put_back(control: Any, box: Box) -> None:
+    control.get_by_test_id("tab-assumptions").click()
+    control.get_by_test_id("assumption-filter").fill("iin_digits")
+    field = control.get_by_test_id("assume-card.iin_digits")
+    expect(field).to_have_value("6")
+    field.fill("4")
+    field.press("Enter")
+    control.get_by_test_id("back-card.iin_digits").wait_for()
+    assert len(box.charge()["paymentInformation"]["card"]["cardIin"]) == 4
+    control.get_by_test_id("back-card.iin_digits").click()
+    expect(control.get_by_test_id("back-card.iin_digits")).to_have_count(0)
+    field.fill("many")
+    field.press("Enter")
+    expect(control.get_by_test_id("message")).to_contain_text("wanted a whole number")
+
+
+def test_a_sandbox_is_emptied(control: Any, box: Box) -> None:
+    box.charge()
+    control.once("dialog", lambda dialog: dialog.accept())
+    control.get_by_test_id("reset").click()
+    expect(rows(control)).to_have_count(0)
+    assert box.charges() == []
+
+
+def test_another_sandbox_is_chosen_and_keys_stay_masked(control: Any, box: Box) -> None:
+    other = f"{box.key}_other"
+    with httpx.Client(base_url=box.url, headers={"x-secretkey": other}, trust_env=False) as http:
+        http.get("/info/providers")
+        http.get("/charge")
+    public_key = "pk_" + other.removeprefix("sk_")
+    expect(control.get_by_test_id("sandbox").locator(f"option[value={public_key}]")).to_have_count(1)
+    control.get_by_test_id("sandbox").select_option(public_key)
+    expect(rows(control)).to_have_count(2)
+    assert other not in control.content()
+
+
+def test_a_refused_key_is_told(control: Any) -> None:
+    control.get_by_test_id("key").fill("invalid")
+    control.get_by_test_id("open").click()
+    expect(control.get_by_test_id("message")).to_contain_text("always refused")
+
+
+def test_tabs_are_walked_with_the_keyboard(control: Any) -> None:
+    control.get_by_test_id("tab-requests").focus()
+    control.keyboard.press("ArrowRight")
+    expect(control.get_by_test_id("tab-objects")).to_be_focused()
+    control.keyboard.press("Enter")
+    expect(control.get_by_test_id("tab-objects")).to_have_attribute("aria-selected", "true")
+
+
+def test_ten_thousand_requests_are_drawn_as_the_few_in_sight(control: Any) -> None:
+    lines = [
+        [number, "2031-03-01T09:30:00.0000000Z", "POST", "/charge/card", "charge.create", 201, 0, None, None, []]
+        for number in range(1, 10_001)
+    ]
+    answer = json.dumps({"last": 10_000, "dropped": 0, "lines": lines})
+    control.context.route(
+        "**/__admin/timeline?after=0&**", lambda route: route.fulfill(content_type="application/json", body=answer)
+    )
+    control.reload()
+    expect(rows(control).first).to_contain_text("10000")
+    assert rows(control).count() < 100
+    control.get_by_test_id("requests").focus()
+    took = control.evaluate(
+        """async () => {
+          const list = document.querySelector('[data-testid=requests]');
+          const start = performance.now();
+          for (let i = 0; i <= 20; i += 1) {
+            list.scrollTop = i * list.scrollHeight / 20;
+            await new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)));
+          }
+          return performance.now() - start;
+        }"""
+    )
+    expect(rows(control).last).to_contain_text("1")
+    assert took < 5_000
+    control.get_by_test_id("filter").fill("nothing like it")
+    expect(rows(control)).to_have_count(0)
