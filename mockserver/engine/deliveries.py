@@ -11,13 +11,15 @@ from functools import partial
 from urllib.parse import urlsplit
 
 from mockserver.assumptions import WEBHOOK_RETRY, WEBHOOK_TIMEOUT, WEBHOOK_VERSION
-from mockserver.domain.charge import WebhookTarget
+from mockserver.domain.addresses import is_web_address
+from mockserver.domain.charge import Charge, WebhookTarget
 from mockserver.domain.clock import MINUTE, Micros
 from mockserver.domain.codes import Code
 from mockserver.domain.delivery import DELIVERY, Delivery, DeliveryEvent, DeliveryState, Message, Try, sign
 from mockserver.domain.errors import NotFound
 from mockserver.domain.events import Event, Subject
 from mockserver.domain.record import record
+from mockserver.domain.states import ChargeState
 from mockserver.domain.webhook_subscription import WebhookType
 from mockserver.engine import inboxes, webhook_subscriptions
 from mockserver.engine.facts import KINDS, state_of
@@ -178,9 +180,10 @@ def _news(box: Sandbox, kind: WebhookType, event: Event) -> Iterator[_News]:
 
 def _tell(box: Sandbox, news: _News, scripted: WebhookPlan | None) -> None:
     own: WebhookTarget | None = getattr(news.subject, "webhook", None)
-    if own is None and not box.webhook_subscriptions.rows:
+    shop = _shop_of_challenge(news)
+    if own is None and shop is None and not box.webhook_subscriptions.rows:
         return
-    targets = [own] if own is not None else []
+    targets = [target for target in (own, shop) if target is not None]
     targets += _subscribed(box, news.message.type)
     turn = box.turn
     for target in targets:
@@ -194,6 +197,17 @@ def _tell(box: Sandbox, news: _News, scripted: WebhookPlan | None) -> None:
                 _enter(box, delivery)
             elif turn.answered:
                 _enter(box, delivery)
+
+
+def _shop_of_challenge(news: _News) -> WebhookTarget | None:
+    """Who is told that a 3-D Secure challenge has ended: the charge's ``threeDSNotificationUrl``. The page of a
+    payment link has one of its own, to which only the payer goes."""
+    charge = news.subject
+    if not isinstance(charge, Charge) or news.event.before != ChargeState.PENDING_CHECKOUT:
+        return None
+    url = charge.three_ds_notification_url
+    ours = charge.payment_link_id is not None
+    return WebhookTarget(url) if url is not None and not ours and is_web_address(url) else None
 
 
 def _subscribed(box: Sandbox, word: str) -> Iterator[WebhookTarget]:

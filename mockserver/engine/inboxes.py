@@ -65,6 +65,10 @@ class Inboxes:
         """What has arrived at an inbox, oldest first."""
         return list(self._boxes.get(name, ()))
 
+    def counts(self) -> dict[str, int]:
+        """Every inbox that something has arrived at, and how much of it is kept."""
+        return {name: len(kept) for name, kept in self._boxes.items()}
+
     def clear(self, name: str) -> int:
         """Forget what has arrived; how many arrivals that were."""
         return len(self._boxes.pop(name, ()))

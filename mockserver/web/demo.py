@@ -64,6 +64,11 @@ def order(call: PageCall) -> Page:
     return redirect(_thanks(box, told["chargeId"]), reply)
 
 
+def told(call: PageCall) -> Page:
+    """The shop's server is told that a challenge has ended; it looks the charge up when the payer comes back."""
+    return Page(204, b"")
+
+
 def thanks(call: PageCall) -> Page:
     """What became of the order."""
     box = _box(call)

@@ -16,6 +16,7 @@ from mockserver.domain.record import record
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.turn import Turn
 from mockserver.scenario.outcome import FaultKind, Transport
+from mockserver.web.access import STEP
 from mockserver.web.asgi import (
     HungUp,
     RawHeaders,
@@ -41,7 +42,10 @@ LONGEST_FORM = 65_536
 
 @dataclass(frozen=True, slots=True)
 class PageCall:
-    """One request of a browser. Of a form field given twice the last value counts."""
+    """One request of a browser. Of a form field given twice the last value counts.
+
+    ``steps`` are what was carried out for it; their webhooks go out when the page has been answered.
+    """
 
     host: Host
     scope: Scope
@@ -49,6 +53,7 @@ class PageCall:
     path: Mapping[str, str]
     query: Mapping[str, str]
     form: Mapping[str, str]
+    steps: list[tuple[Sandbox, Turn]] = field(default_factory=list)
 
     def sandbox_with(self, holds: Callable[[Sandbox], object | None]) -> Sandbox | None:
         """The sandbox that holds what the address names, brought to the present.
@@ -114,14 +119,26 @@ class PageEndpoint:
         form = dict(parse_qsl(raw.decode("utf-8", "replace"), keep_blank_values=True, errors="replace"))
         if self.serve is None:
             self.serve = loaded(self.route.serve)
-        answer = self.serve(PageCall(self.host, scope, headers_of(scope), scope["path_params"], query, form))
+        call = PageCall(self.host, scope, headers_of(scope), scope["path_params"], query, form)
+        try:
+            await self._answer(self.serve(call), call, receive, send)
+        finally:
+            for box, turn in call.steps:
+                turn.answered = True
+                if turn.webhooks:
+                    self.host.answered(box, turn)
+
+    async def _answer(self, answer: Page | Stream, call: PageCall, receive: Receive, send: Send) -> None:
         if isinstance(answer, Stream):
             await _flow(answer, receive, send)
             return
+        for box, turn in call.steps:
+            if turn.urgent:
+                await self.host.hurry(box, turn)
         if answer.latency:
             await asyncio.sleep(answer.latency / SECOND)
         if answer.fault is not None:
-            talk = Conversation(scope, receive, send, answer.status, answer.body)
+            talk = Conversation(call.scope, receive, send, answer.status, answer.body)
             talk.headers = answer.headers
             await talk.strike(answer.fault)
         else:
@@ -156,6 +173,9 @@ def carry_out(call: PageCall, route: Route, box: Sandbox, body: Mapping[str, obj
     request = Request(path or call.scope["path"], call.path, b"", headers, dumps(body))
     endpoint = Endpoint(route, call.host)
     arrived = endpoint.arrive(box, request)
+    arrived.turn.answered = False
+    call.scope[STEP] = box, arrived.turn
+    call.steps.append((box, arrived.turn))
     reply = _acted(endpoint, arrived, request) if isinstance(arrived, Arrival) else arrived
     endpoint.note(box, request, reply, dumps(reply.body) if reply.status is not None else b"")
     return reply

@@ -22,6 +22,7 @@ PAGE_ROUTES: tuple[PageRoute, ...] = (
     PageRoute("GET", "/js/payfurl.js", client_script.serve, "Client script of a shop"),
     PageRoute("GET", "/demo", demo.shop, "Demo shop"),
     PageRoute("POST", "/demo/order", demo.order, "Order in the demo shop"),
+    PageRoute("POST", "/demo/thanks", demo.told, "The demo shop is told that a challenge has ended"),
     PageRoute("GET", "/demo/thanks", demo.thanks, "What became of an order"),
     PageRoute("GET", "/__admin", control_page.page, "Control page"),
     PageRoute("GET", "/__admin/events-stream", control_page.stream, "Server-sent events of the control page"),

@@ -255,3 +255,42 @@ def test_ten_thousand_requests_are_drawn_as_the_few_in_sight(control: Any) -> No
     assert took < 5_000
     control.get_by_test_id("filter").fill("nothing like it")
     expect(rows(control)).to_have_count(0)
+
+
+def test_a_webhook_is_watched_and_sent_again(control: Any, box: Box) -> None:
+    url = f"{box.url}/__inbox/shop"
+    control.get_by_test_id("tab-webhooks").click()
+    charge = box.charge(webhook={"url": url, "authorization": "Bearer s3cret"})
+    rows(control, "webhooks").first.click()
+    expect(control.get_by_test_id("webhook-state")).to_have_text("delivered")
+    expect(control.get_by_test_id("webhook-body")).to_contain_text(charge["chargeId"])
+    expect(control.get_by_test_id("tries").get_by_role("row")).to_have_count(2)
+    control.get_by_test_id("resend").click()
+    expect(control.get_by_test_id("tries").get_by_role("row")).to_have_count(3)
+    control.get_by_test_id("tab-inbox").click()
+    expect(rows(control, "inbox")).to_have_count(2)
+    rows(control, "inbox").first.click()
+    expect(control.get_by_test_id("message-signature")).to_have_text("signature valid")
+    expect(control.get_by_test_id("message-body")).to_contain_text(charge["chargeId"])
+
+
+def test_a_webhook_that_fails_shows_its_next_try(control: Any, box: Box) -> None:
+    rule = "{id: down, when: {op: charge.create}, then: {webhook: {receiver: [500, 200]}}}"
+    text = f"version: 1\nname: down\nrules:\n  - {rule}\n"
+    box.http.post("/__admin/scenarios", content=text, headers={"content-type": "application/yaml"}).raise_for_status()
+    box.charge(webhook={"url": f"{box.url}/__inbox/shop"})
+    control.get_by_test_id("tab-webhooks").click()
+    rows(control, "webhooks").first.click()
+    expect(control.get_by_test_id("webhook-state")).to_have_text("waiting")
+    expect(control.get_by_test_id("tries")).to_contain_text("said by the scenario")
+    control.get_by_test_id("advance-1m").click()
+    expect(control.get_by_test_id("webhook-state")).to_have_text("delivered")
+
+
+def test_an_inbox_is_cleared(control: Any, box: Box) -> None:
+    box.http.post("/__inbox/mine", json={"hello": "world"}).raise_for_status()
+    control.get_by_test_id("tab-inbox").click()
+    rows(control, "inbox").first.click()
+    expect(control.get_by_test_id("message-body")).to_contain_text("world")
+    control.get_by_test_id("inbox-clear").click()
+    expect(rows(control, "inbox")).to_have_count(0)

@@ -10,6 +10,7 @@ import pytest
 
 from mockserver.web.faults import Cut
 from tests.driving import Api, Reply, card
+from tests.web.browsing import document, submit
 
 CHALLENGED = "4000000000003220"
 SHOP = "https://shop.example/back?order=7"
@@ -209,3 +210,36 @@ def test_a_static_file_is_served_once(api: Api) -> None:
     again = api.send("GET", "/__static/pages.css", headers={"if-none-match": first.headers["etag"]})
     assert (again.status, again.raw) == (304, b"")
     assert api.send("GET", "/__static/..%2fpages.py").status == 404
+
+
+def webhooks(api: Api) -> list[Any]:
+    found: list[Any] = api.get("/__admin/webhooks")["webhooks"]
+    return found
+
+
+def test_the_webhook_of_the_charge_follows_the_answer(api: Api) -> None:
+    inbox = "http://127.0.0.1:4111/__inbox/shop"
+    charge = challenged(api, webhook={"url": inbox})
+    answer(api, charge, "pass")
+    messages = api.get("/__admin/inbox/shop")["messages"]
+    told = [message["body"]["data"]["status"] for message in messages]
+    assert told == ["PENDING_CHECKOUT", "SUCCESS"]
+    assert api.get("/__admin/inbox")["inboxes"] == [{"name": "shop", "count": 2}]
+
+
+def test_the_shop_is_told_at_its_notification_address(api: Api) -> None:
+    charge = challenged(api, threeDSNotificationUrl="http://127.0.0.1:4111/__inbox/challenge")
+    assert webhooks(api) == []
+    answer(api, charge, "fail")
+    (message,) = api.get("/__admin/inbox/challenge")["messages"]
+    assert message["body"]["data"] | {"status": "FAILED", "chargeId": charge["chargeId"]} == message["body"]["data"]
+
+
+def test_nobody_is_told_of_the_page_of_a_link_or_of_a_strange_address(api: Api) -> None:
+    made = api.post("/payment_link", {"title": "A lamp", "amount": 20, "currency": "AUD"})
+    path = urlsplit(made["url"]).path
+    shown = document(api.send("GET", path))
+    fields = {"cardNumber": CHALLENGED, "expiryDate": "12/40", "ccv": "123", "cardholder": "Ann"}
+    submit(api, submit(api, path, **shown.hidden, **fields).headers["location"], result="pass")
+    answer(api, challenged(api, threeDSNotificationUrl="javascript:alert(1)"), "pass")
+    assert webhooks(api) == []

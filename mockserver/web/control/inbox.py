@@ -84,6 +84,12 @@ class InboxEndpoint:
         return self.host.enter_by_either_key(headers)
 
 
+def listing(call: ControlCall) -> tuple[int, object]:
+    """Every inbox that something has arrived at."""
+    counts = call.box().inboxes.counts()
+    return 200, {"inboxes": [{"name": mask_text(name), "count": count} for name, count in counts.items()]}
+
+
 def read(call: ControlCall) -> tuple[int, InboxReply]:
     """What has arrived at an inbox; an inbox that nothing reached is empty."""
     box, name = call.box(), call.path["name"]

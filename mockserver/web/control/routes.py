@@ -114,6 +114,7 @@ CONTROL_ROUTES: tuple[ControlRoute, ...] = (
                  answers={404: "No such webhook", 409: "It is being sent"}),
     ControlRoute("POST", "/__admin/events", webhooks.emit, "Emit any webhook with data of your own",
                  body=_EVENT, success=201),
+    ControlRoute("GET", "/__admin/inbox", inbox.listing, "Every inbox that something has arrived at"),
     ControlRoute("GET", "/__admin/inbox/{name}", inbox.read, "What has arrived at an inbox, signatures checked"),
     ControlRoute("DELETE", "/__admin/inbox/{name}", inbox.clear, "Forget what has arrived at an inbox"),
 )  # fmt: skip
