@@ -13,7 +13,7 @@ from mockserver.domain.commands import NewCharge
 from mockserver.domain.errors import Refused
 from mockserver.domain.sources import MethodSource
 from mockserver.domain.states import ChargeState
-from mockserver.engine import batches, charges, deliveries
+from mockserver.engine import aftermath, batches, charges
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.schedule import Due
 from mockserver.engine.turn import Turn
@@ -45,7 +45,7 @@ def run(box: Sandbox, batch_id: str) -> None:
         box.now = max(at, box.now)
         box.turn = Turn("batch.row", row=row, scripted=scripts.get(row) if scripts else None)
         _take(box, batch, batch.rows[row - 1])
-        deliveries.plan(box)
+        aftermath.of_step(box)
         if any(decision.rule for decision in box.turn.decisions):
             box.journal.note_due(box.now, box.turn)
     box.turn = turn

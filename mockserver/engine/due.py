@@ -9,10 +9,12 @@ from mockserver.domain.clock import Micros
 from mockserver.domain.method_states import PayToState
 from mockserver.domain.states import ChargeEvent
 from mockserver.engine import (
+    aftermath,
     batch_rows,
     batches,
     charges,
     deliveries,
+    later,
     payto,
     subscriptions,
     three_ds,
@@ -35,6 +37,7 @@ WORK: Mapping[Due, Callable[[Sandbox, Entry], None]] = {
     Due.SUBSCRIPTION_RENEWAL: subscriptions.renew,
     Due.TOKEN_EXPIRY: lambda box, entry: tokens.expire(box, entry.subject),
     Due.PAYTO: lambda box, entry: payto.turn_to(box, entry.subject, PayToState(entry.detail)),
+    Due.LATER: later.happen,
     Due.WEBHOOK: lambda box, entry: deliveries.come_due(box, entry.subject),
     Due.WEBHOOK_HELD: lambda box, entry: deliveries.let_pass(box, entry.subject),
     Due.BATCH_PREPARED: lambda box, entry: batches.prepare(box, entry.subject),
@@ -70,7 +73,7 @@ def run_slice(box: Sandbox, real: Micros) -> int:
         box.now = max(box.now, entry.at)
         box.turn = Turn(f"clock.{entry.what}")
         WORK[entry.what](box, entry)
-        deliveries.plan(box)
+        aftermath.of_step(box)
         box.journal.note_due(box.now, box.turn)
         ran += 1
         if entry.what in HEAVY:

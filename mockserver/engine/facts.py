@@ -23,6 +23,7 @@ KINDS: Mapping[str, tuple[str, Callable[[Sandbox], Table[Any]]]] = {
     "customer": ("customer_id", lambda box: box.customers),
     "token": ("token", lambda box: box.tokens),
     "network_token": ("network_token_id", lambda box: box.network_tokens),
+    "payto": ("payto_id", lambda box: box.payto),
 }
 """Kinds of objects that a path may begin with: the name of their id, and where they are kept."""
 
@@ -46,8 +47,13 @@ _SECRET = frozenset({"number", "ccv"})
 def state_of(box: Sandbox, path: str) -> object:
     """The stored value at a dotted path of the step being taken, or None where there is none."""
     kind, _, rest = path.partition(".")
-    found = _object(box, _snake(kind))
-    for part in rest.split(".") if rest else ():
+    found = _object(box, snake(kind))
+    return value_at(found, rest)
+
+
+def value_at(found: object, path: str) -> object:
+    """The value at a dotted path of an object, or None where there is none."""
+    for part in path.split(".") if path else ():
         found = _member(found, part)
     return found.value if isinstance(found, Enum) else found
 
@@ -65,7 +71,7 @@ def _object(box: Sandbox, kind: str) -> object:
 def _member(found: object, part: str) -> object:
     if isinstance(found, Mapping):
         return found.get(part)
-    name = _snake(part)
+    name = snake(part)
     if name in _SECRET:
         return None
     value = getattr(found, name, None)
@@ -76,7 +82,8 @@ def _member(found: object, part: str) -> object:
     return value
 
 
-def _snake(name: str) -> str:
+def snake(name: str) -> str:
+    """A wire name as the entities spell it."""
     return _HUMP.sub("_", name).lower()
 
 

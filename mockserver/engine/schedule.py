@@ -22,6 +22,7 @@ class Due(StrEnum):
     SUBSCRIPTION_RENEWAL = "subscription_renewal"
     TOKEN_EXPIRY = "token_expiry"
     PAYTO = "payto"
+    LATER = "later"
     WEBHOOK = "webhook"
     WEBHOOK_HELD = "webhook_held"
     BATCH_PREPARED = "batch_prepared"

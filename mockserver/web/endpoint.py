@@ -18,7 +18,7 @@ from mockserver.domain.clock import SECOND
 from mockserver.domain.codes import Code
 from mockserver.domain.errors import Invalid, Refused, Unauthorised
 from mockserver.domain.record import record
-from mockserver.engine import deliveries, due
+from mockserver.engine import aftermath, due
 from mockserver.engine.facts import state_of
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.turn import Turn, Unreached
@@ -214,7 +214,7 @@ class Endpoint:
                 resource=request.resource,
             )
             reply = route.handle(call)
-            deliveries.plan(box)
+            aftermath.of_step(box)
         except Refused as refused:
             return Reply(*problems.refusal(refused, request.resource, box.assumed), turn, _spoiling(turn))
         except Unreached as unreached:

@@ -41,10 +41,6 @@ three-ds-failed three-ds-abandoned payto-pending-then-active payto-declined toke
 test-values
 """
 UNSERVED = {
-    "authorisation-voided-by-the-provider": "the sandbox does not yet act on `later`",
-    "three-ds-passed": "the sandbox does not yet act on `later`",
-    "three-ds-failed": "the sandbox does not yet act on `later`",
-    "three-ds-abandoned": "the sandbox does not yet act on `later`",
 }
 """Stories that the sandbox cannot tell yet, although it serves their routes: take a row out as soon as it can."""
 

@@ -14,6 +14,7 @@ from mockserver.web.control import (
     state,
     timeline,
     verify,
+    wait,
     webhooks,
 )
 from mockserver.web.control.call import ControlRoute, Given
@@ -48,6 +49,12 @@ _WEBHOOKS = (
     Given("url", "string", "receiver"),
     Given("messageId", "string", "meta.messageId"),
     Given("limit", "integer", "at most so many, the newest ones; 1 to 1000, default 100"),
+)
+_WAIT = (
+    Given("for", "object", "what to wait for: {charge: {id, status}}, {batch: ...}, {webhook: {state, subject}}, "
+          "{inbox: {name, count}}; all must hold", required=True),
+    Given("timeout", "string", "how long, such as 5s (the default); at most 10m in real time"),
+    Given("advance", "boolean", "move the sandbox's clock instead of waiting for it"),
 )
 _EVENT = (
     Given("type", "string", "transaction, batch, subscription, customer or paymentMethod", required=True),
@@ -112,6 +119,8 @@ CONTROL_ROUTES: tuple[ControlRoute, ...] = (
                  query=_WEBHOOKS),
     ControlRoute("POST", "/__admin/webhooks/{delivery_id}/resend", webhooks.resend, "Send a webhook again, now",
                  answers={404: "No such webhook", 409: "It is being sent"}),
+    ControlRoute("POST", "/__admin/wait", wait.wait, "Answer when a condition holds, or say that it did not in time",
+                 body=_WAIT),
     ControlRoute("POST", "/__admin/events", webhooks.emit, "Emit any webhook with data of your own",
                  body=_EVENT, success=201),
     ControlRoute("GET", "/__admin/inbox", inbox.listing, "Every inbox that something has arrived at"),

@@ -1,0 +1,12 @@
+"""What follows from a step once it has happened: webhooks, and what a scenario says of later."""
+
+from __future__ import annotations
+
+from mockserver.engine import deliveries, later
+from mockserver.engine.sandbox import Sandbox
+
+
+def of_step(box: Sandbox) -> None:
+    """Plan all that the present step causes."""
+    later.plan(box)
+    deliveries.plan(box)

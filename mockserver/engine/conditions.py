@@ -1,0 +1,144 @@
+"""Conditions that can be waited for: an object, a webhook or an arrival that is as somebody wants it.
+
+Source: control document, Control API (``/__admin/wait``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from mockserver.domain.codes import Code
+from mockserver.domain.delivery import Delivery
+from mockserver.domain.errors import Invalid, nearest
+from mockserver.domain.states import ChargeState
+from mockserver.engine.facts import KINDS, snake, value_at
+from mockserver.engine.inboxes import Arrival
+from mockserver.engine.sandbox import Sandbox
+from mockserver.scenario.attempt import Attempt
+from mockserver.scenario.matching import FieldTest, compile_test, known_operators
+
+Wanted = Mapping[str, object]
+
+_DELIVERY: Mapping[str, Callable[[Delivery], object]] = {
+    "id": lambda one: one.delivery_id,
+    "messageId": lambda one: one.message_id,
+    "type": lambda one: one.message.type,
+    "eventType": lambda one: one.message.event_type,
+    "subject": lambda one: one.message.subject_id,
+    "url": lambda one: one.url,
+    "state": lambda one: one.state.value,
+    "tries": lambda one: len(one.tries),
+}
+_ARRIVAL: Mapping[str, Callable[[Arrival], object]] = {
+    "method": lambda one: one.method,
+    "path": lambda one: one.path,
+    "signature": lambda one: one.signature.value,
+    "authorization": lambda one: one.headers.get("authorization"),
+}
+_WORDS = {"authorised": ChargeState.AUTHORISED.value}
+"""Spellings of a status beside the stored one (assumption ``charge.status filter``)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """One thing waited for: of ``kind``, so many (``count``) that pass all tests; ``name`` is that of an inbox."""
+
+    kind: str
+    tests: tuple[FieldTest, ...]
+    count: int
+    id: str | None = None
+    name: str = ""
+
+    def unmet(self, box: Sandbox) -> str | None:
+        """Why it does not hold yet, in words; None when it holds."""
+        rows = self._rows(box)
+        if self.id is not None and not rows:
+            return f"there is no {self.kind} '{self.id}'"
+        fits, why = 0, ""
+        for row in rows:
+            differences = (test.difference_of(self._read(row, test.path)) for test in self.tests)
+            first = next((difference for difference in differences if difference is not None), None)
+            fits += first is None
+            why = why or (str(first) if first is not None else "")
+            if fits >= self.count:
+                return None
+        told = f"{fits} of {self.count} fit, out of {len(rows)}"
+        return f"{told}; the newest other: {why}" if why else told
+
+    def _rows(self, box: Sandbox) -> list[Any]:
+        match self.kind:
+            case "webhook":
+                return [one for one in reversed(list(box.deliveries)) if self.id in (None, one.delivery_id)]
+            case "inbox":
+                return box.inboxes.arrivals(self.name)[::-1]
+            case _:
+                table = KINDS[snake(self.kind)][1](box)
+                if self.id is None:
+                    return table.rows[::-1]
+                row = table.get(self.id)
+                return [] if row is None else [row]
+
+    def _read(self, row: Any, path: str) -> object:
+        match row:
+            case Delivery():
+                return _DELIVERY[path](row)
+            case Arrival():
+                return _ARRIVAL[path](row)
+            case _:
+                value = value_at(row, path)
+                return value_at(row, "state") if value is None and path == "status" else value
+
+
+def read(wanted: object) -> list[Condition]:
+    """The conditions of ``for``: by kind, an object of tests. Raises ``Invalid`` (90) with every fault."""
+    if not isinstance(wanted, dict) or not wanted:
+        raise Invalid(Code.VALIDATION_ERROR, {"For": 'wanted an object such as {"charge": {"id": ..., "status": ...}}'})
+    kinds = [*(_camel(kind) for kind in KINDS), "webhook", "inbox"]
+    found, faults = [], {}
+    for kind, tests in wanted.items():
+        place = f"For.{kind[:40]}"
+        if kind not in kinds:
+            faults[place] = f"no such kind{nearest(kind, kinds)}, allowed: {', '.join(kinds)}"
+        elif not isinstance(tests, dict):
+            faults[place] = "wanted an object of tests"
+        else:
+            try:
+                found.append(_condition(kind, tests))
+            except ValueError as problem:
+                faults[place] = str(problem)
+    if faults:
+        raise Invalid(Code.VALIDATION_ERROR, faults)
+    return found
+
+
+def _condition(kind: str, given: Wanted) -> Condition:
+    tests = dict(given)
+    count = tests.pop("count", 1)
+    if type(count) is not int or not 1 <= count <= 1_000_000:
+        raise ValueError("count: wanted a whole number, 1 or more")
+    of, name = tests.pop("id", None), tests.pop("name", "")
+    if of is not None and not isinstance(of, str):
+        raise ValueError("id: wanted a text")
+    if kind == "inbox" and (not isinstance(name, str) or not name):
+        raise ValueError("name: wanted the name of an inbox")
+    known = _DELIVERY if kind == "webhook" else _ARRIVAL if kind == "inbox" else None
+    for path in tests:
+        if known is not None and path not in known:
+            raise ValueError(f"{path[:40]}: no such field{nearest(path, known)}, allowed: {', '.join(known)}")
+    compiled = []
+    for path, wanted in tests.items():
+        known_operators(wanted)
+        plain = _WORDS.get(wanted.lower(), wanted) if path == "status" and isinstance(wanted, str) else wanted
+        compiled.append(compile_test(path, _unread, plain))
+    return Condition(kind, tuple(compiled), count, of, str(name))
+
+
+def _unread(attempt: Attempt) -> object:
+    return None
+
+
+def _camel(kind: str) -> str:
+    first, *others = kind.split("_")
+    return first + "".join(other.capitalize() for other in others)

@@ -1,0 +1,143 @@
+"""What a scenario says will happen to an object on its own, some time after the operation that it belongs to.
+
+Everything moves by the state tables; what a table forbids by then does not happen.
+Source: scenario language, Outcomes, clock (``later``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from decimal import Decimal
+
+from mockserver.domain.charge import Charge, capture_changes, refund_changes, settle_changes, void_changes
+from mockserver.domain.errors import Refused
+from mockserver.domain.method_states import NetworkTokenState, PayToState
+from mockserver.domain.money import number_text
+from mockserver.domain.sources import ChallengeAnswer
+from mockserver.domain.states import ChargeEvent, ChargeState, SubscriptionState
+from mockserver.engine import charges, customers, network_tokens, payment_methods, payto, subscriptions, three_ds, vault
+from mockserver.engine.facts import KINDS
+from mockserver.engine.sandbox import Sandbox
+from mockserver.engine.schedule import Due, Entry
+from mockserver.engine.turn import Turn
+from mockserver.scenario.outcome import Later, Move
+
+_PART = "|"
+
+
+def plan(box: Sandbox) -> None:
+    """Put on the schedule what the rules of the present step say of later."""
+    for decision in box.turn.decisions:
+        for wish in decision.outcome.later:
+            for kind, detail in _moves(wish, box.turn):
+                subject = _subject(box, kind)
+                if subject is not None:
+                    parts = (kind, wish.move.value, *detail)
+                    box.schedule.plan(box.now + wish.after, Due.LATER, subject, _PART.join(parts))
+
+
+def happen(box: Sandbox, entry: Entry) -> None:
+    """It is later now."""
+    kind, move, *detail = entry.detail.split(_PART, 3)
+    with suppress(Refused):
+        if move == Move.SET:
+            _SET[kind](box, entry.subject, detail[0])
+        elif move == Move.DELETE:
+            _DELETE[kind](box, entry.subject)
+        else:
+            charge = charges.get(box, entry.subject)
+            _CHARGE[Move(move)](box, charge, detail)
+
+
+def _moves(wish: Later, turn: Turn) -> list[tuple[str, tuple[str, ...]]]:
+    """The kinds of object that a wish is about, with the details of the move as texts."""
+    said = wish.changes
+    match wish.move:
+        case Move.SET:
+            made = any(event.subject.value == "payto" and event.before is None for event in turn.events)
+            # An agreement that is being made has already been told what its payer will do.
+            return [
+                (path.partition(".")[0], (str(value),))
+                for path, value in said.items()
+                if not (made and path.startswith("payto."))
+            ]
+        case Move.DELETE:
+            return [(turn.op.partition(".")[0], ())]
+        case Move.SETTLE:
+            return [("charge", (str(said["to"]),))]
+        case Move.CAPTURE | Move.REFUND | Move.VOID:
+            amount = said.get("amount")
+            return [
+                ("charge", (number_text(amount) if isinstance(amount, Decimal) else "", str(said.get("comment") or "")))
+            ]
+
+
+def _subject(box: Sandbox, kind: str) -> str | None:
+    """The id of the object of a kind that the present step is about."""
+    turn = box.turn
+    for event in turn.events:
+        if event.subject.value == kind:
+            return event.subject_id
+    id_name = KINDS[kind][0] if kind in KINDS else ""
+    for known in (turn.about.get(kind), turn.about.get("payment_method")):
+        found = getattr(known, id_name, None)
+        if isinstance(found, str):
+            return found
+    return None
+
+
+def _amount(detail: list[str]) -> Decimal | None:
+    return Decimal(detail[0]) if detail[0] else None
+
+
+def _capture(box: Sandbox, charge: Charge, detail: list[str]) -> None:
+    charges.move(box, charge, ChargeEvent.CAPTURED, capture_changes(charge, _amount(detail), box.now))
+
+
+def _void(box: Sandbox, charge: Charge, detail: list[str]) -> None:
+    charges.move(box, charge, ChargeEvent.VOIDED, void_changes(charge, ChargeEvent.VOIDED, box.now))
+
+
+def _refund(box: Sandbox, charge: Charge, detail: list[str]) -> None:
+    changes = refund_changes(charge, _amount(detail), detail[1] or None, box.now)
+    full = changes["status"] is ChargeState.REFUND
+    charges.move(box, charge, ChargeEvent.FULLY_REFUNDED if full else ChargeEvent.PARTLY_REFUNDED, changes)
+
+
+def _settle(box: Sandbox, charge: Charge, detail: list[str]) -> None:
+    if charge.status is ChargeState.PENDING_CHECKOUT:
+        three_ds.answer(box, charge.charge_id, _PAYER[detail[0]])
+        return
+    event = ChargeEvent.SETTLED if detail[0] == "SUCCESS" else ChargeEvent.BOUNCED
+    charges.move(box, charge, event, settle_changes(charge, event, box.now))
+
+
+_PAYER: Mapping[str, ChallengeAnswer] = {
+    "SUCCESS": ChallengeAnswer.PASS,
+    "FAILED": ChallengeAnswer.FAIL,
+    "ABANDONED": ChallengeAnswer.CANCEL,
+}
+"""How a payer ends a challenge."""
+
+_CHARGE: Mapping[Move, Callable[[Sandbox, Charge, list[str]], None]] = {
+    Move.CAPTURE: _capture,
+    Move.VOID: _void,
+    Move.REFUND: _refund,
+    Move.SETTLE: _settle,
+}
+"""What happens to a charge, the provider not being asked: it is who does it."""
+
+_SET: Mapping[str, Callable[[Sandbox, str, str], object]] = {
+    "payto": lambda box, subject, word: payto.turn_to(box, subject, PayToState(word)),
+    "network_token": lambda box, subject, word: network_tokens.turn_to(box, subject, NetworkTokenState(word)),
+    "subscription": lambda box, subject, word: subscriptions.set_status(box, subject, SubscriptionState(word)),
+}
+"""Kinds whose status can be set."""
+
+_DELETE: Mapping[str, Callable[[Sandbox, str], object]] = {
+    "vault": vault.delete,
+    "customer": lambda box, subject: customers.delete(box, subject, ask_provider=False),
+    "payment_method": lambda box, subject: payment_methods.delete(box, subject, ask_provider=False),
+}
+"""Kinds that can go."""

@@ -1,0 +1,98 @@
+"""Waiting until something is so (``/__admin/wait``): in real time, or by moving the sandbox's clock."""
+
+from __future__ import annotations
+
+import asyncio
+
+from mockserver.domain.clock import MINUTE, SECOND, ClockMode, Micros, duration_text, parse_duration
+from mockserver.domain.codes import Code
+from mockserver.domain.errors import Invalid
+from mockserver.engine import conditions
+from mockserver.engine.conditions import Condition
+from mockserver.engine.sandbox import Sandbox
+from mockserver.web.control.call import ControlCall
+from mockserver.web.host import Host
+from mockserver.wire.dates import moment
+
+LONGEST = 10 * MINUTE
+"""The longest wait in real time; a wait that moves the clock may be of any length."""
+
+_DEFAULT = 5 * SECOND
+_NAP = 5_000
+"""The shortest nap, in real time: what comes due in quick succession is looked at together."""
+
+
+async def wait(call: ControlCall) -> tuple[int, object]:
+    """Answer when all conditions hold, or with ``held`` false and why not when the time is over."""
+    box, body = call.box(), call.known("for", "timeout", "advance")
+    timeout, advance = _duration(body.get("timeout")), body.get("advance", False)
+    if not isinstance(advance, bool):
+        raise Invalid(Code.VALIDATION_ERROR, {"Advance": "wanted true or false"})
+    if timeout > LONGEST and not advance:
+        told = f"wanted at most {duration_text(LONGEST)}, or advance: true to move the clock"
+        raise Invalid(Code.VALIDATION_ERROR, {"Timeout": told})
+    wanted = conditions.read(body.get("for"))
+    begun = box.now
+    why = await (_moving if advance else _watching)(call.host, box, wanted, timeout)
+    answer: dict[str, object] = {
+        "held": not why,
+        "now": moment(box.now),
+        "waited": duration_text(box.now - begun),
+        "why": why,
+    }
+    if why and not advance and box.clock.mode is ClockMode.MANUAL:
+        answer["hint"] = "this sandbox's clock stands still: with advance: true the wait moves it"
+    return 200, answer
+
+
+async def _watching(host: Host, box: Sandbox, wanted: list[Condition], timeout: Micros) -> dict[str, str]:
+    """Wait in real time, woken by whatever happens and by whatever comes due."""
+    loop = asyncio.get_running_loop() if _unmet(box, wanted) else None
+    end = loop.time() + timeout / SECOND if loop else 0.0
+    while (why := _unmet(box, wanted)) and loop is not None:
+        left = round((end - loop.time()) * SECOND)
+        if left <= 0:
+            return why
+        await host.activity.wait(min(left, _until_due(host, box)))
+        await host.catch_up(box, host.real_clock())
+        host.noticed(box)
+    return why
+
+
+async def _moving(host: Host, box: Sandbox, wanted: list[Condition], timeout: Micros) -> dict[str, str]:
+    """Move the clock from one thing that comes due to the next."""
+    end = box.now + timeout
+    while why := _unmet(box, wanted):
+        real = host.real_clock()
+        now = box.clock.read(real)
+        entries = box.schedule.entries
+        if now >= end:
+            return why
+        box.clock.move_to(max(now, min(entries[0].at, end) if entries else end), real)
+        await host.catch_up(box, real)
+        await host.settle(box, real)
+        host.noticed(box)
+    return why
+
+
+def _unmet(box: Sandbox, wanted: list[Condition]) -> dict[str, str]:
+    found = ((one.kind, one.unmet(box)) for one in wanted)
+    return {kind: why for kind, why in found if why is not None}
+
+
+def _until_due(host: Host, box: Sandbox) -> Micros:
+    """How long, in real time, until something may come due here."""
+    entries, clock = box.schedule.entries, box.clock
+    if not entries or clock.mode is ClockMode.MANUAL:
+        return LONGEST
+    left = entries[0].at - clock.read(host.real_clock())
+    return max(left // clock.rate if clock.mode is ClockMode.FAST else left, _NAP)
+
+
+def _duration(given: object) -> Micros:
+    if given is None:
+        return _DEFAULT
+    try:
+        return parse_duration(str(given))
+    except ValueError as problem:
+        raise Invalid(Code.VALIDATION_ERROR, {"Timeout": str(problem)}) from None

@@ -1,0 +1,136 @@
+"""What happens to objects on their own, as a scenario says (scenario language, ``later``)."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.driving import DUMMY, Api, card, card_charge
+
+
+def api_with(later: str, op: str = "charge.create", then: str = "") -> Api:
+    return Api(
+        scenario=f"version: 1\nname: s\nrules:\n  - {{id: w, when: {{op: {op}}}, then: {{{then}later: [{later}]}}}}"
+    )
+
+
+def status(api: Api, charge_id: str) -> str:
+    found: str = api.get(f"/charge/{charge_id}")["status"]
+    return found
+
+
+def bank(api: Api) -> str:
+    account = {"bankCode": "001-002", "accountNumber": "123456", "accountName": "Ann"}
+    body = {"amount": 5, "providerId": DUMMY, "bankPaymentInformation": account}
+    made: str = api.post("/charge/bank_account", body)["chargeId"]
+    return made
+
+
+@pytest.mark.parametrize(
+    ("later", "capture", "after", "refunded"),
+    [
+        ("{after: 2d, void: {}}", False, "AUTHORISE_CANCELLED", 0),
+        ("{after: 2d, capture: {}}", False, "SUCCESS", 0),
+        ("{after: 2d, capture: {amount: 12.50}}", False, "SUCCESS", 0),
+        ("{after: 2d, refund: {amount: 5, comment: chargeback}}", True, "PARTIAL_REFUND", 5),
+        ("{after: 2d, refund: {}}", True, "REFUND", 20),
+        # What the state forbids by then does not happen.
+        ("{after: 2d, void: {}}", True, "SUCCESS", 0),
+        ("{after: 2d, refund: {amount: 500}}", True, "SUCCESS", 0),
+        ("{after: 2d, settle: FAILED}", True, "SUCCESS", 0),
+    ],
+)
+def test_a_charge_moves_on_its_own(later: str, capture: bool, after: str, refunded: int) -> None:
+    api = api_with(later)
+    charge = api.charge(capture=capture)
+    api.advance("47h")
+    assert status(api, charge["chargeId"]) == charge["status"]
+    api.advance("1h")
+    found = api.get(f"/charge/{charge['chargeId']}").body
+    assert (found["status"], found["refundedAmount"]) == (after, refunded)
+    if "12.50" in later:
+        assert found["amount"] == 12.5
+    if "chargeback" in later:
+        assert found["refunds"][0]["comment"] == "chargeback"
+
+
+@pytest.mark.parametrize(("to", "after"), [("SUCCESS", "SUCCESS"), ("FAILED", "FAILED")])
+def test_a_pending_charge_settles_when_the_scenario_says(to: str, after: str) -> None:
+    api = api_with(f"{{after: 1h, settle: {to}}}")
+    charge_id = bank(api)
+    assert status(api, charge_id) == "PENDING"
+    api.advance("1h")
+    assert status(api, charge_id) == after
+    api.advance("1w")
+    assert status(api, charge_id) == after
+
+
+def test_what_happens_later_is_told_by_webhook() -> None:
+    api = api_with("{after: 1h, refund: {}}")
+    api.charge(webhook={"url": "http://127.0.0.1:4111/__inbox/shop"})
+    api.advance("1h")
+    told = [one["body"]["data"]["status"] for one in api.get("/__admin/inbox/shop")["messages"]]
+    assert told == ["SUCCESS", "REFUND"]
+
+
+@pytest.mark.parametrize(("payer", "after"), [("passes", "SUCCESS"), ("fails", "FAILED"), ("abandons", "FAILED")])
+def test_the_payer_of_a_challenge_acts(payer: str, after: str) -> None:
+    api = Api(
+        scenario=f"version: 1\nname: s\nrules:\n  - {{id: w, then: {{challenge: {{payer: {payer}, after: 10s}}}}}}"
+    )
+    charge_id = api.charge()["chargeId"]
+    api.advance("9s")
+    assert status(api, charge_id) == "PENDING_CHECKOUT"
+    api.advance("1s")
+    assert status(api, charge_id) == after
+
+
+def test_objects_go_on_their_own() -> None:
+    api = api_with("{after: 1h, delete: {}}", op="[vault.create, payment_method.create, customer.create]")
+    item = api.post("/vault", {"cardNumber": "4111111111111111"})["vaultId"]
+    method = api.post("/payment_method/card", {"providerId": DUMMY, "paymentInformation": card()})["paymentMethodId"]
+    customer = api.post("/customer/card", {"providerId": DUMMY, "paymentInformation": card()})["customerId"]
+    api.advance("59m")
+    assert api.get(f"/vault/{item}").status == 200
+    assert api.get(f"/payment_method/{method}")["dateRemoved"] is None
+    api.advance("1m")
+    assert api.get(f"/vault/{item}").status == 404
+    assert api.get(f"/payment_method/{method}")["dateRemoved"] is not None
+    assert api.get(f"/customer/{customer}")["dateRemoved"] is not None
+
+
+def test_a_status_is_set() -> None:
+    api = api_with("{after: 1d, set: {payto.status: SUSPENDED}}", op="charge.create")
+    agreement = {
+        "providerId": DUMMY,
+        "payerName": "Ann",
+        "description": "Membership",
+        "maximumAmount": 100,
+        "payerPayIdDetails": {"payId": "ann@example.com", "payIdType": "EMAIL"},
+    }
+    method = api.post("/payment_method/payto", agreement)["paymentMethodId"]
+    assert api.post("/charge/payment_method", {"paymentMethodId": method, "amount": 5}).status == 201
+    api.advance("1d")
+    assert api.get(f"/payment_method/{method}")["payToStatus"] == "SUSPENDED"
+
+
+def test_a_subscription_is_suspended_and_goes_on() -> None:
+    api = api_with(
+        "{after: 1h, set: {subscription.status: Suspended}}, {after: 2h, set: {subscription.status: Active}}",
+        op="subscription.create",
+    )
+    method = api.post("/payment_method/card", {"providerId": DUMMY, "paymentInformation": card()})["paymentMethodId"]
+    body = {"paymentMethodId": method, "amount": 5, "currency": "AUD", "interval": "Month", "frequency": 1}
+    made = api.post("/subscription/payment_method", body)
+    assert made.status == 201, made.raw
+    seen = []
+    for _ in range(2):
+        api.advance("1h")
+        seen.append(api.get(f"/subscription/{made['subscriptionId']}")["status"])
+    assert seen == ["Suspended", "Active"]
+
+
+def test_a_refused_operation_has_no_later() -> None:
+    api = api_with("{after: 1h, refund: {}}")
+    assert api.post("/charge/card", card_charge(currency="XXZ")).status == 400
+    before = api.get("/__admin/clock")["pending"]
+    assert before == 0

@@ -1,0 +1,135 @@
+"""Waiting for a charge, a batch, a webhook or an arrival (control document, ``/__admin/wait``)."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from typing import Any
+
+import pytest
+
+from tests.control.driving import DUMMY, START, Shop
+
+HOOK = {"url": "http://127.0.0.1:4111/__inbox/shop"}
+
+
+@pytest.fixture
+def shop() -> Shop:
+    return Shop()
+
+
+def wait(shop: Shop, wanted: object, **more: object) -> dict[str, Any]:
+    reply = shop("POST", "/__admin/wait", {"for": wanted, **more}, slowly=True)
+    assert reply.status == 200, reply.raw
+    body: dict[str, Any] = reply.body
+    return body
+
+
+def bank_charge(shop: Shop, **more: object) -> str:
+    account = {"bankCode": "001-002", "accountNumber": "123456", "accountName": "Ann"}
+    body = {"amount": 5, "providerId": DUMMY, "bankPaymentInformation": account, **more}
+    made: str = shop("POST", "/charge/bank_account", body).body["chargeId"]
+    return made
+
+
+def test_what_holds_already_is_answered_at_once(shop: Shop) -> None:
+    charge_id = shop.charge(webhook=HOOK).body["chargeId"]
+    for wanted in (
+        {"charge": {"id": charge_id, "status": "SUCCESS"}},
+        {"charge": {"status": "SUCCESS", "amount": {"gt": 12}}},
+        {"webhook": {"subject": charge_id, "state": "delivered", "eventType": "transaction.status.changed"}},
+        {"inbox": {"name": "shop", "signature": "valid"}, "charge": {"id": charge_id}},
+    ):
+        answer = shop("POST", "/__admin/wait", {"for": wanted})
+        assert answer.status == 200
+        assert (answer.body["held"], answer.body["why"], answer.body["waited"]) == (True, {}, "0s")
+
+
+def test_a_wait_can_move_the_clock_from_one_due_thing_to_the_next(shop: Shop) -> None:
+    charge_id = bank_charge(shop)
+    answer = wait(shop, {"charge": {"id": charge_id, "status": "SUCCESS"}}, timeout="2d", advance=True)
+    assert (answer["held"], answer["waited"]) == (True, "1d")
+    assert answer["now"] == "2031-03-02T10:00:00.0000000Z"
+
+
+def test_a_wait_that_moves_the_clock_ends_at_its_timeout(shop: Shop) -> None:
+    charge_id = bank_charge(shop)
+    answer = wait(shop, {"charge": {"id": charge_id, "status": "SUCCESS"}}, timeout="3h", advance=True)
+    assert (answer["held"], answer["waited"]) == (False, "3h")
+    assert "wanted 'SUCCESS', got 'PENDING'" in answer["why"]["charge"]
+
+
+def test_a_batch_is_waited_for(shop: Shop) -> None:
+    card = {"cardNumber": "4111111111111111", "expiryDate": "12/40"}
+    method = shop("POST", "/payment_method/card", {"providerId": DUMMY, "paymentInformation": card}).body
+    text = f"PaymentMethodId,Amount,Currency,Reference\n{method['paymentMethodId']},10,AUD,a"
+    body = {"count": 1, "description": "run", "batch": text, "webhook": HOOK}
+    batch = shop("POST", "/batch/transaction/payment_method", body).body
+    answer = wait(shop, {"batch": {"id": batch["batchId"], "status": "SUCCESS"}}, timeout="1m", advance=True)
+    assert (answer["held"], answer["waited"]) == (True, "102ms")
+    assert wait(shop, {"inbox": {"name": "shop", "count": 4}})["held"]
+
+
+@pytest.mark.parametrize(
+    ("wanted", "words"),
+    [
+        ({"charge": {"id": "nope"}}, "there is no charge 'nope'"),
+        ({"webhook": {"state": "delivered"}}, "0 of 1 fit, out of 0"),
+        ({"inbox": {"name": "shop", "count": 2}}, "0 of 2 fit, out of 0"),
+    ],
+)
+def test_a_wait_in_vain_says_why_and_is_no_error(shop: Shop, wanted: dict[str, object], words: str) -> None:
+    answer = wait(shop, wanted, timeout="10ms")
+    assert answer["held"] is False
+    (why,) = answer["why"].values()
+    assert words in why
+    assert "advance: true" in answer["hint"]
+
+
+def test_a_waiter_is_woken_by_what_others_do(shop: Shop) -> None:
+    async def both() -> tuple[Any, Any]:
+        body = {"for": {"inbox": {"name": "shop", "count": 1}}, "timeout": "30s"}
+        waiting = asyncio.ensure_future(shop.calling("POST", "/__admin/wait", body))
+        await asyncio.sleep(0)
+        assert not waiting.done()
+        card = {"cardNumber": "4111111111111111", "expiryDate": "12/40"}
+        charge = {"amount": 5, "providerId": DUMMY, "paymentInformation": card, "webhook": HOOK}
+        return await shop.calling("POST", "/charge/card", charge), await waiting
+
+    charged, waited = asyncio.run(both())
+    assert charged.status == 201
+    assert waited.body["held"] is True
+
+
+def test_in_real_time_a_wait_lasts_until_the_thing_comes_due() -> None:
+    begun = time.monotonic_ns()
+    shop = Shop(clock="real", real_clock=lambda: START + (time.monotonic_ns() - begun) // 1_000)
+    assert shop("PUT", "/__admin/assumptions", {"charge.pending_settles_after": "30ms"}).status == 200
+    charge_id = bank_charge(shop)
+    answer = wait(shop, {"charge": {"id": charge_id, "status": "SUCCESS"}}, timeout="20s")
+    assert answer["held"] is True
+    assert time.monotonic_ns() - begun < 10_000_000_000
+
+
+@pytest.mark.parametrize(
+    ("body", "field"),
+    [
+        ({}, "For"),
+        ({"for": {}}, "For"),
+        ({"for": {"chrage": {}}}, "For.chrage"),
+        ({"for": {"charge": "x"}}, "For.charge"),
+        ({"for": {"charge": {"id": 5}}}, "For.charge"),
+        ({"for": {"charge": {"status": {"equals": 1}}}}, "For.charge"),
+        ({"for": {"charge": {"count": 0}}}, "For.charge"),
+        ({"for": {"webhook": {"stat": "x"}}}, "For.webhook"),
+        ({"for": {"inbox": {"count": 1}}}, "For.inbox"),
+        ({"for": {"charge": {}}, "timeout": "soon"}, "Timeout"),
+        ({"for": {"charge": {}}, "timeout": "11m"}, "Timeout"),
+        ({"for": {"charge": {}}, "advance": "yes"}, "Advance"),
+        ({"for": {"charge": {}}, "until": "now"}, "Until"),
+    ],
+)
+def test_a_senseless_wait_is_refused(shop: Shop, body: object, field: str) -> None:
+    reply = shop("POST", "/__admin/wait", body)
+    assert (reply.status, reply.body["code"]) == (400, 90)
+    assert field in reply.body["details"]
