@@ -116,6 +116,7 @@ def served(*command: str, port: int) -> Iterator[Served]:
     # Without compiled modules every start would compile them anew, which no installed product does.
     left_out = ("MOCKSERVER_", "PYTHONDONTWRITEBYTECODE")
     environ = {name: value for name, value in os.environ.items() if not name.startswith(left_out)}
+    log = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the server
     begin = time.perf_counter()
     process = subprocess.Popen(
         pinned(0, sys.executable, *command),
@@ -123,11 +124,15 @@ def served(*command: str, port: int) -> Iterator[Served]:
         env={**environ, "PYTHONPATH": str(ROOT)},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
+        # The log of requests is written as always, but nobody reads it.
+        stderr=log,
     )
     try:
         while True:
             if process.poll() is not None:
-                raise RuntimeError(f"the server ended with exit code {process.returncode} before it answered")
+                log.seek(0)
+                words = log.read().decode("utf-8", "replace")
+                raise RuntimeError(f"the server ended with exit code {process.returncode} before it answered: {words}")
             try:
                 Served(port, process, 0).call("POST", "/charge/card", CHARGE)
                 break
@@ -137,6 +142,7 @@ def served(*command: str, port: int) -> Iterator[Served]:
     finally:
         process.terminate()
         process.wait(20)
+        log.close()
 
 
 @contextlib.contextmanager
