@@ -24,6 +24,7 @@ PAGE = 1_000
 TIMELINE_LENGTH = 100
 """Newest journal entries that a timeline shows."""
 
+_INDENT = " " * 25
 _MODES = ("real", "manual", "fast")
 _SCENARIO_SUFFIXES = (".yaml", ".yml", ".json")
 _JSON, _YAML = {"content-type": "application/json"}, {"content-type": "application/yaml"}
@@ -76,15 +77,25 @@ class RemoteSandbox:
         return public_key_of(self.secret_key)
 
     def call(
-        self, method: str, path: str, *, json: object = None, content: str | None = None, params: Any = None
+        self,
+        method: str,
+        path: str,
+        *,
+        json: object = None,
+        content: str | None = None,
+        params: Any = None,
+        patience: float | None = TIMEOUT_SECONDS,
     ) -> Any:
-        """The body of the answer to a control call. Raises :class:`ControlRefused` for any answer but 2xx."""
+        """The body of the answer to a control call; ``patience`` in seconds, None without end.
+
+        Raises :class:`ControlRefused` for any answer but 2xx.
+        """
+        more: dict[str, Any] = {"params": params, "timeout": patience}
         if content is not None:
-            answer = self.client.request(method, path, content=content, headers=_YAML, params=params)
+            more |= {"content": content, "headers": _YAML}
         elif method in ("POST", "PUT", "DELETE"):
-            answer = self.client.request(method, path, json={} if json is None else json, headers=_JSON, params=params)
-        else:
-            answer = self.client.request(method, path, params=params)
+            more |= {"json": {} if json is None else json, "headers": _JSON}
+        answer = self.client.request(method, path, **more)
         body = _body(answer)
         if not answer.is_success:
             raise ControlRefused(f"{method} {path}", answer.status_code, body)
@@ -112,17 +123,27 @@ class RemoteSandbox:
         return rows
 
     def wait_for(
-        self, condition: Mapping[str, object] | None = None, /, *, timeout: str = "5s", **conditions: object
-    ) -> Any:
-        """Wait until a condition holds and return what then is: ``wait_for(charge={"id": ..., "status": "SUCCESS"})``.
+        self,
+        conditions: Mapping[str, object] | None = None,
+        /,
+        *,
+        timeout: str = "5s",
+        advance: bool = False,
+        **more: object,
+    ) -> dict[str, Any]:
+        """Wait until all conditions hold, and return the answer of ``POST /__admin/wait``.
 
-        ``timeout`` is a duration such as ``5s``. Raises :class:`VerificationFailed` when the condition did not hold in
-        time.
+        ``wait_for(charge={"id": ..., "status": "SUCCESS"}, inbox={"name": "shop"})``. ``timeout`` is a duration, of
+        real time, or with ``advance`` of the sandbox's, whose clock is then moved. Raises :class:`VerificationFailed`
+        saying why, when the conditions did not hold in time.
         """
-        wanted = {**(condition or {}), **conditions}
-        answer = self.call("POST", "/__admin/wait", json={"for": wanted, "timeout": timeout})
-        if not answer.get("held"):
-            raise VerificationFailed(f"waited {timeout} for {wanted}: {_words(answer)}")
+        wanted = {**(conditions or {}), **more}
+        body = {"for": wanted, "timeout": timeout, "advance": advance}
+        answer: dict[str, Any] = self.call("POST", "/__admin/wait", json=body, patience=None)
+        if not answer["held"]:
+            reasons = [f"{name}: {why}" for name, why in answer["why"].items()]
+            hints = [answer["hint"]] if "hint" in answer else []
+            raise VerificationFailed(f"waited {timeout}: " + "; ".join(reasons + hints))
         return answer
 
     def verify(self, *requests: Mapping[str, object], rules: bool = True) -> None:
@@ -275,7 +296,8 @@ def timeline(sandbox: RemoteSandbox) -> str:
     lines = [f"({hidden} entries before these)"] if hidden > 0 else []
     for entry in entries[-TIMELINE_LENGTH:]:
         lines.append(f"{_time(entry['at'])}  {_what(entry)}")
-        lines += [f"{' ' * 25}{_change(event)}" for event in entry["events"]]
+        lines += [f"{_INDENT}{_change(event)}" for event in entry["events"]]
+        lines += [f"{_INDENT}webhook {message}" for message in entry["webhooks"]]
     return "\n".join(lines) or "no request reached this sandbox"
 
 

@@ -275,6 +275,39 @@ def test_webhooks_arrive_in_an_inbox_of_the_tests_own(run: Run) -> None:
     assert passed(done) == 3, done.stdout
 
 
+def test_waiting(run: Run) -> None:
+    done = run(
+        test_waits="""
+        import pytest
+        from mockserver.remote import ControlRefused, VerificationFailed
+
+        @pytest.fixture
+        def charge(mockserver):
+            body = {**CHARGE, "capture": False, "webhook": {"url": mockserver.inbox.url("shop")}}
+            return mockserver.client.post("/charge/card", json=body).json()["chargeId"]
+
+        def test_what_is_so_already(mockserver, charge):
+            answer = mockserver.wait_for(charge={"id": charge, "status": "Authorised"}, inbox={"name": "shop"})
+            assert answer["held"]
+
+        @pytest.mark.mockserver(clock="2031-03-01T00:00:00Z")
+        def test_what_the_clock_brings(mockserver, charge):
+            mockserver.wait_for(charge={"id": charge, "status": "AUTHORISE_CANCELLED"}, timeout="8d", advance=True)
+            assert mockserver.clock.now.day == 8
+
+        @pytest.mark.mockserver(clock="2031-03-01T00:00:00Z")
+        def test_what_never_comes(mockserver, charge):
+            with pytest.raises(VerificationFailed, match="waited 20ms: .*charge.*advance: true"):
+                mockserver.wait_for(charge={"id": charge, "status": "SUCCESS"}, timeout="20ms")
+
+        def test_senseless(mockserver):
+            with pytest.raises(ControlRefused, match="chargee"):
+                mockserver.wait_for(chargee={"id": "x"})
+        """
+    )
+    assert passed(done) == 4, done.stdout
+
+
 def test_what_was_asked_is_verified(run: Run, tmp_path: Path) -> None:
     (tmp_path / "never.yaml").write_text(OUTAGE.replace("}}}", "}}, expect: {min: 1}}").replace("down", "never", 1))
     done = run(
