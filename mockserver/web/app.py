@@ -60,6 +60,7 @@ class Application(Starlette):
     def stopping(self) -> None:
         """Let answers that would go on for ever come to their end."""
         self.world.stopping = True
+        self.world.activity.stir()
 
     @property
     def log(self) -> Callable[[Logged], None] | None:

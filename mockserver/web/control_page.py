@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, Callable
 
+from mockserver.domain.clock import SECOND
 from mockserver.domain.errors import Unauthorised
 from mockserver.engine.sandbox import Sandbox
 from mockserver.web.control.sandboxes import object_counts
@@ -23,7 +24,12 @@ MOST_STREAMS = 32
 """Open streams of one server: more would be a leak, not people looking at pages."""
 
 _PAUSE_SECONDS = 0.2
-_QUIET_ROUNDS = 50
+"""Between two pieces of news: a page need not be told more often."""
+
+_PATIENCE = SECOND
+"""How long the stream waits to be woken before it looks for itself."""
+
+_QUIET_ROUNDS = 10
 """Rounds without news after which a comment keeps the connection alive."""
 
 _STREAM_HEADERS = [
@@ -48,11 +54,11 @@ def stream(call: PageCall) -> Page | Stream:
     if "x-secretkey" not in call.headers and "x-publickey" not in call.headers:
         return Stream(_STREAM_HEADERS, _news(host, lambda: _of_server(host)))
     try:
-        host.enter_by_any_key(call.headers)
+        host.known_by_any_key(call.headers)
     except Unauthorised as refused:
         status, body = problems.refusal(refused, call.scope["path"], host.assumed)
         return Page(status, dumps(body), _JSON)
-    return Stream(_STREAM_HEADERS, _news(host, lambda: _of_sandbox(host.enter_by_any_key(call.headers))))
+    return Stream(_STREAM_HEADERS, _news(host, lambda: _of_sandbox(host, host.known_by_any_key(call.headers))))
 
 
 async def _news(host: Host, look: Callable[[], dict[str, object]]) -> AsyncGenerator[bytes, None]:
@@ -67,10 +73,12 @@ async def _news(host: Host, look: Callable[[], dict[str, object]]) -> AsyncGener
             if before is None or {**now, "now": 0} != {**before, "now": 0}:
                 before, quiet = now, 0
                 yield b"event: news\ndata: " + dumps(now) + b"\n\n"
-            elif quiet >= _QUIET_ROUNDS:
+                await asyncio.sleep(_PAUSE_SECONDS)
+                continue
+            if quiet >= _QUIET_ROUNDS:
                 quiet = 0
                 yield b": still here\n\n"
-            await asyncio.sleep(_PAUSE_SECONDS)
+            await host.activity.wait(_PATIENCE)
     finally:
         host.streams -= 1
 
@@ -79,16 +87,21 @@ def _of_server(host: Host) -> dict[str, object]:
     return {"sandboxes": len(host.sandboxes)}
 
 
-def _of_sandbox(box: Sandbox) -> dict[str, object]:
-    """``stood`` is when the clock was last set: a clock that runs is no news, one that was moved is."""
+def _of_sandbox(host: Host, box: Sandbox) -> dict[str, object]:
+    """``stood`` is when the clock was last set: a clock that runs is no news, one that was moved is.
+
+    The sandbox is not brought to the present here: looking at it must not cost those who use it anything.
+    """
     return {
         "sandboxes": 0,
         "last": box.journal.last,
-        "now": moment(box.now),
+        "now": moment(box.clock.read(host.real_clock())),
         "stood": str(box.clock.virtual),
         "mode": box.clock.mode.value,
         "rate": box.clock.rate,
         "pending": len(box.schedule.entries),
         "scenarios": [scenario.name for scenario in box.charter.scenarios],
         "objects": object_counts(box),
+        "tries": sum(len(delivery.tries) + 1 for delivery in box.deliveries),
+        "arrivals": box.inboxes.number,
     }

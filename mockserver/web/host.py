@@ -154,9 +154,13 @@ class Host:
             raise
 
     def enter_by_any_key(self, headers: Headers) -> Sandbox:
+        """The same for a secret key when there is one, else the public key. Raises ``Unauthorised`` (40)."""
+        return self.present(self.known_by_any_key(headers))
+
+    def known_by_any_key(self, headers: Headers) -> Sandbox:
         """The sandbox of the secret key when there is one, else of the public key. Raises ``Unauthorised`` (40)."""
         by_secret = "x-secretkey" in headers or "x-publickey" not in headers
-        return self.enter(headers) if by_secret else self.enter_by_either_key(headers)
+        return self.known(headers) if by_secret else self.known_by_either_key(headers)
 
     def present(self, box: Sandbox) -> Sandbox:
         """Run what has come due meanwhile."""

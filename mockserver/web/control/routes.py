@@ -51,8 +51,13 @@ _WEBHOOKS = (
     Given("limit", "integer", "at most so many, the newest ones; 1 to 1000, default 100"),
 )
 _WAIT = (
-    Given("for", "object", "what to wait for: {charge: {id, status}}, {batch: ...}, {webhook: {state, subject}}, "
-          "{inbox: {name, count}}; all must hold", required=True),
+    Given(
+        "for",
+        "object",
+        "what to wait for: {charge: {id, status}}, {batch: ...}, {webhook: {state, subject}}, "
+        "{inbox: {name, count}}; all must hold",
+        required=True,
+    ),
     Given("timeout", "string", "how long, such as 5s (the default); at most 10m in real time"),
     Given("advance", "boolean", "move the sandbox's clock instead of waiting for it"),
 )

@@ -48,7 +48,7 @@ export function objects(panel, count) {
 
   function drawKinds(counts) {
     const focused = document.activeElement && document.activeElement.dataset.kind;
-    clear(kinds).append(...Object.entries(counts).map(([name, many]) => h("button", {
+    clear(kinds).append(...Object.entries(counts).sort((one, two) => (two[1] > 0) - (one[1] > 0)).map(([name, many]) => h("button", {
       "aria-pressed": String(name === kind), "data-kind": name, "data-testid": `kind-${name}`,
       onclick: () => { location.hash = `objects/${name}`; },
     }, name.replaceAll("_", " "), h("span", { class: "count" }, many ? String(many) : ""))));
