@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -61,16 +62,13 @@ class Box:
         return found
 
 
-@pytest.fixture(scope="session")
-def server_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """A server process with a clock that stands still in every sandbox."""
-    folder = tmp_path_factory.mktemp("pages")
-    port_file = folder / "port"
+@contextmanager
+def serving(folder: Path, *options: str) -> Iterator[str]:
+    """A server process with a clock that stands still in every sandbox; its address."""
     environ = {**os.environ, "PYTHONPATH": str(ROOT)}
     with (folder / "log").open("wb") as log:
-        options = ["--port", "0", "--port-file", str(port_file), "--clock", START]
         process = subprocess.Popen(
-            [sys.executable, "-m", "mockserver", "serve", *options],
+            [sys.executable, "-m", "mockserver", "serve", "--port", "0", "--clock", START, *options],
             stdout=subprocess.PIPE,
             stderr=log,
             env=environ,
@@ -84,6 +82,13 @@ def server_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         finally:
             process.terminate()
             process.communicate(timeout=15)
+
+
+@pytest.fixture(scope="session")
+def server_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of a server for all tests."""
+    with serving(tmp_path_factory.mktemp("pages")) as url:
+        yield url
 
 
 @pytest.fixture

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 
-from tests.browser.conftest import Box
+from tests.browser.conftest import Box, serving
 
 expect = pytest.importorskip("playwright.sync_api", reason="playwright is not installed").expect
 
@@ -294,3 +295,15 @@ def test_an_inbox_is_cleared(control: Any, box: Box) -> None:
     expect(control.get_by_test_id("message-body")).to_contain_text("world")
     control.get_by_test_id("inbox-clear").click()
     expect(rows(control, "inbox")).to_have_count(0)
+
+
+def test_a_guarded_server_asks_for_its_token(page: Any, tmp_path: Path) -> None:
+    page.once("dialog", lambda dialog: dialog.accept("let-me-in"))
+    with serving(tmp_path, "--admin-token", "let-me-in") as url:
+        httpx.get(f"{url}/info/providers", headers={"x-secretkey": "sk_guarded"}, trust_env=False)
+        page.goto(f"{url}/__admin/")
+        expect(rows(page)).to_have_count(1)
+        expect(page.get_by_test_id("live")).to_have_text("live")
+        page.get_by_test_id("tab-requests").focus()
+        page.keyboard.press("ArrowRight")
+        expect(page.get_by_test_id("tab-objects")).to_be_focused()

@@ -156,8 +156,6 @@ window.addEventListener("pagehide", () => stopFollowing());
 setInterval(tick, 250);
 
 async function begin() {
-  tabs();
-  show();
   try {
     await listSandboxes();
   } catch (problem) {
@@ -168,4 +166,6 @@ async function begin() {
     if (!chosen()) live(state);
   });
 }
+tabs();
+show();
 begin();
