@@ -107,19 +107,18 @@ def come_due(box: Sandbox, delivery_id: str) -> None:
     if number < len(delivery.script):
         said = delivery.script[number]
         if isinstance(said, int):
-            report(box, delivery, Try(box.now, said, scripted=True))
+            report(box, delivery, Try(delivery.due, said, scripted=True))
         else:
             waited = box.assume(WEBHOOK_TIMEOUT)
-            report(box, delivery, Try(box.now, error="timeout", latency=waited, scripted=True))
+            report(box, delivery, Try(delivery.due, error="timeout", latency=waited, scripted=True))
         return
     inbox = inboxes.name_in(delivery.url, box.charter.public_url)
     if inbox is not None:
         query = urlsplit(delivery.url).query
         key = box.charter.webhook_key
         kept = box.inboxes.put(key, box.now, inbox, delivery.body, delivery.headers(), query=query)
-        report(box, delivery, Try(box.now, 200 if kept is not None else 507))
+        report(box, delivery, Try(delivery.due, 200 if kept is not None else 507))
         return
-    delivery.due = box.now
     box.deliveries.outbox.append(delivery_id)
 
 
