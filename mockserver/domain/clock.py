@@ -33,6 +33,9 @@ LATEST: Micros = 253_402_300_799 * SECOND
 FASTEST = 1_000_000
 """Greatest rate of a clock in mode ``fast``."""
 
+FASTEST = 1_000_000
+"""The highest rate of a clock in mode ``fast``."""
+
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _UNITS: dict[str, Micros] = {
     "us": MICROSECOND,
@@ -84,7 +87,10 @@ class Clock:
         self.virtual, self.real = instant, real
 
     def run(self, mode: ClockMode, rate: int, real: Micros) -> None:
-        """Change how time runs from this moment on; ``rate`` (1 to 1,000,000) counts in mode ``fast`` only."""
+        """Change how time runs from now on; ``rate`` counts in mode ``fast`` only. Raises ``Invalid`` (90) for a
+        rate outside 1 to 1,000,000."""
+        if not 1 <= rate <= FASTEST:
+            raise Invalid(Code.VALIDATION_ERROR, {"Rate": f"got {rate}, wanted a whole number from 1 to {FASTEST}"})
         self.virtual, self.real = self.read(real), real
         self.mode, self.rate = mode, rate
 

@@ -77,7 +77,7 @@ def plan(box: Sandbox) -> None:
         scripted = scripted or decision.outcome.webhook
     for event in tuple(turn.events):
         kind = _TYPES.get(event.subject)
-        if kind is not None:
+        if kind is not None and _concerns(box, event):
             for news in _news(box, kind, event):
                 _tell(box, news, scripted)
 
@@ -160,6 +160,14 @@ def resend(box: Sandbox, delivery_id: str) -> Delivery:
     delivery.due = box.now
     box.schedule.plan(box.now, Due.WEBHOOK, delivery_id)
     return delivery
+
+
+def _concerns(box: Sandbox, event: Event) -> bool:
+    """Whether anybody may want to be told: asked of every event, so it is cheap."""
+    if box.webhook_subscriptions.rows or event.subject is Subject.PAYTO:
+        return True
+    subject = KINDS[event.subject.value][1](box).get(event.subject_id)
+    return getattr(subject, "webhook", None) is not None
 
 
 def _news(box: Sandbox, kind: WebhookType, event: Event) -> Iterator[_News]:

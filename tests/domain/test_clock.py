@@ -170,3 +170,13 @@ def test_a_duration_survives_the_way_to_text_and_back(length: int) -> None:
 )
 def test_duration_text(length: int, text: str) -> None:
     assert duration_text(length) == text
+
+
+@pytest.mark.parametrize("rate", [0, -1, 1_000_001])
+def test_a_rate_out_of_bounds_is_refused_and_changes_nothing(rate: int) -> None:
+    clock = Clock(ClockMode.REAL, 0, 0)
+    with pytest.raises(Invalid, match="1 to 1000000"):
+        clock.run(ClockMode.FAST, rate, 10)
+    assert (clock.mode, clock.rate, clock.virtual) == (ClockMode.REAL, 1, 0)
+    clock.run(ClockMode.FAST, 1_000_000, 10)
+    assert clock.read(11) == 10 + 1_000_000

@@ -40,8 +40,7 @@ ccv-gone-before-switch authorisation-lapses partial-captures-and-refunds bank-ch
 three-ds-failed three-ds-abandoned payto-pending-then-active payto-declined token-expired token-used-twice chaos
 test-values
 """
-UNSERVED = {
-}
+UNSERVED = {}
 """Stories that the sandbox cannot tell yet, although it serves their routes: take a row out as soon as it can."""
 
 
