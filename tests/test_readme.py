@@ -92,3 +92,10 @@ def test_the_commands_of_the_beginning_are_those_that_the_check_script_runs() ->
     assert "README.md" in script
     assert first.endswith("/bin/mockserver")
     assert second.endswith("/bin/python -m pytest")
+
+
+def test_every_picture_is_there_and_small_and_every_one_is_shown() -> None:
+    shown = re.findall(r"!\[[^\]]+\]\(([^)]+)\)", README)
+    there = [path for path in (docs.ROOT / "docs" / "screenshots").iterdir() if path.suffix == ".png"]
+    assert sorted(shown) == sorted(path.relative_to(docs.ROOT).as_posix() for path in there)
+    assert [path.name for path in there if path.stat().st_size > 150_000] == []
