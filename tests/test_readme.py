@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from mockserver.settings import Settings, unknown_variables
-from tools import docs
+from tools import docs, tables
 
 README = docs.README.read_text("utf-8")
 FENCES = re.compile(r"^(?P<before>[^\n]*)\n```(?P<language>\w+)\n", re.MULTILINE)
@@ -23,11 +23,11 @@ def test_every_command_prints_what_the_readme_says() -> None:
 
 
 def test_every_block_says_how_it_is_checked() -> None:
-    tables = {"mermaid"}
+    drawn = {"mermaid"}
     unchecked = [
         found["language"]
         for found in FENCES.finditer(README)
-        if found["language"] not in tables and not re.match(r"<!-- (serve|run|file|shown): ", found["before"])
+        if found["language"] not in drawn and not re.match(r"<!-- (serve|run|file|shown): ", found["before"])
     ]
     assert unchecked == []
     assert len(docs.BLOCK.findall(README)) >= 10
@@ -43,6 +43,10 @@ def test_a_command_that_prints_something_else_is_found() -> None:
 
 def test_a_table_that_is_not_the_codes_is_found() -> None:
     assert "+| option |" in docs.difference("<!-- table: settings -->\nold\n<!-- end -->")
+
+
+def test_every_table_is_shown_once() -> None:
+    assert sorted(re.findall(r"<!-- table: ([\w-]+) -->", README)) == sorted(tables.PRINT)
 
 
 def test_a_server_that_does_not_start_is_told() -> None:
