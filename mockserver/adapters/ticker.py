@@ -22,6 +22,9 @@ from mockserver.engine.sandbox import Sandbox, masked_key
 SHORTEST_NAP = 5 * MILLISECOND
 """Work that comes due in quick succession is run together."""
 
+CROWD = 100
+"""Sandboxes that may wait before those that were reset are looked for."""
+
 GRACE = 3 * SECOND
 """How long webhooks that are under way may take when the server stops."""
 
@@ -53,6 +56,7 @@ class Ticker:
         self._heap: list[tuple[Micros, int, Sandbox]] = []
         self._planned: dict[Sandbox, Micros] = {}
         self._count = 0
+        self._crowded = CROWD
         self._wakes: Micros | None = None
         self._wake = asyncio.Event()
         self._room = asyncio.Semaphore(CONNECTIONS)
@@ -74,6 +78,8 @@ class Ticker:
             self._planned[box] = at
             self._count += 1
             heappush(self._heap, (at, self._count, box))
+            if len(self._heap) > self._crowded:
+                self._prune()
             if self._wakes is None or at < self._wakes:
                 self._wake.set()
 
@@ -112,6 +118,12 @@ class Ticker:
         await self._sender.close()
         for box in boxes:
             report_unsent(box)
+
+    def _prune(self) -> None:
+        """Forget sandboxes that were reset: what they wait for may be days away, and they are large."""
+        self._planned = {box: at for box, at in self._planned.items() if self._is_live(box)}
+        self._heap = sorted(entry for entry in self._heap if self._planned.get(entry[2]) == entry[0])
+        self._crowded = 2 * len(self._heap) + CROWD
 
     async def _tick(self) -> None:
         """Run what is due by now, sandbox after sandbox, a slice at a time."""

@@ -1,0 +1,39 @@
+"""The ticker keeps no sandbox alive that was reset."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+
+from mockserver.adapters.ticker import CROWD, Ticker
+from mockserver.adapters.webhook_sender import WebhookSender
+from mockserver.engine.sandbox import Sandbox
+from tests.control.driving import START, Shop
+
+
+def test_sandboxes_that_were_reset_are_forgotten() -> None:
+    shop = Shop(clock="real")
+    stirred: list[None] = []
+
+    async def story() -> None:
+        sandboxes = shop.app.world.sandboxes
+        ticker = Ticker(lambda: START, sandboxes.is_live, WebhookSender(), lambda: stirred.append(None))
+        shop.app.world.courier = ticker
+        for _ in range(3 * CROWD):
+            await shop.calling("POST", "/charge/card", shop_charge())
+            await shop.calling("POST", "/__admin/reset", {})
+
+    def shop_charge() -> dict[str, object]:
+        card = {"cardNumber": "4111111111111111", "expiryDate": "12/40"}
+        return {
+            "amount": 5,
+            "providerId": "a26c371f-94f6-40da-add2-28ec8e9da8ed",
+            "paymentInformation": card,
+            "capture": False,
+        }
+
+    asyncio.run(story())
+    gc.collect()
+    alive = sum(isinstance(found, Sandbox) for found in gc.get_objects())
+    # Those of other tests in this process may still be there, but not all of these.
+    assert alive < 2 * CROWD + 50
