@@ -63,7 +63,7 @@ AMOUNT_MAXIMUM = _row(
 CARD_IIN_DIGITS = _row(
     "card.iin_digits",
     "leading digits shown as cardIin",
-    _whole(3, 8),
+    _whole(3, 6),
     6,
     "ISO/IEC 7812: 6; published webhook samples: 3",
     sdk=3,

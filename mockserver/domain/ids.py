@@ -49,6 +49,6 @@ class Ids:
         return self.hex32(kind)[:24]
 
     def uuid(self, kind: str) -> str:
-        """The next id of ``kind`` in the dashed form of a UUID (providers)."""
+        """The next id of ``kind`` in the form of a random UUID, version and variant included (providers)."""
         raw = self.hex32(kind)
-        return f"{raw[:8]}-{raw[8:12]}-{raw[12:16]}-{raw[16:20]}-{raw[20:]}"
+        return f"{raw[:8]}-{raw[8:12]}-4{raw[13:16]}-a{raw[17:20]}-{raw[20:]}"

@@ -16,7 +16,7 @@ from mockserver.domain.ids import Ids, digest
     [
         ("hex32", "[0-9a-f]{32}"),
         ("hex24", "[0-9a-f]{24}"),
-        ("uuid", "[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"),
+        ("uuid", "[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-a[0-9a-f]{3}-[0-9a-f]{12}"),
     ],
 )
 def test_ids_have_the_published_shape_and_differ(shape: str, form: str) -> None:
