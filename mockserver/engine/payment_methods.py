@@ -199,4 +199,14 @@ def remove(box: Sandbox, method: PaymentMethod) -> None:
 
 def instrument_of(method: PaymentMethod) -> Instrument:
     """The instrument of a stored method, as its charges show it."""
-    return replace(method.instrument, payment_method_id=method.payment_method_id, customer_id=method.customer_id)
+    held = method.instrument
+    # Named one by one: this is made for each row of a batch, and ``replace`` would cost three times as much.
+    return Instrument(
+        type=held.type,
+        card=held.card,
+        bank=held.bank,
+        payment_method_id=method.payment_method_id,
+        customer_id=method.customer_id,
+        token_id=held.token_id,
+        display_type=held.display_type,
+    )
