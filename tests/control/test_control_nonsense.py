@@ -96,3 +96,26 @@ def test_nonsense_inside_a_state_document_is_refused(shop: Shop) -> None:
             sane(shop("PUT", "/__admin/state", {**document, "tables": tables}), (name, value))
             sane(shop("GET", "/charge"), (name, value))
             shop("PUT", "/__admin/state", document)
+
+
+@pytest.mark.parametrize(
+    ("method", "target", "words"),
+    [
+        ("POST", "/__admin/reset?scenarios=true", "did you mean 'scenario'?, allowed: all, scenario"),
+        ("DELETE", "/__admin/scenarios?nam=x", "did you mean 'name'?, allowed: name"),
+        ("GET", "/__admin/state?secret=true", "did you mean 'secrets'?, allowed: secrets"),
+        ("GET", "/__admin/clock?x=1", "unknown parameter, allowed: none"),
+    ],
+)
+def test_a_misspelt_parameter_is_refused_and_nothing_is_done(shop: Shop, method: str, target: str, words: str) -> None:
+    shop.charge()
+    reply = shop(method, target)
+    assert reply.status == 400
+    [told] = reply.body["details"].values()
+    assert told.startswith("unknown parameter")
+    assert told.endswith(words)
+    assert shop("GET", "/charge").body["count"] == 1
+
+
+def test_a_check_of_health_may_carry_anything(shop: Shop) -> None:
+    assert shop("GET", "/healthz?x=1").status == 200

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import parse_qsl
@@ -102,6 +102,8 @@ class ControlEndpoint:
             raw = await read_body(receive, scope, self.route.largest or self.host.settings.max_body)
             query = dict(parse_qsl(scope["query_string"].decode("latin-1"), errors="replace"))
             call = ControlCall(self.host, headers_of(scope), scope["path_params"], query, raw)
+            if self.route.keyed:
+                _check_names(query, [given.name for given in self.route.query])
             known = self.host.sandboxes.known(call.headers.get("x-secretkey"))
             if known is not None:
                 await self.host.catch_up(known, self.host.real_clock())
@@ -116,3 +118,15 @@ class ControlEndpoint:
         except Refused as refused:
             status, body = problems.refusal(refused, scope["path"], self.host.assumed)
         await send_json(send, status, body)
+
+
+def _check_names(query: Mapping[str, str], known: Sequence[str]) -> None:
+    """A misspelt parameter must not widen what a call does. Raises ``Invalid`` (90) naming those that are not known."""
+    allowed = ", ".join(known) or "none"
+    unknown = {
+        mask_text(name[:40]).capitalize(): f"unknown parameter{nearest(name, known)}, allowed: {allowed}"
+        for name in query
+        if name not in known
+    }
+    if unknown:
+        raise Invalid(Code.VALIDATION_ERROR, unknown)

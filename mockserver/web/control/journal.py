@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from mockserver.domain.clock import duration_text
 from mockserver.domain.codes import Code
-from mockserver.domain.errors import Invalid, NotFound, nearest
+from mockserver.domain.errors import Invalid, NotFound
 from mockserver.domain.masking import mask_text
 from mockserver.engine.journal import Entry
 from mockserver.scenario.outcome import FaultKind
@@ -96,14 +96,6 @@ def shown(entry: Entry) -> EntryReply:
 
 
 def _filters(call: ControlCall) -> dict[str, str]:
-    known = [*_FILTERS, "after", "limit"]
-    unknown = {
-        name[:40].capitalize(): f"unknown parameter{nearest(name, known)}, allowed: {', '.join(known)}"
-        for name in call.query
-        if name not in known
-    }
-    if unknown:
-        raise Invalid(Code.VALIDATION_ERROR, unknown)
     return {name: value for name, value in call.query.items() if name in _FILTERS}
 
 

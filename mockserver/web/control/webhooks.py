@@ -32,13 +32,6 @@ FILTERS: dict[str, Callable[[Delivery, str], bool]] = {
 
 def listing(call: ControlCall) -> tuple[int, DeliveriesReply]:
     """Deliveries, oldest first; ``limit`` shows the newest only."""
-    unknown = {
-        mask_text(name[:40]).capitalize(): f"unknown parameter{nearest(name, [*FILTERS, 'limit'])}"
-        for name in call.query
-        if name not in FILTERS and name != "limit"
-    }
-    if unknown:
-        raise Invalid(Code.VALIDATION_ERROR, unknown)
     limit = call.query.get("limit", str(_PAGE))
     if not limit.isascii() or not limit.isdecimal() or not 1 <= int(limit[:9]) <= _LARGEST_PAGE:
         told = f"got '{mask_text(limit[:20])}', wanted a whole number, 1 to {_LARGEST_PAGE}"
