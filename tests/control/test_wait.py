@@ -133,3 +133,12 @@ def test_a_senseless_wait_is_refused(shop: Shop, body: object, field: str) -> No
     reply = shop("POST", "/__admin/wait", body)
     assert (reply.status, reply.body["code"]) == (400, 90)
     assert field in reply.body["details"]
+
+
+def test_why_a_wait_failed_shows_no_card_number(shop: Shop) -> None:
+    shop.charge()
+    for wanted in ({"id": "4111111111111111"}, {"status": "4111 1111 1111 1111"}):
+        told = wait(shop, {"charge": wanted}, timeout="1s", advance=True)["why"]["charge"]
+        assert "4111********1111" in told
+        assert "1111 1111" not in told
+        assert "1" * 9 not in told

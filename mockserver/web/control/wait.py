@@ -7,6 +7,7 @@ import asyncio
 from mockserver.domain.clock import MINUTE, SECOND, ClockMode, Micros, duration_text, parse_duration
 from mockserver.domain.codes import Code
 from mockserver.domain.errors import Invalid
+from mockserver.domain.masking import mask_text
 from mockserver.engine import conditions
 from mockserver.engine.conditions import Condition
 from mockserver.engine.sandbox import Sandbox
@@ -77,7 +78,7 @@ async def _moving(host: Host, box: Sandbox, wanted: list[Condition], timeout: Mi
 
 def _unmet(box: Sandbox, wanted: list[Condition]) -> dict[str, str]:
     found = ((one.kind, one.unmet(box)) for one in wanted)
-    return {kind: why for kind, why in found if why is not None}
+    return {kind: mask_text(why) for kind, why in found if why is not None}
 
 
 def _until_due(host: Host, box: Sandbox) -> Micros:
