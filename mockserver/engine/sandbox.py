@@ -172,5 +172,6 @@ def account_id_of(key: str) -> str:
 
 
 def masked_key(key: str) -> str:
-    """A key as logs and listings show it: a few first characters and a short digest that tells keys apart."""
-    return f"{key[:3]}***{digest('masked', key, size=3).hex()}"
+    """A key as logs and listings show it: a few first characters, less than half of a short key, and a short digest
+    that tells keys apart."""
+    return f"{key[: min(3, (len(key) - 1) // 2)]}***{digest('masked', key, size=3).hex()}"

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from mockserver.assumptions import ROWS
 from tests.control.driving import Shop
 
@@ -79,3 +81,12 @@ def test_sandboxes_are_listed_with_masked_keys(shop: Shop) -> None:
     assert listed["scenarios"] == ["test-values"]
     assert "sk_shop" not in str(listed)
     assert (listed["publicKey"], listed["requests"]) == ("pk_shop", 1)
+
+
+@pytest.mark.parametrize(("key", "shown"), [("sk_shop", "sk_***"), ("sk_1", "s***"), ("s1", "***"), ("x", "***")])
+def test_a_masked_key_shows_less_than_half_of_the_key(key: str, shown: str) -> None:
+    shop = Shop(key)
+    shop.charge()
+    [listed] = shop("GET", "/__admin/sandboxes", key=None).body["sandboxes"]
+    assert listed["key"].startswith(shown)
+    assert len(listed["key"]) == len(shown) + 6
