@@ -58,6 +58,8 @@ def test_the_page_shows_what_the_link_says(api: Api) -> None:
     assert shown.texts["amount"] == "AUD 1,250.50"
     assert shown.texts["pay"] == "Donate AUD 1,250.50"
     assert f'src="{PIXEL}"' in shown.html
+    assert 'placeholder="Number on the front"' in shown.html
+    assert "***" not in shown.html
 
 
 def test_every_field_has_a_label_and_nothing_needs_a_script(api: Api) -> None:
