@@ -263,13 +263,23 @@ def _tell_twice(model: type[Body], raw: Mapping[str, Any], path: str, folded: Fo
             seen.add(spelling.alias)
 
 
+def _names_beside(model: type[Body], parts: Sequence[str]) -> list[str]:
+    """The names that could have stood where ``parts`` lead to: those of the object they are in."""
+    for part in parts:
+        spelling = _spellings(model).get(part)
+        if spelling is not None and spelling.nested is not None:
+            model = spelling.nested
+    return [spelling.alias for spelling in _spellings(model).values()]
+
+
 def validate(model: type[B], folded: Folded, *, strict: bool = False) -> B:
     """The typed body. Raises ``Invalid`` (90) with every fault by PascalCase field; ``strict`` refuses unknown
     fields too."""
     details = {pascal(name.split(".")): "given twice in different letter case" for name in folded.twice}
     if strict:
-        known = [spelling.alias for spelling in _spellings(model).values()]
-        details |= {pascal(name.split(".")): f"unknown field{nearest(name, known)}" for name in folded.unknown}
+        for name in folded.unknown:
+            parts = name.split(".")
+            details[pascal(parts)] = f"unknown field{nearest(parts[-1], _names_beside(model, parts))}"
     try:
         body = model.model_validate(folded.values)
     except ValidationError as problem:

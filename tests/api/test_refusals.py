@@ -161,6 +161,14 @@ def test_under_strict_unknown_fields_are_refused_with_the_nearest_known_name() -
     assert api.post("/charge/card", card_charge()).status == 201
 
 
+def test_under_strict_the_nearest_name_is_one_of_the_same_object() -> None:
+    card = {**card_charge()["paymentInformation"], "cardholdr": "x"}
+    body = card_charge(paymentInformation=card, order={"items": [{"quantty": 1}]})
+    details = Api(strict=True).post("/charge/card", body)["details"]
+    assert details["PaymentInformation.Cardholdr"] == "unknown field - did you mean 'cardholder'?"
+    assert details["Order.Items.0.Quantty"] == "unknown field - did you mean 'quantity'?"
+
+
 def test_under_strict_unknown_fields_are_told_with_every_other_fault() -> None:
     refused = Api(strict=True).post("/charge/card", {"colour": "red", "reference": "r" * 41})
     assert set(refused["details"]) == {"Colour", "Reference", "Amount", "ProviderId", "PaymentInformation"}
