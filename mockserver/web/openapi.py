@@ -94,7 +94,7 @@ def _operation(row: Route, schemas: Schemas, assumed: Assumed) -> dict[str, Any]
         "tags": [_tag(row)],
         "summary": row.summary,
         "description": f"{words}\n\nRule name: `{row.op}`. Source: {row.source}.",
-        "parameters": [*_path_parameters(row), *_query_parameters(row, schemas)],
+        "parameters": [*_path_parameters(row), *_query_parameters(row, schemas), *_header_parameters(row)],
         "responses": {
             str(status): {
                 "description": "Created" if row.success is Success.CREATED else "Done",
@@ -139,6 +139,10 @@ def _query_parameters(row: Route, schemas: Schemas) -> list[dict[str, Any]]:
         {"name": name, "in": "query", "required": required, "schema": schema}
         for name, schema, required in schemas.fields(row.query)
     ]
+
+
+def _header_parameters(row: Route) -> list[dict[str, Any]]:
+    return [{"name": name, "in": "header", "required": False, "schema": {"type": "string"}} for name in row.headers]
 
 
 def _tag(row: Route) -> str:

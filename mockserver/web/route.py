@@ -77,6 +77,7 @@ class Route:
         *,
         body: type[Body] | None = None,
         query: type[Body] | None = None,
+        headers: tuple[str, ...] = (),
         auth: Auth = Auth.SECRET,
         success: Success = Success.OK,
         summary: str = "",
@@ -85,6 +86,7 @@ class Route:
         self.path = path
         self.op = op
         self.source = source
+        self.headers = headers
         self.auth = auth
         self.success = success
         self.summary = summary

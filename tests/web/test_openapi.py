@@ -75,6 +75,16 @@ def test_an_operation_has_all_its_parts(row: Any, operation: dict[str, Any]) -> 
     assert ("security" in operation) == (row.auth is Auth.PUBLIC)
 
 
+@pytest.mark.parametrize("path", ["/token/card", "/charge/token/apple"])
+def test_the_header_that_names_a_provider_is_described_and_obeyed(path: str) -> None:
+    parameters = DOCUMENT["paths"][path]["post"]["parameters"]
+    assert [item["name"] for item in parameters if item["in"] == "header"] == ["ProviderId"]
+    body = card_charge(token={})
+    del body["providerId"]
+    refused = Api().call("POST", path, body, headers={"ProviderId": "nobody"})
+    assert (refused.status, refused["code"]) == (400, 39)
+
+
 def test_every_reference_leads_somewhere() -> None:
     references = [str(item) for name, item in walk(DOCUMENT) if name == "$ref"]
     assert references
