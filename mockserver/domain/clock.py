@@ -60,18 +60,12 @@ class ClockMode(StrEnum):
 
 @dataclass(slots=True)
 class Clock:
-    """Sandbox time: ``virtual`` when the machine said ``real``, and from there on by ``mode`` and ``rate``.
-
-    A clock that stands keeps no machine time, so that two sandboxes with the same story export the same bytes.
-    """
+    """Sandbox time: ``virtual`` when the machine said ``real``, and from there on by ``mode`` and ``rate``."""
 
     mode: ClockMode
     virtual: Micros
     real: Micros
     rate: int = 1
-
-    def __post_init__(self) -> None:
-        self._anchor(self.virtual, self.real)
 
     def read(self, real: Micros) -> Micros:
         """Sandbox time when the machine's is ``real``; never earlier than it was when last anchored."""
@@ -90,20 +84,15 @@ class Clock:
             )
         if instant > LATEST:
             raise Invalid(Code.VALIDATION_ERROR, {"To": f"the clock ends at {iso(LATEST)}"})
-        self._anchor(instant, real)
+        self.virtual, self.real = instant, real
 
     def run(self, mode: ClockMode, rate: int, real: Micros) -> None:
         """Change how time runs from now on; ``rate`` counts in mode ``fast`` only. Raises ``Invalid`` (90) for a
         rate outside 1 to 1,000,000."""
         if not 1 <= rate <= FASTEST:
             raise Invalid(Code.VALIDATION_ERROR, {"Rate": f"got {rate}, wanted a whole number from 1 to {FASTEST}"})
-        now = self.read(real)
+        self.virtual, self.real = self.read(real), real
         self.mode, self.rate = mode, rate
-        self._anchor(now, real)
-
-    def _anchor(self, virtual: Micros, real: Micros) -> None:
-        self.virtual = virtual
-        self.real = 0 if self.mode is ClockMode.MANUAL else real
 
 
 def instant_of(moment: datetime) -> Micros:

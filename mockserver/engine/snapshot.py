@@ -14,7 +14,7 @@ from functools import cache
 from typing import Any, get_args, get_type_hints
 
 from mockserver.assumptions import ROWS, Assumed, Profile
-from mockserver.domain.clock import FASTEST, Clock, Micros
+from mockserver.domain.clock import FASTEST, Clock, ClockMode, Micros
 from mockserver.domain.codes import Code
 from mockserver.domain.errors import ForeignDocument, Refused
 from mockserver.engine import tables
@@ -65,7 +65,7 @@ def export(box: Sandbox, *, secrets: bool) -> Document:
         "seed": box.charter.seed,
         "profile": box.assumed.profile.value,
         "assumptions": {key: ROWS[key].kind.show(box.assumed[ROWS[key]]) for key in sorted(box.assumed.overrides)},
-        "clock": writer(Clock, secrets=secrets)(box.clock),
+        "clock": writer(Clock, secrets=secrets)(_timeless(box.clock)),
         "counters": dict(sorted(box.ids.counters.items())),
         "schedule": {
             "order": schedule.order,
@@ -81,6 +81,11 @@ def export(box: Sandbox, *, secrets: bool) -> Document:
     if secrets:
         document["salt"] = box.cards.salt
     return document
+
+
+def _timeless(clock: Clock) -> Clock:
+    """A clock that stands needs no machine time; without it equal stories export equal bytes."""
+    return replace(clock, real=0) if clock.mode is ClockMode.MANUAL else clock
 
 
 def restore(key: str, charter: Charter, document: object, real: Micros) -> Sandbox:

@@ -49,6 +49,15 @@ def test_an_import_of_an_export_exports_equal_bytes(shop: Shop, query: str) -> N
     assert shop("GET", f"/__admin/state{query}").raw == before
 
 
+def test_a_standing_clock_exports_the_same_bytes_on_a_later_machine() -> None:
+    shops = [Shop(real_clock=lambda now=now: now) for now in (START, START + 86_400_000_000)]
+    for shop in shops:
+        fill(shop)
+        assert shop("POST", "/__admin/clock/advance", {"by": "1h"}).status == 200
+    first, second = (shop("GET", "/__admin/state").raw for shop in shops)
+    assert first == second
+
+
 def test_an_imported_sandbox_goes_on_as_the_first_would_have(shop: Shop) -> None:
     ids = fill(shop)
     document = shop("GET", "/__admin/state?secrets=true").raw

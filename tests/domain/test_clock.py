@@ -55,23 +55,6 @@ def test_a_machine_clock_that_goes_back_does_not_take_the_sandbox_along(mode: Cl
     assert clock(mode).read(0) == START
 
 
-def test_a_clock_that_stands_is_the_same_whenever_it_was_set() -> None:
-    early, late = (Clock(ClockMode.MANUAL, START, real) for real in (1000, 2000))
-    assert early == late
-    early.move_to(START + HOUR, 3000)
-    late.move_to(START + HOUR, 4000)
-    assert early == late
-    late.run(ClockMode.REAL, 1, 5000)
-    late.run(ClockMode.MANUAL, 1, 5000)
-    assert early == late
-
-
-def test_a_clock_that_stood_runs_from_the_moment_it_is_let_go() -> None:
-    stood = clock(ClockMode.MANUAL)
-    stood.run(ClockMode.REAL, 1, 9000)
-    assert stood.read(9050) == START + 50
-
-
 def test_no_clock_runs_beyond_its_end() -> None:
     assert clock(ClockMode.FAST, 1_000_000).read(LATEST) == LATEST
 
