@@ -25,9 +25,10 @@ class Table(Generic[S, E]):
 
     def begin(self, event: E) -> S:
         """The first state of an object that ``event`` brings into being. Raises ``WrongState`` when none does."""
-        if not isinstance(self.begins, Mapping):
-            return self.begins
-        state = self.begins.get(event)
+        begins = self.begins
+        if isinstance(begins, StrEnum):
+            return begins
+        state = begins.get(event)
         if state is None:
             raise WrongState(self.refusal, {"Status": f"no {self.subject} begins by being {event}"})
         return state

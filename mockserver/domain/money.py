@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from decimal import ROUND_HALF_UP, Context, Decimal
+from functools import lru_cache
 
 from mockserver.domain.codes import Code
 from mockserver.domain.errors import Invalid, nearest
@@ -256,6 +257,7 @@ def minor_units(amount: Decimal, currency: Currency) -> int:
     return int(amount.scaleb(currency.digits))
 
 
+@lru_cache(maxsize=4096)
 def share(amount: Decimal, percent: Decimal, digits: int = 2, *, plus: Decimal = ZERO) -> Decimal:
     """``percent`` per cent of ``amount`` and ``plus``, rounded half up to ``digits`` after the point, without trailing
     zeros."""

@@ -14,6 +14,7 @@ from mockserver.domain.errors import Invalid
 from mockserver.domain.faults import Faults
 from mockserver.domain.money import CURRENCIES, Currency, currency, exact, number_text
 from mockserver.domain.provider import Provider
+from mockserver.domain.record import record
 from mockserver.domain.sources import CheckoutTransfer
 from mockserver.engine.sandbox import Sandbox
 
@@ -21,32 +22,36 @@ PROVIDERS_OWN = "provider"
 """Value of ``currency.default`` that leaves the choice to the provider."""
 
 
-def check(box: Sandbox, command: NewCharge, faults: Faults) -> None:
-    """Faults of an amount outside the bounds (90), an unknown currency (29), too many digits for it (2)."""
+@record
+class Money:
+    """An exact amount of a currency."""
+
+    amount: Decimal
+    currency: Currency
+
+
+def check(box: Sandbox, command: NewCharge, faults: Faults) -> Money | None:
+    """The money that is asked for, or None: with a fault, or while only a provider can tell the currency.
+
+    Faults: an amount outside the bounds (90), an unknown currency (29), too many digits for it (2).
+    """
     given = command.currency
     try:
-        money = currency(given) if given else _default(box)
+        known = currency(given) if given else _default(box)
     except Invalid as refused:
         faults.absorb(refused)
-        money = None
+        known = None
     least, most = box.assume(AMOUNT_MINIMUM), box.assume(AMOUNT_MAXIMUM)
     if command.amount < least or (most and command.amount > most):
         bounds = f"at least {least:f}" + (f" and at most {most:f}" if most else "")
         faults.add(Code.VALIDATION_ERROR, "Amount", f"wanted {bounds}")
-    elif money is not None:
-        _check_digits(command.amount, money, faults)
+        return None
+    return None if known is None else _exactly(command.amount, known, faults)
 
 
-def of(box: Sandbox, command: NewCharge, provider: Provider, faults: Faults) -> Currency:
-    """The currency of a checked charge: as given, else the assumption's, else the provider's."""
-    if command.currency:
-        return currency(command.currency)
-    default = _default(box)
-    if default is not None:
-        return default
-    money = CURRENCIES[provider.currency]
-    _check_digits(command.amount, money, faults)
-    return money
+def of_provider(command: NewCharge, provider: Provider, faults: Faults) -> Money | None:
+    """The money of a charge that names no currency: the provider's. None, and a fault (2), for too many digits."""
+    return _exactly(command.amount, CURRENCIES[provider.currency], faults)
 
 
 def _default(box: Sandbox) -> Currency | None:
@@ -54,11 +59,12 @@ def _default(box: Sandbox) -> Currency | None:
     return None if word == PROVIDERS_OWN else CURRENCIES[word]
 
 
-def _check_digits(amount: Decimal, money: Currency, faults: Faults) -> None:
+def _exactly(amount: Decimal, known: Currency, faults: Faults) -> Money | None:
     try:
-        exact(amount, money)
+        return Money(exact(amount, known), known)
     except Invalid as refused:
         faults.absorb(refused)
+        return None
 
 
 def check_transfer(transfer: CheckoutTransfer, amount: Decimal, money: Currency | None, faults: Faults) -> None:

@@ -23,7 +23,6 @@ from mockserver.domain.codes import Code
 from mockserver.domain.commands import NewCharge
 from mockserver.domain.errors import NotFound, ProviderRefused
 from mockserver.domain.events import Subject
-from mockserver.domain.money import exact
 from mockserver.domain.provider import Capability
 from mockserver.domain.record import record
 from mockserver.domain.sources import PaymentType, TokenSource
@@ -55,19 +54,19 @@ def create(box: Sandbox, command: NewCharge) -> Charge:
     command.
     """
     faults = box.faults()
-    charge_money.check(box, command, faults)
+    money = charge_money.check(box, command, faults)
     begun = sources.plan(box, command, faults)
-    money = charge_money.of(box, command, begun.first.provider, faults) if begun and not faults else None
+    if money is None and begun is not None and not faults:
+        money = charge_money.of_provider(command, begun.first.provider, faults)
     transfer = command.source.transfer if isinstance(command.source, TokenSource) else None
     if transfer is not None:
-        charge_money.check_transfer(transfer, command.amount, money, faults)
+        charge_money.check_transfer(transfer, command.amount, money.currency if money else None, faults)
     faults.refuse()
     if begun is None or money is None:
         raise RuntimeError("a charge without a route passed its checks")
-    amount = exact(command.amount, money)
     if not command.capture:
         providers.require(begun.first.provider, Capability.AUTHORISE)
-    return _store(box, command, begun, _try_routes(box, command, begun), amount, money.code)
+    return _store(box, command, begun, _try_routes(box, command, begun), money.amount, money.currency.code)
 
 
 def capture(box: Sandbox, charge_id: str, amount: Decimal | None) -> Charge:

@@ -95,9 +95,9 @@ class Table(Generic[R]):
                 here = places.get(value)
                 if here is None:
                     places[value] = seq
-                elif isinstance(here, int):
+                elif type(here) is int:
                     places[value] = [here, seq]
-                else:
+                elif type(here) is list:
                     here.append(seq)
         return row
 
