@@ -188,9 +188,8 @@ def compile_latency(model: LatencyMap) -> Latency:
 
 def compile_transport(model: TransportMap) -> Transport:
     """One fault of the network, with its place."""
-    kinds = [
-        kind for kind in FaultKind if kind is not FaultKind.DELAY and getattr(model, kind.value) not in (None, False)
-    ]
+    asked = [(kind, getattr(model, kind.value)) for kind in FaultKind if kind is not FaultKind.DELAY]
+    kinds = [kind for kind, value in asked if value is not None and value is not False]
     if len(kinds) > 1:
         raise ValueError(f"got {' and '.join(kinds)}, only one of them is allowed (delay may join any)")
     if not kinds and model.delay is None:

@@ -51,6 +51,7 @@ def compile_rule(
     if "nth" in model.when:
         with problems.at(*path, "when", "nth"):
             known_operators(model.when["nth"])
+            _counted(model.when["nth"])
             nth = compile_test("nth", _unread, model.when["nth"])
     window = None
     if "clock" in model.when:
@@ -124,6 +125,8 @@ def tests_of(
             known_operators(wanted)
             if key == "source":
                 _among(wanted, SOURCES)
+            if key == "attempt":
+                _counted(wanted)
             if key == "provider" and declared:
                 _declared(wanted, declared)
             if key.startswith("state.") and key.endswith("charge.status"):
@@ -148,6 +151,14 @@ def _among(wanted: object, allowed: tuple[str, ...]) -> None:
     for value in _wanted_values(wanted):
         if value not in allowed:
             raise ValueError(f"got {shown(value)}, allowed: {', '.join(allowed)}{nearest(str(value), allowed)}")
+
+
+def _counted(wanted: object) -> None:
+    """Calls and attempts count from 1: nothing else can ever be equal to them."""
+    for value in _wanted_values(wanted):
+        text = str(value)
+        if not text.isascii() or not text.isdecimal() or int(text) < 1:
+            raise ValueError(f"got {shown(value)}, wanted a whole number from 1 on")
 
 
 def _declared(wanted: object, declared: frozenset[str]) -> None:

@@ -192,7 +192,7 @@ OPERATORS: Mapping[str, Operator] = {
     "starts_with": Operator("a text beginning with ", _starts_with),
     "ends_with": Operator("a text ending with ", _ends_with),
     "contains": Operator("something containing ", _contains),
-    "matches": Operator("a text matching ", _matches),
+    "matches": Operator("a text wholly matching ", _matches),
     "exists": Operator("existing: ", _exists),
 }
 """Every test operator by its key."""

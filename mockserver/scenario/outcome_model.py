@@ -136,7 +136,7 @@ class TransportMap(Part):
     """A fault of the network, and its place in the operation's life."""
 
     at: At = Field(description="receive: nothing has happened; answer: it has happened and the client does not know")
-    status: Annotated[int, whole(100, 599)] | None = Field(None, description="answer with this HTTP status")
+    status: Annotated[int, whole(200, 599)] | None = Field(None, description="answer with this HTTP status")
     body: Any = Field(None, description="body of that answer; default: an error object")
     headers: dict[str, Text] | None = Field(None, description="headers of that answer")
     retry_after: Annotated[int, whole(0, 86_400)] | None = Field(None, description="its Retry-After, in seconds")

@@ -99,6 +99,8 @@ FAULTS: list[tuple[str, Transport]] = [
     ("at: answer, truncate: {}", Transport(At.ANSWER, FaultKind.TRUNCATE)),
     ("at: answer, malformed_json: {}", Transport(At.ANSWER, FaultKind.MALFORMED_JSON)),
     ("at: answer, close_after: 10", Transport(At.ANSWER, FaultKind.CLOSE_AFTER, count=10)),
+    ("at: answer, close_after: 0", Transport(At.ANSWER, FaultKind.CLOSE_AFTER, count=0)),
+    ("at: answer, delay: 2s, close_after: 0", Transport(At.ANSWER, FaultKind.CLOSE_AFTER, delay=2 * SECOND, count=0)),
     ("at: answer, delay: 2s", Transport(At.ANSWER, FaultKind.DELAY, delay=2 * SECOND)),
     ("at: answer, delay: 2s, reset: {}", Transport(At.ANSWER, FaultKind.RESET, delay=2 * SECOND)),
     (
@@ -247,7 +249,8 @@ REFUSED = [
     ("{transport: {at: answer, reset: {}, hang: {}}}", "got reset and hang, only one of them"),
     ("{transport: {at: receive, truncate: {}}}", "truncate spoils an answer, and at: receive there is none"),
     ("{transport: {at: answer, reset: {}, retry_after: 5}}", "retry_after belong to status"),
-    ("{transport: {at: answer, status: 99}}", "got 99, wanted a whole number from 100 to 599"),
+    ("{transport: {at: answer, status: 99}}", "got 99, wanted a whole number from 200 to 599"),
+    ("{transport: {at: answer, status: 100}}", "got 100, wanted a whole number from 200 to 599"),
     ("{transport: {at: answer, reset: false}}", "leave the key out to switch it off"),
     ("{transport: {at: answer, dribble: {chunk: 5}}}", "'every' is missing"),
     ("{webhook: {}}", "got nothing, wanted at least one of drop"),
