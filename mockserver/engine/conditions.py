@@ -12,12 +12,11 @@ from typing import Any
 from mockserver.domain.codes import Code
 from mockserver.domain.delivery import Delivery
 from mockserver.domain.errors import Invalid, nearest
-from mockserver.domain.states import ChargeState
 from mockserver.engine.facts import KINDS, snake, value_at
 from mockserver.engine.inboxes import Arrival
 from mockserver.engine.sandbox import Sandbox
 from mockserver.scenario.attempt import Attempt
-from mockserver.scenario.matching import FieldTest, compile_test, known_operators
+from mockserver.scenario.matching import FieldTest, compile_test, known_operators, spelt
 
 Wanted = Mapping[str, object]
 
@@ -37,8 +36,6 @@ _ARRIVAL: Mapping[str, Callable[[Arrival], object]] = {
     "signature": lambda one: one.signature.value,
     "authorization": lambda one: one.headers.get("authorization"),
 }
-_WORDS = {"authorised": ChargeState.AUTHORISED.value}
-"""Spellings of a status beside the stored one (assumption ``charge.status filter``)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +127,7 @@ def _condition(kind: str, given: Wanted) -> Condition:
     compiled = []
     for path, wanted in tests.items():
         known_operators(wanted)
-        plain = _WORDS.get(wanted.lower(), wanted) if path == "status" and isinstance(wanted, str) else wanted
+        plain = spelt(wanted) if kind == "charge" and path == "status" else wanted
         compiled.append(compile_test(path, _unread, plain))
     return Condition(kind, tuple(compiled), count, of, str(name))
 

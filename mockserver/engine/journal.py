@@ -81,7 +81,7 @@ class Journal:
 
     def note_due(self, at: Micros, turn: Turn) -> None:
         """Keep a piece of due work, unless it found nothing left to do."""
-        if turn.events or turn.decisions:
+        if turn.events or turn.decisions or turn.warnings:
             self.last += 1
             self.entries.append(Entry(self.last, at, turn))
 

@@ -1,13 +1,12 @@
 """What a scenario says will happen to an object on its own, some time after the operation that it belongs to.
 
-Everything moves by the state tables; what a table forbids by then does not happen.
+Everything moves by the state tables; what a table forbids by then does not happen, and the journal says why.
 Source: scenario language, Outcomes, clock (``later``).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from decimal import Decimal
 
 from mockserver.domain.charge import Charge, capture_changes, refund_changes, settle_changes, void_changes
@@ -32,7 +31,10 @@ def plan(box: Sandbox) -> None:
         for wish in decision.outcome.later:
             for kind, detail in _moves(wish, box.turn):
                 subject = _subject(box, kind)
-                if subject is not None:
+                if subject is None:
+                    why = f"later: {wish.move.value} will not happen, {box.turn.op} is about no {kind}"
+                    box.turn.warnings += (why,)
+                else:
                     parts = (kind, wish.move.value, *detail)
                     box.schedule.plan(box.now + wish.after, Due.LATER, subject, _PART.join(parts))
 
@@ -40,7 +42,7 @@ def plan(box: Sandbox) -> None:
 def happen(box: Sandbox, entry: Entry) -> None:
     """It is later now."""
     kind, move, *detail = entry.detail.split(_PART, 3)
-    with suppress(Refused):
+    try:
         if move == Move.SET:
             _SET[kind](box, entry.subject, detail[0])
         elif move == Move.DELETE:
@@ -48,6 +50,9 @@ def happen(box: Sandbox, entry: Entry) -> None:
         else:
             charge = charges.get(box, entry.subject)
             _CHARGE[Move(move)](box, charge, detail)
+    except Refused as refused:
+        why = ", ".join((refused.details or {}).values()) or refused.message
+        box.turn.warnings += (f"later: {move} of {kind} {entry.subject} did not happen: {why}",)
 
 
 def _moves(wish: Later, turn: Turn) -> list[tuple[str, tuple[str, ...]]]:

@@ -14,7 +14,7 @@ from mockserver.domain.provider import DEFAULT_PROVIDER_ID
 from mockserver.scenario.attempt import Attempt, Stage
 from mockserver.scenario.catalogue import CATALOGUE
 from mockserver.scenario.compile_outcome import compile_outcome
-from mockserver.scenario.matching import FieldTest, Reader, compile_test, known_operators, shown
+from mockserver.scenario.matching import FieldTest, Reader, compile_test, known_operators, shown, spelt
 from mockserver.scenario.model import ChanceOne, ClockWindow, RuleMap
 from mockserver.scenario.operations import ALL_OPERATIONS, PROVIDER_OPERATIONS, SOURCES, operations_like
 from mockserver.scenario.outcome import NOTHING, Outcome
@@ -32,6 +32,7 @@ _PLANS = ("then", "sequence", "chance")
 _NEED_PROVIDER = ("provider", "attempt", "card.", "bank_account.")
 _MOST_BIN_DIGITS = 6
 _WEBHOOK_ONLY = frozenset({"webhook.deliver"})
+_NO_REQUEST = frozenset({"batch.row", "subscription.renew"})
 
 
 def compile_rule(
@@ -130,7 +131,7 @@ def tests_of(
             if key == "provider" and declared:
                 _declared(wanted, declared)
             if key.startswith("state.") and key.endswith("charge.status"):
-                wanted = _spelt(wanted)
+                wanted = spelt(wanted)
             tests.append(compile_test(key, reader(key), wanted))
     return tuple(tests)
 
@@ -166,19 +167,6 @@ def _declared(wanted: object, declared: frozenset[str]) -> None:
         hint = nearest(str(value), declared)
         if value not in declared and value != DEFAULT_PROVIDER_ID and hint:
             raise ValueError(f"got {shown(value)}, which is no provider of this file{hint}")
-
-
-def _spelt(wanted: object) -> object:
-    """Both spellings of an authorised charge mean one state (assumption ``charge.status.authorised``)."""
-    match wanted:
-        case dict():
-            return {word: _spelt(operand) for word, operand in wanted.items()}
-        case list():
-            return [_spelt(one) for one in wanted]
-        case str() if wanted.lower() == "authorised":
-            return "AUTHORISE"
-        case _:
-            return wanted
 
 
 def _card_tests(wanted: object, path: Path, problems: Problems) -> list[FieldTest]:
@@ -365,6 +353,9 @@ def _fits(plan: Plan, operations: frozenset[str], path: Path, problems: Problems
     for outcome in outcomes_of(plan):
         if outcome.batch is not None and "batch.create" not in operations:
             problems.add(path, "batch says what becomes of a whole batch: use op: batch.create, and rows for its rows")
+        if outcome.transport is not None and operations <= _NO_REQUEST:
+            named = " and ".join(sorted(operations))
+            problems.add(path, f"no request comes in for {named}, so transport has no place there")
         if operations == _WEBHOOK_ONLY and (outcome.webhook is None or outcome != Outcome(webhook=outcome.webhook)):
             problems.add(path, "a delivery knows only webhook outcomes, such as webhook: {receiver: [500, 200]}")
 

@@ -170,6 +170,19 @@ def _exists(wanted: object) -> Callable[[object], bool]:
     return lambda got: (got is not None) is wanted
 
 
+def spelt(wanted: object) -> object:
+    """Both spellings of an authorised charge mean one state (assumption ``charge.status.authorised``)."""
+    match wanted:
+        case dict():
+            return {word: spelt(operand) for word, operand in wanted.items()}
+        case list():
+            return [spelt(one) for one in wanted]
+        case str() if wanted.lower() == "authorised":
+            return "AUTHORISE"
+        case _:
+            return wanted
+
+
 @dataclass(frozen=True, slots=True)
 class Operator:
     """One word of a test: how an explanation puts it, how it is compiled (raising ``ValueError`` on a senseless

@@ -53,6 +53,28 @@ def test_a_charge_moves_on_its_own(later: str, capture: bool, after: str, refund
         assert found["refunds"][0]["comment"] == "chargeback"
 
 
+def warnings(api: Api) -> list[str]:
+    """What the journal tells a person, oldest first."""
+    entries = api.get("/__admin/journal?limit=100")["entries"]
+    return [text for entry in sorted(entries, key=lambda one: one["id"]) for text in entry["warnings"]]
+
+
+def test_what_cannot_happen_later_is_explained() -> None:
+    api = api_with("{after: 2d, void: {}}")
+    charge_id = api.charge()["chargeId"]
+    assert warnings(api) == []
+    api.advance("2d")
+    (told,) = warnings(api)
+    assert told.startswith(f"later: void of charge {charge_id} did not happen: ")
+    assert "SUCCESS" in told
+
+
+def test_a_later_about_nothing_is_explained() -> None:
+    api = api_with("{after: 1h, set: {payto.status: ACTIVE}}")
+    api.charge()
+    assert warnings(api) == ["later: set will not happen, charge.create is about no payto"]
+
+
 @pytest.mark.parametrize(("to", "after"), [("SUCCESS", "SUCCESS"), ("FAILED", "FAILED")])
 def test_a_pending_charge_settles_when_the_scenario_says(to: str, after: str) -> None:
     api = api_with(f"{{after: 1h, settle: {to}}}")

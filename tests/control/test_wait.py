@@ -45,6 +45,13 @@ def test_what_holds_already_is_answered_at_once(shop: Shop) -> None:
         assert (answer.body["held"], answer.body["why"], answer.body["waited"]) == (True, {}, "0s")
 
 
+def test_both_spellings_of_an_authorised_charge_are_one_state(shop: Shop) -> None:
+    charge_id = shop.charge(capture=False).body["chargeId"]
+    for status in ("Authorised", "AUTHORISE", {"in": ["Authorised", "SUCCESS"]}):
+        assert wait(shop, {"charge": {"id": charge_id, "status": status}})["held"]
+    assert not wait(shop, {"charge": {"id": charge_id, "status": {"ne": "Authorised"}}}, timeout="1ms")["held"]
+
+
 def test_a_wait_can_move_the_clock_from_one_due_thing_to_the_next(shop: Shop) -> None:
     charge_id = bank_charge(shop)
     answer = wait(shop, {"charge": {"id": charge_id, "status": "SUCCESS"}}, timeout="2d", advance=True)

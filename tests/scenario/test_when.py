@@ -135,6 +135,16 @@ REFUSED = [
 ]
 
 
+@pytest.mark.parametrize("op", ["batch.row", "subscription.renew", "[batch.row, subscription.renew]"])
+def test_what_nobody_asks_for_has_no_transport(op: str) -> None:
+    refused = fault(one(f"{{op: {op}}}", "then: {transport: {at: answer, reset: {}}}"))
+    assert "so transport has no place there" in refused
+
+
+def test_transport_may_join_operations_some_of_which_are_asked_for() -> None:
+    assert told(one("{op: 'batch.*'}", "then: {transport: {at: answer, reset: {}}}")).rules
+
+
 @pytest.mark.parametrize(("when", "words"), REFUSED, ids=[row[0] for row in REFUSED])
 def test_refused(when: str, words: str) -> None:
     assert words in fault(one(when))
