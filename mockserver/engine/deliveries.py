@@ -167,7 +167,8 @@ def _concerns(box: Sandbox, event: Event) -> bool:
     if box.webhook_subscriptions.rows or event.subject is Subject.PAYTO:
         return True
     subject = KINDS[event.subject.value][1](box).get(event.subject_id)
-    return any(getattr(subject, name, None) is not None for name in ("webhook", "three_ds_notification_url"))
+    own, shop = getattr(subject, "webhook", None), getattr(subject, "three_ds_notification_url", None)
+    return own is not None or shop is not None
 
 
 def _news(box: Sandbox, kind: WebhookType, event: Event) -> Iterator[_News]:

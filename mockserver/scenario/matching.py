@@ -15,6 +15,7 @@ from typing import TypeAlias
 
 from mockserver.domain.cards import mask, passes_luhn
 from mockserver.domain.errors import nearest
+from mockserver.domain.record import record
 from mockserver.scenario.attempt import Attempt
 
 Value: TypeAlias = Decimal | str | None
@@ -211,7 +212,7 @@ OPERATORS: Mapping[str, Operator] = {
 """Every test operator by its key."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Difference:
     """The first test that an attempt failed: which field, what the rule wanted, what it got."""
 
