@@ -47,6 +47,12 @@ DECLINED_BY_PAYER = "do_not_honour"
 _FIELD_OF_CODE = {Code.INVALID_CARD_NUMBER: "CardNumber"}
 """Faults whose error object names no field."""
 
+_WORDS_OF_FIELD = {
+    "CardNumber": "This is not a card number.",
+    "Ccv": "Please write the 3 or 4 digits on the card.",
+}
+"""What a payer reads of a fault, where the words of the API speak to those who write programs."""
+
 _KEPT = ("amount", "cardholder", "expiryDate")
 """Fields of a refused form that are shown again; number and ccv never are."""
 
@@ -256,12 +262,15 @@ def _errors(reply: Reply) -> dict[str, str]:
     if not isinstance(body, dict):
         return {}
     if body.get("code") in _FIELD_OF_CODE and not body.get("details"):
-        return {_FIELD_OF_CODE[body["code"]]: "This is not a card number."}
-    return {name.rpartition(".")[2]: _words(text) for name, text in (body.get("details") or {}).items()}
+        return {_FIELD_OF_CODE[body["code"]]: _WORDS_OF_FIELD[_FIELD_OF_CODE[body["code"]]]}
+    faults = ((name.rpartition(".")[2], text) for name, text in (body.get("details") or {}).items())
+    return {name: _words(name, text) for name, text in faults}
 
 
-def _words(text: str) -> str:
-    return "Please fill this in." if text in ("required", "wanted a text that is not empty") else f"{text}."
+def _words(name: str, text: str) -> str:
+    if text == "wanted a text that is not empty" or text.startswith("required"):
+        return "Please fill this in."
+    return _WORDS_OF_FIELD.get(name) or f"{text[:1].upper()}{text[1:]}."
 
 
 def _message(reply: Reply) -> str:

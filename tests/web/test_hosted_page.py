@@ -349,3 +349,19 @@ def test_without_test_values_no_decline_is_offered(api: Api) -> None:
     shown = opened(api, f"{path}?type=upi")
     assert "approve" in shown.texts
     assert "decline" not in shown.texts
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "words"),
+    [
+        ("expiryDate", "13/30", "Got '13/30', wanted MM/YY."),
+        ("ccv", "12", "Please write the 3 or 4 digits on the card."),
+        ("cardholder", "", "Please fill this in."),
+        ("amount", "", "Please fill this in."),
+        ("amount", "0", "Wanted at least 0.01."),
+    ],
+)
+def test_a_fault_is_told_in_the_words_of_a_payer(api: Api, name: str, value: str, words: str) -> None:
+    path = link(api, amount=None)
+    refused = document(pay(api, path, **{"amount": "5", name: value}))
+    assert refused.texts[f"{name}-error"] == words
