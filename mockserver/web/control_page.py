@@ -10,7 +10,7 @@ import asyncio
 from collections.abc import AsyncGenerator, Callable
 
 from mockserver.domain.clock import SECOND
-from mockserver.domain.errors import Unauthorised
+from mockserver.domain.errors import Refused
 from mockserver.engine.sandbox import Sandbox
 from mockserver.web.control.sandboxes import object_counts
 from mockserver.web.host import Host
@@ -55,7 +55,7 @@ def stream(call: PageCall) -> Page | Stream:
         return Stream(_STREAM_HEADERS, _news(host, lambda: _of_server(host)))
     try:
         host.known_by_any_key(call.headers)
-    except Unauthorised as refused:
+    except Refused as refused:
         status, body = problems.refusal(refused, call.scope["path"], host.assumed)
         return Page(status, dumps(body), _JSON)
     return Stream(_STREAM_HEADERS, _news(host, lambda: _of_sandbox(host, host.known_by_any_key(call.headers))))

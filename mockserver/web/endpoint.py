@@ -16,7 +16,7 @@ from mockserver.assumptions import CREATED_STATUS
 from mockserver.assumptions.speech import JSON_DEPTH, UNKNOWN_FIELDS
 from mockserver.domain.clock import SECOND
 from mockserver.domain.codes import Code
-from mockserver.domain.errors import Invalid, Refused, Unauthorised
+from mockserver.domain.errors import Invalid, Refused
 from mockserver.domain.record import record
 from mockserver.engine import aftermath, due
 from mockserver.engine.facts import state_of
@@ -104,7 +104,7 @@ class Endpoint:
             return
         try:
             box = self._known(headers)
-        except Unauthorised as refused:
+        except Refused as refused:
             status, problem = problems.refusal(refused, scope["path"], self.host.assumed)
             await send_bytes(send, status, dumps(problem))
             return
