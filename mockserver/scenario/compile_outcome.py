@@ -4,6 +4,7 @@ what is allowed.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 from itertools import pairwise
@@ -74,6 +75,10 @@ _STATUS_CODES: Mapping[int, tuple[Code, bool]] = {
     503: (Code.RETRY_LATER, True),
     504: (Code.TIMEOUT, True),
 }
+_BODILESS = (204, 205, 304)
+_FRAMING = ("content-length", "transfer-encoding")
+_HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+_HEADER_VALUE = re.compile(r"[\t\x20-\x7e\xa0-\xff]*")
 _NEEDS_ANSWER = (FaultKind.CLOSE_AFTER, FaultKind.TRUNCATE, FaultKind.DRIBBLE, FaultKind.MALFORMED_JSON)
 
 
@@ -186,6 +191,18 @@ def compile_latency(model: LatencyMap) -> Latency:
     return Latency(low, high)
 
 
+def _headers(given: Mapping[str, str]) -> dict[str, str]:
+    """Headers that can be sent: the body's length is told by the server alone."""
+    for name, value in given.items():
+        if _HEADER_NAME.fullmatch(name) is None:
+            raise Misplaced(("headers",), f"got '{name[:60]}', which is no name of a header")
+        if name.lower() in _FRAMING:
+            raise Misplaced(("headers", name), f"{name} is the server's own; use truncate for a wrong length")
+        if _HEADER_VALUE.fullmatch(value) is None:
+            raise Misplaced(("headers", name), "wanted one line of Latin-1 text")
+    return dict(given)
+
+
 def compile_transport(model: TransportMap) -> Transport:
     """One fault of the network, with its place."""
     asked = [(kind, getattr(model, kind.value)) for kind in FaultKind if kind is not FaultKind.DELAY]
@@ -200,7 +217,9 @@ def compile_transport(model: TransportMap) -> Transport:
     extra = [word for word in ("body", "headers", "retry_after") if word in model.model_fields_set]
     if extra and kind is not FaultKind.STATUS:
         raise ValueError(f"{' and '.join(extra)} belong to status, which is not given")
-    headers = dict(model.headers or {})
+    if model.status in _BODILESS and model.body is not None:
+        raise ValueError(f"got a body, and an answer of status {model.status} has none")
+    headers = _headers(model.headers or {})
     if model.retry_after is not None:
         headers["Retry-After"] = str(model.retry_after)
     body = model.body
