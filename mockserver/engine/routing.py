@@ -31,16 +31,24 @@ class Route:
 def routes(box: Sandbox, first: Route, others: Sequence[Provider], amount: Decimal) -> Iterator[Route]:
     """The first route, then whoever takes over: the other cheap providers, each provider's fallback, the method's
     fallback."""
-    tried: set[tuple[str, str | None]] = set()
-    waiting = [first, *(Route(provider, first.instrument) for provider in others)]
+    yield first
+    tried = {_way(first)}
+    cheap = [Route(provider, first.instrument) for provider in others]
+    waiting = _next(box, first, cheap, amount)
     while waiting:
         route = waiting.pop(0)
-        here = (route.provider.provider_id, route.instrument.payment_method_id)
-        if here in tried:
-            continue
-        tried.add(here)
-        yield route
-        waiting = [*_fallback_provider(box, route), *waiting] or _fallback_method(box, route, amount)
+        if _way(route) not in tried:
+            tried.add(_way(route))
+            yield route
+            waiting = _next(box, route, waiting, amount)
+
+
+def _way(route: Route) -> tuple[str, str | None]:
+    return route.provider.provider_id, route.instrument.payment_method_id
+
+
+def _next(box: Sandbox, failed: Route, waiting: list[Route], amount: Decimal) -> list[Route]:
+    return [*_fallback_provider(box, failed), *waiting] or _fallback_method(box, failed, amount)
 
 
 def stored_route(box: Sandbox, method: PaymentMethod, amount: Decimal, faults: Faults) -> Route | None:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from types import MappingProxyType
 
 from mockserver.domain.clock import Micros
 from mockserver.domain.events import Event
 from mockserver.scenario.attempt import Attempt
 from mockserver.scenario.director import Decision
 from mockserver.scenario.outcome import ProviderOutcome, Transport
+
+_NOTHING: Mapping[str, str] = MappingProxyType({})
 
 
 class Unreached(Exception):
@@ -20,7 +22,6 @@ class Unreached(Exception):
         super().__init__(fault.kind.value)
 
 
-@dataclass(slots=True)
 class Turn:
     """What came in, which rules decided, what happened, and how long the providers took (``latency``).
 
@@ -33,22 +34,54 @@ class Turn:
     check of the rest.
     """
 
-    op: str
-    answers: bool = False
-    request: Mapping[str, object] = field(default_factory=dict)
-    headers: Mapping[str, str] = field(default_factory=dict)
-    path: Mapping[str, str] = field(default_factory=dict)
-    about: dict[str, object] = field(default_factory=dict)
-    attempts: list[Attempt] = field(default_factory=list)
-    decisions: list[Decision] = field(default_factory=list)
-    events: list[Event] = field(default_factory=list)
-    assumed: list[str] = field(default_factory=list)
-    ignored: tuple[str, ...] = ()
-    webhooks: list[str] = field(default_factory=list)
-    warnings: tuple[str, ...] = ()
-    latency: Micros = 0
-    told: Mapping[str, str] = field(default_factory=dict)
-    answered: bool = True
-    urgent: bool = False
-    row: int | None = None
-    scripted: ProviderOutcome | None = None
+    __slots__ = (
+        "about",
+        "answered",
+        "answers",
+        "assumed",
+        "attempts",
+        "decisions",
+        "events",
+        "headers",
+        "ignored",
+        "latency",
+        "op",
+        "path",
+        "request",
+        "row",
+        "scripted",
+        "told",
+        "urgent",
+        "warnings",
+        "webhooks",
+    )
+
+    def __init__(
+        self,
+        op: str,
+        *,
+        answers: bool = False,
+        headers: Mapping[str, str] = _NOTHING,
+        path: Mapping[str, str] = _NOTHING,
+        row: int | None = None,
+        scripted: ProviderOutcome | None = None,
+    ) -> None:
+        self.op = op
+        self.answers = answers
+        self.headers = headers
+        self.path = path
+        self.row = row
+        self.scripted = scripted
+        self.request: Mapping[str, object] = _NOTHING
+        self.about: dict[str, object] = {}
+        self.attempts: list[Attempt] = []
+        self.decisions: list[Decision] = []
+        self.events: list[Event] = []
+        self.assumed: list[str] = []
+        self.webhooks: list[str] = []
+        self.ignored: tuple[str, ...] = ()
+        self.warnings: tuple[str, ...] = ()
+        self.told: Mapping[str, str] = _NOTHING
+        self.latency: Micros = 0
+        self.answered = True
+        self.urgent = False
