@@ -196,11 +196,14 @@ def bank_instrument(account: BankAccount) -> Instrument:
 
 
 def check_fallback(box: Sandbox, payment_method_id: str | None, faults: Faults) -> None:
-    """A fault (56) when a fallback names no payment method in use."""
+    """A fault when a fallback names no payment method (56) or one that was removed (73)."""
     if payment_method_id:
+        field = "FallbackPaymentMethodId"
         fallback = box.payment_methods.get(payment_method_id)
-        if fallback is None or fallback.state is Presence.REMOVED:
-            faults.add(Code.INVALID_PAYMENT_METHOD_ID, "FallbackPaymentMethodId", unknown(payment_method_id))
+        if fallback is None:
+            faults.add(Code.INVALID_PAYMENT_METHOD_ID, field, unknown(payment_method_id))
+        elif fallback.state is Presence.REMOVED:
+            faults.add(Code.INVALID_PAYMENT_METHOD_ID_REMOVED, field, "this payment method was removed")
 
 
 def unknown(payment_method_id: str) -> str:

@@ -116,6 +116,8 @@ def test_a_fallback_of_a_new_customer_is_kept(api: Api) -> None:
     body = {"providerId": DUMMY, "providerToken": "pt_1", "fallbackPaymentMethodId": other}
     made = api.post("/customer/provider_single_use_token", body)
     assert made["defaultPaymentMethod"]["fallbackPaymentMethodId"] == other
+    assert api.delete(f"/payment_method/{other}").status == 200
+    assert problem_of(api.post("/customer/provider_single_use_token", body)) == (400, 73)
     refused = api.post("/customer/provider_single_use_token", {**body, "fallbackPaymentMethodId": "none"})
     assert (problem_of(refused), list(refused["details"])) == ((400, 56), ["FallbackPaymentMethodId"])
 
