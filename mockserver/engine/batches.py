@@ -19,6 +19,7 @@ from mockserver.domain.codes import Code
 from mockserver.domain.commands import NewBatch
 from mockserver.domain.errors import Invalid, NotFound
 from mockserver.domain.events import Subject
+from mockserver.domain.faults import Faults
 from mockserver.domain.ids import digest
 from mockserver.engine import listing
 from mockserver.engine.sandbox import Sandbox
@@ -90,9 +91,10 @@ def get(box: Sandbox, batch_id: str) -> Batch:
     return batch
 
 
-def search(box: Sandbox, wanted: BatchFilter, paging: listing.Paging) -> Page[Batch]:
-    """Batches, newest first. Raises ``Invalid`` (90) for a bad page or sort."""
-    page = listing.bounds(box, paging, SORTS)
+def search(box: Sandbox, wanted: BatchFilter, paging: listing.Paging, faults: Faults) -> Page[Batch]:
+    """Batches, newest first. Raises ``Invalid`` (90) for ``faults`` found before and for a bad page or sort."""
+    after, before = listing.window(box, wanted.added_after, wanted.added_before)
+    page = listing.bounds(box, paging, SORTS, faults)
     where: list[Callable[[Batch], bool]] = []
     if wanted.description:
         words = wanted.description.lower()
@@ -104,8 +106,8 @@ def search(box: Sandbox, wanted: BatchFilter, paging: listing.Paging) -> Page[Ba
             limit=page.limit,
             skip=page.skip,
             where=where,
-            after=wanted.added_after,
-            before=wanted.added_before,
+            after=after,
+            before=before,
             sort=page.sort,
             descending=page.descending,
         )

@@ -15,7 +15,7 @@ from mockserver.domain.cards import MIN_LENGTH, PREFIX_LENGTHS, clean
 from mockserver.domain.charge import Charge
 from mockserver.domain.clock import Micros
 from mockserver.domain.codes import Code
-from mockserver.domain.errors import Invalid
+from mockserver.domain.faults import Faults
 from mockserver.domain.states import ChargeState
 from mockserver.engine import listing
 from mockserver.engine.sandbox import Sandbox
@@ -61,8 +61,10 @@ SORTS: Mapping[str, Callable[[Charge], Any]] = {
 """Fields that ``SortBy`` may name, in any letter case."""
 
 
-def search(box: Sandbox, wanted: ChargeFilter, paging: listing.Paging) -> Page[Charge]:
-    """Charges that fit, newest first. Raises ``Invalid`` (90) for a bad page, sort or card number."""
+def search(box: Sandbox, wanted: ChargeFilter, paging: listing.Paging, faults: Faults) -> Page[Charge]:
+    """Charges that fit, newest first. Raises ``Invalid`` (90) for ``faults`` found before and for a bad page, sort or
+    card number.
+    """
     equal: list[tuple[str, tuple[Hashable, ...]]] = [
         (index, (value,))
         for index, value in (
@@ -82,7 +84,7 @@ def search(box: Sandbox, wanted: ChargeFilter, paging: listing.Paging) -> Page[C
     ]
     if wanted.card_number is not None:
         box.assume(SEARCH_CARD)
-        equal.append(("fingerprint", tuple(_fingerprints(box, wanted.card_number))))
+        equal.append(("fingerprint", tuple(_fingerprints(box, wanted.card_number, faults))))
     where: list[Callable[[Charge], bool]] = []
     more, less = wanted.more_than, wanted.less_than
     inclusive = (more is not None or less is not None) and box.assume(SEARCH_BOUNDS) == "inclusive"
@@ -91,7 +93,7 @@ def search(box: Sandbox, wanted: ChargeFilter, paging: listing.Paging) -> Page[C
     if less is not None:
         where.append(lambda charge: charge.amount < less or (inclusive and charge.amount == less))
     after, before = listing.window(box, wanted.added_after, wanted.added_before)
-    page = listing.bounds(box, paging, SORTS)
+    page = listing.bounds(box, paging, SORTS, faults)
     return box.charges.search(
         Query(
             limit=page.limit,
@@ -106,9 +108,10 @@ def search(box: Sandbox, wanted: ChargeFilter, paging: listing.Paging) -> Page[C
     )
 
 
-def _fingerprints(box: Sandbox, given: str) -> list[str]:
+def _fingerprints(box: Sandbox, given: str, faults: Faults) -> list[str]:
     digits = clean(given)
     if digits is None or (len(digits) not in PREFIX_LENGTHS and len(digits) < MIN_LENGTH):
         allowed = ", ".join(map(str, PREFIX_LENGTHS))
-        raise Invalid(Code.VALIDATION_ERROR, {"CardNumber": f"wanted {allowed} leading digits, or the whole number"})
+        faults.add(Code.VALIDATION_ERROR, "CardNumber", f"wanted {allowed} leading digits, or the whole number")
+        return []
     return box.cards.fingerprints(digits)

@@ -40,9 +40,13 @@ class Bounds(Generic[R]):
 _ORDERS: Mapping[str, bool] = {"desc": True, "descending": True, "asc": False, "ascending": False}
 
 
-def bounds(box: Sandbox, paging: Paging, sorts: Mapping[str, Callable[[R], Any]]) -> Bounds[R]:
-    """Check a page. Raises ``Invalid`` (90) for a limit or skip out of bounds, an unknown field or order."""
-    faults = Faults()
+def bounds(
+    box: Sandbox, paging: Paging, sorts: Mapping[str, Callable[[R], Any]], faults: Faults | None = None
+) -> Bounds[R]:
+    """Check a page. Raises ``Invalid`` (90) for a limit or skip out of bounds, an unknown field or order, and for
+    the ``faults`` that were found before.
+    """
+    faults = Faults() if faults is None else faults
     most = box.assume(PAGE_MAXIMUM)
     limit = box.assume(PAGE_DEFAULT) if paging.limit is None else paging.limit
     skip = paging.skip or 0

@@ -14,7 +14,7 @@ from mockserver.assumptions import TOKEN_LIFETIME, TOKEN_USES
 from mockserver.domain.cards import Card
 from mockserver.domain.clock import Micros
 from mockserver.domain.codes import Code
-from mockserver.domain.errors import Invalid, NotFound, nearest
+from mockserver.domain.errors import NotFound, nearest
 from mockserver.domain.events import Subject
 from mockserver.domain.faults import Faults
 from mockserver.domain.method_commands import NewCardToken, NewPayToMethod
@@ -141,16 +141,18 @@ def search(box: Sandbox, wanted: TokenFilter, paging: listing.Paging) -> Page[To
     equal: list[tuple[str, tuple[Hashable, ...]]] = []
     if wanted.provider_id is not None:
         equal.append(("provider", (wanted.provider_id,)))
+    faults = Faults()
     if wanted.status is not None:
-        equal.append(("state", (_state(wanted.status),)))
-    page = listing.bounds(box, paging, SORTS)
+        equal.append(("state", (_state(wanted.status, faults),)))
+    after, before = listing.window(box, wanted.added_after, wanted.added_before)
+    page = listing.bounds(box, paging, SORTS, faults)
     return box.tokens.search(
         Query(
             limit=page.limit,
             skip=page.skip,
             equal=equal,
-            after=wanted.added_after,
-            before=wanted.added_before,
+            after=after,
+            before=before,
             sort=page.sort,
             descending=page.descending,
         )
@@ -162,13 +164,13 @@ def unknown(token_id: str) -> str:
     return f"no token '{token_id[:64]}' in this sandbox"
 
 
-def _state(word: str) -> TokenState:
+def _state(word: str, faults: Faults) -> TokenState | None:
     by_fold = {state.value.lower(): state for state in TokenState}
     state = by_fold.get(word.lower())
     if state is None:
         allowed = ", ".join(TokenState)
-        raise Invalid(
-            Code.VALIDATION_ERROR, {"Status": f"got '{word[:40]}', wanted one of {allowed}{nearest(word, by_fold)}"}
+        faults.add(
+            Code.VALIDATION_ERROR, "Status", f"got '{word[:40]}', wanted one of {allowed}{nearest(word, by_fold)}"
         )
     return state
 

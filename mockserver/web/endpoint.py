@@ -204,12 +204,16 @@ class Endpoint:
                 body = _typed(route.body, arrived.body, strict=strict)
             except Invalid as refused:
                 raise self._every_fault(arrived, request, refused) from None
+            try:
+                query = _typed(route.query, arrived.query, strict=strict)
+            except Invalid as refused:
+                raise self._every_fault_of_search(arrived, request, refused) from None
             call = Call(
                 box=box,
                 voice=voice_of(box.assumed),
                 path=turn.path,
                 body=body,
-                query=_typed(route.query, arrived.query, strict=strict),
+                query=query,
                 headers=request.headers,
                 resource=request.resource,
             )
@@ -253,6 +257,31 @@ class Endpoint:
         except Refused:
             return refused
         raise RuntimeError(f"{route.op} went ahead although its request was faulty")
+
+    def _every_fault_of_search(self, arrived: Arrival, request: Request, refused: Invalid) -> Invalid:
+        """The faults of a query's form, and with them those of its content: reading changes nothing, so the sound
+        parameters are tried."""
+        route, told = self.route, refused.details or {}
+        query = salvage(route.query, arrived.query) if route.query is not None and route.method == "GET" else None
+        if query is None:
+            return refused
+        box = arrived.box
+        call = Call(
+            box=box,
+            voice=voice_of(box.assumed),
+            path=arrived.turn.path,
+            body=None,
+            query=query,
+            headers=request.headers,
+            resource=request.resource,
+        )
+        try:
+            route.handle(call)
+        except Invalid as more:
+            return Invalid(Code.VALIDATION_ERROR, {**(more.details or {}), **told})
+        except Refused:
+            return refused
+        return refused
 
     def _parts(self, request: Request, box: Sandbox) -> tuple[Folded, Folded]:
         route = self.route

@@ -34,6 +34,17 @@ def test_a_charge_tells_the_length_of_a_text_beside_a_wrong_card_amount_currency
     assert api.get("/charge")["count"] == 0
 
 
+def test_a_search_tells_a_parameter_that_cannot_be_read_beside_one_that_does_not_fit() -> None:
+    api = Api()
+    faulty = {"Status": "gone", "limit": 0, "skip": -1, "SortBy": "colour", "CardNumber": "41111", "AddedAfter": "x"}
+    assert told(api.get("/charge", **faulty)) == {"Status", "Limit", "Skip", "SortBy", "CardNumber", "AddedAfter"}
+    assert told(api.get("/charge", CardNumber="41111", limit=0)) == {"CardNumber", "Limit"}
+    assert told(api.get("/token", Status="gone", limit=0, AddedAfter="x")) == {"Status", "Limit", "AddedAfter"}
+    assert told(api.get("/batch", Status="gone", limit=0, AddedAfter="x")) == {"Status", "Limit", "AddedAfter"}
+    assert told(api.get("/charge", Status="gone")) == {"Status"}
+    assert told(api.get("/settlements", endDate="x")) == {"StartDate", "EndDate"}
+
+
 def test_a_fault_is_not_told_twice() -> None:
     body = card_charge(amount="x", paymentInformation={"cardNumber": 4111111111111111, "expiryDate": "12/40"})
     refused = Api().post("/charge/card", body)

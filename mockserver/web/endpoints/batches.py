@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from mockserver.domain.batch_states import BatchState
 from mockserver.domain.codes import Code
-from mockserver.domain.errors import Invalid, nearest
+from mockserver.domain.errors import nearest
+from mockserver.domain.faults import Faults
 from mockserver.engine import batches
 from mockserver.engine.listing import Paging
 from mockserver.web.route import Call
@@ -36,8 +37,10 @@ def get(call: Call) -> BatchReply:
 def search(call: Call) -> BatchesReply:
     """List batches."""
     query: BatchQuery = call.query
-    wanted = batches.BatchFilter(query.description, _state(query.status), query.added_after, query.added_before)
-    page = batches.search(call.box, wanted, Paging(query.limit, query.skip, query.sort_by, query.sort_order))
+    faults = Faults()
+    state = _state(query.status, faults)
+    wanted = batches.BatchFilter(query.description, state, query.added_after, query.added_before)
+    page = batches.search(call.box, wanted, Paging(query.limit, query.skip, query.sort_by, query.sort_order), faults)
     return {
         "limit": page.limit,
         "skip": page.skip,
@@ -46,11 +49,12 @@ def search(call: Call) -> BatchesReply:
     }
 
 
-def _state(word: str | None) -> BatchState | None:
+def _state(word: str | None, faults: Faults) -> BatchState | None:
     if not word:
         return None
     known = [state.value for state in BatchState]
     if word.upper() not in known:
         told = f"got '{word[:40]}', wanted one of {', '.join(known)}{nearest(word, known)}"
-        raise Invalid(Code.VALIDATION_ERROR, {"Status": told})
+        faults.add(Code.VALIDATION_ERROR, "Status", told)
+        return None
     return BatchState(word.upper())

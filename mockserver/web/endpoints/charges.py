@@ -5,7 +5,8 @@ from __future__ import annotations
 from mockserver.assumptions import DECLINED_REPLY, DELETE_CHARGE_PATH
 from mockserver.domain.charge import Charge
 from mockserver.domain.codes import Code
-from mockserver.domain.errors import Invalid, nearest
+from mockserver.domain.errors import nearest
+from mockserver.domain.faults import Faults
 from mockserver.domain.sources import Source
 from mockserver.domain.states import ChargeState
 from mockserver.engine import charge_search, charges
@@ -73,11 +74,12 @@ def get(call: Call) -> ChargeReply:
 def search(call: Call) -> ChargesReply:
     """List charges."""
     query: ChargeQuery = call.query
+    faults = Faults()
     wanted = charge_search.ChargeFilter(
         reference=query.reference,
         provider_id=query.provider_id,
         customer_id=query.customer_id,
-        status=_status(query.status),
+        status=_status(query.status, faults),
         payment_method_id=query.payment_method_id,
         payment_type=query.payment_type,
         brand=query.card_type,
@@ -91,7 +93,8 @@ def search(call: Call) -> ChargesReply:
         added_after=query.added_after,
         added_before=query.added_before,
     )
-    page = charge_search.search(call.box, wanted, Paging(query.limit, query.skip, query.sort_by, query.sort_order))
+    paging = Paging(query.limit, query.skip, query.sort_by, query.sort_order)
+    page = charge_search.search(call.box, wanted, paging, faults)
     return {
         "limit": page.limit,
         "skip": page.skip,
@@ -105,12 +108,12 @@ def shown(call: Call, charge: Charge) -> ChargeReply:
     return charge_reply(charge, call.voice, call.box.charter.seed)
 
 
-def _status(word: str | None) -> ChargeState | None:
+def _status(word: str | None, faults: Faults) -> ChargeState | None:
     if word is None:
         return None
     state = STATUS_BY_WORD.get(word.lower())
     if state is None:
         allowed = ", ".join(sorted({known.value for known in ChargeState}))
         hint = nearest(word, STATUS_BY_WORD)
-        raise Invalid(Code.VALIDATION_ERROR, {"Status": f"got '{word[:40]}', wanted one of {allowed}{hint}"})
+        faults.add(Code.VALIDATION_ERROR, "Status", f"got '{word[:40]}', wanted one of {allowed}{hint}")
     return state
