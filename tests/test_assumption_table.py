@@ -257,6 +257,21 @@ def test_lists_can_be_oldest_first_bounds_inclusive_and_sorting_lenient() -> Non
     assert references(assuming("search.bounds", "inclusive"), **amounts) == "ba"
 
 
+def test_inclusive_bounds_hold_in_every_list() -> None:
+    at = "2031-03-01T00:00:00Z"
+    for api, count in ((Api(), 0), (assuming("search.bounds", "inclusive"), 1)):
+        token = api.post("/token/card", {"providerId": DUMMY, "paymentInformation": card()})
+        assert token.status == 201
+        customer = api.post("/customer/card", {"providerId": DUMMY, "paymentInformation": card()})
+        method = customer["defaultPaymentMethod"]["paymentMethodId"]
+        plan = {"paymentMethodId": method, "amount": 5, "interval": "Month"}
+        assert api.post("/subscription/payment_method", plan).status == 201
+        assert api.post("/webhook/subscription", {"url": "https://shop.example"}).status == 201
+        for path in ("/token", "/customer", "/payment_method", "/subscription", "/webhook/subscription"):
+            assert api.get(path, AddedAfter=at, AddedBefore=at)["count"] == count, path
+        assert api.get("/subscription", AmountGreaterThan=5, AmountLessThan=5)["count"] == count
+
+
 def test_the_currency_of_a_provider_is_an_assumption() -> None:
     api = assuming("provider.currency", "nzd")
     assert api.post("/provider", {"type": "dummy", "name": "x"})["currency"] == "NZD"

@@ -55,6 +55,7 @@ def search(box: Sandbox, wanted: CustomerFilter, paging: listing.Paging) -> Page
         equal.append(("email", (wanted.email.lower(),)))
     if not wanted.include_removed:
         equal.append(("state", (Presence.ACTIVE,)))
+    after, before = listing.window(box, wanted.added_after, wanted.added_before)
     page = listing.bounds(box, paging, SORTS)
     return box.customers.search(
         Query(
@@ -62,8 +63,8 @@ def search(box: Sandbox, wanted: CustomerFilter, paging: listing.Paging) -> Page
             skip=page.skip,
             equal=equal,
             where=[_holds(wanted.text.lower())] if wanted.text else [],
-            after=wanted.added_after,
-            before=wanted.added_before,
+            after=after,
+            before=before,
             sort=page.sort,
             descending=page.descending,
         )

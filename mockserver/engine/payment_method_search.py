@@ -56,6 +56,7 @@ def search(box: Sandbox, wanted: MethodFilter, paging: listing.Paging) -> Page[P
         )
         if value is not None
     ]
+    after, before = listing.window(box, wanted.added_after, wanted.added_before)
     page = listing.bounds(box, paging, SORTS)
     return box.payment_methods.search(
         Query(
@@ -63,8 +64,8 @@ def search(box: Sandbox, wanted: MethodFilter, paging: listing.Paging) -> Page[P
             skip=page.skip,
             equal=equal,
             where=[_holds(wanted.text.lower())] if wanted.text else [],
-            after=wanted.added_after,
-            before=wanted.added_before,
+            after=after,
+            before=before,
             sort=page.sort,
             descending=page.descending,
         )

@@ -11,6 +11,7 @@ from decimal import Decimal
 from typing import Any
 
 from mockserver.assumptions import CURRENCY_DEFAULT, PROVIDER_CURRENCY, SUBSCRIPTION_PAST_START
+from mockserver.assumptions.conduct import SEARCH_BOUNDS
 from mockserver.domain.clock import Micros, iso
 from mockserver.domain.codes import Code
 from mockserver.domain.commands import ChangeSubscription, NewCharge, NewSubscription
@@ -213,10 +214,12 @@ def search(box: Sandbox, wanted: SubscriptionFilter, paging: listing.Paging) -> 
         equal.append(("currency", (wanted.currency.upper(),)))
     where: list[Callable[[Subscription], bool]] = []
     more, less = wanted.more_than, wanted.less_than
+    inclusive = (more is not None or less is not None) and box.assume(SEARCH_BOUNDS) == "inclusive"
     if more is not None:
-        where.append(lambda row: row.amount > more)
+        where.append(lambda row: row.amount > more or (inclusive and row.amount == more))
     if less is not None:
-        where.append(lambda row: row.amount < less)
+        where.append(lambda row: row.amount < less or (inclusive and row.amount == less))
+    after, before = listing.window(box, wanted.added_after, wanted.added_before)
     page = listing.bounds(box, paging, SORTS)
     return box.subscriptions.search(
         Query(
@@ -224,8 +227,8 @@ def search(box: Sandbox, wanted: SubscriptionFilter, paging: listing.Paging) -> 
             skip=page.skip,
             equal=equal,
             where=where,
-            after=wanted.added_after,
-            before=wanted.added_before,
+            after=after,
+            before=before,
             sort=page.sort,
             descending=page.descending,
         )

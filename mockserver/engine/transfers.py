@@ -134,6 +134,7 @@ def search(box: Sandbox, wanted: TransferFilter, paging: listing.Paging) -> Page
     where: list[Callable[[Transfer], bool]] = []
     if wanted.reference is not None:
         where.append(lambda row: wanted.reference in (row.reference, row.group_reference))
+    after, before = listing.window(box, wanted.added_after, wanted.added_before)
     page = listing.bounds(box, paging, SORTS)
     return box.transfers.search(
         Query(
@@ -141,8 +142,8 @@ def search(box: Sandbox, wanted: TransferFilter, paging: listing.Paging) -> Page
             skip=page.skip,
             equal=equal,
             where=where,
-            after=wanted.added_after,
-            before=wanted.added_before,
+            after=after,
+            before=before,
             sort=page.sort,
             descending=page.descending,
         )

@@ -76,6 +76,7 @@ def delete(box: Sandbox, subscription_id: str) -> WebhookSubscription:
 
 def search(box: Sandbox, wanted: WebhookSubscriptionFilter, paging: listing.Paging) -> Page[WebhookSubscription]:
     """Subscriptions in force, newest first. Raises ``Invalid`` (90) for a bad page or sort."""
+    after, before = listing.window(box, wanted.added_after, wanted.added_before)
     page = listing.bounds(box, paging, SORTS)
     where: list[Callable[[WebhookSubscription], bool]] = [lambda row: row.state is Presence.ACTIVE]
     if wanted.type is not None:
@@ -87,8 +88,8 @@ def search(box: Sandbox, wanted: WebhookSubscriptionFilter, paging: listing.Pagi
             limit=page.limit,
             skip=page.skip,
             where=where,
-            after=wanted.added_after,
-            before=wanted.added_before,
+            after=after,
+            before=before,
             sort=page.sort,
             descending=page.descending,
         )
