@@ -154,7 +154,13 @@ def environment(folder: Path) -> dict[str, str]:
         for name, words in {"mockserver": "-m mockserver", "python": "", "python3": ""}.items():
             (commands / name).write_text(f'#!/bin/sh\nexec "{sys.executable}" {words} "$@"\n')
             (commands / name).chmod(0o755)
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(("MOCKSERVER_", "PYTEST_"))}
+    # Where these two are set pytest prints more, which is not what a reader sees.
+    left_out = {"CI", "BUILD_NUMBER"}
+    kept = {
+        name: value
+        for name, value in os.environ.items()
+        if name not in left_out and not name.startswith(("MOCKSERVER_", "PYTEST_"))
+    }
     kept |= {"PATH": f"{commands}{os.pathsep}{os.environ['PATH']}", "PYTHONPATH": str(ROOT), "COLUMNS": "100"}
     kept |= {"MOCKSERVER_DATA_DIR": str(folder.parent / ".data")}
     kept |= {"LC_ALL": "C.UTF-8", "TZ": "UTC", "NO_COLOR": "1", "PYTHONDONTWRITEBYTECODE": "1"}

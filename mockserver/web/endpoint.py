@@ -167,6 +167,8 @@ class Endpoint:
             body,
             reply.fault,
         )
+        if box.journal.dropped or box.deliveries.dropped or box.inboxes.dropped:
+            _tell_drops(box)
         self.host.noticed(box)
 
     def arrive(self, box: Sandbox, request: Request) -> Arrival | Reply:
@@ -291,6 +293,14 @@ class Endpoint:
         if request.query:
             query = fold(route.query or Body, _parameters(request.query))
         return body, query
+
+
+def _tell_drops(box: Sandbox) -> None:
+    """Say, once in the life of a sandbox and of each list, that the oldest are no longer kept."""
+    lists = (("journal entries", box.journal), ("webhooks", box.deliveries), ("inbox messages", box.inboxes))
+    for name, kept in lists:
+        if kept.dropped:
+            box.warn(f"only the newest {kept.limit} {name} are kept (--journal-limit); older ones are dropped")
 
 
 def _spoiling(turn: Turn) -> Transport | None:

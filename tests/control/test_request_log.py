@@ -133,3 +133,14 @@ def test_the_server_logs_to_standard_error() -> None:
         process.communicate()
     [line] = [json.loads(line) for line in errors.splitlines()]
     assert (line["path"], line["op"], line["status"]) == ("/charge?limit=1", "charge.search", 200)
+
+
+def test_the_first_entry_that_is_dropped_is_told_once() -> None:
+    shop = Shop(journal_limit=2)
+    shop.app.log = log = Kept()
+    for _ in range(5):
+        shop.charge()
+    told = [line for line in log.lines() if "journal entries" in line]
+    assert len(told) == 1
+    assert "only the newest 2" in told[0]
+    assert "--journal-limit" in told[0]

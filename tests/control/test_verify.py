@@ -73,12 +73,20 @@ def test_near_misses_come_nearest_first(shop: Shop) -> None:
 def test_expectations_of_rules_count_when_asked(shop: Shop) -> None:
     rule = {"id": "once", "when": {"op": "charge.create"}, "then": {"decline": "lost_card"}, "expect": {"min": 1}}
     assert shop("PUT", "/__admin/scenarios", {"version": 1, "name": "s", "rules": [rule]}).status == 200
-    assert verify(shop).status == 200
-    reply = verify(shop, rules=True)
+    asked = {"op": "charge.create", "count": {"exactly": 0}}
+    assert verify(shop, asked).status == 200
+    reply = verify(shop, asked, rules=True)
     assert reply.status == 409
     assert "once" in reply.body["message"]
     shop.charge()
     assert verify(shop, rules=True).status == 200
+
+
+@pytest.mark.parametrize("body", [{}, {"requests": []}, {"rules": False}])
+def test_verifying_nothing_is_refused_instead_of_passing(shop: Shop, body: object) -> None:
+    reply = shop("POST", "/__admin/verify", body)
+    assert (reply.status, reply.body["code"]) == (400, 90)
+    assert "nothing is verified" in reply.body["details"]["Requests"]
 
 
 def test_a_count_that_the_journal_cannot_vouch_for_does_not_hold() -> None:

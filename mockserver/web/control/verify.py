@@ -16,6 +16,8 @@ def verify(call: ControlCall) -> tuple[int, object]:
     Raises ``Invalid`` (90) naming every fault of the expectations themselves.
     """
     box, body = call.box(), call.known("requests", "rules")
+    if not body.get("requests") and not body.get("rules"):
+        raise Invalid(Code.VALIDATION_ERROR, {"Requests": "give requests, or rules: true: else nothing is verified"})
     expected, faults = expectations(body.get("requests", []))
     if type(body.get("rules", False)) is not bool:
         faults["Rules"] = "wanted true or false"
