@@ -28,6 +28,11 @@ class HungUp(Exception):
 
 async def read_body(receive: Receive, scope: Scope, limit: int) -> bytes:
     """The whole body. Raises ``TooLarge`` as soon as it is known to be, ``HungUp`` when it never ends."""
+    for name, value in scope["headers"]:
+        if name == b"content-length":
+            if value.isdigit() and int(value) > limit:
+                raise TooLarge
+            break
     message = await receive()
     if not message.get("more_body"):
         if message["type"] == "http.disconnect":
@@ -38,9 +43,8 @@ async def read_body(receive: Receive, scope: Scope, limit: int) -> bytes:
         return body
     chunks = [message.get("body", b"")]
     size = len(chunks[0])
-    declared = next((value for name, value in scope["headers"] if name == b"content-length"), b"0")
     while message.get("more_body"):
-        if size > limit or (declared.isdigit() and int(declared) > limit):
+        if size > limit:
             raise TooLarge
         message = await receive()
         if message["type"] == "http.disconnect":

@@ -98,6 +98,12 @@ def test_pipelined_requests_are_answered_in_order(server: Process) -> None:
     assert places == sorted(places)
 
 
+def test_a_declared_length_over_the_limit_is_refused_before_a_byte_of_it_came(server: Process) -> None:
+    with socket.create_connection(("127.0.0.1", server.port), timeout=10) as client:
+        client.sendall(HEAD.replace(b"%d" % len(BODY), b"20000000"))
+        assert client.recv(65536).startswith(b"HTTP/1.1 413 ")
+
+
 async def _closed_loop(port: int, connections: int, each: int) -> int:
     """Keep-alive clients that ask one after the other; how many answers were not 201."""
 
