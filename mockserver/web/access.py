@@ -5,9 +5,10 @@ Source: control document, Security; ``--log-format``.
 
 from __future__ import annotations
 
+from collections.abc import Awaitable
 from functools import lru_cache
 
-from mockserver.domain.clock import Micros, iso
+from mockserver.domain.clock import MILLISECOND, SECOND, Micros, iso
 from mockserver.domain.masking import mask_query, mask_text
 from mockserver.engine.sandbox import Sandbox, masked_key
 from mockserver.engine.turn import Turn
@@ -18,6 +19,7 @@ STEP = "mockserver.step"
 """The scope key under which an endpoint leaves the sandbox and the step that it took."""
 
 _masked_key = lru_cache(maxsize=10_000)(masked_key)
+_masked_method = lru_cache(maxsize=64)(mask_text)
 
 
 class Access:
@@ -34,16 +36,18 @@ class Access:
     def watching(self, send: Send) -> Send:
         """A ``send`` that notes the status of the answer."""
 
-        async def watched(message: Message) -> None:
+        def watched(message: Message) -> Awaitable[None]:
             if message["type"] == "http.response.start":
                 self.status = message["status"]
-            await send(message)
+            return send(message)
 
         return watched
 
     def lines(self, *, as_json: bool) -> list[str]:
         """The line of the request, and one for each warning that it gave cause for."""
         box, turn = self._step()
+        if not as_json and (turn is None or not turn.warnings):
+            return [self._line(box, turn)]
         rule = next((decision.rule for decision in turn.decisions if decision.rule), None) if turn else None
         facts: dict[str, object] = {
             "time": iso(self.ended)[:23] + "Z",
@@ -64,6 +68,21 @@ class Access:
             return [dumps(row).decode() for row in told]
         return [" ".join(_word(name, value) for name, value in row.items()) for row in told]
 
+    def _line(self, box: Sandbox | None, turn: Turn | None) -> str:
+        """What nearly every request comes to, put together without a detour: a line costs the requests their time."""
+        rule = "-"
+        for decision in turn.decisions if turn else ():
+            if decision.rule:
+                rule = f"rule={decision.rule}"
+                break
+        seconds, rest = divmod(self.ended, SECOND)
+        line = (
+            f"{_second(seconds)}.{rest // MILLISECOND:03d}Z {_masked_method(self.scope['method'])} {self._target()} "
+            f"{turn.op if turn else '-'} {self.status or '-'} {(self.ended - self.began) / MILLISECOND:.2f}ms "
+            f"{self._sandbox(box) or '-'} {rule}"
+        )
+        return line if line.isprintable() else _printable(line)
+
     def _step(self) -> tuple[Sandbox, Turn] | tuple[None, None]:
         step: tuple[Sandbox, Turn] | tuple[None, None] = self.scope.get(STEP, (None, None))
         return step
@@ -82,10 +101,17 @@ class Access:
         return _masked_key(key.decode("latin-1")) if key else None
 
 
+@lru_cache(maxsize=4)
+def _second(seconds: int) -> str:
+    return iso(seconds * SECOND)[:19]
+
+
+def _printable(text: str) -> str:
+    return "".join(char if char.isprintable() else "?" for char in text)
+
+
 def _word(name: str, value: object) -> str:
-    text = "-" if value is None else str(value)
-    if not text.isprintable():
-        text = "".join(char if char.isprintable() else "?" for char in text)
+    text = _printable("-" if value is None else str(value))
     match name:
         case "ms":
             return f"{text}ms"
