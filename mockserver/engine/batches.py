@@ -24,7 +24,7 @@ from mockserver.domain.ids import digest
 from mockserver.engine import listing
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.schedule import Due
-from mockserver.engine.store import Page, Query
+from mockserver.engine.store import Page
 from mockserver.scenario.outcome import BatchEnd, BatchScript, ProviderOutcome, RowRule
 
 SORTS: Mapping[str, Callable[[Batch], Any]] = {
@@ -101,17 +101,7 @@ def search(box: Sandbox, wanted: BatchFilter, paging: listing.Paging, faults: Fa
         where.append(lambda batch: words in batch.description.lower())
     if wanted.status is not None:
         where.append(lambda batch: batch.status is wanted.status)
-    return box.batches.search(
-        Query(
-            limit=page.limit,
-            skip=page.skip,
-            where=where,
-            after=after,
-            before=before,
-            sort=page.sort,
-            descending=page.descending,
-        )
-    )
+    return box.batches.search(page.query(after, before, where=where))
 
 
 def prepare(box: Sandbox, batch_id: str) -> None:

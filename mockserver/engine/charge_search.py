@@ -19,7 +19,7 @@ from mockserver.domain.faults import Faults
 from mockserver.domain.states import ChargeState
 from mockserver.engine import listing
 from mockserver.engine.sandbox import Sandbox
-from mockserver.engine.store import Page, Query
+from mockserver.engine.store import Page
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,18 +94,7 @@ def search(box: Sandbox, wanted: ChargeFilter, paging: listing.Paging, faults: F
         where.append(lambda charge: charge.amount < less or (inclusive and charge.amount == less))
     after, before = listing.window(box, wanted.added_after, wanted.added_before)
     page = listing.bounds(box, paging, SORTS, faults)
-    return box.charges.search(
-        Query(
-            limit=page.limit,
-            skip=page.skip,
-            equal=equal,
-            where=where,
-            after=after,
-            before=before,
-            sort=page.sort,
-            descending=page.descending,
-        )
-    )
+    return box.charges.search(page.query(after, before, equal=equal, where=where))
 
 
 def _fingerprints(box: Sandbox, given: str, faults: Faults) -> list[str]:

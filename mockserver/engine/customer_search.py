@@ -11,7 +11,7 @@ from mockserver.domain.customer import Customer
 from mockserver.domain.states import Presence
 from mockserver.engine import listing
 from mockserver.engine.sandbox import Sandbox
-from mockserver.engine.store import Page, Query
+from mockserver.engine.store import Page
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,16 +58,7 @@ def search(box: Sandbox, wanted: CustomerFilter, paging: listing.Paging) -> Page
     after, before = listing.window(box, wanted.added_after, wanted.added_before)
     page = listing.bounds(box, paging, SORTS)
     return box.customers.search(
-        Query(
-            limit=page.limit,
-            skip=page.skip,
-            equal=equal,
-            where=[_holds(wanted.text.lower())] if wanted.text else [],
-            after=after,
-            before=before,
-            sort=page.sort,
-            descending=page.descending,
-        )
+        page.query(after, before, equal=equal, where=[_holds(wanted.text.lower())] if wanted.text else [])
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
@@ -13,8 +13,9 @@ from mockserver.domain.codes import Code
 from mockserver.domain.errors import nearest
 from mockserver.domain.faults import Faults
 from mockserver.engine.sandbox import Sandbox
+from mockserver.engine.store import Query, Row
 
-R = TypeVar("R")
+R = TypeVar("R", bound=Row)
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +36,17 @@ class Bounds(Generic[R]):
     skip: int
     sort: Callable[[R], Any] | None
     descending: bool
+
+    def query(
+        self,
+        after: Micros | None,
+        before: Micros | None,
+        *,
+        equal: Sequence[tuple[str, Sequence[Hashable]]] = (),
+        where: Sequence[Callable[[R], bool]] = (),
+    ) -> Query[R]:
+        """The search that fills this page."""
+        return Query(self.limit, self.skip, equal, where, after, before, self.sort, self.descending)
 
 
 _ORDERS: Mapping[str, bool] = {"desc": True, "descending": True, "asc": False, "ascending": False}

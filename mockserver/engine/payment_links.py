@@ -22,7 +22,7 @@ from mockserver.domain.provider import Capability
 from mockserver.domain.states import Presence
 from mockserver.engine import charges, listing
 from mockserver.engine.sandbox import Sandbox, account_id_of
-from mockserver.engine.store import Page, Query
+from mockserver.engine.store import Page
 
 SORTS: Mapping[str, Callable[[PaymentLink], Any]] = {
     "date": lambda link: link.seq,
@@ -159,13 +159,4 @@ def search(
     """Links, newest first. Raises ``Invalid`` (90) for a bad page or sort."""
     page = listing.bounds(box, paging, SORTS)
     after, before = listing.window(box, added_after, added_before)
-    return box.payment_links.search(
-        Query(
-            limit=page.limit,
-            skip=page.skip,
-            after=after,
-            before=before,
-            sort=page.sort,
-            descending=page.descending,
-        )
-    )
+    return box.payment_links.search(page.query(after, before))

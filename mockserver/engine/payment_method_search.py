@@ -12,7 +12,7 @@ from mockserver.domain.payment_method import PaymentMethod
 from mockserver.domain.states import Presence
 from mockserver.engine import listing
 from mockserver.engine.sandbox import Sandbox
-from mockserver.engine.store import Page, Query
+from mockserver.engine.store import Page
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,16 +59,7 @@ def search(box: Sandbox, wanted: MethodFilter, paging: listing.Paging) -> Page[P
     after, before = listing.window(box, wanted.added_after, wanted.added_before)
     page = listing.bounds(box, paging, SORTS)
     return box.payment_methods.search(
-        Query(
-            limit=page.limit,
-            skip=page.skip,
-            equal=equal,
-            where=[_holds(wanted.text.lower())] if wanted.text else [],
-            after=after,
-            before=before,
-            sort=page.sort,
-            descending=page.descending,
-        )
+        page.query(after, before, equal=equal, where=[_holds(wanted.text.lower())] if wanted.text else [])
     )
 
 

@@ -26,7 +26,7 @@ from mockserver.domain.subscription import EndAfter, Retry, Subscription
 from mockserver.engine import charges, listing, method_drafts, subscription_course
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.schedule import Entry
-from mockserver.engine.store import Page, Query
+from mockserver.engine.store import Page
 
 MOST_STEPS = 1000
 """Intervals between two payments, and tries of one payment, that a subscription may have."""
@@ -221,18 +221,7 @@ def search(box: Sandbox, wanted: SubscriptionFilter, paging: listing.Paging) -> 
         where.append(lambda row: row.amount < less or (inclusive and row.amount == less))
     after, before = listing.window(box, wanted.added_after, wanted.added_before)
     page = listing.bounds(box, paging, SORTS)
-    return box.subscriptions.search(
-        Query(
-            limit=page.limit,
-            skip=page.skip,
-            equal=equal,
-            where=where,
-            after=after,
-            before=before,
-            sort=page.sort,
-            descending=page.descending,
-        )
-    )
+    return box.subscriptions.search(page.query(after, before, equal=equal, where=where))
 
 
 def _usable_method(box: Sandbox, payment_method_id: str, faults: Faults) -> PaymentMethod | None:

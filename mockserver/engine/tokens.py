@@ -26,7 +26,7 @@ from mockserver.domain.vault import WITH_A_CARD, check_expiry
 from mockserver.engine import asking, card_entry, listing, payto, providers, vault
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.schedule import Due
-from mockserver.engine.store import Page, Query
+from mockserver.engine.store import Page
 
 OP = "token.create"
 
@@ -146,17 +146,7 @@ def search(box: Sandbox, wanted: TokenFilter, paging: listing.Paging) -> Page[To
         equal.append(("state", (_state(wanted.status, faults),)))
     after, before = listing.window(box, wanted.added_after, wanted.added_before)
     page = listing.bounds(box, paging, SORTS, faults)
-    return box.tokens.search(
-        Query(
-            limit=page.limit,
-            skip=page.skip,
-            equal=equal,
-            after=after,
-            before=before,
-            sort=page.sort,
-            descending=page.descending,
-        )
-    )
+    return box.tokens.search(page.query(after, before, equal=equal))
 
 
 def unknown(token_id: str) -> str:

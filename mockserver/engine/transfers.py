@@ -25,7 +25,7 @@ from mockserver.domain.transfer import Transfer
 from mockserver.engine import listing, providers
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.schedule import Due
-from mockserver.engine.store import Page, Query
+from mockserver.engine.store import Page
 
 LONGEST_REFERENCE = 40
 """Characters of a reference (service document, Limits, ``reference``)."""
@@ -136,18 +136,7 @@ def search(box: Sandbox, wanted: TransferFilter, paging: listing.Paging) -> Page
         where.append(lambda row: wanted.reference in (row.reference, row.group_reference))
     after, before = listing.window(box, wanted.added_after, wanted.added_before)
     page = listing.bounds(box, paging, SORTS)
-    return box.transfers.search(
-        Query(
-            limit=page.limit,
-            skip=page.skip,
-            equal=equal,
-            where=where,
-            after=after,
-            before=before,
-            sort=page.sort,
-            descending=page.descending,
-        )
-    )
+    return box.transfers.search(page.query(after, before, equal=equal, where=where))
 
 
 def _provider(box: Sandbox, provider_id: str, faults: Faults) -> Provider | None:

@@ -18,7 +18,7 @@ from mockserver.domain.states import WEBHOOK_SUBSCRIPTION, Presence, PresenceEve
 from mockserver.domain.webhook_subscription import WebhookSubscription, WebhookType
 from mockserver.engine import listing
 from mockserver.engine.sandbox import Sandbox, account_id_of
-from mockserver.engine.store import Page, Query
+from mockserver.engine.store import Page
 
 SORTS: Mapping[str, Callable[[WebhookSubscription], Any]] = {
     "date": lambda row: row.seq,
@@ -83,17 +83,7 @@ def search(box: Sandbox, wanted: WebhookSubscriptionFilter, paging: listing.Pagi
         where.append(lambda row: wanted.type in row.types)
     if wanted.id is not None:
         where.append(lambda row: row.webhook_subscription_id == wanted.id)
-    return box.webhook_subscriptions.search(
-        Query(
-            limit=page.limit,
-            skip=page.skip,
-            where=where,
-            after=after,
-            before=before,
-            sort=page.sort,
-            descending=page.descending,
-        )
-    )
+    return box.webhook_subscriptions.search(page.query(after, before, where=where))
 
 
 def told_of(box: Sandbox, what: WebhookType) -> Iterator[WebhookSubscription]:
