@@ -53,6 +53,7 @@ class Settings:
     admin_token: str | None = None
     allow_host: tuple[str, ...] = ()
     max_body: int = 10_000_000
+    rate_limit: int | None = None
     journal_limit: int = 1_000
     log_format: str = "text"
     data_dir: str | None = None
@@ -291,6 +292,9 @@ SETTINGS: tuple[Setting, ...] = (
             "Further Host name to answer to on a loopback address (repeatable).", kind=Kind.LIST, metavar="HOST"),
     Setting("max_body", "--max-body", _read_size, "a size from 1KB to 1000MB, in bytes or with KB, MB, KiB or MiB",
             "Largest request body.", metavar="SIZE"),
+    Setting("rate_limit", "--rate-limit", _whole(1, 1_000_000), "a whole number, 1 to 1000000; without it, no limit",
+            "Payments calls that each sandbox takes in a second of real time; more are refused (429, code 35).",
+            metavar="N"),
     Setting("journal_limit", "--journal-limit", _whole(0, 1_000_000), "a whole number, 0 to 1000000",
             "Journal entries kept for each sandbox.", metavar="N"),
     Setting("log_format", "--log-format", _choice("text", "json"), "text or json",

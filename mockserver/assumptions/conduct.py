@@ -192,7 +192,7 @@ PUBLIC_KEY = row(
 )
 RATE_LIMIT = row(
     "rate_limit",
-    "requests in a time; a scenario can script 429 with Retry-After and code 35",
+    "requests in a time; a scenario can script 429 with Retry-After and code 35, and --rate-limit sets a limit",
     choice("none"),
     "none",
     "service document, Limits: not shown",

@@ -31,9 +31,6 @@ LATEST: Micros = 253_402_300_799 * SECOND
 """The last second of the year 9999: no instant of a sandbox lies beyond it."""
 
 FASTEST = 1_000_000
-"""Greatest rate of a clock in mode ``fast``."""
-
-FASTEST = 1_000_000
 """The highest rate of a clock in mode ``fast``."""
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)

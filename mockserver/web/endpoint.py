@@ -14,7 +14,7 @@ from urllib.parse import parse_qsl, unquote
 
 from mockserver.assumptions import CREATED_STATUS
 from mockserver.assumptions.speech import JSON_DEPTH, UNKNOWN_FIELDS
-from mockserver.domain.clock import SECOND
+from mockserver.domain.clock import SECOND, Micros, duration_text
 from mockserver.domain.codes import Code
 from mockserver.domain.errors import Invalid, Refused
 from mockserver.domain.record import record
@@ -26,7 +26,18 @@ from mockserver.scenario.attempt import Attempt, Stage
 from mockserver.scenario.director import SILENCE
 from mockserver.scenario.outcome import At, FaultKind, Transport
 from mockserver.web.access import STEP
-from mockserver.web.asgi import HungUp, Receive, Scope, Send, TooLarge, headers_of, read_body, send_bytes
+from mockserver.web.asgi import (
+    JSON_TYPE,
+    NOSNIFF,
+    HungUp,
+    Receive,
+    Scope,
+    Send,
+    TooLarge,
+    headers_of,
+    read_body,
+    send_bytes,
+)
 from mockserver.web.faults import Conversation
 from mockserver.web.host import Headers, Host
 from mockserver.web.route import Answer, Auth, Call, Route, Success
@@ -111,6 +122,10 @@ class Endpoint:
         if due.run_slice(box, self.host.real_clock()) and due.is_behind(box):
             await self.host.catch_up(box, self.host.real_clock())
         request = Request(scope["path"], scope["path_params"], scope["query_string"], headers, raw)
+        limit = self.host.rate_limit
+        if limit is not None and (wait := limit.take(box.key, self.host.real_clock())):
+            await self._put_off(scope, send, box, request, wait)
+            return
         arrived = self.arrive(box, request)
         scope[STEP] = box, box.turn
         turn = arrived.turn
@@ -144,6 +159,20 @@ class Endpoint:
         else:
             await send_bytes(send, reply.status or 200, body)
 
+    async def _put_off(self, scope: Scope, send: Send, box: Sandbox, request: Request, wait: Micros) -> None:
+        """Refuse a request unread. It is an entry of the journal, but none that could be taken again."""
+        limit = self.host.settings.rate_limit
+        told = (
+            f"got more than {limit} calls in a second, allowed: {limit} for each sandbox (--rate-limit); "
+            f"the next one is taken in {duration_text(wait)}"
+        )
+        status, problem = problems.too_many({"RateLimit": told}, request.resource)
+        turn = box.turn = Turn(self.route.op, answers=True, headers=request.headers, path=request.path)
+        scope[STEP] = box, turn
+        body = dumps(problem)
+        self.note(box, request, Reply(status, problem, turn), body, repeatable=False)
+        await send_bytes(send, status, body, (JSON_TYPE, NOSNIFF, (b"retry-after", b"%d" % -(-wait // SECOND))))
+
     def take(self, box: Sandbox, request: Request) -> Reply:
         """The reply to a request, without faults of the connection and without waiting."""
         arrived = self.arrive(box, request)
@@ -153,13 +182,13 @@ class Endpoint:
         host = self.host
         return host.known(headers) if self.route.auth is Auth.SECRET else host.known_by_either_key(headers)
 
-    def note(self, box: Sandbox, request: Request, reply: Reply, body: bytes) -> None:
+    def note(self, box: Sandbox, request: Request, reply: Reply, body: bytes, *, repeatable: bool = True) -> None:
         """Keep the step in the journal."""
         box.journal.note(
             box.now,
             reply.turn,
             self.route.method,
-            self,
+            self if repeatable else None,
             request.resource,
             request.query,
             request.raw,

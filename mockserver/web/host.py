@@ -11,6 +11,7 @@ from mockserver.assumptions import WEBHOOK_TIMEOUT, Assumed, Profile
 from mockserver.domain.clock import SECOND, ClockMode, Micros, parse_instant
 from mockserver.domain.delivery import DeliveryState
 from mockserver.domain.errors import Refused, Unauthorised
+from mockserver.domain.rate import RateLimit
 from mockserver.engine import deliveries, due
 from mockserver.engine.charter import Charter, House
 from mockserver.engine.sandbox import Sandbox
@@ -74,6 +75,8 @@ class Host:
 
     ``real_clock`` tells the machine's time; ``on_request`` is called for each request; ``prepare`` runs the set-up
     calls of a sandbox that opens; ``streams`` counts open event streams, which end when ``stopping``.
+    ``rate_limit`` goes by the machine's time, because it spares the machine, and because a sandbox whose clock stands
+    still would never be let in again.
     Raises ``ScenarioRefused`` when the scenarios of the settings cannot be used.
     """
 
@@ -88,11 +91,14 @@ class Host:
     ready_problems: list[str] = field(default_factory=list)
     streams: int = 0
     stopping: bool = False
+    rate_limit: RateLimit | None = field(init=False)
     house: House = field(init=False)
     charter: Charter = field(init=False)
     sandboxes: Sandboxes = field(init=False)
 
     def __post_init__(self) -> None:
+        per_second = self.settings.rate_limit
+        self.rate_limit = RateLimit(per_second) if per_second else None
         self.house = _house(self.settings)
         self.charter = self.house.charter(self.reader.load())
         self.sandboxes = Sandboxes(lambda: self.charter, lambda box: self.prepare(box), self.settings.keys)
