@@ -32,6 +32,10 @@ class Faults:
         """Remember the faults of a check that raises when it is asked alone."""
         self._found += [(refused.code, field, text) for field, text in (refused.details or {}).items()]
 
+    def blames(self, field: str) -> bool:
+        """Whether a fault of a field, or of something in it, is known: what follows from the field is then in doubt."""
+        return any(name == field or name.startswith(field + ".") for _, name, _ in self._found)
+
     def __bool__(self) -> bool:
         return bool(self._found)
 

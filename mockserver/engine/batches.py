@@ -51,14 +51,19 @@ class BatchFilter:
 
 
 def create(box: Sandbox, command: NewBatch) -> Batch:
-    """Take a batch in. Raises ``Invalid`` 102 naming every faulty line (at most 20), or a wrong count."""
-    rows, faults = read_rows(command.text)
-    if not faults and command.count != len(rows):
-        faults["Count"] = f"got {command.count}, the batch has {len(rows)} transactions"
-    elif not faults and not rows:
-        faults["Batch"] = "wanted at least one transaction after the header"
-    if faults:
-        raise Invalid(Code.INVALID_BATCH_DATA, faults)
+    """Take a batch in. Raises ``Invalid`` 102 naming every faulty line (at most 20), or a wrong count; 90 beside
+    faults of another kind."""
+    faults = box.faults()
+    rows, wrong = read_rows(command.text)
+    if not wrong and command.count != len(rows):
+        wrong["Count"] = f"got {command.count}, the batch has {len(rows)} transactions"
+    elif not wrong and not rows:
+        wrong["Batch"] = "wanted at least one transaction after the header"
+    if wrong and not faults:
+        raise Invalid(Code.INVALID_BATCH_DATA, wrong)
+    if not faults.blames("Batch"):
+        faults.absorb(Invalid(Code.INVALID_BATCH_DATA, wrong))
+    faults.refuse()
     script, salt = _script(box)
     batch = box.batches.add(
         Batch(

@@ -61,11 +61,11 @@ def create(box: Sandbox, command: NewCharge) -> Charge:
     transfer = command.source.transfer if isinstance(command.source, TokenSource) else None
     if transfer is not None:
         charge_money.check_transfer(transfer, command.amount, money.currency if money else None, faults)
+    if begun is not None and not command.capture and Capability.AUTHORISE not in begun.first.provider.capabilities:
+        faults.add(*providers.lacks(begun.first.provider, Capability.AUTHORISE))
     faults.refuse()
     if begun is None or money is None:
         raise RuntimeError("a charge without a route passed its checks")
-    if not command.capture:
-        providers.require(begun.first.provider, Capability.AUTHORISE)
     return _store(box, command, begun, _try_routes(box, command, begun), money.amount, money.currency.code)
 
 
@@ -73,6 +73,7 @@ def capture(box: Sandbox, charge_id: str, amount: Decimal | None) -> Charge:
     """Complete an authorised charge. Raises ``NotFound`` 84, ``WrongState`` 54, ``Invalid`` 74, 2, 77, 78,
     ``ProviderRefused``."""
     charge = get(box, charge_id)
+    box.faults().refuse()
     box.assume(CAPTURE_AMOUNT)
     changes = capture_changes(charge, amount, box.now)
     if changes["amount"] != charge.amount:

@@ -73,7 +73,7 @@ def update(box: Sandbox, customer_id: str, details: CustomerDetails, default_pay
     method).
     """
     customer = _present(box, customer_id)
-    faults = Faults()
+    faults = box.faults()
     if default_payment_method_id is not None:
         _check_default(box, customer, default_payment_method_id, faults)
     faults.refuse()

@@ -13,7 +13,6 @@ from mockserver.domain.codes import Code
 from mockserver.domain.customer import DELETED, Customer
 from mockserver.domain.errors import Invalid, NotFound, WrongState
 from mockserver.domain.events import Subject
-from mockserver.domain.faults import Faults
 from mockserver.domain.method_commands import CardChanges, NewMethod
 from mockserver.domain.method_states import NetworkTokenState, PayToState
 from mockserver.domain.payment_method import PaymentMethod
@@ -112,12 +111,11 @@ def update_card(box: Sandbox, payment_method_id: str, wanted: CardChanges) -> Pa
     if method.instrument.type is not PaymentType.CARD or card is None:
         text = f"got one of type {method.instrument.type.value}, wanted one whose card is known"
         raise Invalid(Code.PAYMENT_METHOD_MUST_BE_OF_TYPE_CARD, {"PaymentMethodId": text})
-    if not (wanted.number or wanted.expiry or wanted.cardholder is not None or wanted.metadata is not None):
-        raise Invalid(
-            Code.NO_DATA_TO_UPDATE_THE_PAYMENT_METHOD,
-            {"Card": "wanted at least one of expiryDate, cardholder, cardNumber, metadata"},
-        )
-    faults = Faults()
+    faults = box.faults()
+    given = wanted.number or wanted.expiry or wanted.cardholder is not None or wanted.metadata is not None
+    if not given and not faults:
+        told = "wanted at least one of expiryDate, cardholder, cardNumber, metadata"
+        faults.add(Code.NO_DATA_TO_UPDATE_THE_PAYMENT_METHOD, "Card", told)
     number = card_entry.check_number(box, wanted.number, "CardNumber", faults) if wanted.number else card.number
     expiry = card_entry.check_expiry_date(box, wanted.expiry, faults) if wanted.expiry else card.expiry
     faults.refuse()

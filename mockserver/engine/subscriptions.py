@@ -37,7 +37,7 @@ def create(box: Sandbox, command: NewSubscription) -> Subscription:
 
     Raises ``Invalid`` 56, 73 (payment method), 74, 2 (amount), 29 (currency), 90 (frequency, end, retry, start).
     """
-    faults = Faults()
+    faults = box.faults()
     method = _usable_method(box, command.payment_method_id, faults)
     code, amount = _money(box, command.amount, command.currency, method, faults)
     start = box.now if command.start is None else command.start
@@ -77,7 +77,7 @@ def update(box: Sandbox, subscription_id: str, command: ChangeSubscription) -> S
     """
     row = get(box, subscription_id)
     SUBSCRIPTION.advance(row.status, SubscriptionEvent.UPDATED)
-    faults = Faults()
+    faults = box.faults()
     method = box.payment_methods.get(row.payment_method_id)
     given = row.amount if command.amount is None else command.amount
     code, amount = _money(box, given, command.currency or row.currency, method, faults)
@@ -121,12 +121,13 @@ def set_status(box: Sandbox, subscription_id: str, status: SubscriptionState) ->
     Raises ``NotFound`` (104), ``WrongState`` (108), ``Invalid`` 56, 73 when resuming without its payment method.
     """
     row = get(box, subscription_id)
+    faults = box.faults()
+    faults.refuse()
     if row.status is status:
         return row
     event = _ASKED[status]
     SUBSCRIPTION.advance(row.status, event)
     if event is SubscriptionEvent.RESUMED:
-        faults = Faults()
         _usable_method(box, row.payment_method_id, faults)
         faults.refuse()
     subscription_course.move(box, row, event)
@@ -261,7 +262,7 @@ def _check_steps(frequency: int, end: EndAfter | None, retry: Retry | None, star
         if end.amount is not None and end.amount < 0:
             told = f"got {number_text(end.amount)}, wanted more than 0"
             faults.add(Code.VALIDATION_ERROR, "EndAfter.Amount", told)
-        if end.date is not None and end.date < start:
+        if end.date is not None and end.date < start and not faults.blames("StartDate"):
             told = f"got {iso(end.date)}, wanted {iso(start)} or later"
             faults.add(Code.VALIDATION_ERROR, "EndAfter.Date", told)
     if retry is not None:

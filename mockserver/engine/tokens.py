@@ -166,6 +166,10 @@ def _state(word: str, faults: Faults) -> TokenState | None:
 
 
 def _card_provider(box: Sandbox, command: NewCardToken, card: Card | None, faults: Faults) -> Provider | None:
+    if command.provider_id == "":
+        text = "required: as the header ProviderId, in the query or in the body"
+        faults.add(Code.VALIDATION_ERROR, "ProviderId", text)
+        return None
     if command.provider_id is not None:
         return providers.named(box, command.provider_id, Capability.CARD, faults)
     if card is None:

@@ -39,10 +39,10 @@ def create(box: Sandbox, command: NewTransferGroup) -> Sequence[Transfer]:
     Raises ``Invalid`` 39 (provider), 84 (charge), 67 (no transfers), 60 (amount), 29 (currency), 61 (reference),
     69, 70 (references used before), 68 (more than the charge has left), 90 (account), ``WrongState`` 54 (charge).
     """
-    faults = Faults()
+    faults = box.faults()
     provider = _provider(box, command.provider_id, faults)
     charge = _charge(box, command.charge_id, faults)
-    if not command.transfers:
+    if not command.transfers and not faults.blames("Transfers"):
         faults.add(Code.NO_TRANSFER_INFORMATION_PROVIDED, "Transfers", "wanted one or more transfers")
     _check_references(box, command, faults)
     checked = [
@@ -50,7 +50,7 @@ def create(box: Sandbox, command: NewTransferGroup) -> Sequence[Transfer]:
         for place, transfer in enumerate(command.transfers)
     ]
     total = sum((amount for amount, _ in checked), ZERO)
-    if charge is not None and total > (left := _left(box, charge)):
+    if charge is not None and not faults.blames("Transfers") and total > (left := _left(box, charge)):
         told = f"got {number_text(total)}, left of the charge are {number_text(left)} {charge.currency}"
         faults.add(Code.TRANSFER_LARGER_THAN_ORIGINAL_CHARGE, "Amount", told)
     faults.refuse()

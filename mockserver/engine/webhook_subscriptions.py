@@ -12,7 +12,7 @@ from typing import Any
 from mockserver.domain.addresses import is_web_address
 from mockserver.domain.clock import Micros
 from mockserver.domain.codes import Code
-from mockserver.domain.errors import Invalid, NotFound
+from mockserver.domain.errors import NotFound
 from mockserver.domain.events import Subject
 from mockserver.domain.states import WEBHOOK_SUBSCRIPTION, Presence, PresenceEvent
 from mockserver.domain.webhook_subscription import WebhookSubscription, WebhookType
@@ -42,9 +42,11 @@ def create(
     box: Sandbox, url: str, authorization: str | None, types: Sequence[WebhookType] | None
 ) -> WebhookSubscription:
     """Subscribe; without types, to all of them. Raises ``Invalid`` (109) for what is no http or https address."""
+    faults = box.faults()
     if not is_web_address(url):
         told = "wanted an absolute http or https address"
-        raise Invalid(Code.UNABLE_TO_CREATE_WEBHOOK_SUBSCRIPTION, {"Url": told})
+        faults.add(Code.UNABLE_TO_CREATE_WEBHOOK_SUBSCRIPTION, "Url", told)
+    faults.refuse()
     row = box.webhook_subscriptions.add(
         WebhookSubscription(
             webhook_subscription_id=box.ids.hex32("webhook_subscription"),

@@ -42,23 +42,10 @@ from mockserver.web.faults import Conversation
 from mockserver.web.host import Headers, Host
 from mockserver.web.route import Answer, Auth, Call, Route, Success
 from mockserver.wire import problems
-from mockserver.wire.base import Body, Folded, fold, salvage, validate
+from mockserver.wire.base import Body, Folded, fold, validate
 from mockserver.wire.jsonio import MalformedJson, dumps, loads
 from mockserver.wire.profile import voice_of
-
-_TOLD_AT_ONCE = frozenset(
-    {
-        "charge.create",
-        "customer.create",
-        "payment_link.create",
-        "payment_method.create",
-        "provider.create",
-        "provider.update",
-        "token.create",
-        "vault.create",
-    }
-)
-"""Operations whose checks begin with ``box.faults()``, so that a faulty request cannot get past them."""
+from mockserver.wire.salvage import salvage
 
 _NO_FIELDS = Folded({}, [], [])
 
@@ -262,10 +249,11 @@ class Endpoint:
     def _every_fault(self, arrived: Arrival, request: Request, refused: Invalid) -> Invalid:
         """The faults of a body's form, and with them those of its content, as far as the rest of it tells them.
 
-        The operation is tried with the sound fields alone, under the faults that are known: it must refuse.
+        The operation is tried with the sound fields alone, under the faults that are known: its checks begin with
+        ``box.faults()``, so it must refuse.
         """
         route, told = self.route, refused.details or {}
-        body = salvage(route.body, arrived.body) if route.body is not None and route.op in _TOLD_AT_ONCE else None
+        body = salvage(route.body, arrived.body) if route.body is not None else None
         if body is None:
             return refused
         box = arrived.box
@@ -282,7 +270,7 @@ class Endpoint:
         try:
             route.handle(call)
         except Invalid as more:
-            named = {field.rsplit(".", 1)[-1] for field in told}
+            named = {*told, *(field.rsplit(".", 1)[-1] for field in told)}
             found = {field: text for field, text in (more.details or {}).items() if field not in named}
             return Invalid(Code.VALIDATION_ERROR, {**told, **found})
         except Refused:

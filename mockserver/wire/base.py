@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from copy import deepcopy
 from dataclasses import dataclass
 from decimal import Decimal
 from enum import Enum
@@ -194,7 +193,7 @@ def _spellings(model: type[Body]) -> dict[str, _Spelling]:
     for name, info in model.model_fields.items():
         alias = info.alias or name
         many = any(word in str(info.annotation) for word in ("list[", "tuple["))
-        spelling = _Spelling(alias, _nested(info.annotation), many)
+        spelling = _Spelling(alias, nested_body(info.annotation), many)
         others = info.json_schema_extra.get("also", ()) if isinstance(info.json_schema_extra, dict) else ()
         for word in (alias, *(others if isinstance(others, Sequence) else ())):
             text = str(word)
@@ -203,10 +202,11 @@ def _spellings(model: type[Body]) -> dict[str, _Spelling]:
     return table
 
 
-def _nested(annotation: Any) -> type[Body] | None:
+def nested_body(annotation: Any) -> type[Body] | None:
+    """The kind of body inside a field, however it is wrapped; None for any other field."""
     if isinstance(annotation, type) and issubclass(annotation, Body):
         return annotation
-    return next((found for part in get_args(annotation) if (found := _nested(part))), None)
+    return next((found for part in get_args(annotation) if (found := nested_body(part))), None)
 
 
 def fold(model: type[Body], raw: Mapping[str, Any]) -> Folded:
@@ -289,40 +289,6 @@ def validate(model: type[B], folded: Folded, *, strict: bool = False) -> B:
     if details:
         raise Invalid(Code.VALIDATION_ERROR, details)
     return body
-
-
-def salvage(model: type[B], folded: Folded) -> B | None:
-    """The body without its faulty fields, something harmless in the place of those it must have; None when that makes
-    no body. Good for finding more faults, never for acting."""
-    values = deepcopy(folded.values)
-    try:
-        model.model_validate(values)
-    except ValidationError as problem:
-        for fault in problem.errors(include_url=False, include_input=False, include_context=False):
-            _prune(values, fault["loc"])
-    for name, info in model.model_fields.items():
-        if info.is_required() and (info.alias or name) not in values:
-            values[info.alias or name] = _STAND_INS.get(info.annotation)
-    try:
-        return model.model_validate(values)
-    except ValidationError:
-        return None
-
-
-_STAND_INS: Mapping[Any, object] = {Decimal: Decimal(1), str: "-", int: 1}
-
-
-def _prune(values: Any, place: Sequence[int | str]) -> None:
-    """Remove what lies at a place: a field, or a whole list for one of its items."""
-    *above, last = place
-    for part in above:
-        if isinstance(values, dict) and isinstance(values.get(part), dict):
-            values = values[part]
-        elif isinstance(values, dict):
-            values.pop(part, None)
-            return
-    if isinstance(values, dict):
-        values.pop(last, None)
 
 
 def pascal(parts: Sequence[str]) -> str:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import pytest
 
+from mockserver.web.routes import ROUTES
 from tests.driving import DUMMY, VISA, Api, card, card_charge, problem_of
 from tests.tables.test_document import OPERATIONS, Book
 
@@ -80,6 +82,142 @@ def test_a_request_with_one_fault_of_form_changes_nothing(name: str) -> None:
     assert problem_of(refused)[0] == 400
     assert "NoSuchField" in refused["details"]
     assert _state(book) == before
+
+
+BAD_CARD = {"paymentInformation": card("4111", cardholder=5)}
+NOBODY = {"providerId": "nobody", "metadata": 5}
+BANK = {"bankPaymentInformation": {"bankCode": 1, "accountNumber": "12345678", "accountName": "Ann"}}
+AGREEMENT = {"payerName": "Ann", "description": 5, "maximumAmount": 10_000, "providerId": DUMMY}
+LINES = "PaymentMethodId,Amount,Currency,Reference\nm,1,AUD,r\nm,x,AUD,r\n"
+SUBSCRIPTION = {"paymentMethodId": "nothing", "amount": 5, "interval": "Yearly", "frequency": 0}
+TRANSFER = {"account": "a", "amount": 0, "message": 5}
+ONE_FORM_ONE_CONTENT: dict[str, tuple[object, set[str]]] = {
+    "POST /charge/card": ({"amount": 1, **NOBODY, "paymentInformation": card()}, {"Metadata", "ProviderId"}),
+    "POST /charge/card/least_cost": (
+        {"amount": "x", **BAD_CARD},
+        {"Amount", "PaymentInformation.Cardholder", "CardNumber"},
+    ),
+    "POST /charge/payment_method": ({"amount": "x", "paymentMethodId": "m"}, {"Amount", "PaymentMethodId"}),
+    "POST /charge/bank_account": (
+        {"amount": 0, "providerId": DUMMY, **BANK},
+        {"Amount", "BankPaymentInformation.BankCode"},
+    ),
+    "POST /charge/customer": ({"amount": "x", "customerId": "c"}, {"Amount", "CustomerId"}),
+    "POST /charge/token": ({"amount": "x", "token": "t"}, {"Amount", "Token"}),
+    "POST /charge/network_token": (
+        {"amount": "x", "networkTokenId": "n", "providerId": DUMMY},
+        {"Amount", "NetworkTokenId"},
+    ),
+    "POST /charge/token/apple": ({"amount": 0, "providerId": DUMMY}, {"Amount", "Token"}),
+    "POST /vault": ({"cardNumber": "4111", "expireSeconds": 1.5}, {"CardNumber", "ExpireSeconds"}),
+    "POST /customer/card": ({**NOBODY, "paymentInformation": card()}, {"Metadata", "ProviderId"}),
+    "POST /customer/token": ({"token": "t", "metadata": 5}, {"Metadata", "Token"}),
+    "POST /customer/provider_token": ({**NOBODY, "providerToken": "t"}, {"Metadata", "ProviderId"}),
+    "POST /customer/provider_single_use_token": ({**NOBODY, "providerToken": "t"}, {"Metadata", "ProviderId"}),
+    "POST /customer/payto": ({"payToAgreement": AGREEMENT}, {"PayToAgreement.Description", "MaximumAmount"}),
+    "POST /customer/bank_account": (
+        {"providerId": "nobody", **BANK},
+        {"ProviderId", "BankPaymentInformation.BankCode"},
+    ),
+    "PUT /customer/{customer}": ({"email": 5, "defaultPaymentMethodId": "m"}, {"Email", "DefaultPaymentMethodId"}),
+    "POST /customer/{customer}/payment_method/card": (
+        {**NOBODY, "paymentInformation": card()},
+        {"Metadata", "ProviderId"},
+    ),
+    "POST /customer/{customer}/payment_method/token": ({"token": "t", "metadata": 5}, {"Metadata", "Token"}),
+    "POST /customer/{customer}/payment_method/payto": (AGREEMENT, {"Description", "MaximumAmount"}),
+    "POST /customer/{customer}/bank_account": (
+        {"providerId": "nobody", **BANK},
+        {"ProviderId", "BankPaymentInformation.BankCode"},
+    ),
+    "POST /customer/{customer}/payment_method/bank_account": (
+        {"providerId": "nobody", **BANK},
+        {"ProviderId", "BankPaymentInformation.BankCode"},
+    ),
+    "POST /payment_method/card": ({**NOBODY, "paymentInformation": card()}, {"Metadata", "ProviderId"}),
+    "POST /payment_method/vault": (
+        {"providerId": DUMMY, "paymentMethodId": "m", "webhook": 5},
+        {"PaymentMethodId", "Webhook"},
+    ),
+    "POST /payment_method/token": ({"token": "t", "metadata": 5}, {"Metadata", "Token"}),
+    "POST /payment_method/payto": (AGREEMENT, {"Description", "MaximumAmount"}),
+    "POST /payment_method/provider_single_use_token": ({**NOBODY, "providerToken": "t"}, {"Metadata", "ProviderId"}),
+    "POST /payment_method/provider_token": ({**NOBODY, "providerToken": "t"}, {"Metadata", "ProviderId"}),
+    "POST /payment_method/bank_account": (
+        {"providerId": "nobody", **BANK},
+        {"ProviderId", "BankPaymentInformation.BankCode"},
+    ),
+    "PUT /payment_method/{method}": ({"card": {"expiryDate": "13/40"}, "metadata": 5}, {"ExpiryDate", "Metadata"}),
+    "POST /token/card": ({"metadata": 5, "paymentInformation": card()}, {"Metadata", "ProviderId"}),
+    "POST /token/card/least_cost": ({"metadata": 5, "paymentInformation": card("4111")}, {"Metadata", "CardNumber"}),
+    "POST /token/payto": (AGREEMENT, {"Description", "MaximumAmount"}),
+    "POST /payment_link": ({"limitPayments": "x", "redirectUrl": "nowhere"}, {"LimitPayments", "RedirectUrl"}),
+    "POST /subscription/payment_method": (SUBSCRIPTION, {"PaymentMethodId", "Interval", "Frequency"}),
+    "PUT /subscription/{subscription}": (
+        {"amount": 0, "retry": {"interval": "Day"}, "frequency": 0},
+        {"Amount", "Retry.Maximum", "Frequency"},
+    ),
+    "POST /transfer": (
+        {"providerId": "nobody", "transfers": [TRANSFER]},
+        {"ProviderId", "Transfers.0.Message", "Transfers.0.Amount"},
+    ),
+    "POST /webhook/subscription": ({"url": "nowhere", "types": ["no", "Transaction"]}, {"Url", "Types.0"}),
+    "POST /batch/transaction/payment_method": (
+        {"count": "x", "description": "d", "batch": LINES},
+        {"Count", "Batch.Line3"},
+    ),
+    "POST /provider": ({"name": "n", "type": 5, "currency": "ZZZ"}, {"Type", "Currency"}),
+    "PUT /provider/{provider}": ({"name": 5, "currency": "ZZZ"}, {"Name", "Currency"}),
+}
+"""Every operation with a body of two fields or more: a body with faults of form and of content, and what is told."""
+
+
+def test_every_operation_with_several_fields_is_in_the_table() -> None:
+    wanted = {
+        (route.method, re.sub(r"{\w+}", "{}", route.path))
+        for route in ROUTES
+        if route.body is not None and len(route.body.model_fields) > 1
+    }
+    assert {(*re.sub(r"{\w+}", "{}", name).split(),) for name in ONE_FORM_ONE_CONTENT} == wanted
+
+
+@pytest.mark.parametrize("name", ONE_FORM_ONE_CONTENT)
+def test_a_fault_of_form_does_not_hide_a_fault_of_content(name: str) -> None:
+    body, wanted = ONE_FORM_ONE_CONTENT[name]
+    book = Book()
+    method, path = name.split()
+    path = path.replace("{subscription}", _subscription(book)).replace("{provider}", DUMMY)
+    path = book.filled(path)
+    before = _state(book)
+    assert told(book.api.call(method, path, body)) == wanted
+    assert _state(book) == before
+
+
+def test_what_follows_from_a_faulty_field_is_not_told_of_it() -> None:
+    api = Api()
+    charge = api.charge(amount=1)["chargeId"]
+    group = {"providerId": DUMMY, "chargeId": charge, "transfers": [5, {"account": "a", "amount": 1}]}
+    assert told(api.post("/transfer", group)) == {"Transfers.0"}
+    assert told(api.post("/transfer", {"providerId": DUMMY, "transfers": "x"})) == {"Transfers"}
+    assert told(api.post("/batch/transaction/payment_method", {"count": 1, "description": "d"})) == {"Batch"}
+    starts = {"startDate": "x", "endAfter": {"date": "2020-01-01"}}
+    body = {"paymentMethodId": "m", "amount": 1, "interval": "Day", **starts}
+    assert told(api.post("/subscription/payment_method", body)) == {"PaymentMethodId", "StartDate"}
+
+
+def test_a_form_fault_of_the_only_field_changes_nothing() -> None:
+    book = Book()
+    charge, subscription = book.id_of("authorised charge"), _subscription(book)
+    before = _state(book)
+    assert told(book.api.post(f"/charge/{charge}", {"amount": "x"})) == {"Amount"}
+    assert told(book.api.put(f"/subscription/{subscription}/status", {"status": "x"})) == {"Status"}
+    assert _state(book) == before
+
+
+def _subscription(book: Book) -> str:
+    body = {"paymentMethodId": book.id_of("method"), "amount": 1, "interval": "Day"}
+    made: str = book.api.post("/subscription/payment_method", body)["subscriptionId"]
+    return made
 
 
 def _state(book: Book) -> str:
