@@ -24,6 +24,7 @@ import uvicorn
 from uvicorn.lifespan.on import LifespanOn
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
+from mockserver.adapters import not_http
 from mockserver.adapters.exit_codes import Exit
 from mockserver.adapters.listeners import CannotListen, Listeners, listen
 from mockserver.adapters.reloading import reloading, watching
@@ -83,6 +84,11 @@ class TransportProtocol(HttpToolsProtocol):
     def on_message_begin(self) -> None:
         super().on_message_begin()
         self.scope["extensions"] = {TRANSPORT: self.transport}  # type: ignore[dict-item]
+
+    def send_400_response(self, msg: str) -> None:
+        """Refuse what cannot be read, and hang up: nobody can tell where the next request would begin."""
+        self.transport.write(not_http.refusal(sys.exception(), self.server_state.default_headers))
+        self.transport.close()
 
 
 def serve(app: Any, settings: Settings, *, echo: Echo, listeners: Listeners | None = None) -> int:

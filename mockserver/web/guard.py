@@ -79,11 +79,18 @@ class Guard:
 
     async def _admit(self, scope: Scope, receive: Receive, send: Send) -> None:
         host = origin = b""
+        hosts = 0
         for name, value in scope["headers"]:
             if name == b"host":
                 host = value
+                hosts += 1
             elif name == b"origin":
                 origin = value
+        if hosts > 1:
+            # Whoever stands before us may have gone by another of them.
+            words = f"got {hosts} Host headers, wanted one"
+            await _refuse(scope, send, (400, Code.VALIDATION_ERROR, Code.VALIDATION_ERROR.message, "Host", words))
+            return
         if self._checks_host and host and not self._known.get(host) and not self._is_ours(host):
             words = f"wanted a name of this server: {', '.join(sorted(self._names))}, or one of --allow-host"
             await _refuse(scope, send, (403, Code.INVALID_AUTHENTICATION, "Forbidden", "Host", words))

@@ -125,3 +125,14 @@ def test_an_unpublished_number_is_warned_about_once_or_refused(number: str) -> N
     strict = Shop(test_cards_only=True)
     assert strict.charge(number=number).body["code"] == 5
     assert strict.charge().status == 201
+
+
+@pytest.mark.parametrize("second", ["127.0.0.1", "evil.example", ""])
+@pytest.mark.parametrize("settings", [{}, {"host": "0.0.0.0"}], ids=["loopback", "open"])
+@pytest.mark.parametrize("path", ["/charge", "/__admin/clock", "/healthz"])
+def test_a_second_host_header_is_refused_whatever_it_says(second: str, settings: dict[str, str], path: str) -> None:
+    shop = Shop(**settings)
+    # In a header of the driver's own spelling, so that both reach the server.
+    reply = shop("GET", path, headers={"Host": second})
+    assert (reply.status, reply.body["code"]) == (400, 90)
+    assert reply.body["details"] == {"Host": "got 2 Host headers, wanted one"}

@@ -13,6 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from mockserver.wire.problems import problem
 from tests.served import CHARGE, Process, serve
 
 BODY = json.dumps(CHARGE).encode()
@@ -102,6 +103,50 @@ def test_a_declared_length_over_the_limit_is_refused_before_a_byte_of_it_came(se
     with socket.create_connection(("127.0.0.1", server.port), timeout=10) as client:
         client.sendall(HEAD.replace(b"%d" % len(BODY), b"20000000"))
         assert client.recv(65536).startswith(b"HTTP/1.1 413 ")
+
+
+WELL = b"host: 127.0.0.1\r\nx-secretkey: sk_rough\r\n"
+UNREADABLE = {
+    "garbage": (b"\x00\x01 4111111111111111\r\n\r\n", "wanted a method of HTTP"),
+    "TLS": (b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" + b"\x00" * 50, "wanted a method of HTTP"),
+    "an unknown method": (b"FROB /charge HTTP/1.1\r\n" + WELL + b"\r\n", "wanted a method of HTTP"),
+    "another version": (b"GET /charge HTTP/9.9\r\n" + WELL + b"\r\n", "wanted a request of HTTP/1.1"),
+    "an endless target": (b"GET /" + b"a" * 70_000 + b" HTTP/1.1\r\n" + WELL + b"\r\n", "at most 65535"),
+    "two lengths": (
+        b"POST /vault HTTP/1.1\r\n" + WELL + b"content-length: 2\r\ncontent-length: 3\r\n\r\n{}}",
+        "Content-Length",
+    ),
+    "a length and chunks": (
+        b"POST /vault HTTP/1.1\r\n" + WELL + b"content-length: 2\r\ntransfer-encoding: chunked\r\n\r\n",
+        "Transfer-Encoding",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", UNREADABLE)
+def test_what_is_no_request_is_refused_in_the_shape_of_every_error(server: Process, name: str) -> None:
+    raw, words = UNREADABLE[name]
+    with socket.create_connection(("127.0.0.1", server.port), timeout=10) as client:
+        client.sendall(raw)
+        got = b""
+        while piece := client.recv(65536):
+            got += piece
+    head, _, body = got.partition(b"\r\n\r\n")
+    assert head.startswith(b"HTTP/1.1 400 Bad Request\r\n")
+    assert b"\r\ncontent-type: application/json; charset=utf-8\r\n" in head
+    assert b"\r\nconnection: close" in head
+    told = json.loads(body)
+    assert words in told["details"]["Request"]
+    assert "4111" not in body.decode()
+    assert told == {**problem(400, 90, "Validation Error", None, told["details"])}
+
+
+def test_two_host_headers_are_refused(server: Process) -> None:
+    with socket.create_connection(("127.0.0.1", server.port), timeout=10) as client:
+        client.sendall(b"GET /charge HTTP/1.1\r\nhost: evil.example\r\n" + WELL + b"\r\n")
+        head, _, body = client.recv(65536).partition(b"\r\n\r\n")
+    assert head.startswith(b"HTTP/1.1 400 ")
+    assert json.loads(body)["details"] == {"Host": "got 2 Host headers, wanted one"}
 
 
 async def _closed_loop(port: int, connections: int, each: int) -> int:
