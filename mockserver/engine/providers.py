@@ -61,10 +61,9 @@ def create(box: Sandbox, wish: ProviderWish) -> Provider:
     faults = box.faults()
     provider_type = (wish.type or "").lower()
     if provider_type not in CAPABILITIES:
+        got = f"got '{provider_type[:40]}'" if provider_type else "required"
         hint = nearest(provider_type, CAPABILITIES)
-        faults.add(
-            Code.VALIDATION_ERROR, "Type", f"got '{provider_type[:40]}', wanted a provider type such as dummy{hint}"
-        )
+        faults.add(Code.VALIDATION_ERROR, "Type", f"{got}, wanted a provider type such as dummy{hint}")
     if not wish.name:
         faults.add(Code.VALIDATION_ERROR, "Name", "required")
     changes = _checked(box, replace(wish, currency=wish.currency or box.assume(PROVIDER_CURRENCY)), faults)
@@ -77,9 +76,13 @@ def create(box: Sandbox, wish: ProviderWish) -> Provider:
 
 
 def update(box: Sandbox, provider_id: str, wish: ProviderWish) -> Provider:
-    """Change the fields that are given. Raises ``NotFound`` (39), and ``Invalid`` as ``create`` does."""
+    """Change the fields that are given. Raises ``NotFound`` (39), and ``Invalid`` as ``create`` does, 117 also for
+    a provider that should take over from itself."""
     provider = get(box, provider_id)
     faults = box.faults()
+    if wish.fallback_provider_id == provider_id:
+        told = "a provider cannot take over from itself"
+        faults.add(Code.INVALID_FALLBACK_PROVIDER_ID, "FallbackProviderId", told)
     changes = _checked(box, wish, faults)
     faults.refuse()
     if wish.name:

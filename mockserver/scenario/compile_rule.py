@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from decimal import Decimal
 
 from mockserver.domain.cards import TEST_CARDS, Brand
-from mockserver.domain.clock import Micros
+from mockserver.domain.clock import DAY, Micros, duration_text
 from mockserver.domain.errors import nearest
 from mockserver.domain.ids import digest
 from mockserver.domain.provider import DEFAULT_PROVIDER_ID
@@ -256,6 +256,11 @@ def window_of(wanted: object, path: Path, problems: Problems, begins: Micros | N
         end = model.to[0] if model.to is not None else None
         if not daily and start is not None and end is not None and end <= start:
             raise ValueError("got an end that is not after the start")
+        if daily and end is not None and end == (start or 0):
+            raise ValueError("got an end that is the start: no time of day lies between them")
+        if model.for_ == 0 or (daily and model.for_ is not None and model.for_ > DAY):
+            most = ", and at most 24h after a time of day, which comes every day" if daily else ""
+            raise ValueError(f"got for: {duration_text(model.for_)}, wanted more than 0{most}")
         return Window(start, end, model.for_, daily, begins)
     return None
 

@@ -98,6 +98,23 @@ def test_what_is_refused(api: Api, fields: dict[str, object], code: int, field: 
     assert list(refused["details"]) == [field]
 
 
+def test_a_provider_without_a_type_is_told_that_it_needs_one(api: Api) -> None:
+    refused = api.post("/provider", {})
+    assert problem_of(refused) == (400, 90)
+    told = {"Type": "required, wanted a provider type such as dummy", "Name": "required"}
+    assert refused["details"] == told
+
+
+def test_a_provider_cannot_take_over_from_itself(api: Api) -> None:
+    made = provider(api)
+    refused = api.put(f"/provider/{made['providerId']}", {"name": "New", "fallbackProviderId": made["providerId"]})
+    assert problem_of(refused) == (400, 117)
+    assert refused["details"] == {"FallbackProviderId": "a provider cannot take over from itself"}
+    assert api.put(f"/provider/{made['providerId']}", {}).body == made
+    taken = api.put(f"/provider/{made['providerId']}", {"fallbackProviderId": DUMMY})
+    assert taken["fallbackProviderId"] == DUMMY
+
+
 def test_a_refused_provider_leaves_no_trace_in_the_ids(api: Api) -> None:
     other = Api()
     api.post("/provider", {"type": "dummy", "name": "x", "currency": "ZZZ"})

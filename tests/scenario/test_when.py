@@ -131,6 +131,11 @@ REFUSED = [
     ("{clock: {from: 18:05, to: 2031-01-01}}", "wanted both bounds of one kind"),
     ("{clock: {from: 2031-01-02, to: 2031-01-01}}", "got an end that is not after the start"),
     ("{clock: {to: 18:05, for: 1h}}", "got to and for"),
+    ("{clock: {from: 18:05, to: 18:05}}", "bad.yaml:4:12: rules[0].when.clock: got an end that is the start"),
+    ("{clock: {to: 00:00}}", "no time of day lies between"),
+    ("{clock: {for: 0}}", "got for: 0s, wanted more than 0"),
+    ("{clock: {from: 18:05, for: 0s}}", "wanted more than 0, and at most 24h"),
+    ("{clock: {from: 18:05, for: 25h}}", "at most 24h after a time of day, which comes every day"),
     ("{clock: {fromm: 18:05}}", "unknown key 'fromm' - did you mean 'from'?"),
 ]
 
@@ -160,6 +165,7 @@ WINDOWS = [
     ("{clock: {from: 17:00, to: 19:00}}", NOW, NOW + HOUR),
     ("{clock: {from: 17:00, to: 19:00}}", NOW + 30 * DAY, NOW - 2 * HOUR),
     ("{clock: {from: 23:00, to: 01:00}}", NOW + 6 * HOUR, NOW + 7 * HOUR),
+    ("{clock: {from: 18:00, to: 00:00}}", NOW, NOW + 6 * HOUR),
     ("{clock: {from: 23:30, for: 1h}}", NOW + 6 * HOUR, NOW + 6 * HOUR + 30 * MINUTE),
     ("{clock: {from: 2031-03-01T18:00:00Z, for: 1h}}", NOW + HOUR - 1, NOW + HOUR),
     ("{clock: {from: 2031-03-01T18:00:00Z}}", NOW, NOW - 1),
