@@ -210,6 +210,13 @@ SUBSCRIPTION_MISSED = _row(
     "skip",
     "not shown",
 )
+SUBSCRIPTION_METHOD_REMOVED = _row(
+    "subscription.method_removed",
+    "when a subscription whose payment method was removed is suspended: when its next payment is due, or at once",
+    _choice("next_payment", "at_once"),
+    "next_payment",
+    "not shown; until a payment is due nothing has failed",
+)
 TRANSFER_SETTLES_AFTER = _row(
     "transfer.settles_after", "when a transfer goes from PENDING to SUCCESS", _DURATION, 0, "not shown"
 )

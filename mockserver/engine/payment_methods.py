@@ -18,7 +18,7 @@ from mockserver.domain.method_states import NetworkTokenState, PayToState
 from mockserver.domain.payment_method import PaymentMethod
 from mockserver.domain.sources import Instrument, PaymentType
 from mockserver.domain.states import PAYMENT_METHOD, Presence, PresenceEvent
-from mockserver.engine import asking, card_entry, method_drafts, network_tokens, payto, tokens, vault
+from mockserver.engine import asking, card_entry, method_drafts, network_tokens, payto, subscription_course, tokens, vault
 from mockserver.engine.method_drafts import Draft
 from mockserver.engine.sandbox import Sandbox
 
@@ -176,7 +176,10 @@ def ask_to_forget(box: Sandbox, op: str, method: PaymentMethod) -> None:
 
 
 def remove(box: Sandbox, method: PaymentMethod) -> None:
-    """Take a method out of use, with its agreement and its network token; it can still be read."""
+    """Take a method out of use, with its agreement and its network token; it can still be read.
+
+    Its subscriptions are suspended when the assumption ``subscription.method_removed`` says so.
+    """
     before = method.state
     payer = method.payer
     box.payment_methods.change(
@@ -193,6 +196,7 @@ def remove(box: Sandbox, method: PaymentMethod) -> None:
     if method.network_token_id is not None:
         network_tokens.turn_to(box, method.network_token_id, NetworkTokenState.DELETED)
     box.emit(Subject.PAYMENT_METHOD, method.payment_method_id, "removed", before, method.state)
+    subscription_course.lose_method(box, method.payment_method_id)
 
 
 def instrument_of(method: PaymentMethod) -> Instrument:

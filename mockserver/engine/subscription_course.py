@@ -5,7 +5,7 @@ Source: published facts, 10 (Subscriptions); assumptions ``subscription.*``.
 
 from __future__ import annotations
 
-from mockserver.assumptions import SUBSCRIPTION_MISSED
+from mockserver.assumptions import SUBSCRIPTION_METHOD_REMOVED, SUBSCRIPTION_MISSED
 from mockserver.domain.charge import Charge
 from mockserver.domain.clock import Micros
 from mockserver.domain.events import Subject
@@ -67,6 +67,14 @@ def catch_up(box: Sandbox, row: Subscription) -> None:
         box.subscriptions.change(row, {"period": period})
     box.subscriptions.change(row, {"retries": 0})
     go_on(box, row)
+
+
+def lose_method(box: Sandbox, payment_method_id: str) -> None:
+    """The payment method of subscriptions was removed: those that are active are suspended now or, as assumed, when
+    their next payment is due and cannot be tried."""
+    for row in box.subscriptions.find("payment_method", payment_method_id):
+        if row.status is SubscriptionState.ACTIVE and box.assume(SUBSCRIPTION_METHOD_REMOVED) == "at_once":
+            move(box, row, SubscriptionEvent.SUSPENDED)
 
 
 def move(box: Sandbox, row: Subscription, event: SubscriptionEvent) -> None:

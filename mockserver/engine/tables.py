@@ -142,12 +142,13 @@ def webhook_subscriptions() -> Table[WebhookSubscription]:
 
 
 def subscriptions() -> Table[Subscription]:
-    """Subscriptions by everything that their search can ask for exactly."""
+    """Subscriptions by everything that their search can ask for exactly, and by payment method."""
     return Table(
         attrgetter("subscription_id"),
         (
             Index("status", attrgetter("status"), frozenset({"status"})),
             Index("currency", attrgetter("currency"), frozenset({"currency"})),
+            Index("payment_method", attrgetter("payment_method_id")),
         ),
     )
 

@@ -363,12 +363,32 @@ def test_a_removed_payment_method_suspends(api: Api) -> None:
     made = subscribe(api)
     api.advance("1d")
     assert api.delete(f"/payment_method/{made['paymentMethodId']}").status == 200
+    assert status(api, made) == "Active"
     api.advance("31d")
     assert (status(api, made), days(api, made)) == ("Suspended", ["2031-03-01"])
     resumed = api.put(path_of(made) + "/status", {"status": "Active"})
     assert problem_of(resumed) == (400, 73)
     again = api.post("/subscription/payment_method", body(api, paymentMethodId=made["paymentMethodId"]))
     assert problem_of(again) == (400, 73)
+
+
+def test_a_removed_payment_method_can_suspend_at_once() -> None:
+    api = Api(assumptions={"subscription.method_removed": "at_once"})
+    made, other = subscribe(api), subscribe(api)
+    cancelled = subscribe(api, paymentMethodId=made["paymentMethodId"])
+    api.delete(path_of(cancelled))
+    api.delete(f"/payment_method/{made['paymentMethodId']}")
+    assert [status(api, row) for row in (made, other, cancelled)] == ["Suspended", "Active", "Cancelled"]
+    api.advance("31d")
+    assert (days(api, made), status(api, other)) == (["2031-03-01"], "Active")
+
+
+def test_a_removed_customer_can_suspend_at_once() -> None:
+    api = Api(assumptions={"subscription.method_removed": "at_once"})
+    customer = api.post("/customer/card", {"providerId": DUMMY, "paymentInformation": card()}).body
+    made = subscribe(api, paymentMethodId=customer["defaultPaymentMethod"]["paymentMethodId"])
+    api.delete(f"/customer/{customer['customerId']}")
+    assert status(api, made) == "Suspended"
 
 
 def test_suspending_and_resuming_skips_what_was_missed(api: Api) -> None:
