@@ -18,7 +18,16 @@ from mockserver.domain.method_states import NetworkTokenState, PayToState
 from mockserver.domain.payment_method import PaymentMethod
 from mockserver.domain.sources import Instrument, PaymentType
 from mockserver.domain.states import PAYMENT_METHOD, Presence, PresenceEvent
-from mockserver.engine import asking, card_entry, method_drafts, network_tokens, payto, subscription_course, tokens, vault
+from mockserver.engine import (
+    asking,
+    card_entry,
+    method_drafts,
+    network_tokens,
+    payto,
+    subscription_course,
+    tokens,
+    vault,
+)
 from mockserver.engine.method_drafts import Draft
 from mockserver.engine.sandbox import Sandbox
 
