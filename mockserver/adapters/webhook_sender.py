@@ -10,10 +10,10 @@ import socket
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit, urlunsplit
 
+from mockserver.domain.addresses import FORBIDDEN_WORDS, USER_WORDS, may_be_called
 from mockserver.domain.clock import SECOND, Micros
 
 if TYPE_CHECKING:
@@ -28,17 +28,6 @@ _LONGEST_PART = 3_600.0
 """Seconds that one part of a try may take: the whole of it is bounded by the caller, and always shorter."""
 
 _PORTS = {"http": 80, "https": 443}
-_FORBIDDEN = (
-    ip_network("169.254.0.0/16"),
-    ip_network("fe80::/10"),
-    ip_network("0.0.0.0/8"),
-    ip_network("224.0.0.0/4"),
-    ip_network("ff00::/8"),
-    # The metadata services of clouds that do not use a link-local address.
-    ip_network("fd00:ec2::254/128"),
-    ip_network("100.100.100.200/32"),
-)
-
 Resolve = Callable[[str, int], Awaitable[list[str]]]
 
 
@@ -116,10 +105,10 @@ class WebhookSender:
         if port is None or not parts.hostname:
             raise _Refused("not an http or https address")
         if parts.username is not None:
-            raise _Refused("an address with a user name is not called")
-        found = [address for address in await self._resolve(parts.hostname, port) if _is_allowed(address)]
+            raise _Refused(USER_WORDS)
+        found = [address for address in await self._resolve(parts.hostname, port) if may_be_called(address)]
         if not found:
-            raise _Refused("link-local, metadata and multicast addresses are never called")
+            raise _Refused(FORBIDDEN_WORDS)
         # Receivers on this machine mostly listen on IPv4.
         address = min(found, key=lambda one: ":" in one)
         literal = f"[{address}]" if ":" in address else address
@@ -143,13 +132,6 @@ class WebhookSender:
                 headers={"User-Agent": "mockserver"},
             )
         return self._client
-
-
-def _is_allowed(text: str) -> bool:
-    address: IPv4Address | IPv6Address = ip_address(text.partition("%")[0])
-    if isinstance(address, IPv6Address) and address.ipv4_mapped is not None:
-        address = address.ipv4_mapped
-    return not any(address in network for network in _FORBIDDEN)
 
 
 def _words(problem: Exception) -> str:

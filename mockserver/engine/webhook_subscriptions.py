@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from mockserver.domain.addresses import is_web_address
+from mockserver.domain.addresses import is_web_address, never_called
 from mockserver.domain.clock import Micros
 from mockserver.domain.codes import Code
 from mockserver.domain.errors import NotFound
@@ -41,10 +41,11 @@ class WebhookSubscriptionFilter:
 def create(
     box: Sandbox, url: str, authorization: str | None, types: Sequence[WebhookType] | None
 ) -> WebhookSubscription:
-    """Subscribe; without types, to all of them. Raises ``Invalid`` (109) for what is no http or https address."""
+    """Subscribe; without types, to all of them. Raises ``Invalid`` (109) for what is no http or https address, or for
+    one that is never called."""
     faults = box.faults()
-    if not is_web_address(url):
-        told = "wanted an absolute http or https address"
+    told = never_called(url) if is_web_address(url) else "wanted an absolute http or https address"
+    if told is not None:
         faults.add(Code.UNABLE_TO_CREATE_WEBHOOK_SUBSCRIPTION, "Url", told)
     faults.refuse()
     row = box.webhook_subscriptions.add(

@@ -14,10 +14,19 @@ from enum import Enum
 from functools import cache
 from typing import Annotated, Any, TypeVar, get_args
 
-from pydantic import BaseModel, ConfigDict, PlainValidator, StringConstraints, ValidationError, WithJsonSchema
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    PlainValidator,
+    StringConstraints,
+    ValidationError,
+    WithJsonSchema,
+)
 from pydantic.alias_generators import to_camel
 from pydantic_core import ErrorDetails, PydanticCustomError
 
+from mockserver.domain.addresses import never_called
 from mockserver.domain.codes import Code
 from mockserver.domain.errors import Invalid, nearest
 from mockserver.domain.record import record
@@ -75,6 +84,12 @@ def _read_map(value: object) -> dict[str, str]:
     if not isinstance(value, dict):
         raise _refuse("wanted an object of texts")
     return {key: _scalar(key, item) for key, item in value.items() if item is not None}
+
+
+def _read_receiver(value: str) -> str:
+    if (told := never_called(value)) is not None:
+        raise _refuse(told)
+    return value
 
 
 def _scalar(key: str, value: object) -> str:
@@ -135,6 +150,8 @@ Map = Annotated[
 
 Required = Annotated[str, StringConstraints(min_length=1)]
 Text40 = Annotated[str, StringConstraints(max_length=40)]
+Receiver = Annotated[Required, AfterValidator(_read_receiver)]
+"""Where a webhook is told."""
 
 _LONGEST_INDEX = 3
 En = TypeVar("En", bound=Enum)

@@ -16,7 +16,7 @@ from mockserver.domain.charge import Payer, WebhookTarget
 from mockserver.domain.lookalike import IpInfo, iin_data, ip_info
 from mockserver.domain.provider import ProviderSummary
 from mockserver.domain.sources import BankAccount, CardDetails
-from mockserver.wire.base import Body, Map, Number, Required, Whole
+from mockserver.wire.base import Body, Map, Number, Receiver, Required, Whole
 from mockserver.wire.dates import moment
 from mockserver.wire.profile import Voice
 
@@ -91,7 +91,7 @@ class Geolocation(Body):
 class WebhookConfig(Body):
     """Where to tell what becomes of an object."""
 
-    url: Required
+    url: Receiver
     authorization: str | None = None
 
     def target(self) -> WebhookTarget:

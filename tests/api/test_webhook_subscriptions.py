@@ -8,7 +8,7 @@ import pytest
 
 from mockserver.domain.webhook_subscription import WebhookType
 from mockserver.engine import webhook_subscriptions
-from tests.driving import Api, problem_of
+from tests.driving import Api, card_charge, problem_of
 
 PATH = "/webhook/subscription"
 FIELDS = ["webhookSubscriptionId", "accountId", "url", "authorization", "types", "createdDate", "dateRemoved"]
@@ -59,6 +59,36 @@ def test_an_unusable_url_is_refused(api: Api, url: str) -> None:
     reply = api.post(PATH, {"url": url, "types": ["Batch"]})
     assert (problem_of(reply), list(reply["details"])) == ((400, 109), ["Url"])
     assert api.get(PATH)["count"] == 0
+
+
+NEVER = {
+    "http://169.254.169.254/latest": "got 169.254.169.254; link-local",
+    "https://[fe80::1]:8443/": "got fe80::1; link-local",
+    "http://[::ffff:169.254.1.1]/x": "got ::ffff:169.254.1.1; link-local",
+    "http://0.0.0.0/": "got 0.0.0.0; link-local",
+    "http://ann:secret@example.com/": "got a user name",
+}
+
+
+@pytest.mark.parametrize("url", NEVER)
+def test_an_address_that_is_never_called_is_refused_at_once(api: Api, url: str) -> None:
+    subscribed = api.post(PATH, {"url": url})
+    assert (problem_of(subscribed), list(subscribed["details"])) == ((400, 109), ["Url"])
+    asked = api.post("/charge/card", card_charge(webhook={"url": url}))
+    assert (problem_of(asked), list(asked["details"])) == ((400, 90), ["Webhook.Url"])
+    emitted = api.post("/__admin/events", {"type": "batch", "url": url})
+    assert (problem_of(emitted), list(emitted["details"])) == ((400, 90), ["Url"])
+    for reply in (subscribed, asked, emitted):
+        [told] = reply["details"].values()
+        assert told.startswith(NEVER[url])
+        assert "secret" not in told
+    assert (api.get(PATH)["count"], api.get("/charge")["count"]) == (0, 0)
+
+
+@pytest.mark.parametrize("url", ["http://127.0.0.1:9/", "http://[::1]:9/", "http://10.1.2.3/", "http://hooks.test/x"])
+def test_loopback_and_private_addresses_and_names_are_taken(api: Api, url: str) -> None:
+    assert make(api, url=url)["url"] == url
+    assert api.charge(webhook={"url": url})["status"] == "SUCCESS"
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from mockserver.domain.addresses import is_web_address
+from mockserver.domain.addresses import is_web_address, never_called
 from mockserver.domain.charge import WebhookTarget
 from mockserver.domain.codes import Code
 from mockserver.domain.delivery import Delivery, Message
@@ -72,8 +72,10 @@ def emit(call: ControlCall) -> tuple[int, object]:
     if not isinstance(body.get("data", {}), dict):
         faults["Data"] = "wanted an object"
     url = body.get("url")
-    if isinstance(url, str) and not is_web_address(url):
-        faults["Url"] = "wanted an absolute http or https address"
+    if isinstance(url, str):
+        why = never_called(url) if is_web_address(url) else "wanted an absolute http or https address"
+        if why is not None:
+            faults["Url"] = why
     if faults or word is None:
         raise Invalid(Code.VALIDATION_ERROR, faults)
     message = Message(word, body.get("eventType") or f"{word}.status.changed")
