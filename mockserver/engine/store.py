@@ -1,5 +1,8 @@
 """Tables with indexes and the one search. Rows are kept in order of their adding, which is the order of sandbox
-time."""
+time.
+
+An index learns of new rows when it is next asked, so rows that nobody looks for cost no more than their keeping.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,7 @@ from bisect import bisect_left, bisect_right, insort
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from heapq import merge
+from itertools import islice
 from typing import Any, Generic, Protocol, TypeVar
 
 from mockserver.domain.clock import Micros
@@ -62,21 +66,71 @@ class Query(Generic[R]):
     descending: bool = True
 
 
-Positions = int | list[int]
+class _Places(Generic[R]):
+    """Where the first ``known`` rows of a table stand by the value that an index reads; a lone place is no list."""
+
+    __slots__ = ("_by_value", "index", "known")
+
+    def __init__(self, index: Index[R]) -> None:
+        self.index = index
+        self.known = 0
+        self._by_value: dict[Hashable, int | list[int]] = {}
+
+    def learn(self, rows: Sequence[R]) -> None:
+        """Take in the rows that have been added since."""
+        by_value, read = self._by_value, self.index.read
+        for seq, row in enumerate(islice(rows, self.known, None), self.known):
+            value = read(row)
+            if value is not None:
+                here = by_value.get(value)
+                if here is None:
+                    by_value[value] = seq
+                elif type(here) is list:
+                    here.append(seq)
+                elif type(here) is int:
+                    by_value[value] = [here, seq]
+        self.known = len(rows)
+
+    def of(self, value: Hashable) -> list[int]:
+        """The places of a value, in order; nobody changes them but this."""
+        here = self._by_value.get(value)
+        return here if isinstance(here, list) else [] if here is None else [here]
+
+    def put(self, value: Hashable | None, seq: int) -> None:
+        """A row has got this value."""
+        if value is None:
+            return
+        here = self._by_value.get(value)
+        if here is None:
+            self._by_value[value] = seq
+        elif isinstance(here, int):
+            self._by_value[value] = sorted((here, seq))
+        else:
+            insort(here, seq)
+
+    def take(self, value: Hashable | None, seq: int) -> None:
+        """A row has lost this value."""
+        if value is None:
+            return
+        here = self._by_value[value]
+        if isinstance(here, int):
+            del self._by_value[value]
+        else:
+            del here[bisect_left(here, seq)]
+            if not here:
+                del self._by_value[value]
 
 
 class Table(Generic[R]):
     """Rows of one kind by id, by place and by index."""
 
-    __slots__ = ("_by_id", "_id_of", "_indexes", "_places", "_readers", "rows")
+    __slots__ = ("_by_id", "_id_of", "_places", "rows")
 
     def __init__(self, id_of: Callable[[R], str], indexes: Sequence[Index[R]] = ()) -> None:
         self.rows: list[R] = []
         self._id_of = id_of
         self._by_id: dict[str, R] = {}
-        self._indexes = {index.name: index for index in indexes}
-        self._places: dict[str, dict[Hashable, Positions]] = {index.name: {} for index in indexes}
-        self._readers = [(index.read, self._places[index.name]) for index in indexes]
+        self._places = {index.name: _Places(index) for index in indexes}
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -86,19 +140,9 @@ class Table(Generic[R]):
 
     def add(self, row: R) -> R:
         """Keep a new row."""
-        row.seq = seq = len(self.rows)
+        row.seq = len(self.rows)
         self.rows.append(row)
         self._by_id[self._id_of(row)] = row
-        for read, places in self._readers:
-            value = read(row)
-            if value is not None:
-                here = places.get(value)
-                if here is None:
-                    places[value] = seq
-                elif type(here) is int:
-                    places[value] = [here, seq]
-                elif type(here) is list:
-                    here.append(seq)
         return row
 
     def get(self, row_id: str) -> R | None:
@@ -107,20 +151,24 @@ class Table(Generic[R]):
 
     def change(self, row: R, changes: Mapping[str, Any]) -> None:
         """Set fields of a row and keep every index right."""
-        moved = [index for index in self._indexes.values() if not index.watches.isdisjoint(changes)]
-        before = [index.read(row) for index in moved]
+        moved = [
+            places
+            for places in self._places.values()
+            if row.seq < places.known and not places.index.watches.isdisjoint(changes)
+        ]
+        before = [places.index.read(row) for places in moved]
         for name, value in changes.items():
             setattr(row, name, value)
-        for index, old in zip(moved, before, strict=True):
-            new = index.read(row)
+        for places, old in zip(moved, before, strict=True):
+            new = places.index.read(row)
             if new != old:
-                self._unplace(index.name, old, row.seq)
-                self._place(index.name, new, row.seq)
+                places.take(old, row.seq)
+                places.put(new, row.seq)
 
     def find(self, index: str, value: Hashable) -> Iterator[R]:
         """Rows with a value, oldest first."""
-        here = self._places[index].get(value, ())
-        return (self.rows[seq] for seq in ([here] if isinstance(here, int) else list(here)))
+        rows = self.rows
+        return (rows[seq] for seq in tuple(self._up_to_date(index).of(value)))
 
     def search(self, query: Query[R]) -> Page[R]:
         """The page of a query: the narrowest index gives the candidates, the rest is checked on those alone."""
@@ -160,40 +208,17 @@ class Table(Generic[R]):
         )
         lists, _, _ = found[0]
         narrow = lists[0] if len(lists) == 1 else list(merge(*lists))
-        return narrow, [_check(self._indexes[name], values) for _, name, values in found[1:]]
+        return narrow, [_check(self._places[name].index, values) for _, name, values in found[1:]]
 
     def _lists(self, name: str, values: Iterable[Hashable]) -> list[list[int]]:
-        places = self._places[name]
-        lists: list[list[int]] = []
-        for value in dict.fromkeys(values):
-            here = places.get(value)
-            if here is not None:
-                lists.append([here] if isinstance(here, int) else here)
-        return lists or [[]]
+        places = self._up_to_date(name)
+        return [here for value in dict.fromkeys(values) if (here := places.of(value))] or [[]]
 
-    def _place(self, name: str, value: Hashable | None, seq: int) -> None:
-        if value is None:
-            return
+    def _up_to_date(self, name: str) -> _Places[R]:
         places = self._places[name]
-        here = places.get(value)
-        if here is None:
-            places[value] = seq
-        elif isinstance(here, int):
-            places[value] = sorted((here, seq))
-        else:
-            insort(here, seq)
-
-    def _unplace(self, name: str, value: Hashable | None, seq: int) -> None:
-        if value is None:
-            return
-        places = self._places[name]
-        here = places[value]
-        if isinstance(here, int):
-            del places[value]
-        else:
-            del here[bisect_left(here, seq)]
-            if not here:
-                del places[value]
+        if places.known < len(self.rows):
+            places.learn(self.rows)
+        return places
 
 
 def _added(row: Row) -> Micros:
