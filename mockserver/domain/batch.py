@@ -8,7 +8,7 @@ from __future__ import annotations
 import csv
 import re
 from bisect import bisect_left
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from decimal import ROUND_DOWN, Decimal
 from io import StringIO
@@ -86,10 +86,16 @@ class Pace:
 
     def after(self, row: int) -> Micros:
         """How long after the batch was handed in the ``row``-th row (from 1) is done."""
+        return next(self.times(row))
+
+    def times(self, row: int) -> Iterator[Micros]:
+        """The same for this row and each that follows it."""
         steps = self.steps
-        place = bisect_left(steps, row, key=_rows)
-        before, here = steps[place - 1], steps[place]
-        return before.after + (here.after - before.after) * (row - before.rows) // (here.rows - before.rows)
+        for place in range(bisect_left(steps, row, key=_rows), len(steps)):
+            before, here = steps[place - 1], steps[place]
+            start, span, rows = before.after, here.after - before.after, here.rows - before.rows
+            for number in range(max(row, before.rows + 1) - before.rows, rows + 1):
+                yield start + span * number // rows
 
 
 def _rows(step: Step) -> int:

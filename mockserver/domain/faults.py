@@ -21,8 +21,8 @@ class Faults:
 
     def __init__(self, told: Mapping[str, str] | None = None) -> None:
         self._found: list[tuple[Code, str, str]] = []
-        for field, text in (told or {}).items():
-            self.add(Code.VALIDATION_ERROR, field, text)
+        if told:
+            self._found += [(Code.VALIDATION_ERROR, field, text) for field, text in told.items()]
 
     def add(self, code: Code, field: str, text: str) -> None:
         """Remember one fault."""

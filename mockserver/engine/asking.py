@@ -32,31 +32,30 @@ def ask(
 
     Raises ``Unreached`` when a rule stops the operation before anything has happened.
     """
-    card = instrument.card
-    decision = box.ask(
-        Stage.PROVIDER,
-        Attempt(
-            op=op,
-            now=box.now,
-            also=also,
-            source=source,
-            provider=provider.provider_id,
-            attempt=number,
-            card=card.number if card else None,
-            request=box.turn.request,
-            headers=box.turn.headers,
-            state=partial(state_of, box),
-            row=box.turn.row,
-            bank_account=instrument.bank.account_number if instrument.bank else None,
-            subject=instrument.payment_method_id or (card.number.fingerprint if card else None),
-        ),
+    turn, card, bank = box.turn, instrument.card, instrument.bank
+    # In the order of the fields: every charge asks, and naming them would double the cost.
+    attempt = Attempt(
+        op,
+        box.now,
+        also,
+        source,
+        provider.provider_id,
+        number,
+        card.number if card else None,
+        turn.request,
+        turn.headers,
+        partial(state_of, box),
+        instrument.payment_method_id or (card.number.fingerprint if card else None),
+        turn.row,
+        bank.account_number if bank else None,
     )
+    decision = box.ask(Stage.PROVIDER, attempt)
     fault = decision.outcome.transport
-    if fault is not None and fault.at is At.RECEIVE and box.turn.answers:
+    if fault is not None and fault.at is At.RECEIVE and turn.answers:
         if fault.kind is not FaultKind.DELAY:
             raise Unreached(fault)
-        box.turn.latency += fault.delay
-    box.turn.latency += decision.delay
+        turn.latency += fault.delay
+    turn.latency += decision.delay
     return decision.outcome
 
 

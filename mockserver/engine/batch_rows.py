@@ -31,23 +31,25 @@ def run(box: Sandbox, batch_id: str) -> None:
     if batch is None or batch.status is not BatchState.IN_PROGRESS:
         return
     turn = box.turn
-    pace, entries = batch.pace, box.schedule.entries
-    scripts = box.scripts.get(batch_id)
-    for taken in range(SLICE + 1):
-        row = batch.done + 1
-        if row > pace.last:
+    entries, scripts = box.schedule.entries, box.scripts.get(batch_id)
+    last, full = batch.pace.last, batch.done + SLICE
+    for row, after in enumerate(batch.pace.times(batch.done + 1), batch.done + 1):
+        if row > last:
             break
-        at = batch.added + pace.after(row)
-        if taken == SLICE or at > box.horizon or (entries and entries[0].at < at):
+        at = batch.added + after
+        if row > full or at > box.horizon or (entries and entries[0].at < at):
             box.schedule.plan(max(at, box.now), Due.BATCH_ROWS, batch_id)
             box.turn = turn
             return
-        box.now = max(at, box.now)
-        box.turn = Turn("batch.row", row=row, scripted=scripts.get(row) if scripts else None)
+        if at > box.now:
+            box.now = at
+        step = box.turn = Turn("batch.row", row=row, scripted=scripts.get(row) if scripts else None)
         _take(box, batch, batch.rows[row - 1])
         aftermath.of_step(box)
-        if any(decision.rule for decision in box.turn.decisions):
-            box.journal.note_due(box.now, box.turn)
+        for decision in step.decisions:
+            if decision.rule is not None:
+                box.journal.note_due(box.now, step)
+                break
     box.turn = turn
     _end(box, batch)
 
@@ -66,10 +68,10 @@ def _take(box: Sandbox, batch: Batch, row: BatchRow) -> None:
         charge = charges.create(
             box,
             NewCharge(
-                source=MethodSource(row.payment_method_id),
-                amount=row.amount,
-                currency=row.currency or None,
-                reference=row.reference or None,
+                MethodSource(row.payment_method_id),
+                row.amount,
+                row.currency or None,
+                row.reference or None,
                 batch_id=batch.batch_id,
             ),
         )

@@ -5,13 +5,14 @@ Sources: service document, Charges, and States and transitions; assumptions ``ch
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from decimal import Decimal
 from typing import Any, assert_never
 
 from mockserver.assumptions import AUTHORISATION_EXPIRES_AFTER, CHALLENGE_EXPIRES_AFTER, PENDING_SETTLES_AFTER
 from mockserver.assumptions.conduct import CAPTURE_AMOUNT, FAILOVER, PENDING_TYPES, REFUND_AMOUNT
 from mockserver.domain.charge import (
+    ZERO,
     Charge,
     FailedAttempt,
     capture_changes,
@@ -33,7 +34,6 @@ from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.schedule import Due
 from mockserver.engine.sources import Plan
 from mockserver.scenario.outcome import (
-    NOTHING,
     Approve,
     Challenge,
     Decline,
@@ -149,20 +149,21 @@ class _Verdict:
 def _try_routes(box: Sandbox, command: NewCharge, begun: Plan) -> _Verdict:
     source, also = _named(command, begun)
     failed: list[FailedAttempt] = []
-    route, outcome = begun.first, NOTHING
-    ways = routing.routes(box, begun.first, begun.others, command.amount)
-    for number, route in enumerate(ways, start=1):
-        scripted = box.turn.scripted
+    scripted = box.turn.scripted
+    ways: Iterator[Route] | None = None
+    route: Route | None = begun.first
+    while route is not None:
+        tried = route
         if scripted is None:
-            outcome = ask_provider(box, "charge.create", route, source, also, number)
+            outcome = ask_provider(box, "charge.create", tried, source, also, len(failed) + 1)
         else:
             outcome = Outcome(provider=scripted)
-        if not isinstance(outcome.provider, Decline):
-            break
         decline = outcome.provider
+        if not isinstance(decline, Decline):
+            break
         failed.append(
             FailedAttempt(
-                provider_id=route.provider.provider_id,
+                provider_id=tried.provider.provider_id,
                 attempted=box.now,
                 error_code=decline.error_code,
                 error_message=decline.error_message,
@@ -173,7 +174,9 @@ def _try_routes(box: Sandbox, command: NewCharge, begun: Plan) -> _Verdict:
         )
         if not decline.is_retryable or box.assume(FAILOVER) == "never":
             break
-    return _Verdict(route, outcome, tuple(failed))
+        ways = ways or routing.others(box, begun.first, begun.others, command.amount)
+        route = next(ways, None)
+    return _Verdict(tried, outcome, tuple(failed))
 
 
 def ask_provider(box: Sandbox, op: str, route: Route, source: str, also: str | None = None, number: int = 1) -> Outcome:
@@ -198,40 +201,43 @@ def _store(
         tokens.use(box, begun.token)
     charge_id = box.ids.hex32("charge")
     declined = event is ChargeEvent.DECLINED
+    challenged = event is ChargeEvent.CHALLENGED
+    # In the order of the fields: naming thirty of them costs more than all that is stored here.
     charge = box.charges.add(
         Charge(
-            charge_id=charge_id,
-            provider_charge_id=None if declined else "ch_" + charge_id[:-25:-1],
-            amount=amount,
-            currency=currency_code,
-            status=CHARGE.begin(event),
-            provider=route.provider.summary,
-            instrument=instrument,
-            added=box.now,
-            reference=command.reference,
-            email=command.email or (payer.email if payer else None),
-            customer_id=instrument.customer_id,
-            payer=payer,
-            authorised=None if declined else amount,
-            capture=command.capture,
-            failed_attempts=verdict.failed,
-            succeeded=box.now if event is ChargeEvent.PAID else None,
-            estimated_cost=route.provider.cost_of(amount, card.number if card else None),
-            three_ds_verified=begun.verified,
-            three_ds_server_trans_id=card.three_ds_server_trans_id if card else None,
-            three_ds_redirect_url=f"{box.charter.public_url}/3ds/{charge_id}"
-            if event is ChargeEvent.CHALLENGED
-            else None,
-            three_ds_notification_url=command.three_ds_notification_url,
-            initiator=command.initiator,
-            ip=command.ip,
-            descriptor=command.descriptor,
-            subscription_id=command.subscription_id,
-            batch_id=command.batch_id,
-            payment_link_id=command.payment_link_id,
-            metadata=command.metadata,
-            webhook=command.webhook,
-            transfer=command.source.transfer if isinstance(command.source, TokenSource) else None,
+            charge_id,
+            None if declined else "ch_" + charge_id[:-25:-1],
+            amount,
+            currency_code,
+            CHARGE.begin(event),
+            route.provider.summary,
+            instrument,
+            box.now,
+            command.reference,
+            command.email or (payer.email if payer else None),
+            instrument.customer_id,
+            payer,
+            None if declined else amount,
+            command.capture,
+            ZERO,
+            (),
+            verdict.failed,
+            box.now if event is ChargeEvent.PAID else None,
+            None,
+            route.provider.cost_of(amount, card.number if card else None),
+            begun.verified,
+            card.three_ds_server_trans_id if card else None,
+            f"{box.charter.public_url}/3ds/{charge_id}" if challenged else None,
+            command.three_ds_notification_url,
+            command.initiator,
+            command.ip,
+            command.descriptor,
+            command.subscription_id,
+            command.batch_id,
+            command.payment_link_id,
+            command.metadata,
+            command.webhook,
+            command.source.transfer if isinstance(command.source, TokenSource) else None,
         )
     )
     box.turn.about["charge"] = charge

@@ -45,6 +45,9 @@ _TYPES: Mapping[Subject, WebhookType] = {
 }
 """What is told of each kind of object; of all others nothing is."""
 
+_KEPT = {subject: KINDS[subject.value][1] for subject in _TYPES}
+"""Where each of them is kept."""
+
 _STATUS_CHANGES = frozenset({Subject.BATCH, Subject.SUBSCRIPTION})
 _BY_STATUS = frozenset({WebhookType.TRANSACTION, WebhookType.BATCH, WebhookType.SUBSCRIPTION})
 
@@ -166,9 +169,10 @@ def _concerns(box: Sandbox, event: Event) -> bool:
     """Whether anybody may want to be told: asked of every event, so it is cheap."""
     if box.webhook_subscriptions.rows or event.subject is Subject.PAYTO:
         return True
-    subject = KINDS[event.subject.value][1](box).get(event.subject_id)
-    own, shop = getattr(subject, "webhook", None), getattr(subject, "three_ds_notification_url", None)
-    return own is not None or shop is not None
+    subject = _KEPT[event.subject](box).get(event.subject_id)
+    return (
+        getattr(subject, "webhook", None) is not None or getattr(subject, "three_ds_notification_url", None) is not None
+    )
 
 
 def _news(box: Sandbox, kind: WebhookType, event: Event) -> Iterator[_News]:
@@ -180,7 +184,7 @@ def _news(box: Sandbox, kind: WebhookType, event: Event) -> Iterator[_News]:
                 message = Message(word_of(kind), f"{word_of(kind)}.updated", method.payment_method_id)
                 yield _News(kind, message, event, method)
         return
-    subject = KINDS[event.subject.value][1](box).get(event.subject_id)
+    subject = _KEPT[event.subject](box).get(event.subject_id)
     if subject is not None:
         change = "status.changed" if kind in _BY_STATUS else str(event.what)
         yield _News(kind, Message(word_of(kind), f"{word_of(kind)}.{change}", event.subject_id), event, subject)

@@ -28,12 +28,11 @@ class Route:
     method: PaymentMethod | None = None
 
 
-def routes(box: Sandbox, first: Route, others: Sequence[Provider], amount: Decimal) -> Iterator[Route]:
-    """The first route, then whoever takes over: the other cheap providers, each provider's fallback, the method's
+def others(box: Sandbox, first: Route, cheaper: Sequence[Provider], amount: Decimal) -> Iterator[Route]:
+    """Whoever takes over after the first route: the other cheap providers, each provider's fallback, the method's
     fallback."""
-    yield first
     tried = {_way(first)}
-    cheap = [Route(provider, first.instrument) for provider in others]
+    cheap = [Route(provider, first.instrument) for provider in cheaper]
     waiting = _next(box, first, cheap, amount)
     while waiting:
         route = waiting.pop(0)

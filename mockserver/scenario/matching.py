@@ -227,7 +227,7 @@ class Difference:
 @dataclass(frozen=True, slots=True)
 class FieldTest:
     """All that a rule wants of one field. ``anyhow`` are the canonical values when it wants plain
-    equality, else None.
+    equality, else None; ``wants_presence`` says that it wants the field to be there and nothing else.
     """
 
     path: str
@@ -235,6 +235,7 @@ class FieldTest:
     words: tuple[str, ...]
     checks: tuple[Callable[[object], bool], ...] = field(compare=False)
     anyhow: frozenset[Value] | None = None
+    wants_presence: bool = False
 
     def difference(self, attempt: Attempt) -> Difference | None:
         """What the attempt has instead; None when it has what is wanted."""
@@ -264,7 +265,7 @@ def compile_test(name: str, read: Reader, wanted: object) -> FieldTest:
                 anyhow = frozenset(canonical(operand) for operand in operands)
             case _:
                 pass
-    return FieldTest(name, read, words, checks, anyhow)
+    return FieldTest(name, read, words, checks, anyhow, operators == {"exists": True})
 
 
 def _operand(operand: object) -> str:

@@ -31,21 +31,25 @@ class _Index:
 class Bucket:
     """The rules of one stage and operation. ``candidates`` are those whose indexed test holds, in order."""
 
-    __slots__ = ("_always", "_indexes", "rules")
+    __slots__ = ("_always", "_given", "_indexes", "rules")
 
     def __init__(self, rules: Iterable[Placed]) -> None:
         self.rules = tuple(rules)
         always: list[Placed] = []
+        given: dict[str, tuple[Reader, list[Placed]]] = {}
         tables: dict[str, tuple[Reader, dict[Value, list[Placed]]]] = {}
         for placed in self.rules:
             test = indexed_test(placed.rule)
-            if test is None or test.anyhow is None:
+            if test is None:
                 always.append(placed)
-                continue
-            _, table = tables.setdefault(test.path, (test.read, {}))
-            for value in test.anyhow:
-                table.setdefault(value, []).append(placed)
+            elif test.anyhow is None:
+                given.setdefault(test.path, (test.read, []))[1].append(placed)
+            else:
+                _, table = tables.setdefault(test.path, (test.read, {}))
+                for value in test.anyhow:
+                    table.setdefault(value, []).append(placed)
         self._always = tuple(always)
+        self._given = tuple((read, tuple(found)) for read, found in given.values())
         self._indexes = tuple(
             _Index(read, {value: tuple(found) for value, found in table.items()}) for read, table in tables.values()
         )
@@ -54,22 +58,29 @@ class Bucket:
         """Rules that may match, in the order of asking."""
         found: Sequence[Placed] = self._always
         merged = False
+        for read, waiting in self._given:
+            if read(attempt) is not None:
+                merged = merged or bool(found)
+                found = [*found, *waiting]
         for index in self._indexes:
-            hits = index.by_value.get(canonical(index.read(attempt)))
+            got = index.read(attempt)
+            hits = index.by_value.get(None if got is None else canonical(got))
             if hits:
-                merged = bool(found)
-                found = [*found, *hits] if merged else hits
+                merged = merged or bool(found)
+                found = [*found, *hits]
         return sorted(found, key=lambda placed: placed.place) if merged else found
 
 
 def indexed_test(rule: Rule) -> FieldTest | None:
-    """The plain equality by which a rule is found, when it has one."""
+    """The test by which a rule is found, when it has one: a plain equality, else that a field is there at all when
+    that is what it asks first."""
     plain = [test for test in rule.tests if test.anyhow is not None]
     for prefix in _SELECTIVE:
         for test in plain:
             if test.path.startswith(prefix):
                 return test
-    return None
+    first = rule.tests[0] if rule.tests else None
+    return first if first is not None and first.wants_presence and first.path.startswith(_SELECTIVE) else None
 
 
 class Ruleset:
