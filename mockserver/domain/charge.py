@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any
 
-from mockserver.domain.clock import Micros
+from mockserver.domain.clock import DAY, Micros
 from mockserver.domain.codes import Code
 from mockserver.domain.errors import Invalid
 from mockserver.domain.money import CURRENCIES, exact, number_text
@@ -114,6 +114,21 @@ class Charge:
     def refundable(self) -> Decimal:
         """What is left to refund."""
         return self.amount - self.refunded
+
+    def money_days(self) -> tuple[Micros, ...]:
+        """The days (UTC), by their first instant, on which money came in or was given back."""
+        paid = self.succeeded
+        if paid is None:
+            return ()
+        if not self.refunds:
+            return (paid - paid % DAY,)
+        return tuple({instant - instant % DAY for instant in (paid, *(refund.added for refund in self.refunds))})
+
+    def moved_on(self, day: Micros) -> Decimal:
+        """What came in on a day less what was given back on it."""
+        paid = self.succeeded
+        came = self.amount if paid is not None and paid - paid % DAY == day else ZERO
+        return came - sum((refund.amount for refund in self.refunds if refund.added - refund.added % DAY == day), ZERO)
 
 
 def _positive(amount: Decimal, charge: Charge) -> Decimal:

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import Decimal
+from itertools import groupby
 
-from mockserver.domain.charge import ZERO, Charge
 from mockserver.domain.clock import DAY, Micros, iso
 from mockserver.domain.codes import Code
 from mockserver.domain.errors import Invalid
@@ -40,29 +40,24 @@ def between(box: Sandbox, first: Micros, last: Micros | None) -> list[Settlement
     until = box.now if last is None else min(last - last % DAY + DAY - 1, box.now)
     if last is not None and last < begin:
         raise Invalid(Code.VALIDATION_ERROR, {"EndDate": f"wanted {iso(begin)[:10]} or later"})
-    found = [
-        (day, charge, amount) for charge in box.charges for day, amount in _days(charge) if begin <= day + DAY <= until
-    ]
-    found.sort(key=lambda entry: (entry[0], entry[1].provider.provider_id, entry[1].seq))
-    return [
-        SettlementRow(
-            settlement_id=digest("settlement", box.charter.seed, box.key, charge.provider.provider_id, day).hex(),
-            provider_id=charge.provider.provider_id,
-            provider_name=charge.provider.name,
-            charge_id=charge.charge_id,
-            settled=day + DAY,
-            amount=amount,
-        )
-        for day, charge, amount in found
-    ]
+    days = sorted(
+        day for day in box.charges.values("money_day") if isinstance(day, int) and begin <= day + DAY <= until
+    )
+    return [row for day in days for row in _of_day(box, day)]
 
 
-def _days(charge: Charge) -> Iterator[tuple[Micros, Decimal]]:
-    """The days, by their first instant, on which a charge moved money, and how much."""
-    if charge.succeeded is None:
-        return
-    moved: dict[Micros, Decimal] = {charge.succeeded - charge.succeeded % DAY: charge.amount}
-    for refund in charge.refunds:
-        day = refund.added - refund.added % DAY
-        moved[day] = moved.get(day, ZERO) - refund.amount
-    yield from ((day, amount) for day, amount in moved.items() if amount)
+def _of_day(box: Sandbox, day: Micros) -> Iterator[SettlementRow]:
+    charges = sorted(box.charges.find("money_day", day), key=lambda charge: charge.provider.provider_id)
+    for provider_id, group in groupby(charges, key=lambda charge: charge.provider.provider_id):
+        settlement_id = digest("settlement", box.charter.seed, box.key, provider_id, day).hex()
+        for charge in group:
+            amount = charge.moved_on(day)
+            if amount:
+                yield SettlementRow(
+                    settlement_id=settlement_id,
+                    provider_id=provider_id,
+                    provider_name=charge.provider.name,
+                    charge_id=charge.charge_id,
+                    settled=day + DAY,
+                    amount=amount,
+                )

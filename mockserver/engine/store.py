@@ -32,11 +32,15 @@ R = TypeVar("R", bound=Row)
 
 @dataclass(frozen=True, slots=True)
 class Index(Generic[R]):
-    """How rows are found by a value. ``watches`` names the fields whose change can move a row to another value."""
+    """How rows are found by a value. ``watches`` names the fields whose change can move a row to another value.
+
+    With ``several`` a row has a tuple of different values, and ``Table.find`` finds it by each of them.
+    """
 
     name: str
-    read: Callable[[R], Hashable | None]
+    read: Callable[[R], Any]
     watches: frozenset[str] = frozenset()
+    several: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +95,10 @@ class _Places(Generic[R]):
                     by_value[value] = [here, seq]
         self.known = len(rows)
 
+    def values(self) -> list[Hashable]:
+        """The values that rows have, in no order."""
+        return list(self._by_value)
+
     def of(self, value: Hashable) -> list[int]:
         """The places of a value, in order; nobody changes them but this."""
         here = self._by_value.get(value)
@@ -121,6 +129,28 @@ class _Places(Generic[R]):
                 del self._by_value[value]
 
 
+class _ManyPlaces(_Places[R]):
+    """The same for an index by ``several`` values."""
+
+    __slots__ = ()
+
+    def learn(self, rows: Sequence[R]) -> None:
+        """Take in the rows that have been added since."""
+        for seq, row in enumerate(islice(rows, self.known, None), self.known):
+            self.put(self.index.read(row), seq)
+        self.known = len(rows)
+
+    def put(self, value: Any, seq: int) -> None:
+        """A row has got these values."""
+        for one in value:
+            super().put(one, seq)
+
+    def take(self, value: Any, seq: int) -> None:
+        """A row has lost these values."""
+        for one in value:
+            super().take(one, seq)
+
+
 class Table(Generic[R]):
     """Rows of one kind by id, by place and by index."""
 
@@ -130,7 +160,7 @@ class Table(Generic[R]):
         self.rows: list[R] = []
         self._id_of = id_of
         self._by_id: dict[str, R] = {}
-        self._places = {index.name: _Places(index) for index in indexes}
+        self._places = {index.name: (_ManyPlaces if index.several else _Places)(index) for index in indexes}
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -164,6 +194,10 @@ class Table(Generic[R]):
             if new != old:
                 places.take(old, row.seq)
                 places.put(new, row.seq)
+
+    def values(self, index: str) -> list[Hashable]:
+        """The values by which an index finds rows, in no order."""
+        return self._up_to_date(index).values()
 
     def find(self, index: str, value: Hashable) -> Iterator[R]:
         """Rows with a value, oldest first."""

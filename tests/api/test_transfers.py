@@ -201,6 +201,28 @@ def test_a_charge_refunded_the_same_day_does_not_show(api: Api) -> None:
     assert settled(api, "2031-03-01") == []
 
 
+def test_refunds_and_captures_of_many_days_settle_day_by_day_by_provider() -> None:
+    api = Api()
+    other = api.post("/provider", {"type": "dummy", "name": "Other"})["providerId"]
+    early = api.charge(amount=20)["chargeId"]
+    held = api.charge(amount=9, capture=False)["chargeId"]
+    api.charge(amount=3, providerId=other)
+    api.charge(amount=4)
+    for _ in range(2):
+        api.advance("1d")
+        api.delete(f"/refund/{early}", amount=5)
+        api.delete(f"/refund/{early}", amount=1)
+    api.post(f"/charge/{held}", {"amount": 8})
+    api.advance("1d")
+    first, second, third = (f"2031-03-0{day}" for day in (2, 3, 4))
+    bought = [(first, 20), (first, 4), (first, 3)] if other > DUMMY else [(first, 3), (first, 20), (first, 4)]
+    wanted = [*bought, (second, -6), (third, -6), (third, 8)]
+    assert settled(api, "2031-03-01") == wanted
+    copy = Api()
+    assert copy.put("/__admin/state", api.get("/__admin/state").body).status == 200
+    assert settled(copy, "2031-03-01") == wanted
+
+
 def test_pending_money_settles_when_it_has_come(api: Api) -> None:
     api.post("/charge/bank_account", {"amount": 30, "providerId": DUMMY, "bankPaymentInformation": BANK})
     api.advance("1d")
