@@ -42,7 +42,7 @@ class Ids:
         mixed = (count * _ODD + key) & _MASK_128
         mixed ^= mixed >> 67
         mixed = (mixed * _ODD) & _MASK_128
-        return f"{mixed ^ (mixed >> 61):032x}"
+        return "%032x" % (mixed ^ (mixed >> 61))
 
     def hex24(self, kind: str) -> str:
         """The next id of ``kind``: 24 lower-case hex digits (tokens)."""

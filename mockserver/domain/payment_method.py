@@ -6,7 +6,7 @@ Source: service document, Payment method; assumption ``removed.customer_or_metho
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 from mockserver.domain.charge import Payer, WebhookTarget
 from mockserver.domain.clock import Micros
@@ -39,3 +39,13 @@ class PaymentMethod:
     removed: Micros | None = None
     state: Presence = Presence.ACTIVE
     seq: int = -1
+    _charged: tuple[Instrument, Instrument] | None = field(default=None, init=False, repr=False, compare=False)
+
+    def charged(self) -> Instrument:
+        """The instrument as its charges show it: one and the same for all of them until it changes."""
+        known, held = self._charged, self.instrument
+        if known is not None and known[0] is held:
+            return known[1]
+        shown = replace(held, payment_method_id=self.payment_method_id, customer_id=self.customer_id)
+        self._charged = held, shown
+        return shown

@@ -16,7 +16,7 @@ from mockserver.domain.events import Subject
 from mockserver.domain.method_commands import CardChanges, NewMethod
 from mockserver.domain.method_states import NetworkTokenState, PayToState
 from mockserver.domain.payment_method import PaymentMethod
-from mockserver.domain.sources import Instrument, PaymentType
+from mockserver.domain.sources import PaymentType
 from mockserver.domain.states import PAYMENT_METHOD, Presence, PresenceEvent
 from mockserver.engine import (
     asking,
@@ -206,18 +206,3 @@ def remove(box: Sandbox, method: PaymentMethod) -> None:
         network_tokens.turn_to(box, method.network_token_id, NetworkTokenState.DELETED)
     box.emit(Subject.PAYMENT_METHOD, method.payment_method_id, "removed", before, method.state)
     subscription_course.lose_method(box, method.payment_method_id)
-
-
-def instrument_of(method: PaymentMethod) -> Instrument:
-    """The instrument of a stored method, as its charges show it."""
-    held = method.instrument
-    # In the order of the fields: this is made for each row of a batch, and ``replace`` would cost ten times as much.
-    return Instrument(
-        held.type,
-        held.card,
-        held.bank,
-        method.payment_method_id,
-        method.customer_id,
-        held.token_id,
-        held.display_type,
-    )

@@ -15,7 +15,7 @@ from mockserver.domain.provider import Provider
 from mockserver.domain.record import record
 from mockserver.domain.sources import Instrument
 from mockserver.domain.states import Presence
-from mockserver.engine import payment_methods, providers
+from mockserver.engine import providers
 from mockserver.engine.sandbox import Sandbox
 
 
@@ -60,7 +60,7 @@ def stored_route(box: Sandbox, method: PaymentMethod, amount: Decimal, faults: F
     if agreement is not None:
         box.turn.about["payto"] = agreement
         check_charge(agreement, amount, faults)
-    return Route(provider, payment_methods.instrument_of(method), method) if provider else None
+    return Route(provider, method.charged(), method) if provider else None
 
 
 def _fallback_provider(box: Sandbox, route: Route) -> list[Route]:
