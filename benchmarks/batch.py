@@ -2,9 +2,9 @@
 
     python -m benchmarks.batch [ROWS]
 
-Starts a server on a free port, hands the batch in, lets the clock run so fast that all rows are due at once, and asks
-for charges of another sandbox all the while. Prints one line for each figure; ends with exit code 1 when a figure is
-beyond its bound.
+Starts a server on a free port, hands the batch in, lets the clock run so fast that all rows are due at once, reads the
+results back, and asks for charges of another sandbox all the while. Prints one line for each figure; ends with exit
+code 1 when a figure is beyond its bound.
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ from typing import Any
 DUMMY = "a26c371f-94f6-40da-add2-28ec8e9da8ed"
 CARD = {"cardNumber": "4111111111111111", "expiryDate": "12/40", "ccv": "123"}
 LEAST_ROWS_A_SECOND = 50_000
-LONGEST_P99_MS = 100.0
+LONGEST_P99_MS = 50.0
+LONGEST_WAIT_MS = 100.0
 LONGEST_RESULTS_S = 1.0
 
 
@@ -34,10 +35,14 @@ class Caller:
         self.connection = HTTPConnection("127.0.0.1", port)
         self.key = key
 
-    def __call__(self, method: str, path: str, body: object = None) -> Any:
+    def raw(self, method: str, path: str, body: str | None = None) -> bytes:
+        """One call, its body and its answer as texts: reading them would keep the other caller waiting."""
         headers = {"x-secretkey": self.key, "content-type": "application/json"}
-        self.connection.request(method, path, None if body is None else json.dumps(body), headers)
-        return json.loads(self.connection.getresponse().read())
+        self.connection.request(method, path, body, headers)
+        return self.connection.getresponse().read()
+
+    def __call__(self, method: str, path: str, body: object = None) -> Any:
+        return json.loads(self.raw(method, path, None if body is None else json.dumps(body)))
 
 
 def serve(folder: Path) -> tuple[subprocess.Popen[bytes], int]:
@@ -77,13 +82,15 @@ def measure(port: int, rows: int) -> dict[str, float]:
     text += "\n".join(f"{method},{10 + row % 90},AUD,row-{row}" for row in range(rows))
     over, waits = threading.Event(), list[float]()
     others = threading.Thread(target=bother, args=(port, over, waits))
+    body = json.dumps({"count": rows, "description": "run", "batch": text})
     others.start()
-    body = {"count": rows, "description": "run", "batch": text}
-    accepted, batch = timed(lambda: call("POST", "/batch/transaction/payment_method", body))
+    accepted, taken = timed(lambda: call.raw("POST", "/batch/transaction/payment_method", body))
+    path = f"/batch/{json.loads(taken)['batchId']}"
     processed, _ = timed(lambda: call("POST", "/__admin/clock/advance", {"by": "1h"}))
+    read, results = timed(lambda: call.raw("GET", path))
     over.set()
     others.join()
-    read, found = timed(lambda: call("GET", f"/batch/{batch['batchId']}"))
+    found = json.loads(results)
     if (found["status"], found["success"]) != ("SUCCESS", rows) or found["results"].count("\n") != rows:
         raise SystemExit(f"the batch ended as {found['status']} with {found['success']} rows")
     waits.sort()
@@ -112,6 +119,7 @@ def main() -> int:
     good = (
         figures["rows a second"] >= LEAST_ROWS_A_SECOND
         and figures["others' p99, ms"] <= LONGEST_P99_MS
+        and figures["others' worst, ms"] <= LONGEST_WAIT_MS
         and figures["results, s"] <= LONGEST_RESULTS_S
     )
     return 0 if good else 1

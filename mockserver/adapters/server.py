@@ -67,7 +67,7 @@ class Collector:
         """Freeze what start-up made. The thresholds make collections between two ticks of ``every`` rare."""
         gc.collect()
         gc.freeze()
-        gc.set_threshold(200_000, 50, 1_000)
+        gc.set_threshold(50_000, 200, 1_000)
 
     def tick(self) -> None:
         """Count one request."""

@@ -8,16 +8,18 @@ from __future__ import annotations
 import csv
 import re
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import ROUND_DOWN, Decimal
 from io import StringIO
+from typing import TypeAlias
 
 from mockserver.domain.batch_states import BatchState
 from mockserver.domain.charge import WebhookTarget
 from mockserver.domain.clock import Micros
 from mockserver.domain.money import number_text
 from mockserver.domain.record import record
+from mockserver.domain.slices import Slices, at_once
 
 COLUMNS = ("PaymentMethodId", "Amount", "Currency", "Reference")
 """Columns of the batch that is handed in (service document, Limits)."""
@@ -39,9 +41,17 @@ LONGEST_ID = 64
 MOST_TOLD = 20
 """Faulty lines that one refusal names."""
 
+LINES = 1_000
+"""Lines that are read or written between two pauses."""
+
 _AMOUNT = re.compile(r"-?[0-9]{1,15}(?:\.[0-9]{1,6})?", re.ASCII)
 _FOLDED = tuple(name.lower() for name in COLUMNS)
 _FINEST = Decimal("0.0001")
+_WORDS = {state: state.value for state in BatchState}
+_PAID, _FAILED = _WORDS[BatchState.SUCCESS], _WORDS[BatchState.FAILED]
+
+Read: TypeAlias = tuple[list["BatchRow"], dict[str, str]]
+"""The transactions of a CSV text, and what is wrong with it, by line."""
 
 
 @record
@@ -140,11 +150,13 @@ class Batch:
         return (Decimal(self.done) / len(self.rows)).quantize(_FINEST, ROUND_DOWN).normalize()
 
 
-def read_rows(text: str) -> tuple[list[BatchRow], dict[str, str]]:
-    """The transactions of a CSV text, and what is wrong with it, by line (the header is line 1).
+def read_rows(text: str) -> Read:
+    """The transactions of a CSV text, and what is wrong with it, by line (the header is line 1)."""
+    return at_once(reading(text))
 
-    Quoting, any line end, a byte order mark and blank lines at the end are fine.
-    """
+
+def reading(text: str) -> Slices[Read]:
+    """The same with pauses. Quoting, any line end, a byte order mark and blank lines at the end are fine."""
     reader = csv.reader(StringIO(text.removeprefix("\ufeff"), newline=""), strict=True)
     rows: list[BatchRow] = []
     faults: dict[str, str] = {}
@@ -156,7 +168,9 @@ def read_rows(text: str) -> tuple[list[BatchRow], dict[str, str]]:
             _tell(faults, 1, f"wanted the header {','.join(COLUMNS)}")
             return rows, faults
         line = reader.line_num + 1
-        for cells in reader:
+        for place, cells in enumerate(reader, 1):
+            if not place % LINES:
+                yield
             if len(cells) <= 1 and not "".join(cells).strip():
                 blank = blank or line
             else:
@@ -196,7 +210,12 @@ def _add_row(rows: list[BatchRow], cells: list[str]) -> str | None:
 
 def results_text(batch: Batch) -> str:
     """``results``: a header, then a line for each row in order, however far the batch has come."""
-    order: Iterable[int] = range(len(batch.rows))
+    return at_once(writing(batch))
+
+
+def writing(batch: Batch) -> Slices[str]:
+    """The same with pauses, in which the ``batch`` given must not move on: a copy does not."""
+    order: Sequence[int] = range(len(batch.rows))
     fault = batch.results_fault
     if fault is not None:
         gone = set(fault.omitted)
@@ -204,21 +223,39 @@ def results_text(batch: Batch) -> str:
         if fault.shuffled is not None:
             salt = fault.shuffled
             order = sorted(order, key=lambda place: scattered(salt, place))
-    out = StringIO()
-    lines = csv.writer(out, lineterminator="\n")
-    lines.writerow(RESULT_COLUMNS)
-    lines.writerows(_cells(batch.rows[place]) for place in order)
-    text = out.getvalue().removesuffix("\n")
+    blocks = [",".join(RESULT_COLUMNS)]
+    rows, done, waits = batch.rows, batch.done, _WORDS[batch.status]
+    for start in range(0, len(order), LINES):
+        if start:
+            yield
+        blocks.append(_block([_cells(rows[place], place < done, waits) for place in order[start : start + LINES]]))
+    text = "\n".join(blocks)
     return text if fault is None or fault.cut is None else text[: fault.cut]
 
 
-def _cells(row: BatchRow) -> tuple[str | None, ...]:
-    head = (row.payment_method_id, number_text(row.amount), row.currency, row.reference, row.status.value)
+def _cells(row: BatchRow, is_done: bool, waits: str) -> tuple[str, ...]:
+    """The cells of a row; ``waits`` is the status of one that is still to be done."""
     why = row.failure
+    method_id, amount = row.payment_method_id, number_text(row.amount)
+    if not is_done:
+        return method_id, amount, row.currency, row.reference, waits, "", "", "", "", ""
     if why is None:
-        return (*head, row.charge_id if row.status is BatchState.SUCCESS else None, None, None, None, None)
+        return method_id, amount, row.currency, row.reference, _PAID, row.charge_id or "", "", "", "", ""
+    said, words = why.gateway_code or "", why.gateway_message or ""
     retryable = "true" if why.is_retryable else "false"
-    return (*head, None, why.reason, why.gateway_code, why.gateway_message, retryable)
+    return method_id, amount, row.currency, row.reference, _FAILED, "", why.reason, said, words, retryable
+
+
+def _block(lines: list[tuple[str, ...]]) -> str:
+    """Lines of CSV without the last line end: joined when nothing in them needs a quote, which is four times
+    faster."""
+    text = "\n".join([",".join(cells) for cells in lines])
+    commas = (len(RESULT_COLUMNS) - 1) * len(lines)
+    if '"' not in text and "\r" not in text and text.count("\n") == len(lines) - 1 and text.count(",") == commas:
+        return text
+    out = StringIO()
+    csv.writer(out, lineterminator="\n").writerows(lines)
+    return out.getvalue().removesuffix("\n")
 
 
 def scattered(salt: int, place: int) -> int:

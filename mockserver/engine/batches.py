@@ -12,7 +12,7 @@ from decimal import Decimal
 from typing import Any
 
 from mockserver.assumptions import BATCH_FLOW
-from mockserver.domain.batch import Batch, BatchRow, Pace, ResultsFault, Step, read_rows, scattered
+from mockserver.domain.batch import Batch, BatchRow, Pace, Read, ResultsFault, Step, read_rows, scattered
 from mockserver.domain.batch_states import BATCH, BATCH_ROW, BatchEvent, BatchRowEvent, BatchState
 from mockserver.domain.clock import Micros
 from mockserver.domain.codes import Code
@@ -50,11 +50,13 @@ class BatchFilter:
     added_before: Micros | None = None
 
 
-def create(box: Sandbox, command: NewBatch) -> Batch:
-    """Take a batch in. Raises ``Invalid`` 102 naming every faulty line (at most 20), or a wrong count; 90 beside
-    faults of another kind."""
+def create(box: Sandbox, command: NewBatch, read: Read | None = None) -> Batch:
+    """Take a batch in; ``read`` is what its text says, when that is known already.
+
+    Raises ``Invalid`` 102 naming every faulty line (at most 20), or a wrong count; 90 beside faults of another kind.
+    """
     faults = box.faults()
-    rows, wrong = read_rows(command.text)
+    rows, wrong = read or read_rows(command.text)
     if not wrong and command.count != len(rows):
         wrong["Count"] = f"got {command.count}, the batch has {len(rows)} transactions"
     elif not wrong and not rows:

@@ -134,7 +134,10 @@ class Endpoint:
                 return
             await asyncio.sleep(arrived.fault.delay / SECOND)
             self.host.present(box)
-        reply = self.act(arrived, request) if isinstance(arrived, Arrival) else arrived
+        ahead, ready = self.route.ahead, None
+        if ahead is not None and isinstance(arrived, Arrival):
+            ready = await self.host.in_slices(box, ahead(box, arrived.turn))
+        reply = self.act(arrived, request, ready) if isinstance(arrived, Arrival) else arrived
         body = dumps(reply.body)
         self.note(box, request, reply, body)
         if reply.turn.urgent:
@@ -212,8 +215,8 @@ class Endpoint:
         fault = box.ask(Stage.ARRIVAL, asked).outcome.transport
         return fault if fault is not None and fault.at is At.RECEIVE else None
 
-    def act(self, arrived: Arrival, request: Request) -> Reply:
-        """Carry the operation out, in one step."""
+    def act(self, arrived: Arrival, request: Request, ready: object = None) -> Reply:
+        """Carry the operation out, in one step; ``ready`` is what was made ahead of it."""
         box, turn, route = arrived.box, arrived.turn, self.route
         strict = box.charter.strict or box.assumed[UNKNOWN_FIELDS] == "refuse"
         box.turn = turn
@@ -234,6 +237,7 @@ class Endpoint:
                 query=query,
                 headers=request.headers,
                 resource=request.resource,
+                ready=ready,
             )
             reply = route.handle(call)
             aftermath.of_step(box)

@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from mockserver.assumptions import WEBHOOK_TIMEOUT, Assumed, Profile
 from mockserver.domain.clock import SECOND, ClockMode, Micros, parse_instant
 from mockserver.domain.delivery import DeliveryState
 from mockserver.domain.errors import Refused, Unauthorised
 from mockserver.domain.rate import RateLimit
+from mockserver.domain.slices import Slices
 from mockserver.engine import deliveries, due
 from mockserver.engine.charter import Charter, House
 from mockserver.engine.sandbox import Sandbox
@@ -22,6 +23,8 @@ from mockserver.scenario.scenario import ClockPlan, Scenario
 from mockserver.settings import Settings
 from mockserver.web.activity import Activity
 from mockserver.web.telling import tell
+
+T = TypeVar("T")
 
 Headers = Mapping[str, str]
 
@@ -172,6 +175,17 @@ class Host:
         """Run what has come due meanwhile."""
         due.run_due(box, self.real_clock())
         return box
+
+    async def in_slices(self, box: Sandbox, work: Slices[T]) -> T:
+        """What long work makes, letting others have their turn meanwhile; the sandbox is in the present at the end."""
+        while True:
+            try:
+                next(work)
+            except StopIteration as end:
+                made: T = end.value
+                await self.catch_up(box, self.real_clock())
+                return made
+            await asyncio.sleep(0)
 
     async def catch_up(self, box: Sandbox, real: Micros) -> int:
         """Bring a sandbox to the present, letting others have their turn meanwhile; how many entries ran."""

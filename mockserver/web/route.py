@@ -9,7 +9,9 @@ from functools import cached_property
 from typing import Any
 
 from mockserver.domain.record import record
+from mockserver.domain.slices import Slices
 from mockserver.engine.sandbox import Sandbox
+from mockserver.engine.turn import Turn
 from mockserver.web.lazy import loaded
 from mockserver.wire.base import Body
 from mockserver.wire.profile import Voice
@@ -32,7 +34,7 @@ class Success(StrEnum):
 @record
 class Call:
     """One authenticated, validated call. ``body`` and ``query`` are the models of the route, ``path`` its
-    placeholders."""
+    placeholders; ``ready`` is what the route's ``ahead`` has made, None when it was not asked to."""
 
     box: Sandbox
     voice: Voice
@@ -41,6 +43,7 @@ class Call:
     query: Any
     headers: Mapping[str, str]
     resource: str
+    ready: Any = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,13 +60,15 @@ class _Parts:
     reply: Any
     body: type[Body] | None
     query: type[Body] | None
+    ahead: Callable[[Sandbox, Turn], Slices[object]] | None
 
 
 class Route:
     """One operation: where it is, what it takes, who may call it, what it answers, and on which source that rests.
 
-    ``handle``, ``reply``, ``body`` and ``query`` may be deferred: their modules are imported when they are first
-    looked at.
+    ``ahead`` is long work that the operation needs and that changes nothing, done in slices before its step.
+    ``handle``, ``reply``, ``body``, ``query`` and ``ahead`` may be deferred: their modules are imported when they are
+    first looked at.
     """
 
     def __init__(
@@ -81,6 +86,7 @@ class Route:
         auth: Auth = Auth.SECRET,
         success: Success = Success.OK,
         summary: str = "",
+        ahead: Callable[[Sandbox, Turn], Slices[object]] | None = None,
     ) -> None:
         self.method = method
         self.path = path
@@ -90,7 +96,7 @@ class Route:
         self.auth = auth
         self.success = success
         self.summary = summary
-        self._deferred = _Parts(handle=handle, reply=reply, body=body, query=query)
+        self._deferred = _Parts(handle=handle, reply=reply, body=body, query=query, ahead=ahead)
 
     @cached_property
     def handle(self) -> Callable[[Call], object]:
@@ -114,3 +120,9 @@ class Route:
         """The model of the query; None when there is none."""
         model: type[Body] | None = loaded(self._deferred.query)
         return model
+
+    @cached_property
+    def ahead(self) -> Callable[[Sandbox, Turn], Slices[object]] | None:
+        """What is done before the step; None when nothing is."""
+        work: Callable[[Sandbox, Turn], Slices[object]] | None = loaded(self._deferred.ahead)
+        return work

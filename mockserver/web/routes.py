@@ -244,12 +244,12 @@ ROUTES: tuple[Route, ...] = (
           summary="End a webhook subscription"),
     # Batches
     Route("POST", "/batch/transaction/payment_method", "batch.create", batches.create, batch_shapes.BatchStatusReply,
-          "service document, Batches", body=batch_shapes.BatchCreation, success=_CREATED,
+          "service document, Batches", body=batch_shapes.BatchCreation, success=_CREATED, ahead=batches.read_ahead,
           summary="Create a batch of payment-method transactions"),
     Route("GET", "/batch/{batch_id}/status", "batch.status", batches.status, batch_shapes.BatchStatusReply,
           "service document, Batches", summary="Get the status of a batch"),
     Route("GET", "/batch/{batch_id}", "batch.get", batches.get, batch_shapes.BatchReply, "service document, Batches",
-          summary="Get a batch with its results"),
+          ahead=batches.write_ahead, summary="Get a batch with its results"),
     Route("GET", "/batch", "batch.search", batches.search, batch_shapes.BatchesReply, "published facts, 1.1 row 49",
           query=batch_shapes.BatchQuery, summary="List batches"),
     # What the account can do

@@ -9,7 +9,7 @@ from typing import Annotated, TypedDict
 
 from pydantic import Field, StringConstraints
 
-from mockserver.domain.batch import LONGEST_DESCRIPTION, Batch, results_text
+from mockserver.domain.batch import LONGEST_DESCRIPTION, Batch
 from mockserver.domain.commands import NewBatch
 from mockserver.wire.base import Body, Map, Moment, Required, Whole
 from mockserver.wire.dates import moment
@@ -95,6 +95,6 @@ def batch_status_reply(batch: Batch) -> BatchStatusReply:
     }
 
 
-def batch_reply(batch: Batch) -> BatchReply:
+def batch_reply(batch: Batch, results: str) -> BatchReply:
     """A batch with its results, however far it has come."""
-    return {**batch_status_reply(batch), "results": results_text(batch)}
+    return {**batch_status_reply(batch), "results": results}

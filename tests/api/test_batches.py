@@ -363,3 +363,40 @@ def test_other_work_keeps_its_place_between_the_rows() -> None:
         "00:02.000",
         "00:01.000",
     ]
+
+
+def order_of(answered: list[tuple[int, Reply]]) -> list[int]:
+    return [place for place, _ in answered]
+
+
+def test_others_need_not_wait_for_a_long_batch(api: Api) -> None:
+    pm, count = method(api), 3_000
+    long = {"count": count, "description": "long", "batch": lines(*(f"{pm},1,AUD,{row}" for row in range(count)))}
+    short = {"count": 1, "description": "short", "batch": lines(f"{pm},1,AUD,a")}
+    assert order_of(api.race(("POST", PATH, long), ("POST", PATH, short))) == [1, 0]
+    long_id = api.get("/batch", Description="long")["batches"][0]["batchId"]
+    assert order_of(api.race(("GET", f"/batch/{long_id}", None), ("GET", "/batch", None))) == [1, 0]
+    advance = ("POST", "/__admin/clock/advance", {"by": "1h"})
+    assert order_of(api.race(advance, ("GET", "/__admin/clock", None))) == [1, 0]
+    told = results(api, long_id)
+    assert [row["Reference"] for row in told] == [str(row) for row in range(count)]
+    assert {row["Status"] for row in told} == {"SUCCESS"}
+
+
+def test_results_are_those_of_one_instant(api: Api) -> None:
+    """A batch that moves on while its results are written is told as it was when they were asked for."""
+    pm, count = method(api), 3_000
+    batch_id = taken(api, lines(*(f"{pm},1,AUD,{row}" for row in range(count))), count)
+    advance = ("POST", "/__admin/clock/advance", {"by": "100ms"})
+    answered = dict(api.race(("GET", f"/batch/{batch_id}", None), advance))
+    found = answered[0].body
+    assert standing(api, batch_id)[0] == "IN_PROGRESS"
+    assert (found["status"], found["success"]) == ("RECEIVED", 0)
+    assert found["results"].count(",RECEIVED,") == count
+
+
+def test_words_of_a_failure_are_quoted_where_they_must_be() -> None:
+    said = 'No, "never", says the bank'
+    api, batch_id = run(f"{{rows: [{{at: [2], decline: {{errorCode: 905, errorMessage: '{said}'}}}}]}}", 3)
+    api.advance("1m")
+    assert [row["FailureReason"] for row in results(api, batch_id)] == ["", said, ""]

@@ -176,6 +176,16 @@ def test_a_card_is_changed(api: Api) -> None:
     ]
 
 
+def test_a_charge_shows_the_card_as_it_was_then(api: Api) -> None:
+    method = made(api)
+    body = {"paymentMethodId": method["paymentMethodId"], "amount": 1}
+    first = api.post("/charge/payment_method", body)["chargeId"]
+    api.put(path_of(method), {"card": {"cardNumber": "5555555555554444"}})
+    second = api.post("/charge/payment_method", body)["chargeId"]
+    shown = [api.get(f"/charge/{charge}")["paymentInformation"]["card"]["type"] for charge in (first, second)]
+    assert shown == ["VISA", "MASTERCARD"]
+
+
 def test_a_new_number_of_a_vaulted_card_gets_a_vault_item_of_its_own(api: Api) -> None:
     method = made(api, vaultCard=True)
     changed = api.put(path_of(method), {"card": {"cardNumber": "5555555555554444"}}).body

@@ -77,9 +77,17 @@ def test_indexed_and_other_rules_keep_their_order() -> None:
   - {id: a, when: {request.reference: x}, then: {decline: lost_card}}
   - {id: b, when: {request.amount: {gt: 5}}, then: {decline: lost_card}}
   - {id: c, when: {card: {test: visa}}, then: {decline: lost_card}}
+  - {id: given, when: {request.email: {exists: true}}, then: {decline: lost_card}}
   - {id: d, then: {decline: lost_card}}
 """
     director = directing(told(rules))
+    assert ask(director, request={"email": "a@b.example", "amount": 6}).rule == "b"
+    given = ask(director, request={"email": "a@b.example", "amount": 5})
+    assert (given.rule, [rule for rule, _ in given.lost()]) == ("given", ["a", "b", "c"])
+    assert ask(director, request={"amount": 5}).lost()[-1] == (
+        "given",
+        "request.email: wanted existing: true, got nothing",
+    )
     assert ask(director, request={"reference": "x", "amount": 6}, card=card()).rule == "a"
     assert ask(director, request={"amount": 6}, card=card()).rule == "b"
     assert ask(director, request={"amount": 5}, card=card()).rule == "c"

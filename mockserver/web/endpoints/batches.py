@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+from mockserver.domain.batch import reading, results_text, writing
 from mockserver.domain.batch_states import BatchState
 from mockserver.domain.codes import Code
 from mockserver.domain.errors import nearest
 from mockserver.domain.faults import Faults
+from mockserver.domain.slices import Slices
 from mockserver.engine import batches
 from mockserver.engine.listing import Paging
+from mockserver.engine.sandbox import Sandbox
+from mockserver.engine.turn import Turn
 from mockserver.web.route import Call
 from mockserver.wire.batches import (
     BatchesReply,
@@ -19,9 +25,24 @@ from mockserver.wire.batches import (
 )
 
 
+def read_ahead(box: Sandbox, turn: Turn) -> Slices[object]:
+    """Read the transactions of a batch that is being handed in."""
+    text = turn.request.get("batch")
+    return (yield from reading(text)) if isinstance(text, str) else None
+
+
+def write_ahead(box: Sandbox, turn: Turn) -> Slices[object]:
+    """Write the answer about a batch as it stands now."""
+    batch = box.batches.get(turn.path["batch_id"])
+    if batch is None:
+        return None
+    kept = replace(batch)
+    return batch_reply(kept, (yield from writing(kept)))
+
+
 def create(call: Call) -> BatchStatusReply:
     """Hand in a batch."""
-    return batch_status_reply(batches.create(call.box, call.body.command()))
+    return batch_status_reply(batches.create(call.box, call.body.command(), call.ready))
 
 
 def status(call: Call) -> BatchStatusReply:
@@ -31,7 +52,9 @@ def status(call: Call) -> BatchStatusReply:
 
 def get(call: Call) -> BatchReply:
     """Read a batch with its results."""
-    return batch_reply(batches.get(call.box, call.path["batch_id"]))
+    batch = batches.get(call.box, call.path["batch_id"])
+    reply: BatchReply = call.ready or batch_reply(batch, results_text(batch))
+    return reply
 
 
 def search(call: Call) -> BatchesReply:
