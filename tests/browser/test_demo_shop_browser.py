@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -50,13 +51,72 @@ def test_a_challenge_comes_back_to_the_shop(shop: Any, button: str, seen: str) -
 
 def test_faults_are_told_beside_their_fields(shop: Any, box: Box) -> None:
     shop.get_by_test_id("buy").click()
-    expect(shop.get_by_test_id("payfurl-cardNumber-error")).to_have_text("required")
-    expect(shop.get_by_test_id("failure")).to_be_visible()
+    number, expiry = shop.get_by_label("Card number"), shop.get_by_label("Expiry")
+    missing = "Card number is missing: wanted 12 to 19 digits, the last of them a right check digit."
+    expect(number).to_have_accessible_description(missing)
+    expect(number).to_be_focused()
+    expect(expiry).to_have_accessible_description(re.compile("Expiry is missing: wanted month and year as MM/YY"))
+    words = "Please look at these fields: Card number, Expiry, Security code"
+    expect(shop.get_by_test_id("failure")).to_have_text(words)
+    assert [field.get_attribute("aria-invalid") for field in (number, expiry)] == ["true", "true"]
     shop.get_by_test_id("try-1").click()
-    shop.get_by_label("Card number").fill("4111111111111112")
-    shop.get_by_label("Card number").press("Enter")
-    expect(shop.get_by_test_id("payfurl-cardNumber-error")).not_to_have_text("required")
+    expect(shop.get_by_test_id("payfurl-cardNumber-error")).to_have_count(0)
+    assert number.get_attribute("aria-invalid") is None
     assert box.charges() == []
+
+
+@pytest.mark.parametrize(
+    ("field", "typed", "words"),
+    [
+        ("Card number", "4111111111111112", "Card number is not right: got 16 digits, wanted 12 to 19 digits"),
+        ("Card number", "4111x", "Card number is not right: got 5 characters, wanted 12 to 19 digits"),
+        ("Expiry", "13/40", "Expiry is not right: got '13/40', wanted MM/YY."),
+        ("Expiry", "01/20", "Expiry is not right: got 01/20, today is 2031-03-01."),
+        ("Security code", "7", "Security code is not right: got 1 digit, wanted 3 or 4 digits."),
+    ],
+)
+def test_a_fault_says_which_field_what_is_wrong_and_what_is_wanted(
+    shop: Any, field: str, typed: str, words: str
+) -> None:
+    shop.get_by_test_id("try-1").click()
+    faulty = shop.get_by_label(field)
+    faulty.fill(typed)
+    faulty.press("Enter")
+    expect(shop.get_by_test_id("failure")).to_contain_text(words)
+    expect(faulty).to_have_accessible_description(re.compile(re.escape(words)))
+    expect(faulty).to_be_focused()
+    faulty.press("ArrowRight")
+    faulty.type("1")
+    expect(faulty).to_have_accessible_description("")
+
+
+def test_the_shop_is_used_with_the_keyboard_alone(shop: Any, box: Box) -> None:
+    keys = shop.keyboard
+    keys.press("Tab")
+    expect(shop.get_by_label("Quantity")).to_be_focused()
+    keys.press("ArrowDown")
+    keys.press("Tab")
+    expect(shop.get_by_role("tab", name="Card")).to_be_focused()
+    keys.press("ArrowRight")
+    expect(shop.get_by_role("tab", name="PayTo")).to_be_focused()
+    expect(shop.get_by_role("tabpanel", name="PayTo")).to_be_visible()
+    keys.press("End")
+    expect(shop.get_by_role("tabpanel", name="Wallets")).to_be_visible()
+    keys.press("Tab")
+    expect(shop.get_by_test_id("payfurl-paypal")).to_be_focused()
+    keys.press("Enter")
+    expect(shop.get_by_test_id("payfurl-approve")).to_be_focused()
+    keys.press("Escape")
+    expect(shop.get_by_test_id("payfurl-paypal")).to_be_focused()
+    keys.press("Shift+Tab")
+    keys.press("Home")
+    for text in ("4111111111111111", "12/40", "123", "Ann Example"):
+        keys.press("Tab")
+        keys.type(text)
+    keys.press("Enter")
+    expect(shop.get_by_test_id("paid")).to_be_visible()
+    (charge,) = box.charges()
+    assert charge["amount"] == 48
 
 
 def test_a_pay_to_agreement_is_bought_with(shop: Any, box: Box) -> None:

@@ -85,6 +85,24 @@ def test_faults_are_told_beside_their_fields(page: Any, box: Box) -> None:
     expect(page.get_by_label("Amount")).to_have_value("10")
 
 
+@pytest.mark.parametrize("context_options", [{}, {"java_script_enabled": False}], ids=["script", "no-script"])
+def test_the_payer_is_brought_to_the_first_faulty_field(page: Any, box: Box) -> None:
+    page.goto(box.link())
+    fill(page)
+    page.get_by_label("Expiry").fill("13/40")
+    page.get_by_label("Security code").fill("1")
+    page.get_by_label("Security code").press("Enter")
+    expect(page.get_by_test_id("expiryDate-error")).to_contain_text("MM/YY")
+    expect(page.get_by_label("Expiry")).to_be_focused()
+    page.keyboard.press("ControlOrMeta+A")
+    page.keyboard.type("12/40")
+    page.get_by_label("Card number").fill("4111111111111111")
+    page.get_by_label("Security code").fill("123")
+    page.keyboard.press("Enter")
+    expect(page.get_by_test_id("paid")).to_be_visible()
+    assert len(box.charges()) == 1
+
+
 def test_the_limit_closes_the_link(page: Any, box: Box) -> None:
     address = box.link(limitPayments=1)
     page.goto(address)

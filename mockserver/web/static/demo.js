@@ -35,6 +35,7 @@
     for (const tab of document.querySelectorAll("[data-way]")) {
       const on = tab.dataset.way === way;
       tab.setAttribute("aria-selected", String(on));
+      tab.tabIndex = on ? 0 : -1;
       byId(tab.dataset.way).hidden = !on;
     }
     byId("buy").hidden = way === "wallets";
@@ -45,11 +46,27 @@
     pay.setAmount(amount());
   }
 
-  for (const tab of document.querySelectorAll("[data-way]")) tab.addEventListener("click", () => choose(tab.dataset.way));
+  // One stop of the Tab key for all ways to pay; the arrow keys, Home and End go from one to the next.
+  const ways = [...document.querySelectorAll("[data-way]")];
+  const STEPS = { ArrowRight: (place) => place + 1, ArrowLeft: (place) => place - 1, Home: () => 0, End: () => -1 };
+  for (const [place, tab] of ways.entries()) {
+    tab.addEventListener("click", () => choose(tab.dataset.way));
+    tab.addEventListener("keydown", (event) => {
+      if (!(event.key in STEPS)) return;
+      event.preventDefault();
+      const next = ways.at(STEPS[event.key](place) % ways.length);
+      choose(next.dataset.way);
+      next.focus();
+    });
+  }
   for (const chip of document.querySelectorAll("[data-card]")) {
     chip.addEventListener("click", () => {
       const fill = { cardNumber: CARDS[chip.dataset.card], expiryDate: "12/40", ccv: "123", cardholder: "Ann Example" };
-      for (const [name, value] of Object.entries(fill)) byId(`card-form-${name}`).value = value;
+      for (const [name, value] of Object.entries(fill)) {
+        const input = byId(`card-form-${name}`);
+        input.value = value;
+        input.dispatchEvent(new Event("input"));
+      }
     });
   }
   byId("quantity").addEventListener("change", show);

@@ -7,13 +7,18 @@
   const own = document.currentScript && document.currentScript.src;
   const BASE = own ? new URL(own).origin : window.location.origin;
   const ENVIRONMENTS = ["local", "development", "sandbox", "production"];
+  // Name, label, autocomplete, inputmode, and what is wanted of a field; "" for one that may stay empty.
   const CARD_FIELDS = [
-    ["cardNumber", "Card number", "cc-number", "numeric"],
-    ["expiryDate", "Expiry (MM/YY)", "cc-exp", "text"],
-    ["ccv", "Security code", "cc-csc", "numeric"],
-    ["cardholder", "Name on the card", "cc-name", "text"],
+    ["cardNumber", "Card number", "cc-number", "numeric", "12 to 19 digits, the last of them a right check digit"],
+    ["expiryDate", "Expiry (MM/YY)", "cc-exp", "text", "month and year as MM/YY, a month that has not passed"],
+    ["ccv", "Security code", "cc-csc", "numeric", "the 3 or 4 digits on the card"],
+    ["cardholder", "Name on the card", "cc-name", "text", ""],
   ];
-  const PAYTO_FIELDS = [["payerName", "Your name", "name", "text"], ["payId", "PayID (email or phone)", "email", "text"]];
+  const PAYTO_FIELDS = [
+    ["payerName", "Your name", "name", "text", "the name of who pays"],
+    ["payId", "PayID (email or phone)", "email", "text", ""],
+  ];
+  const SECRET = ["cardNumber", "ccv"];
   const PAYTO_LIMIT = 9999;
 
   const STYLE = `
@@ -172,8 +177,11 @@
 
     form(id, fields, kind, compact) {
       const made = element("div", { class: `payfurl-form${compact ? " payfurl-compact" : ""}`, role: "group", "aria-label": kind === "card" ? "Card" : "PayTo" });
-      for (const [name, label, complete, mode] of fields) {
-        const input = element("input", { name, id: `${id}-${name}`, autocomplete: complete, inputmode: mode, spellcheck: "false", "data-testid": `payfurl-${name}` });
+      for (const [name, label, complete, mode, wanted] of fields) {
+        const input = element("input", {
+          name, id: `${id}-${name}`, autocomplete: complete, inputmode: mode, spellcheck: "false", "data-testid": `payfurl-${name}`,
+          "aria-required": wanted ? "true" : null, "data-wanted": wanted, oninput: () => this.unmark(input),
+        });
         made.append(element("div", {}, element("label", { for: `${id}-${name}` }, label), input));
       }
       return made;
@@ -196,38 +204,59 @@
     async submit(form) {
       if (this.busy || this.validate() === false) return;
       this.busy = true;
-      this.mark(form, {});
-      const values = Object.fromEntries([...form.element.querySelectorAll("input")].map((input) => [input.name, input.value.trim()]));
+      const inputs = [...form.element.querySelectorAll("input")];
+      inputs.forEach((input) => this.unmark(input));
+      const values = Object.fromEntries(inputs.map((input) => [input.name, input.value.trim()]));
       try {
         const token = await form.send(values);
         this.log("token", token.tokenId);
         this.success({ token: token.tokenId, transactionId: "" });
       } catch (problem) {
-        const marked = this.mark(form, problem);
-        this.fail(marked && Object.keys(problem.details).length > 1 ? "Please check the marked fields" : problem.message);
+        this.fail(this.mark(inputs, problem));
       } finally {
         this.busy = false;
       }
     }
 
-    mark(form, problem) {
-      const told = {};
-      for (const [path, text] of Object.entries(problem.details || {})) told[path.split(".").pop().toLowerCase()] = text;
-      if (problem.code === 5 && !told.cardnumber) told.cardnumber = problem.message;
-      let marked = false;
-      for (const input of form.element.querySelectorAll("input")) {
-        const text = told[input.name.toLowerCase()];
-        const before = input.parentElement.querySelector(".payfurl-error");
-        if (before) before.remove();
-        input.toggleAttribute("aria-invalid", false);
-        input.removeAttribute("aria-describedby");
-        if (!text) continue;
-        marked = true;
+    // Tell each fault beside its field, bring the payer to the first of them, and return what to say of all.
+    mark(inputs, problem) {
+      const faults = Object.entries(problem.details || {}).map(([path, text]) => [path.split(".").pop().toLowerCase(), text]);
+      if (problem.code === 5 && !faults.length) faults.push(["cardnumber", ""]);
+      const told = new Map(faults);
+      const marked = inputs.filter((input) => told.has(input.name.toLowerCase()));
+      const texts = marked.map((input) => this.words(input, told.get(input.name.toLowerCase())));
+      marked.forEach((input, place) => {
         input.setAttribute("aria-invalid", "true");
         input.setAttribute("aria-describedby", `${input.id}-error`);
-        input.after(element("p", { class: "payfurl-error", id: `${input.id}-error`, "data-testid": `${input.dataset.testid}-error` }, text));
-      }
-      return marked;
+        input.after(element("p", { class: "payfurl-error", id: `${input.id}-error`, "data-testid": `${input.dataset.testid}-error` }, texts[place]));
+      });
+      if (marked.length) marked[0].focus();
+      if (marked.length === 1) return texts[0];
+      if (marked.length) return `Please look at these fields: ${marked.map((input) => this.label(input)).join(", ")}`;
+      const others = Object.entries(problem.details || {}).map(([path, text]) => `${path}: ${text}`);
+      return [problem.message, ...others].join("; ");
+    }
+
+    unmark(input) {
+      const before = document.getElementById(`${input.id}-error`);
+      if (before) before.remove();
+      input.removeAttribute("aria-invalid");
+      input.removeAttribute("aria-describedby");
+    }
+
+    label(input) {
+      return input.labels[0].textContent.replace(/ \(.*/, "");
+    }
+
+    // Which field, what is wrong with it, what is allowed. Number and security code are counted, never repeated.
+    words(input, text) {
+      const value = input.value.trim();
+      const wanted = input.dataset.wanted ? `wanted ${input.dataset.wanted}` : text;
+      if (!value) return `${this.label(input)} is missing: ${wanted}.`;
+      const count = `${value.length} ${/^\d+$/.test(value) ? "digit" : "character"}${value.length === 1 ? "" : "s"}`;
+      const got = SECRET.includes(input.name) ? `got ${count}` : `got '${value.slice(0, 40)}'`;
+      const said = text && text.startsWith("got ") ? text : `${got}, ${text || wanted}`;
+      return `${this.label(input)} is not right: ${said}.`;
     }
 
     button(id, name, amount, currency, providerId) {
@@ -264,7 +293,7 @@
     // The window of the other side, simulated: the answer is "approve", "decline" or "cancel".
     ask(name, amount) {
       return new Promise((resolve) => {
-        const close = (answer) => { dialog.remove(); resolve(answer); };
+        const close = (answer) => { dialog.close(); dialog.remove(); resolve(answer); };
         const choice = (answer, label) => element("button", {
           type: "button", class: "payfurl-button", "data-testid": `payfurl-${answer}`, onclick: () => close(answer),
         }, label);
