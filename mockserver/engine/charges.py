@@ -73,7 +73,6 @@ def capture(box: Sandbox, charge_id: str, amount: Decimal | None) -> Charge:
     """Complete an authorised charge. Raises ``NotFound`` 84, ``WrongState`` 54, ``Invalid`` 74, 2, 77, 78,
     ``ProviderRefused``."""
     charge = get(box, charge_id)
-    box.faults().refuse()
     box.assume(CAPTURE_AMOUNT)
     changes = capture_changes(charge, amount, box.now)
     if changes["amount"] != charge.amount:

@@ -112,6 +112,7 @@ def pay(box: Sandbox, payment_link_id: str, payment: LinkPayment) -> Charge:
     link = get(box, payment_link_id)
     made = link.attempts.get(payment.attempt_key)
     if made is not None:
+        box.faults().refuse()
         return charges.get(box, made)
     link = get_open(box, payment_link_id)
     if not link.takes(payment.payment_type):

@@ -121,13 +121,12 @@ def set_status(box: Sandbox, subscription_id: str, status: SubscriptionState) ->
     Raises ``NotFound`` (104), ``WrongState`` (108), ``Invalid`` 56, 73 when resuming without its payment method.
     """
     row = get(box, subscription_id)
-    faults = box.faults()
-    faults.refuse()
     if row.status is status:
         return row
     event = _ASKED[status]
     SUBSCRIPTION.advance(row.status, event)
     if event is SubscriptionEvent.RESUMED:
+        faults = Faults()
         _usable_method(box, row.payment_method_id, faults)
         faults.refuse()
     subscription_course.move(box, row, event)

@@ -254,10 +254,11 @@ class Endpoint:
         """The faults of a body's form, and with them those of its content, as far as the rest of it tells them.
 
         The operation is tried with the sound fields alone, under the faults that are known: its checks begin with
-        ``box.faults()``, so it must refuse.
+        ``box.faults()``, so it must refuse. Where there is but one field, nothing is left to tell.
         """
         route, told = self.route, refused.details or {}
-        body = salvage(route.body, arrived.body) if route.body is not None else None
+        model = route.body
+        body = salvage(model, arrived.body) if model is not None and len(model.model_fields) > 1 else None
         if body is None:
             return refused
         box = arrived.box

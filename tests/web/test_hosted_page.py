@@ -111,6 +111,14 @@ def test_a_double_click_and_a_reload_never_charge_twice(api: Api) -> None:
     assert len(charges(api)) == count(api, path) == 1
 
 
+def test_a_paid_page_sent_again_with_a_fault_leads_to_what_was_paid(api: Api) -> None:
+    path = link(api, amount=None)
+    shown = opened(api, path)
+    first, second = pay(api, path, shown, amount="5"), pay(api, path, shown, amount="five")
+    assert (second.status, second.headers["location"]) == (303, first.headers["location"])
+    assert [charge["amount"] for charge in charges(api)] == [5]
+
+
 def test_two_payers_who_open_the_page_at_once_both_pay(api: Api) -> None:
     path = link(api)
     ann, bob = opened(api, path), opened(api, path)
