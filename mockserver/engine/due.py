@@ -83,6 +83,12 @@ def run_slice(box: Sandbox, real: Micros) -> int:
     return ran
 
 
+def is_waiting(box: Sandbox, real: Micros) -> bool:
+    """Whether something is due at this instant of the machine's clock."""
+    entries = box.schedule.entries
+    return bool(entries) and entries[0].at <= box.clock.read(real)
+
+
 def is_behind(box: Sandbox) -> bool:
     """Whether a slice of work has left some that is due."""
     entries = box.schedule.entries

@@ -5,7 +5,7 @@ Source: assumption ``keys``; the command line's ``--keys``.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 
 from mockserver.assumptions import Assumed
 from mockserver.domain.clock import Micros
@@ -46,9 +46,10 @@ class Sandboxes:
         """Whether a sandbox is still the one of its key."""
         return self._boxes.get(box.key) is box
 
-    def known(self, key: str | None) -> Sandbox | None:
-        """The sandbox of a secret key, if it is open."""
-        return self._boxes.get(key) if key is not None else None
+    def named(self, headers: Mapping[str, str]) -> Sandbox | None:
+        """The sandbox of a secret key among the headers, else of a public key, if it is open."""
+        found = self._boxes.get(headers.get("x-secretkey", ""))
+        return found or self._by_public_key.get(headers.get("x-publickey", ""))
 
     def open(self, key: str | None, real: Micros) -> Sandbox:
         """The sandbox of a secret key, opened on first use. Raises ``Unauthorised`` (40)."""

@@ -133,7 +133,7 @@ class Endpoint:
                 await Conversation(scope, receive, send).strike(arrived.fault)
                 return
             await asyncio.sleep(arrived.fault.delay / SECOND)
-            self.host.present(box)
+            await self.host.catch_up(box, self.host.real_clock())
         ahead, ready = self.route.ahead, None
         if ahead is not None and isinstance(arrived, Arrival):
             ready = await self.host.in_slices(box, ahead(box, arrived.turn))

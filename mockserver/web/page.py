@@ -119,6 +119,7 @@ class PageEndpoint:
         form = dict(parse_qsl(raw.decode("utf-8", "replace"), keep_blank_values=True, errors="replace"))
         if self.serve is None:
             self.serve = loaded(self.route.serve)
+        await self.host.catch_up_all()
         call = PageCall(self.host, scope, headers_of(scope), scope["path_params"], query, form)
         try:
             await self._answer(self.serve(call), call, receive, send)

@@ -383,6 +383,14 @@ def test_others_need_not_wait_for_a_long_batch(api: Api) -> None:
     assert {row["Status"] for row in told} == {"SUCCESS"}
 
 
+@pytest.mark.parametrize("path", ["/__admin/sandboxes", "/__admin/clock", "/demo?key=pk_tests", "/charge"])
+def test_who_asks_about_a_long_batch_keeps_nobody_else_waiting(api: Api, path: str) -> None:
+    pm, count = method(api), 3_000
+    taken(api, lines(*(f"{pm},1,AUD,{row}" for row in range(count))), count)
+    advance = ("POST", "/__admin/clock/advance", {"by": "1h"})
+    assert order_of(api.race(advance, ("GET", path, None), ("GET", "/healthz", None)))[0] == 2
+
+
 def test_results_are_those_of_one_instant(api: Api) -> None:
     """A batch that moves on while its results are written is told as it was when they were asked for."""
     pm, count = method(api), 3_000

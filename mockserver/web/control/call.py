@@ -104,9 +104,9 @@ class ControlEndpoint:
             call = ControlCall(self.host, headers_of(scope), scope["path_params"], query, raw)
             if self.route.keyed:
                 _check_names(query, [given.name for given in self.route.query])
-            known = self.host.sandboxes.known(call.headers.get("x-secretkey"))
-            if known is not None:
-                await self.host.catch_up(known, self.host.real_clock())
+                known = self.host.sandboxes.named(call.headers)
+                if known is not None:
+                    await self.host.catch_up(known, self.host.real_clock())
             answer = self.route.handle(call)
             status, body = answer if isinstance(answer, tuple) else await answer
         except HungUp:

@@ -57,6 +57,7 @@ class InboxEndpoint:
         try:
             raw = await read_body(receive, scope, host.settings.max_body)
             box = self._box(headers, dict(parse_qsl(query)).get("publicKey"))
+            await host.catch_up(box, host.real_clock())
         except HungUp:
             return
         except TooLarge:
@@ -77,11 +78,11 @@ class InboxEndpoint:
     def _box(self, headers: dict[str, str], public_key: str | None) -> Sandbox:
         """The sandbox of an arrival. Raises ``Unauthorised`` (40)."""
         if public_key is not None:
-            return self.host.enter_by_either_key({"x-publickey": public_key})
+            return self.host.known_by_either_key({"x-publickey": public_key})
         if "x-secretkey" not in headers and "x-publickey" not in headers:
             told = "say whose inbox this is: header x-secretkey or x-publickey, or ?publicKey="
             raise Unauthorised(Code.INVALID_AUTHENTICATION, {"XSecretkey": told})
-        return self.host.enter_by_either_key(headers)
+        return self.host.known_by_either_key(headers)
 
 
 def listing(call: ControlCall) -> tuple[int, object]:

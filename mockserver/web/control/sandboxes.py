@@ -8,9 +8,9 @@ from mockserver.web.control.call import ControlCall
 from mockserver.wire.dates import moment
 
 
-def listing(call: ControlCall) -> tuple[int, object]:
+async def listing(call: ControlCall) -> tuple[int, object]:
     """Every sandbox: masked key, public key, clock, scenarios, number of objects."""
-    return 200, {"sandboxes": [_shown(call.host.present(box)) for box in call.host.sandboxes]}
+    return 200, {"sandboxes": [_shown(box) for box in await call.host.catch_up_all()]}
 
 
 def one(call: ControlCall) -> tuple[int, object]:
