@@ -236,19 +236,19 @@ VERSION_REGION = _row(
 
 
 class Assumed:
-    """The values in force for one sandbox: a profile and the overrides on top of it."""
+    """The values in force for one sandbox: a profile and the overrides on top of it; ``values`` by key."""
 
-    __slots__ = ("_values", "overrides", "profile")
+    __slots__ = ("overrides", "profile", "values")
 
     def __init__(self, profile: Profile, overrides: Mapping[str, object] | None = None) -> None:
         self.profile = profile
         self.overrides: dict[str, object] = dict(overrides or {})
-        self._values: dict[str, Any] = {key: row.value(profile) for key, row in ROWS.items()}
+        self.values: dict[str, Any] = {key: row.value(profile) for key, row in ROWS.items()}
         for key, given in self.overrides.items():
-            self._values[key] = read(key, given)
+            self.values[key] = read(key, given)
 
     def __getitem__(self, row: Assumption[T]) -> T:
-        value: T = self._values[row.key]
+        value: T = self.values[row.key]
         return value
 
     def with_overrides(self, overrides: Mapping[str, object]) -> Assumed:

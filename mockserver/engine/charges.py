@@ -252,19 +252,23 @@ def _answers_later(box: Sandbox) -> bool:
 
 def _event_of(box: Sandbox, command: NewCharge, begun: Plan, route: Route, outcome: Outcome) -> ChargeEvent:
     match outcome.provider:
+        case None:
+            slow = command.capture and route.instrument.type in _SLOW and _answers_later(box)
+            return ChargeEvent.PENDED if slow else _taken(command)
         case Decline():
             return ChargeEvent.DECLINED
-        case Challenge() if not begun.verified:
-            return ChargeEvent.CHALLENGED
+        case Challenge():
+            return _taken(command) if begun.verified else ChargeEvent.CHALLENGED
         case Pending():
             return ChargeEvent.PENDED
-        case Approve() | PartialApprove() | Challenge() | None:
-            if not command.capture:
-                return ChargeEvent.AUTHORISED
-            slow = outcome.provider is None and route.instrument.type in _SLOW and _answers_later(box)
-            return ChargeEvent.PENDED if slow else ChargeEvent.PAID
+        case Approve() | PartialApprove():
+            return _taken(command)
         case _:
             assert_never(outcome.provider)
+
+
+def _taken(command: NewCharge) -> ChargeEvent:
+    return ChargeEvent.PAID if command.capture else ChargeEvent.AUTHORISED
 
 
 def follow_up(box: Sandbox, charge: Charge, event: ChargeEvent, route: Route, outcome: Outcome) -> None:
@@ -280,7 +284,7 @@ def follow_up(box: Sandbox, charge: Charge, event: ChargeEvent, route: Route, ou
     elif event is ChargeEvent.CHALLENGED:
         box.schedule.plan(box.now + box.assume(CHALLENGE_EXPIRES_AFTER), Due.CHALLENGE_LAPSE, charge.charge_id)
     card = charge.instrument.card
-    if card is not None and event in _PAYMENTS:
+    if card is not None and box.vault.rows and event in _PAYMENTS:
         token_id = charge.instrument.token_id
         held = route.method or (box.tokens.get(token_id) if token_id else None)
         vault.spend_ccv(box, card.number, held.vault_id if held else None)

@@ -77,7 +77,8 @@ def plan(box: Sandbox) -> None:
         return
     scripted: WebhookPlan | None = None
     for decision in turn.decisions:
-        scripted = scripted or decision.outcome.webhook
+        if decision.rule is not None:
+            scripted = scripted or decision.outcome.webhook
     for event in tuple(turn.events):
         kind = _TYPES.get(event.subject)
         if kind is not None and _concerns(box, event):

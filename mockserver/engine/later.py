@@ -28,6 +28,8 @@ _PART = "|"
 def plan(box: Sandbox) -> None:
     """Put on the schedule what the rules of the present step say of later."""
     for decision in box.turn.decisions:
+        if decision.rule is None:
+            continue
         for wish in decision.outcome.later:
             for kind, detail in _moves(wish, box.turn):
                 subject = _subject(box, kind)

@@ -128,8 +128,10 @@ class Sandbox:
 
     def assume(self, row: Assumption[T]) -> T:
         """The value of an assumption, remembered as one that shaped this step."""
-        self.turn.assumed.append(row.key)
-        return self.assumed[row]
+        key = row.key
+        self.turn.assumed.append(key)
+        value: T = self.assumed.values[key]
+        return value
 
     def faults(self) -> Faults:
         """A new list of faults, those of the request's form already in it."""

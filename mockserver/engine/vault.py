@@ -84,8 +84,6 @@ def lapse_ccv(box: Sandbox, vault_id: str) -> None:
 
 def spend_ccv(box: Sandbox, facts: CardNumber, vault_id: str | None) -> None:
     """A payment occurred for a card: its ccv leaves the vault (assumption ``vault.ccv_spent_by``)."""
-    if not len(box.vault):
-        return
     if box.assume(VAULT_CCV_SPENT_BY) == "same_card":
         for item in box.vault.find("card_with_ccv", facts.fingerprint):
             _remove_ccv(box, item, CcvEvent.PAID)
