@@ -34,15 +34,15 @@ class Ids:
 
     def hex32(self, kind: str) -> str:
         """The next id of ``kind``: 32 lower-case hex digits."""
-        count = self.counters.get(kind, 0) + 1
-        self.counters[kind] = count
+        counters = self.counters
+        counters[kind] = count = counters.get(kind, 0) + 1
         key = self._keys.get(kind)
         if key is None:
             key = self._keys[kind] = int.from_bytes(digest("id", *self._seed_parts, kind), "big")
         mixed = (count * _ODD + key) & _MASK_128
         mixed ^= mixed >> 67
         mixed = (mixed * _ODD) & _MASK_128
-        return "%032x" % (mixed ^ (mixed >> 61))
+        return (mixed ^ (mixed >> 61)).to_bytes(16, "big").hex()
 
     def hex24(self, kind: str) -> str:
         """The next id of ``kind``: 24 lower-case hex digits (tokens)."""

@@ -110,7 +110,7 @@ def charge_reply(charge: Charge, voice: Voice, seed: int) -> ChargeReply:
     information: PaymentInformationReply = {
         "paymentMethodId": instrument.payment_method_id,
         "card": card,
-        "type": instrument.type.value,
+        "type": instrument.type,
         "displayType": instrument.display_type,
         "email": charge.email,
         "providerType": charge.provider.type,

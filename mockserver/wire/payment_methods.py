@@ -95,7 +95,7 @@ def payment_method_summary(method: PaymentMethod | None, voice: Voice) -> Paymen
     return {
         "paymentMethodId": method.payment_method_id,
         "customerId": method.customer_id,
-        "type": method.instrument.type.value,
+        "type": method.instrument.type,
         "card": card_reply(method.instrument.card, voice),
         "providerId": method.provider.provider_id,
         "providerType": method.provider.type,
@@ -123,7 +123,7 @@ def payment_method_reply(
     return {
         "paymentMethodId": method.payment_method_id,
         "customerId": method.customer_id,
-        "type": method.instrument.type.value,
+        "type": method.instrument.type,
         "card": card_reply(method.instrument.card, voice),
         "bankPayment": bank_reply(method.instrument.bank, voice),
         "providerId": method.provider.provider_id,
