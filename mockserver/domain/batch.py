@@ -17,6 +17,7 @@ from typing import TypeAlias
 from mockserver.domain.batch_states import BatchState
 from mockserver.domain.charge import WebhookTarget
 from mockserver.domain.clock import Micros
+from mockserver.domain.ids import Salt
 from mockserver.domain.money import number_text
 from mockserver.domain.record import record
 from mockserver.domain.slices import Slices, at_once
@@ -118,7 +119,7 @@ class ResultsFault:
     their own), and after how many characters it is cut."""
 
     omitted: tuple[int, ...] = ()
-    shuffled: int | None = None
+    shuffled: Salt | None = None
     cut: int | None = None
 
 

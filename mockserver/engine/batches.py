@@ -20,7 +20,7 @@ from mockserver.domain.commands import NewBatch
 from mockserver.domain.errors import Invalid, NotFound
 from mockserver.domain.events import Subject
 from mockserver.domain.faults import Faults
-from mockserver.domain.ids import digest
+from mockserver.domain.ids import Salt, digest
 from mockserver.engine import listing
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.schedule import Due
@@ -177,7 +177,7 @@ def _results_fault(script: BatchScript, salt: str) -> ResultsFault | None:
     wrong = script.results
     if wrong.cut is None and not wrong.shuffle and not wrong.omit_rows:
         return None
-    shuffled = _number(salt, "shuffle") if wrong.shuffle else None
+    shuffled = Salt(_number(salt, "shuffle")) if wrong.shuffle else None
     return ResultsFault(tuple(sorted(wrong.omit_rows)), shuffled, wrong.cut)
 
 

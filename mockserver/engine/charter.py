@@ -56,10 +56,11 @@ class Charter:
         plan = self.clock
         return Clock(plan.mode, real if plan.start is None else plan.start, real, plan.rate)
 
-    def providers(self) -> list[Provider]:
-        """The providers that the scenarios describe; of an id given twice the later scenario's."""
+    def providers(self, now: Micros) -> list[Provider]:
+        """The providers that the scenarios describe, as they are when these come into force; of an id given twice the
+        later scenario's."""
         plans = {plan.id: plan for scenario in self.scenarios for plan in scenario.providers}
-        return [planned(plan) for plan in plans.values()]
+        return [planned(plan, now) for plan in plans.values()]
 
     def setup(self) -> list[Call]:
         """The calls to run when a sandbox opens."""

@@ -8,17 +8,20 @@ may be missing is left out.
 from __future__ import annotations
 
 import types
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import MISSING, Field, fields, is_dataclass
 from decimal import Decimal, InvalidOperation
 from enum import Enum
 from functools import cache
+from itertools import chain
 from operator import attrgetter
 from typing import Annotated, Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from mockserver.domain.cards import CardNumber
 from mockserver.domain.clock import EARLIEST, LATEST
+from mockserver.domain.errors import nearest
+from mockserver.domain.ids import Salt
 from mockserver.domain.masking import mask_text
 from mockserver.engine.card_book import CardBook
 
@@ -28,19 +31,27 @@ Reader = Callable[[Any, CardBook], Any]
 
 _KIND = "$kind"
 _MOST_DIGITS = 40
+MOST_FAULTS = 20
+"""Faults of a document that are told at once."""
+
 _SCALARS: tuple[type, ...] = (str, int, bool)
 
 
 class Misfit(ValueError):
-    """Data that no such object can be made of. ``path`` grows on the way out to where it stands."""
+    """Data that no such object can be made of: every fault of it, by the dotted path to where it stands. Paths grow on
+    the way out."""
 
-    def __init__(self, wanted: str) -> None:
-        self.wanted = wanted
-        self.path: list[str] = []
-        super().__init__(wanted)
+    def __init__(self, *faults: tuple[str, str]) -> None:
+        self.faults = faults
+        super().__init__("; ".join(f"{place}: {words}" for place, words in faults))
 
-    def __str__(self) -> str:
-        return f"{'.'.join(self.path)}: wanted {self.wanted}"
+    def within(self, name: str) -> Iterator[tuple[str, str]]:
+        """The faults as seen from one step further out."""
+        return ((f"{name}.{place}" if place else name, words) for place, words in self.faults)
+
+
+def _wanted(words: str) -> Misfit:
+    return Misfit(("", f"wanted {words}"))
 
 
 @cache
@@ -53,6 +64,8 @@ def writer(annotation: Any, *, secrets: bool) -> Writer:
         return _union_writer(args, secrets=secrets)
     if annotation in (Any, object):
         return _plain_writer(secrets=secrets)
+    if annotation is Salt:
+        return str
     if origin is None and isinstance(annotation, type):
         return _class_writer(annotation, secrets=secrets)
     if origin is tuple and not (len(args) == 2 and args[1] is Ellipsis):
@@ -178,6 +191,8 @@ def reader(annotation: Any) -> Reader:
         return _union_reader(args)
     if annotation in (Any, object):
         return _read_plain
+    if annotation is Salt:
+        return _read_salt
     if origin is None and isinstance(annotation, type):
         return _class_reader(annotation)
     if origin is tuple and not (len(args) == 2 and args[1] is Ellipsis):
@@ -187,8 +202,12 @@ def reader(annotation: Any) -> Reader:
 
         def read_map(raw: Any, book: CardBook) -> Any:
             if not isinstance(raw, dict):
-                raise Misfit("an object")
-            return {read_key(key, book): _at(str(key), read_item, item, book) for key, item in raw.items()}
+                raise _wanted("an object")
+            try:
+                return {read_key(key, book): read_item(item, book) for key, item in raw.items()}
+            except Misfit:
+                keys = ((key, read_key, key) for key in raw)
+                raise _every_fault(chain(keys, ((key, read_item, item) for key, item in raw.items())), book) from None
 
         return read_map
     if isinstance(origin, type) and issubclass(origin, (Sequence, AbstractSet)):
@@ -201,8 +220,11 @@ def _list_reader(read: Reader, origin: type) -> Reader:
 
     def read_list(raw: Any, book: CardBook) -> Any:
         if not isinstance(raw, list):
-            raise Misfit("a list")
-        return shape([_at(str(place), read, item, book) for place, item in enumerate(raw)])
+            raise _wanted("a list")
+        try:
+            return shape([read(item, book) for item in raw])
+        except Misfit:
+            raise _every_fault(((str(place), read, item) for place, item in enumerate(raw)), book) from None
 
     return read_list
 
@@ -233,20 +255,32 @@ def _record_reader(cls: type) -> Reader:
 
     def read_record(raw: Any, book: CardBook) -> Any:
         if not isinstance(raw, dict):
-            raise Misfit("an object")
+            raise _wanted("an object")
         if not raw.keys() <= readers.keys() or not required <= raw.keys():
-            raise Misfit(f"the fields {', '.join(readers)}, of which {', '.join(required) or 'none'} must be there")
-        return cls(**{name: _at(name, readers[name], item, book) for name, item in raw.items()})
+            unknown = [
+                (name[:40], f"unknown field{nearest(name[:40], readers)}") for name in raw if name not in readers
+            ]
+            missing = [(name, "missing, a state document has it") for name in readers if name in required - raw.keys()]
+            raise Misfit(*unknown, *missing)
+        try:
+            return cls(**{name: readers[name](item, book) for name, item in raw.items()})
+        except Misfit:
+            raise _every_fault(((name, readers[name], item) for name, item in raw.items()), book) from None
 
     return read_record
 
 
-def _at(name: str, read: Reader, raw: Any, book: CardBook) -> Any:
-    try:
-        return read(raw, book)
-    except Misfit as misfit:
-        misfit.path.insert(0, name)
-        raise
+def _every_fault(parts: Iterable[tuple[str, Reader, Any]], book: CardBook) -> Misfit:
+    """The faults of all of some named parts, as far as anybody reads them."""
+    faults: list[tuple[str, str]] = []
+    for name, read, raw in parts:
+        try:
+            read(raw, book)
+        except Misfit as misfit:
+            faults += misfit.within(name)
+            if len(faults) >= MOST_FAULTS:
+                break
+    return Misfit(*faults[:MOST_FAULTS])
 
 
 def _union_reader(args: tuple[Any, ...]) -> Reader:
@@ -262,7 +296,7 @@ def _union_reader(args: tuple[Any, ...]) -> Reader:
         def read_scalar(raw: Any, book: CardBook) -> Any:
             if type(raw) in allowed or (raw is None and optional):
                 return raw
-            raise Misfit(" or ".join(member.__name__ for member in members))
+            raise _wanted(" or ".join(member.__name__ for member in members))
 
         return read_scalar
     readers = {member.__name__: reader(member) for member in members}
@@ -272,7 +306,7 @@ def _union_reader(args: tuple[Any, ...]) -> Reader:
             return None
         read = readers.get(raw.get(_KIND, "")) if isinstance(raw, dict) else None
         if read is None:
-            raise Misfit(f"an object whose {_KIND} is one of {', '.join(readers)}")
+            raise _wanted(f"an object whose {_KIND} is one of {', '.join(readers)}")
         return read({key: item for key, item in raw.items() if key != _KIND}, book)
 
     return read_kind
@@ -281,8 +315,11 @@ def _union_reader(args: tuple[Any, ...]) -> Reader:
 def _row_reader(readers: Sequence[Reader], shape: Callable[[list[Any]], Any]) -> Reader:
     def read_row(raw: Any, book: CardBook) -> Any:
         if not isinstance(raw, list) or len(raw) != len(readers):
-            raise Misfit(f"a list of {len(readers)}")
-        return shape([_at(str(place), read, raw[place], book) for place, read in enumerate(readers)])
+            raise _wanted(f"a list of {len(readers)}")
+        try:
+            return shape([read(item, book) for read, item in zip(readers, raw, strict=True)])
+        except Misfit:
+            raise _every_fault(((str(place), read, raw[place]) for place, read in enumerate(readers)), book) from None
 
     return read_row
 
@@ -293,7 +330,7 @@ def _enum_reader(cls: type[Enum]) -> Reader:
     def read_member(raw: Any, book: CardBook) -> Any:
         found = by_value.get(raw) if isinstance(raw, (str, int)) else None
         if found is None:
-            raise Misfit(f"one of {', '.join(str(value) for value in by_value)}")
+            raise _wanted(f"one of {', '.join(str(value) for value in by_value)}")
         return found
 
     return read_member
@@ -305,7 +342,7 @@ def _scalar_reader(cls: type) -> Reader:
     def read_scalar(raw: Any, book: CardBook) -> Any:
         # Nothing that is counted or timed lies beyond the calendar.
         if type(raw) is not cls or (isinstance(raw, int) and not EARLIEST <= raw <= LATEST):
-            raise Misfit(wanted)
+            raise _wanted(wanted)
         return raw
 
     return read_scalar
@@ -317,22 +354,28 @@ def _read_decimal(raw: Any, book: CardBook) -> Decimal:
     except InvalidOperation:
         number = None
     if number is None or not number.is_finite() or number.adjusted() > _MOST_DIGITS:
-        raise Misfit("a number written as a text")
+        raise _wanted("a number written as a text")
     return number
 
 
 def _read_number(raw: Any, book: CardBook) -> int:
     """A whole number that is a key, and so a text."""
     if not isinstance(raw, str) or not raw.isascii() or not raw.isdecimal():
-        raise Misfit("a whole number")
+        raise _wanted("a whole number")
     return int(raw)
+
+
+def _read_salt(raw: Any, book: CardBook) -> Salt:
+    if not isinstance(raw, str) or not raw.isascii() or not raw.isdecimal() or not len(raw) < 21 or int(raw) >= 2**64:
+        raise _wanted("a whole number below 2^64 as a text")
+    return Salt(int(raw))
 
 
 def _read_bytes(raw: Any, book: CardBook) -> bytes:
     try:
         return bytes.fromhex(raw if isinstance(raw, str) else "?")
     except ValueError:
-        raise Misfit("bytes written as hexadecimal digits") from None
+        raise _wanted("bytes written as hexadecimal digits") from None
 
 
 def _read_plain(raw: Any, book: CardBook) -> Any:

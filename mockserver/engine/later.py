@@ -6,8 +6,9 @@ Source: scenario language, Outcomes, clock (``later``).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from decimal import Decimal
+from collections.abc import Callable, Collection, Mapping
+from decimal import Decimal, InvalidOperation
+from enum import StrEnum
 
 from mockserver.domain.charge import Charge, capture_changes, refund_changes, settle_changes, void_changes
 from mockserver.domain.errors import Refused
@@ -55,6 +56,30 @@ def happen(box: Sandbox, entry: Entry) -> None:
     except Refused as refused:
         why = ", ".join((refused.details or {}).values()) or refused.message
         box.turn.warnings += (f"later: {move} of {kind} {entry.subject} did not happen: {why}",)
+
+
+def fault_of(box: Sandbox, entry: Entry) -> str | None:
+    """Why an entry that was read from a document could not happen, None when it can."""
+    kind, move, *detail = [*entry.detail.split(_PART, 3), ""]
+    details = detail[:-1]
+    if kind not in KINDS:
+        return f"got '{kind[:40]}', wanted one of {', '.join(KINDS)} before the first {_PART}"
+    if KINDS[kind][1](box).get(entry.subject) is None:
+        return f"no {kind} '{entry.subject[:64]}' in the document"
+    wanted = _DETAILS.get(move)
+    if wanted is None:
+        return f"got '{move[:40]}', wanted one of {', '.join(_DETAILS)} after the first {_PART}"
+    kinds, fits, words = wanted
+    if kind not in kinds:
+        return f"got '{move}' of a {kind}, wanted it of one of {', '.join(kinds)}"
+    return None if fits(kind, details) else f"got '{_PART.join(details)[:40]}' for {move}, wanted {words}"
+
+
+def _is_amount(text: str) -> bool:
+    try:
+        return not text or Decimal(text).is_finite()
+    except InvalidOperation:
+        return False
 
 
 def _moves(wish: Later, turn: Turn) -> list[tuple[str, tuple[str, ...]]]:
@@ -148,3 +173,19 @@ _DELETE: Mapping[str, Callable[[Sandbox, str], object]] = {
     "payment_method": lambda box, subject: payment_methods.delete(box, subject, ask_provider=False),
 }
 """Kinds that can go."""
+
+_STATES: Mapping[str, type[StrEnum]] = {
+    "payto": PayToState,
+    "network_token": NetworkTokenState,
+    "subscription": SubscriptionState,
+}
+
+_DETAILS: Mapping[str, tuple[Collection[str], Callable[[str, list[str]], bool], str]] = {
+    Move.SET: (_SET, lambda kind, given: len(given) == 1 and given[0] in list(_STATES[kind]), "a state of it"),
+    Move.CAPTURE: (("charge",), lambda kind, given: len(given) == 2 and _is_amount(given[0]), "amount|comment"),
+    Move.REFUND: (("charge",), lambda kind, given: len(given) == 2 and _is_amount(given[0]), "amount|comment"),
+    Move.VOID: (("charge",), lambda kind, given: len(given) == 2 and _is_amount(given[0]), "amount|comment"),
+    Move.SETTLE: (("charge",), lambda kind, given: given in [[word] for word in _PAYER], f"one of {', '.join(_PAYER)}"),
+    Move.DELETE: (_DELETE, lambda kind, given: not given, "nothing more"),
+}
+"""The details that each move can do something with, and of which kinds of objects."""

@@ -98,7 +98,7 @@ class Sandbox:
         self.tokens = tables.tokens()
         self.payto = tables.payto()
         self.network_tokens = tables.network_tokens()
-        for provider in (default_provider(self.now), *charter.providers()):
+        for provider in (default_provider(self.now), *charter.providers(self.now)):
             self.providers.add(provider)
 
     def obey(self, charter: Charter) -> None:
@@ -108,7 +108,7 @@ class Sandbox:
         self.settle(self.own)
         self.journal.breach = "other scenarios were put in force"
         self.director.replace(charter.rules)
-        for provider in charter.providers():
+        for provider in charter.providers(self.now):
             known = self.providers.get(provider.provider_id)
             if known is None:
                 self.providers.add(provider)

@@ -6,7 +6,7 @@ from enum import StrEnum
 from heapq import heappop, heappush
 from typing import NamedTuple
 
-from mockserver.domain.clock import Micros
+from mockserver.domain.clock import LATEST, Micros
 
 
 class Due(StrEnum):
@@ -51,9 +51,10 @@ class Schedule:
         self.order = 0
 
     def plan(self, at: Micros, what: Due, subject: str, detail: str = "") -> None:
-        """Add an entry."""
+        """Add an entry. What lies beyond the calendar never comes due, and is not kept."""
         self.order += 1
-        heappush(self.entries, Entry(at, self.order, what, subject, detail))
+        if at <= LATEST:
+            heappush(self.entries, Entry(at, self.order, what, subject, detail))
 
     def next_due(self, now: Micros) -> Entry | None:
         """Take the earliest entry that is due at ``now``."""

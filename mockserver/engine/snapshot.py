@@ -8,7 +8,7 @@ Source: control document, Control API (``/__admin/state``, ``/__admin/fork``).
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import is_dataclass, replace
+from dataclasses import dataclass, field, is_dataclass, replace
 from decimal import Decimal
 from functools import cache
 from typing import Any, get_args, get_type_hints
@@ -17,10 +17,10 @@ from mockserver.assumptions import ROWS, Assumed, Profile
 from mockserver.domain.clock import FASTEST, Clock, ClockMode, Micros
 from mockserver.domain.codes import Code
 from mockserver.domain.errors import ForeignDocument, Refused
-from mockserver.engine import tables
+from mockserver.engine import soundness, tables
 from mockserver.engine.card_book import CardBook
 from mockserver.engine.charter import Charter
-from mockserver.engine.codec import Misfit, reader, writer
+from mockserver.engine.codec import MOST_FAULTS, Misfit, reader, writer
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.schedule import Entry
 from mockserver.engine.store import Table
@@ -50,6 +50,27 @@ APART: Mapping[str, str] = {
     "warned": "keeps a person from being told twice, and changes no answer",
 }
 """Parts of a sandbox that are no tables and no records, and what becomes of them in a document."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """Counters of one rule, as ``Director.tallies`` tells them; of each key how often it was seen and fired."""
+
+    text: str
+    calls: int
+    hits: int
+    exhausted: int
+    first: Micros | None
+    keys: dict[str, tuple[int, int]]
+
+
+@dataclass(frozen=True, slots=True)
+class Tallies:
+    """Counters of all rules, and when the first was asked."""
+
+    first: Micros | None = None
+    rules: dict[str, Tally] = field(default_factory=dict)
+
 
 PLAIN: Mapping[str, Any] = {"scripts": dict[str, dict[int, ProviderOutcome]]}
 """Parts that are plain values, and their types."""
@@ -96,7 +117,18 @@ def restore(key: str, charter: Charter, document: object, real: Micros) -> Sandb
     try:
         return _restored(key, charter, _known(document), real)
     except Misfit as misfit:
-        raise _foreign(".".join(misfit.path), misfit.wanted) from None
+        raise _foreign(*misfit.faults) from None
+
+
+def imported(key: str, charter: Charter, document: object, real: Micros) -> Sandbox:
+    """The same for a document that anybody may have written. Raises ``ForeignDocument`` (90) also for what makes no
+    sense, all faults at once."""
+    box = restore(key, charter, document, real)
+    try:
+        soundness.check(box, _known(document)["rules"])
+    except Misfit as misfit:
+        raise _foreign(*misfit.faults) from None
+    return box
 
 
 def rules_not_in_force(box: Sandbox, document: Document) -> list[str]:
@@ -123,9 +155,9 @@ def _records(box: Sandbox) -> dict[str, Any]:
 
 def _known(document: object) -> Document:
     if not isinstance(document, dict) or document.get("format") != FORMAT:
-        raise _foreign("Format", f"a state document of this product, which says format: {FORMAT}")
+        raise _foreign(("Format", f"wanted a state document of this product, which says format: {FORMAT}"))
     if document.get("version") != VERSION:
-        raise _foreign("Version", f"version {VERSION} of the state document")
+        raise _foreign(("Version", f"wanted version {VERSION} of the state document"))
     return document
 
 
@@ -139,7 +171,7 @@ def _restored(key: str, charter: Charter, document: Document, real: Micros) -> S
         box.cards = CardBook(_read(str, document, "salt"))
     box.clock = _read(Clock, document, "clock")
     if not 1 <= box.clock.rate <= FASTEST:
-        raise _foreign("Clock.rate", f"a whole number from 1 to {FASTEST}")
+        raise _foreign(("Clock.rate", f"got {box.clock.rate}, wanted a whole number from 1 to {FASTEST}"))
     box.now = box.clock.read(real)
     box.ids.counters.update(_read(dict[str, int], document, "counters"))
     schedule = _read(dict[str, object], document, "schedule")
@@ -147,31 +179,39 @@ def _restored(key: str, charter: Charter, document: Document, real: Micros) -> S
     # A sorted list is a heap.
     box.schedule.entries = sorted(_read(list[Entry], schedule, "entries", "schedule", book=box.cards))
     _fill(box, _read(dict[str, object], document, "tables"))
+    # A clock that runs may have been read on a machine whose own is ahead: rows stay in the order of their adding.
+    box.now = max(box.now, *(table.rows[-1].added for name in table_rows() if (table := getattr(box, name)).rows))
     records = _read(dict[str, object], document, "records")
     for name, kind in _records(box).items():
         setattr(box, name, _read(kind, records, name, "records", book=box.cards))
-    try:
-        box.director.restore(_read(dict[str, Any], document, "rules"))
-    except (KeyError, TypeError, AttributeError):
-        raise _foreign("Rules", "counters by the name of their rule") from None
+    _read(Tallies, document, "rules")
+    box.director.restore(document["rules"])
     return box
 
 
 def _seed(given: object) -> int:
     """A seed may have more digits than a JSON reader gives as an ``int``."""
     if isinstance(given, bool) or not isinstance(given, int | Decimal) or not 0 <= given < 2**63 or given % 1:
-        raise _foreign("Seed", "a whole number, 0 to 2^63 - 1")
+        raise _foreign(("Seed", "wanted a whole number, 0 to 2^63 - 1"))
     return int(given)
 
 
 def _fill(box: Sandbox, given: Mapping[str, object]) -> None:
     if given.keys() != table_rows().keys():
-        raise _foreign("Tables", ", ".join(table_rows()))
+        raise _foreign(("Tables", f"wanted {', '.join(table_rows())}"))
+    faults: list[tuple[str, str]] = []
     for name, row in table_rows().items():
         table: Table[Any] = getattr(tables, name)()
-        for item in _read(list[row], given, name, "tables", book=box.cards):  # type: ignore[valid-type]
+        try:
+            items = _read(list[row], given, name, "tables", book=box.cards)  # type: ignore[valid-type]
+        except Misfit as misfit:
+            faults += misfit.faults
+            continue
+        for item in items:
             table.add(item)
         setattr(box, name, table)
+    if faults:
+        raise Misfit(*faults[:MOST_FAULTS])
 
 
 def _assumed(document: Document) -> Assumed:
@@ -186,13 +226,12 @@ _NO_CARDS = CardBook("")
 
 def _read(annotation: Any, values: Mapping[str, Any], name: str, *above: str, book: CardBook = _NO_CARDS) -> Any:
     if name not in values:
-        raise _foreign(".".join((*above, name)), "a state document has it")
+        raise _foreign((".".join((*above, name)), "missing, a state document has it"))
     try:
         return reader(annotation)(values[name], book)
     except Misfit as misfit:
-        misfit.path[:0] = [*above, name]
-        raise
+        raise Misfit(*misfit.within(".".join((*above, name)))) from None
 
 
-def _foreign(place: str, wanted: str) -> ForeignDocument:
-    return ForeignDocument(Code.VALIDATION_ERROR, {place[:1].upper() + place[1:]: f"wanted {wanted}"})
+def _foreign(*faults: tuple[str, str]) -> ForeignDocument:
+    return ForeignDocument(Code.VALIDATION_ERROR, {place[:1].upper() + place[1:]: words for place, words in faults})

@@ -175,6 +175,10 @@ class Table(Generic[R]):
         self._by_id[self._id_of(row)] = row
         return row
 
+    def id_of(self, row: R) -> str:
+        """The id of a row."""
+        return self._id_of(row)
+
     def get(self, row_id: str) -> R | None:
         """The row of an id."""
         return self._by_id.get(row_id)

@@ -108,11 +108,11 @@ def test_a_public_key_opens_no_card_number(shop: Shop) -> None:
         ({"clock": {"mode": "fast", "virtual": 0, "real": 0, "rate": -1}}, "Clock.rate"),
         ({"profile": "loud"}, "Profile"),
         ({"assumptions": {"no.such": 1}}, "no.such"),
-        ({"clock": {"mode": "manual"}}, "Clock"),
+        ({"clock": {"mode": "manual", "real": 0, "rate": 1}}, "Clock.virtual"),
         ({"counters": {"charge": "3"}}, "Counters.charge"),
         ({"schedule": {"order": 1, "entries": [[1, 2, "nothing", "x", ""]]}}, "Schedule.entries.0.2"),
         ({"tables": {}}, "Tables"),
-        ({"rules": {"rules": []}}, "Rules"),
+        ({"rules": {"rules": []}}, "Rules.rules"),
         ({"rules": 1}, "Rules"),
     ],
 )

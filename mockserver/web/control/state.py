@@ -20,7 +20,7 @@ def read(call: ControlCall) -> tuple[int, object]:
 def write(call: ControlCall) -> tuple[int, object]:
     """Put an exported state in the place of this sandbox's. Raises ``ForeignDocument`` (90); then nothing changed."""
     box, document = call.box(), call.body()
-    made = snapshot.restore(box.key, box.charter, document, call.host.real_clock())
+    made = snapshot.imported(box.key, box.charter, document, call.host.real_clock())
     made.journal.breach = "a state was imported"
     call.host.sandboxes.install(made)
     return 200, {**_told(made), "rulesNotInForce": snapshot.rules_not_in_force(made, document)}

@@ -56,10 +56,11 @@ def objects(call: ControlCall) -> tuple[int, object]:
     kind = call.query.get("kind")
     if kind is None:
         return 200, {"counts": counts}
-    id_name, table = _known(kind)
+    _, table = _known(kind)
     limit = min(_number(call, "limit", MOST_OBJECTS), MOST_OBJECTS)
-    page = table(box).search(Query(limit=limit, skip=_number(call, "skip", 0)))
-    return 200, {"counts": counts, "count": page.count, "objects": [_row(row, id_name) for row in page.rows]}
+    rows = table(box)
+    page = rows.search(Query(limit=limit, skip=_number(call, "skip", 0)))
+    return 200, {"counts": counts, "count": page.count, "objects": [_row(row, rows.id_of(row)) for row in page.rows]}
 
 
 def one(call: ControlCall) -> tuple[int, object]:
@@ -71,7 +72,7 @@ def one(call: ControlCall) -> tuple[int, object]:
         raise NotFound(Code.UNKNOWN_ERROR, {"Id": f"no {kind} '{mask_text(object_id[:64])}'"}, message="Not Found")
     reader = _READERS.get(kind)
     shown = _read(box, reader, {id_name: object_id}) if reader is not None else None
-    return 200, {**_row(row, id_name), "kind": kind, "object": shown}
+    return 200, {**_row(row, object_id), "kind": kind, "object": shown}
 
 
 def states(call: ControlCall) -> tuple[int, object]:
@@ -110,13 +111,13 @@ def _line(entry: Entry) -> list[object]:
     ]
 
 
-def _row(row: Any, id_name: str) -> dict[str, object]:
+def _row(row: Any, row_id: str) -> dict[str, object]:
     state = getattr(row, "status", None) or getattr(row, "state", None)
     amount, label = getattr(row, "amount", None), None
     for name in _LABELS:
         label = label or getattr(row, name, None)
     return {
-        "id": getattr(row, id_name),
+        "id": row_id,
         "added": moment(row.added),
         "state": str(state) if state is not None else None,
         "amount": f"{getattr(row, 'currency', None) or ''} {number_text(amount)}".strip()
