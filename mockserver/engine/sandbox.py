@@ -29,6 +29,7 @@ T = TypeVar("T")
 class Sandbox:
     """One world. ``now`` is the instant of the step being taken; ``turn`` gathers what that step does.
 
+    ``used`` is the greater the later something happened in it, 0 while nothing has.
     ``horizon`` is the instant that due work is being brought up to; ``scripts`` holds, for each batch under way, what
     the scenario says of its rows (from 1).
     """
@@ -62,6 +63,7 @@ class Sandbox:
         "tokens",
         "transfers",
         "turn",
+        "used",
         "vault",
         "warned",
         "webhook_subscriptions",
@@ -82,6 +84,7 @@ class Sandbox:
         self.journal = Journal(charter.journal_limit, self.now)
         self.turn = Turn("open")
         self.warned: set[str] = set()
+        self.used = 0
         self.providers = tables.providers()
         self.vault = tables.vault()
         self.payment_methods = tables.payment_methods()

@@ -78,6 +78,7 @@ class Host:
 
     ``real_clock`` tells the machine's time; ``on_request`` is called for each request; ``prepare`` runs the set-up
     calls of a sandbox that opens; ``streams`` counts open event streams, which end when ``stopping``.
+    ``uses`` counts what has happened in all sandboxes, so that each can tell when it was last used.
     ``rate_limit`` goes by the machine's time, because it spares the machine, and because a sandbox whose clock stands
     still would never be let in again.
     Raises ``ScenarioRefused`` when the scenarios of the settings cannot be used.
@@ -93,6 +94,7 @@ class Host:
     activity: Activity = field(default_factory=Activity)
     ready_problems: list[str] = field(default_factory=list)
     streams: int = 0
+    uses: int = 0
     stopping: bool = False
     rate_limit: RateLimit | None = field(init=False)
     house: House = field(init=False)
@@ -201,6 +203,8 @@ class Host:
 
     def noticed(self, box: Sandbox) -> None:
         """Something has happened in a sandbox: wake those who wait for it, send what is to be sent."""
+        self.uses += 1
+        box.used = self.uses
         self.activity.stir()
         if self.courier is not None:
             self.courier.note(box)

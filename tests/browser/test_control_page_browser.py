@@ -214,6 +214,14 @@ def test_another_sandbox_is_chosen_and_keys_stay_masked(control: Any, box: Box) 
     assert other not in control.content()
 
 
+def test_the_sandbox_that_was_used_last_is_opened(page: Any, box: Box) -> None:
+    box.charge()
+    page.goto(f"{box.url}/__admin/")
+    expect(page.get_by_test_id("sandbox")).to_have_value(box.public_key)
+    expect(rows(page)).to_have_count(1)
+    page.goto("about:blank")
+
+
 def test_a_refused_key_is_told(control: Any) -> None:
     control.get_by_test_id("key").fill("invalid")
     control.get_by_test_id("open").click()

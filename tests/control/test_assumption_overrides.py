@@ -83,6 +83,21 @@ def test_sandboxes_are_listed_with_masked_keys(shop: Shop) -> None:
     assert (listed["publicKey"], listed["requests"]) == ("pk_shop", 1)
 
 
+def test_the_sandbox_that_was_used_last_is_listed_first(shop: Shop) -> None:
+    def listed() -> list[str]:
+        return [box["publicKey"] for box in shop("GET", "/__admin/sandboxes", key=None).body["sandboxes"]]
+
+    for key in ("sk_old", "sk_mid", "sk_new"):
+        shop("GET", "/charge", key=key)
+    shop("GET", "/__admin/clock", key="sk_only_looked_at")
+    assert listed() == ["pk_new", "pk_mid", "pk_old", "pk_only_looked_at"]
+    shop("GET", "/charge", key="sk_old")
+    shop("POST", "/__admin/clock/advance", {"by": "1h"}, key="sk_mid")
+    assert listed() == ["pk_mid", "pk_old", "pk_new", "pk_only_looked_at"]
+    shop("POST", "/__admin/reset", key="sk_mid")
+    assert listed()[0] == "pk_old"
+
+
 @pytest.mark.parametrize(("key", "shown"), [("sk_shop", "sk_***"), ("sk_1", "s***"), ("s1", "***"), ("x", "***")])
 def test_a_masked_key_shows_less_than_half_of_the_key(key: str, shown: str) -> None:
     shop = Shop(key)

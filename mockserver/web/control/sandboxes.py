@@ -9,8 +9,9 @@ from mockserver.wire.dates import moment
 
 
 async def listing(call: ControlCall) -> tuple[int, object]:
-    """Every sandbox: masked key, public key, clock, scenarios, number of objects."""
-    return 200, {"sandboxes": [_shown(box) for box in await call.host.catch_up_all()]}
+    """Every sandbox, the last used first: masked key, public key, clock, scenarios, number of objects."""
+    boxes = sorted(await call.host.catch_up_all(), key=lambda box: box.used)[::-1]
+    return 200, {"sandboxes": [_shown(box) for box in boxes]}
 
 
 def one(call: ControlCall) -> tuple[int, object]:
