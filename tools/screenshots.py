@@ -1,0 +1,126 @@
+"""Takes the pictures of README.md anew: python -m tools.screenshots. Needs playwright and a Chromium."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from base64 import b64encode
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+from urllib.request import Request, urlopen
+
+from playwright.sync_api import Browser, sync_playwright
+
+from tools.docs import ROOT
+
+FOLDER = ROOT / "docs" / "screenshots"
+BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+START = "2031-03-01T09:30:00Z"
+DUMMY = "a26c371f-94f6-40da-add2-28ec8e9da8ed"
+DESK, PHONE = {"width": 1280, "height": 640}, {"width": 390, "height": 844}
+LAMP = b"""<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 350 140" width="350" height="140">
+<rect width="350" height="140" fill="#e8dcc0"/><circle cx="175" cy="56" r="35" fill="#c98f2d"/>
+<path d="M170 88h10v34h-10z" fill="#7a5a1c"/><path d="M140 121h70v10h-70z" fill="#7a5a1c"/></svg>"""
+
+
+@contextmanager
+def _serving() -> Iterator[str]:
+    """A server whose clock stands still; its address."""
+    command = [sys.executable, "-m", "mockserver", "--port", "0", "--seed", "42", "--clock", START]
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as server:
+        try:
+            if server.stdout is None:
+                raise RuntimeError("the server was started without a pipe")
+            yield next(line for line in server.stdout if line.startswith("ready on ")).split()[-1]
+        finally:
+            server.terminate()
+
+
+class _Shop:
+    """A caller with a secret key."""
+
+    def __init__(self, url: str) -> None:
+        self.url = url
+
+    def call(self, method: str, path: str, body: object = None) -> Any:
+        raw = None if body is None else json.dumps(body).encode()
+        headers = {"x-secretkey": "sk_demo", "content-type": "application/json"}
+        # The address is that of the server above.
+        with urlopen(Request(self.url + path, raw, headers, method=method)) as answer:
+            return json.loads(answer.read())
+
+    def charge(self, number: str, **fields: object) -> Any:
+        card = {"cardNumber": number, "expiryDate": "12/40", "ccv": "123", "cardholder": "Ann Example"}
+        body = {"amount": 42.5, "currency": "AUD", "providerId": DUMMY, "reference": "Order 1017"}
+        try:
+            return self.call("POST", "/charge/card", {**body, "paymentInformation": card, **fields})
+        except OSError:
+            return None
+
+    def story(self) -> dict[str, str]:
+        """A morning of a shop; the addresses of the pages to show."""
+        made = self.charge("4111111111111111", capture=False)["chargeId"]
+        self.call("POST", f"/charge/{made}", {"amount": 40})
+        self.call("DELETE", f"/charge/{made}?amount=15")
+        self.charge("4000000000009995")
+        self.charge("5555555555554444")
+        self.call("POST", "/vault", {"cardNumber": "4111111111111111", "ccv": "123", "expireSeconds": 3600})
+        challenged = self.charge("4000000000003220")
+        link = {
+            "title": "Brass reading lamp",
+            "description": "Hand-finished brass, warm light, with a linen shade.\nShips in two days.",
+            "amount": 129,
+            "currency": "AUD",
+            "allowedPaymentTypes": ["card", "paypal", "googlepay", "zip"],
+            "image": "data:image/svg+xml;base64," + b64encode(LAMP).decode(),
+        }
+        page = self.call("POST", "/payment_link", link)["paymentLinkId"]
+        self.charge("4000000000009979")
+        self.charge("378282246310005", paymentInformation=_amex())
+        self.charge("4000000000000069")
+        return {
+            "payment-page": f"/pay/{page}",
+            "three-ds": f"/3ds/{challenged['chargeId']}",
+            "demo-shop": "/demo?key=pk_demo",
+        }
+
+
+def _amex() -> dict[str, str]:
+    return {"cardNumber": "378282246310005", "expiryDate": "12/40", "ccv": "1234", "cardholder": "Ann Example"}
+
+
+def _control(browser: Browser, url: str) -> None:
+    page = browser.new_page(viewport=DESK)
+    page.goto(f"{url}/__admin/")
+    page.get_by_test_id("requests").get_by_role("option").first.click()
+    page.get_by_test_id("fired").wait_for()
+    page.screenshot(path=FOLDER / "control-requests.png")
+    page.get_by_test_id("tab-objects").click()
+    page.get_by_test_id("objects").get_by_role("option").last.click()
+    page.get_by_test_id("diagram").wait_for()
+    page.screenshot(path=FOLDER / "control-objects.png")
+    page.close()
+
+
+def main() -> None:
+    """Take every picture."""
+    chromium = next(filter(None, map(shutil.which, BROWSERS)), None)
+    with _serving() as url, sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox", "--disable-gpu"])
+        pages = _Shop(url).story()
+        _control(browser, url)
+        for name, path in pages.items():
+            page = browser.new_page(viewport=PHONE)
+            page.goto(url + path)
+            if name == "demo-shop":
+                page.get_by_test_id("try-1").click()
+            page.screenshot(path=FOLDER / f"{name}.png", full_page=True)
+            page.close()
+        browser.close()
+
+
+if __name__ == "__main__":
+    main()
