@@ -222,6 +222,17 @@ def test_the_sandbox_that_was_used_last_is_opened(page: Any, box: Box) -> None:
     page.goto("about:blank")
 
 
+def test_a_page_loaded_again_follows_its_sandbox(control: Any, box: Box) -> None:
+    with httpx.Client(base_url=box.url, headers={"x-secretkey": f"{box.key}_other"}, trust_env=False) as http:
+        http.get("/charge")
+    control.reload()
+    expect(control.get_by_test_id("live")).to_have_text("live")
+    expect(control.get_by_test_id("sandbox")).to_have_value(box.public_key)
+    expect(control.get_by_test_id("now")).to_be_visible()
+    box.charge()
+    expect(rows(control).first).to_contain_text("/charge/card")
+
+
 def test_a_refused_key_is_told(control: Any) -> None:
     control.get_by_test_id("key").fill("invalid")
     control.get_by_test_id("open").click()
@@ -264,6 +275,60 @@ def test_ten_thousand_requests_are_drawn_as_the_few_in_sight(control: Any) -> No
     assert took < 5_000
     control.get_by_test_id("filter").fill("nothing like it")
     expect(rows(control)).to_have_count(0)
+
+
+@pytest.mark.parametrize("context_options", [{"viewport": {"width": 360, "height": 740}}], ids=["phone"])
+def test_nothing_is_cut_off_on_a_phone(control: Any, box: Box) -> None:
+    box.charge(webhook={"url": f"{box.url}/__inbox/shop", "authorization": "Bearer s3cret"})
+    for tab in ("requests", "objects", "webhooks", "inbox", "scenarios", "assumptions"):
+        control.get_by_test_id(f"tab-{tab}").click()
+        if tab in ("requests", "objects", "webhooks", "inbox"):
+            rows(control, tab).first.wait_for()
+        assert control.evaluate(CUT_OFF) == [], tab
+        assert control.evaluate("document.documentElement.scrollWidth <= window.innerWidth"), tab
+
+
+CUT_OFF = """() => [...document.querySelectorAll("header *, #view *")]
+  .filter((part) => part.offsetParent !== null && !part.closest(".scroll, .hidden"))
+  .filter((part) => part.getBoundingClientRect().right > window.innerWidth + 1)
+  .map((part) => part.outerHTML.slice(0, 80))"""
+
+
+def test_every_stop_of_the_tab_key_is_named_and_seen(control: Any, box: Box) -> None:
+    box.charge(POOR)
+    rows(control).filter(has_text="/charge/card").click()
+    control.get_by_test_id("fired").wait_for()
+    for tab in ("requests", "objects", "webhooks", "inbox", "scenarios", "assumptions"):
+        control.get_by_test_id(f"tab-{tab}").click()
+        control.locator(f"#tab-{tab}[aria-selected=true]").wait_for()
+        control.get_by_role("link", name="Skip to content").focus()
+        control.keyboard.press("Tab")
+        stops: list[str] = []
+        while (at := control.evaluate(FOCUSED))["tag"] != "BODY" and len(stops) < 20:
+            assert at["name"], at
+            assert at["outline"] != "none", at
+            stops.append(at["tag"])
+            control.keyboard.press("Tab")
+        assert stops[:3] == ["sandbox", "key", "open"]
+        assert f"tab-{tab}" in stops
+
+
+FOCUSED = """() => {
+  const at = document.activeElement;
+  const label = at.labels && at.labels.length ? at.labels[0].textContent : at.textContent;
+  const name = (at.getAttribute("aria-label") || label || "").trim();
+  return { tag: at.id || at.dataset.testid || at.tagName, name, outline: getComputedStyle(at).outlineStyle };
+}"""
+
+
+def test_the_clock_is_moved_with_the_keyboard_alone(control: Any) -> None:
+    control.get_by_label("Secret key").focus()
+    for _ in range(6):
+        control.keyboard.press("Tab")
+    expect(control.get_by_test_id("jump-to")).to_be_focused()
+    control.keyboard.type("90m")
+    control.keyboard.press("Enter")
+    expect(control.get_by_test_id("now")).to_have_text("2031-03-01 11:00:00")
 
 
 def test_a_webhook_is_watched_and_sent_again(control: Any, box: Box) -> None:

@@ -212,6 +212,16 @@ def test_a_challenge_is_answered(page: Any, box: Box, button: str, status: str, 
     assert box.call("GET", f"/charge/{charge['chargeId']}")["status"] == status
 
 
+def test_a_challenge_is_answered_with_the_keyboard_alone(page: Any, box: Box) -> None:
+    page.goto(box.charge(CHALLENGED)["threeDsRedirectUrl"])
+    for button in ("pass", "fail", "cancel"):
+        page.keyboard.press("Tab")
+        expect(page.get_by_test_id(button)).to_be_focused()
+    page.keyboard.press("Shift+Tab")
+    page.keyboard.press("Enter")
+    expect(page.get_by_test_id("outcome")).to_have_text("Not paid")
+
+
 @pytest.mark.parametrize("context_options", [{}, {"java_script_enabled": False}], ids=["script", "no-script"])
 def test_a_challenge_returns_the_payer_to_the_shop(page: Any, box: Box) -> None:
     shop(page)

@@ -9,6 +9,7 @@ import { scenarios, assumptions } from "./admin-scenarios.js";
 const VIEWS = { requests, objects, webhooks, inbox, scenarios, assumptions };
 const byId = (id) => document.getElementById(id);
 let view = null;
+let followed = null;
 let stopFollowing = () => {};
 let clock = { base: 0, at: 0, rate: 0 };
 
@@ -69,13 +70,14 @@ async function listSandboxes() {
     select.append(h("option", { value: box.publicKey }, `${box.key}  ·  ${box.requests ?? 0} requests`));
   }
   if (!sandboxes.length) select.append(h("option", { value: "" }, "No sandbox yet"));
-  if (here && sandboxes.some((box) => box.publicKey === here)) select.value = here;
-  else if (sandboxes.length) enter(sandboxes[0].publicKey);
-  return sandboxes;
+  const wanted = sandboxes.some((box) => box.publicKey === here) ? here : sandboxes.length ? sandboxes[0].publicKey : null;
+  if (wanted && wanted === followed) select.value = wanted;
+  else if (wanted) enter(wanted);
 }
 
 function enter(publicKey) {
   choose(publicKey);
+  followed = publicKey;
   byId("sandbox").value = publicKey;
   stopFollowing();
   if (view && view.close) view.close();
@@ -146,7 +148,6 @@ byId("chooser").addEventListener("submit", async (event) => {
     const mine = await api("GET", "/__admin/sandbox", null, { secret: key });
     choose(mine.publicKey);
     await listSandboxes();
-    enter(mine.publicKey);
   } catch (problem) {
     say(problem.message);
   }
