@@ -47,6 +47,7 @@ APART: Mapping[str, str] = {
     "public_key": "follows from the key",
     "schedule": "written as its entries in order",
     "turn": "is over",
+    "used": "orders the list of sandboxes, and changes no answer of one",
     "warned": "keeps a person from being told twice, and changes no answer",
 }
 """Parts of a sandbox that are no tables and no records, and what becomes of them in a document."""
