@@ -12,7 +12,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import ROUND_DOWN, Decimal
 from io import StringIO
-from typing import TypeAlias
 
 from mockserver.domain.batch_states import BatchState
 from mockserver.domain.charge import WebhookTarget
@@ -20,7 +19,7 @@ from mockserver.domain.clock import Micros
 from mockserver.domain.ids import Salt
 from mockserver.domain.money import number_text
 from mockserver.domain.record import record
-from mockserver.domain.slices import Slices, at_once
+from mockserver.domain.slices import Slices
 
 COLUMNS = ("PaymentMethodId", "Amount", "Currency", "Reference")
 """Columns of the batch that is handed in (service document, Limits)."""
@@ -50,9 +49,6 @@ _FOLDED = tuple(name.lower() for name in COLUMNS)
 _FINEST = Decimal("0.0001")
 _WORDS = {state: state.value for state in BatchState}
 _PAID, _FAILED = _WORDS[BatchState.SUCCESS], _WORDS[BatchState.FAILED]
-
-Read: TypeAlias = tuple[list["BatchRow"], dict[str, str]]
-"""The transactions of a CSV text, and what is wrong with it, by line."""
 
 
 @record
@@ -151,13 +147,11 @@ class Batch:
         return (Decimal(self.done) / len(self.rows)).quantize(_FINEST, ROUND_DOWN).normalize()
 
 
-def read_rows(text: str) -> Read:
-    """The transactions of a CSV text, and what is wrong with it, by line (the header is line 1)."""
-    return at_once(reading(text))
+def read_rows(text: str) -> Slices[tuple[list[BatchRow], dict[str, str]]]:
+    """The transactions of a CSV text, and what is wrong with it, by line (the header is line 1).
 
-
-def reading(text: str) -> Slices[Read]:
-    """The same with pauses. Quoting, any line end, a byte order mark and blank lines at the end are fine."""
+    Quoting, any line end, a byte order mark and blank lines at the end are fine.
+    """
     reader = csv.reader(StringIO(text.removeprefix("\ufeff"), newline=""), strict=True)
     rows: list[BatchRow] = []
     faults: dict[str, str] = {}
@@ -209,21 +203,16 @@ def _add_row(rows: list[BatchRow], cells: list[str]) -> str | None:
     return None
 
 
-def results_text(batch: Batch) -> str:
-    """``results``: a header, then a line for each row in order, however far the batch has come."""
-    return at_once(writing(batch))
-
-
-def writing(batch: Batch) -> Slices[str]:
-    """The same with pauses, in which the ``batch`` given must not move on: a copy does not."""
+def results_text(batch: Batch) -> Slices[str]:
+    """``results``: a header, then a line for each row in order, however far the batch has come. In the pauses the
+    ``batch`` given must not move on: a copy does not."""
     order: Sequence[int] = range(len(batch.rows))
     fault = batch.results_fault
     if fault is not None:
         gone = set(fault.omitted)
         order = [place for place in order if place + 1 not in gone]
         if fault.shuffled is not None:
-            salt = fault.shuffled
-            order = sorted(order, key=lambda place: scattered(salt, place))
+            order = yield from drawn(fault.shuffled, order)
     blocks = [",".join(RESULT_COLUMNS)]
     rows, done, waits = batch.rows, batch.done, _WORDS[batch.status]
     for start in range(0, len(order), LINES):
@@ -254,9 +243,29 @@ def _block(lines: list[tuple[str, ...]]) -> str:
     commas = (len(RESULT_COLUMNS) - 1) * len(lines)
     if '"' not in text and "\r" not in text and text.count("\n") == len(lines) - 1 and text.count(",") == commas:
         return text
+    if len(lines) > 1:
+        return "\n".join([_block([cells]) for cells in lines])
     out = StringIO()
     csv.writer(out, lineterminator="\n").writerows(lines)
     return out.getvalue().removesuffix("\n")
+
+
+def drawn(salt: int, places: Sequence[int]) -> Slices[list[int]]:
+    """Places in an order that looks drawn by chance: that of their ``scattered`` numbers."""
+    hats: list[list[tuple[int, int]]] = [[] for _ in range(256)]
+    for start in range(0, len(places), LINES):
+        if start:
+            yield
+        for place in places[start : start + LINES]:
+            number = scattered(salt, place)
+            hats[number >> 56].append((number, place))
+    order: list[int] = []
+    for hat in hats:
+        if len(order) > LINES:
+            yield
+        hat.sort()
+        order += [place for _, place in hat]
+    return order
 
 
 def scattered(salt: int, place: int) -> int:

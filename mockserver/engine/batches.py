@@ -6,13 +6,13 @@ scenario language, Outcomes, batch.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
 from mockserver.assumptions import BATCH_FLOW
-from mockserver.domain.batch import Batch, BatchRow, Pace, Read, ResultsFault, Step, read_rows, scattered
+from mockserver.domain.batch import LINES, Batch, BatchRow, Pace, ResultsFault, Step, drawn, read_rows
 from mockserver.domain.batch_states import BATCH, BATCH_ROW, BatchEvent, BatchRowEvent, BatchState
 from mockserver.domain.clock import Micros
 from mockserver.domain.codes import Code
@@ -21,10 +21,13 @@ from mockserver.domain.errors import Invalid, NotFound
 from mockserver.domain.events import Subject
 from mockserver.domain.faults import Faults
 from mockserver.domain.ids import Salt, digest
+from mockserver.domain.record import record
+from mockserver.domain.slices import Slices, at_once
 from mockserver.engine import listing
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.schedule import Due
 from mockserver.engine.store import Page
+from mockserver.engine.turn import Turn
 from mockserver.scenario.outcome import BatchEnd, BatchScript, ProviderOutcome, RowRule
 
 SORTS: Mapping[str, Callable[[Batch], Any]] = {
@@ -50,13 +53,34 @@ class BatchFilter:
     added_before: Micros | None = None
 
 
-def create(box: Sandbox, command: NewBatch, read: Read | None = None) -> Batch:
-    """Take a batch in; ``read`` is what its text says, when that is known already.
+@record
+class Reading:
+    """A batch as read: its rows, what is wrong with its text by line, what the scenario says of it, with the salt of
+    its draws, and of which rows (from 1) the outcome is settled by that."""
+
+    rows: list[BatchRow]
+    wrong: dict[str, str]
+    script: BatchScript
+    salt: str
+    outcomes: dict[int, ProviderOutcome]
+
+
+def reading(turn: Turn, text: str) -> Slices[Reading]:
+    """Read the text of a batch that is being handed in. Nothing changes."""
+    script, salt = _script(turn)
+    rows, wrong = yield from read_rows(text)
+    outcomes = (yield from _scripted(rows, script.rows, salt)) if script.rows and not wrong else {}
+    return Reading(rows, wrong, script, salt, outcomes)
+
+
+def create(box: Sandbox, command: NewBatch, read: Reading | None = None) -> Batch:
+    """Take a batch in; ``read`` is what was read of it ahead.
 
     Raises ``Invalid`` 102 naming every faulty line (at most 20), or a wrong count; 90 beside faults of another kind.
     """
     faults = box.faults()
-    rows, wrong = read or read_rows(command.text)
+    read = read or at_once(reading(box.turn, command.text))
+    rows, wrong = read.rows, dict(read.wrong)
     if not wrong and command.count != len(rows):
         wrong["Count"] = f"got {command.count}, the batch has {len(rows)} transactions"
     elif not wrong and not rows:
@@ -66,21 +90,20 @@ def create(box: Sandbox, command: NewBatch, read: Read | None = None) -> Batch:
     if not faults.blames("Batch"):
         faults.absorb(Invalid(Code.INVALID_BATCH_DATA, wrong))
     faults.refuse()
-    script, salt = _script(box)
     batch = box.batches.add(
         Batch(
             batch_id=box.ids.hex32("batch"),
             description=command.description,
             added=box.now,
-            pace=_pace(box, len(rows), script),
+            pace=_pace(box, len(rows), read.script),
             rows=rows,
-            results_fault=_results_fault(script, salt),
+            results_fault=_results_fault(read.script, read.salt),
             metadata=command.metadata,
             webhook=command.webhook,
         )
     )
-    if script.rows:
-        box.scripts[batch.batch_id] = _scripted(rows, script.rows, salt)
+    if read.script.rows:
+        box.scripts[batch.batch_id] = read.outcomes
     created, started, _ = box.assume(BATCH_FLOW)
     box.schedule.plan(box.now + created, Due.BATCH_PREPARED, batch.batch_id)
     box.schedule.plan(box.now + started, Due.BATCH_STARTED, batch.batch_id)
@@ -143,9 +166,9 @@ def _move_all(box: Sandbox, batch_id: str, event: BatchEvent, row_event: BatchRo
     return batch
 
 
-def _script(box: Sandbox) -> tuple[BatchScript, str]:
+def _script(turn: Turn) -> tuple[BatchScript, str]:
     """What the scenario says of the batch that is being handed in, and the salt of its draws."""
-    for decision in box.turn.decisions:
+    for decision in turn.decisions:
         if decision.outcome.batch is not None:
             return decision.outcome.batch, decision.salt
     return _ORDINARY, ""
@@ -181,31 +204,33 @@ def _results_fault(script: BatchScript, salt: str) -> ResultsFault | None:
     return ResultsFault(tuple(sorted(wrong.omit_rows)), shuffled, wrong.cut)
 
 
-def _scripted(rows: list[BatchRow], rules: tuple[RowRule, ...], salt: str) -> dict[int, ProviderOutcome]:
+def _scripted(rows: Sequence[BatchRow], rules: tuple[RowRule, ...], salt: str) -> Slices[dict[int, ProviderOutcome]]:
     """Rows (from 1) and what becomes of them; the first rule that a row meets counts."""
     found: dict[int, ProviderOutcome] = {}
     for place, rule in reversed(list(enumerate(rules))):
-        for number in _meeting(rows, rule, _number(salt, place)):
-            found[number] = rule.outcome
+        meeting = yield from _meeting(rows, rule, _number(salt, place))
+        found.update(dict.fromkeys(meeting, rule.outcome))
     return found
 
 
-def _meeting(rows: list[BatchRow], rule: RowRule, salt: int) -> list[int]:
+def _meeting(rows: Sequence[BatchRow], rule: RowRule, salt: int) -> Slices[Iterable[int]]:
     count = len(rows)
     if rule.at is not None:
         return [number for number in rule.at if number <= count]
     if rule.every is not None:
-        return list(range(rule.every, count + 1, rule.every))
+        return range(rule.every, count + 1, rule.every)
     if rule.share is not None:
         # The share is met exactly: of all rows in an order drawn by the seed, so many of the first.
-        order = sorted(range(1, count + 1), key=lambda number: scattered(salt, number))
+        order = yield from drawn(salt, range(1, count + 1))
         return order[: int(rule.share * count + Decimal("0.5"))]
     tests = [(test, _READ[test.path]) for test in rule.where or ()]
-    return [
-        number
-        for number, row in enumerate(rows, 1)
-        if all(test.difference_of(read(row)) is None for test, read in tests)
-    ]
+    found: list[int] = []
+    for start in range(0, count, LINES):
+        yield
+        for number, row in enumerate(rows[start : start + LINES], start + 1):
+            if all(test.holds(read(row)) for test, read in tests):
+                found.append(number)
+    return found
 
 
 _READ: Mapping[str, Callable[[BatchRow], object]] = {

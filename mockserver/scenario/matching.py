@@ -248,6 +248,10 @@ class FieldTest:
                 return Difference(self.path, words, shown(got))
         return None
 
+    def holds(self, got: object) -> bool:
+        """Whether a value already read is what is wanted."""
+        return all(check(got) for check in self.checks)
+
 
 def compile_test(name: str, read: Reader, wanted: object) -> FieldTest:
     """A test from the file: a plain value, or a map of operators. Raises ``ValueError`` when it makes no sense."""

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mockserver.domain.batch import COLUMNS, RESULT_COLUMNS, Batch, BatchRow, Pace, Step, read_rows, results_text
+from mockserver.domain.slices import at_once
 
 IDS = st.text(st.characters(min_codepoint=33, max_codepoint=126), min_size=1, max_size=40)
 TEXTS = st.text(st.characters(exclude_categories=["Cs", "Cc"]), max_size=40) | st.sampled_from(['"', ",", "a\nb", '""'])
@@ -33,11 +34,11 @@ def test_transactions_come_in_and_go_out_as_they_are(
     writer.writerow(COLUMNS)
     writer.writerows(rows)
     text = ("\ufeff" if marked else "") + out.getvalue() + line_end * blanks
-    read, faults = read_rows(text)
+    read, faults = at_once(read_rows(text))
     assert faults == {}
     assert [(row.payment_method_id, row.amount, row.currency, row.reference) for row in read] == rows
     batch = Batch("b", "", 0, Pace((Step(0, 0), Step(len(read), 1)), len(read)), read)
-    shown = list(csv.reader(StringIO(results_text(batch), newline="")))
+    shown = list(csv.reader(StringIO(at_once(results_text(batch)), newline="")))
     assert shown[0] == list(RESULT_COLUMNS)
     assert [(row[0], Decimal(row[1]), row[2], row[3]) for row in shown[1:]] == rows
     assert {len(row) for row in shown} == {10}
@@ -46,7 +47,7 @@ def test_transactions_come_in_and_go_out_as_they_are(
 @settings(max_examples=100, deadline=None)
 @given(st.text(max_size=200))
 def test_any_text_is_read_or_refused_by_line(text: str) -> None:
-    rows, faults = read_rows(",".join(COLUMNS) + "\n" + text)
+    rows, faults = at_once(read_rows(",".join(COLUMNS) + "\n" + text))
     assert all(isinstance(row, BatchRow) for row in rows)
     lines = text.count("\n") + text.count("\r") + 2
     assert all(1 <= int(place.removeprefix("Batch.Line")) <= lines for place in faults)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from mockserver.domain.batch import reading, results_text, writing
+from mockserver.domain.batch import results_text
 from mockserver.domain.batch_states import BatchState
 from mockserver.domain.codes import Code
 from mockserver.domain.errors import nearest
 from mockserver.domain.faults import Faults
-from mockserver.domain.slices import Slices
+from mockserver.domain.slices import Slices, at_once
 from mockserver.engine import batches
 from mockserver.engine.listing import Paging
 from mockserver.engine.sandbox import Sandbox
@@ -28,7 +28,7 @@ from mockserver.wire.batches import (
 def read_ahead(box: Sandbox, turn: Turn) -> Slices[object]:
     """Read the transactions of a batch that is being handed in."""
     text = turn.request.get("batch")
-    return (yield from reading(text)) if isinstance(text, str) else None
+    return (yield from batches.reading(turn, text)) if isinstance(text, str) else None
 
 
 def write_ahead(box: Sandbox, turn: Turn) -> Slices[object]:
@@ -37,7 +37,7 @@ def write_ahead(box: Sandbox, turn: Turn) -> Slices[object]:
     if batch is None:
         return None
     kept = replace(batch)
-    return batch_reply(kept, (yield from writing(kept)))
+    return batch_reply(kept, (yield from results_text(kept)))
 
 
 def create(call: Call) -> BatchStatusReply:
@@ -53,7 +53,7 @@ def status(call: Call) -> BatchStatusReply:
 def get(call: Call) -> BatchReply:
     """Read a batch with its results."""
     batch = batches.get(call.box, call.path["batch_id"])
-    reply: BatchReply = call.ready or batch_reply(batch, results_text(batch))
+    reply: BatchReply = call.ready or batch_reply(batch, at_once(results_text(batch)))
     return reply
 
 
