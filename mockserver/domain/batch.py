@@ -155,6 +155,7 @@ def read_rows(text: str) -> Slices[tuple[list[BatchRow], dict[str, str]]]:
     reader = csv.reader(StringIO(text.removeprefix("\ufeff"), newline=""), strict=True)
     rows: list[BatchRow] = []
     faults: dict[str, str] = {}
+    amounts: dict[str, Decimal] = {}
     blank = 0
     line = 1
     try:
@@ -172,9 +173,11 @@ def read_rows(text: str) -> Slices[tuple[list[BatchRow], dict[str, str]]]:
                 if blank:
                     _tell(faults, blank, "blank, and not the end")
                     blank = 0
-                fault = _add_row(rows, cells)
-                if fault:
-                    _tell(faults, line, fault)
+                row = _row(cells, amounts)
+                if isinstance(row, str):
+                    _tell(faults, line, row)
+                else:
+                    rows.append(row)
             line = reader.line_num + 1
     except csv.Error as problem:
         _tell(faults, line, str(problem))
@@ -186,21 +189,22 @@ def _tell(faults: dict[str, str], line: int, words: str) -> None:
         faults[f"Batch.Line{line}"] = f"line {line}: {words}"
 
 
-def _add_row(rows: list[BatchRow], cells: list[str]) -> str | None:
-    """Add the row of a line, or say what is wrong with it."""
+def _row(cells: list[str], amounts: dict[str, Decimal]) -> BatchRow | str:
+    """The row of a line, or what is wrong with it; ``amounts`` are those read before, by their text."""
     if len(cells) != len(COLUMNS):
         return f"wanted {len(COLUMNS)} columns, got {len(cells)}"
     method_id, amount, currency, reference = cells
     if not method_id or len(method_id) > LONGEST_ID:
         return f"PaymentMethodId: wanted 1 to {LONGEST_ID} characters"
-    if not _AMOUNT.fullmatch(amount):
-        amount = amount.strip()
-        if not _AMOUNT.fullmatch(amount):
+    number = amounts.get(amount)
+    if number is None:
+        bare = amount.strip()
+        if not _AMOUNT.fullmatch(bare):
             return "Amount: wanted a number such as 12.50"
+        number = amounts[amount] = Decimal(bare)
     if len(reference) > LONGEST_REFERENCE:
         return f"Reference: wanted at most {LONGEST_REFERENCE} characters"
-    rows.append(BatchRow(method_id.strip(), Decimal(amount), currency.strip(), reference))
-    return None
+    return BatchRow(method_id.strip(), number, currency.strip(), reference)
 
 
 def results_text(batch: Batch) -> Slices[str]:
