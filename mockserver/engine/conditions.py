@@ -12,9 +12,10 @@ from typing import Any
 from mockserver.domain.codes import Code
 from mockserver.domain.delivery import Delivery
 from mockserver.domain.errors import Invalid, nearest
-from mockserver.engine.facts import KINDS, snake, value_at
+from mockserver.engine.facts import KINDS, camel, fault_of, snake, value_at
 from mockserver.engine.inboxes import Arrival
 from mockserver.engine.sandbox import Sandbox
+from mockserver.engine.snapshot import table_rows
 from mockserver.scenario.attempt import Attempt
 from mockserver.scenario.matching import FieldTest, compile_test, known_operators, spelt
 
@@ -88,11 +89,14 @@ class Condition:
                 return value_at(row, "state") if value is None and path == "status" else value
 
 
-def read(wanted: object) -> list[Condition]:
-    """The conditions of ``for``: by kind, an object of tests. Raises ``Invalid`` (90) with every fault."""
+def read(box: Sandbox, wanted: object) -> list[Condition]:
+    """The conditions of ``for``: by kind, an object of tests. Raises ``Invalid`` (90) with every fault.
+
+    ``box`` is any sandbox: it tells which fields the objects of a kind have.
+    """
     if not isinstance(wanted, dict) or not wanted:
         raise Invalid(Code.VALIDATION_ERROR, {"For": 'wanted an object such as {"charge": {"id": ..., "status": ...}}'})
-    kinds = [*(_camel(kind) for kind in KINDS), "webhook", "inbox"]
+    kinds = [*(camel(kind) for kind in KINDS), "webhook", "inbox"]
     found, faults = [], {}
     for kind, tests in wanted.items():
         place = f"For.{kind[:40]}"
@@ -102,7 +106,7 @@ def read(wanted: object) -> list[Condition]:
             faults[place] = "wanted an object of tests"
         else:
             try:
-                found.append(_condition(kind, tests))
+                found.append(_condition(box, kind, tests))
             except ValueError as problem:
                 faults[place] = str(problem)
     if faults:
@@ -110,20 +114,20 @@ def read(wanted: object) -> list[Condition]:
     return found
 
 
-def _condition(kind: str, given: Wanted) -> Condition:
+def _condition(box: Sandbox, kind: str, given: Wanted) -> Condition:
     tests = dict(given)
     count = tests.pop("count", 1)
     if type(count) is not int or not 1 <= count <= 1_000_000:
         raise ValueError("count: wanted a whole number, 1 or more")
-    of, name = tests.pop("id", None), tests.pop("name", "")
+    name = tests.pop("name", "") if kind == "inbox" else ""
+    of = tests.pop("id", None) if kind != "inbox" else None
     if of is not None and not isinstance(of, str):
         raise ValueError("id: wanted a text")
     if kind == "inbox" and (not isinstance(name, str) or not name):
         raise ValueError("name: wanted the name of an inbox")
-    known = _DELIVERY if kind == "webhook" else _ARRIVAL if kind == "inbox" else None
-    for path in tests:
-        if known is not None and path not in known:
-            raise ValueError(f"{path[:40]}: no such field{nearest(path, known)}, allowed: {', '.join(known)}")
+    faults = [fault for path in tests if (fault := _unknown(box, kind, path)) is not None]
+    if faults:
+        raise ValueError("; ".join(faults))
     compiled = []
     for path, wanted in tests.items():
         known_operators(wanted)
@@ -132,10 +136,16 @@ def _condition(kind: str, given: Wanted) -> Condition:
     return Condition(kind, tuple(compiled), count, of, str(name))
 
 
+def _unknown(box: Sandbox, kind: str, path: str) -> str | None:
+    """Why a field cannot be tested, None when it can."""
+    known = _DELIVERY if kind == "webhook" else _ARRIVAL if kind == "inbox" else None
+    if known is not None:
+        allowed = ", ".join(known)
+        return None if path in known else f"{path[:60]}: no such field{nearest(path[:60], known)}, allowed: {allowed}"
+    table = KINDS[snake(kind)][1](box)
+    row = next(row for name, row in table_rows().items() if getattr(box, name) is table)
+    return fault_of(row, path)
+
+
 def _unread(attempt: Attempt) -> object:
     return None
-
-
-def _camel(kind: str) -> str:
-    first, *others = kind.split("_")
-    return first + "".join(other.capitalize() for other in others)

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import is_dataclass
 from enum import Enum
-from typing import Any
+from functools import cache
+from types import UnionType
+from typing import Any, Union, get_args, get_origin, get_type_hints
 
+from mockserver.domain.errors import nearest
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.store import Table
 
@@ -64,7 +68,7 @@ def _object(box: Sandbox, kind: str) -> object:
     if known is not None or kind not in KINDS:
         return known
     id_name, table = KINDS[kind]
-    given = turn.path.get(id_name) or turn.request.get(_camel(id_name))
+    given = turn.path.get(id_name) or turn.request.get(camel(id_name))
     return table(box).get(given) if isinstance(given, str) else None
 
 
@@ -82,11 +86,55 @@ def _member(found: object, part: str) -> object:
     return value
 
 
+@cache
+def names_of(annotation: Any) -> Mapping[str, Any]:
+    """The names that a path may go on with from a value of a type, in camelCase, and the types that they lead to.
+
+    ``*`` stands for any name; secrets have none.
+    """
+    origin, args = get_origin(annotation), get_args(annotation)
+    if origin in (Union, UnionType):
+        return {name: kind for arg in args for name, kind in names_of(arg).items()}
+    if isinstance(origin, type) and issubclass(origin, Mapping):
+        return {"*": args[1]}
+    if not is_dataclass(annotation):
+        return {}
+    known: dict[str, Any] = {
+        name: kind for name, kind in get_type_hints(annotation).items() if name not in _SECRET and name != "seq"
+    }
+    for name, member in vars(annotation).items():
+        if isinstance(member, property):
+            known[name] = get_type_hints(member.fget)["return"]
+    for alias, path in _ALIASES.items():
+        first, *others = path.split(".")
+        kind = known.get(first)
+        for part in others:
+            kind = names_of(kind).get(camel(part))
+        if kind is not None:
+            known.setdefault(alias, kind)
+    if "state" in known:
+        known.setdefault("status", known["state"])
+    return {camel(name): kind for name, kind in known.items()}
+
+
+def fault_of(annotation: Any, path: str) -> str | None:
+    """Why a dotted path leads nowhere from a value of a type, with the nearest name that does; None when it does."""
+    for part in path.split("."):
+        known = names_of(annotation)
+        name = camel(snake(part))
+        if name not in known and "*" not in known:
+            told = f", allowed: {', '.join(known)}" if known else ", nothing lies below it"
+            return f"{path[:60]}: no such field{nearest(part[:40], known)}{told}"
+        annotation = known.get(name, known.get("*"))
+    return None
+
+
 def snake(name: str) -> str:
     """A wire name as the entities spell it."""
     return _HUMP.sub("_", name).lower()
 
 
-def _camel(name: str) -> str:
+def camel(name: str) -> str:
+    """An entity's name as the wire spells it."""
     first, *others = name.split("_")
     return first + "".join(other.capitalize() for other in others)

@@ -46,6 +46,10 @@ class Sandboxes:
         """Whether a sandbox is still the one of its key."""
         return self._boxes.get(box.key) is box
 
+    def present(self, box: Sandbox) -> Sandbox:
+        """The sandbox that the key of one opens by now: a reset or an import may have put another in its place."""
+        return self._boxes.get(box.key, box)
+
     def named(self, headers: Mapping[str, str]) -> Sandbox | None:
         """The sandbox of a secret key among the headers, else of a public key, if it is open."""
         found = self._boxes.get(headers.get("x-secretkey", ""))

@@ -142,6 +142,96 @@ def test_a_senseless_wait_is_refused(shop: Shop, body: object, field: str) -> No
     assert field in reply.body["details"]
 
 
+@pytest.mark.parametrize(
+    ("wanted", "words"),
+    [
+        ({"charge": {"statuss": "SUCCESS"}}, "statuss: no such field - did you mean 'status'?, allowed: "),
+        ({"charge": {"provider.nam": "x"}}, "provider.nam: no such field - did you mean 'name'?, allowed: providerId"),
+        ({"charge": {"amount.cents": 5}}, "amount.cents: no such field, nothing lies below it"),
+        ({"charge": {"name": "x"}}, "name: no such field"),
+        ({"charge": {"state.charge.status": "x"}}, "state.charge.status: no such field"),
+        ({"vault": {"number": "x"}}, "number: no such field"),
+        ({"customer": {"frstName": "x"}}, "did you mean 'firstName'?"),
+        ({"inbox": {"name": "shop", "id": "x"}}, "id: no such field"),
+        ({"charge": {"colour": 1, "statuss": 2}}, "statuss: no such field"),
+    ],
+)
+def test_an_unknown_field_is_refused_with_the_nearest_known(shop: Shop, wanted: Any, words: str) -> None:
+    [kind] = wanted
+    reply = shop("POST", "/__admin/wait", {"for": wanted})
+    assert (reply.status, reply.body["code"]) == (400, 90)
+    assert words in reply.body["details"][f"For.{kind}"]
+    assert all(
+        f"{path}: no such field" in reply.body["details"][f"For.{kind}"] for path in set(wanted[kind]) - {"name"}
+    )
+
+
+@pytest.mark.parametrize(
+    "wanted",
+    [
+        {"charge": {"provider.providerId": DUMMY, "type": "CARD", "metadata.tier": "gold", "refundable": 12.5}},
+        {"charge": {"successDate": {"gt": 0}, "instrument.card.cardholder": "Ann Example", "provider_id": DUMMY}},
+        {"vault": {"status": "stored", "ccvState": "held"}},
+        {"provider": {"summary.name": "Dummy", "latency": None}},
+    ],
+)
+def test_every_field_of_an_object_can_be_tested(shop: Shop, wanted: Any) -> None:
+    shop.charge(metadata={"tier": "gold"})
+    shop("POST", "/vault", {"cardNumber": "4111111111111111", "ccv": "123"})
+    assert wait(shop, wanted, timeout="1ms")["held"], wanted
+
+
+@pytest.mark.parametrize("change", ["reset", "import"])
+def test_a_wait_goes_on_in_the_sandbox_that_took_the_place_of_the_first(shop: Shop, change: str) -> None:
+    document = shop("GET", "/__admin/state").body
+
+    async def story() -> Any:
+        body = {"for": {"charge": {"reference": "new", "status": "SUCCESS"}}, "timeout": "30s"}
+        waiting = asyncio.ensure_future(shop.calling("POST", "/__admin/wait", body))
+        await asyncio.sleep(0)
+        if change == "reset":
+            await shop.calling("POST", "/__admin/reset", {})
+        else:
+            await shop.calling("PUT", "/__admin/state", document)
+        card = {"cardNumber": "4111111111111111", "expiryDate": "12/40"}
+        charge = {"amount": 5, "providerId": DUMMY, "paymentInformation": card, "reference": "new"}
+        assert (await shop.calling("POST", "/charge/card", charge)).status == 201
+        return await asyncio.wait_for(waiting, 10)
+
+    assert asyncio.run(story()).body["held"] is True
+
+
+def test_an_import_alone_can_be_what_is_waited_for(shop: Shop) -> None:
+    shop.charge(reference="kept")
+    document = shop("GET", "/__admin/state").body
+    shop("POST", "/__admin/reset")
+
+    async def story() -> Any:
+        body = {"for": {"charge": {"reference": "kept"}}, "timeout": "30s"}
+        waiting = asyncio.ensure_future(shop.calling("POST", "/__admin/wait", body))
+        await asyncio.sleep(0)
+        await shop.calling("PUT", "/__admin/state", document)
+        return await asyncio.wait_for(waiting, 10)
+
+    assert asyncio.run(story()).body["held"] is True
+
+
+def test_a_wait_that_moves_the_clock_moves_that_of_the_new_sandbox(shop: Shop) -> None:
+    bank_charge(shop)
+
+    async def story() -> tuple[Any, Any]:
+        body = {"for": {"charge": {"status": "FAILED"}}, "timeout": "3d", "advance": True}
+        waiting = asyncio.ensure_future(shop.calling("POST", "/__admin/wait", body))
+        while not waiting.done():
+            await asyncio.sleep(0)
+            await shop.calling("POST", "/__admin/reset", {})
+        return await waiting, await shop.calling("GET", "/__admin/clock", None)
+
+    waited, clock = asyncio.run(story())
+    assert waited.body["held"] is False
+    assert waited.body["now"] >= clock.body["now"]
+
+
 def test_why_a_wait_failed_shows_no_card_number(shop: Shop) -> None:
     shop.charge()
     for wanted in ({"id": "4111111111111111"}, {"status": "4111 1111 1111 1111"}):

@@ -109,6 +109,9 @@ class ControlEndpoint:
                     await self.host.catch_up(known, self.host.real_clock())
             answer = self.route.handle(call)
             status, body = answer if isinstance(answer, tuple) else await answer
+            if self.route.method != "GET":
+                # Whatever a call changes may be what somebody waits for.
+                self.host.activity.stir()
         except HungUp:
             return
         except TooLarge:

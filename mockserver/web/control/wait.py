@@ -32,13 +32,13 @@ async def wait(call: ControlCall) -> tuple[int, object]:
     if timeout > LONGEST and not advance:
         told = f"wanted at most {duration_text(LONGEST)}, or advance: true to move the clock"
         raise Invalid(Code.VALIDATION_ERROR, {"Timeout": told})
-    wanted = conditions.read(body.get("for"))
+    wanted = conditions.read(box, body.get("for"))
     begun = box.now
-    why = await (_moving if advance else _watching)(call.host, box, wanted, timeout)
+    box, why = await (_moving if advance else _watching)(call.host, box, wanted, timeout)
     answer: dict[str, object] = {
         "held": not why,
         "now": moment(box.now),
-        "waited": duration_text(box.now - begun),
+        "waited": duration_text(max(box.now - begun, 0)),
         "why": why,
     }
     if why and not advance and box.clock.mode is ClockMode.MANUAL:
@@ -46,21 +46,24 @@ async def wait(call: ControlCall) -> tuple[int, object]:
     return 200, answer
 
 
-async def _watching(host: Host, box: Sandbox, wanted: list[Condition], timeout: Micros) -> dict[str, str]:
+async def _watching(
+    host: Host, box: Sandbox, wanted: list[Condition], timeout: Micros
+) -> tuple[Sandbox, dict[str, str]]:
     """Wait in real time, woken by whatever happens and by whatever comes due."""
     loop = asyncio.get_running_loop() if _unmet(box, wanted) else None
     end = loop.time() + timeout / SECOND if loop else 0.0
     while (why := _unmet(box, wanted)) and loop is not None:
         left = round((end - loop.time()) * SECOND)
         if left <= 0:
-            return why
+            break
         await host.activity.wait(min(left, _until_due(host, box)))
+        box = host.sandboxes.present(box)
         await host.catch_up(box, host.real_clock())
         host.noticed(box)
-    return why
+    return box, why
 
 
-async def _moving(host: Host, box: Sandbox, wanted: list[Condition], timeout: Micros) -> dict[str, str]:
+async def _moving(host: Host, box: Sandbox, wanted: list[Condition], timeout: Micros) -> tuple[Sandbox, dict[str, str]]:
     """Move the clock from one thing that comes due to the next."""
     end = box.now + timeout
     while why := _unmet(box, wanted):
@@ -68,12 +71,15 @@ async def _moving(host: Host, box: Sandbox, wanted: list[Condition], timeout: Mi
         now = box.clock.read(real)
         entries = box.schedule.entries
         if now >= end:
-            return why
+            break
         box.clock.move_to(max(now, min(entries[0].at, end) if entries else end), real)
         await host.catch_up(box, real)
         await host.settle(box, real)
         host.noticed(box)
-    return why
+        present = host.sandboxes.present(box)
+        if present is not box:
+            box, end = present, present.now + timeout
+    return box, why
 
 
 def _unmet(box: Sandbox, wanted: list[Condition]) -> dict[str, str]:
