@@ -1,12 +1,10 @@
 """THE LAW: every state, every event and every legal move, as complete tables.
 
-A table lists each state with a row of the events that move it; an empty row is a state that nothing leaves. What
-is not in
-the table is refused by ``Table.advance``, the only way to change a state, before anything else changes.
+A table lists each state with a row of the events that move it; an empty row is a state that nothing leaves. What is
+not in the table is refused by ``Table.advance``, the only way to change a state, before anything else changes.
 
 Sources: service document, States and transitions; where it is silent, the assumptions ``charge.status.*``,
-``vault.gone``,
-``vault.ccv_delay``, ``token.lifetime``, ``removed.customer_or_method``.
+``vault.gone``, ``vault.ccv_delay``, ``token.lifetime``, ``removed.customer_or_method``.
 """
 
 from __future__ import annotations
@@ -86,7 +84,7 @@ class CcvEvent(StrEnum):
 
 
 class Presence(StrEnum):
-    """Whether a customer, a payment method or a provider is in use."""
+    """Whether a customer, a payment method, a provider or a webhook subscription is in use."""
 
     ACTIVE = "active"
     REMOVED = "removed"
@@ -200,33 +198,21 @@ CCV: Table[CcvState, CcvEvent] = Table(
     refusal=Code.INVALID_CCV,
 )
 
-CUSTOMER: Table[Presence, PresenceEvent] = Table(
-    subject="customer",
-    begins=Presence.ACTIVE,
-    moves={Presence.ACTIVE: {PresenceEvent.REMOVED: Presence.REMOVED}, Presence.REMOVED: {}},
-    refusal=Code.INVALID_CUSTOMER_ID_REMOVED,
-)
 
-PAYMENT_METHOD: Table[Presence, PresenceEvent] = Table(
-    subject="payment method",
-    begins=Presence.ACTIVE,
-    moves={Presence.ACTIVE: {PresenceEvent.REMOVED: Presence.REMOVED}, Presence.REMOVED: {}},
-    refusal=Code.INVALID_PAYMENT_METHOD_ID_REMOVED,
-)
+def _comes_and_goes(subject: str, refusal: Code) -> Table[Presence, PresenceEvent]:
+    """The table of what is in use until it is removed."""
+    return Table(
+        subject=subject,
+        begins=Presence.ACTIVE,
+        moves={Presence.ACTIVE: {PresenceEvent.REMOVED: Presence.REMOVED}, Presence.REMOVED: {}},
+        refusal=refusal,
+    )
 
-PROVIDER: Table[Presence, PresenceEvent] = Table(
-    subject="provider",
-    begins=Presence.ACTIVE,
-    moves={Presence.ACTIVE: {PresenceEvent.REMOVED: Presence.REMOVED}, Presence.REMOVED: {}},
-    refusal=Code.INVALID_PROVIDER_ID,
-)
 
-WEBHOOK_SUBSCRIPTION: Table[Presence, PresenceEvent] = Table(
-    subject="webhook subscription",
-    begins=Presence.ACTIVE,
-    moves={Presence.ACTIVE: {PresenceEvent.REMOVED: Presence.REMOVED}, Presence.REMOVED: {}},
-    refusal=Code.UNABLE_TO_DELETE_WEBHOOK_SUBSCRIPTION,
-)
+CUSTOMER = _comes_and_goes("customer", Code.INVALID_CUSTOMER_ID_REMOVED)
+PAYMENT_METHOD = _comes_and_goes("payment method", Code.INVALID_PAYMENT_METHOD_ID_REMOVED)
+PROVIDER = _comes_and_goes("provider", Code.INVALID_PROVIDER_ID)
+WEBHOOK_SUBSCRIPTION = _comes_and_goes("webhook subscription", Code.UNABLE_TO_DELETE_WEBHOOK_SUBSCRIPTION)
 
 SUBSCRIPTION: Table[SubscriptionState, SubscriptionEvent] = Table(
     subject="subscription",

@@ -160,22 +160,25 @@ def _try_routes(box: Sandbox, command: NewCharge, begun: Plan) -> _Verdict:
         decline = outcome.provider
         if not isinstance(decline, Decline):
             break
-        failed.append(
-            FailedAttempt(
-                provider_id=tried.provider.provider_id,
-                attempted=box.now,
-                error_code=decline.error_code,
-                error_message=decline.error_message,
-                gateway_code=decline.gateway_code,
-                gateway_message=decline.gateway_message,
-                is_retryable=decline.is_retryable,
-            )
-        )
+        failed.append(failed_attempt(box, tried.provider.provider_id, decline))
         if not decline.is_retryable or box.assume(FAILOVER) == "never":
             break
         ways = ways or routing.others(box, begun.first, begun.others, command.amount)
         route = next(ways, None)
     return _Verdict(tried, outcome, tuple(failed))
+
+
+def failed_attempt(box: Sandbox, provider_id: str, decline: Decline) -> FailedAttempt:
+    """A try of a provider that said no just now."""
+    return FailedAttempt(
+        provider_id=provider_id,
+        attempted=box.now,
+        error_code=decline.error_code,
+        error_message=decline.error_message,
+        gateway_code=decline.gateway_code,
+        gateway_message=decline.gateway_message,
+        is_retryable=decline.is_retryable,
+    )
 
 
 def ask_provider(box: Sandbox, op: str, route: Route, source: str, also: str | None = None, number: int = 1) -> Outcome:

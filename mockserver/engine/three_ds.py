@@ -53,16 +53,7 @@ def _passed(box: Sandbox, charge: Charge) -> Charge:
         route = Route(provider, charge.instrument, box.payment_methods.get(method_id) if method_id else None)
         outcome = charges.ask_provider(box, "charge.challenge", route, "charge")
     if isinstance(outcome.provider, Decline):
-        decline = outcome.provider
-        attempt = FailedAttempt(
-            provider_id=charge.provider.provider_id,
-            attempted=box.now,
-            error_code=decline.error_code,
-            error_message=decline.error_message,
-            gateway_code=decline.gateway_code,
-            gateway_message=decline.gateway_message,
-            is_retryable=decline.is_retryable,
-        )
+        attempt = charges.failed_attempt(box, charge.provider.provider_id, outcome.provider)
         return _ended(box, charge, ChargeEvent.DECLINED, attempt)
     if isinstance(outcome.provider, Pending):
         event = ChargeEvent.PENDED

@@ -11,47 +11,35 @@ from mockserver.domain.method_commands import (
     NewBankMethod,
     NewCustomer,
     NewMethod,
-    NewProviderTokenMethod,
     NewTokenMethod,
     TokenKind,
 )
 from mockserver.domain.payment_method import PaymentMethod
-from mockserver.wire.base import Body, Flag, Map, Moment, Required, Text40, Whole
+from mockserver.wire.base import Body, Flag, Map, Moment, Required, Whole
 from mockserver.wire.dates import moment
-from mockserver.wire.method_bodies import CardMethodFields
+from mockserver.wire.method_bodies import CardMethodFields, ProviderTokenFields
 from mockserver.wire.payment_methods import PaymentMethodSummaryReply, payment_method_summary
 from mockserver.wire.payto import NewPayToAgreement
 from mockserver.wire.profile import Voice
-from mockserver.wire.shapes import Address, BankPaymentInformation, DateTime, WebhookConfig, optional_moment
+from mockserver.wire.shapes import (
+    Address,
+    BankPaymentInformation,
+    DateTime,
+    PersonFields,
+    WebhookConfig,
+    optional_moment,
+)
 
 
-class CustomerFields(Body):
+class CustomerFields(PersonFields):
     """Who a customer is, and whom to tell; what every creation of a customer accepts."""
 
-    email: str | None = None
-    phone: str | None = None
-    reference: Text40 | None = None
-    first_name: Text40 | None = None
-    last_name: Text40 | None = None
     ip: str | None = None
-    address: Address | None = None
     webhook: WebhookConfig | None = None
-
-    def details(self) -> CustomerDetails:
-        """The fields of the person as a command carries them."""
-        return CustomerDetails(
-            reference=self.reference,
-            first_name=self.first_name,
-            last_name=self.last_name,
-            email=self.email,
-            phone=self.phone,
-            ip=self.ip,
-            address=postal(self.address),
-        )
 
     def creation(self, method: NewMethod, metadata: dict[str, str] | None = None) -> NewCustomer:
         """The command that these fields and a first payment method make."""
-        return NewCustomer(self.details(), method, metadata, self.webhook.target() if self.webhook else None)
+        return NewCustomer(_details(self, self.ip), method, metadata, self.webhook.target() if self.webhook else None)
 
     def terms(
         self, metadata: dict[str, str] | None = None, fallback_payment_method_id: str | None = None
@@ -70,6 +58,8 @@ class CustomerFields(Body):
 class CardCustomer(CardMethodFields, CustomerFields):
     """A customer with a card."""
 
+    metadata: Map | None = None
+
     def command(self) -> NewCustomer:
         """The command that these fields make."""
         return self.creation(self.card_command(self.terms(self.metadata)), self.metadata)
@@ -86,46 +76,25 @@ class TokenCustomer(CustomerFields):
         return self.creation(NewTokenMethod(self.token, self.terms(self.metadata)), self.metadata)
 
 
-class ProviderTokenCustomer(CustomerFields):
+class ProviderTokenCustomer(ProviderTokenFields, CustomerFields):
     """A customer with a payment method that the provider knows by a lasting token of its own."""
 
-    provider_id: Required
-    provider_token: Required
-    provider_token_data: Map | None = None
     verify: Flag | None = None
-    metadata: Map | None = None
 
     def command(self) -> NewCustomer:
         """The command that these fields make."""
-        method = NewProviderTokenMethod(
-            provider_id=self.provider_id,
-            token=self.provider_token,
-            kind=TokenKind.LASTING,
-            terms=self.terms(self.metadata),
-            data=self.provider_token_data,
-        )
-        return self.creation(method, self.metadata)
+        return self.creation(self.token_command(TokenKind.LASTING, self.terms(self.metadata)), self.metadata)
 
 
-class SingleUseTokenCustomer(CustomerFields):
+class SingleUseTokenCustomer(ProviderTokenFields, CustomerFields):
     """A customer with a payment method that the provider knows by a token for one use."""
 
-    provider_id: Required
-    provider_token: Required
-    provider_token_data: Map | None = None
-    metadata: Map | None = None
     fallback_payment_method_id: str | None = None
 
     def command(self) -> NewCustomer:
         """The command that these fields make."""
-        method = NewProviderTokenMethod(
-            provider_id=self.provider_id,
-            token=self.provider_token,
-            kind=TokenKind.SINGLE_USE,
-            terms=self.terms(self.metadata, self.fallback_payment_method_id),
-            data=self.provider_token_data,
-        )
-        return self.creation(method, self.metadata)
+        terms = self.terms(self.metadata, self.fallback_payment_method_id)
+        return self.creation(self.token_command(TokenKind.SINGLE_USE, terms), self.metadata)
 
 
 class PayToCustomer(CustomerFields):
@@ -151,27 +120,14 @@ class BankCustomer(CustomerFields):
         return self.creation(NewBankMethod(account, self.provider_id, self.terms(self.metadata)), self.metadata)
 
 
-class CustomerUpdate(Body):
+class CustomerUpdate(PersonFields):
     """A change of a customer; what is null or absent stays (published facts, 8 row 17)."""
 
-    email: str | None = None
-    phone: str | None = None
-    reference: Text40 | None = None
-    first_name: Text40 | None = None
-    last_name: Text40 | None = None
-    address: Address | None = None
     default_payment_method_id: str | None = None
 
     def details(self) -> CustomerDetails:
         """The fields of the person as a command carries them."""
-        return CustomerDetails(
-            reference=self.reference,
-            first_name=self.first_name,
-            last_name=self.last_name,
-            email=self.email,
-            phone=self.phone,
-            address=postal(self.address),
-        )
+        return _details(self)
 
 
 class CustomerQuery(Body):
@@ -225,6 +181,18 @@ class CustomersReply(TypedDict):
     skip: int
     count: int
     customers: list[CustomerReply]
+
+
+def _details(person: PersonFields, ip: str | None = None) -> CustomerDetails:
+    return CustomerDetails(
+        reference=person.reference,
+        first_name=person.first_name,
+        last_name=person.last_name,
+        email=person.email,
+        phone=person.phone,
+        ip=ip,
+        address=postal(person.address),
+    )
 
 
 def postal(address: Address | None) -> PostalAddress | None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from pydantic import Field
 
+from mockserver.domain.charge import Payer
 from mockserver.domain.commands import VaultWish
 from mockserver.domain.method_commands import (
     CardChanges,
@@ -19,11 +20,11 @@ from mockserver.domain.method_commands import (
     TokenKind,
 )
 from mockserver.domain.vault import Expiry
-from mockserver.wire.base import Body, Flag, Map, Moment, Required, Text40, Whole
+from mockserver.wire.base import Body, Flag, Map, Moment, Required, Whole
 from mockserver.wire.shapes import (
-    Address,
     BankPaymentInformation,
     CardRequestInformation,
+    PersonFields,
     WebhookConfig,
     payer_of,
 )
@@ -41,15 +42,33 @@ class CardVaulting(Body):
         return VaultWish(bool(self.vault_card), Expiry(self.vault_expire_seconds, self.vault_expire_date))
 
 
+class StoringTerms(Body):
+    """On which terms a payment method is stored: what most ways of storing one accept."""
+
+    ip: str | None = None
+    set_default: Flag | None = None
+    metadata: Map | None = None
+    fallback_payment_method_id: str | None = None
+    webhook: WebhookConfig | None = None
+
+    def terms(self, payer: Payer | None = None) -> MethodTerms:
+        """The terms as a command carries them."""
+        return MethodTerms(
+            payer=payer,
+            ip=self.ip,
+            set_default=bool(self.set_default),
+            metadata=self.metadata,
+            fallback_payment_method_id=self.fallback_payment_method_id,
+            webhook=self.webhook.target() if self.webhook else None,
+        )
+
+
 class CardMethodFields(CardVaulting):
     """A card to store with a provider: what a payment method and a customer have in common."""
 
     provider_id: Required
     payment_information: CardRequestInformation
-    ip: str | None = None
     skip_expiry_date_validation: Flag | None = None
-    metadata: Map | None = None
-    webhook: WebhookConfig | None = None
     create_network_token: Flag | None = None
     verify: Flag | None = None
 
@@ -65,134 +84,92 @@ class CardMethodFields(CardVaulting):
         )
 
 
-class CardMethodCreation(CardMethodFields):
+class CardMethodCreation(StoringTerms, CardMethodFields):
     """A card to store with a provider."""
-
-    set_default: Flag | None = None
-    fallback_payment_method_id: str | None = None
 
     def command(self) -> NewCardMethod:
         """The command that these fields make."""
-        terms = MethodTerms(
-            ip=self.ip,
-            set_default=bool(self.set_default),
-            metadata=self.metadata,
-            fallback_payment_method_id=self.fallback_payment_method_id,
-            webhook=self.webhook.target() if self.webhook else None,
-        )
-        return self.card_command(terms)
+        return self.card_command(self.terms())
 
 
-class TokenMethodCreation(Body):
+class TokenMethodCreation(StoringTerms):
     """What a payment token stands for, to store."""
 
     token: Required
-    ip: str | None = None
-    set_default: Flag | None = None
-    metadata: Map | None = None
-    fallback_payment_method_id: str | None = None
-    webhook: WebhookConfig | None = None
 
     def command(self) -> NewTokenMethod:
         """The command that these fields make."""
-        terms = MethodTerms(
-            ip=self.ip,
-            set_default=bool(self.set_default),
-            metadata=self.metadata,
-            fallback_payment_method_id=self.fallback_payment_method_id,
-            webhook=self.webhook.target() if self.webhook else None,
-        )
-        return NewTokenMethod(self.token, terms)
+        return NewTokenMethod(self.token, self.terms())
 
 
-class ProviderTokenMethodCreation(Body):
-    """A payment method that the provider knows by a lasting token of its own."""
+class ProviderTokenFields(Body):
+    """What a provider knows by a token of its own: what a payment method and a customer have in common."""
 
     provider_id: Required
     provider_token: Required
-    email: str | None = None
     provider_token_data: Map | None = None
     metadata: Map | None = None
+
+    def token_command(self, kind: TokenKind, terms: MethodTerms) -> NewProviderTokenMethod:
+        """The command that these fields make."""
+        return NewProviderTokenMethod(
+            provider_id=self.provider_id,
+            token=self.provider_token,
+            kind=kind,
+            terms=terms,
+            data=self.provider_token_data,
+        )
+
+
+class ProviderTokenMethodCreation(ProviderTokenFields):
+    """A payment method that the provider knows by a lasting token of its own."""
+
+    email: str | None = None
     verify: Flag | None = None
     fallback_payment_method_id: str | None = None
 
     def command(self) -> NewProviderTokenMethod:
         """The command that these fields make."""
-        return NewProviderTokenMethod(
-            provider_id=self.provider_id,
-            token=self.provider_token,
-            kind=TokenKind.LASTING,
-            terms=MethodTerms(
-                email=self.email,
-                metadata=self.metadata,
-                fallback_payment_method_id=self.fallback_payment_method_id,
-            ),
-            data=self.provider_token_data,
+        terms = MethodTerms(
+            email=self.email,
+            metadata=self.metadata,
+            fallback_payment_method_id=self.fallback_payment_method_id,
         )
+        return self.token_command(TokenKind.LASTING, terms)
 
 
-class SingleUseTokenMethodCreation(Body):
+class SingleUseTokenMethodCreation(PersonFields, ProviderTokenFields):
     """A payment method that the provider knows by a token for one use, with customer details."""
 
-    provider_id: Required
-    provider_token: Required
-    provider_token_data: Map | None = None
-    email: str | None = None
-    phone: str | None = None
-    reference: Text40 | None = None
-    first_name: Text40 | None = None
-    last_name: Text40 | None = None
     ip: str | None = None
-    address: Address | None = None
-    metadata: Map | None = None
     fallback_payment_method_id: str | None = None
     webhook: WebhookConfig | None = None
 
     def command(self) -> NewProviderTokenMethod:
         """The command that these fields make."""
-        return NewProviderTokenMethod(
-            provider_id=self.provider_id,
-            token=self.provider_token,
-            kind=TokenKind.SINGLE_USE,
-            terms=MethodTerms(
-                payer=payer_of(self.reference, self.first_name, self.last_name, self.email, self.phone),
-                email=self.email,
-                ip=self.ip,
-                metadata=self.metadata,
-                fallback_payment_method_id=self.fallback_payment_method_id,
-                webhook=self.webhook.target() if self.webhook else None,
-            ),
-            data=self.provider_token_data,
+        terms = MethodTerms(
+            payer=payer_of(self.reference, self.first_name, self.last_name, self.email, self.phone),
+            email=self.email,
+            ip=self.ip,
+            metadata=self.metadata,
+            fallback_payment_method_id=self.fallback_payment_method_id,
+            webhook=self.webhook.target() if self.webhook else None,
         )
+        return self.token_command(TokenKind.SINGLE_USE, terms)
 
 
-class BankMethodCreation(Body):
+class BankMethodCreation(StoringTerms):
     """A bank account to store with a provider."""
 
     provider_id: Required
     bank_payment_information: BankPaymentInformation
     first_name: str | None = None
     last_name: str | None = None
-    ip: str | None = None
-    metadata: Map | None = None
-    set_default: Flag | None = None
-    fallback_payment_method_id: str | None = None
-    webhook: WebhookConfig | None = None
 
     def command(self) -> NewBankMethod:
         """The command that these fields make."""
-        return NewBankMethod(
-            account=self.bank_payment_information.account(),
-            provider_id=self.provider_id,
-            terms=MethodTerms(
-                payer=payer_of(None, self.first_name, self.last_name),
-                ip=self.ip,
-                set_default=bool(self.set_default),
-                metadata=self.metadata,
-                fallback_payment_method_id=self.fallback_payment_method_id,
-                webhook=self.webhook.target() if self.webhook else None,
-            ),
-        )
+        terms = self.terms(payer_of(None, self.first_name, self.last_name))
+        return NewBankMethod(self.bank_payment_information.account(), self.provider_id, terms)
 
 
 class ProviderSwitch(Body):

@@ -6,10 +6,10 @@ from typing import TypedDict
 
 from pydantic import Field
 
-from mockserver.domain.method_commands import MethodTerms, NewPayToMethod
+from mockserver.domain.method_commands import NewPayToMethod
 from mockserver.domain.payto import LEAST_MAXIMUM, MOST_MAXIMUM, Agreement, PayIdDetails
-from mockserver.wire.base import Body, Flag, Map, Required, Whole
-from mockserver.wire.shapes import WebhookConfig
+from mockserver.wire.base import Body, Required, Whole
+from mockserver.wire.method_bodies import StoringTerms
 
 
 class PayIdFields(Body):
@@ -23,7 +23,7 @@ class PayIdFields(Body):
         return PayIdDetails(self.pay_id, self.pay_id_type)
 
 
-class NewPayToAgreement(Body):
+class NewPayToAgreement(StoringTerms):
     """An agreement that a payer is asked for."""
 
     payer_name: Required
@@ -31,11 +31,6 @@ class NewPayToAgreement(Body):
     description: Required
     maximum_amount: Whole = Field(description=f"{LEAST_MAXIMUM} to {MOST_MAXIMUM}")
     provider_id: Required
-    ip: str | None = None
-    set_default: Flag | None = None
-    fallback_payment_method_id: str | None = None
-    webhook: WebhookConfig | None = None
-    metadata: Map | None = None
 
     def command(self) -> NewPayToMethod:
         """The command that these fields make."""
@@ -45,13 +40,7 @@ class NewPayToAgreement(Body):
             maximum_amount=self.maximum_amount,
             provider_id=self.provider_id,
             pay_id=self.payer_pay_id_details.given() if self.payer_pay_id_details else None,
-            terms=MethodTerms(
-                ip=self.ip,
-                set_default=bool(self.set_default),
-                metadata=self.metadata,
-                fallback_payment_method_id=self.fallback_payment_method_id,
-                webhook=self.webhook.target() if self.webhook else None,
-            ),
+            terms=self.terms(),
         )
 
 

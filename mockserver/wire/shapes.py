@@ -16,7 +16,7 @@ from mockserver.domain.charge import Payer, WebhookTarget
 from mockserver.domain.lookalike import IpInfo, iin_data, ip_info
 from mockserver.domain.provider import ProviderSummary
 from mockserver.domain.sources import BankAccount, CardDetails
-from mockserver.wire.base import Body, Map, Number, Receiver, Required, Whole
+from mockserver.wire.base import Body, Map, Number, Receiver, Required, Text40, Whole
 from mockserver.wire.dates import moment
 from mockserver.wire.profile import Voice
 
@@ -58,6 +58,17 @@ class Address(Body):
     country: str | None = None
     postal_code: str | None = None
     state: str | None = None
+
+
+class PersonFields(Body):
+    """Who somebody is."""
+
+    email: str | None = None
+    phone: str | None = None
+    reference: Text40 | None = None
+    first_name: Text40 | None = None
+    last_name: Text40 | None = None
+    address: Address | None = None
 
 
 class OrderItem(Body):
