@@ -30,6 +30,10 @@ class Row(Protocol):
 R = TypeVar("R", bound=Row)
 
 
+DERIVED = 128
+"""Rows of a table of which something worked out is kept."""
+
+
 @dataclass(frozen=True, slots=True)
 class Index(Generic[R]):
     """How rows are found by a value. ``watches`` names the fields whose change can move a row to another value.
@@ -154,12 +158,13 @@ class _ManyPlaces(_Places[R]):
 class Table(Generic[R]):
     """Rows of one kind by id, by place and by index."""
 
-    __slots__ = ("_by_id", "_id_of", "_places", "rows")
+    __slots__ = ("_by_id", "_derived", "_id_of", "_places", "rows")
 
     def __init__(self, id_of: Callable[[R], str], indexes: Sequence[Index[R]] = ()) -> None:
         self.rows: list[R] = []
         self._id_of = id_of
         self._by_id: dict[str, R] = {}
+        self._derived: dict[int, object] = {}
         self._places = {index.name: (_ManyPlaces if index.several else _Places)(index) for index in indexes}
 
     def __len__(self) -> int:
@@ -191,6 +196,7 @@ class Table(Generic[R]):
             if row.seq < places.known and not places.index.watches.isdisjoint(changes)
         ]
         before = [places.index.read(row) for places in moved]
+        self._derived.pop(row.seq, None)
         for name, value in changes.items():
             setattr(row, name, value)
         for places, old in zip(moved, before, strict=True):
@@ -198,6 +204,16 @@ class Table(Generic[R]):
             if new != old:
                 places.take(old, row.seq)
                 places.put(new, row.seq)
+
+    def derived(self, row: R) -> object:
+        """What :meth:`derive` kept of a row; None when it kept nothing, or the row has changed since."""
+        return self._derived.get(row.seq)
+
+    def derive(self, row: R, worth: object) -> None:
+        """Keep what a reader has worked out from a row until the row changes; of the last few rows only."""
+        if len(self._derived) >= DERIVED:
+            self._derived.pop(next(iter(self._derived)))
+        self._derived[row.seq] = worth
 
     def values(self, index: str) -> list[Hashable]:
         """The values by which an index finds rows, in no order."""

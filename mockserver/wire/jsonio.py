@@ -17,6 +17,9 @@ MAX_DEPTH = 64
 MAX_NUMBER = 400
 """Digits, and the size of the exponent, that a number may have."""
 
+Encoded = orjson.Fragment
+"""A value that has its JSON text already."""
+
 _BOM = b"\xef\xbb\xbf"
 _LONG = 18
 _BLANKS = " \t\n\r"
@@ -86,6 +89,12 @@ def dumps(value: object) -> bytes:
     decision of the caller.
     """
     return orjson.dumps(value, _unknown_to_orjson, _OPTIONS)
+
+
+def encoded(value: object) -> Encoded:
+    """The JSON text of a value, to be answered more than once: ``dumps`` takes it as it is."""
+    # The encoder leaves a text in a far larger buffer, which a copy does not keep.
+    return Encoded(bytes(memoryview(dumps(value))))
 
 
 def _unknown_to_orjson(value: object) -> orjson.Fragment:

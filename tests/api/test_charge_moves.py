@@ -311,3 +311,16 @@ def test_a_pending_charge_can_bounce() -> None:
     charge_id = _pending(api)
     api.advance("1h")
     assert api.get(f"/charge/{charge_id}")["status"] == "FAILED"
+
+
+def test_a_charge_that_is_read_again_is_told_as_it_stands(api: Api) -> None:
+    charge_id = _paid(api)
+    first = api.get(f"/charge/{charge_id}")
+    assert api.get(f"/charge/{charge_id}").raw == first.raw
+    assert api.delete(f"/refund/{charge_id}", amount=1).status == 200
+    refunded = api.get(f"/charge/{charge_id}")
+    assert (first["refundedAmount"], refunded["refundedAmount"]) == (0, 1)
+    api.put("/__admin/assumptions", {"card.masking": "last4"})
+    masked = api.get(f"/charge/{charge_id}")
+    assert masked["paymentInformation"]["card"]["cardNumber"] != first["paymentInformation"]["card"]["cardNumber"]
+    assert masked["refundedAmount"] == 1

@@ -15,6 +15,7 @@ from mockserver.web.endpoints.tokens import provider_of
 from mockserver.web.route import Answer, Call
 from mockserver.wire.charge_bodies import ChargeFields, ChargeQuery
 from mockserver.wire.charges import ChargeReply, ChargesReply, charge_reply
+from mockserver.wire.jsonio import Encoded, encoded
 from mockserver.wire.problems import declined
 from mockserver.wire.profile import STATUS_BY_WORD
 
@@ -66,9 +67,16 @@ def refund_or_void(call: Call) -> ChargeReply:
     return void(call) if meaning == "void" else refund(call)
 
 
-def get(call: Call) -> ChargeReply:
-    """Read one charge."""
-    return shown(call, charges.get(call.box, call.path["charge_id"]))
+def get(call: Call) -> Encoded:
+    """Read one charge. Who polls one gets the same text until it changes."""
+    table, charge = call.box.charges, charges.get(call.box, call.path["charge_id"])
+    match table.derived(charge):
+        case (voice, Encoded() as told) if voice is call.voice:
+            return told
+        case _:
+            told = encoded(shown(call, charge))
+            table.derive(charge, (call.voice, told))
+            return told
 
 
 def search(call: Call) -> ChargesReply:
