@@ -1,6 +1,7 @@
-"""The request log: lines are gathered while requests are served, and written a little later by a thread of their own.
+"""The request log: a request is put into words when it has been answered, and a thread writes the words a little later.
 
-Neither putting a request into words nor a slow terminal holds an answer up; when whoever reads the log falls behind by
+Words are kept rather than what they tell of: everything that a request made would otherwise stay in memory until it is
+written, which costs more than the words. A slow terminal holds no answer up; when whoever reads the log falls behind by
 more than the bound, lines are dropped and their number is told.
 """
 
@@ -30,7 +31,6 @@ class RequestLog:
     def __init__(self, write: Callable[[str], None], *, as_json: bool) -> None:
         self._write = write
         self._as_json = as_json
-        self._waiting: list[Told] = []
         self._texts: deque[str] = deque()
         self._dropped = 0
         self._flushing = False
@@ -40,10 +40,10 @@ class RequestLog:
 
     def __call__(self, told: Told) -> None:
         """Note a request. Must be called in the event loop."""
-        if len(self._waiting) + len(self._texts) >= MOST_WAITING:
+        if len(self._texts) >= MOST_WAITING:
             self._dropped += 1
             return
-        self._waiting.append(told)
+        self._texts += told.lines(as_json=self._as_json)
         if not self._flushing:
             self._flushing = True
             asyncio.get_running_loop().call_later(FLUSH_SECONDS, self._flush)
@@ -58,14 +58,11 @@ class RequestLog:
 
     def _flush(self) -> None:
         self._flushing = False
-        if not self._waiting:
-            return
-        lines = [line for told in self._waiting for line in told.lines(as_json=self._as_json)]
-        self._waiting.clear()
         if self._dropped:
-            lines.append(f'{{"dropped": {self._dropped}}}' if self._as_json else f"{self._dropped} lines dropped")
+            self._texts.append(f'{{"dropped": {self._dropped}}}' if self._as_json else f"{self._dropped} lines dropped")
             self._dropped = 0
-        self._texts.extend(f"{line}\n" for line in lines)
+        if not self._texts:
+            return
         if self._thread is None:
             self._thread = threading.Thread(target=self._run, name="request-log", daemon=True)
             self._thread.start()
@@ -76,4 +73,4 @@ class RequestLog:
             self._work.acquire()
             texts = [self._texts.popleft() for _ in range(len(self._texts))]
             if texts:
-                self._write("".join(texts))
+                self._write("\n".join(texts) + "\n")

@@ -22,10 +22,9 @@ from typing import Any, Protocol
 
 import uvicorn
 from uvicorn.lifespan.on import LifespanOn
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from mockserver.adapters import not_http
 from mockserver.adapters.exit_codes import Exit
+from mockserver.adapters.http import Protocol as HttpProtocol
 from mockserver.adapters.listeners import CannotListen, Listeners, listen
 from mockserver.adapters.reloading import reloading, watching
 from mockserver.adapters.request_log import RequestLog
@@ -36,7 +35,6 @@ BACKLOG = 2048
 KEEP_ALIVE_SECONDS = 75
 # Less than the ten seconds that container engines wait before they kill.
 GRACE_SECONDS = 5
-TRANSPORT = "mockserver.transport"
 
 
 class Echo(Protocol):
@@ -57,7 +55,7 @@ class Collector:
     is older than that; stored objects are flat and hold no cycles, so it is bounded by what the libraries leave.
     """
 
-    every: int = 2_000
+    every: int = 10_000
     _left: int = field(init=False)
 
     def __post_init__(self) -> None:
@@ -76,19 +74,6 @@ class Collector:
             self._left = self.every
             gc.collect(1)
             gc.freeze()
-
-
-class TransportProtocol(HttpToolsProtocol):
-    """HTTP with the connection's transport in the scope: a scripted fault resets or cuts the real connection."""
-
-    def on_message_begin(self) -> None:
-        super().on_message_begin()
-        self.scope["extensions"] = {TRANSPORT: self.transport}  # type: ignore[dict-item]
-
-    def send_400_response(self, msg: str) -> None:
-        """Refuse what cannot be read, and hang up: nobody can tell where the next request would begin."""
-        self.transport.write(not_http.refusal(sys.exception(), self.server_state.default_headers))
-        self.transport.close()
 
 
 def serve(app: Any, settings: Settings, *, echo: Echo, listeners: Listeners | None = None) -> int:
@@ -193,7 +178,7 @@ class _AlreadyRunning:
 def _config(app: Any, **more: Any) -> uvicorn.Config:
     config = uvicorn.Config(
         app,
-        http=TransportProtocol,
+        http=HttpProtocol,
         ws="none",
         lifespan="on",
         interface="asgi3",

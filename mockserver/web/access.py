@@ -1,4 +1,4 @@
-"""One request as the log tells it: one line, nothing secret in it, put into words only when the line is written.
+"""One request as the log tells it: one line, nothing secret in it, put into words when it has been answered.
 
 Source: control document, Security; ``--log-format``.
 """
@@ -18,8 +18,25 @@ from mockserver.wire.jsonio import dumps
 STEP = "mockserver.step"
 """The scope key under which an endpoint leaves the sandbox and the step that it took."""
 
+_NO_STEP = (None, None)
 _masked_key = lru_cache(maxsize=10_000)(masked_key)
 _masked_method = lru_cache(maxsize=64)(mask_text)
+
+
+class Watched:
+    """A ``send`` that notes the status of the answer, for servers whose own does not; 0 before there is one."""
+
+    __slots__ = ("_send", "status")
+
+    def __init__(self, send: Send) -> None:
+        self._send = send
+        self.status = 0
+
+    def __call__(self, message: Message) -> Awaitable[None]:
+        """Send one message."""
+        if message["type"] == "http.response.start":
+            self.status = message["status"]
+        return self._send(message)
 
 
 class Access:
@@ -27,27 +44,33 @@ class Access:
 
     __slots__ = ("began", "ended", "scope", "status")
 
-    def __init__(self, scope: Scope, began: Micros) -> None:
+    def __init__(self, scope: Scope, began: Micros, ended: Micros, status: int) -> None:
         self.scope = scope
         self.began = began
-        self.ended = began
-        self.status = 0
-
-    def watching(self, send: Send) -> Send:
-        """A ``send`` that notes the status of the answer."""
-
-        def watched(message: Message) -> Awaitable[None]:
-            if message["type"] == "http.response.start":
-                self.status = message["status"]
-            return send(message)
-
-        return watched
+        self.ended = ended
+        self.status = status
 
     def lines(self, *, as_json: bool) -> list[str]:
         """The line of the request, and one for each warning that it gave cause for."""
-        box, turn = self._step()
-        if not as_json and (turn is None or not turn.warnings):
-            return [self._line(box, turn)]
+        scope = self.scope
+        box, turn = scope.get(STEP, _NO_STEP)
+        if as_json or turn is None or turn.warnings:
+            return self._lines_of_any(box, turn, as_json=as_json)
+        # What nearly every request comes to, put together without a detour: a line costs the requests their time.
+        rule = "-"
+        for decision in turn.decisions:
+            if decision.rule:
+                rule = f"rule={decision.rule}"
+                break
+        seconds, rest = divmod(self.ended, SECOND)
+        milliseconds = (self.ended - self.began) / MILLISECOND
+        line = (
+            f"{_second(seconds)}{str(rest + SECOND)[1:4]}Z {_masked_method(scope['method'])} {self._target()} "
+            f"{turn.op} {self.status or '-'} {milliseconds:.2f}ms {_masked_key(box.key)} {rule}"
+        )
+        return [line if line.isprintable() else _printable(line)]
+
+    def _lines_of_any(self, box: Sandbox | None, turn: Turn | None, *, as_json: bool) -> list[str]:
         rule = next((decision.rule for decision in turn.decisions if decision.rule), None) if turn else None
         facts: dict[str, object] = {
             "time": iso(self.ended)[:23] + "Z",
@@ -55,7 +78,7 @@ class Access:
             "path": self._target(),
             "op": turn.op if turn else None,
             "status": self.status or None,
-            "ms": f"{(self.ended - self.began) / 1000:.2f}",
+            "ms": f"{(self.ended - self.began) / MILLISECOND:.2f}",
             "sandbox": self._sandbox(box),
             "rule": rule,
         }
@@ -67,25 +90,6 @@ class Access:
         if as_json:
             return [dumps(row).decode() for row in told]
         return [" ".join(_word(name, value) for name, value in row.items()) for row in told]
-
-    def _line(self, box: Sandbox | None, turn: Turn | None) -> str:
-        """What nearly every request comes to, put together without a detour: a line costs the requests their time."""
-        rule = "-"
-        for decision in turn.decisions if turn else ():
-            if decision.rule:
-                rule = f"rule={decision.rule}"
-                break
-        seconds, rest = divmod(self.ended, SECOND)
-        line = (
-            f"{_second(seconds)}.{rest // MILLISECOND:03d}Z {_masked_method(self.scope['method'])} {self._target()} "
-            f"{turn.op if turn else '-'} {self.status or '-'} {(self.ended - self.began) / MILLISECOND:.2f}ms "
-            f"{self._sandbox(box) or '-'} {rule}"
-        )
-        return line if line.isprintable() else _printable(line)
-
-    def _step(self) -> tuple[Sandbox, Turn] | tuple[None, None]:
-        step: tuple[Sandbox, Turn] | tuple[None, None] = self.scope.get(STEP, (None, None))
-        return step
 
     def _target(self) -> str:
         path = mask_text(self.scope["path"])
@@ -103,7 +107,7 @@ class Access:
 
 @lru_cache(maxsize=4)
 def _second(seconds: int) -> str:
-    return iso(seconds * SECOND)[:19]
+    return iso(seconds * SECOND)[:20]
 
 
 def _printable(text: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, MutableMapping
+from functools import lru_cache
 from typing import Any
 
 from mockserver.wire.jsonio import dumps
@@ -11,11 +12,13 @@ Scope = MutableMapping[str, Any]
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
-RawHeaders = list[tuple[bytes, bytes]]
+RawHeader = tuple[bytes, bytes]
+RawHeaders = list[RawHeader]
 
 JSON_TYPE = (b"content-type", b"application/json; charset=utf-8")
 NOSNIFF = (b"x-content-type-options", b"nosniff")
 NO_STORE = (b"cache-control", b"no-store")
+_SHORT = 64
 
 
 class TooLarge(Exception):
@@ -61,14 +64,25 @@ def headers_of(scope: Scope) -> dict[str, str]:
     check)."""
     headers: dict[str, str] = {}
     for name, value in scope["headers"]:
-        headers.setdefault(name.decode("latin-1"), value.decode("latin-1"))
+        headers.setdefault(_text(name), _text(value))
     return headers
 
 
-async def send_bytes(
-    send: Send, status: int, body: bytes, headers: Iterable[tuple[bytes, bytes]] = (JSON_TYPE, NOSNIFF)
-) -> None:
-    """One whole answer."""
+def _text(raw: bytes) -> str:
+    return _short_text(raw) if len(raw) <= _SHORT else raw.decode("latin-1")
+
+
+@lru_cache(maxsize=4_096)
+def _short_text(raw: bytes) -> str:
+    """The same header comes with every request of a client, and the journal keeps them all: one text does for all."""
+    return raw.decode("latin-1")
+
+
+async def send_bytes(send: Send, status: int, body: bytes, headers: Iterable[RawHeader] = (JSON_TYPE, NOSNIFF)) -> None:
+    """One whole answer. A server that can write one in a single go has a ``whole`` at its ``send``."""
+    whole = getattr(send, "whole", None)
+    if whole is not None and whole(status, tuple(headers), body):
+        return
     await send(
         {
             "type": "http.response.start",

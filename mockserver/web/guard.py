@@ -17,7 +17,7 @@ from starlette.types import ASGIApp
 
 from mockserver.domain.codes import Code
 from mockserver.settings import Settings
-from mockserver.web.access import Access
+from mockserver.web.access import Access, Watched
 from mockserver.web.asgi import Message, RawHeaders, Receive, Scope, Send, send_json
 from mockserver.web.host import Host
 from mockserver.wire.problems import problem
@@ -67,15 +67,15 @@ class Guard:
         if self.host.log is None or scope["path"] in _QUIET_PATHS:
             await self._admit(scope, receive, send)
             return
-        access = Access(scope, self.host.real_clock())
+        watched: Any = send if hasattr(send, "status") else Watched(send)
+        began, failed = self.host.real_clock(), 0
         try:
-            await self._admit(scope, receive, access.watching(send))
+            await self._admit(scope, receive, watched)
         except Exception:
-            access.status = access.status or 500
+            failed = 500
             raise
         finally:
-            access.ended = self.host.real_clock()
-            self.host.log(access)
+            self.host.log(Access(scope, began, self.host.real_clock(), watched.status or failed))
 
     async def _admit(self, scope: Scope, receive: Receive, send: Send) -> None:
         host = origin = b""

@@ -12,7 +12,8 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from mockserver.adapters.server import TRANSPORT, serve
+from mockserver.adapters.http import TRANSPORT
+from mockserver.adapters.server import serve
 from mockserver.settings import Settings
 
 

@@ -1,0 +1,158 @@
+"""HTTP as the server speaks it: uvicorn's protocol, with less to do for each request.
+
+Most requests arrive in one piece and are answered in one piece without waiting for anything. Such a request is served
+at once, without a task of its own, and its answer is written in one go. All others go uvicorn's way.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Awaitable, Coroutine, Generator
+from functools import lru_cache, partial
+from typing import Any
+
+from uvicorn.protocols.http.httptools_impl import (
+    HEADER_RE,
+    HEADER_VALUE_RE,
+    STATUS_LINE,
+    HttpToolsProtocol,
+    RequestResponseCycle,
+)
+
+from mockserver.adapters import not_http
+
+TRANSPORT = "mockserver.transport"
+"""The scope extension under which the application finds the connection's transport."""
+
+Headers = tuple[tuple[bytes, bytes], ...]
+
+
+class Protocol(HttpToolsProtocol):
+    """One connection.
+
+    Its transport is in the scope: a scripted fault resets or cuts the real connection.
+    """
+
+    _reading = False
+    _begun: tuple[RequestResponseCycle, Any] | None = None
+
+    def on_message_begin(self) -> None:
+        """A request begins."""
+        super().on_message_begin()
+        self.scope["extensions"] = {TRANSPORT: self.transport}  # type: ignore[dict-item]
+
+    def send_400_response(self, msg: str) -> None:
+        """Refuse what cannot be read, and hang up: nobody can tell where the next request would begin."""
+        self.transport.write(not_http.refusal(sys.exception(), self.server_state.default_headers))
+        self.transport.close()
+
+    def data_received(self, data: bytes) -> None:
+        """Read, and serve the requests that this completes."""
+        self._reading = True
+        try:
+            super().data_received(data)
+            while self._begun is not None:
+                (cycle, app), self._begun = self._begun, None
+                if cycle.more_body:
+                    super()._start_asgi_task(cycle, app)
+                else:
+                    self._serve_at_once(cycle, app)
+        finally:
+            self._reading = False
+
+    def _start_asgi_task(self, cycle: RequestResponseCycle, app: Any) -> None:
+        answering = partial(_answering, app, cycle)
+        if self._reading:
+            self._begun = cycle, answering
+        else:
+            super()._start_asgi_task(cycle, answering)
+
+    def _serve_at_once(self, cycle: RequestResponseCycle, app: Any) -> None:
+        """Serve a request without a task, for as long as it waits for nothing."""
+        serving = cycle.run_asgi(app)
+        try:
+            awaited = serving.send(None)
+        except StopIteration:
+            return
+        task = self.loop.create_task(_Begun(serving, awaited))
+        task.add_done_callback(self.tasks.discard)
+        self.tasks.add(task)
+
+
+def _answering(app: Any, cycle: RequestResponseCycle, scope: Any, receive: Any, _send: Any) -> Any:
+    return app(scope, receive, Answer(cycle))
+
+
+class _Begun(Coroutine[Any, Any, None]):
+    """A coroutine that was begun outside of any task and waits for ``awaited``: what a task is made of to go on."""
+
+    __slots__ = ("_awaited", "_rest", "_told")
+
+    def __init__(self, rest: Coroutine[Any, Any, None], awaited: Any) -> None:
+        self._rest = rest
+        self._awaited = awaited
+        self._told = False
+
+    def send(self, value: Any) -> Any:
+        """Go on; at first, tell what is waited for."""
+        if self._told:
+            return self._rest.send(value)
+        self._told = True
+        return self._awaited
+
+    def throw(self, *problem: Any) -> Any:
+        """Go on with an exception."""
+        self._told = True
+        return self._rest.throw(*problem)
+
+    def close(self) -> None:
+        """Give up."""
+        self._rest.close()
+
+    def __await__(self) -> Generator[Any, Any, None]:
+        yield self.send(None)
+        yield from self._rest.__await__()
+
+
+class Answer:
+    """The ``send`` of one request; ``status`` is what was answered, 0 before."""
+
+    __slots__ = ("_cycle", "status")
+
+    def __init__(self, cycle: RequestResponseCycle) -> None:
+        self._cycle = cycle
+        self.status = 0
+
+    def __call__(self, message: Any) -> Awaitable[None]:
+        """Send one message of an answer."""
+        if message["type"] == "http.response.start":
+            self.status = message["status"]
+        return self._cycle.send(message)
+
+    def whole(self, status: int, headers: Headers, body: bytes) -> bool:
+        """Write an answer in one go, its length told; False, and nothing is written, when that cannot be done now."""
+        cycle = self._cycle
+        if cycle.response_started or cycle.disconnected or cycle.flow.write_paused or cycle.scope["method"] == "HEAD":
+            return False
+        head = _head(status, headers, tuple(cycle.default_headers), cycle.keep_alive)
+        self.status = status
+        cycle.response_started = cycle.response_complete = True
+        cycle.waiting_for_100_continue = False
+        cycle.transport.write(b"%bcontent-length: %d\r\n\r\n%b" % (head, len(body), body))
+        cycle.message_event.set()
+        if not cycle.keep_alive:
+            cycle.transport.close()
+        cycle.on_response()
+        return True
+
+
+@lru_cache(maxsize=256)
+def _head(status: int, headers: Headers, server_headers: Headers, keep_alive: bool) -> bytes:
+    lines = [STATUS_LINE[status]]
+    for name, value in (*server_headers, *headers):
+        if HEADER_RE.search(name) or HEADER_VALUE_RE.search(value):
+            raise ValueError(f"no header of HTTP: {name!r}")
+        lines += [name, b": ", value, b"\r\n"]
+    if not keep_alive:
+        lines.append(b"connection: close\r\n")
+    return b"".join(lines)
