@@ -391,6 +391,14 @@ def test_who_asks_about_a_long_batch_keeps_nobody_else_waiting(api: Api, path: s
     assert order_of(api.race(advance, ("GET", path, None), ("GET", "/healthz", None)))[0] == 2
 
 
+def test_a_wait_that_moves_the_clock_keeps_nobody_else_waiting(api: Api) -> None:
+    pm = method(api)
+    batch_id = taken(api, lines(*(f"{pm},1,AUD,{row}" for row in range(50))), 50)
+    wait = {"for": {"batch": {"id": batch_id, "status": "SUCCESS"}}, "timeout": "1h", "advance": True}
+    assert order_of(api.race(("POST", "/__admin/wait", wait), ("GET", "/charge", None))) == [1, 0]
+    assert standing(api, batch_id) == ("SUCCESS", 1, 50, 0)
+
+
 def test_results_are_those_of_one_instant(api: Api) -> None:
     """A batch that moves on while its results are written is told as it was when they were asked for."""
     pm, count = method(api), 3_000
