@@ -55,6 +55,7 @@ class Settings:
     max_body: int = 10_000_000
     rate_limit: int | None = None
     journal_limit: int = 1_000
+    journal_memory: int = 500_000_000
     log_format: str = "text"
     data_dir: str | None = None
 
@@ -251,6 +252,7 @@ def _read_size(text: str) -> int:
 
 _PORT = "a port number, 0 (any free port) to 65535"
 _SWITCH = "true or false"
+_SIZE = "a size from 1KB to 1000MB, in bytes or with KB, MB, KiB or MiB"
 
 # fmt: off
 SETTINGS: tuple[Setting, ...] = (
@@ -290,13 +292,15 @@ SETTINGS: tuple[Setting, ...] = (
             "Token that control calls must carry.", metavar="TOKEN", secret=True),
     Setting("allow_host", "--allow-host", _read_host, "host names",
             "Further Host name to answer to on a loopback address (repeatable).", kind=Kind.LIST, metavar="HOST"),
-    Setting("max_body", "--max-body", _read_size, "a size from 1KB to 1000MB, in bytes or with KB, MB, KiB or MiB",
+    Setting("max_body", "--max-body", _read_size, _SIZE,
             "Largest request body.", metavar="SIZE"),
     Setting("rate_limit", "--rate-limit", _whole(1, 1_000_000), "a whole number, 1 to 1000000; without it, no limit",
             "Payments calls that each sandbox takes in a second of real time; more are refused (429, code 35).",
             metavar="N"),
     Setting("journal_limit", "--journal-limit", _whole(0, 1_000_000), "a whole number, 0 to 1000000",
             "Journal entries kept for each sandbox.", metavar="N"),
+    Setting("journal_memory", "--journal-memory", _read_size, _SIZE,
+            "Memory that the journals of all sandboxes may take together.", metavar="SIZE"),
     Setting("log_format", "--log-format", _choice("text", "json"), "text or json",
             "Form of the log on standard error.", metavar="text|json", choices=("text", "json")),
     Setting("data_dir", "--data-dir", _read_text, "a path",

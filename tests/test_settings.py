@@ -59,6 +59,7 @@ def test_nothing_given_means_the_defaults() -> None:
         ("max_body", "4096", 4096),
         ("rate_limit", "5", 5),
         ("journal_limit", "0", 0),
+        ("journal_memory", "64MB", 64_000_000),
         ("log_format", "json", "json"),
         ("data_dir", "/var/lib/mock", "/var/lib/mock"),
     ],
@@ -98,6 +99,7 @@ def test_flag_and_variable_read_the_same_value(name: str, text: str, value: obje
         ("rate_limit", "0"),
         ("rate_limit", "1000001"),
         ("journal_limit", "1000001"),
+        ("journal_memory", "2GB"),
         ("log_format", "xml"),
     ],
 )

@@ -13,8 +13,12 @@ from itertools import islice
 
 from mockserver.domain.clock import Micros
 from mockserver.domain.record import record
+from mockserver.engine.journal_room import JournalRoom
 from mockserver.engine.turn import Turn
 from mockserver.scenario.outcome import Transport
+
+_ENTRY = 3_000
+"""Bytes that an entry takes besides the bodies of request and answer, as measured with ordinary charges."""
 
 
 @record
@@ -39,14 +43,21 @@ class Entry:
     fault: Transport | None = None
 
 
+def size_of(entry: Entry) -> int:
+    """Roughly the memory that an entry takes, in bytes."""
+    return _ENTRY + len(entry.raw) + len(entry.answer)
+
+
 class Journal:
     """The newest ``limit`` entries. ``last`` is the number of the newest entry that ever was, 0 before the first.
 
+    ``size`` is roughly what they take, in bytes; ``room`` what they share with the journals of other sandboxes, for
+    which ``given_up`` of them went.
     ``opened`` is the instant at which the sandbox began; ``breach`` says why the entries since then do not tell the
     whole story, None while they do.
     """
 
-    __slots__ = ("breach", "entries", "last", "limit", "opened")
+    __slots__ = ("breach", "entries", "given_up", "last", "limit", "opened", "room", "size")
 
     def __init__(self, limit: int, opened: Micros) -> None:
         self.opened = opened
@@ -54,11 +65,19 @@ class Journal:
         self.entries: deque[Entry] = deque(maxlen=limit)
         self.last = 0
         self.breach: str | None = None
+        self.size = 0
+        self.given_up = 0
+        self.room: JournalRoom | None = None
 
     @property
     def dropped(self) -> int:
-        """Entries that the bound has pushed out."""
+        """Entries that a bound has pushed out."""
         return self.last - len(self.entries)
+
+    @property
+    def overflown(self) -> int:
+        """Entries that the bound of this journal alone has pushed out."""
+        return self.dropped - self.given_up
 
     def note(
         self,
@@ -77,13 +96,42 @@ class Journal:
         self.last = number = self.last + 1
         # The encoder leaves its answer in a far larger buffer, which a copy does not keep.
         kept = bytes(memoryview(answer))
-        self.entries.append(Entry(number, at, turn, method, door, path, query, raw, status, kept, fault))
+        self._keep(Entry(number, at, turn, method, door, path, query, raw, status, kept, fault))
 
     def note_due(self, at: Micros, turn: Turn) -> None:
         """Keep a piece of due work, unless it found nothing left to do."""
         if turn.events or turn.decisions or turn.warnings:
             self.last += 1
-            self.entries.append(Entry(self.last, at, turn))
+            self._keep(Entry(self.last, at, turn))
+
+    def give_up_oldest(self) -> bool:
+        """Drop the oldest entry; False when there is none."""
+        if not self.entries:
+            return False
+        self.given_up += 1
+        self._resize(-size_of(self.entries.popleft()))
+        return True
+
+    def loss(self) -> str:
+        """Why entries are no longer there, in words."""
+        shared = f", those of all sandboxes {self.room.most} bytes (--journal-memory)," if self.room else ""
+        return f"the journal keeps {self.limit} entries (--journal-limit){shared} and has dropped {self.dropped}"
+
+    def _keep(self, entry: Entry) -> None:
+        entries = self.entries
+        grown = size_of(entry)
+        if len(entries) == self.limit:
+            if not entries:
+                return
+            grown -= size_of(entries[0])
+        entries.append(entry)
+        self._resize(grown)
+
+    def _resize(self, by: int) -> None:
+        if self.room is None:
+            self.size += by
+        else:
+            self.room.resize(self, by)
 
     def get(self, number: int) -> Entry | None:
         """The entry of a number, while it is kept."""

@@ -12,6 +12,7 @@ from mockserver.domain.clock import Micros
 from mockserver.domain.codes import Code
 from mockserver.domain.errors import Refused, Unauthorised
 from mockserver.engine.charter import Charter
+from mockserver.engine.journal_room import JournalRoom
 from mockserver.engine.sandbox import Sandbox, public_key_of
 
 MOST_SANDBOXES = 100_000
@@ -23,13 +24,19 @@ _LIVE_MARKS = ("live", "prod")
 
 
 class Sandboxes:
-    """The sandboxes of one server. ``charter`` says how a new one begins; ``on_open`` prepares it."""
+    """The sandboxes of one server. ``charter`` says how a new one begins; ``on_open`` prepares it; their journals
+    share ``room``."""
 
-    __slots__ = ("_boxes", "_by_public_key", "_charter", "_keys", "_on_open")
+    __slots__ = ("_boxes", "_by_public_key", "_charter", "_keys", "_on_open", "room")
 
     def __init__(
-        self, charter: Callable[[], Charter], on_open: Callable[[Sandbox], None], keys: Collection[str] = ()
+        self,
+        charter: Callable[[], Charter],
+        on_open: Callable[[Sandbox], None],
+        keys: Collection[str],
+        room: JournalRoom,
     ) -> None:
+        self.room = room
         self._charter = charter
         self._on_open = on_open
         self._keys = frozenset(keys)
@@ -80,6 +87,7 @@ class Sandboxes:
 
     def install(self, box: Sandbox) -> None:
         """Put a sandbox that was made elsewhere in its key's place."""
+        self._change_journal(self._boxes.get(box.key), box)
         self._boxes[box.key] = self._by_public_key[box.public_key] = box
 
     def _begin(self, key: str, charter: Charter, real: Micros, own: Assumed | None = None) -> Sandbox:
@@ -96,7 +104,13 @@ class Sandboxes:
             else:
                 self._boxes[key] = self._by_public_key[box.public_key] = before
             raise
+        self._change_journal(before, box)
         return box
+
+    def _change_journal(self, before: Sandbox | None, after: Sandbox) -> None:
+        if before is not None:
+            self.room.leave(before.journal)
+        self.room.enter(after.journal)
 
     def _accepted(self, key: str | None) -> str:
         if not key:

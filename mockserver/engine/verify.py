@@ -75,4 +75,4 @@ def _attempts(entry: Entry) -> list[Attempt]:
 def _doubt(journal: Journal, expected: Expected, count: int) -> str | None:
     if not journal.dropped or (expected.bounds.most is None and expected.bounds.hold(count)):
         return None
-    return f"the journal keeps {journal.limit} entries (--journal-limit) and has dropped {journal.dropped}"
+    return journal.loss()

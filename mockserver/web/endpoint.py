@@ -188,6 +188,9 @@ class Endpoint:
         )
         if box.journal.dropped or box.deliveries.dropped or box.inboxes.dropped:
             _tell_drops(box)
+        room = box.journal.room
+        if room is not None and room.dropped and (news := room.news()) is not None:
+            reply.turn.warnings += (news,)
         self.host.noticed(box)
 
     def arrive(self, box: Sandbox, request: Request) -> Arrival | Reply:
@@ -319,10 +322,14 @@ class Endpoint:
 
 def _tell_drops(box: Sandbox) -> None:
     """Say, once in the life of a sandbox and of each list, that the oldest are no longer kept."""
-    lists = (("journal entries", box.journal), ("webhooks", box.deliveries), ("inbox messages", box.inboxes))
-    for name, kept in lists:
-        if kept.dropped:
-            box.warn(f"only the newest {kept.limit} {name} are kept (--journal-limit); older ones are dropped")
+    lists = (
+        ("journal entries", box.journal.limit, box.journal.overflown),
+        ("webhooks", box.deliveries.limit, box.deliveries.dropped),
+        ("inbox messages", box.inboxes.limit, box.inboxes.dropped),
+    )
+    for name, limit, dropped in lists:
+        if dropped:
+            box.warn(f"only the newest {limit} {name} are kept (--journal-limit); older ones are dropped")
 
 
 def _spoiling(turn: Turn) -> Transport | None:

@@ -15,6 +15,7 @@ from mockserver.domain.rate import RateLimit
 from mockserver.domain.slices import Slices
 from mockserver.engine import deliveries, due
 from mockserver.engine.charter import Charter, House
+from mockserver.engine.journal_room import JournalRoom
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.sandboxes import Sandboxes
 from mockserver.engine.turn import Turn
@@ -106,7 +107,8 @@ class Host:
         self.rate_limit = RateLimit(per_second) if per_second else None
         self.house = _house(self.settings)
         self.charter = self.house.charter(self.reader.load())
-        self.sandboxes = Sandboxes(lambda: self.charter, lambda box: self.prepare(box), self.settings.keys)
+        room = JournalRoom(self.settings.journal_memory)
+        self.sandboxes = Sandboxes(lambda: self.charter, lambda box: self.prepare(box), self.settings.keys, room)
 
     @property
     def assumed(self) -> Assumed:

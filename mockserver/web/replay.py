@@ -28,8 +28,9 @@ def replay(host: Host, box: Sandbox, number: int) -> Sandbox:
         known = f"1 to {journal.last}" if journal.last else "none yet"
         raise Invalid(Code.VALIDATION_ERROR, {"At": f"got {number}, entries of the journal: {known}"})
     if journal.dropped:
-        words = f"the journal keeps {journal.limit} entries (--journal-limit) and has dropped {journal.dropped}"
-        raise Invalid(Code.VALIDATION_ERROR, {"At": f"{words}, so the story cannot be told from its beginning"})
+        raise Invalid(
+            Code.VALIDATION_ERROR, {"At": f"{journal.loss()}, so the story cannot be told from its beginning"}
+        )
     if journal.breach is not None:
         raise Invalid(Code.VALIDATION_ERROR, {"At": f"{journal.breach}, which the journal cannot repeat"})
     past = Sandbox(box.key, box.charter, journal.opened)

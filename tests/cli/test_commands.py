@@ -87,6 +87,7 @@ def test_every_option_is_accepted_as_a_flag() -> None:
         "--public-url": "http://a.test",
         "--log-format": "json",
         "--max-body": "1MB",
+        "--journal-memory": "1MB",
         "--tls-port": "5001",
     }
     args: list[str] = []

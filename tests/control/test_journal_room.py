@@ -1,0 +1,158 @@
+"""The bound of all journals together (``--journal-memory``): the largest give up their oldest entries first."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mockserver.engine.journal import Journal, size_of
+from mockserver.engine.journal_room import JournalRoom
+from mockserver.engine.turn import Turn
+from tests.control.driving import Shop
+
+ENTRY = 3_000
+
+
+def note(journal: Journal, length: int = 0) -> None:
+    journal.note(0, Turn("x"), "GET", None, "/", b"", b"x" * length, 200, b"", None)
+
+
+def held(journals: list[Journal]) -> int:
+    return sum(size_of(entry) for journal in journals for entry in journal.entries)
+
+
+def journals(room: JournalRoom, count: int, limit: int = 1_000) -> list[Journal]:
+    made = [Journal(limit, 0) for _ in range(count)]
+    for journal in made:
+        room.enter(journal)
+    return made
+
+
+def test_a_quiet_journal_keeps_its_story_beside_a_busy_one() -> None:
+    room = JournalRoom(40 * ENTRY)
+    quiet, busy = journals(room, 2)
+    for _ in range(4):
+        note(quiet)
+    for _ in range(500):
+        note(busy)
+    assert (len(quiet.entries), quiet.dropped) == (4, 0)
+    assert (len(busy.entries), busy.dropped, busy.given_up) == (36, 464, 464)
+    assert [entry.number for entry in busy.entries] == list(range(465, 501))
+    assert busy.get(464) is None
+    assert busy.get(465) is busy.entries[0]
+
+
+def test_large_bodies_count_for_what_they_are() -> None:
+    room = JournalRoom(1_000_000)
+    small, large = journals(room, 2)
+    for _ in range(50):
+        note(small)
+        note(large, 100_000)
+    assert len(small.entries) == 50
+    assert 5 <= len(large.entries) <= 8
+
+
+def test_what_is_larger_than_the_room_is_not_kept() -> None:
+    room = JournalRoom(10_000)
+    [journal] = journals(room, 1)
+    note(journal, 50_000)
+    assert (len(journal.entries), journal.size, room.held, room.dropped) == (0, 0, 0, 1)
+
+
+def test_a_journal_that_left_gives_its_room_back_and_is_counted_no_longer() -> None:
+    room = JournalRoom(100 * ENTRY)
+    gone, stays = journals(room, 2)
+    note(gone)
+    note(stays)
+    room.leave(gone)
+    room.leave(gone)
+    assert room.held == ENTRY
+    note(gone)
+    assert room.held == ENTRY
+    assert gone.size == 2 * ENTRY
+
+
+@given(
+    st.integers(0, 5),
+    st.lists(st.tuples(st.integers(0, 4), st.sampled_from([0, 10, 5_000, 200_000]), st.booleans()), max_size=120),
+)
+def test_the_count_is_always_that_of_the_entries(limit: int, steps: list[tuple[int, int, bool]]) -> None:
+    room = JournalRoom(150_000)
+    made = journals(room, 5, limit)
+    for place, length, replace in steps:
+        if replace:
+            room.leave(made[place])
+            made[place] = Journal(limit, 0)
+            room.enter(made[place])
+        note(made[place], length)
+        assert room.held == held(made) == sum(journal.size for journal in made) <= room.most
+        assert all(journal.overflown >= 0 for journal in made)
+
+
+def test_a_thousand_sandboxes_together_keep_to_the_bound() -> None:
+    shop = Shop(journal_memory=1_000_000)
+    for place in range(300):
+        for _ in range(2):
+            shop("GET", "/charge", key=f"sk_{place}")
+    boxes = list(shop.app.world.sandboxes)
+    assert held([box.journal for box in boxes]) <= 1_000_000
+    assert sum(box.journal.dropped for box in boxes) == shop.app.world.sandboxes.room.dropped > 200
+
+
+def test_a_reset_gives_the_room_back() -> None:
+    shop = Shop()
+    for _ in range(3):
+        shop.charge()
+    room = shop.app.world.sandboxes.room
+    assert room.held > 3 * ENTRY
+    shop("POST", "/__admin/reset")
+    assert room.held == 0
+    shop.charge()
+    state = shop("GET", "/__admin/state").body
+    shop("PUT", "/__admin/state", state)
+    assert room.held == 0
+
+
+class Kept:
+    """A log that is kept."""
+
+    def __init__(self) -> None:
+        self.told: list[Any] = []
+
+    def __call__(self, told: Any) -> None:
+        self.told.append(told)
+
+    def lines(self) -> list[str]:
+        return [line for one in self.told for line in one.lines(as_json=False)]
+
+
+def test_the_log_counts_what_was_dropped_and_does_not_repeat_itself() -> None:
+    shop = Shop(journal_memory=20_000)
+    shop.app.log = log = Kept()
+    for _ in range(130):
+        shop("GET", "/charge")
+    told = [line for line in log.lines() if "--journal-memory" in line]
+    assert len(told) == 3
+    assert [line[line.index("; ") :][: len("; 1 of") + place] for place, line in enumerate(told)] == [
+        "; 1 of",
+        "; 10 of",
+        "; 100 of",
+    ]
+    assert not any("--journal-limit" in line for line in log.lines())
+
+
+@pytest.mark.parametrize("call", ["fork", "verify"])
+def test_what_needs_the_whole_story_says_why_it_is_lost(call: str) -> None:
+    shop = Shop(journal_memory=20_000)
+    for _ in range(30):
+        shop("GET", "/charge")
+    if call == "fork":
+        told = shop("POST", "/__admin/fork", {"to": "sk_copy", "at": 30}).body["details"]["At"]
+    else:
+        told = shop(
+            "POST", "/__admin/verify", {"requests": [{"op": "charge.search", "count": {"exactly": 30}}]}
+        ).raw.decode()
+    assert "20000 bytes (--journal-memory)" in told
