@@ -1,4 +1,4 @@
-"""Stored objects as plain JSON data and back, for any dataclass: worked out once for each class from its annotations.
+"""Stored objects as plain JSON data, for any dataclass: worked out once for each class from its annotations.
 
 A field that is left out of the ``repr`` is a secret: it goes out only when secrets are asked for, and without them
 every text goes out with card numbers masked. Amounts are texts, instants whole microseconds; a field that is None and
@@ -8,50 +8,24 @@ may be missing is left out.
 from __future__ import annotations
 
 import types
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import MISSING, Field, fields, is_dataclass
-from decimal import Decimal, InvalidOperation
+from copy import copy
+from dataclasses import Field, dataclass, fields, is_dataclass
+from decimal import Decimal
 from enum import Enum
-from functools import cache
-from itertools import chain
+from functools import cache, partial
 from operator import attrgetter
 from typing import Annotated, Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
-from mockserver.domain.cards import CardNumber
-from mockserver.domain.clock import EARLIEST, LATEST
-from mockserver.domain.errors import nearest
 from mockserver.domain.ids import Salt
 from mockserver.domain.masking import mask_text
-from mockserver.engine.card_book import CardBook
 
 T = TypeVar("T")
 Writer = Callable[[Any], Any]
-Reader = Callable[[Any, CardBook], Any]
 
-_KIND = "$kind"
-_MOST_DIGITS = 40
-MOST_FAULTS = 20
-"""Faults of a document that are told at once."""
-
-_SCALARS: tuple[type, ...] = (str, int, bool)
-
-
-class Misfit(ValueError):
-    """Data that no such object can be made of: every fault of it, by the dotted path to where it stands. Paths grow on
-    the way out."""
-
-    def __init__(self, *faults: tuple[str, str]) -> None:
-        self.faults = faults
-        super().__init__("; ".join(f"{place}: {words}" for place, words in faults))
-
-    def within(self, name: str) -> Iterator[tuple[str, str]]:
-        """The faults as seen from one step further out."""
-        return ((f"{name}.{place}" if place else name, words) for place, words in self.faults)
-
-
-def _wanted(words: str) -> Misfit:
-    return Misfit(("", f"wanted {words}"))
+KIND = "$kind"
+SCALARS: tuple[type, ...] = (str, int, bool)
 
 
 @cache
@@ -93,7 +67,7 @@ def _class_writer(cls: type, *, secrets: bool) -> Writer:
         return str
     if cls is int:
         return int
-    if cls in _SCALARS or cls is types.NoneType:
+    if cls in SCALARS or cls is types.NoneType:
         return _same
     if cls is bytes:
         return bytes.hex
@@ -108,23 +82,75 @@ def _class_writer(cls: type, *, secrets: bool) -> Writer:
 
 def _record_writer(cls: type, *, secrets: bool) -> Writer:
     hints = get_type_hints(cls)
-    rows: list[tuple[str, Writer, bool]] = []
-    for field in _stored(cls):
-        write = writer(hints[field.name], secrets=secrets)
-        rows.append((field.name, write if field.repr or secrets else _nothing, field.default is None))
-    names = [name for name, _, _ in rows]
-    read = _values(names)
+    writers = {field.name: writer(hints[field.name], secrets=secrets) for field in stored(cls)}
+    read, write = _values(list(writers)), _values_writer(cls, writers, secrets=secrets)
+    return lambda value: write(read(value))
 
-    def write_record(value: Any) -> dict[str, Any]:
+
+def _values_writer(cls: type, writers: Mapping[str, Writer], *, secrets: bool) -> Writer:
+    rows = [
+        (field.name, writers[field.name] if field.repr or secrets else _nothing, field.default is None)
+        for field in stored(cls)
+    ]
+
+    def write_values(values: Sequence[Any]) -> dict[str, Any]:
         out: dict[str, Any] = {}
-        for (name, write, may_miss), item in zip(rows, read(value), strict=True):
+        for (name, write, may_miss), item in zip(rows, values, strict=True):
             if item is not None:
                 out[name] = write(item)
             elif not may_miss:
                 out[name] = None
         return out
 
-    return write_record
+    return write_values
+
+
+@dataclass(frozen=True, slots=True)
+class Steps:
+    """How a record is written in two steps: ``take`` it as it stands now, which is quick, and ``write`` what was taken
+    later, whatever has happened to the record meanwhile. ``write`` leaves the items of its ``lists`` as they were
+    taken, so that they can be written a few at a time."""
+
+    take: Callable[[Any], Sequence[Any]]
+    write: Writer
+    lists: Mapping[str, Writer]
+
+
+@cache
+def in_two_steps(cls: type, *, secrets: bool) -> Steps:
+    """The two steps of a class. What a record holds is never changed in place, but for its own lists and
+    dictionaries: these are copied."""
+    hints = get_type_hints(cls)
+    copies: list[tuple[int, Callable[[Any], Any]]] = []
+    writers: dict[str, Writer] = {}
+    lists: dict[str, Writer] = {}
+    for place, field in enumerate(stored(cls)):
+        annotation = hints[field.name]
+        origin, args = get_origin(annotation), get_args(annotation)
+        writers[field.name] = writer(annotation, secrets=secrets)
+        if origin is list and is_dataclass(args[0]):
+            steps = in_two_steps(args[0], secrets=secrets)  # type: ignore[arg-type]
+            copies.append((place, partial(each, steps.take)))
+            writers[field.name], lists[field.name] = _same, steps.write
+        elif origin in (list, dict):
+            copies.append((place, copy))
+    read = _values(list(writers))
+
+    def take(value: Any) -> Sequence[Any]:
+        values = read(value)
+        if not copies:
+            return values
+        taken = list(values)
+        for place, copied in copies:
+            taken[place] = copied(taken[place])
+        return taken
+
+    return Steps(take, _values_writer(cls, writers, secrets=secrets), lists)
+
+
+def each(do: Callable[[Any], Any], items: Iterable[Any]) -> list[Any]:
+    """A new list of what becomes of each item."""
+    return [do(item) for item in items]
 
 
 def _values(names: list[str]) -> Callable[[Any], tuple[Any, ...]]:
@@ -133,7 +159,7 @@ def _values(names: list[str]) -> Callable[[Any], tuple[Any, ...]]:
     return lambda value: tuple([getattr(value, name) for name in names])
 
 
-def _stored(cls: type) -> list[Field[Any]]:
+def stored(cls: type) -> list[Field[Any]]:
     """Fields that go into a document: a row's place follows from its table."""
     return [field for field in fields(cls) if field.init and field.name != "seq"]
 
@@ -143,11 +169,11 @@ def _union_writer(args: tuple[Any, ...], *, secrets: bool) -> Writer:
     if len(members) == 1:
         write = writer(members[0], secrets=secrets)
         return lambda value: None if value is None else write(value)
-    if all(member in _SCALARS for member in members):
+    if all(member in SCALARS for member in members):
         text = writer(str, secrets=secrets)
         return lambda value: text(value) if isinstance(value, str) else value
     writers = {member: writer(member, secrets=secrets) for member in members}
-    return lambda value: None if value is None else {_KIND: type(value).__name__, **writers[type(value)](value)}
+    return lambda value: None if value is None else {KIND: type(value).__name__, **writers[type(value)](value)}
 
 
 def _plain_writer(*, secrets: bool) -> Writer:
@@ -162,7 +188,7 @@ def _plain_writer(*, secrets: bool) -> Writer:
             case None | bool() | int():
                 return value
             case Decimal():
-                return {_KIND: "Decimal", "value": str(value)}
+                return {KIND: "Decimal", "value": str(value)}
             case Mapping():
                 return {text(str(key)): write(item) for key, item in value.items()}
             case list() | tuple():
@@ -179,210 +205,3 @@ def _same(value: Any) -> Any:
 
 def _nothing(value: Any) -> None:
     return None
-
-
-@cache
-def reader(annotation: Any) -> Reader:
-    """How plain data become a value again; the reader raises ``Misfit``."""
-    origin, args = get_origin(annotation), get_args(annotation)
-    if origin is Annotated:
-        return reader(args[0])
-    if origin in (Union, types.UnionType):
-        return _union_reader(args)
-    if annotation in (Any, object):
-        return _read_plain
-    if annotation is Salt:
-        return _read_salt
-    if origin is None and isinstance(annotation, type):
-        return _class_reader(annotation)
-    if origin is tuple and not (len(args) == 2 and args[1] is Ellipsis):
-        return _row_reader([reader(arg) for arg in args], tuple)
-    if isinstance(origin, type) and issubclass(origin, Mapping):
-        read_key, read_item = _read_number if args[0] is int else reader(args[0]), reader(args[1])
-
-        def read_map(raw: Any, book: CardBook) -> Any:
-            if not isinstance(raw, dict):
-                raise _wanted("an object")
-            try:
-                return {read_key(key, book): read_item(item, book) for key, item in raw.items()}
-            except Misfit:
-                keys = ((key, read_key, key) for key in raw)
-                raise _every_fault(chain(keys, ((key, read_item, item) for key, item in raw.items())), book) from None
-
-        return read_map
-    if isinstance(origin, type) and issubclass(origin, (Sequence, AbstractSet)):
-        return _list_reader(reader(args[0]), origin)
-    raise TypeError(f"{annotation} has no form in a state document")
-
-
-def _list_reader(read: Reader, origin: type) -> Reader:
-    shape: Any = tuple if origin is Sequence else frozenset if origin is AbstractSet else origin
-
-    def read_list(raw: Any, book: CardBook) -> Any:
-        if not isinstance(raw, list):
-            raise _wanted("a list")
-        try:
-            return shape([read(item, book) for item in raw])
-        except Misfit:
-            raise _every_fault(((str(place), read, item) for place, item in enumerate(raw)), book) from None
-
-    return read_list
-
-
-def _class_reader(cls: type) -> Reader:
-    if issubclass(cls, Enum):
-        return _enum_reader(cls)
-    if cls is Decimal:
-        return _read_decimal
-    if cls in (*_SCALARS, types.NoneType):
-        return _scalar_reader(cls)
-    if cls is bytes:
-        return _read_bytes
-    if hasattr(cls, "_fields"):
-        hints = get_type_hints(cls)
-        return _row_reader([reader(hints[name]) for name in cls._fields], lambda items: cls(*items))
-    if is_dataclass(cls):
-        read = _record_reader(cls)
-        # Every object with the same card shares the facts of its number.
-        return (lambda raw, book: book.remember(read(raw, book))) if cls is CardNumber else read
-    raise TypeError(f"{cls.__name__} has no form in a state document")
-
-
-def _record_reader(cls: type) -> Reader:
-    hints = get_type_hints(cls)
-    readers = {field.name: reader(hints[field.name]) for field in _stored(cls)}
-    required = {field.name for field in _stored(cls) if field.default is MISSING and field.default_factory is MISSING}
-
-    def read_record(raw: Any, book: CardBook) -> Any:
-        if not isinstance(raw, dict):
-            raise _wanted("an object")
-        if not raw.keys() <= readers.keys() or not required <= raw.keys():
-            unknown = [
-                (name[:40], f"unknown field{nearest(name[:40], readers)}") for name in raw if name not in readers
-            ]
-            missing = [(name, "missing, a state document has it") for name in readers if name in required - raw.keys()]
-            raise Misfit(*unknown, *missing)
-        try:
-            return cls(**{name: readers[name](item, book) for name, item in raw.items()})
-        except Misfit:
-            raise _every_fault(((name, readers[name], item) for name, item in raw.items()), book) from None
-
-    return read_record
-
-
-def _every_fault(parts: Iterable[tuple[str, Reader, Any]], book: CardBook) -> Misfit:
-    """The faults of all of some named parts, as far as anybody reads them."""
-    faults: list[tuple[str, str]] = []
-    for name, read, raw in parts:
-        try:
-            read(raw, book)
-        except Misfit as misfit:
-            faults += misfit.within(name)
-            if len(faults) >= MOST_FAULTS:
-                break
-    return Misfit(*faults[:MOST_FAULTS])
-
-
-def _union_reader(args: tuple[Any, ...]) -> Reader:
-    members = [arg for arg in args if arg is not types.NoneType]
-    optional = len(members) < len(args)
-    if len(members) == 1:
-        read = reader(members[0])
-        # A secret that was not exported is read as None wherever the class knows None.
-        return lambda raw, book: None if raw is None and optional else read(raw, book)
-    if all(member in _SCALARS for member in members):
-        allowed = tuple(members)
-
-        def read_scalar(raw: Any, book: CardBook) -> Any:
-            if type(raw) in allowed or (raw is None and optional):
-                return raw
-            raise _wanted(" or ".join(member.__name__ for member in members))
-
-        return read_scalar
-    readers = {member.__name__: reader(member) for member in members}
-
-    def read_kind(raw: Any, book: CardBook) -> Any:
-        if raw is None and optional:
-            return None
-        read = readers.get(raw.get(_KIND, "")) if isinstance(raw, dict) else None
-        if read is None:
-            raise _wanted(f"an object whose {_KIND} is one of {', '.join(readers)}")
-        return read({key: item for key, item in raw.items() if key != _KIND}, book)
-
-    return read_kind
-
-
-def _row_reader(readers: Sequence[Reader], shape: Callable[[list[Any]], Any]) -> Reader:
-    def read_row(raw: Any, book: CardBook) -> Any:
-        if not isinstance(raw, list) or len(raw) != len(readers):
-            raise _wanted(f"a list of {len(readers)}")
-        try:
-            return shape([read(item, book) for read, item in zip(readers, raw, strict=True)])
-        except Misfit:
-            raise _every_fault(((str(place), read, raw[place]) for place, read in enumerate(readers)), book) from None
-
-    return read_row
-
-
-def _enum_reader(cls: type[Enum]) -> Reader:
-    by_value = {member.value: member for member in cls}
-
-    def read_member(raw: Any, book: CardBook) -> Any:
-        found = by_value.get(raw) if isinstance(raw, (str, int)) else None
-        if found is None:
-            raise _wanted(f"one of {', '.join(str(value) for value in by_value)}")
-        return found
-
-    return read_member
-
-
-def _scalar_reader(cls: type) -> Reader:
-    wanted = {str: "a text", int: "a whole number", bool: "true or false", types.NoneType: "null"}[cls]
-
-    def read_scalar(raw: Any, book: CardBook) -> Any:
-        # Nothing that is counted or timed lies beyond the calendar.
-        if type(raw) is not cls or (isinstance(raw, int) and not EARLIEST <= raw <= LATEST):
-            raise _wanted(wanted)
-        return raw
-
-    return read_scalar
-
-
-def _read_decimal(raw: Any, book: CardBook) -> Decimal:
-    try:
-        number = Decimal(raw) if isinstance(raw, str) else None
-    except InvalidOperation:
-        number = None
-    if number is None or not number.is_finite() or number.adjusted() > _MOST_DIGITS:
-        raise _wanted("a number written as a text")
-    return number
-
-
-def _read_number(raw: Any, book: CardBook) -> int:
-    """A whole number that is a key, and so a text."""
-    if not isinstance(raw, str) or not raw.isascii() or not raw.isdecimal():
-        raise _wanted("a whole number")
-    return int(raw)
-
-
-def _read_salt(raw: Any, book: CardBook) -> Salt:
-    if not isinstance(raw, str) or not raw.isascii() or not raw.isdecimal() or not len(raw) < 21 or int(raw) >= 2**64:
-        raise _wanted("a whole number below 2^64 as a text")
-    return Salt(int(raw))
-
-
-def _read_bytes(raw: Any, book: CardBook) -> bytes:
-    try:
-        return bytes.fromhex(raw if isinstance(raw, str) else "?")
-    except ValueError:
-        raise _wanted("bytes written as hexadecimal digits") from None
-
-
-def _read_plain(raw: Any, book: CardBook) -> Any:
-    if isinstance(raw, list):
-        return [_read_plain(item, book) for item in raw]
-    if isinstance(raw, dict):
-        if raw.get(_KIND) == "Decimal":
-            return _read_decimal(raw.get("value"), book)
-        return {key: _read_plain(item, book) for key, item in raw.items()}
-    return raw

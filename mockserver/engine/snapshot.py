@@ -7,7 +7,7 @@ Source: control document, Control API (``/__admin/state``, ``/__admin/fork``).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Generator, Iterator, Mapping
 from dataclasses import dataclass, field, is_dataclass, replace
 from decimal import Decimal
 from functools import cache
@@ -20,7 +20,8 @@ from mockserver.domain.errors import ForeignDocument, Refused
 from mockserver.engine import soundness, tables
 from mockserver.engine.card_book import CardBook
 from mockserver.engine.charter import Charter
-from mockserver.engine.codec import MOST_FAULTS, Misfit, reader, writer
+from mockserver.engine.codec import Writer, each, in_two_steps, writer
+from mockserver.engine.codec_reader import MOST_FAULTS, Misfit, reader
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.schedule import Entry
 from mockserver.engine.store import Table
@@ -28,6 +29,8 @@ from mockserver.scenario.outcome import ProviderOutcome
 
 FORMAT = "mockserver-sandbox"
 VERSION = 1
+SLICE = 100
+"""Rows that are written in one go: others wait no longer than that takes."""
 
 Document = dict[str, Any]
 
@@ -79,7 +82,43 @@ PLAIN: Mapping[str, Any] = {"scripts": dict[str, dict[int, ProviderOutcome]]}
 
 def export(box: Sandbox, *, secrets: bool) -> Document:
     """The sandbox as plain data; card numbers and ccv only with ``secrets``."""
-    schedule = box.schedule
+    exporting = export_in_slices(box, secrets=secrets)
+    while True:
+        try:
+            next(exporting)
+        except StopIteration as done:
+            document: Document = done.value
+            return document
+
+
+def export_in_slices(box: Sandbox, *, secrets: bool) -> Generator[None, None, Document]:
+    """The same, with a rest after each piece of work, in which the sandbox may change: the document is that of the
+    beginning."""
+    entries = sorted(box.schedule.entries)
+    rows = table_rows()
+    taken = {name: each(in_two_steps(row, secrets=secrets).take, getattr(box, name)) for name, row in rows.items()}
+    document = _frame(box, secrets=secrets)
+    document["schedule"]["entries"] = entries
+    document["tables"].update(taken)
+    yield from _write(entries, writer(Entry, secrets=secrets))
+    for name, row in rows.items():
+        steps = in_two_steps(row, secrets=secrets)
+        yield from _write(taken[name], steps.write)
+        for part, write in steps.lists.items():
+            for one in taken[name]:
+                yield from _write(one[part], write)
+    return document
+
+
+def _write(items: list[Any], write: Writer) -> Iterator[None]:
+    """Put plain data in the place of what was taken, with a rest after each slice."""
+    for start in range(0, len(items), SLICE):
+        items[start : start + SLICE] = [write(item) for item in items[start : start + SLICE]]
+        yield
+
+
+def _frame(box: Sandbox, *, secrets: bool) -> Document:
+    """All of a document but what there may be very much of."""
     document: Document = {
         "format": FORMAT,
         "version": VERSION,
@@ -89,15 +128,9 @@ def export(box: Sandbox, *, secrets: bool) -> Document:
         "assumptions": {key: ROWS[key].kind.show(box.assumed[ROWS[key]]) for key in sorted(box.assumed.overrides)},
         "clock": writer(Clock, secrets=secrets)(_timeless(box.clock)),
         "counters": dict(sorted(box.ids.counters.items())),
-        "schedule": {
-            "order": schedule.order,
-            "entries": writer(list[Entry], secrets=secrets)(sorted(schedule.entries)),
-        },
+        "schedule": {"order": box.schedule.order, "entries": []},
         "rules": box.director.tallies(),
-        "tables": {
-            name: writer(list[row], secrets=secrets)(getattr(box, name))  # type: ignore[valid-type]
-            for name, row in table_rows().items()
-        },
+        "tables": {},
         "records": {name: writer(kind, secrets=secrets)(getattr(box, name)) for name, kind in _records(box).items()},
     }
     if secrets:

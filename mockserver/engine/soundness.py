@@ -28,7 +28,7 @@ from mockserver.domain.states import ChargeState
 from mockserver.domain.subscription import Subscription
 from mockserver.domain.token import Token
 from mockserver.engine import later
-from mockserver.engine.codec import MOST_FAULTS, Misfit
+from mockserver.engine.codec_reader import MOST_FAULTS, Misfit
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.schedule import Due
 from mockserver.engine.soundness_tables import (

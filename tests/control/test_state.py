@@ -13,7 +13,8 @@ import pytest
 
 from mockserver.engine import snapshot
 from mockserver.engine.card_book import CardBook
-from mockserver.engine.codec import Misfit, reader, writer
+from mockserver.engine.codec import writer
+from mockserver.engine.codec_reader import Misfit, reader
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.store import Table
 from mockserver.web.host import Host
@@ -344,3 +345,52 @@ def test_a_copy_of_a_batch_under_way_ends_as_the_batch_does(shop: Shop) -> None:
         shop("POST", "/__admin/clock/advance", {"by": "1m"}, key=key)
         found = shop("GET", f"/batch/{batch}", key=key).body
         assert (found["success"], found["failure"], found["status"]) == (3, 2, "SUCCESS")
+
+
+def to_the_end(running: Any) -> tuple[int, Any]:
+    """How often a generator or a coroutine rests, and what it gives in the end."""
+    rests = 0
+    while True:
+        try:
+            running.send(None)
+        except StopIteration as done:
+            return rests, done.value
+        rests += 1
+
+
+def everything() -> tuple[Shop, Sandbox]:
+    shop = Shop()
+    fill(shop)
+    fill_everything(shop)
+    return shop, shop.app.world.sandboxes.open(shop.key, START)
+
+
+@pytest.mark.parametrize("secrets", [False, True])
+def test_an_export_tells_how_things_stood_when_it_began(secrets: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(snapshot, "SLICE", 1)
+    shop, box = everything()
+    before = snapshot.export(box, secrets=secrets)
+    exporting = snapshot.export_in_slices(box, secrets=secrets)
+    next(exporting)
+    [batch] = before["tables"]["batches"]
+    shop.charge(3)
+    shop("PUT", f"/provider/{DUMMY}", {"name": "Renamed", "authenticationParameters": {"MinMilliseconds": "1"}})
+    for by in ("1ms", "60ms", "400d"):
+        shop("POST", "/__admin/clock/advance", {"by": by})
+    assert shop("GET", f"/batch/{batch['batch_id']}").body["status"] == "SUCCESS"
+    rests, document = to_the_end(exporting)
+    assert document == before
+    assert rests > 30
+    assert snapshot.export(box, secrets=secrets) != before
+
+
+def test_others_have_their_turn_while_a_state_is_exported(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(snapshot, "SLICE", 1)
+    fill(shop)
+    plain = shop("GET", "/__admin/state").raw
+    exporting = shop.calling("GET", "/__admin/state")
+    assert exporting.send(None) is None
+    assert shop("POST", "/charge/card", {"amount": 1, "providerId": DUMMY, "paymentInformation": CARD}).status == 201
+    _, reply = to_the_end(exporting)
+    assert reply.raw == plain
+    assert shop("GET", "/__admin/state").raw != plain

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 from mockserver.domain.codes import Code
 from mockserver.domain.errors import Invalid
 from mockserver.engine import snapshot
@@ -11,10 +13,19 @@ from mockserver.web.control.sandboxes import object_counts
 from mockserver.web.replay import replay
 
 
-def read(call: ControlCall) -> tuple[int, object]:
-    """Everything as one document; card numbers and ccv only with ``secrets=true`` and the secret key itself."""
+async def read(call: ControlCall) -> tuple[int, object]:
+    """Everything as one document; card numbers and ccv only with ``secrets=true`` and the secret key itself.
+
+    Others have their turn while it is written; it tells how things stood when it was asked for.
+    """
     secrets = call.switch("secrets")
-    return 200, snapshot.export(call.host.enter(call.headers) if secrets else call.box(), secrets=secrets)
+    exporting = snapshot.export_in_slices(call.host.enter(call.headers) if secrets else call.box(), secrets=secrets)
+    while True:
+        try:
+            next(exporting)
+        except StopIteration as done:
+            return 200, done.value
+        await asyncio.sleep(0)
 
 
 def write(call: ControlCall) -> tuple[int, object]:
