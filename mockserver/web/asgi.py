@@ -94,5 +94,6 @@ async def send_bytes(send: Send, status: int, body: bytes, headers: Iterable[Raw
 
 
 async def send_json(send: Send, status: int, value: object, extra: RawHeaders | None = None) -> None:
-    """One whole JSON answer."""
-    await send_bytes(send, status, dumps(value), [JSON_TYPE, NOSNIFF, NO_STORE, *(extra or ())])
+    """One whole JSON answer; bytes are one that has been written already."""
+    raw = value if isinstance(value, bytes) else dumps(value)
+    await send_bytes(send, status, raw, [JSON_TYPE, NOSNIFF, NO_STORE, *(extra or ())])

@@ -17,7 +17,9 @@ from mockserver.engine.codec import writer
 from mockserver.engine.codec_reader import Misfit, reader
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.store import Table
+from mockserver.web.control import state as state_calls
 from mockserver.web.host import Host
+from mockserver.wire.jsonio import dumps
 from tests.control.driving import CARD, DUMMY, START, Shop
 
 NUMBER, CCV = "4539578763621486", "937"
@@ -394,3 +396,14 @@ def test_others_have_their_turn_while_a_state_is_exported(shop: Shop, monkeypatc
     _, reply = to_the_end(exporting)
     assert reply.raw == plain
     assert shop("GET", "/__admin/state").raw != plain
+
+
+@pytest.mark.parametrize("rows", [1, 2, 500])
+def test_the_text_of_a_state_is_that_of_the_document(rows: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(state_calls, "_ROWS", rows)
+    shop, box = everything()
+    shop.charge(reference='","tables":{"x":[1]}')
+    shop("PUT", "/__admin/assumptions", {"vault.ccv_delay": "10m"})
+    for secrets in (False, True):
+        text = shop("GET", f"/__admin/state?secrets={secrets}").raw
+        assert text == dumps(snapshot.export(box, secrets=secrets))

@@ -73,8 +73,9 @@ class Given:
 class ControlRoute:
     """One row of the control table; what it takes is told by ``/__admin/openapi.json``.
 
-    ``keyed`` rows act on the sandbox of the secret key. ``answers`` names further statuses; ``anything`` says that the
-    body has fields beyond ``body``. ``largest`` is the greatest body in bytes, None for that of the settings.
+    ``handle`` gives the status and the body, as bytes when it has written the JSON itself. ``keyed`` rows act on the
+    sandbox of the secret key. ``answers`` names further statuses; ``anything`` says that the body has fields beyond
+    ``body``. ``largest`` is the greatest body in bytes, None for that of the settings.
     """
 
     method: str
