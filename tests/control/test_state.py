@@ -407,3 +407,25 @@ def test_the_text_of_a_state_is_that_of_the_document(rows: int, monkeypatch: pyt
     for secrets in (False, True):
         text = shop("GET", f"/__admin/state?secrets={secrets}").raw
         assert text == dumps(snapshot.export(box, secrets=secrets))
+
+
+def test_an_import_and_a_fork_begin_without_webhooks_and_messages_and_send_none_again(shop: Shop) -> None:
+    told = {"url": "http://127.0.0.1:4111/__inbox/shop"}
+    shop("PUT", "/__admin/assumptions", {"charge.pending_settles_after": "1h"})
+    account = {"bankCode": "001-002", "accountNumber": "123456", "accountName": "Ann"}
+    shop(
+        "POST",
+        "/charge/bank_account",
+        {"amount": 5, "providerId": DUMMY, "bankPaymentInformation": account, "webhook": told},
+    )
+    assert len(shop("GET", "/__admin/inbox/shop").body["messages"]) == 1
+    document = shop("GET", "/__admin/state").raw
+    assert shop("PUT", "/__admin/state", raw=document).status == 200
+    assert shop("POST", "/__admin/fork", {"to": "sk_copy"}).status == 201
+    for key in ("sk_shop", "sk_copy"):
+        assert shop("GET", "/__admin/inbox/shop", key=key).body["messages"] == []
+        assert shop("GET", "/__admin/webhooks", key=key).body["webhooks"] == []
+        shop("POST", "/__admin/clock/advance", {"by": "1h"}, key=key)
+        [webhook] = shop("GET", "/__admin/webhooks", key=key).body["webhooks"]
+        assert webhook["eventType"] == "transaction.status.changed"
+    assert len(shop("GET", "/__admin/inbox/shop").body["messages"]) == 1
