@@ -10,7 +10,7 @@ import asyncio
 from collections.abc import Mapping
 from functools import partial
 from typing import Any
-from urllib.parse import parse_qsl, unquote
+from urllib.parse import unquote
 
 from mockserver.assumptions import CREATED_STATUS
 from mockserver.assumptions.speech import JSON_DEPTH, UNKNOWN_FIELDS
@@ -42,12 +42,11 @@ from mockserver.web.faults import Conversation
 from mockserver.web.host import Headers, Host
 from mockserver.web.route import Answer, Auth, Call, Route, Success
 from mockserver.wire import problems
-from mockserver.wire.base import Body, Folded, fold, validate
-from mockserver.wire.jsonio import MalformedJson, dumps, loads
+from mockserver.wire.base import Body
+from mockserver.wire.fields import NO_FIELDS, Fields
+from mockserver.wire.jsonio import MalformedJson, dumps
 from mockserver.wire.profile import voice_of
 from mockserver.wire.salvage import salvage
-
-_NO_FIELDS = Folded({}, [], [])
 
 
 @record
@@ -68,8 +67,8 @@ class Arrival:
 
     box: Sandbox
     turn: Turn
-    body: Folded
-    query: Folded
+    body: Fields
+    query: Fields
     fault: Transport | None
 
 
@@ -174,6 +173,8 @@ class Endpoint:
 
     def note(self, box: Sandbox, request: Request, reply: Reply, body: bytes, *, repeatable: bool = True) -> None:
         """Keep the step in the journal."""
+        if isinstance(reply.turn.request, Fields):
+            reply.turn.request.rest()
         box.journal.note(
             box.now,
             reply.turn,
@@ -199,13 +200,17 @@ class Endpoint:
         turn = box.turn = Turn(self.route.op, answers=True, headers=headers, path=request.path)
         try:
             body, query = self._parts(request, box)
-            turn.request = body.values or query.values
-            turn.ignored = (*body.unknown, *query.unknown)
-            return Arrival(box, turn, body, query, self._early_fault(box, turn))
-        except Refused as refused:
-            return Reply(*problems.refusal(refused, request.resource, box.assumed), turn)
         except MalformedJson as malformed:
             return Reply(*problems.malformed(str(malformed), request.resource), turn)
+        turn.request = query if request.query and not body else body
+        try:
+            fault = self._early_fault(box, turn)
+        except Refused as refused:
+            _note_ignored(turn, body, query)
+            return Reply(*problems.refusal(refused, request.resource, box.assumed), turn)
+        if fault is not None:
+            _note_ignored(turn, body, query)
+        return Arrival(box, turn, body, query, fault)
 
     def _early_fault(self, box: Sandbox, turn: Turn) -> Transport | None:
         """What the rules of arrival do to the request before anything happens."""
@@ -232,6 +237,8 @@ class Endpoint:
                 query = _typed(route.query, arrived.query, strict=strict)
             except Invalid as refused:
                 raise self._every_fault_of_search(arrived, request, refused) from None
+            finally:
+                _note_ignored(turn, arrived.body, arrived.query)
             call = Call(
                 box=box,
                 voice=voice_of(box.assumed),
@@ -261,7 +268,7 @@ class Endpoint:
         """
         route, told = self.route, refused.details or {}
         model = route.body
-        body = salvage(model, arrived.body) if model is not None and len(model.model_fields) > 1 else None
+        body = salvage(model, arrived.body.folded) if model is not None and len(model.model_fields) > 1 else None
         if body is None:
             return refused
         box = arrived.box
@@ -289,7 +296,9 @@ class Endpoint:
         """The faults of a query's form, and with them those of its content: reading changes nothing, so the sound
         parameters are tried."""
         route, told = self.route, refused.details or {}
-        query = salvage(route.query, arrived.query) if route.query is not None and route.method == "GET" else None
+        query = (
+            salvage(route.query, arrived.query.folded) if route.query is not None and route.method == "GET" else None
+        )
         if query is None:
             return refused
         box = arrived.box
@@ -310,14 +319,20 @@ class Endpoint:
             return refused
         return refused
 
-    def _parts(self, request: Request, box: Sandbox) -> tuple[Folded, Folded]:
+    def _parts(self, request: Request, box: Sandbox) -> tuple[Fields, Fields]:
         route = self.route
-        body = query = _NO_FIELDS
+        body = query = NO_FIELDS
         if route.body is not None:
-            body = fold(route.body, _object(request.raw, box.assumed[JSON_DEPTH]))
+            body = Fields.of_body(route.body, request.raw, box.assumed[JSON_DEPTH])
         if request.query:
-            query = fold(route.query or Body, _parameters(request.query))
+            query = Fields.of_query(route.query or Body, request.query)
         return body, query
+
+
+def _note_ignored(turn: Turn, body: Fields, query: Fields) -> None:
+    """Tell the journal which fields nobody knows."""
+    if body.unknown or query.unknown:
+        turn.ignored = (*body.unknown, *query.unknown)
 
 
 def _tell_drops(box: Sandbox) -> None:
@@ -341,29 +356,12 @@ def _spoiling(turn: Turn) -> Transport | None:
     return None
 
 
-def _typed(model: type[Body] | None, folded: Folded, *, strict: bool) -> Any:
+def _typed(model: type[Body] | None, fields: Fields, *, strict: bool) -> Any:
     if model is not None:
-        return validate(model, folded, strict=strict)
-    if strict and folded.unknown:
-        validate(Body, folded, strict=True)
+        return fields.typed(model, strict=strict)
+    if strict and fields.unknown:
+        fields.typed(Body, strict=True)
     return None
-
-
-def _object(raw: bytes, deepest: int) -> dict[str, Any]:
-    """The body as an object: nothing and ``[]`` are empty ones (published facts, 1.0). Raises ``MalformedJson``."""
-    if not raw.strip():
-        return {}
-    value = loads(raw, deepest)
-    if isinstance(value, dict):
-        return value
-    if value == []:
-        return {}
-    raise MalformedJson("wanted a JSON object", 1, 1)
-
-
-def _parameters(query_string: bytes) -> dict[str, str]:
-    """The query by name; a parameter without a value counts as absent, of one given twice the last counts."""
-    return dict(parse_qsl(query_string.decode("utf-8", "replace"), errors="replace"))
 
 
 def path_parameter(text: str) -> str:

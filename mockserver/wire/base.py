@@ -226,6 +226,12 @@ def nested_body(annotation: Any) -> type[Body] | None:
     return next((found for part in get_args(annotation) if (found := nested_body(part))), None)
 
 
+def is_plain(model: type[Body], name: str) -> bool:
+    """Whether a canonical name is that of a field without fields of its own, whose value folding leaves alone."""
+    spelling = _spellings(model).get(name)
+    return spelling is not None and spelling.alias == name and spelling.nested is None
+
+
 def fold(model: type[Body], raw: Mapping[str, Any]) -> Folded:
     """Give every known key its canonical spelling, at every level."""
     folded = Folded({}, [], [])

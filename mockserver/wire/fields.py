@@ -1,0 +1,159 @@
+"""What a request says, by field: typed in one pass where it is spelt as most clients spell it, looked into by name only
+when somebody does.
+
+Sources: assumption ``request.letter_case``; published facts, 0 (rule 3), 1.0, 8 (rows 7-16).
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache
+from typing import Any, TypeVar
+from urllib.parse import parse_qsl
+
+from pydantic import ValidationError
+from pydantic_core import SchemaValidator
+
+from mockserver.wire.base import Body, Folded, fold, is_plain, validate
+from mockserver.wire.jsonio import MalformedJson, loads
+
+B = TypeVar("B", bound=Body)
+
+Reader = Callable[[bytes], Mapping[str, Any]]
+"""Makes the fields of a text, as they are spelt there."""
+
+
+class Fields(Mapping[str, object]):
+    """The fields of a body or a query under their canonical names. ``text`` is what ``read`` made ``given`` of.
+
+    After :meth:`rest` only the text is kept, and is read again by whoever looks: the journal holds many requests, and
+    hardly anybody looks into one.
+    """
+
+    __slots__ = ("_all_known", "_capitals", "_folded", "_given", "_model", "_read", "_text")
+
+    def __init__(self, model: type[Body], given: Mapping[str, Any], text: bytes, read: Reader) -> None:
+        self._model = model
+        self._given: Mapping[str, Any] | None = given
+        self._folded: Folded | None = None
+        self._text = text
+        self._read = read
+        self._all_known = not given
+        self._capitals: bool | None = None
+
+    @classmethod
+    def of_body(cls, model: type[Body], raw: bytes, deepest: int) -> Fields:
+        """The fields of a JSON body of at most ``deepest`` levels. Raises ``MalformedJson``."""
+        return cls(model, _object(raw, deepest), raw, _object)
+
+    @classmethod
+    def of_query(cls, model: type[Body], raw: bytes) -> Fields:
+        """The fields of a query string."""
+        return cls(model, _parameters(raw), raw, _parameters)
+
+    @property
+    def unknown(self) -> Sequence[str]:
+        """The names that no field knows, as they were given."""
+        return () if self._all_known else self.folded.unknown
+
+    @property
+    def folded(self) -> Folded:
+        """The fields with canonical keys, and the names that no field knows."""
+        if self._folded is not None:
+            return self._folded
+        folded = fold(self._model, self._read(self._text) if self._given is None else self._given)
+        if self._given is not None:
+            self._folded = folded
+        return folded
+
+    def typed(self, model: type[B], *, strict: bool) -> B:
+        """The fields as a model. Raises ``Invalid`` (90) with every fault; ``strict`` refuses unknown fields too."""
+        given = self._given
+        if given and self._folded is None:
+            capitals = next(iter(given))[:1].isupper()
+            validator = _at_once(model, capitals)
+            if validator is not None:
+                try:
+                    body: B = validator.validate_python(given)
+                except ValidationError:
+                    # Faulty, or spelt otherwise: told apart, and told, by the longer way.
+                    pass
+                else:
+                    self._all_known = True
+                    self._capitals = capitals
+                    return body
+        return validate(model, self.folded, strict=strict)
+
+    def rest(self) -> None:
+        """Let go of all but the text."""
+        if self._text:
+            self._given = self._folded = None
+
+    def __getitem__(self, name: str) -> object:
+        given = self._given
+        # Typed at once, so every name is spelt in the one way that is known by now.
+        if self._capitals is not None and given is not None and is_plain(self._model, name):
+            return given[name[:1].upper() + name[1:] if self._capitals else name]
+        return self.folded.values[name]
+
+    def get(self, name: str, default: Any = None) -> Any:
+        """The value of a field, or ``default``."""
+        try:
+            return self[name]
+        except KeyError:
+            return default
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.folded.values)
+
+    def __len__(self) -> int:
+        return len(self.folded.values)
+
+
+NO_FIELDS = Fields(Body, {}, b"", lambda _: {})
+"""What a request says that has neither body nor query."""
+
+
+def _object(raw: bytes, deepest: int = sys.maxsize) -> dict[str, Any]:
+    """The body as an object: nothing and ``[]`` are empty ones (published facts, 1.0). Raises ``MalformedJson``."""
+    if not raw.strip():
+        return {}
+    value = loads(raw, deepest)
+    if isinstance(value, dict):
+        return value
+    if value == []:
+        return {}
+    raise MalformedJson("wanted a JSON object", 1, 1)
+
+
+def _parameters(query_string: bytes) -> dict[str, str]:
+    """The query by name; a parameter without a value counts as absent, of one given twice the last counts."""
+    return dict(parse_qsl(query_string.decode("utf-8", "replace"), errors="replace"))
+
+
+@cache
+def _at_once(model: type[Body], capitals: bool) -> SchemaValidator | None:
+    """A validator of the model that knows its fields in one spelling only, and refuses all others."""
+    model.model_rebuild()
+    schema: Any = _spelt(model.__pydantic_core_schema__, capitals)
+    try:
+        # What was built for the model would be taken for any schema of it.
+        return SchemaValidator(schema, _use_prebuilt=False)
+    except TypeError:
+        return None
+
+
+def _spelt(schema: Any, capitals: bool) -> Any:
+    if isinstance(schema, list):
+        return [_spelt(part, capitals) for part in schema]
+    if not isinstance(schema, dict):
+        return schema
+    spelt = {name: _spelt(part, capitals) for name, part in schema.items()}
+    match spelt.get("type"):
+        case "model-field" if capitals:
+            alias: str = spelt["validation_alias"]
+            spelt["validation_alias"] = alias[:1].upper() + alias[1:]
+        case "model-fields":
+            spelt["extra_behavior"] = "forbid"
+    return spelt

@@ -1,0 +1,126 @@
+"""What a request says by field: the short way to a typed body gives what the long way gives, for every operation."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from itertools import product
+from typing import Any
+
+import pytest
+
+from mockserver.domain.errors import Invalid
+from mockserver.web.routes import ROUTES
+from mockserver.wire import fields
+from mockserver.wire.base import Body, fold, nested_body, validate
+from mockserver.wire.charge_bodies import CardCharge, ProviderCardCharge
+from mockserver.wire.fields import Fields
+
+MODELS = sorted({model for row in ROUTES for model in (row.body, row.query) if model}, key=lambda one: one.__name__)
+VALUES: tuple[object, ...] = (
+    *("x", "5", "", "AUD", "true", "2031-03-01", "https://example.test/hook", "12/40", 5, 1.25, -1, True, None),
+    *({}, [], ["x"], {"a": "b"}, {"A": 1}, [{"amount": 1}], {"url": "https://example.test/hook"}),
+)
+
+
+def spelt(name: str, capitals: bool) -> str:
+    return name[:1].upper() + name[1:] if capitals else name
+
+
+def names(model: type[Body], capitals: bool) -> dict[str, str]:
+    return {field: spelt(info.alias or field, capitals) for field, info in model.model_fields.items()}
+
+
+def bodies(model: type[Body], capitals: bool) -> Iterator[dict[str, Any]]:
+    """One field at a time with every value, all fields with the same value, and objects in objects."""
+    known = names(model, capitals)
+    for name, value in product(known.values(), VALUES):
+        yield {name: value}
+    for value in VALUES:
+        yield dict.fromkeys(known.values(), value)
+    for field, name in known.items():
+        inner = nested_body(model.model_fields[field].annotation)
+        for below in bodies(inner, capitals) if inner is not None else ():
+            yield {name: below}
+            yield {name: [below]}
+
+
+def outcome(typed: Any) -> object:
+    try:
+        return typed()
+    except Invalid as refused:
+        return refused.details
+
+
+@pytest.mark.parametrize("capitals", [False, True])
+@pytest.mark.parametrize("model", MODELS)
+def test_both_ways_agree(model: type[Body], capitals: bool) -> None:
+    for body in bodies(model, capitals):
+        text = json.dumps(body).encode()
+        for strict in (False, True):
+            said = Fields.of_body(model, text, 64)
+            wanted = fold(model, Fields.of_body(model, text, 64)._given or {})
+            assert outcome(lambda s=said, x=strict: s.typed(model, strict=x)) == outcome(
+                lambda w=wanted, x=strict: validate(model, w, strict=x)
+            ), body
+            assert list(said.unknown) == wanted.unknown
+            assert {name: said.get(name) for name in wanted.values} == wanted.values
+
+
+def read(body: object, model: type[Body] = ProviderCardCharge) -> Fields:
+    return Fields.of_body(model, json.dumps(body).encode(), 64)
+
+
+CARD = {"cardNumber": "4111111111111111", "expiryDate": "12/40"}
+CHARGE = {"amount": 5, "providerId": "p", "paymentInformation": CARD, "metadata": {"Shop": "x"}}
+
+
+@pytest.mark.parametrize("capitals", [False, True])
+def test_a_body_spelt_in_one_way_is_typed_without_being_folded(capitals: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    card = {spelt(name, capitals): value for name, value in CARD.items()}
+    said = read({spelt(name, capitals): card if value is CARD else value for name, value in CHARGE.items()})
+    monkeypatch.setattr(fields, "fold", None)
+    typed = said.typed(ProviderCardCharge, strict=True)
+    assert (typed.provider_id, typed.payment_information.card_number) == ("p", CARD["cardNumber"])
+    assert said.unknown == ()
+    assert said.get("metadata") == {"Shop": "x"}
+    assert said.get("reference") is None
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {**CHARGE, "Currency": "AUD"},
+        {**CHARGE, "CURRENCY": "AUD"},
+        {**CHARGE, "currency": "AUD", "new": 1},
+        {**CHARGE, "paymentInformation": {**CARD, "CCV": "123"}},
+        {**CHARGE, "order": []},
+    ],
+)
+def test_other_spellings_take_the_long_way(body: dict[str, Any]) -> None:
+    said = read(body)
+    assert said.typed(ProviderCardCharge, strict=False).amount == 5
+    assert list(said.unknown) == (["new"] if "new" in body else [])
+
+
+def test_a_field_given_in_two_spellings_is_refused() -> None:
+    with pytest.raises(Invalid) as refused:
+        read({**CHARGE, "Amount": 6}).typed(ProviderCardCharge, strict=False)
+    assert refused.value.details == {"Amount": "given twice in different letter case"}
+
+
+def test_after_its_rest_it_still_tells_what_was_said() -> None:
+    said = read({"Amount": 5, "PaymentInformation": {"CardNumber": "1"}, "new": True}, CardCharge)
+    before = dict(said)
+    said.rest()
+    assert dict(said) == before == {"amount": 5, "paymentInformation": {"cardNumber": "1"}}
+    assert said["amount"] == 5
+    assert list(said.unknown) == ["new"]
+    with pytest.raises(KeyError):
+        said["new"]
+
+
+def test_a_query_is_read_again_too() -> None:
+    said = Fields.of_query(CardCharge, b"Amount=5&firstname=Ann&Currency=")
+    said.rest()
+    assert dict(said) == {"amount": "5", "firstName": "Ann"}
