@@ -79,8 +79,8 @@ class Protocol(HttpToolsProtocol):
         self.tasks.add(task)
 
 
-def _answering(app: Any, cycle: RequestResponseCycle, scope: Any, receive: Any, _send: Any) -> Any:
-    return app(scope, receive, Answer(cycle))
+def _answering(app: Any, cycle: RequestResponseCycle, scope: Any, _receive: Any, _send: Any) -> Any:
+    return app(scope, Body(cycle), Answer(cycle))
 
 
 class _Begun(Coroutine[Any, Any, None]):
@@ -112,6 +112,28 @@ class _Begun(Coroutine[Any, Any, None]):
     def __await__(self) -> Generator[Any, Any, None]:
         yield self.send(None)
         yield from self._rest.__await__()
+
+
+class Body:
+    """The ``receive`` of one request."""
+
+    __slots__ = ("_cycle",)
+
+    def __init__(self, cycle: RequestResponseCycle) -> None:
+        self._cycle = cycle
+
+    def __call__(self) -> Awaitable[Any]:
+        """The next part of the body, or that the client has gone."""
+        return self._cycle.receive()
+
+    def whole(self) -> bytes | None:
+        """What is left of the body, when all of it has come; else None."""
+        cycle = self._cycle
+        if cycle.more_body or cycle.disconnected or cycle.response_complete:
+            return None
+        body, cycle.body = bytes(cycle.body), bytearray()
+        cycle.message_event.clear()
+        return body
 
 
 class Answer:

@@ -30,7 +30,16 @@ class HungUp(Exception):
 
 
 async def read_body(receive: Receive, scope: Scope, limit: int) -> bytes:
-    """The whole body. Raises ``TooLarge`` as soon as it is known to be, ``HungUp`` when it never ends."""
+    """The whole body. Raises ``TooLarge`` as soon as it is known to be, ``HungUp`` when it never ends.
+
+    A server that can hand over a body that has come already has a ``whole`` at its ``receive``.
+    """
+    whole = getattr(receive, "whole", None)
+    here: bytes | None = whole() if whole is not None else None
+    if here is not None:
+        if len(here) > limit:
+            raise TooLarge
+        return here
     for name, value in scope["headers"]:
         if name == b"content-length":
             if value.isdigit() and int(value) > limit:

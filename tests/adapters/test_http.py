@@ -44,8 +44,9 @@ async def echo(scope: Any, receive: Any, send: Any) -> None:
     await send_bytes(send, 200, path.encode() + b" " + body, TEXT)
 
 
-def converse(*chunks: bytes, until: bytes, app: App = echo) -> tuple[bytes, ServerState]:
-    """What the server says to chunks that are sent one after the other, up to a last word."""
+def converse(*chunks: bytes, until: bytes, go_on: bytes = b"", app: App = echo) -> tuple[bytes, ServerState]:
+    """What the server says to chunks that are sent one after the other, up to a last word; with ``go_on`` the second
+    is sent when that was said."""
     state = ServerState()
 
     async def run() -> bytes:
@@ -54,16 +55,19 @@ def converse(*chunks: bytes, until: bytes, app: App = echo) -> tuple[bytes, Serv
         loop = asyncio.get_running_loop()
         server = await loop.create_server(lambda: Protocol(config, state, {}), "127.0.0.1", 0)
         reader, writer = await asyncio.open_connection(*server.sockets[0].getsockname())
+        first = b""
         for chunk in chunks:
             writer.write(chunk)
             await writer.drain()
             await asyncio.sleep(0)
+            if go_on and not first:
+                first = await asyncio.wait_for(reader.readuntil(go_on), 10)
         if not until:
             while not state.tasks:
                 await asyncio.sleep(0)
             for task in tuple(state.tasks):
                 task.cancel()
-        said = await asyncio.wait_for(reader.readuntil(until) if until else reader.readuntil(b"stopped"), 10)
+        said = first + await asyncio.wait_for(reader.readuntil(until) if until else reader.readuntil(b"stopped"), 10)
         writer.close()
         server.close()
         return said
@@ -110,7 +114,7 @@ def test_an_answer_in_parts() -> None:
 
 def test_a_client_that_asks_first_is_told_to_go_on() -> None:
     head = request("/a", b"hello", "expect: 100-continue")[: -len(b"hello")]
-    said, _ = converse(head, b"hello", until=b"/a hello")
+    said, _ = converse(head, b"hello", until=b"/a hello", go_on=b"Continue\r\n\r\n")
     assert said.startswith(b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK")
 
 

@@ -10,6 +10,7 @@ import socket
 import ssl
 import subprocess
 import sys
+import weakref
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -277,3 +278,29 @@ def test_the_collector_freezes_at_start_and_every_so_many_requests() -> None:
     assert gc.get_freeze_count() <= frozen
     collector.tick()
     assert gc.get_freeze_count() >= frozen + len(kept)
+
+
+@pytest.mark.usefixtures("collection")
+def test_the_collector_looks_through_samples_and_through_everything_while_there_is_garbage() -> None:
+    class Cyclic:
+        pass
+
+    def garbage() -> weakref.ref[Cyclic]:
+        one = Cyclic()
+        one.self = one  # type: ignore[attr-defined]
+        return weakref.ref(one)
+
+    collector = Collector(every=1, sample=3)
+    collector.start()
+    collector.tick()
+    collector.tick()
+    sampled = garbage()
+    collector.tick()
+    assert sampled() is None
+    followed = garbage()
+    collector.tick()
+    assert followed() is None
+    collector.tick()
+    pinned = garbage()
+    collector.tick()
+    assert pinned() is not None
