@@ -68,6 +68,10 @@ def run_due(box: Sandbox, real: Micros) -> int:
 def run_slice(box: Sandbox, real: Micros) -> int:
     """The next piece of due work, bounded in length; how many entries ran, 0 when the sandbox is in the present."""
     box.horizon = now = box.clock.read(real)
+    entries = box.schedule.entries
+    if not entries or entries[0].at > now:
+        box.now = max(box.now, now)
+        return 0
     ran = 0
     while ran < SLICE and (entry := box.schedule.next_due(now)) is not None:
         box.now = max(box.now, entry.at)

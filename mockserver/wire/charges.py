@@ -106,6 +106,7 @@ class ChargesReply(TypedDict):
 def charge_reply(charge: Charge, voice: Voice, seed: int) -> ChargeReply:
     """A charge as the documented object, null where nothing is known."""
     instrument = charge.instrument
+    added, succeeded = moment(charge.added), charge.succeeded
     card = card_reply(instrument.card, voice)
     information: PaymentInformationReply = {
         "paymentMethodId": instrument.payment_method_id,
@@ -127,8 +128,8 @@ def charge_reply(charge: Charge, voice: Voice, seed: int) -> ChargeReply:
         "paymentInformation": information,
         "customerId": charge.customer_id,
         "status": voice.status[charge.status],
-        "dateAdded": moment(charge.added),
-        "successDate": optional_moment(charge.succeeded),
+        "dateAdded": added,
+        "successDate": added if succeeded == charge.added else optional_moment(succeeded),
         "voidDate": optional_moment(charge.voided),
         "refundedAmount": charge.refunded,
         "estimatedCost": charge.estimated_cost,
