@@ -5,9 +5,12 @@ from __future__ import annotations
 import time
 from decimal import Decimal
 
+import pytest
+
+from mockserver.domain.clock import MINUTE
 from mockserver.domain.commands import NewCharge
 from mockserver.domain.sources import CardDetails, CardSource
-from mockserver.engine import charges
+from mockserver.engine import charges, due
 from mockserver.engine.turn import Turn
 from tests.control.driving import CARD, DUMMY, START, Shop
 
@@ -29,3 +32,15 @@ def test_a_year_with_ten_thousand_pending_entries_passes_within_a_second_of_work
     assert {charge.status.value for charge in box.charges} == {"AUTHORISE_CANCELLED"}
     # Twice the promise: the machine that runs the tests may be busy.
     assert spent < 2
+
+
+@pytest.mark.parametrize(
+    ("what", "pieces"), [("batch_rows", 1), ("token_expiry", due.SLICE)], ids=["after a batch", "after a whole slice"]
+)
+def test_an_advance_ends_where_it_was_to_go_and_not_with_the_last_thing_on_the_way(what: str, pieces: int) -> None:
+    shop = Shop()
+    box = shop.app.world.sandboxes.open(shop.key, START)
+    for _ in range(pieces):
+        box.schedule.plan(box.now + MINUTE, due.Due(what), "nothing that is there")
+    moved = shop("POST", "/__admin/clock/advance", {"by": "1h"}).body
+    assert (moved["now"], moved["ran"]) == ("2031-03-01T11:00:00.0000000Z", pieces)
