@@ -24,6 +24,9 @@ from mockserver.adapters import not_http
 TRANSPORT = "mockserver.transport"
 """The scope extension under which the application finds the connection's transport."""
 
+MOST_HEAD = 65_536
+"""Bytes that a request's line and headers may have: one that never ends must not fill the memory."""
+
 Headers = tuple[tuple[bytes, bytes], ...]
 
 
@@ -34,11 +37,13 @@ class Protocol(HttpToolsProtocol):
     """
 
     _reading = False
+    _head = 0
     _begun: tuple[RequestResponseCycle, Any] | None = None
 
     def on_message_begin(self) -> None:
         """A request begins."""
         super().on_message_begin()
+        self._head = 0
         self.scope["extensions"] = {TRANSPORT: self.transport}  # type: ignore[dict-item]
 
     def send_400_response(self, msg: str) -> None:
@@ -51,6 +56,9 @@ class Protocol(HttpToolsProtocol):
         self._reading = True
         try:
             super().data_received(data)
+            scope: Any = self.scope
+            if scope is not None and "path" not in scope:
+                self._bound_head(len(data))
             while self._begun is not None:
                 (cycle, app), self._begun = self._begun, None
                 if cycle.more_body:
@@ -59,6 +67,12 @@ class Protocol(HttpToolsProtocol):
                     self._serve_at_once(cycle, app)
         finally:
             self._reading = False
+
+    def _bound_head(self, more: int) -> None:
+        self._head += more
+        if self._head > MOST_HEAD and not self.transport.is_closing():
+            self.transport.write(not_http.endless(MOST_HEAD, self.server_state.default_headers))
+            self.transport.close()
 
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: Any) -> None:
         answering = partial(_answering, app, cycle)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
+from http import HTTPStatus
 
 import httptools
 
@@ -27,6 +28,19 @@ def refusal(fault: BaseException | None, headers: Iterable[tuple[bytes, bytes]] 
     told = (
         wanted or f"wanted a request of HTTP/1.1{f': {fault}' if isinstance(fault, httptools.HttpParserError) else ''}"
     )
+    return _answer(HTTPStatus.BAD_REQUEST, told, headers)
+
+
+def endless(limit: int, headers: Iterable[tuple[bytes, bytes]] = ()) -> bytes:
+    """The same for a request whose head has no end within ``limit`` bytes."""
+    return _answer(
+        HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE,
+        f"wanted a request line and headers of at most {limit} bytes",
+        headers,
+    )
+
+
+def _answer(status: HTTPStatus, told: str, headers: Iterable[tuple[bytes, bytes]]) -> bytes:
     code = Code.VALIDATION_ERROR
     problem = {
         "message": code.message,
@@ -37,11 +51,11 @@ def refusal(fault: BaseException | None, headers: Iterable[tuple[bytes, bytes]] 
         "details": {"Request": told},
         "gatewayCode": None,
         "gatewayMessage": None,
-        "httpStatus": 400,
+        "httpStatus": int(status),
     }
     body = json.dumps(problem, separators=(",", ":")).encode()
     lines = [
-        b"HTTP/1.1 400 Bad Request",
+        f"HTTP/1.1 {status} {status.phrase}".encode(),
         *(name + b": " + value for name, value in headers),
         b"content-type: application/json; charset=utf-8",
         b"x-content-type-options: nosniff",

@@ -139,3 +139,13 @@ def test_an_application_that_fails_is_answered_for(path: str) -> None:
 def test_work_that_was_begun_at_once_can_be_cancelled_later() -> None:
     said, _ = converse(request("/cancelled"), until=b"")
     assert said.startswith(b"HTTP/1.1 503 ")
+
+
+def test_a_head_without_end_is_refused_and_one_within_the_bound_is_not() -> None:
+    long = request("/a", b"", *(f"x-{number}: {'y' * 1_000}" for number in range(50)))
+    said, _ = converse(long[:40_000], long[40_000:], until=b"/a ")
+    assert said.startswith(b"HTTP/1.1 200 OK")
+    endless = b"GET / HTTP/1.1\r\nhost: x\r\nx-more: "
+    said, _ = converse(endless, b"y" * 30_000, b"y" * 35_600, until=b"431}")
+    assert said.startswith(b"HTTP/1.1 431 Request Header Fields Too Large\r\n")
+    assert b'"details":{"Request":"wanted a request line and headers of at most 65536 bytes"}' in said
