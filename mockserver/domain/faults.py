@@ -40,10 +40,9 @@ class Faults:
         return bool(self._found)
 
     def refuse(self) -> None:
-        """Raise ``Invalid`` when there is a fault: with its own code when alone, with 90 and all of them otherwise."""
+        """Raise ``Invalid`` when there is a fault: with the code that all of them share, else with 90."""
         if not self._found:
             return
-        if len(self._found) == 1:
-            code, field, text = self._found[0]
-            raise Invalid(code, None if code in _MUTE else {field: text})
-        raise Invalid(Code.VALIDATION_ERROR, {field: text for _, field, text in self._found})
+        codes = {code for code, _, _ in self._found}
+        code = codes.pop() if len(codes) == 1 else Code.VALIDATION_ERROR
+        raise Invalid(code, None if code in _MUTE else {field: text for _, field, text in self._found})

@@ -46,7 +46,7 @@ from mockserver.wire.base import Body
 from mockserver.wire.fields import NO_FIELDS, Fields
 from mockserver.wire.jsonio import MalformedJson, dumps
 from mockserver.wire.profile import voice_of
-from mockserver.wire.salvage import salvage
+from mockserver.wire.salvage import invented, salvage
 
 
 @record
@@ -285,7 +285,7 @@ class Endpoint:
         try:
             route.handle(call)
         except Invalid as more:
-            named = {*told, *(field.rsplit(".", 1)[-1] for field in told)}
+            named = {*told, *(field.rsplit(".", 1)[-1] for field in told), *invented(model, told)}
             found = {field: text for field, text in (more.details or {}).items() if field not in named}
             return Invalid(Code.VALIDATION_ERROR, {**told, **found})
         except Refused:

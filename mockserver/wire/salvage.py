@@ -5,7 +5,7 @@ Good for finding more faults, never for acting (assumption ``error.validation``)
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from copy import deepcopy
 from decimal import Decimal
 from enum import Enum
@@ -14,7 +14,7 @@ from typing import Annotated, Any, TypeVar, get_args, get_origin
 from pydantic import ValidationError
 from pydantic.fields import FieldInfo
 
-from mockserver.wire.base import Body, Folded, nested_body
+from mockserver.wire.base import Body, Folded, nested_body, pascal
 
 B = TypeVar("B", bound=Body)
 
@@ -33,6 +33,21 @@ def salvage(model: type[B], folded: Folded) -> B | None:
         return model.model_validate(values)
     except ValidationError:
         return None
+
+
+def invented(model: type[Body] | None, told: Iterable[str]) -> set[str]:
+    """The fields, in PascalCase, that stand in for whole objects told of as missing or as something else."""
+    found: set[str] = set()
+    for place in told:
+        inner = model
+        for part in place.split("."):
+            field = _field(inner, part[:1].lower() + part[1:]) if inner is not None else None
+            inner = nested_body(field.annotation) if field is not None else None
+        if inner is not None:
+            found.update(
+                pascal([info.alias or name]) for name, info in inner.model_fields.items() if info.is_required()
+            )
+    return found
 
 
 def _mend(model: type[Body], values: Any, place: Sequence[int | str]) -> None:

@@ -144,7 +144,7 @@ def test_the_default_currency_is_an_assumption() -> None:
         ({"providerId": ""}, 90, ["ProviderId"]),
         ({"providerId": None}, 90, ["ProviderId"]),
         ({"paymentInformation": None}, 81, ["PaymentInformation"]),
-        ({"paymentInformation": {}}, 90, ["CardNumber", "ExpiryDate"]),
+        ({"paymentInformation": {}}, 81, ["CardNumber", "ExpiryDate"]),
         ({"paymentInformation": card(ccv="1")}, 6, ["Ccv"]),
         ({"paymentInformation": card(expiryDate="00/40")}, 9, ["ExpiryDate"]),
         ({"paymentInformation": card(expiryDate="02/31")}, 14, ["ExpiryDate"]),

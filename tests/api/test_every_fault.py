@@ -205,6 +205,29 @@ def test_what_follows_from_a_faulty_field_is_not_told_of_it() -> None:
     assert told(api.post("/subscription/payment_method", body)) == {"PaymentMethodId", "StartDate"}
 
 
+@pytest.mark.parametrize("agreement", [None, "x", 5])
+def test_nothing_is_told_of_what_stands_in_for_an_object_that_is_not_there(agreement: object) -> None:
+    refused = Api().post("/customer/payto", {"payToAgreement": agreement, "firstName": "f" * 41})
+    assert told(refused) == {"PayToAgreement", "FirstName"}
+
+
+def test_a_transfer_is_not_compared_with_an_amount_that_is_not_there() -> None:
+    api = Api()
+    transfer = {"account": "a", "amount": 5}
+    assert told(api.post("/charge/token", {"token": "t", "transfer": transfer})) == {"Amount", "Token"}
+    refused = api.post("/charge/token", {"token": "t", "amount": 3, "transfer": transfer})
+    assert told(refused) == {"Token", "Transfer.Amount"}
+
+
+def test_faults_that_share_a_code_are_told_under_it() -> None:
+    refused = Api().post("/charge/card", {"amount": 1, "providerId": DUMMY, "paymentInformation": []})
+    assert problem_of(refused) == (400, 81)
+    assert set(refused["details"]) == {"CardNumber", "ExpiryDate"}
+    assert refused["message"] == "Invalid Payment Information"
+    mixed = Api().post("/charge/card", {"amount": 1, "providerId": "nobody", "paymentInformation": []})
+    assert told(mixed) == {"CardNumber", "ExpiryDate", "ProviderId"}
+
+
 def test_a_form_fault_of_the_only_field_changes_nothing() -> None:
     book = Book()
     charge, subscription = book.id_of("authorised charge"), _subscription(book)
