@@ -39,6 +39,24 @@ def test_an_override_counts_in_its_sandbox_alone(shop: Shop) -> None:
     assert shop.charge().status == 201
 
 
+def test_a_row_of_null_follows_the_profile_again(shop: Shop) -> None:
+    shop("PUT", "/__admin/assumptions", {"response.created_status": 200})
+    shop("PUT", "/__admin/assumptions", {"response.created_status": None})
+    assert rows(shop)["response.created_status"]["overridden"] is False
+    shop("PUT", "/__admin/assumptions", {"profile": "sdk"})
+    assert rows(shop)["response.created_status"]["value"] == 200
+    shop("PUT", "/__admin/assumptions", {"response.created_status": None, "profile": "documented"})
+    assert rows(shop)["response.created_status"]["value"] == 201
+
+
+def test_a_row_of_null_counts_before_a_scenario(shop: Shop) -> None:
+    text = b'{"version": 1, "name": "s", "assumptions": {"response.created_status": 200}}'
+    shop("PUT", "/__admin/scenarios", raw=text)
+    assert shop.charge().status == 200
+    shop("PUT", "/__admin/assumptions", {"response.created_status": None})
+    assert shop.charge().status == 201
+
+
 def test_the_profile_of_a_sandbox(shop: Shop) -> None:
     assert shop("PUT", "/__admin/assumptions", {"profile": "sdk", "provider.latency": "0s"}).body["profile"] == "sdk"
     assert shop.charge(capture=False).body["status"] == "AUTHORISE"

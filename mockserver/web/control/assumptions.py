@@ -19,18 +19,24 @@ def listing(call: ControlCall) -> tuple[int, object]:
 def override(call: ControlCall) -> tuple[int, object]:
     """Override rows of this sandbox: ``{key: value}``, null for the value of the profile; ``profile`` changes that.
 
+    A row of null follows the profile again, unless a scenario overrides it: then it is held at the profile's value.
     Raises ``Invalid`` (90) naming every bad row; then nothing has changed.
     """
-    box, body = call.box(), call.body()
+    box, body = call.box(), dict(call.body())
     faults: dict[str, str] = {}
     profile = box.assumed.profile
     overrides = dict(box.own.overrides) if box.own is not None else {}
+    if _PROFILE in body:
+        try:
+            profile = _profile(body.pop(_PROFILE))
+        except Invalid as refused:
+            faults.update(refused.details or {})
     for key, given in body.items():
         try:
-            if key == _PROFILE:
-                profile = _profile(given)
-            elif given is None and key in ROWS:
-                overrides[key] = ROWS[key].kind.show(ROWS[key].value(profile))
+            if given is None and key in ROWS:
+                overrides.pop(key, None)
+                if key in box.charter.assumed.overrides:
+                    overrides[key] = ROWS[key].kind.show(ROWS[key].value(profile))
             else:
                 overrides[key] = ROWS[key].kind.show(read(key, given)) if key in ROWS else read(key, given)
         except Invalid as refused:
