@@ -11,6 +11,7 @@ from urllib.parse import urlencode
 
 import pytest
 
+from mockserver.domain.clock import SECOND
 from mockserver.engine import snapshot
 from mockserver.engine.card_book import CardBook
 from mockserver.engine.codec import writer
@@ -225,6 +226,28 @@ def test_a_payment_on_a_page_is_part_of_the_past(shop: Shop) -> None:
     past = shop("GET", "/__admin/state", key="sk_past").body
     assert past["tables"] == state["tables"]
     assert len(past["tables"]["charges"]) == 1
+
+
+def test_a_batch_that_gets_on_while_it_is_read_bars_no_way_back() -> None:
+    now = [START]
+    shop = Shop(clock="real", real_clock=lambda: now[0])
+    card = {"providerId": DUMMY, "paymentInformation": CARD}
+    method = shop("POST", "/payment_method/card", card).body["paymentMethodId"]
+    rows = "PaymentMethodId,Amount,Currency,Reference\n" + f"{method},10,AUD,\n" * 1_500
+    body = {"count": 1_500, "description": "January", "batch": rows}
+    batch = shop("POST", "/batch/transaction/payment_method", body).body["batchId"]
+    now[0] += SECOND
+    reading = shop.calling("GET", f"/batch/{batch}")
+    reading.send(None)
+    now[0] += SECOND
+    with pytest.raises(StopIteration) as read:
+        while True:
+            reading.send(None)
+    told, later = read.value.value.body, shop("GET", f"/batch/{batch}/status").body
+    assert told["success"] < later["success"] < 1_500
+    number = shop("GET", "/__admin/journal?op=batch.status").body["entries"][-1]["id"]
+    assert shop("POST", "/__admin/fork", {"to": "sk_past", "at": number}).status == 201
+    assert shop("GET", f"/batch/{batch}/status", key="sk_past").body == later
 
 
 def test_no_way_back_when_the_journal_does_not_tell_the_whole_story() -> None:
