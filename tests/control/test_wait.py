@@ -108,6 +108,16 @@ def test_a_waiter_is_woken_by_what_others_do(shop: Shop) -> None:
     assert waited.body["held"] is True
 
 
+def test_a_wait_ends_when_the_server_stops(shop: Shop) -> None:
+    async def stop_meanwhile() -> Any:
+        waiting = asyncio.create_task(shop.calling("POST", "/__admin/wait", {"for": {"charge": {}}, "timeout": "10m"}))
+        await asyncio.sleep(0)
+        shop.app.stopping()
+        return await asyncio.wait_for(waiting, 5)
+
+    assert asyncio.run(stop_meanwhile()).body["held"] is False
+
+
 def test_in_real_time_a_wait_lasts_until_the_thing_comes_due() -> None:
     begun = time.monotonic_ns()
     shop = Shop(clock="real", real_clock=lambda: START + (time.monotonic_ns() - begun) // 1_000)

@@ -24,7 +24,7 @@ _NAP = 5_000
 
 
 async def wait(call: ControlCall) -> tuple[int, object]:
-    """Answer when all conditions hold, or with ``held`` false and why not when the time is over."""
+    """Answer when all conditions hold, or with ``held`` false and why not when the time is over or the server stops."""
     box, body = call.box(), call.known("for", "timeout", "advance")
     timeout, advance = _duration(body.get("timeout")), body.get("advance", False)
     if not isinstance(advance, bool):
@@ -54,7 +54,7 @@ async def _watching(
     end = loop.time() + timeout / SECOND if loop else 0.0
     while (why := _unmet(box, wanted)) and loop is not None:
         left = round((end - loop.time()) * SECOND)
-        if left <= 0:
+        if left <= 0 or host.stopping:
             break
         await host.activity.wait(min(left, _until_due(host, box)))
         box = host.sandboxes.present(box)
@@ -70,7 +70,7 @@ async def _moving(host: Host, box: Sandbox, wanted: list[Condition], timeout: Mi
         real = host.real_clock()
         now = box.clock.read(real)
         entries = box.schedule.entries
-        if now >= end:
+        if now >= end or host.stopping:
             break
         box.clock.move_to(max(now, min(entries[0].at, end) if entries else end), real)
         # Thousands of moves may be needed, and not one of them waits for anything.
