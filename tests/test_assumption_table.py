@@ -70,6 +70,7 @@ QUESTIONS = [
     "network_token.status",
     "batch.flow",
     "batch.count_mismatch",
+    "batch.maximum",
     "webhook.headers",
     "webhook.events",
 ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mockserver.assumptions.row import choice, row
+from mockserver.assumptions.row import choice, row, whole
 
 CURRENCY_ALLOWED = row(
     "currency.allowed",
@@ -210,6 +210,13 @@ BATCH_FAULTY = row(
     choice("refused"),
     "refused",
     "not shown; published code: Invalid Batch Data",
+)
+BATCH_MAXIMUM = row(
+    "batch.maximum",
+    "most transactions of a batch: 400 code 102 beyond",
+    whole(1, 1_000_000),
+    200_000,
+    "service document, Limits: not shown; 10 MB hold about as many",
 )
 BATCH_UNKNOWN_METHOD = row(
     "batch.unknown_method",

@@ -1,7 +1,7 @@
 """Batch use cases: hand in, prepare, start, find.
 
-Sources: service document, Batches, and States and transitions; assumptions ``batch.flow``, ``batch.count_mismatch``;
-scenario language, Outcomes, batch.
+Sources: service document, Batches, and States and transitions; assumptions ``batch.flow``, ``batch.count_mismatch``,
+``batch.maximum``; scenario language, Outcomes, batch.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from decimal import Decimal
 from typing import Any
 
 from mockserver.assumptions import BATCH_FLOW
+from mockserver.assumptions.conduct import BATCH_MAXIMUM
 from mockserver.domain.batch import LINES, Batch, BatchRow, Pace, ResultsFault, Step, drawn, read_rows
 from mockserver.domain.batch_states import BATCH, BATCH_ROW, BatchEvent, BatchRowEvent, BatchState
 from mockserver.domain.clock import Micros
@@ -81,10 +82,13 @@ def create(box: Sandbox, command: NewBatch, read: Reading | None = None) -> Batc
     faults = box.faults()
     read = read or at_once(reading(box.turn, command.text))
     rows, wrong = read.rows, dict(read.wrong)
+    most = box.assume(BATCH_MAXIMUM)
     if not wrong and command.count != len(rows):
         wrong["Count"] = f"got {command.count}, the batch has {len(rows)} transactions"
     elif not wrong and not rows:
         wrong["Batch"] = "wanted at least one transaction after the header"
+    elif not wrong and len(rows) > most:
+        wrong["Batch"] = f"got {len(rows)} transactions, wanted at most {most}"
     if wrong and not faults:
         raise Invalid(Code.INVALID_BATCH_DATA, wrong)
     if not faults.blames("Batch"):

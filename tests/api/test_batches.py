@@ -166,6 +166,16 @@ def test_bad_text_is_refused_by_line_and_nothing_is_kept(
     assert api.get("/batch")["count"] == 0
 
 
+def test_a_batch_has_no_more_rows_than_the_assumption_allows() -> None:
+    api = Api(assumptions={"batch.maximum": 2})
+    rows = lines("pm,1,AUD,a", "pm,1,AUD,b"), lines("pm,1,AUD,a", "pm,1,AUD,b", "pm,1,AUD,c")
+    refused = hand_in(api, rows[1], 3)
+    assert problem_of(refused) == (400, 102)
+    assert refused["details"] == {"Batch": "got 3 transactions, wanted at most 2"}
+    assert api.get("/batch")["count"] == 0
+    taken(api, rows[0], 2)
+
+
 def test_every_faulty_line_is_told_up_to_twenty(api: Api) -> None:
     reply = hand_in(api, lines(*["bad"] * 30), 30)
     assert list(reply["details"]) == [f"Batch.Line{line}" for line in range(2, 22)]
