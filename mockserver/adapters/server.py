@@ -18,7 +18,7 @@ import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import uvicorn
 from uvicorn.lifespan.on import LifespanOn
@@ -26,6 +26,7 @@ from uvicorn.lifespan.on import LifespanOn
 from mockserver.adapters.exit_codes import Exit
 from mockserver.adapters.http import Protocol as HttpProtocol
 from mockserver.adapters.listeners import CannotListen, Listeners, listen
+from mockserver.adapters.other_lines import Complaints, Echo, InJson
 from mockserver.adapters.reloading import reloading, watching
 from mockserver.adapters.request_log import RequestLog
 from mockserver.settings import Settings, data_directory
@@ -35,12 +36,6 @@ BACKLOG = 2048
 KEEP_ALIVE_SECONDS = 75
 # Less than the ten seconds that container engines wait before they kill.
 GRACE_SECONDS = 5
-
-
-class Echo(Protocol):
-    """Prints one line, on standard output or on standard error."""
-
-    def __call__(self, line: str, *, err: bool = False) -> None: ...
 
 
 @dataclass(slots=True)
@@ -98,15 +93,17 @@ def serve(app: Any, settings: Settings, *, echo: Echo, listeners: Listeners | No
     except CannotListen as refusal:
         echo(str(refusal), err=True)
         return refusal.code
+    tell = InJson(echo) if bound.settings.log_format == "json" else echo
+    Complaints(tell).take_over()
     try:
-        uvicorn_loop = uvicorn.Config(app).get_loop_factory()
+        uvicorn_loop = uvicorn.Config(app, log_config=None).get_loop_factory()
         with asyncio.Runner(loop_factory=uvicorn_loop) as runner:
-            return runner.run(_serve(app, bound, echo))
+            return runner.run(_serve(app, bound, tell, echo))
     finally:
         bound.close()
 
 
-async def _serve(app: Any, bound: Listeners, echo: Echo) -> int:
+async def _serve(app: Any, bound: Listeners, echo: Echo, print_log: Echo) -> int:
     settings = bound.settings
     plain = uvicorn.Server(_config(app))
     servers = [(plain, [bound.plain])]
@@ -129,20 +126,24 @@ async def _serve(app: Any, bound: Listeners, echo: Echo) -> int:
             for server, sockets in servers:
                 server.lifespan = _AlreadyRunning(server.config, lifespan.state)
                 await server.startup(sockets=sockets)
-            return await _run(app, bound, servers, echo)
+            return await _run(app, bound, servers, echo, print_log)
         finally:
             await lifespan.shutdown()
 
 
 async def _run(
-    app: Any, bound: Listeners, servers: list[tuple[uvicorn.Server, list[socket.socket]]], echo: Echo
+    app: Any,
+    bound: Listeners,
+    servers: list[tuple[uvicorn.Server, list[socket.socket]]],
+    echo: Echo,
+    print_log: Echo,
 ) -> int:
     settings = bound.settings
     if hasattr(app, "on_request"):
         collector = Collector()
         app.on_request = collector.tick
         collector.start()
-    log = RequestLog(lambda text: echo(text.removesuffix("\n"), err=True), as_json=settings.log_format == "json")
+    log = RequestLog(lambda text: print_log(text.removesuffix("\n"), err=True), as_json=settings.log_format == "json")
     if hasattr(app, "log"):
         app.log = log
     if not settings.is_loopback and settings.admin_token is None:

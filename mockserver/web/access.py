@@ -6,6 +6,7 @@ Source: control document, Security; ``--log-format``.
 from __future__ import annotations
 
 from collections.abc import Awaitable
+from decimal import Decimal
 from functools import lru_cache
 
 from mockserver.domain.clock import MILLISECOND, SECOND, Micros, iso
@@ -78,7 +79,7 @@ class Access:
             "path": self._target(),
             "op": turn.op if turn else None,
             "status": self.status or None,
-            "ms": f"{(self.ended - self.began) / MILLISECOND:.2f}",
+            "ms": Decimal(f"{(self.ended - self.began) / MILLISECOND:.2f}"),
             "sandbox": self._sandbox(box),
             "rule": rule,
         }

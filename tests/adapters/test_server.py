@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import http.client
+import json
 import os
 import signal
 import socket
@@ -13,6 +14,7 @@ import sys
 import weakref
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -94,6 +96,25 @@ def test_it_answers_after_the_ready_line_and_a_signal_stops_it_with_0(start: Sta
     assert connection.getresponse().read() == b"helloworld"
     code, errors = stop(process, number)
     assert (code, errors.split()) == (0, ["startup", "shutdown"])
+
+
+@pytest.mark.parametrize(("form", "read"), [("json", json.loads), ("text", str.strip)])
+def test_lines_that_tell_of_no_request_have_the_form_of_the_log(
+    start: Start, form: str, read: Callable[[str], Any]
+) -> None:
+    process = start(MOCKSERVER_LOG_FORMAT=form, TINY_QUIET="1")
+    port = port_of(line(process))
+    with socket.create_connection(("127.0.0.1", port), timeout=10) as lost:
+        lost.sendall(b"no http at all\r\n\r\n")
+        assert lost.recv(4096).startswith(b"HTTP/1.1 400 ")
+    process.send_signal(signal.SIGHUP)
+    assert process.stderr
+    told = [read(process.stderr.readline()) for _ in range(2)]
+    if form == "json":
+        told = [{name: text for name, text in row.items() if name != "time"} for row in told]
+        assert told == [{"warning": "Invalid HTTP request received."}, {"message": "scenarios reloaded"}]
+    else:
+        assert told == ["warning: Invalid HTTP request received.", "scenarios reloaded"]
 
 
 def test_a_signal_lets_the_answer_under_way_finish(start: Start) -> None:

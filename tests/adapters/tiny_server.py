@@ -1,7 +1,7 @@
 """A program for the server's tests: a tiny ASGI application behind the real server, options from the environment.
 
 Paths: ``/`` answers, ``/cut`` aborts the connection, ``/held`` sends half an answer and the rest once a line arrives on
-standard input. Every lifespan event and reload is told on standard error.
+standard input. Every lifespan event and reload is told on standard error, unless ``TINY_QUIET`` is set.
 """
 
 from __future__ import annotations
@@ -18,6 +18,8 @@ from mockserver.settings import Settings
 
 
 def say(line: str, *, err: bool = False) -> None:
+    if line in ("startup", "reloaded", "shutdown") and "TINY_QUIET" in os.environ:
+        return
     print(line, file=sys.stderr if err else sys.stdout, flush=True)
 
 
