@@ -10,11 +10,12 @@ import asyncio
 from collections.abc import AsyncGenerator, Callable
 
 from mockserver.domain.clock import SECOND
+from mockserver.domain.codes import Code
 from mockserver.domain.errors import Refused
 from mockserver.engine.sandbox import Sandbox
 from mockserver.web.control.sandboxes import object_counts
 from mockserver.web.host import Host
-from mockserver.web.page import Page, PageCall, Stream, policy
+from mockserver.web.page import Page, PageCall, Stream, policy, redirect
 from mockserver.web.templating import render
 from mockserver.wire import problems
 from mockserver.wire.dates import moment
@@ -38,6 +39,14 @@ _STREAM_HEADERS = [
     (b"x-accel-buffering", b"no"),
 ]
 _JSON = [(b"content-type", b"application/json; charset=utf-8")]
+
+
+def front(call: PageCall) -> Page:
+    """Where a browser is led that knows only the address of the ready line; to all others there is nothing here."""
+    if "text/html" in call.headers.get("accept", ""):
+        return redirect("/__admin")
+    body = problems.problem(404, Code.UNKNOWN_ERROR, "Not Found", "/", {"Path": "no such route"})
+    return Page(404, dumps(body), _JSON)
 
 
 def page(call: PageCall) -> Page:

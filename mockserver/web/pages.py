@@ -24,6 +24,7 @@ PAGE_ROUTES: tuple[PageRoute, ...] = (
     PageRoute("POST", "/demo/order", demo.order, "Order in the demo shop"),
     PageRoute("POST", "/demo/thanks", demo.told, "The demo shop is told that a challenge has ended"),
     PageRoute("GET", "/demo/thanks", demo.thanks, "What became of an order"),
+    PageRoute("GET", "/", control_page.front, "Leads a browser to the control page"),
     PageRoute("GET", "/__admin", control_page.page, "Control page"),
     PageRoute("GET", "/__admin/events-stream", control_page.stream, "Server-sent events of the control page"),
     PageRoute("GET", "/__static/{name}", static_files.serve, "Style sheets and scripts of the pages"),

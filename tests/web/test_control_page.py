@@ -36,6 +36,15 @@ def test_the_page_allows_nothing_from_outside_nothing_inline_and_no_frame(api: A
     assert "style=" not in html
 
 
+def test_a_browser_at_the_root_is_led_to_the_page_and_nobody_else(api: Api) -> None:
+    led = api.send("GET", "/", headers={"accept": "text/html,application/xhtml+xml,*/*;q=0.8"})
+    assert (led.status, led.headers["location"]) == (303, "/__admin")
+    for accept in ("*/*", "application/json"):
+        refused = api.send("GET", "/", headers={"accept": accept})
+        assert problem_of(refused) == (404, 1)
+        assert refused["details"] == {"Path": "no such route"}
+
+
 def test_every_file_that_the_page_names_is_there(api: Api) -> None:
     waiting, seen = ["/__admin/"], set()
     while waiting:
