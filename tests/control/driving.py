@@ -63,8 +63,10 @@ class Shop:
         key: str | None = "",
         headers: Mapping[str, str] | None = None,
         raw: bytes | None = None,
+        gone: asyncio.Event | None = None,
     ) -> Reply:
-        """One call among others. ``key`` None sends none; ``raw`` is a body as it stands."""
+        """One call among others. ``key`` None sends none; ``raw`` is a body as it stands; the caller leaves when
+        ``gone`` is set. The status is 0 when there is no answer."""
         content = raw if raw is not None else b"" if body is None else json.dumps(body).encode()
         named = {"host": "127.0.0.1:4111", "content-type": "application/json"}
         if key is not None:
@@ -87,13 +89,22 @@ class Shop:
         }
         messages: list[Any] = []
 
+        sent = False
+
         async def receive() -> dict[str, Any]:
+            nonlocal sent
+            if sent and gone is not None:
+                await gone.wait()
+                return {"type": "http.disconnect"}
+            sent = True
             return {"type": "http.request", "body": content, "more_body": False}
 
         async def send(message: Any) -> None:
             messages.append(message)
 
         await self.app(scope, receive, send)
+        if not messages:
+            return Reply(0, {}, b"")
         start, *parts = messages
         found = {name.decode(): value.decode() for name, value in start["headers"]}
         return Reply(start["status"], found, b"".join(part.get("body", b"") for part in parts))

@@ -118,6 +118,17 @@ def test_a_wait_ends_when_the_server_stops(shop: Shop) -> None:
     assert asyncio.run(stop_meanwhile()).body["held"] is False
 
 
+def test_nobody_is_looked_after_who_has_hung_up(shop: Shop) -> None:
+    async def leave_meanwhile() -> Any:
+        gone, body = asyncio.Event(), {"for": {"charge": {}}, "timeout": "10m"}
+        waiting = asyncio.create_task(shop.calling("POST", "/__admin/wait", body, gone=gone))
+        await asyncio.sleep(0)
+        gone.set()
+        return await asyncio.wait_for(waiting, 5)
+
+    assert asyncio.run(leave_meanwhile()).status == 0
+
+
 def test_in_real_time_a_wait_lasts_until_the_thing_comes_due() -> None:
     begun = time.monotonic_ns()
     shop = Shop(clock="real", real_clock=lambda: START + (time.monotonic_ns() - begun) // 1_000)

@@ -19,13 +19,14 @@ from mockserver.wire.jsonio import MalformedJson, loads
 
 @dataclass(frozen=True, slots=True)
 class ControlCall:
-    """One control call; ``box`` opens the sandbox of its key."""
+    """One control call; ``box`` opens the sandbox of its key, ``receive`` tells when the caller leaves."""
 
     host: Host
     headers: Mapping[str, str]
     path: Mapping[str, str]
     query: Mapping[str, str]
     raw: bytes
+    receive: Receive
 
     def box(self) -> Sandbox:
         """The sandbox of the call's secret key, brought to the present; without one, of its public key, by which the
@@ -102,7 +103,7 @@ class ControlEndpoint:
         try:
             raw = await read_body(receive, scope, self.route.largest or self.host.settings.max_body)
             query = dict(parse_qsl(scope["query_string"].decode("latin-1"), errors="replace"))
-            call = ControlCall(self.host, headers_of(scope), scope["path_params"], query, raw)
+            call = ControlCall(self.host, headers_of(scope), scope["path_params"], query, raw, receive)
             if self.route.keyed:
                 _check_names(query, [given.name for given in self.route.query])
                 known = self.host.sandboxes.named(call.headers)

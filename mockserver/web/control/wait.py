@@ -11,6 +11,7 @@ from mockserver.domain.masking import mask_text
 from mockserver.engine import conditions
 from mockserver.engine.conditions import Condition
 from mockserver.engine.sandbox import Sandbox
+from mockserver.web.asgi import HungUp
 from mockserver.web.control.call import ControlCall
 from mockserver.web.host import Host
 from mockserver.wire.dates import moment
@@ -34,7 +35,7 @@ async def wait(call: ControlCall) -> tuple[int, object]:
         raise Invalid(Code.VALIDATION_ERROR, {"Timeout": told})
     wanted = conditions.read(box, body.get("for"))
     begun = box.now
-    box, why = await (_moving if advance else _watching)(call.host, box, wanted, timeout)
+    box, why = await (_moving if advance else _watching)(call, box, wanted, timeout)
     answer: dict[str, object] = {
         "held": not why,
         "now": moment(box.now),
@@ -47,25 +48,46 @@ async def wait(call: ControlCall) -> tuple[int, object]:
 
 
 async def _watching(
-    host: Host, box: Sandbox, wanted: list[Condition], timeout: Micros
+    call: ControlCall, box: Sandbox, wanted: list[Condition], timeout: Micros
 ) -> tuple[Sandbox, dict[str, str]]:
-    """Wait in real time, woken by whatever happens and by whatever comes due."""
-    loop = asyncio.get_running_loop() if _unmet(box, wanted) else None
-    end = loop.time() + timeout / SECOND if loop else 0.0
-    while (why := _unmet(box, wanted)) and loop is not None:
-        left = round((end - loop.time()) * SECOND)
-        if left <= 0 or host.stopping:
-            break
-        await host.activity.wait(min(left, _until_due(host, box)))
-        box = host.sandboxes.present(box)
-        await host.catch_up(box, host.real_clock())
-        host.noticed(box)
+    """Wait in real time, woken by whatever happens and by whatever comes due.
+
+    Raises ``HungUp`` when the caller leaves: whoever waits is looked after at every request of everybody.
+    """
+    why = _unmet(box, wanted)
+    if not why:
+        return box, why
+    host, loop = call.host, asyncio.get_running_loop()
+    end = loop.time() + timeout / SECOND
+    leaving = loop.create_task(_leave(call, host))
+    try:
+        while why := _unmet(box, wanted):
+            left = round((end - loop.time()) * SECOND)
+            if left <= 0 or host.stopping:
+                break
+            await host.activity.wait(min(left, _until_due(host, box)))
+            if leaving.done():
+                raise HungUp
+            box = host.sandboxes.present(box)
+            await host.catch_up(box, host.real_clock())
+            host.noticed(box)
+    finally:
+        leaving.cancel()
     return box, why
 
 
-async def _moving(host: Host, box: Sandbox, wanted: list[Condition], timeout: Micros) -> tuple[Sandbox, dict[str, str]]:
+async def _leave(call: ControlCall, host: Host) -> None:
+    """End when the caller has gone, and wake the wait for that."""
+    while (await call.receive())["type"] != "http.disconnect":
+        await asyncio.sleep(1)
+    host.activity.stir()
+
+
+async def _moving(
+    call: ControlCall, box: Sandbox, wanted: list[Condition], timeout: Micros
+) -> tuple[Sandbox, dict[str, str]]:
     """Move the clock from one thing that comes due to the next."""
-    end = box.now + timeout
+    host, end = call.host, box.now + timeout
     while why := _unmet(box, wanted):
         real = host.real_clock()
         now = box.clock.read(real)
