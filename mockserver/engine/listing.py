@@ -60,7 +60,7 @@ def bounds(
     """
     faults = Faults() if faults is None else faults
     most = box.assume(PAGE_MAXIMUM)
-    limit = box.assume(PAGE_DEFAULT) if paging.limit is None else paging.limit
+    limit = min(box.assume(PAGE_DEFAULT), most) if paging.limit is None else paging.limit
     skip = paging.skip or 0
     if not 1 <= limit <= most:
         faults.add(Code.VALIDATION_ERROR, "Limit", f"got {limit}, wanted 1 to {most}")

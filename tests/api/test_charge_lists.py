@@ -157,6 +157,11 @@ def test_the_bounds_of_a_page_are_assumptions() -> None:
     assert problem_of(api.get("/charge", limit=3)) == (400, 90)
 
 
+def test_a_default_limit_above_the_largest_is_the_largest() -> None:
+    api = Api(assumptions={"paging.default": 50, "paging.maximum": 10})
+    assert (api.get("/charge").status, api.get("/charge")["limit"]) == (200, 10)
+
+
 def test_charges_of_another_key_are_not_found(api: Api) -> None:
     assert api.call("GET", "/charge", headers={"x-secretkey": "sk_other"})["count"] == 0
 
