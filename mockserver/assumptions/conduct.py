@@ -138,6 +138,20 @@ DEFAULT_REMOVED = row(
     "none",
     "not shown; code 64 is published",
 )
+REMOVED_IN_LIST = row(
+    "removed.in_customer_list",
+    "whether the list of a customer's payment methods shows those that were removed",
+    choice("hidden", "shown"),
+    "hidden",
+    "not shown; published plugins offer every listed card to the payer",
+)
+VERIFY = row(
+    "verify",
+    "verify true asks the provider as a payment does; when it refuses (400), nothing is stored",
+    choice("asks_provider"),
+    "asks_provider",
+    "not shown; a flag of the document",
+)
 GATEWAY_DELETE = row(
     "gateway_delete",
     "GatewayDelete true asks the provider too; when it refuses, nothing is removed",
@@ -224,4 +238,25 @@ BATCH_UNKNOWN_METHOD = row(
     choice("row_fails"),
     "row_fails",
     "client suites hand in such a row and expect the batch to be taken",
+)
+BATCH_FAILURE_REASON = row(
+    "batch.failure_reason",
+    "FailureReason of a row: the message of the error, and its details in brackets",
+    choice("message_and_details"),
+    "message_and_details",
+    "not shown; client suites do not look at it",
+)
+NETWORK_TOKEN_MISSING = row(
+    "network_token.missing",
+    "a network-token charge that names no network token: 400 code 90",
+    choice("refused"),
+    "refused",
+    "service document: networkTokenId may be null; what would be charged is not shown",
+)
+SETTLEMENT_DAY = row(
+    "settlement.day",
+    "when the charges and refunds of a day (UTC) are settled",
+    choice("next_midnight"),
+    "next_midnight",
+    "not shown by any source",
 )

@@ -222,3 +222,17 @@ WEBHOOK_EVENTS = row(
     "published",
     "published fixtures and types of webhook subscriptions",
 )
+TOKEN_WORDS = row(
+    "token.status",
+    "what Status of the token search can be, in any letter case",
+    choice("ACTIVE USED EXPIRED"),
+    "ACTIVE USED EXPIRED",
+    "not shown by any source",
+)
+TRANSFER_WORDS = row(
+    "transfer.status",
+    "status of a transfer",
+    choice("PENDING SUCCESS"),
+    "PENDING SUCCESS",
+    "not shown by any source; a free text",
+)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from mockserver.assumptions.conduct import REMOVAL_TAKES_METHODS
+from mockserver.assumptions.conduct import REMOVAL_TAKES_METHODS, REMOVED_IN_LIST
 from mockserver.domain.codes import Code
 from mockserver.domain.customer import DELETED, Customer, merged
 from mockserver.domain.errors import NotFound, WrongState
@@ -124,9 +124,15 @@ def get(box: Sandbox, customer_id: str) -> Customer:
 
 
 def methods(box: Sandbox, customer_id: str) -> list[PaymentMethod]:
-    """The payment methods of a customer, newest first, removed ones included. Raises ``NotFound`` (52)."""
+    """The payment methods of a customer, newest first (assumption ``removed.in_customer_list``).
+
+    Raises ``NotFound`` (52).
+    """
     get(box, customer_id)
-    return list(box.payment_methods.find("customer", customer_id))[::-1]
+    found = list(box.payment_methods.find("customer", customer_id))[::-1]
+    if box.assume(REMOVED_IN_LIST) == "shown":
+        return found
+    return [method for method in found if method.state is Presence.ACTIVE]
 
 
 def default_method(box: Sandbox, customer: Customer) -> PaymentMethod | None:

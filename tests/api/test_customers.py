@@ -275,8 +275,20 @@ def test_a_removed_customer_can_be_read_and_nothing_else(api: Api) -> None:
     assert problem_of(api.put(path, {"email": "a@example.com"})) == (409, 72)
     assert problem_of(add_bank(api, made)) == (409, 72)
     assert problem_of(api.post("/charge/customer", {"customerId": made["customerId"], "amount": 1})) == (400, 72)
-    method = methods(api, made)[0]
+    assert methods(api, made) == []
+    method = api.get(f"/payment_method/{made['defaultPaymentMethod']['paymentMethodId']}")
     assert (method["dateRemoved"], method["email"], method["customer"]["dateRemoved"]) == (NOW, "deleted", NOW)
+
+
+@pytest.mark.parametrize(("assumed", "listed"), [("hidden", 1), ("shown", 2)])
+def test_a_removed_method_is_not_offered_in_the_list_of_its_customer(assumed: str, listed: int) -> None:
+    api = Api(assumptions={"removed.in_customer_list": assumed})
+    made = customer(api)
+    second = add_bank(api, made)["paymentMethodId"]
+    api.delete(f"/payment_method/{made['defaultPaymentMethod']['paymentMethodId']}")
+    for path in ("payment_method", "payment_methods"):
+        shown = api.get(f"/customer/{made['customerId']}/{path}").body
+        assert (len(shown), shown[0]["paymentMethodId"], shown[0]["dateRemoved"]) == (listed, second, None)
 
 
 def test_methods_outlive_their_customer_when_the_assumption_says_so() -> None:
