@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+from mockserver.engine.conditions import Condition
+from mockserver.engine.sandbox import Sandbox
 from tests.control.driving import DUMMY, START, Shop
 
 HOOK = {"url": "http://127.0.0.1:4111/__inbox/shop"}
@@ -116,6 +118,22 @@ def test_a_wait_ends_when_the_server_stops(shop: Shop) -> None:
         return await asyncio.wait_for(waiting, 5)
 
     assert asyncio.run(stop_meanwhile()).body["held"] is False
+
+
+def test_those_who_wait_do_not_keep_one_another_awake(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
+    looks: list[Sandbox] = []
+    unmet = Condition.unmet
+    monkeypatch.setattr(Condition, "unmet", lambda self, box: looks.append(box) or unmet(self, box))
+
+    async def wait_for_nothing() -> None:
+        body = {"for": {"charge": {}}, "timeout": "300ms"}
+        waiting = [shop.calling("POST", "/__admin/wait", body, key=f"sk_{number}") for number in range(3)]
+        stirring = asyncio.get_running_loop().call_later(0.05, shop.app.world.activity.stir)
+        await asyncio.gather(*waiting)
+        stirring.cancel()
+
+    asyncio.run(wait_for_nothing())
+    assert len(looks) < 30
 
 
 def test_nobody_is_looked_after_who_has_hung_up(shop: Shop) -> None:

@@ -69,8 +69,9 @@ async def _watching(
             if leaving.done():
                 raise HungUp
             box = host.sandboxes.present(box)
-            await host.catch_up(box, host.real_clock())
-            host.noticed(box)
+            if await host.catch_up(box, host.real_clock()):
+                # Of nothing else: two who wait would wake one another without end.
+                host.noticed(box)
     finally:
         leaving.cancel()
     return box, why
