@@ -197,7 +197,7 @@ def bank_instrument(account: BankAccount) -> Instrument:
 
 def check_fallback(box: Sandbox, payment_method_id: str | None, faults: Faults) -> None:
     """A fault when a fallback names no payment method (56) or one that was removed (73)."""
-    if payment_method_id:
+    if payment_method_id is not None:
         field = "FallbackPaymentMethodId"
         fallback = box.payment_methods.get(payment_method_id)
         if fallback is None:

@@ -85,6 +85,7 @@ def test_a_vault_expiry_date_counts_too(api: Api) -> None:
         ({"paymentInformation": card(expiryDate="02/31")}, 14, ["ExpiryDate"]),
         ({"paymentInformation": card(threeDSServerTransID="x")}, 59, ["ThreeDSServerTransID"]),
         ({"fallbackPaymentMethodId": "nothing"}, 56, ["FallbackPaymentMethodId"]),
+        ({"fallbackPaymentMethodId": ""}, 56, ["FallbackPaymentMethodId"]),
         ({"metadata": {"a": {"b": 1}}}, 90, ["Metadata"]),
         ({"metadata": "x"}, 90, ["Metadata"]),
     ],
