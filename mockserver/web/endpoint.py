@@ -252,6 +252,7 @@ class Endpoint:
             reply = route.handle(call)
             aftermath.of_step(box)
         except Refused as refused:
+            turn.assumed += problems.shaped_by(refused)
             return Reply(*problems.refusal(refused, request.resource, box.assumed), turn, _spoiling(turn))
         except Unreached as unreached:
             return Reply(None, None, turn, unreached.fault)

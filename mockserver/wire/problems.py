@@ -68,6 +68,17 @@ def status_of(refused: Refused, assumed: Assumed) -> int:
             return 400
 
 
+def shaped_by(refused: Refused) -> tuple[str, ...]:
+    """Keys of the assumptions that decide how a refusal is told."""
+    match refused:
+        case NotFound():
+            return (NOT_FOUND_STATUS.key,)
+        case WrongState():
+            return (WRONG_STATE_STATUS.key,)
+        case _:
+            return ()
+
+
 def refusal(refused: Refused, resource: str, assumed: Assumed) -> tuple[int, Problem]:
     """Status and body of a refusal."""
     status = status_of(refused, assumed)

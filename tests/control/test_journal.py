@@ -44,6 +44,16 @@ def test_a_refusal_and_a_malformed_body_are_entries_too(shop: Shop) -> None:
     assert [(entry["op"], entry["status"]) for entry in entries(shop)] == [("charge.get", 404), ("charge.create", 400)]
 
 
+def test_a_refusal_names_the_assumption_of_its_status(shop: Shop) -> None:
+    charge_id = shop.charge().body["chargeId"]
+    shop("GET", "/charge/nothing")
+    shop("POST", f"/charge/{charge_id}")
+    shop("POST", "/charge/card", {})
+    named = [entry["assumptions"] for entry in entries(shop)[1:]]
+    statuses = [{key for key in keys if key.startswith("error.")} for keys in named]
+    assert statuses == [{"error.not_found"}, {"error.wrong_state"}, set()]
+
+
 def test_due_work_that_changes_something_is_an_entry(shop: Shop) -> None:
     charge_id = shop.charge(capture=False).body["chargeId"]
     shop("POST", "/__admin/clock/advance", {"by": "8d"})
