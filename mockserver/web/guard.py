@@ -37,7 +37,7 @@ _RESERVED = (".localhost", ".test")
 
 _CORS_ANSWER: RawHeaders = [(b"access-control-allow-origin", b"*")]
 _CORS_PREFLIGHT: RawHeaders = [
-    (b"access-control-allow-headers", b"content-type, x-publickey"),
+    (b"access-control-allow-headers", b"content-type, providerid, x-publickey"),
     (b"access-control-max-age", b"600"),
     (b"vary", b"origin"),
 ]
