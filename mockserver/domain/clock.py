@@ -71,16 +71,17 @@ class Clock:
         elapsed = real - self.real
         return min(self.virtual + (elapsed * self.rate if self.mode is ClockMode.FAST else elapsed), LATEST)
 
-    def move_to(self, instant: Micros, real: Micros) -> None:
-        """Anchor the clock at ``instant``. Raises ``Invalid`` (90) when that lies in its past or beyond year 9999."""
+    def move_to(self, instant: Micros, real: Micros, field: str = "To") -> None:
+        """Anchor the clock at ``instant``. Raises ``Invalid`` (90), naming the ``field``, when that lies in its past or
+        beyond year 9999."""
         now = self.read(real)
         if instant < now:
             raise Invalid(
                 Code.VALIDATION_ERROR,
-                {"To": f"the clock stands at {iso(now)} and never goes back; got {iso(instant)}"},
+                {field: f"the clock stands at {iso(now)} and never goes back; got {iso(instant)}"},
             )
         if instant > LATEST:
-            raise Invalid(Code.VALIDATION_ERROR, {"To": f"the clock ends at {iso(LATEST)}"})
+            raise Invalid(Code.VALIDATION_ERROR, {field: f"the clock ends at {iso(LATEST)}"})
         self.virtual, self.real = instant, real
 
     def run(self, mode: ClockMode, rate: int, real: Micros) -> None:

@@ -16,7 +16,8 @@ from typing import Any, get_args, get_type_hints
 from mockserver.assumptions import ROWS, Assumed, Profile
 from mockserver.domain.clock import FASTEST, Clock, ClockMode, Micros
 from mockserver.domain.codes import Code
-from mockserver.domain.errors import ForeignDocument, Refused
+from mockserver.domain.errors import ForeignDocument, Refused, nearest
+from mockserver.domain.masking import mask_text
 from mockserver.engine import soundness, tables
 from mockserver.engine.card_book import CardBook
 from mockserver.engine.charter import Charter
@@ -31,6 +32,12 @@ FORMAT = "mockserver-sandbox"
 VERSION = 1
 SLICE = 100
 """Rows that are written in one go: others wait no longer than that takes."""
+
+PARTS = (
+    *("format", "version", "secrets", "seed", "profile", "assumptions", "clock", "counters", "schedule", "rules"),
+    *("tables", "records", "salt"),
+)
+"""What a document may have at its top."""
 
 Document = dict[str, Any]
 
@@ -192,6 +199,9 @@ def _known(document: object) -> Document:
         raise _foreign(("Format", f"wanted a state document of this product, which says format: {FORMAT}"))
     if document.get("version") != VERSION:
         raise _foreign(("Version", f"wanted version {VERSION} of the state document"))
+    unknown = [name for name in document if name not in PARTS]
+    if unknown:
+        raise _foreign(*((mask_text(name[:40]), f"unknown field{nearest(name, PARTS)}") for name in unknown))
     return document
 
 

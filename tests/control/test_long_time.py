@@ -44,3 +44,20 @@ def test_an_advance_ends_where_it_was_to_go_and_not_with_the_last_thing_on_the_w
         box.schedule.plan(box.now + MINUTE, due.Due(what), "nothing that is there")
     moved = shop("POST", "/__admin/clock/advance", {"by": "1h"}).body
     assert (moved["now"], moved["ran"]) == ("2031-03-01T11:00:00.0000000Z", pieces)
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body", "field"),
+    [
+        ("PUT", "/__admin/clock", {"now": "2030-01-01T00:00:00Z"}, "Now"),
+        ("POST", "/__admin/clock/advance", {"to": "2030-01-01T00:00:00Z"}, "To"),
+        ("POST", "/__admin/clock/advance", {"by": "2920000d"}, "By"),
+    ],
+)
+def test_a_clock_that_cannot_go_there_says_which_field_wanted_it(
+    method: str, path: str, body: object, field: str
+) -> None:
+    shop = Shop()
+    refused = shop(method, path, body)
+    assert (refused.status, list(refused.body["details"])) == (400, [field])
+    assert shop("GET", "/__admin/clock").body["now"] == "2031-03-01T10:00:00.0000000Z"

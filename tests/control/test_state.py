@@ -110,6 +110,7 @@ def test_a_public_key_opens_no_card_number(shop: Shop) -> None:
         ({"seed": -1}, "Seed"),
         ({"seed": 2**63}, "Seed"),
         ({"clock": {"mode": "fast", "virtual": 0, "real": 0, "rate": -1}}, "Clock.rate"),
+        ({"tabels": {}}, "Tabels"),
         ({"profile": "loud"}, "Profile"),
         ({"assumptions": {"no.such": 1}}, "no.such"),
         ({"clock": {"mode": "manual", "real": 0, "rate": 1}}, "Clock.virtual"),

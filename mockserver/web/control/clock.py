@@ -24,7 +24,7 @@ async def change(call: ControlCall) -> tuple[int, object]:
     if type(rate) is not int or not 1 <= rate <= FASTEST:
         raise Invalid(Code.VALIDATION_ERROR, {"Rate": f"wanted a whole number from 1 to {FASTEST}"})
     if "now" in body:
-        box.clock.move_to(_instant(body["now"], "Now"), real)
+        box.clock.move_to(_instant(body["now"], "Now"), real, "Now")
     box.clock.run(mode, rate, real)
     await call.host.catch_up(box, real)
     call.host.noticed(box)
@@ -40,7 +40,10 @@ async def advance(call: ControlCall) -> tuple[int, object]:
     _known(body, "by", "to")
     if ("by" in body) == ("to" in body):
         raise Invalid(Code.VALIDATION_ERROR, {"By": "give one of by (such as 1h) and to (an ISO date-time)"})
-    box.clock.move_to(box.now + _duration(body["by"]) if "by" in body else _instant(body["to"], "To"), real)
+    if "by" in body:
+        box.clock.move_to(box.now + _duration(body["by"]), real, "By")
+    else:
+        box.clock.move_to(_instant(body["to"], "To"), real)
     ran = await call.host.catch_up(box, real)
     ran += await call.host.settle(box, real)
     call.host.noticed(box)
