@@ -54,6 +54,25 @@ def test_a_refusal_names_the_assumption_of_its_status(shop: Shop) -> None:
     assert statuses == [{"error.not_found"}, {"error.wrong_state"}, set()]
 
 
+def test_an_entry_names_the_assumptions_that_its_words_follow(shop: Shop) -> None:
+    shop.charge(capture=False, firstName="Ann")
+    item = shop("POST", "/vault", {"cardNumber": VISA, "ccv": "123"}).body["vaultId"]
+    shop("GET", f"/vault/{item}")
+    bank = {"bankCode": "123-456", "accountNumber": "12345678", "accountName": "Ann"}
+    shop("POST", "/payment_method/bank_account", {"providerId": DUMMY, "bankPaymentInformation": bank})
+    shop("GET", "/charge")
+    shop("GET", "/version")
+    charge, vaulted, seen, account, listed, version = (set(entry["assumptions"]) for entry in entries(shop))
+    words = {"card.masking", "card.iin_digits", "charge.status.authorised", "charge.customer_summary"}
+    assert words <= charge
+    assert words <= listed
+    assert "card.masking" in vaulted
+    assert "vault.get_shows" not in vaulted
+    assert "vault.get_shows" in seen
+    assert "bank_account.masking" in account
+    assert not words & version
+
+
 def test_due_work_that_changes_something_is_an_entry(shop: Shop) -> None:
     charge_id = shop.charge(capture=False).body["chargeId"]
     shop("POST", "/__admin/clock/advance", {"by": "8d"})

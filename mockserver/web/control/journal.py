@@ -20,6 +20,7 @@ from mockserver.wire.journal import (
     event_reply,
     request_reply,
 )
+from mockserver.wire.spoken import spoken
 
 _PAGE = 100
 _LARGEST_PAGE = 1_000
@@ -73,7 +74,7 @@ def status_of(entry: Entry) -> int | None:
 
 def shown(entry: Entry) -> EntryReply:
     """An entry with everything secret starred."""
-    turn = entry.turn
+    turn, answer = entry.turn, answer_reply(entry.answer)
     return {
         "id": entry.number,
         "at": moment(entry.at),
@@ -82,13 +83,13 @@ def shown(entry: Entry) -> EntryReply:
         "fault": {"at": entry.fault.at.value, "kind": entry.fault.kind.value} if entry.fault else None,
         "latency": duration_text(turn.latency),
         "request": request_reply(entry.method, entry.path, entry.query, turn.headers, entry.raw),
-        "answer": answer_reply(entry.answer),
+        "answer": answer,
         "decisions": [
             decision_reply(decision.stage.value, decision.rule, decision.delay, decision.lost())
             for decision in turn.decisions
         ],
         "events": [event_reply(event) for event in turn.events],
-        "assumptions": sorted(set(turn.assumed)),
+        "assumptions": sorted({*turn.assumed, *spoken(answer)}),
         "ignored": [mask_text(name) for name in turn.ignored],
         "webhooks": list(turn.webhooks),
         "warnings": list(turn.warnings),
