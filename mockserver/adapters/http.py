@@ -36,6 +36,7 @@ class Protocol(HttpToolsProtocol):
     Its transport is in the scope: a scripted fault resets or cuts the real connection.
     """
 
+    _idle_since: float | None = None
     _reading = False
     _head = 0
     _begun: tuple[RequestResponseCycle, Any] | None = None
@@ -67,6 +68,47 @@ class Protocol(HttpToolsProtocol):
                     self._serve_at_once(cycle, app)
         finally:
             self._reading = False
+
+    def _unset_keepalive_if_required(self) -> None:
+        self._idle_since = None
+
+    def on_response_complete(self) -> None:
+        """An answer is complete: go on with the request that waits, or wait for one.
+
+        A timer that is set and cancelled with every request costs more than one that looks, when it rings, how long
+        nothing has come.
+        """
+        self.server_state.total_requests += 1
+        if self.transport.is_closing():
+            return
+        self.flow.resume_reading()
+        if self.pipeline:
+            self._start_asgi_task(*self.pipeline.pop())
+            return
+        self._idle_since = self.loop.time()
+        if self.timeout_keep_alive_task is None:
+            self._look_again_in(self.timeout_keep_alive)
+
+    def timeout_keep_alive_handler(self) -> None:
+        """Hang up when nothing has come for long enough."""
+        self.timeout_keep_alive_task = None
+        if self._idle_since is None:
+            return
+        left = self._idle_since + self.timeout_keep_alive - self.loop.time()
+        if left > 0:
+            self._look_again_in(left)
+        else:
+            super().timeout_keep_alive_handler()
+
+    def _look_again_in(self, seconds: float) -> None:
+        self.timeout_keep_alive_task = self.loop.call_later(seconds, self.timeout_keep_alive_handler)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """The connection is no more."""
+        super().connection_lost(exc)
+        if self.timeout_keep_alive_task is not None:
+            self.timeout_keep_alive_task.cancel()
+            self.timeout_keep_alive_task = None
 
     def _bound_head(self, more: int) -> None:
         self._head += more

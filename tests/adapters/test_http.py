@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -73,6 +74,60 @@ def converse(*chunks: bytes, until: bytes, go_on: bytes = b"", app: App = echo) 
         return said
 
     return asyncio.run(run()), state
+
+
+class Clock:
+    """The part of an event loop that a connection needs, with a time that stands still."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+        self.alarms: list[tuple[float, Callable[[], None]]] = []
+
+    def time(self) -> float:
+        return self.now
+
+    def call_later(self, seconds: float, ring: Callable[[], None]) -> Any:
+        alarm = (self.now + seconds, ring)
+        self.alarms.append(alarm)
+        return SimpleNamespace(cancel=lambda: self.alarms.remove(alarm))
+
+    def pass_time(self, until: float) -> None:
+        while due := [alarm for alarm in self.alarms if alarm[0] <= until]:
+            self.alarms.remove(due[0])
+            self.now = due[0][0]
+            due[0][1]()
+        self.now = until
+
+
+class Wire(asyncio.Transport):
+    """A transport that only notes what is written and whether it was closed."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.said = b""
+        self.closed = False
+
+    def write(self, data: Any) -> None:
+        self.said += data
+
+    def close(self) -> None:
+        self.closed = True
+
+    def is_closing(self) -> bool:
+        return self.closed
+
+    def pause_reading(self) -> None: ...
+
+    def resume_reading(self) -> None: ...
+
+
+def connected(keep_alive: int) -> tuple[Protocol, Wire, Clock]:
+    clock, wire = Clock(), Wire()
+    config = uvicorn.Config(echo, lifespan="off", log_config=None, timeout_keep_alive=keep_alive)
+    config.load()
+    protocol = Protocol(config, ServerState(), {}, clock)  # type: ignore[arg-type]
+    protocol.connection_made(wire)
+    return protocol, wire, clock
 
 
 def request(path: str, body: bytes = b"", *lines: str, method: str = "POST", version: str = "1.1") -> bytes:
@@ -149,3 +204,37 @@ def test_a_head_without_end_is_refused_and_one_within_the_bound_is_not() -> None
     said, _ = converse(endless, b"y" * 30_000, b"y" * 35_600, until=b"431}")
     assert said.startswith(b"HTTP/1.1 431 Request Header Fields Too Large\r\n")
     assert b'"details":{"Request":"wanted a request line and headers of at most 65536 bytes"}' in said
+
+
+def test_a_connection_on_which_nothing_comes_for_long_is_closed_and_one_that_is_used_is_not() -> None:
+    protocol, wire, clock = connected(75)
+    for _ in range(5):
+        protocol.data_received(request("/a"))
+        clock.pass_time(clock.now + 74)
+        assert not wire.closed
+    assert len(clock.alarms) == 1
+    clock.pass_time(clock.now + 1)
+    assert wire.closed
+    assert wire.said.count(b"200 OK") == 5
+
+
+def test_a_request_under_way_keeps_its_connection() -> None:
+    protocol, wire, clock = connected(75)
+    protocol.data_received(request("/a"))
+    whole = request("/a", b"hello")
+    clock.pass_time(70)
+    protocol.data_received(whole[:20])
+    clock.pass_time(1_000)
+    assert not wire.closed
+    protocol.data_received(whole[20:])
+    clock.pass_time(1_074)
+    assert not wire.closed
+    clock.pass_time(1_075)
+    assert wire.closed
+
+
+def test_a_lost_connection_leaves_no_alarm() -> None:
+    protocol, _, clock = connected(75)
+    protocol.data_received(request("/a"))
+    protocol.connection_lost(None)
+    assert not clock.alarms
