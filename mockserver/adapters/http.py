@@ -29,6 +29,8 @@ MOST_HEAD = 65_536
 
 Headers = tuple[tuple[bytes, bytes], ...]
 
+_FRAMING = frozenset({b"connection", b"content-length", b"transfer-encoding"})
+
 
 class Protocol(HttpToolsProtocol):
     """One connection.
@@ -213,6 +215,8 @@ class Answer:
         if cycle.response_started or cycle.disconnected or cycle.flow.write_paused or cycle.scope["method"] == "HEAD":
             return False
         head = _head(status, headers, tuple(cycle.default_headers), cycle.keep_alive)
+        if head is None:
+            return False
         self.status = status
         cycle.response_started = cycle.response_complete = True
         cycle.waiting_for_100_continue = False
@@ -225,9 +229,12 @@ class Answer:
 
 
 @lru_cache(maxsize=256)
-def _head(status: int, headers: Headers, server_headers: Headers, keep_alive: bool) -> bytes:
+def _head(status: int, headers: Headers, server_headers: Headers, keep_alive: bool) -> bytes | None:
+    """The lines above the length; None when a header says itself how the answer or the connection ends."""
     lines = [STATUS_LINE[status]]
     for name, value in (*server_headers, *headers):
+        if name.lower() in _FRAMING:
+            return None
         if HEADER_RE.search(name) or HEADER_VALUE_RE.search(value):
             raise ValueError(f"no header of HTTP: {name!r}")
         lines += [name, b": ", value, b"\r\n"]

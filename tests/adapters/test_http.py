@@ -39,6 +39,9 @@ async def echo(scope: Any, receive: Any, send: Any) -> None:
         await send({"type": "http.response.body", "body": b"one", "more_body": True})
         await send({"type": "http.response.body", "body": b"two"})
         return
+    if path == "/last":
+        await send_bytes(send, 200, b"bye", (*TEXT, (b"connection", b"close")))
+        return
     if path == "/bad-header":
         await send_bytes(send, 200, b"", ((b"x-bad", b"a\r\nb: c"),))
         return
@@ -173,10 +176,19 @@ def test_a_client_that_asks_first_is_told_to_go_on() -> None:
     assert said.startswith(b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK")
 
 
-@pytest.mark.parametrize(("version", "line"), [("1.1", "connection: close"), ("1.0", "x: y")])
-def test_a_connection_that_shall_end_is_closed(version: str, line: str) -> None:
-    said, _ = converse(request("/a", b"", line, version=version), until=b"/a ")
-    assert b"\r\nconnection: close\r\n" in said
+@pytest.mark.parametrize(
+    ("path", "line", "version"),
+    [("/a", "connection: close", "1.1"), ("/a", "x: y", "1.0"), ("/last", "x: y", "1.1")],
+)
+def test_a_connection_that_shall_end_is_closed(path: str, line: str, version: str) -> None:
+    protocol, wire, _ = connected(75)
+    protocol.data_received(request(path, b"", line, version=version))
+    assert wire.said.count(b"connection: close\r\n") == 1
+    assert wire.closed
+    other, still, _ = connected(75)
+    other.data_received(request("/a"))
+    assert b"connection:" not in still.said
+    assert not still.closed
 
 
 def test_the_answer_to_head_has_no_body() -> None:
