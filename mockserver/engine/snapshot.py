@@ -7,7 +7,7 @@ Source: control document, Control API (``/__admin/state``, ``/__admin/fork``).
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, is_dataclass, replace
 from decimal import Decimal
 from functools import cache
@@ -18,6 +18,7 @@ from mockserver.domain.clock import FASTEST, Clock, ClockMode, Micros
 from mockserver.domain.codes import Code
 from mockserver.domain.errors import ForeignDocument, Refused, nearest
 from mockserver.domain.masking import mask_text
+from mockserver.domain.slices import Slices, at_once
 from mockserver.engine import soundness, tables
 from mockserver.engine.card_book import CardBook
 from mockserver.engine.charter import Charter
@@ -89,16 +90,10 @@ PLAIN: Mapping[str, Any] = {"scripts": dict[str, dict[int, ProviderOutcome]]}
 
 def export(box: Sandbox, *, secrets: bool) -> Document:
     """The sandbox as plain data; card numbers and ccv only with ``secrets``."""
-    exporting = export_in_slices(box, secrets=secrets)
-    while True:
-        try:
-            next(exporting)
-        except StopIteration as done:
-            document: Document = done.value
-            return document
+    return at_once(export_in_slices(box, secrets=secrets))
 
 
-def export_in_slices(box: Sandbox, *, secrets: bool) -> Generator[None, None, Document]:
+def export_in_slices(box: Sandbox, *, secrets: bool) -> Slices[Document]:
     """The same, with a rest after each piece of work, in which the sandbox may change: the document is that of the
     beginning."""
     entries = sorted(box.schedule.entries)

@@ -73,6 +73,17 @@ def _unprepared(box: Sandbox) -> None:
     return None
 
 
+async def with_pauses(work: Slices[T]) -> T:
+    """What long work makes, letting others have their turn at each of its pauses."""
+    while True:
+        try:
+            next(work)
+        except StopIteration as end:
+            made: T = end.value
+            return made
+        await asyncio.sleep(0)
+
+
 @dataclass(slots=True)
 class Host:
     """What every endpoint shares.
@@ -178,14 +189,9 @@ class Host:
 
     async def in_slices(self, box: Sandbox, work: Slices[T]) -> T:
         """What long work makes, letting others have their turn meanwhile; the sandbox is in the present at the end."""
-        while True:
-            try:
-                next(work)
-            except StopIteration as end:
-                made: T = end.value
-                await self.catch_up(box, self.real_clock())
-                return made
-            await asyncio.sleep(0)
+        made = await with_pauses(work)
+        await self.catch_up(box, self.real_clock())
+        return made
 
     async def catch_up(self, box: Sandbox, real: Micros) -> int:
         """Bring a sandbox to the present, letting others have their turn meanwhile; how many entries ran."""

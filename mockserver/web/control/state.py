@@ -10,6 +10,7 @@ from mockserver.engine import snapshot
 from mockserver.engine.sandbox import Sandbox, masked_key
 from mockserver.web.control.call import ControlCall
 from mockserver.web.control.sandboxes import object_counts
+from mockserver.web.host import with_pauses
 from mockserver.web.replay import replay
 from mockserver.wire.jsonio import dumps
 
@@ -22,13 +23,8 @@ async def read(call: ControlCall) -> tuple[int, bytes]:
     Others have their turn while it is written; it tells how things stood when it was asked for.
     """
     secrets = call.switch("secrets")
-    exporting = snapshot.export_in_slices(call.host.enter(call.headers) if secrets else call.box(), secrets=secrets)
-    while True:
-        try:
-            next(exporting)
-        except StopIteration as done:
-            return 200, await _text(done.value)
-        await asyncio.sleep(0)
+    box = call.host.enter(call.headers) if secrets else call.box()
+    return 200, await _text(await with_pauses(snapshot.export_in_slices(box, secrets=secrets)))
 
 
 async def _text(document: snapshot.Document) -> bytes:
