@@ -10,7 +10,6 @@ from bisect import bisect_left, bisect_right, insort
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from heapq import merge
-from itertools import islice
 from typing import Any, Generic, Protocol, TypeVar
 
 from mockserver.domain.clock import Micros
@@ -87,8 +86,8 @@ class _Places(Generic[R]):
     def learn(self, rows: Sequence[R]) -> None:
         """Take in the rows that have been added since."""
         by_value, read = self._by_value, self.index.read
-        for seq, row in enumerate(islice(rows, self.known, None), self.known):
-            value = read(row)
+        for seq in range(self.known, len(rows)):
+            value = read(rows[seq])
             if value is not None:
                 here = by_value.get(value)
                 if here is None:
@@ -140,8 +139,8 @@ class _ManyPlaces(_Places[R]):
 
     def learn(self, rows: Sequence[R]) -> None:
         """Take in the rows that have been added since."""
-        for seq, row in enumerate(islice(rows, self.known, None), self.known):
-            self.put(self.index.read(row), seq)
+        for seq in range(self.known, len(rows)):
+            self.put(self.index.read(rows[seq]), seq)
         self.known = len(rows)
 
     def put(self, value: Any, seq: int) -> None:
