@@ -40,7 +40,7 @@ LAYERS = {
     "web": layer(f"{BELOW_WEB} web", "starlette jinja2 orjson"),
     "adapters": layer(
         "domain scenario engine settings assumptions adapters",
-        "yaml httpx uvicorn uvloop httptools cryptography faker watchfiles",
+        "yaml httpx uvicorn uvloop httptools cryptography trustme faker watchfiles",
     ),
     "cli": layer(f"{BELOW_WEB} web adapters root cli commands", "click"),
     "commands": layer(f"{BELOW_WEB} web adapters root cli commands", "click"),

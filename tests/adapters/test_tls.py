@@ -10,6 +10,9 @@ from pathlib import Path
 
 import pytest
 from cryptography import x509
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
 from mockserver.adapters.tls import LEAF_LIFE, authority_pem, leaf_files, server_context
 
@@ -64,13 +67,30 @@ def test_a_leaf_near_its_end_is_made_again_by_the_same_authority(tmp_path: Path)
     assert authority_pem(tmp_path, later) == authority
 
 
-def test_an_authority_near_its_end_is_made_again_and_its_leaf_with_it(tmp_path: Path) -> None:
-    first, authority = leaf(tmp_path), authority_pem(tmp_path, NOW)
-    later = NOW + timedelta(days=3400)
-    renewed = leaf(tmp_path, later)
-    assert authority_pem(tmp_path, later) != authority
-    assert renewed.serial_number != first.serial_number
-    renewed.verify_directly_issued_by(x509.load_pem_x509_certificate(authority_pem(tmp_path, later)))
+def ending(days: int) -> tuple[bytes, bytes]:
+    """An authority of an earlier version, which ends ``days`` after NOW: its certificate and its key (PEM)."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "mockserver local authority")])
+    certificate = (
+        x509.CertificateBuilder(name, name, key.public_key(), x509.random_serial_number())
+        .not_valid_before(NOW - timedelta(days=1))
+        .not_valid_after(NOW + timedelta(days=days))
+        .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
+        .add_extension(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), critical=False)
+        .sign(key, SHA256())
+    )
+    private = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+    return certificate.public_bytes(Encoding.PEM), private
+
+
+@pytest.mark.parametrize(("days", "kept"), [(LEAF_LIFE.days + 40, True), (LEAF_LIFE.days + 20, False)])
+def test_an_authority_near_its_end_is_made_again_and_its_leaf_with_it(tmp_path: Path, days: int, kept: bool) -> None:
+    stored, key = ending(days)
+    (tmp_path / "ca.pem").write_bytes(stored)
+    (tmp_path / "ca-key.pem").write_bytes(key)
+    made = leaf(tmp_path)
+    assert (authority_pem(tmp_path, NOW) == stored) is kept
+    made.verify_directly_issued_by(x509.load_pem_x509_certificate(authority_pem(tmp_path, NOW)))
 
 
 def test_a_leaf_of_a_lost_authority_is_made_again(tmp_path: Path) -> None:
@@ -78,6 +98,13 @@ def test_a_leaf_of_a_lost_authority_is_made_again(tmp_path: Path) -> None:
     (tmp_path / "ca.pem").unlink()
     assert leaf(tmp_path).issuer == first.issuer
     assert leaf(tmp_path) != first
+
+
+def test_a_key_of_another_pair_is_not_used(tmp_path: Path) -> None:
+    first = leaf(tmp_path)
+    (tmp_path / "localhost-key.pem").write_bytes((tmp_path / "ca-key.pem").read_bytes())
+    assert leaf(tmp_path) != first
+    assert server_context(tmp_path, None, None)
 
 
 def test_a_leaf_lives_at_most_397_days(tmp_path: Path) -> None:
