@@ -14,8 +14,8 @@ from enum import StrEnum
 from mockserver.domain.cards import Brand, CardNumber
 from mockserver.domain.clock import MILLISECOND, Micros
 from mockserver.domain.codes import Code
+from mockserver.domain.fake_lookups import iin_data
 from mockserver.domain.faults import Faults
-from mockserver.domain.lookalike import iin_data
 from mockserver.domain.money import share
 from mockserver.domain.provider_condition import ProviderCondition
 from mockserver.domain.states import Presence

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 from typing import TypedDict
 
-from mockserver.domain.countries import COUNTRIES, TIME_ZONES
+from mockserver.domain.countries import countries, time_zones
 from mockserver.domain.money import CURRENCIES
 from mockserver.domain.provider import Capability, Provider
 from mockserver.wire.base import Body, Number
@@ -180,7 +180,7 @@ def info_reply() -> InfoReply:
                 "threeLetterCode": row.three_letter_code,
                 "numericCode": row.numeric_code,
             }
-            for row in COUNTRIES.values()
+            for row in countries().values()
         ],
         "currencies": [
             {
@@ -192,7 +192,7 @@ def info_reply() -> InfoReply:
             }
             for row in CURRENCIES.values()
         ],
-        "timezones": list(TIME_ZONES),
+        "timezones": list(time_zones()),
     }
 
 

@@ -13,7 +13,7 @@ from pydantic import Field, WithJsonSchema
 
 from mockserver.domain.cards import Card
 from mockserver.domain.charge import Payer, WebhookTarget
-from mockserver.domain.lookalike import IpInfo, iin_data, ip_info
+from mockserver.domain.fake_lookups import IpInfo, iin_data, ip_info
 from mockserver.domain.provider import ProviderSummary
 from mockserver.domain.sources import BankAccount, CardDetails
 from mockserver.wire.base import Body, Map, Number, Receiver, Required, Text40, Whole

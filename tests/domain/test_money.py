@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from mockserver.domain.codes import Code
 from mockserver.domain.errors import Invalid
-from mockserver.domain.money import CURRENCIES, currency, exact, minor_units, number_text, share
+from mockserver.domain.money import CURRENCIES, currency, exact, number_text, share
 
 AUD, JPY, KWD = CURRENCIES["AUD"], CURRENCIES["JPY"], CURRENCIES["KWD"]
 
@@ -214,14 +214,6 @@ def test_number_text(text: str, json: str) -> None:
 def test_number_text_refuses_what_json_has_no_word_for(text: str) -> None:
     with pytest.raises(ValueError, match="wanted a finite number"):
         number_text(Decimal(text))
-
-
-@pytest.mark.parametrize(
-    ("amount", "unit", "units"),
-    [("12.34", "AUD", 1234), ("12.3", "AUD", 1230), ("5", "JPY", 5), ("1.234", "KWD", 1234)],
-)
-def test_minor_units(amount: str, unit: str, units: int) -> None:
-    assert minor_units(Decimal(amount), CURRENCIES[unit]) == units
 
 
 @pytest.mark.parametrize(

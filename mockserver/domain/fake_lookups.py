@@ -1,0 +1,155 @@
+"""Data that looks like a lookup and is none: card issuers, places of addresses, banks. All of it is invented or public.
+
+Every answer follows from its arguments, so a run repeats. Banks and networks are made up: hosts end in ``.example``,
+system numbers come from the range kept for documentation (RFC 5398). Cities and their places are geography.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache, lru_cache, partial
+from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
+from typing import TypeVar
+
+from mockserver.domain.cards import Brand, Funding
+from mockserver.domain.ids import digest
+from mockserver.domain.reference_data import read_table
+
+REMEMBERED = 4096
+"""Answers that each lookup keeps: one charge asks again for what the charge before it asked."""
+
+_LONGEST_ADDRESS = 64
+_Row = TypeVar("_Row")
+
+
+@dataclass(frozen=True, slots=True)
+class IinData:
+    """What a lookup of a card's leading digits tells (service document, Card: ``iinData``)."""
+
+    scheme: str
+    country: str
+    country_code: str
+    issuer: str
+    card_type: str
+
+
+@dataclass(frozen=True, slots=True)
+class IpInfo:
+    """What a lookup of an address tells (service document, Charge: ``ipInfo``); only ``ip`` when it tells nothing."""
+
+    ip: str
+    hostname: str | None = None
+    city: str | None = None
+    region: str | None = None
+    country: str | None = None
+    loc: str | None = None
+    org: str | None = None
+    postal: str | None = None
+    timezone: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Issuer:
+    country_code: str
+    country: str
+    name: str
+    test_iins: str
+    """Leading digits of the published test cards (test values), so that demonstrations read the same everywhere."""
+
+
+@dataclass(frozen=True, slots=True)
+class _City:
+    name: str
+    region: str
+    country: str
+    place: str
+    postal: str
+    timezone: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Network:
+    organisation: str
+    domain: str
+
+
+_issuers = cache(partial(read_table, "issuers", _Issuer))
+_cities = cache(partial(read_table, "cities", _City))
+_networks = cache(partial(read_table, "networks", _Network))
+
+
+@cache
+def _test_issuers() -> dict[str, _Issuer]:
+    return {iin: issuer for issuer in _issuers() for iin in issuer.test_iins.split()}
+
+
+# The ranges kept for documentation (RFC 5737, RFC 3849) stand for public addresses in everybody's tests.
+_DOCUMENTATION = tuple(map(ip_network, ("192.0.2.0/24", "198.51.100.0/24", "203.0.113.0/24", "2001:db8::/32")))
+
+
+@lru_cache(maxsize=REMEMBERED)
+def iin_data(iin: str, brand: Brand, funding: Funding) -> IinData:
+    """Issuer and country of a card by its first six digits; one fixed row for each published test card."""
+    issuer = _test_issuers().get(iin) or _drawn(_issuers(), "issuer", iin)
+    return IinData(brand.value, issuer.country, issuer.country_code, issuer.name, funding.value)
+
+
+def ip_info(ip: str, seed: int) -> IpInfo:
+    """City and network of an address; those of one IPv4 /24 or IPv6 /48 share them.
+
+    Only ``ip`` is given for addresses that are private, local or reserved, and for a text that is no address at all.
+    """
+    bare = ip.strip()
+    return _ip_info(bare, seed) if len(bare) <= _LONGEST_ADDRESS else IpInfo(bare[:_LONGEST_ADDRESS])
+
+
+def bank_name(bank_code: str) -> str:
+    """The bank of a bank code: the first two signs name it, as in Australia's BSB numbers."""
+    return _bank_name(bank_code.strip()[:2].upper())
+
+
+@lru_cache(maxsize=REMEMBERED)
+def _bank_name(bank: str) -> str:
+    return _drawn(_issuers(), "bank", bank).name
+
+
+@lru_cache(maxsize=REMEMBERED)
+def _ip_info(ip: str, seed: int) -> IpInfo:
+    try:
+        address = ip_address(ip)
+    except ValueError:
+        return IpInfo(ip)
+    if isinstance(address, IPv6Address) and address.ipv4_mapped:
+        address = address.ipv4_mapped
+    if not _is_public(address):
+        return IpInfo(ip)
+    network = address.packed[: 3 if address.version == 4 else 6]
+    city = _drawn(_cities(), "city", seed, network)
+    provider = _drawn(_networks(), "network", seed, network)
+    return IpInfo(
+        ip=ip,
+        hostname=f"{_host(address.packed)}.{provider.domain}",
+        city=city.name,
+        region=city.region,
+        country=city.country,
+        loc=city.place,
+        org=provider.organisation,
+        postal=city.postal,
+        timezone=city.timezone,
+    )
+
+
+def _is_public(address: IPv4Address | IPv6Address) -> bool:
+    if any(address in network for network in _DOCUMENTATION):
+        return True
+    return address.is_global and not address.is_multicast
+
+
+def _host(packed: bytes) -> str:
+    # From the bytes: the text of an IPv6 address may carry a zone, which no host name can.
+    return "-".join(map(str, packed)) if len(packed) == 4 else packed.hex("-", 2)
+
+
+def _drawn(rows: Sequence[_Row], *parts: object) -> _Row:
+    return rows[int.from_bytes(digest(*parts, size=4), "big") % len(rows)]

@@ -1,0 +1,17 @@
+"""Tables of the package that are data and no rules: CSV files in ``data/``, each read once, when it is first needed."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeVar
+
+_FOLDER = Path(__file__).parent / "data"
+_Row = TypeVar("_Row")
+
+
+def read_table(name: str, row: Callable[..., _Row]) -> tuple[_Row, ...]:
+    """The rows of ``data/NAME.csv``, in its order, each made by ``row`` from the named columns, which are texts."""
+    with open(_FOLDER / f"{name}.csv", encoding="utf-8", newline="") as file:
+        return tuple(row(**columns) for columns in csv.DictReader(file))
