@@ -97,7 +97,7 @@ class Charge:
     estimated_cost: Decimal | None = None
     three_ds_verified: bool = False
     three_ds_server_trans_id: str | None = None
-    three_ds_redirect_url: str | None = None
+    challenged: bool = False
     three_ds_notification_url: str | None = None
     initiator: str | None = None
     ip: str | None = None

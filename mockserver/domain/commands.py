@@ -90,7 +90,6 @@ class LinkPayment:
     payer: Payer | None = None
     email: str | None = None
     ip: str | None = None
-    three_ds_notification_url: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -53,9 +53,6 @@ class PaymentLink:
     """
 
     payment_link_id: str
-    url: str
-    account_id: str
-    public_key: str
     added: Micros
     title: str | None = None
     amount: Decimal | None = None

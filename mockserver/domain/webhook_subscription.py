@@ -27,7 +27,6 @@ class WebhookSubscription:
     """A webhook subscription as stored; ``authorization`` is presented to the receiver as it is."""
 
     webhook_subscription_id: str
-    account_id: str
     url: str
     authorization: str | None
     types: tuple[WebhookType, ...]

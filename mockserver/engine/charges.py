@@ -229,7 +229,7 @@ def _store(
             route.provider.cost_of(amount, card.number if card else None),
             begun.verified,
             card.three_ds_server_trans_id if card else None,
-            f"{box.charter.public_url}/3ds/{charge_id}" if challenged else None,
+            challenged,
             command.three_ds_notification_url,
             command.initiator,
             command.ip,

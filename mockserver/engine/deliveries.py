@@ -213,14 +213,12 @@ def _tell(box: Sandbox, news: _News, scripted: WebhookPlan | None) -> None:
 
 
 def _shop_of_challenge(news: _News) -> WebhookTarget | None:
-    """Who is told that a 3-D Secure challenge has ended: the charge's ``threeDSNotificationUrl``. The page of a
-    payment link has one of its own, to which only the payer goes."""
+    """Who is told that a 3-D Secure challenge has ended: the charge's ``threeDSNotificationUrl``."""
     charge = news.subject
     if not isinstance(charge, Charge) or news.event.before != ChargeState.PENDING_CHECKOUT:
         return None
     url = charge.three_ds_notification_url
-    ours = charge.payment_link_id is not None
-    return WebhookTarget(url) if url is not None and not ours and is_web_address(url) else None
+    return WebhookTarget(url) if url is not None and is_web_address(url) else None
 
 
 def _subscribed(box: Sandbox, word: str) -> Iterator[WebhookTarget]:

@@ -21,7 +21,7 @@ from mockserver.domain.payment_link import PaymentLink, check_image, check_redir
 from mockserver.domain.provider import Capability
 from mockserver.domain.states import Presence
 from mockserver.engine import charges, listing
-from mockserver.engine.sandbox import Sandbox, account_id_of
+from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.store import Page
 
 SORTS: Mapping[str, Callable[[PaymentLink], Any]] = {
@@ -60,9 +60,6 @@ def create(box: Sandbox, command: NewPaymentLink) -> PaymentLink:
     link = box.payment_links.add(
         PaymentLink(
             payment_link_id=link_id,
-            url=_url(box, link_id),
-            account_id=account_id_of(box.key),
-            public_key=box.public_key,
             added=box.now,
             title=command.title,
             amount=amount,
@@ -131,7 +128,6 @@ def pay(box: Sandbox, payment_link_id: str, payment: LinkPayment) -> Charge:
             email=payment.email,
             ip=payment.ip,
             metadata=link.metadata,
-            three_ds_notification_url=payment.three_ds_notification_url,
             payment_link_id=link.payment_link_id,
         ),
     )
@@ -139,9 +135,15 @@ def pay(box: Sandbox, payment_link_id: str, payment: LinkPayment) -> Charge:
     return charge
 
 
-def _url(box: Sandbox, link_id: str) -> str:
-    form: str = box.assume(LINK_URL)
-    return form.replace("<public url>", box.charter.public_url).replace("<paymentLinkId>", link_id)
+def address(box: Sandbox, link: PaymentLink) -> str:
+    """Where the hosted page of a link is (assumption ``link.url``)."""
+    box.assume(LINK_URL)
+    return f"{box.charter.public_url}{box.page(page(link))}"
+
+
+def page(link: PaymentLink) -> str:
+    """The path of that page."""
+    return f"/pay/{link.payment_link_id}"
 
 
 def usual_currency(box: Sandbox) -> str:

@@ -4,6 +4,7 @@ else."""
 from __future__ import annotations
 
 from typing import TypeVar
+from urllib.parse import urlencode
 
 from mockserver.assumptions import Assumed, Assumption
 from mockserver.domain.clock import Micros
@@ -31,7 +32,8 @@ class Sandbox:
 
     ``used`` is the greater the later something happened in it, 0 while nothing has.
     ``horizon`` is the instant that due work is being brought up to; ``scripts`` holds, for each batch under way, what
-    the scenario says of its rows (from 1).
+    the scenario says of its rows (from 1). ``origin`` is the account in which its first objects were made: another
+    one's in a copy.
     """
 
     __slots__ = (
@@ -51,6 +53,7 @@ class Sandbox:
         "key",
         "network_tokens",
         "now",
+        "origin",
         "own",
         "payment_links",
         "payment_methods",
@@ -72,6 +75,7 @@ class Sandbox:
     def __init__(self, key: str, charter: Charter, real: Micros) -> None:
         self.key = key
         self.public_key = public_key_of(key)
+        self.origin = self.account_id
         self.charter = charter
         self.clock = charter.start_clock(real)
         self.now = self.horizon = self.clock.read(real)
@@ -103,6 +107,21 @@ class Sandbox:
         self.network_tokens = tables.network_tokens()
         for provider in (default_provider(self.now), *charter.providers(self.now)):
             self.providers.add(provider)
+
+    @property
+    def account_id(self) -> str:
+        """The account that the secret key belongs to, told by links, tokens and webhook subscriptions."""
+        return account_id_of(self.key)
+
+    @property
+    def is_copy(self) -> bool:
+        """Whether another sandbox has, or had, the same objects under the same ids."""
+        return self.origin != self.account_id
+
+    def page(self, path: str, **query: str) -> str:
+        """The place of a page of this sandbox on its server. A copy names itself: the ids alone name the original."""
+        named = {**query, "sandbox": self.public_key} if self.is_copy else query
+        return f"{path}?{urlencode(named)}" if named else path
 
     def obey(self, charter: Charter) -> None:
         """Put other scenarios in force in a sandbox that lives: rules, assumptions and providers, not what has
@@ -172,7 +191,7 @@ def public_key_of(key: str) -> str:
 
 
 def account_id_of(key: str) -> str:
-    """The account that a secret key belongs to: one for each sandbox, told by links and webhook subscriptions."""
+    """The account that a secret key belongs to: one for each sandbox."""
     return digest("account", key).hex()
 
 

@@ -36,7 +36,7 @@ SLICE = 100
 
 PARTS = (
     *("format", "version", "secrets", "seed", "profile", "assumptions", "clock", "counters", "schedule", "rules"),
-    *("tables", "records", "salt"),
+    *("origin", "tables", "records", "salt"),
 )
 """What a document may have at its top."""
 
@@ -55,6 +55,7 @@ APART: Mapping[str, str] = {
     "key": "names the sandbox; a document can be imported under any key",
     "now": "follows from the clock",
     "own": "written as profile and overrides",
+    "origin": "written as it is",
     "public_key": "follows from the key",
     "schedule": "written as its entries in order",
     "turn": "is over",
@@ -125,6 +126,7 @@ def _frame(box: Sandbox, *, secrets: bool) -> Document:
         "format": FORMAT,
         "version": VERSION,
         "secrets": secrets,
+        "origin": box.origin,
         "seed": box.charter.seed,
         "profile": box.assumed.profile.value,
         "assumptions": {key: ROWS[key].kind.show(box.assumed[ROWS[key]]) for key in sorted(box.assumed.overrides)},
@@ -204,6 +206,7 @@ def _restored(key: str, charter: Charter, document: Document, real: Micros) -> S
     assumed = _assumed(document)
     seed = _seed(document.get("seed"))
     box = Sandbox(key, charter if charter.seed == seed else replace(charter, seed=seed), real)
+    box.origin = _read(str, document, "origin")
     box.own = assumed
     box.assumed = assumed
     if "salt" in document:

@@ -37,6 +37,16 @@ def answer(box: Sandbox, charge_id: str, given: ChallengeAnswer) -> Charge:
             assert_never(given)
 
 
+def address(box: Sandbox, charge: Charge) -> str | None:
+    """Where the payer of a charge is challenged; None when nobody asked for it."""
+    return f"{box.charter.public_url}{box.page(page(charge))}" if charge.challenged else None
+
+
+def page(charge: Charge) -> str:
+    """The path of that page."""
+    return f"/3ds/{charge.charge_id}"
+
+
 def abandon(box: Sandbox, charge_id: str) -> None:
     """Nobody answered the challenge in time."""
     charge = box.charges.get(charge_id)

@@ -17,7 +17,7 @@ from mockserver.domain.events import Subject
 from mockserver.domain.states import WEBHOOK_SUBSCRIPTION, Presence, PresenceEvent
 from mockserver.domain.webhook_subscription import WebhookSubscription, WebhookType
 from mockserver.engine import listing
-from mockserver.engine.sandbox import Sandbox, account_id_of
+from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.store import Page
 
 SORTS: Mapping[str, Callable[[WebhookSubscription], Any]] = {
@@ -51,7 +51,6 @@ def create(
     row = box.webhook_subscriptions.add(
         WebhookSubscription(
             webhook_subscription_id=box.ids.hex32("webhook_subscription"),
-            account_id=account_id_of(box.key),
             url=url,
             authorization=authorization,
             types=tuple(dict.fromkeys(types or WebhookType)),

@@ -15,7 +15,7 @@ from mockserver.domain.charge import Charge
 from mockserver.domain.codes import Code
 from mockserver.domain.payment_link import LinkPaymentType, PaymentLink
 from mockserver.domain.states import ChargeState
-from mockserver.engine import payment_links
+from mockserver.engine import payment_links, three_ds
 from mockserver.engine.sandbox import Sandbox
 from mockserver.web.endpoint import Reply
 from mockserver.web.endpoints.charges import answered
@@ -59,8 +59,7 @@ _KEPT = ("amount", "cardholder", "expiryDate")
 
 def _paid(call: Call) -> ChargeReply | Answer:
     link = payment_links.get(call.box, call.path["payment_link_id"])
-    payment = call.body.payment(link.url)
-    return answered(call, payment_links.pay(call.box, link.payment_link_id, payment))
+    return answered(call, payment_links.pay(call.box, link.payment_link_id, call.body.payment()))
 
 
 PAY = Route(
@@ -117,7 +116,7 @@ def pay(call: PageCall) -> Page:
     box, link = found
     form = call.form
     if form.get("result") == "cancel":
-        return redirect(f"{call.scope['path']}?cancelled=1")
+        return redirect(box.page(payment_links.page(link), cancelled="1"))
     key = form.get("attempt", "")
     reply = carry_out(call, PAY, box, _body(link, form))
     charge = _charge_of(box, link, link.attempts.get(key, ""))
@@ -157,7 +156,7 @@ def _after(box: Sandbox, link: PaymentLink, charge: Charge, reply: Reply | None)
     """Where a payer goes whose charge has begun."""
     match charge.status:
         case ChargeState.PENDING_CHECKOUT:
-            return redirect(f"/3ds/{charge.charge_id}", reply)
+            return redirect(box.page(three_ds.page(charge)), reply)
         case ChargeState.FAILED:
             if not link.has_room:
                 return spoilt(_closed(link, 409), reply)
@@ -174,7 +173,7 @@ def _after(box: Sandbox, link: PaymentLink, charge: Charge, reply: Reply | None)
             if away is not None:
                 return redirect(away, reply)
             if reply is not None:
-                return redirect(f"/pay/{link.payment_link_id}?{urlencode({'chargeId': charge.charge_id})}", reply)
+                return redirect(box.page(payment_links.page(link), chargeId=charge.charge_id), reply)
             return Page(200, render("paid.html", link=link, charge=charge), policy())
 
 
@@ -190,12 +189,13 @@ def away_address(link: PaymentLink, charge: Charge) -> str | None:
 
 def _form(view: _View, status: int) -> Page:
     link = view.link
-    others = [(kind.value, NAMES[kind]) for kind in LinkPaymentType if kind is not LinkPaymentType.CARD]
+    others = [kind for kind in LinkPaymentType if kind is not LinkPaymentType.CARD and link.takes(kind)]
+    here = payment_links.page(link)
     body = render(
         "pay.html",
         **_shown(view),
         card=link.takes(LinkPaymentType.CARD),
-        others=[(word, name) for word, name in others if link.takes(LinkPaymentType(word))],
+        others=[(kind.value, NAMES[kind], view.box.page(here, type=kind.value)) for kind in others],
     )
     return Page(status, body, _policy(link))
 
@@ -211,7 +211,7 @@ def _shown(view: _View) -> dict[str, Any]:
     return {
         "link": link,
         "currency": link.currency or payment_links.usual_currency(view.box),
-        "action": f"/pay/{link.payment_link_id}",
+        "action": view.box.page(payment_links.page(link)),
         "key": view.key,
         "form": {name: view.form.get(name, "") for name in _KEPT},
         "errors": view.errors,

@@ -58,15 +58,16 @@ class PageCall:
     def sandbox_with(self, holds: Callable[[Sandbox], object | None]) -> Sandbox | None:
         """The sandbox that holds what the address names, brought to the present.
 
-        A copy of a sandbox holds it too: ``?sandbox=<public key>`` picks one, else the oldest answers.
+        A copy of a sandbox holds it too: ``?sandbox=<public key>`` picks one, else the original answers, and while
+        there is none the oldest copy.
         """
         wanted = self.query.get("sandbox")
-        for box in self.host.sandboxes:
-            if (wanted is None or box.public_key == wanted) and holds(box) is not None:
-                self.host.present(box)
-                box.turn = Turn("page.view")
-                return box
-        return None
+        holding = (box for box in self.host.sandboxes if wanted in (None, box.public_key) and holds(box) is not None)
+        box = min(holding, key=lambda box: box.is_copy, default=None)
+        if box is not None:
+            self.host.present(box)
+            box.turn = Turn("page.view")
+        return box
 
 
 @record

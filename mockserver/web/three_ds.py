@@ -8,8 +8,9 @@ from __future__ import annotations
 from urllib.parse import urlencode, urlsplit, urlunsplit
 
 from mockserver.domain.charge import Charge
+from mockserver.domain.payment_link import PaymentLink
 from mockserver.domain.states import ChargeState
-from mockserver.engine import three_ds
+from mockserver.engine import payment_links, three_ds
 from mockserver.engine.sandbox import Sandbox
 from mockserver.web.endpoints.charges import shown
 from mockserver.web.page import Page, PageCall, carry_out, origin_of, policy, redirect, spoilt, web_address
@@ -63,12 +64,14 @@ def answer(call: PageCall) -> Page:
         return spoilt(_shown(box, charge), reply)
     if reply.status is None or reply.status >= 400:
         return spoilt(_shown(box, charge, fault="Choose one of the three answers."), reply)
-    return redirect(return_address(box, charge) or call.scope["path"], reply)
+    return redirect(return_address(box, charge) or box.page(three_ds.page(charge)), reply)
 
 
 def return_address(box: Sandbox, charge: Charge) -> str | None:
-    """Where the shop wants its payer back: its notification address with the charge's id and status."""
-    address = web_address(charge.three_ds_notification_url)
+    """Where the shop wants its payer back, the charge's id and status added: its notification address, or the page of
+    the payment link."""
+    link = _link_of(box, charge)
+    address = payment_links.address(box, link) if link else web_address(charge.three_ds_notification_url)
     if address is None:
         return None
     parts = urlsplit(address)
@@ -80,7 +83,7 @@ def _found(call: PageCall) -> tuple[Sandbox | None, Charge | None]:
     charge_id = call.path["charge_id"]
     box = call.sandbox_with(lambda box: box.charges.get(charge_id))
     charge = box.charges.get(charge_id) if box else None
-    asked = charge is not None and charge.three_ds_redirect_url is not None
+    asked = charge is not None and charge.challenged
     return (box, charge) if asked else (None, None)
 
 
@@ -104,9 +107,13 @@ def _shown(box: Sandbox, charge: Charge, fault: str | None = None) -> Page:
 
 def _reach(box: Sandbox, charge: Charge) -> str:
     """Every origin that the payer's answer may be redirected to, step after step."""
-    link = box.payment_links.get(charge.payment_link_id) if charge.payment_link_id else None
+    link = _link_of(box, charge)
     places = [return_address(box, charge), web_address(link.redirect_url) if link else None]
     return " ".join(["'self'", *dict.fromkeys(origin_of(place) for place in places if place)])
+
+
+def _link_of(box: Sandbox, charge: Charge) -> PaymentLink | None:
+    return box.payment_links.get(charge.payment_link_id) if charge.payment_link_id else None
 
 
 def _unknown() -> Page:

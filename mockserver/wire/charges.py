@@ -103,8 +103,8 @@ class ChargesReply(TypedDict):
     charges: list[ChargeReply]
 
 
-def charge_reply(charge: Charge, voice: Voice, seed: int) -> ChargeReply:
-    """A charge as the documented object, null where nothing is known."""
+def charge_reply(charge: Charge, voice: Voice, seed: int, redirect_url: str | None) -> ChargeReply:
+    """A charge as the documented object, null where nothing is known; its payer is challenged at ``redirect_url``."""
     instrument = charge.instrument
     added, succeeded = moment(charge.added), charge.succeeded
     card = card_reply(instrument.card, voice)
@@ -161,7 +161,7 @@ def charge_reply(charge: Charge, voice: Voice, seed: int) -> ChargeReply:
         "ipInfo": ip_reply(charge.ip, seed),
         "visaInstallments": None,
         "descriptor": charge.descriptor,
-        "threeDsRedirectUrl": charge.three_ds_redirect_url,
+        "threeDsRedirectUrl": redirect_url,
         "paymentTokenId": instrument.token_id,
         "subscriptionId": charge.subscription_id,
         "metadata": plain_map(charge.metadata),

@@ -66,8 +66,8 @@ class LinkPaymentInput(Body):
     payment_information: LinkCard | None = None
     metadata: Map | None = None
 
-    def payment(self, page: str) -> LinkPayment:
-        """The command that these fields make; a challenged payer comes back to ``page``."""
+    def payment(self) -> LinkPayment:
+        """The command that these fields make."""
         card = self.payment_information
         if self.payment_type is not LinkPaymentType.CARD:
             source: Source = WalletSource(self.payment_type.value, None, None)
@@ -80,7 +80,6 @@ class LinkPaymentInput(Body):
             attempt_key=self.attempt,
             payment_type=self.payment_type,
             amount=self.amount,
-            three_ds_notification_url=page,
         )
 
 
@@ -125,14 +124,14 @@ class PaymentLinksReply(TypedDict):
     count: int
 
 
-def payment_link_reply(link: PaymentLink) -> PaymentLinkReply:
-    """A link as the documented object, null where nothing is known."""
+def payment_link_reply(link: PaymentLink, url: str, account_id: str, public_key: str) -> PaymentLinkReply:
+    """A link as the documented object, null where nothing is known; ``url`` is that of its page."""
     return {
-        "url": link.url,
+        "url": url,
         "paymentLinkId": link.payment_link_id,
         "dateAdded": moment(link.added),
-        "accountId": link.account_id,
-        "publicKey": link.public_key,
+        "accountId": account_id,
+        "publicKey": public_key,
         "title": link.title,
         "amount": link.amount,
         "currency": link.currency,

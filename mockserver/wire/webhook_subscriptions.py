@@ -52,11 +52,11 @@ class WebhookSubscriptionsReply(TypedDict):
     count: int
 
 
-def webhook_subscription_reply(row: WebhookSubscription) -> WebhookSubscriptionReply:
+def webhook_subscription_reply(row: WebhookSubscription, account_id: str) -> WebhookSubscriptionReply:
     """A subscription as the published object."""
     return {
         "webhookSubscriptionId": row.webhook_subscription_id,
-        "accountId": row.account_id,
+        "accountId": account_id,
         "url": row.url,
         "authorization": row.authorization,
         "types": [member.value for member in row.types],

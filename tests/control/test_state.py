@@ -21,8 +21,9 @@ from mockserver.engine.store import Table
 from mockserver.web.control import state as state_calls
 from mockserver.web.host import Host
 from mockserver.wire.jsonio import dumps
-from tests.control.driving import CARD, DUMMY, START, Shop
+from tests.control.driving import CARD, DUMMY, START, Reply, Shop
 
+SERVER = "http://127.0.0.1:4111"
 NUMBER, CCV = "4539578763621486", "937"
 
 
@@ -179,6 +180,78 @@ def test_a_fork_is_a_copy_that_lives_its_own_life(shop: Shop) -> None:
     shop("POST", f"/charge/{ids['held']}", {}, key="sk_copy")
     assert shop("GET", "/__admin/state?secrets=true").raw == before
     assert shop("GET", f"/charge/{ids['held']}").body["status"] == "Authorised"
+
+
+def pay(shop: Shop, address: str, **typed: str) -> Reply:
+    """Fill in the form of a page, which needs no key, and send it where it says."""
+    page = shop("GET", address, key=None)
+    assert page.status == 200
+    text = page.raw.decode()
+    action = re.search(r'<form method="post"(?: action="([^"]*)")?', text)
+    assert action is not None
+    form = dict(re.findall(r'name="(\w+)"[^>]*value="([^"]*)"', text)) | typed
+    kind = {"content-type": "application/x-www-form-urlencoded"}
+    place = (action[1] or address).replace("&amp;", "&")
+    return shop("POST", place, raw=urlencode(form).encode(), key=None, headers=kind)
+
+
+def place_of(url: str) -> str:
+    """Path and query of an address on this server."""
+    server, path = url[: len(SERVER)], url[len(SERVER) :]
+    assert server == SERVER
+    return path
+
+
+def test_everything_in_a_fork_speaks_of_the_fork(shop: Shop) -> None:
+    # The copy's key was known first: age is no sign of the original.
+    shop.charge_as("sk_copy")
+    link = shop("POST", "/payment_link", {"amount": 4.5, "currency": "AUD"}).body
+    waiting = shop.charge(20, number="4000000000003220").body
+    hook = shop("POST", "/webhook/subscription", {"url": "https://example.com/h", "types": ["Transaction"]}).body
+    shop("POST", "/__admin/fork", {"to": "sk_copy"})
+
+    copied = shop("GET", f"/payment_link/{link['paymentLinkId']}", key="sk_copy").body
+    assert copied == {
+        **link,
+        "url": f"{link['url']}?sandbox=pk_copy",
+        "publicKey": "pk_copy",
+        "accountId": copied["accountId"],
+    }
+    assert copied["accountId"] != link["accountId"]
+    assert shop("GET", "/payment_link", key="sk_copy").body["paymentLinks"] == [copied]
+    told = shop("GET", f"/webhook/subscription/{hook['webhookSubscriptionId']}", key="sk_copy").body
+    assert told == {**hook, "accountId": copied["accountId"]}
+    challenge = shop("GET", f"/charge/{waiting['chargeId']}", key="sk_copy").body["threeDsRedirectUrl"]
+    assert challenge == f"{waiting['threeDsRedirectUrl']}?sandbox=pk_copy"
+
+    before = shop("GET", "/__admin/state").raw
+    paid = pay(shop, place_of(copied["url"]), **CARD)
+    assert (paid.status, shop("GET", paid.headers["location"], key=None).status) == (303, 200)
+    assert pay(shop, place_of(copied["url"]), paymentType="paypal", result="approve").status == 303
+    answered = pay(shop, place_of(challenge), result="pass")
+    assert "Thank you" in shop("GET", answered.headers["location"], key=None).raw.decode()
+    held = pay(shop, place_of(copied["url"]), **{**CARD, "cardNumber": "4000000000003220"})
+    back = pay(shop, held.headers["location"], result="pass")
+    assert b"Your payment was received" in shop("GET", place_of(back.headers["location"]), key=None).raw
+    assert shop("GET", "/__admin/state").raw == before
+
+    assert shop("GET", f"/payment_link/{link['paymentLinkId']}", key="sk_copy").body["countPayments"] == 3
+    assert {charge["status"] for charge in shop("GET", "/charge", key="sk_copy").body["charges"]} == {"SUCCESS"}
+    pay(shop, place_of(link["url"]), **CARD)
+    assert shop("GET", f"/payment_link/{link['paymentLinkId']}").body["countPayments"] == 1
+
+
+def test_a_copy_of_a_copy_and_an_imported_original_name_themselves_rightly(shop: Shop) -> None:
+    link = shop("POST", "/payment_link", {"amount": 4.5, "currency": "AUD"}).body
+    shop("POST", "/__admin/fork", {"to": "sk_copy"})
+    shop("POST", "/__admin/fork", {"to": "sk_third"}, key="sk_copy")
+    path = f"/payment_link/{link['paymentLinkId']}"
+    assert shop("GET", path, key="sk_third").body["url"] == f"{link['url']}?sandbox=pk_third"
+    home = shop("GET", "/__admin/state?secrets=true", key="sk_third").raw
+    assert shop("PUT", "/__admin/state", raw=home).status == 200
+    assert shop("GET", path).body == link
+    assert shop("PUT", "/__admin/state", raw=home, key="sk_far").status == 200
+    assert shop("GET", path, key="sk_far").body["url"] == f"{link['url']}?sandbox=pk_far"
 
 
 @pytest.mark.parametrize(

@@ -282,9 +282,7 @@ FOREIGN = {
     "tokens.gateway_token_id": "the provider's",
     "network_tokens.scheme_token_id": "the scheme's",
     "providers.three_ds_provider_id": "free text, as when a provider is made",
-    "payment_links.account_id": "that of the key under which the link was made",
     "payment_links.invoice_id": "the shop's",
-    "webhook_subscriptions.account_id": "that of the key under which it was made",
     "batches.rows.*.payment_method_id": "a row may name none that is known, and fails then",
     "payto.pay_id.pay_id": "the payer's",
 }

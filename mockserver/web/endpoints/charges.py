@@ -9,7 +9,7 @@ from mockserver.domain.errors import nearest
 from mockserver.domain.faults import Faults
 from mockserver.domain.sources import Source
 from mockserver.domain.states import ChargeState
-from mockserver.engine import charge_search, charges
+from mockserver.engine import charge_search, charges, three_ds
 from mockserver.engine.listing import Paging
 from mockserver.web.endpoints.tokens import provider_of
 from mockserver.web.route import Answer, Call
@@ -113,7 +113,7 @@ def search(call: Call) -> ChargesReply:
 
 def shown(call: Call, charge: Charge) -> ChargeReply:
     """A charge in the voice of the sandbox."""
-    return charge_reply(charge, call.voice, call.box.charter.seed)
+    return charge_reply(charge, call.voice, call.box.charter.seed, three_ds.address(call.box, charge))
 
 
 def _status(word: str | None, faults: Faults) -> ChargeState | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from mockserver.domain.payment_link import PaymentLink
 from mockserver.engine import payment_links
 from mockserver.engine.listing import Paging
 from mockserver.web.route import Call
@@ -10,12 +11,12 @@ from mockserver.wire.payment_links import PaymentLinkQuery, PaymentLinkReply, Pa
 
 def create(call: Call) -> PaymentLinkReply:
     """Make a payment link."""
-    return payment_link_reply(payment_links.create(call.box, call.body.command()))
+    return _shown(call, payment_links.create(call.box, call.body.command()))
 
 
 def get(call: Call) -> PaymentLinkReply:
     """Read one payment link."""
-    return payment_link_reply(payment_links.get(call.box, call.path["payment_link_id"]))
+    return _shown(call, payment_links.get(call.box, call.path["payment_link_id"]))
 
 
 def search(call: Call) -> PaymentLinksReply:
@@ -23,4 +24,9 @@ def search(call: Call) -> PaymentLinksReply:
     query: PaymentLinkQuery = call.query
     paging = Paging(query.limit, query.skip, query.sort_by, query.sort_order)
     page = payment_links.search(call.box, query.added_after, query.added_before, paging)
-    return {"paymentLinks": [payment_link_reply(link) for link in page.rows], "count": page.count}
+    return {"paymentLinks": [_shown(call, link) for link in page.rows], "count": page.count}
+
+
+def _shown(call: Call, link: PaymentLink) -> PaymentLinkReply:
+    box = call.box
+    return payment_link_reply(link, payment_links.address(box, link), box.account_id, box.public_key)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from mockserver.domain.token import Token
 from mockserver.engine import tokens
 from mockserver.engine.listing import Paging
-from mockserver.engine.sandbox import account_id_of
 from mockserver.web.route import Call
 from mockserver.wire.tokens import TokenQuery, TokenReply, TokensReply, token_reply
 
@@ -52,4 +51,4 @@ def provider_of(call: Call) -> str | None:
 def shown(call: Call, token: Token) -> TokenReply:
     """A token in the voice of the sandbox."""
     agreement = call.box.payto.get(token.payto_id) if token.payto_id else None
-    return token_reply(token, call.voice, account_id_of(call.box.key), agreement)
+    return token_reply(token, call.voice, call.box.account_id, agreement)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from mockserver.domain.webhook_subscription import WebhookSubscription
 from mockserver.engine import webhook_subscriptions
 from mockserver.engine.listing import Paging
 from mockserver.engine.webhook_subscriptions import WebhookSubscriptionFilter
@@ -17,17 +18,17 @@ from mockserver.wire.webhook_subscriptions import (
 def create(call: Call) -> WebhookSubscriptionReply:
     """Subscribe to webhooks."""
     body = call.body
-    return webhook_subscription_reply(webhook_subscriptions.create(call.box, body.url, body.authorization, body.types))
+    return _shown(call, webhook_subscriptions.create(call.box, body.url, body.authorization, body.types))
 
 
 def get(call: Call) -> WebhookSubscriptionReply:
     """Read one webhook subscription."""
-    return webhook_subscription_reply(webhook_subscriptions.get(call.box, call.path["webhook_subscription_id"]))
+    return _shown(call, webhook_subscriptions.get(call.box, call.path["webhook_subscription_id"]))
 
 
 def delete(call: Call) -> WebhookSubscriptionReply:
     """End a webhook subscription."""
-    return webhook_subscription_reply(webhook_subscriptions.delete(call.box, call.path["webhook_subscription_id"]))
+    return _shown(call, webhook_subscriptions.delete(call.box, call.path["webhook_subscription_id"]))
 
 
 def search(call: Call) -> WebhookSubscriptionsReply:
@@ -36,4 +37,8 @@ def search(call: Call) -> WebhookSubscriptionsReply:
     wanted = WebhookSubscriptionFilter(query.type, query.id, query.added_after, query.added_before)
     paging = Paging(query.limit, query.skip, query.sort_by, query.sort_order)
     page = webhook_subscriptions.search(call.box, wanted, paging)
-    return {"webhookSubscriptions": [webhook_subscription_reply(row) for row in page.rows], "count": page.count}
+    return {"webhookSubscriptions": [_shown(call, row) for row in page.rows], "count": page.count}
+
+
+def _shown(call: Call, row: WebhookSubscription) -> WebhookSubscriptionReply:
+    return webhook_subscription_reply(row, call.box.account_id)
