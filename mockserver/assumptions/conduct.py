@@ -25,6 +25,13 @@ AMOUNT_LENGTH = row(
     "15",
     "not shown; more than a payment meets, and safe for exact arithmetic",
 )
+ORDER_QUANTITY = row(
+    "order.quantity",
+    "whether quantity of an order item may have digits after the point",
+    choice("taken"),
+    "taken",
+    "service document: integer; published shop plugins send quantities with decimals",
+)
 CARD_LENGTH = row(
     "card.length",
     "digits of a card number, the last a right check digit (Luhn); else code 5",

@@ -58,7 +58,7 @@ CAPABILITIES: Mapping[str, frozenset[Capability]] = {
     "nab_transact": frozenset(
         {Capability.CARD, Capability.AUTHORISE, Capability.PARTIAL_CAPTURE, Capability.PARTIAL_REFUND}
     ),
-    "azupay": frozenset({Capability.PAYTO, Capability.PARTIAL_REFUND}),
+    "azupay": frozenset({Capability.PAYTO, Capability.CHECKOUT, Capability.PARTIAL_REFUND}),
     **dict.fromkeys(_CHECKOUTS.split(), _CHECKOUT_ONLY),
 }
 """What each provider type can do; the types are the published ones."""

@@ -8,7 +8,7 @@ from typing import TypedDict
 from mockserver.domain.cards import Brand
 from mockserver.domain.provider import Capability, Cost, Provider, ProviderWish
 from mockserver.domain.provider_condition import ProviderCondition
-from mockserver.wire.base import Body, Flag, Map, Number, Text40, one_of
+from mockserver.wire.base import Body, Flag, Map, Number, one_of
 from mockserver.wire.shapes import Amount
 
 
@@ -50,7 +50,7 @@ class ProviderFields(Body):
     """A provider to configure, or the fields of one to change."""
 
     type: str | None = None
-    name: Text40 | None = None
+    name: str | None = None
     environment: str | None = None
     currency: str | None = None
     provider_country: str | None = None

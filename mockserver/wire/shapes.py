@@ -77,7 +77,7 @@ class OrderItem(Body):
     product_code: str | None = None
     commodity_code: str | None = None
     description: str | None = None
-    quantity: Whole | None = None
+    quantity: Number | None = None
     unit_of_measure: str | None = None
     amount: Number | None = None
     tax_amount: Number | None = None

@@ -77,11 +77,14 @@ def test_the_default_provider_offers_what_it_can(api: Api) -> None:
 def test_checkouts_are_offered_by_their_kind(api: Api) -> None:
     paypal = provider(api, type="paypal")
     later = provider(api, type="afterpay", additionalParameters={"region": "au"})
+    pay_id = provider(api, type="azupay")
     offered = api.get("/info/providers").body
     assert (offered["hasPaypalProviders"], offered["paypalProviders"]) == (True, [paypal])
     assert offered["bnplProviders"] == [
         {"providerId": later, "providerType": "afterpay", "options": {"region": "au"}},
+        {"providerId": pay_id, "providerType": "azupay", "options": {}},
     ]
+    assert offered["payToProviders"] == [DUMMY, pay_id]
 
 
 def test_currency_amount_and_removal_decide(api: Api) -> None:
