@@ -34,7 +34,7 @@ LAYERS = {
     "domain": layer("domain"),
     "assumptions": layer("domain assumptions"),
     "settings": layer("settings"),
-    "scenario": layer("domain scenario settings assumptions", "pydantic pydantic_core"),
+    "scenario": layer("domain scenario settings assumptions", "pydantic pydantic_core re2"),
     "engine": layer("domain scenario engine settings assumptions"),
     "wire": layer("domain wire settings assumptions", "pydantic pydantic_core orjson"),
     "web": layer(f"{BELOW_WEB} web", "starlette jinja2 orjson"),

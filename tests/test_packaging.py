@@ -64,7 +64,13 @@ def test_every_package_that_is_imported_is_a_dependency() -> None:
     named = {re.split(r"[\[>=<]", line)[0] for line in project["dependencies"]}
     sources = "\n".join(path.read_text("utf-8") for path in (ROOT / "mockserver").rglob("*.py"))
     imported = set(re.findall(r"^\s*(?:from|import) (\w+)", sources, re.MULTILINE)) - set(sys.stdlib_module_names)
-    distributions = {"yaml": "pyyaml", "pydantic_core": "pydantic", "httptools": "uvicorn", "uvloop": "uvicorn"}
+    distributions = {
+        "yaml": "pyyaml",
+        "re2": "google-re2",
+        "pydantic_core": "pydantic",
+        "httptools": "uvicorn",
+        "uvloop": "uvicorn",
+    }
     own = {"mockserver", "pytest"}  # pytest loads the plugin, so it is there whenever the plugin is
     assert {distributions.get(name, name) for name in imported - own if find_spec(name)} - named == set()
 

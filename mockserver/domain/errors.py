@@ -21,6 +21,10 @@ from mockserver.domain.codes import Code
 from mockserver.domain.masking import mask_text
 
 
+_LONGEST_WORD = 200
+"""Longer words are no misspelt names, and are costly to compare."""
+
+
 class MockserverError(Exception):
     """Base of every error that this package raises on purpose."""
 
@@ -77,6 +81,8 @@ class ForeignDocument(Refused):
 
 def nearest(word: str, known: Iterable[str]) -> str:
     """`` - did you mean 'x'?`` for the closest known word, else an empty text: the tail of a refusal."""
+    if len(word) > _LONGEST_WORD:
+        return ""
     by_fold = {name.lower(): name for name in known}
     found = get_close_matches(word.lower(), by_fold, n=1, cutoff=0.6)
     return f" - did you mean '{by_fold[found[0]]}'?" if found else ""

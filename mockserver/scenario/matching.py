@@ -26,6 +26,7 @@ _DIGIT_RUN = re.compile(r"(?<![0-9])[0-9](?:[ -]?[0-9]){11,18}(?![0-9])")
 _LONGEST_SHOWN = 80
 _LONGEST_MATCHED = 1_000
 _LONGEST_PATTERN = 200
+_BEYOND = " of RE2 (no look-around, back-references, atomic groups, or repetition of more than 1000)"
 
 
 def canonical(value: object) -> Value:
@@ -158,10 +159,17 @@ def _matches(wanted: object) -> Callable[[object], bool]:
     text = _text(wanted)
     if len(text) > _LONGEST_PATTERN:
         raise ValueError(f"got a pattern of {len(text)} characters, at most {_LONGEST_PATTERN} are allowed")
+    # Heavy, and few files have patterns. It takes a time in proportion to the text, whatever the pattern is.
+    import re2
+
+    options = re2.Options()
+    options.log_errors = False
+    options.never_capture = True
     try:
-        pattern = re.compile(text)
-    except re.error as problem:
-        raise ValueError(f"got {shown(text)}, which is no regular expression: {problem}") from None
+        pattern = re2.compile(text, options)
+    except re2.error as problem:
+        why = problem.args[0].decode(errors="replace")
+        raise ValueError(f"got {shown(text)}, which is no regular expression{_BEYOND}: {why}") from None
     return lambda got: got is not None and pattern.fullmatch(_as_text(got)[:_LONGEST_MATCHED]) is not None
 
 

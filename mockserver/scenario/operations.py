@@ -13,6 +13,9 @@ from fnmatch import fnmatchcase
 from mockserver.domain.errors import nearest
 
 
+_LONGEST_GLOB = 60
+
+
 @dataclass(frozen=True, slots=True)
 class Operation:
     """One operation: its name, what a person would call it, and whether a provider takes part."""
@@ -103,7 +106,7 @@ def operations_like(pattern: str) -> frozenset[str]:
     """The operations that a name or a glob (``charge.*``) means. Raises ``ValueError`` when it means none."""
     if pattern in OPERATIONS:
         return frozenset((pattern,))
-    found = frozenset(name for name in OPERATIONS if fnmatchcase(name, pattern))
+    found = frozenset(name for name in OPERATIONS if len(pattern) <= _LONGEST_GLOB and fnmatchcase(name, pattern))
     if not found:
         raise ValueError(
             f"got '{pattern[:60]}', wanted the name of an operation or a glob{nearest(pattern, OPERATIONS)}"

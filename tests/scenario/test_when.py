@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from decimal import Decimal
+from time import process_time
 from typing import Any
 
 import pytest
@@ -100,6 +101,11 @@ REFUSED = [
     ("{request.amount: {}}", "wanted a value or at least one of eq, ne"),
     ("{request.amount: {grt: 5}}", "unknown test 'grt' - did you mean 'gt'?"),
     ("{request.reference: {matches: '('}}", "which is no regular expression"),
+    ("{request.reference: {matches: '(?=a)b'}}", "bad.yaml:4:12: rules[0].when.request.reference: got '(?=a)b'"),
+    ("{request.reference: {matches: '(?<=a)b'}}", "no look-around, back-references"),
+    ("{request.reference: {matches: '(a)\\1'}}", "invalid escape sequence: \\1"),
+    ("{request.reference: {matches: 'a{1001}'}}", "invalid repetition size: {1001}"),
+    ("{request.reference: {matches: '((a{99}){99}){99}'}}", "invalid repetition size"),
     ("{request.reference: {starts_with: ''}}", "wanted a text"),
     ("{request.reference: {exists: 1}}", "got 1, wanted true or false"),
     ("{request.refrence: x}", "which is no field of a request (names are camelCase) - did you mean 'reference'?"),
@@ -113,6 +119,7 @@ REFUSED = [
     ("{providr: x}", "unknown key 'providr' - did you mean 'provider'?"),
     ("{op: charge.creat}", "did you mean 'charge.create'?"),
     ("{op: 'zebra.*'}", "wanted the name of an operation or a glob"),
+    ("{op: '" + "*a" * 40 + "'}", "wanted the name of an operation or a glob"),
     ("{op: 5}", "got 5, wanted an operation's name or a glob"),
     ("{source: cards}", "got 'cards', allowed: card, token"),
     ("{card: {test: lostcard}}", "got 'lostcard', allowed: visa"),
@@ -153,6 +160,14 @@ def test_transport_may_join_operations_some_of_which_are_asked_for() -> None:
 @pytest.mark.parametrize(("when", "words"), REFUSED, ids=[row[0] for row in REFUSED])
 def test_refused(when: str, words: str) -> None:
     assert words in fault(one(when))
+
+
+@pytest.mark.parametrize("pattern", ["(a+)+b", "(a|aa)+b", "(a*)*b", "(.*a){25}b", "a?" * 50 + "a" * 50 + "b"])
+def test_no_pattern_takes_longer_than_its_text(pattern: str) -> None:
+    director = directing(told(one(f"{{request.reference: {{matches: '{pattern}'}}}}")))
+    before = process_time()
+    assert ask(director, request={"reference": "a" * 10_000}).rule is None
+    assert process_time() - before < 1
 
 
 def test_a_card_number_in_a_test_is_never_repeated() -> None:
