@@ -246,6 +246,13 @@ BATCH_UNKNOWN_METHOD = row(
     "row_fails",
     "client suites hand in such a row and expect the batch to be taken",
 )
+BATCH_THREE_DS = row(
+    "batch.three_ds",
+    "a row whose payment asks for 3-D Secure, and no payer is there: it fails (code 113), or is charged without",
+    choice("row_fails", "charged"),
+    "row_fails",
+    "service document: a row ends SUCCESS or FAILED, and tells its transaction only then; published code 113",
+)
 BATCH_FAILURE_REASON = row(
     "batch.failure_reason",
     "FailureReason of a row: the message of the error, and its details in brackets",

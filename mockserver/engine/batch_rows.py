@@ -8,7 +8,6 @@ from __future__ import annotations
 from mockserver.domain.batch import Batch, BatchRow, Failure
 from mockserver.domain.batch_states import BATCH_ROW, BatchEvent, BatchRowEvent, BatchState
 from mockserver.domain.charge import Charge
-from mockserver.domain.codes import Code
 from mockserver.domain.commands import NewCharge
 from mockserver.domain.errors import Refused
 from mockserver.domain.sources import MethodSource
@@ -22,7 +21,6 @@ SLICE = 200
 """Rows taken in one go, at most: other sandboxes and their callers wait no longer than that takes."""
 
 _BROKEN = Failure("The batch failed before this transaction was processed", is_retryable=True)
-_UNATTENDED = Failure(Code.REQUIRE_THREE_D_SECURE.message)
 
 
 def run(box: Sandbox, batch_id: str) -> None:
@@ -107,9 +105,7 @@ def _end(box: Sandbox, batch: Batch) -> None:
 
 
 def _failure_of(charge: Charge) -> Failure | None:
-    """Why a charge is no success: a pending one is on its way, but nobody is there to answer a challenge."""
-    if charge.status is ChargeState.PENDING_CHECKOUT:
-        return _UNATTENDED
+    """Why a charge is no success; a pending one is on its way."""
     if charge.status is not ChargeState.FAILED:
         return None
     said = charge.failed_attempts[-1]

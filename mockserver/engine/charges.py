@@ -6,11 +6,12 @@ Sources: service document, Charges, and States and transitions; assumptions ``ch
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from decimal import Decimal
 from typing import Any, assert_never
 
 from mockserver.assumptions import AUTHORISATION_EXPIRES_AFTER, CHALLENGE_EXPIRES_AFTER, PENDING_SETTLES_AFTER
-from mockserver.assumptions.conduct import CAPTURE_AMOUNT, FAILOVER, PENDING_TYPES, REFUND_AMOUNT
+from mockserver.assumptions.conduct import BATCH_THREE_DS, CAPTURE_AMOUNT, FAILOVER, PENDING_TYPES, REFUND_AMOUNT
 from mockserver.domain.charge import (
     ZERO,
     Charge,
@@ -42,6 +43,11 @@ from mockserver.scenario.outcome import (
     Pending,
     Settlement,
 )
+
+_UNATTENDED = Decline(
+    "three_ds_challenge", Code.REQUIRE_THREE_D_SECURE, Code.REQUIRE_THREE_D_SECURE.message, None, None, False
+)
+"""A challenge that nobody is there to answer (assumption ``batch.three_ds``)."""
 
 _SLOW = frozenset({PaymentType.BANK_ACCOUNT, PaymentType.PAYTO})
 """Types whose provider answers later when no scenario says otherwise (assumption ``charge.pending_types``)."""
@@ -157,6 +163,8 @@ def _try_routes(box: Sandbox, command: NewCharge, begun: Plan) -> _Verdict:
             outcome = ask_provider(box, "charge.create", tried, source, also, len(failed) + 1)
         else:
             outcome = Outcome(provider=scripted)
+        if isinstance(outcome.provider, Challenge) and command.batch_id is not None:
+            outcome = replace(outcome, provider=_UNATTENDED if box.assume(BATCH_THREE_DS) == "row_fails" else Approve())
         decline = outcome.provider
         if not isinstance(decline, Decline):
             break

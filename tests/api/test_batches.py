@@ -120,6 +120,26 @@ def test_a_declined_row_says_why_and_leaves_the_batch_successful(api: Api) -> No
 
 
 @pytest.mark.parametrize(
+    ("assumed", "row_status", "codes", "counts"),
+    [("row_fails", "FAILED", ["113"], (0, 1)), ("charged", "SUCCESS", [], (1, 0))],
+)
+def test_a_row_that_asks_for_3d_secure_agrees_with_its_charge(
+    assumed: str, row_status: str, codes: list[str], counts: tuple[int, int]
+) -> None:
+    api = Api(assumptions={"batch.three_ds": assumed})
+    batch_id = taken(api, lines(f"{method(api, '4000000000003220')},10,AUD,a"), 1)
+    api.advance("1s")
+    assert standing(api, batch_id) == ("SUCCESS", 1, *counts)
+    [row] = results(api, batch_id)
+    [charge] = api.get("/charge", BatchId=batch_id)["charges"]
+    assert (row["Status"], charge["status"]) == (row_status, row_status)
+    assert row["FailureReason"] == ("Require 3D Secure" if codes else "")
+    assert [attempt["errorCode"] for attempt in charge["failedAttempts"]] == codes
+    assert charge["threeDsRedirectUrl"] is None
+    assert api.send("POST", f"/3ds/{charge['chargeId']}", b"result=pass").status == 404
+
+
+@pytest.mark.parametrize(
     "text",
     [
         "\ufeff{header}\r\n{pm},1,AUD,a\r\n{pm},2,AUD,b\r\n",

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import csv
 from decimal import Decimal
+from io import StringIO
 from json import loads
+from typing import Any
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.driving import Api
+from tests.driving import DUMMY, VISA, Api, card
 
 CENTS = st.integers(min_value=1, max_value=100_000)
 SLOW = settings(max_examples=60, deadline=None)
@@ -18,8 +21,8 @@ def money(cents: int) -> str:
     return f"{Decimal(cents) / 100:.2f}"
 
 
-def exact(raw: bytes) -> dict[str, object]:
-    body: dict[str, object] = loads(raw, parse_float=Decimal, parse_int=Decimal)
+def exact(raw: bytes) -> dict[str, Any]:
+    body: dict[str, Any] = loads(raw, parse_float=Decimal, parse_int=Decimal)
     return body
 
 
@@ -83,6 +86,34 @@ def test_every_amount_comes_back_digit_by_digit(whole: int, cent: int) -> None:
     shown = reply.raw.split(b'"amount":')[1].split(b",")[0].decode()
     assert Decimal(shown) == amount
     assert shown == (f"{amount:.2f}".rstrip("0").rstrip("."))
+
+
+@settings(max_examples=30, deadline=None)
+@given(rows=st.lists(st.tuples(st.sampled_from(("paid", "declined", "challenged", "unknown")), CENTS), min_size=1))
+def test_rows_counts_and_charges_of_a_batch_tell_one_story(rows: list[tuple[str, int]]) -> None:
+    api = Api()
+    numbers = {"paid": VISA, "declined": "4000000000000341", "challenged": "4000000000003220"}
+    methods = {"unknown": "nobody"}
+    for kind, number in numbers.items():
+        stored = api.post("/payment_method/card", {"providerId": DUMMY, "paymentInformation": card(number)})
+        methods[kind] = stored["paymentMethodId"]
+    text = "\n".join(f"{methods[kind]},{money(amount)},AUD,{place}" for place, (kind, amount) in enumerate(rows))
+    batch = f"PaymentMethodId,Amount,Currency,Reference\n{text}"
+    body = {"count": len(rows), "description": "", "batch": batch}
+    batch_id = api.post("/batch/transaction/payment_method", body)["batchId"]
+    api.advance("1h")
+    told = api.get(f"/batch/{batch_id}").body
+    results = list(csv.DictReader(StringIO(told["results"])))
+    charges = {one["reference"]: one for one in exact(api.get("/charge", BatchId=batch_id, limit=1000).raw)["charges"]}
+    for place, (kind, amount) in enumerate(rows):
+        row, charge = results[place], charges.get(str(place))
+        assert row["Status"] == ("SUCCESS" if kind == "paid" else "FAILED")
+        assert (charge is None) == (kind == "unknown")
+        if charge is not None:
+            assert (charge["status"], cents(charge["amount"])) == (row["Status"], amount)
+        assert row["TransactionId"] == (charge["chargeId"] if charge is not None and kind == "paid" else "")
+    paid = sum(row["Status"] == "SUCCESS" for row in results)
+    assert (told["success"], told["failure"]) == (paid, len(rows) - paid)
 
 
 def _body(amount: str) -> dict[str, object]:
