@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, assert_never
 
 from mockserver.domain.clock import Micros, duration_text
-from mockserver.scenario.answers import differences
-from mockserver.scenario.filling import filled
-from mockserver.scenario.scenario import Advance, Call, Example, Reply, Scenario, Wait
+from mockserver.domain.errors import Refused
+from mockserver.scenario.answers import ready, unexpected
+from mockserver.scenario.scenario import Advance, Call, Example, Scenario, Wait
 
 OpenApp = Callable[[Sequence[Scenario]], Any]
-"""Makes the ASGI application that runs these scenarios, its machine clock standing still."""
+"""Makes the ASGI application that runs these scenarios, its machine clock standing still. Its ``open`` opens the
+sandbox of a key and gives the answers of the set-up calls by scenario and id; it raises ``Refused``."""
 
 EXAMPLE_KEY = "sk_example"
 WAIT_STEPS = 20
@@ -57,7 +58,7 @@ def check(scenario: Scenario, others: Sequence[Scenario], open_app: OpenApp) -> 
 async def _check(scenario: Scenario, others: Sequence[Scenario], open_app: OpenApp) -> list[ExampleReport]:
     reports = []
     for example in scenario.examples or (Example("setup", ()),):
-        app = open_app([*others, replace(scenario, setup=())] if not scenario.builtin else [scenario])
+        app = open_app([*others, scenario] if not scenario.builtin else [scenario])
         try:
             await _run(app, scenario, example)
         except _Unexpected as found:
@@ -70,11 +71,9 @@ async def _check(scenario: Scenario, others: Sequence[Scenario], open_app: OpenA
 async def _run(app: Any, scenario: Scenario, example: Example) -> None:
     import httpx
 
+    answers = _opened(app, scenario)
     transport = httpx.ASGITransport(app=app)
     async with httpx.AsyncClient(transport=transport, base_url=_BASE, headers={"x-secretkey": EXAMPLE_KEY}) as client:
-        answers: dict[str, object] = {}
-        for call in scenario.setup:
-            await _call(client, replace(call, expect=call.expect or Reply()), answers)
         for step in example.steps:
             match step:
                 case Call():
@@ -87,58 +86,41 @@ async def _run(app: Any, scenario: Scenario, example: Example) -> None:
                     assert_never(step)
 
 
+def _opened(app: Any, scenario: Scenario) -> dict[str, object]:
+    """The answers of the set-up calls, which the sandbox runs as it opens. Raises ``_Unexpected`` at the call that is
+    refused."""
+    try:
+        return dict(app.open(EXAMPLE_KEY).get(scenario.name, {}))
+    except Refused as refused:
+        for place, call in enumerate(scenario.setup):
+            words = (refused.details or {}).get(f"Setup.{call.id or place}")
+            if words is not None:
+                raise _Unexpected(call.line, words) from None
+        raise
+
+
 async def _call(client: Any, call: Call, answers: dict[str, object]) -> None:
     """Make a call; keep its answer under its id. Raises ``_Unexpected``."""
+    try:
+        asked = ready(call, answers)
+    except LookupError as problem:
+        raise _Unexpected(call.line, f"{call.method} {call.path}: {problem.args[0]}") from None
+    headers, content = dict(asked.headers), None
+    if asked.body is not None:
+        headers["content-type"] = "application/json"
+        content = json_text(asked.body)
     name = f"{call.method} {call.path}"
     try:
-        path, body, headers, expected = _prepared(call, answers)
-    except LookupError as problem:
-        raise _Unexpected(call.line, f"{name}: {problem.args[0]}") from None
-    if body is not None:
-        headers["content-type"] = "application/json"
-    content = None if body is None else json_text(body)
-    try:
-        response = await client.request(call.method, path, content=content, headers=headers)
+        response = await client.request(asked.method, asked.path, content=content, headers=headers)
     except ConnectionError as cut:
-        if call.expect is None or not call.expect.fault:
+        if asked.expect is None or not asked.expect.fault:
             raise _Unexpected(call.line, f"{name}: no whole answer came: {cut}") from None
         return
     answer = _read(response.content)
     answers.update({call.id: answer} if call.id is not None else {})
-    faults = _faults(call.expect, expected, response, answer)
+    faults = unexpected(asked.expect, response.status_code, response.headers, answer) if asked.expect else []
     if faults:
         raise _Unexpected(call.line, f"{name}: {'; '.join(faults)}")
-
-
-def _prepared(call: Call, answers: Mapping[str, object]) -> tuple[str, object, dict[str, str], object]:
-    headers = {key: str(filled(value, answers)) for key, value in call.headers.items()}
-    expected = filled(call.expect.body, answers) if call.expect is not None else None
-    path = filled(f"{call.path} ", answers)
-    return str(path).rstrip(), filled(call.body, answers), headers, expected
-
-
-def _faults(expect: Reply | None, expected: object, response: Any, answer: object) -> list[str]:
-    if expect is None:
-        return []
-    if expect.fault:
-        return [f"wanted no whole answer, got status {response.status_code}"]
-    found = []
-    if expect.status is not None and response.status_code != expect.status:
-        found.append(f"wanted status {expect.status}, got {response.status_code} {_brief(answer)}")
-    elif expect.status is None and response.status_code >= 400 and expected is None:
-        found.append(f"wanted success, got {response.status_code} {_brief(answer)}")
-    if expected is not None:
-        found += differences(expected, answer)
-    for name, value in expect.headers.items():
-        found += differences(value, response.headers.get(name), f"header {name}")
-    return found
-
-
-def _brief(answer: object) -> str:
-    if isinstance(answer, dict) and "message" in answer:
-        details = answer.get("details")
-        return f"({answer.get('code')} {answer['message']}{f' {details}' if details else ''})"
-    return ""
 
 
 async def _advance(client: Any, by: Micros, line: int) -> None:

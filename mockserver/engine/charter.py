@@ -14,7 +14,7 @@ from mockserver.domain.events import Event
 from mockserver.domain.provider import Provider
 from mockserver.engine.provider_plans import planned
 from mockserver.scenario.ruleset import Ruleset
-from mockserver.scenario.scenario import Call, ClockPlan, Scenario
+from mockserver.scenario.scenario import ClockPlan, Scenario
 
 if TYPE_CHECKING:
     from mockserver.engine.sandbox import Sandbox
@@ -61,10 +61,6 @@ class Charter:
         later scenario's."""
         plans = {plan.id: plan for scenario in self.scenarios for plan in scenario.providers}
         return [planned(plan, now) for plan in plans.values()]
-
-    def setup(self) -> list[Call]:
-        """The calls to run when a sandbox opens."""
-        return [call for scenario in self.scenarios for call in scenario.setup]
 
 
 @dataclass(frozen=True, slots=True)

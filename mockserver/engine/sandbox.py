@@ -31,6 +31,7 @@ class Sandbox:
     """One world. ``now`` is the instant of the step being taken; ``turn`` gathers what that step does.
 
     ``used`` is the greater the later something happened in it, 0 while nothing has.
+    ``setup`` are the answers of the calls with which it was opened, by scenario and id.
     ``horizon`` is the instant that due work is being brought up to; ``scripts`` holds, for each batch under way, what
     the scenario says of its rows (from 1). ``origin`` is the account in which its first objects were made: another
     one's in a copy.
@@ -62,6 +63,7 @@ class Sandbox:
         "public_key",
         "schedule",
         "scripts",
+        "setup",
         "subscriptions",
         "tokens",
         "transfers",
@@ -89,6 +91,7 @@ class Sandbox:
         self.turn = Turn("open")
         self.warned: set[str] = set()
         self.used = 0
+        self.setup: dict[str, dict[str, object]] = {}
         self.providers = tables.providers()
         self.vault = tables.vault()
         self.payment_methods = tables.payment_methods()

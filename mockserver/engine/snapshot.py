@@ -58,6 +58,7 @@ APART: Mapping[str, str] = {
     "origin": "written as it is",
     "public_key": "follows from the key",
     "schedule": "written as its entries in order",
+    "setup": "tells what the calls answered with which it was opened; what they made is written",
     "turn": "is over",
     "used": "orders the list of sandboxes, and changes no answer of one",
     "warned": "keeps a person from being told twice, and changes no answer",

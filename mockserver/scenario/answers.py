@@ -1,11 +1,69 @@
-"""Comparing the answer to a call of an example with what the example expects."""
+"""Calls of a set-up or an example: made ready with earlier answers, and their answers judged by what is expected."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from mockserver.scenario.attempt import Attempt
+from mockserver.scenario.filling import filled
 from mockserver.scenario.matching import OPERATORS, canonical, compile_test, shown
+from mockserver.scenario.scenario import Call, Reply
+
+_FIRST_BAD = 400
+
+
+@dataclass(frozen=True, slots=True)
+class ReadyCall:
+    """A call with its placeholders filled; ``expect`` is None when any answer will do. Header names are lower case."""
+
+    method: str
+    path: str
+    body: object
+    headers: Mapping[str, str]
+    expect: Reply | None
+
+    def __str__(self) -> str:
+        return f"{self.method} {self.path}"
+
+
+def ready(call: Call, answers: Mapping[str, object]) -> ReadyCall:
+    """The call with the members of earlier answers in its texts. Raises ``LookupError`` naming one that is not
+    there."""
+    expect = call.expect
+    if expect is not None:
+        expect = Reply(expect.status, filled(expect.body, answers), expect.headers, expect.fault)
+    return ReadyCall(
+        method=call.method,
+        # The blank keeps a path that is one placeholder a text.
+        path=str(filled(f"{call.path} ", answers)).rstrip(),
+        body=filled(call.body, answers),
+        headers={name.lower(): str(filled(value, answers)) for name, value in call.headers.items()},
+        expect=expect,
+    )
+
+
+def unexpected(expect: Reply, status: int, headers: Mapping[str, str], answer: object) -> list[str]:
+    """Where a whole answer differs from what is expected, in words. Without a status or a body any success will do."""
+    if expect.fault:
+        return [f"wanted no whole answer, got status {status}"]
+    found = []
+    if expect.status is not None and status != expect.status:
+        found.append(f"wanted status {expect.status}, got {status} {_brief(answer)}")
+    elif expect.status is None and status >= _FIRST_BAD and expect.body is None:
+        found.append(f"wanted success, got {status} {_brief(answer)}")
+    if expect.body is not None:
+        found += differences(expect.body, answer)
+    for name, value in expect.headers.items():
+        found += differences(value, headers.get(name.lower()), f"header {name}")
+    return found
+
+
+def _brief(answer: object) -> str:
+    if isinstance(answer, dict) and "message" in answer:
+        details = answer.get("details")
+        return f"({answer.get('code')} {answer['message']}{f' {details}' if details else ''})"
+    return ""
 
 
 def _read_nothing(attempt: Attempt) -> object:
@@ -44,11 +102,6 @@ def _list_differences(wanted: Sequence[object], got: object, path: str) -> list[
         return [f"{path}: wanted {len(wanted)} items, got {len(got)}"]
     found = [differences(one, got[index], f"{path}[{index}]") for index, one in enumerate(wanted)]
     return [difference for part in found for difference in part]
-
-
-def _sort(value: object) -> type:
-    """Texts, flags and everything else (numbers, null) are never equal to each other in an answer."""
-    return type(value) if isinstance(value, (str, bool)) else object
 
 
 def _kind(value: object) -> str:

@@ -125,7 +125,10 @@ def _setup(models: list[CallMap], problems: Problems) -> tuple[tuple[Call, ...],
     known: set[str] = set()
     calls = []
     for index, model in enumerate(models):
-        calls.append(_call(model, ("setup", index), known, problems))
+        path: Path = ("setup", index)
+        if model.expect is not None and model.expect.fault:
+            problems.add((*path, "expect", "fault"), "set-up calls meet no faults, so a whole answer always arrives")
+        calls.append(_call(model, path, known, problems))
     return tuple(calls), frozenset(known)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 
 from starlette.applications import Starlette
@@ -52,6 +52,10 @@ class Application(Starlette):
     def ready_problems(self) -> list[str]:
         """Why the server is not ready; empty when it is."""
         return self.world.ready_problems
+
+    def open(self, key: str) -> Mapping[str, Mapping[str, object]]:
+        """Open the sandbox of a secret key: the answers of its set-up calls by scenario and id. Raises ``Refused``."""
+        return self.world.sandboxes.open(key, self.world.real_clock()).setup
 
     def reload(self) -> None:
         """Read the scenario files again; bad ones leave the old rules in force."""

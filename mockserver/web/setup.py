@@ -3,52 +3,64 @@ waiting."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 from mockserver.domain.codes import Code
 from mockserver.domain.errors import Invalid
 from mockserver.engine.sandbox import Sandbox
-from mockserver.scenario.filling import filled
-from mockserver.scenario.scenario import Call
+from mockserver.scenario.answers import ReadyCall, ready, unexpected
+from mockserver.scenario.scenario import Reply as Expected
 from mockserver.web.dispatch import Dispatcher
 from mockserver.web.endpoint import Endpoint, Request
 from mockserver.wire.jsonio import dumps, loads
+from mockserver.wire.problems import problem
 
-_FIRST_BAD = 400
+_ANSWERED = {"content-type": "application/json; charset=utf-8"}
+_SUCCESS = Expected()
 
 
 def prepare(box: Sandbox, routes: Dispatcher) -> None:
-    """Run the set-up calls. Raises ``Invalid`` (90) naming the first call that is refused, and the answer it got."""
-    answers: dict[str, object] = {}
-    for place, call in enumerate(box.charter.setup()):
-        name = call.id or str(place)
-        try:
-            status, answer = _run(box, routes, call, answers)
-        except LookupError as missing:
-            raise Invalid(Code.VALIDATION_ERROR, {f"Setup.{name}": str(missing)}) from None
-        if status >= _FIRST_BAD:
-            told = f"{answer.get('code')} {answer.get('message')} {answer.get('details') or ''}"
-            raise Invalid(
-                Code.VALIDATION_ERROR, {f"Setup.{name}": f"{call.method} {call.path} answered {status}: {told}"}
-            )
-        answers[name] = answer
+    """Run the set-up calls of every scenario in force and keep their answers. Raises ``Invalid`` (90) naming the first
+    call whose answer is not as expected, and the answer it got."""
+    for scenario in box.charter.scenarios:
+        answers: dict[str, object] = {}
+        for place, call in enumerate(scenario.setup):
+            name = f"Setup.{call.id or place}"
+            try:
+                asked = ready(call, answers)
+            except LookupError as missing:
+                raise Invalid(Code.VALIDATION_ERROR, {name: str(missing)}) from None
+            status, answer = _run(box, routes, asked)
+            faults = unexpected(asked.expect or _SUCCESS, status, _ANSWERED, answer)
+            if faults and asked.expect is None and isinstance(answer, dict):
+                told = f"{answer.get('code')} {answer.get('message')} {answer.get('details') or ''}"
+                raise Invalid(Code.VALIDATION_ERROR, {name: f"{asked} answered {status}: {told}"})
+            if faults:
+                raise Invalid(Code.VALIDATION_ERROR, {name: f"{asked}: {'; '.join(faults)}"})
+            if call.id is not None:
+                answers[call.id] = answer
+        if answers:
+            box.setup[scenario.name] = answers
 
 
-def _run(box: Sandbox, routes: Dispatcher, call: Call, answers: Mapping[str, object]) -> tuple[int, dict[str, Any]]:
-    target = urlsplit(filled(call.path, answers))
-    endpoint, parameters = routes.endpoint(call.method, target.path)
+def _run(box: Sandbox, routes: Dispatcher, call: ReadyCall) -> tuple[int, object]:
+    """Status and body of the answer, read as a client reads them."""
+    target = urlsplit(call.path)
+    path = unquote(target.path)
+    endpoint, parameters = routes.endpoint(call.method, path)
     if not isinstance(endpoint, Endpoint):
-        return 404, {"message": "no such operation"}
+        told = {"Path": "a set-up call is an operation of the payments API, and this is none"}
+        return 404, problem(404, Code.UNKNOWN_ERROR, "Not Found", path, told)
     request = Request(
-        resource=target.path,
+        resource=path,
         path=parameters,
-        query=target.query.encode("latin-1"),
-        headers={**filled(call.headers, answers), "x-secretkey": box.key},
-        raw=dumps(filled(call.body, answers)) if call.body is not None else b"",
+        query=target.query.encode(),
+        headers={**call.headers, "x-secretkey": box.key},
+        raw=dumps(call.body) if call.body is not None else b"",
     )
     endpoint.host.present(box)
     reply = endpoint.take(box, request)
-    answer = loads(dumps(reply.body))
-    return reply.status or 503, answer if isinstance(answer, dict) else {"items": answer}
+    if reply.status is None:
+        told = {"Rule": "a rule of a scenario stops it before anything happens"}
+        return 503, problem(503, Code.RETRY_LATER, Code.RETRY_LATER.message, path, told)
+    return reply.status, loads(dumps(reply.body))

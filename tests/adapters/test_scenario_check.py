@@ -11,7 +11,10 @@ import pytest
 
 from mockserver.adapters.scenario_check import check, json_text
 from mockserver.adapters.scenario_files import read_text
+from mockserver.scenario.problems import ScenarioRefused
 from mockserver.scenario.scenario import Scenario
+from tests.driving import DUMMY
+from tests.scenario.telling import open_app
 
 
 class Echo:
@@ -21,6 +24,10 @@ class Echo:
         self.scenarios = scenarios
         self.clock = 0
         self.seen: list[str] = []
+
+    def open(self, key: str) -> dict[str, dict[str, object]]:
+        self.seen.append(f"open {key}")
+        return {scenario.name: {call.id: call.body for call in scenario.setup} for scenario in self.scenarios}
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         body = (await receive()).get("body", b"")
@@ -82,16 +89,56 @@ def test_unexpected(calls: str, words: str) -> None:
     assert words in failure
 
 
-def test_setup_runs_first_and_must_succeed() -> None:
+def test_what_the_set_up_answered_can_be_named() -> None:
     assert failures("{call: 'GET /{ann.a}'}", "[{id: ann, call: POST /a, body: {a: 1}}]") == []
-    (failure,) = failures("{call: GET /a}", "[{call: POST /a, expect: {status: 200}}]")
-    assert failure.startswith("e.yaml:2: x: POST /a: wanted status 200")
+
+
+def checked(setup: str, calls: str = "{call: GET /charge}") -> list[str]:
+    """The reports of the real sandbox."""
+    text = f"version: 1\nsetup: {setup}\nexamples: [{{name: x, calls: [{calls}]}}]"
+    return [str(report) for report in check(read_text(text, "e.yaml"), [], open_app)]
+
+
+CARD = f"providerId: {DUMMY}, paymentInformation: {{cardNumber: '4111111111111111', expiryDate: 12/40}}"
+
+
+@pytest.mark.parametrize(
+    ("setup", "words"),
+    [
+        ("{call: POST /token/card}", "POST /token/card answered 400: 90 "),
+        (
+            f"{{call: POST /vault, body: {{{CARD}}}, expect: {{status: 200}}}}",
+            "POST /vault: wanted status 200, got 400",
+        ),
+        (
+            f"{{call: POST /customer/card, body: {{{CARD}}}, expect: {{body: {{x: 1}}}}}}",
+            "body.x: wanted 1, got nothing",
+        ),
+        ("{call: POST /__admin/reset}", "answered 404: 1 Not Found {'Path': 'a set-up call is an operation of the"),
+    ],
+)
+def test_a_set_up_that_is_refused_is_told_at_its_call(setup: str, words: str) -> None:
+    (report,) = checked(f"[{setup}]")
+    assert report.startswith("e.yaml:2: x: POST /")
+    assert words in report
+
+
+def test_a_set_up_may_expect_a_refusal() -> None:
+    refused = (
+        "{call: POST /token/card, expect: {status: 400, body: {code: 90}, headers: {content-type: {contains: json}}}}"
+    )
+    assert checked(f"[{refused}]") == ["e.yaml:3: x: ok"]
+
+
+def test_a_set_up_meets_no_faults() -> None:
+    with pytest.raises(ScenarioRefused, match="set-up calls meet no faults"):
+        checked("[{call: GET /charge, expect: {fault: true}}]")
 
 
 def test_every_example_has_an_application_of_its_own_and_the_scenarios_in_order() -> None:
     opened: list[Echo] = []
 
-    def open_app(scenarios: Sequence[Scenario]) -> Echo:
+    def open_echo(scenarios: Sequence[Scenario]) -> Echo:
         opened.append(Echo(scenarios))
         return opened[-1]
 
@@ -99,10 +146,9 @@ def test_every_example_has_an_application_of_its_own_and_the_scenarios_in_order(
         f"{{name: {name}, calls: [{{call: GET /{name}}}]}}" for name in "ab"
     )
     scenario, other = read_text(text + "]", "e.yaml"), read_text("version: 1", "other.yaml")
-    assert [report.failure for report in check(scenario, [other], open_app)] == [None, None]
-    assert [app.seen for app in opened] == [["POST /s", "GET /a"], ["POST /s", "GET /b"]]
-    assert [[one.name for one in app.scenarios] for app in opened] == [["other", "e"], ["other", "e"]]
-    assert opened[0].scenarios[1].setup == ()
+    assert [report.failure for report in check(scenario, [other], open_echo)] == [None, None]
+    assert [app.seen for app in opened] == [["open sk_example", "GET /a"], ["open sk_example", "GET /b"]]
+    assert [app.scenarios for app in opened] == [[other, scenario], [other, scenario]]
 
 
 def test_bodies_keep_the_digits_of_decimals() -> None:

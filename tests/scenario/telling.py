@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from mockserver.adapters.scenario_files import read_text
@@ -14,8 +14,28 @@ from mockserver.scenario.outcome import Decline
 from mockserver.scenario.problems import ScenarioRefused
 from mockserver.scenario.ruleset import Ruleset
 from mockserver.scenario.scenario import Scenario
+from mockserver.settings import Settings
+from mockserver.web.app import Application
+from mockserver.web.host import Host
 
 NOW = parse_instant("2031-03-01T18:00:00Z")
+
+
+class Given:
+    """A reader that gives the scenarios of a test."""
+
+    def __init__(self, scenarios: Sequence[Scenario]) -> None:
+        self._scenarios = scenarios
+
+    def load(self) -> list[Scenario]:
+        return list(self._scenarios)
+
+    def read_text(self, text: str, name: str) -> Scenario:
+        return read_text(text, name)
+
+
+def open_app(scenarios: Sequence[Scenario]) -> Application:
+    return Application(Host(Settings(), lambda: NOW, Given(scenarios)))
 
 
 def told(rules: str, head: str = "") -> Scenario:

@@ -4,33 +4,30 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from mockserver.adapters.scenario_check import check
-from mockserver.adapters.scenario_files import load, read_text
+from mockserver.adapters.scenario_files import load
 from mockserver.adapters.strict_yaml import read
 from mockserver.domain.cards import TEST_CARDS, read_number
-from mockserver.domain.clock import parse_instant
 from mockserver.scenario.attempt import Attempt, Stage
 from mockserver.scenario.catalogue import CATALOGUE
 from mockserver.scenario.director import Director
 from mockserver.scenario.outcome import Challenge, Decline
 from mockserver.scenario.ruleset import Ruleset
 from mockserver.scenario.scenario import Call, Example, Scenario, Wait
-from mockserver.settings import Settings
-from mockserver.web.app import Application
 from mockserver.web.control.routes import CONTROL_ROUTES
-from mockserver.web.host import Host
 from mockserver.web.routes import ROUTES
+from tests.control.driving import Shop
+from tests.scenario.telling import NOW, open_app
+from tests.served import CARD, PROVIDER, serve
 
 ROOT = Path(__file__).resolve().parents[2]
 FILES = sorted((ROOT / "scenarios").glob("*.yaml"))
 SCHEMA = json.loads((ROOT / "scenarios" / "scenario.schema.json").read_text("utf-8"))
-NOW = parse_instant("2031-03-01T09:00:00Z")
 STORIES = """
 declines-by-reason soft-decline-then-success provider-outage-with-failover provider-flapping slow-provider
 charged-but-unanswered unreachable-before-acting rate-limited gateway-5xx-storm truncated-answers garbage-answers
@@ -42,23 +39,6 @@ test-values
 """
 UNSERVED = {}
 """Stories that the sandbox cannot tell yet, although it serves their routes: take a row out as soon as it can."""
-
-
-class Given:
-    """A reader that gives the scenarios of a test."""
-
-    def __init__(self, scenarios: Sequence[Scenario]) -> None:
-        self._scenarios = scenarios
-
-    def load(self) -> list[Scenario]:
-        return list(self._scenarios)
-
-    def read_text(self, text: str, name: str) -> Scenario:
-        return read_text(text, name)
-
-
-def open_app(scenarios: Sequence[Scenario]) -> Application:
-    return Application(Host(Settings(), lambda: NOW, Given(scenarios)))
 
 
 def the(path: Path) -> Scenario:
@@ -108,6 +88,37 @@ def test_story(path: Path, number: int) -> None:
     assert [str(report) for report in reports if report.failure] == []
 
 
+def plain(path: Path) -> object:
+    """The data of a file as JSON knows them."""
+    return json.loads(json.dumps(read(path.read_text("utf-8"), path.name).data, default=float))
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_every_sandbox_opens_under_it(path: Path) -> None:
+    shop = Shop(scenario=[path.stem])
+    assert [shop("GET", "/charge/search-me", key=key).status for key in ("sk_a", "sk_b", "sk_a")] == [404] * 3
+
+
+def test_every_file_is_served_for_real() -> None:
+    server = serve("--scenario", "ready-made-tokens")
+    try:
+        status, tokens = server.call("GET", "/token")
+        assert (status, tokens["count"]) == (200, 10)
+        bodies = (
+            {"providerId": PROVIDER, "paymentInformation": CARD},
+            {"token": tokens["tokens"][0]["tokenId"], "amount": 5},
+        )
+        calls = zip(("/payment_method/card", "/charge/token"), bodies, strict=True)
+        assert [server.call("POST", target, body)[0] for target, body in calls] == [201, 201]
+        for path in FILES:
+            key = f"sk_{path.stem}"
+            put = server.call("PUT", "/__admin/scenarios", plain(path), key)
+            assert (path.stem, put[0]) == (path.stem, 200), put
+            assert (path.stem, server.call("GET", "/customer", key=key)[0]) == (path.stem, 200)
+    finally:
+        server.stop()
+
+
 def one_example(scenario: Scenario, example: Example) -> Scenario:
     return replace(scenario, examples=(example,))
 
@@ -153,8 +164,7 @@ def test_metadata_can_name_every_outcome(name: str) -> None:
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 def test_editors_accept_what_the_sandbox_accepts(path: Path) -> None:
     jsonschema = pytest.importorskip("jsonschema_rs", reason="needs a JSON Schema validator (extra dev)")
-    data = json.loads(json.dumps(read(path.read_text("utf-8"), path.name).data, default=float))
-    assert [str(error) for error in jsonschema.validator_for(SCHEMA).iter_errors(data)] == []
+    assert [str(error) for error in jsonschema.validator_for(SCHEMA).iter_errors(plain(path))] == []
 
 
 @pytest.mark.parametrize(
