@@ -20,7 +20,6 @@ from difflib import get_close_matches
 from mockserver.domain.codes import Code
 from mockserver.domain.masking import mask_text
 
-
 _LONGEST_WORD = 200
 """Longer words are no misspelt names, and are costly to compare."""
 
@@ -57,7 +56,8 @@ class WrongState(Refused):
 
 
 class ProviderRefused(Refused):
-    """A provider declined an operation on an existing object; carries the provider's own words."""
+    """A provider declined an operation on an existing object; carries the provider's own words, and in ``own_code`` the
+    code that a scenario gives instead, which may be none of the service's."""
 
     def __init__(
         self,
@@ -65,11 +65,13 @@ class ProviderRefused(Refused):
         details: Mapping[str, str] | None = None,
         *,
         message: str | None = None,
+        own_code: int | None = None,
         gateway_code: str | None = None,
         gateway_message: str | None = None,
         is_retryable: bool = False,
     ) -> None:
         super().__init__(code, details, message=message)
+        self.own_code = own_code
         self.gateway_code = gateway_code
         self.gateway_message = gateway_message
         self.is_retryable = is_retryable

@@ -59,15 +59,17 @@ def ask(
     return decision.outcome
 
 
-def refuse_declined(outcome: Outcome) -> None:
-    """Raises ``ProviderRefused`` in the provider's words when it declined."""
-    if isinstance(outcome.provider, Decline):
-        decline = outcome.provider
-        known = decline.error_code in Code._value2member_map_
+def refuse_declined(outcome: Outcome, refusal: Code | None = None) -> None:
+    """Raises ``ProviderRefused`` when the provider declined: in its own words, or with the operation's ``refusal`` and
+    its words as details; a code or message that the scenario itself gives counts before both."""
+    decline = outcome.provider
+    if isinstance(decline, Decline):
+        plain = refusal is None or decline.own_code is not None or decline.own_message is not None
         raise ProviderRefused(
-            Code(decline.error_code) if known else Code.TOKENISE_CARD_ERROR,
+            refusal or Code.TOKENISE_CARD_ERROR,
             {"Provider": decline.error_message},
-            message=decline.error_message,
+            message=decline.error_message if plain else None,
+            own_code=decline.error_code if refusal is None else decline.own_code,
             gateway_code=decline.gateway_code,
             gateway_message=decline.gateway_message,
             is_retryable=decline.is_retryable,

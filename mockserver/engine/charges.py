@@ -23,7 +23,7 @@ from mockserver.domain.charge import (
 )
 from mockserver.domain.codes import Code
 from mockserver.domain.commands import NewCharge
-from mockserver.domain.errors import NotFound, ProviderRefused
+from mockserver.domain.errors import NotFound
 from mockserver.domain.events import Subject
 from mockserver.domain.provider import Capability
 from mockserver.domain.record import record
@@ -309,16 +309,7 @@ def _consult(box: Sandbox, op: str, charge: Charge, refusal: Code) -> None:
     provider = box.providers.get(charge.provider.provider_id)
     if provider is None:
         return
-    outcome = ask_provider(box, op, Route(provider, charge.instrument), "charge")
-    if isinstance(outcome.provider, Decline):
-        decline = outcome.provider
-        raise ProviderRefused(
-            refusal,
-            {"Provider": decline.error_message},
-            gateway_code=decline.gateway_code,
-            gateway_message=decline.gateway_message,
-            is_retryable=decline.is_retryable,
-        )
+    asking.refuse_declined(ask_provider(box, op, Route(provider, charge.instrument), "charge"), refusal)
 
 
 def _require(box: Sandbox, charge: Charge, feature: Capability) -> None:

@@ -23,6 +23,7 @@ from mockserver.scenario.outcome import (
     BatchScript,
     Challenge,
     Decline,
+    ErrorBody,
     FaultKind,
     Latency,
     Later,
@@ -68,13 +69,7 @@ settle instead.
 
 _PAYER_TAKES = 30 * SECOND
 _PAYER = {"passes": "SUCCESS", "fails": "FAILED", "abandons": "ABANDONED"}
-_STATUS_CODES: Mapping[int, tuple[Code, bool]] = {
-    401: (Code.INVALID_AUTHENTICATION, False),
-    408: (Code.TIMEOUT, True),
-    429: (Code.RATE_LIMITING_APPLIED, True),
-    503: (Code.RETRY_LATER, True),
-    504: (Code.TIMEOUT, True),
-}
+_FIRST_BAD = 400
 _BODILESS = (204, 205, 304)
 _FRAMING = ("content-length", "transfer-encoding")
 _HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
@@ -173,6 +168,8 @@ def compile_decline(model: DeclineMap) -> Decline:
         gateway_code=base.gateway_code if model.gateway_code is None else model.gateway_code,
         gateway_message=base.gateway_message if model.gateway_message is None else model.gateway_message,
         is_retryable=base.is_retryable if model.is_retryable is None else model.is_retryable,
+        own_code=model.error_code,
+        own_message=model.error_message,
     )
 
 
@@ -223,8 +220,8 @@ def compile_transport(model: TransportMap) -> Transport:
     if model.retry_after is not None:
         headers["Retry-After"] = str(model.retry_after)
     body = model.body
-    if model.status is not None and "body" not in model.model_fields_set:
-        body = _error_object(model.status)
+    if (model.status or 0) >= _FIRST_BAD and "body" not in model.model_fields_set:
+        body = ErrorBody()
     return Transport(
         at=model.at,
         kind=kind,
@@ -236,24 +233,6 @@ def compile_transport(model: TransportMap) -> Transport:
         chunk=model.dribble.chunk if model.dribble else 0,
         every=model.dribble.every if model.dribble else 0,
     )
-
-
-def _error_object(status: int) -> object:
-    """The error object of a scripted status whose body the file leaves to us (published facts, 4.1)."""
-    if status < 400:
-        return None
-    code, is_retryable = _STATUS_CODES.get(status, (Code.UNKNOWN_ERROR, status > 500))
-    return {
-        "message": code.message,
-        "code": int(code),
-        "isRetryable": is_retryable,
-        "type": None,
-        "resource": None,
-        "details": None,
-        "gatewayCode": None,
-        "gatewayMessage": None,
-        "httpStatus": status,
-    }
 
 
 def compile_webhook(model: WebhookMap) -> WebhookPlan:

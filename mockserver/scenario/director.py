@@ -11,12 +11,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from mockserver.domain.clock import Micros
+from mockserver.domain.codes import Code
 from mockserver.domain.errors import nearest
 from mockserver.domain.ids import digest
 from mockserver.domain.record import record
 from mockserver.scenario.attempt import Attempt, Stage
 from mockserver.scenario.matching import Difference, shown
-from mockserver.scenario.outcome import NOTHING, At, Decline, FaultKind, Outcome, Transport, draw_latency
+from mockserver.scenario.outcome import NOTHING, At, Decline, ErrorBody, FaultKind, Outcome, Transport, draw_latency
 from mockserver.scenario.rule import DRAW_BITS, Always, AtEnd, Chance, Named, Rule, Sequence
 from mockserver.scenario.ruleset import EMPTY, Bucket, Ruleset, indexed_test
 
@@ -296,13 +297,7 @@ def exhausted(rule: Rule) -> Outcome:
         case Stage.PROVIDER:
             return Outcome(provider=Decline("sequence_exhausted", 1, message, None, None, is_retryable=False))
         case Stage.ARRIVAL:
-            body = {
-                "message": message,
-                "code": 1,
-                "isRetryable": False,
-                "type": "sequence_exhausted",
-                "httpStatus": 400,
-            }
+            body = ErrorBody(Code.UNKNOWN_ERROR, message)
             return Outcome(transport=Transport(At.RECEIVE, FaultKind.STATUS, status=400, body=body))
 
 

@@ -12,7 +12,6 @@ from fnmatch import fnmatchcase
 
 from mockserver.domain.errors import nearest
 
-
 _LONGEST_GLOB = 60
 
 

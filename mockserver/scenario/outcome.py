@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from decimal import Decimal
 from enum import StrEnum
 from math import exp, log
@@ -19,7 +19,11 @@ class Approve:
 
 @dataclass(frozen=True, slots=True)
 class Decline:
-    """The provider refuses, in the words of one row of the catalogue (or of the file); also outages and time-outs."""
+    """The provider refuses, in the words of one row of the catalogue (or of the file); also outages and time-outs.
+
+    ``own_code`` and ``own_message`` are those that the file itself gives. They count also where an operation answers a
+    refusal with a code of its own (capture 47, void 48, refund 45).
+    """
 
     name: str
     error_code: int
@@ -27,6 +31,8 @@ class Decline:
     gateway_code: str | None
     gateway_message: str | None
     is_retryable: bool
+    own_code: int | None = field(default=None, compare=False)
+    own_message: str | None = field(default=None, compare=False)
 
 
 class Settlement(StrEnum):
@@ -90,6 +96,15 @@ class FaultKind(StrEnum):
     GARBAGE = "garbage"
     HANG = "hang"
     MALFORMED_JSON = "malformed_json"
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorBody:
+    """The service's own error object, worded when it is sent. ``code`` is None for the one that fits the status and the
+    operation, ``message`` for the text of the code."""
+
+    code: int | None = None
+    message: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

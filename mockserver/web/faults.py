@@ -14,9 +14,11 @@ from http import HTTPStatus
 from typing import Any
 
 from mockserver.domain.clock import SECOND
-from mockserver.scenario.outcome import FaultKind, Transport
+from mockserver.scenario.outcome import ErrorBody, FaultKind, Transport
+from mockserver.web.access import STEP
 from mockserver.web.asgi import JSON_TYPE, RawHeaders, Receive, Scope, Send, send_bytes
 from mockserver.wire.jsonio import dumps
+from mockserver.wire.problems import scripted
 
 CONNECTION = "mockserver.transport"
 """The scope extension under which the server hands over the connection's transport."""
@@ -69,6 +71,13 @@ class Conversation:
         while (await self.receive())["type"] != "http.disconnect":
             pass
 
+    @property
+    def op(self) -> str:
+        """The operation that the request is for."""
+        _, turn = self.scope[STEP]
+        op: str = turn.op
+        return op
+
     def connection(self) -> Any:
         """The transport of the real connection, or None in process."""
         return (self.scope.get("extensions") or {}).get(CONNECTION)
@@ -82,7 +91,10 @@ class Conversation:
 
 
 async def _status(talk: Conversation, fault: Transport) -> None:
-    raw = fault.body.encode() if isinstance(fault.body, str) else b"" if fault.body is None else dumps(fault.body)
+    body = fault.body
+    if isinstance(body, ErrorBody):
+        body = scripted(fault.status, talk.op, talk.scope["path"], body.code, body.message)
+    raw = body.encode() if isinstance(body, str) else b"" if body is None else dumps(body)
     given = {name.lower(): value for name, value in (fault.headers or {}).items()}
     headers = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in given.items()]
     if "content-type" not in given:

@@ -8,7 +8,7 @@ from typing import TypedDict
 
 from mockserver.assumptions import AUTHORISED_WORD, NOT_FOUND_STATUS, WRONG_STATE_STATUS, Assumed
 from mockserver.domain.charge import Charge
-from mockserver.domain.codes import Code
+from mockserver.domain.codes import MESSAGES, Code
 from mockserver.domain.errors import NotFound, ProviderRefused, Refused, Unauthorised, WrongState
 from mockserver.domain.masking import mask_text
 
@@ -85,7 +85,7 @@ def refusal(refused: Refused, resource: str, assumed: Assumed) -> tuple[int, Pro
     if isinstance(refused, ProviderRefused):
         return status, problem(
             status,
-            refused.code,
+            refused.code if refused.own_code is None else refused.own_code,
             refused.message,
             resource,
             refused.details,
@@ -131,6 +131,70 @@ def too_many(details: Mapping[str, str], resource: str) -> tuple[int, Problem]:
     """Status and body for a call over the rate that is taken (assumption ``rate_limit``)."""
     code = Code.RATE_LIMITING_APPLIED
     return 429, problem(429, code, code.message, resource, details, is_retryable=True)
+
+
+def scripted(status: int, op: str, resource: str, code: int | None = None, message: str | None = None) -> Problem:
+    """The error object of a status that a scenario answers with, as the genuine one of the operation: without a code
+    that which fits the two."""
+    is_retryable = code is None and (status > _BROKEN or status in _LATER)
+    code = _code_of(status, op) if code is None else code
+    return problem(status, code, message or MESSAGES[Code(code)], resource, is_retryable=is_retryable)
+
+
+def _code_of(status: int, op: str) -> Code:
+    kind, _, verb = op.partition(".")
+    fitting = _BY_OPERATION.get(status, {})
+    if verb in _ABOUT_NONE and status == _NOT_FOUND:
+        fitting = {}
+    return fitting.get(op) or fitting.get(kind) or _BY_STATUS.get(status, Code.UNKNOWN_ERROR)
+
+
+_NOT_FOUND, _CONFLICT, _BROKEN = 404, 409, 500
+_ABOUT_NONE = ("create", "search")
+"""Operations that name no object of their own kind, which therefore cannot be missing."""
+
+_LATER = (408, 429)
+"""Statuses below 500 after which another try may help."""
+
+_BY_STATUS: Mapping[int, Code] = {
+    400: Code.VALIDATION_ERROR,
+    401: Code.INVALID_AUTHENTICATION,
+    403: Code.INVALID_AUTHENTICATION,
+    408: Code.TIMEOUT,
+    413: Code.VALIDATION_ERROR,
+    415: Code.VALIDATION_ERROR,
+    429: Code.RATE_LIMITING_APPLIED,
+    503: Code.RETRY_LATER,
+    504: Code.TIMEOUT,
+}
+"""The code of each status where every operation has the same."""
+
+_BY_OPERATION: Mapping[int, Mapping[str, Code]] = {
+    _NOT_FOUND: {
+        "charge": Code.INVALID_CHARGE_ID,
+        "customer": Code.INVALID_CUSTOMER_ID,
+        "payment_method": Code.INVALID_PAYMENT_METHOD_ID,
+        "vault": Code.INVALID_VAULT_ID,
+        "token": Code.INVALID_TOKEN_ID,
+        "provider": Code.INVALID_PROVIDER_ID,
+        "batch": Code.INVALID_BATCH,
+        "payment_link": Code.INVALID_PAYMENT_LINK_ID,
+        "subscription": Code.INVALID_SUBSCRIPTION_ID,
+        "transfer": Code.INVALID_TRANSFER_ID,
+        "webhook_subscription.get": Code.UNABLE_TO_GET_WEBHOOK_SUBSCRIPTION,
+        "webhook_subscription.delete": Code.UNABLE_TO_DELETE_WEBHOOK_SUBSCRIPTION,
+    },
+    _CONFLICT: {
+        "charge": Code.INVALID_CHARGE_STATUS,
+        "customer": Code.INVALID_CUSTOMER_ID_REMOVED,
+        "payment_method": Code.INVALID_PAYMENT_METHOD_ID_REMOVED,
+        "payment_link": Code.UNABLE_TO_CHARGE,
+        "subscription": Code.UNABLE_TO_UPDATE_SUBSCRIPTION,
+        "webhook_subscription.delete": Code.UNABLE_TO_DELETE_WEBHOOK_SUBSCRIPTION,
+    },
+}
+"""The codes of the genuine refusals (assumptions ``error.not_found``, ``error.wrong_state``), by operation or by the
+kind of object that it is about."""
 
 
 def malformed(message: str, resource: str) -> tuple[int, Problem]:
