@@ -124,6 +124,13 @@ WALLET_WORD = row(
     "published plugins: APPLEPAY",
     sdk="APPLEPAY",
 )
+CHECKOUT_WORD = row(
+    "payment_method.checkout_type",
+    "type of a payment that says through which wallet or checkout it comes; by_kind: PAYPAL, GOOGLEPAY, PAYID, ZIP ...",
+    choice("by_kind", "wallet_type"),
+    "by_kind",
+    "published plugins tell PAYPAL, PAYID, GOOGLEPAY, SHIFT, UPI, PAYBYACCOUNT apart; service document, Limits: zip",
+)
 DISPLAY_TYPE = row(
     "payment_method.display_type", "displayType of a payment", choice("brand_or_bank"), "brand_or_bank", "not shown"
 )

@@ -12,6 +12,7 @@ from decimal import Decimal
 from enum import StrEnum
 
 from mockserver.domain.cards import Brand, CardNumber
+from mockserver.domain.checkouts import CHECKOUTS
 from mockserver.domain.clock import MILLISECOND, Micros
 from mockserver.domain.codes import Code
 from mockserver.domain.fake_lookups import iin_data
@@ -43,23 +44,14 @@ class Capability(StrEnum):
 
 _EVERYTHING = frozenset(Capability)
 _CHECKOUT_ONLY = frozenset({Capability.CHECKOUT, Capability.PARTIAL_REFUND})
-_CHECKOUTS = """shift payglocal pesapal pay_by_account upi optty addi affirm afterpay alma aplazame aplazo atome
-billease cashew
-cashpresso clearpay cleo dana easypaisa finvero fupay gcasg grabpay humm kakaopay klarna kueskipay lara latitudepay
-laybuy
-limepay pace pagaleve paribas paywithfour payjustnow paytm paybright payflex payright postpay ratepay riverty
-scalapay sezzle
-shopback smartpay sofinco splitit tabby tamara tendopay touchngo triplea truemoney twisto uplift valu zest zip
-zoodpay bkash
-eraty paypal"""
 
 CAPABILITIES: Mapping[str, frozenset[Capability]] = {
     "dummy": _EVERYTHING,
     "nab_transact": frozenset(
         {Capability.CARD, Capability.AUTHORISE, Capability.PARTIAL_CAPTURE, Capability.PARTIAL_REFUND}
     ),
-    "azupay": frozenset({Capability.PAYTO, Capability.CHECKOUT, Capability.PARTIAL_REFUND}),
-    **dict.fromkeys(_CHECKOUTS.split(), _CHECKOUT_ONLY),
+    **dict.fromkeys(CHECKOUTS, _CHECKOUT_ONLY),
+    "azupay": _CHECKOUT_ONLY | {Capability.PAYTO},
 }
 """What each provider type can do; the types are the published ones."""
 

@@ -11,11 +11,12 @@ from decimal import Decimal
 from enum import StrEnum
 
 from mockserver.domain.cards import Card
+from mockserver.domain.checkouts import CHECKOUTS
 from mockserver.domain.record import record
 
 
 class PaymentType(StrEnum):
-    """``type`` of a payment method and of ``paymentInformation`` (assumption ``payment_method.types``)."""
+    """``type`` of a payment method and of ``paymentInformation`` (assumptions ``payment_method.*``)."""
 
     CARD = "CARD"
     BANK_ACCOUNT = "BANK_ACCOUNT"
@@ -23,6 +24,9 @@ class PaymentType(StrEnum):
     NETWORK_TOKEN = "NETWORK_TOKEN"
     WALLET = "WALLET"
     APPLEPAY = "APPLEPAY"
+    GOOGLEPAY = "GOOGLEPAY"
+    # And one for each checkout.
+    vars().update({row.payment_type: row.payment_type for row in CHECKOUTS.values()})
 
 
 class Initiator(StrEnum):
@@ -117,14 +121,36 @@ class NetworkTokenSource:
 
 @record
 class WalletSource:
-    """The token of a wallet on the payer's device; without ``provider_id`` the first capable provider takes it."""
+    """The token of a wallet on the payer's device; without ``provider_id`` the first capable provider takes it.
+
+    ``kind`` is the wallet, where the caller says which.
+    """
 
     display_name: str | None
     network: str | None
     provider_id: str | None
+    kind: PaymentType | None = None
 
 
-Source = CardSource | BankSource | MethodSource | TokenSource | CustomerSource | NetworkTokenSource | WalletSource
+@record
+class CheckoutSource:
+    """What a payer approved at a checkout. Without ``provider_id`` a provider of the type ``kind`` takes it, else one
+    that simulates any checkout."""
+
+    kind: str | None
+    provider_id: str | None
+
+
+Source = (
+    CardSource
+    | BankSource
+    | MethodSource
+    | TokenSource
+    | CustomerSource
+    | NetworkTokenSource
+    | WalletSource
+    | CheckoutSource
+)
 
 
 @record

@@ -14,6 +14,7 @@ from typing import Any
 from mockserver.assumptions import CURRENCY_DEFAULT, PROVIDER_CURRENCY, PROVIDER_LATENCY
 from mockserver.assumptions.conduct import LEAST_COST
 from mockserver.domain.cards import CardNumber
+from mockserver.domain.checkouts import CHECKOUTS, Checkout
 from mockserver.domain.clock import Micros
 from mockserver.domain.codes import Code
 from mockserver.domain.errors import Invalid, NotFound, nearest
@@ -49,6 +50,8 @@ NEEDS: Mapping[PaymentType, Capability] = {
     PaymentType.NETWORK_TOKEN: Capability.NETWORK_TOKEN,
     PaymentType.WALLET: Capability.WALLET,
     PaymentType.APPLEPAY: Capability.WALLET,
+    PaymentType.GOOGLEPAY: Capability.WALLET,
+    **{PaymentType(row.payment_type): Capability.CHECKOUT for row in CHECKOUTS.values()},
 }
 """What a provider must be able to do for each type of payment."""
 
@@ -167,6 +170,21 @@ def first_with(box: Sandbox, feature: Capability, faults: Faults) -> Provider | 
             return provider
     faults.add(Code.NO_PROVIDER_FOUND, "ProviderId", f"no provider here has {feature.value}")
     return None
+
+
+def of_checkout(box: Sandbox, checkout: Checkout | None, faults: Faults) -> Provider | None:
+    """The oldest provider in use of a checkout, else one that simulates any checkout, or None and a fault (65)."""
+    able = [
+        provider
+        for provider in box.providers
+        if provider.state is Presence.ACTIVE and Capability.CHECKOUT in provider.capabilities
+    ]
+    own = (provider for provider in able if checkout is not None and provider.summary.type == checkout.type)
+    found = next(own, None) or next((provider for provider in able if provider.summary.type not in CHECKOUTS), None)
+    if found is None:
+        name = checkout.type if checkout else Capability.CHECKOUT.value
+        faults.add(Code.NO_PROVIDER_FOUND, "ProviderId", f"no provider here has {name}")
+    return found
 
 
 def lacks(provider: Provider, feature: Capability) -> tuple[Code, str, str]:

@@ -10,10 +10,12 @@ from decimal import Decimal
 from typing import assert_never
 
 from mockserver.assumptions.conduct import THREE_DS
-from mockserver.assumptions.speech import WALLET_WORD
+from mockserver.assumptions.speech import CHECKOUT_WORD, WALLET_WORD
 from mockserver.domain.charge import Payer
+from mockserver.domain.checkouts import CHECKOUTS, checkout_named
 from mockserver.domain.codes import Code
 from mockserver.domain.commands import NewCharge
+from mockserver.domain.errors import nearest
 from mockserver.domain.faults import Faults
 from mockserver.domain.payto import check_charge
 from mockserver.domain.provider import Capability, Provider
@@ -21,6 +23,7 @@ from mockserver.domain.record import record
 from mockserver.domain.sources import (
     BankSource,
     CardSource,
+    CheckoutSource,
     CustomerSource,
     Instrument,
     MethodSource,
@@ -70,6 +73,8 @@ def plan(box: Sandbox, command: NewCharge, faults: Faults) -> Plan | None:
             return _network_token(box, source, faults)
         case WalletSource():
             return _wallet(box, source, faults)
+        case CheckoutSource():
+            return _checkout(box, source, faults)
         case _:
             assert_never(source)
 
@@ -193,4 +198,28 @@ def _wallet(box: Sandbox, source: WalletSource, faults: Faults) -> Plan | None:
     if provider is None:
         return None
     shown = source.display_name or source.network
-    return Plan("wallet", Route(provider, Instrument(PaymentType(box.assume(WALLET_WORD)), display_type=shown)))
+    return Plan("wallet", Route(provider, Instrument(_kind(box, source.kind), display_type=shown)))
+
+
+def _checkout(box: Sandbox, source: CheckoutSource, faults: Faults) -> Plan | None:
+    named = checkout_named(source.kind or "")
+    provider = (
+        providers.named(box, source.provider_id, Capability.CHECKOUT, faults)
+        if source.provider_id
+        else providers.of_checkout(box, named, faults)
+    )
+    if provider is None:
+        return None
+    checkout = CHECKOUTS.get(provider.summary.type, named)
+    if checkout is None:
+        known = nearest(source.kind or "", CHECKOUTS)
+        faults.add(Code.VALIDATION_ERROR, "ProviderType", f"wanted a checkout such as paypal or zip{known}")
+        return None
+    shown = Instrument(_kind(box, PaymentType(checkout.payment_type)), display_type=checkout.name)
+    return Plan("checkout", Route(provider, shown))
+
+
+def _kind(box: Sandbox, own: PaymentType | None) -> PaymentType:
+    """The type of a payment whose wallet or checkout is known, and of one whose wallet is not."""
+    by_kind = own is not None and box.assume(CHECKOUT_WORD) == "by_kind"
+    return own if own is not None and by_kind else PaymentType(box.assume(WALLET_WORD))

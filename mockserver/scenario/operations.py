@@ -91,6 +91,7 @@ SOURCES = (
     "bank_account",
     "network_token",
     "wallet",
+    "checkout",
     "payment_link",
     "batch",
     "subscription",

@@ -18,10 +18,10 @@ customerId cardholder createNetworkToken defaultPaymentMethodId description desc
 expireSeconds expiryDate fallbackPaymentMethodId fallbackProviderId firstName frequency gatewayDelete geolocation
 groupReference image includeRemoved initiator interval invoiceId invoiceNumber ip lastName limit limitPayments
 maximumAmount metadata name networkTokenId order payToAgreement payerName payerPayIdDetails paymentInformation
-paymentMethodId paymentType phone providerCountry providerId providerToken providerTokenData recurring redirectUrl
-reference retry search setDefault skip skipExpiryDateValidation sortBy sortOrder startDate status subscriptionId
-threeDSNotificationUrl title token transfer transfers type types url userAgent vaultCard vaultExpireDate
-vaultExpireSeconds verify webhook
+paymentMethodId paymentType phone providerCountry providerId providerToken providerTokenData providerType recurring
+redirectUrl reference retry search setDefault skip skipExpiryDateValidation sortBy sortOrder startDate status
+subscriptionId threeDSEmail threeDSNotificationUrl title token transfer transfers type types url userAgent vaultCard
+vaultExpireDate vaultExpireSeconds verify webhook
 """
 _FIELDS = frozenset(_FIELD_TEXT.split())
 """Fields of request bodies and queries: only to find a misspelt one (service document, Endpoints; published facts,

@@ -13,11 +13,13 @@ from mockserver.domain.sources import (
     BankSource,
     CardSource,
     ChallengeAnswer,
+    CheckoutSource,
     CheckoutTransfer,
     CustomerSource,
     Initiator,
     MethodSource,
     NetworkTokenSource,
+    PaymentType,
     Source,
     TokenSource,
     WalletSource,
@@ -171,6 +173,10 @@ class NetworkTokenCharge(ChargeFields):
         return NetworkTokenSource(self.network_token_id, self.provider_id)
 
 
+_WALLETS = {"applepay": PaymentType.APPLEPAY, "googlepay": PaymentType.GOOGLEPAY}
+"""Wallets that the ``type`` of a payment method may name, as the client script does."""
+
+
 class WalletHeader(Body):
     """What the wallet's payment data are encrypted with."""
 
@@ -213,7 +219,18 @@ class WalletCharge(ChargeFields):
     def source(self, provider_id: str | None) -> WalletSource:
         """The wallet token to charge and who shall take it."""
         shown = self.token.payment_method or WalletPaymentMethod()
-        return WalletSource(shown.display_name, shown.network, provider_id)
+        return WalletSource(shown.display_name, shown.network, provider_id, _WALLETS.get((shown.type or "").lower()))
+
+
+class CheckoutCharge(ChargeFields):
+    """Charge what a payer approved at a checkout, such as PayPal or Zip."""
+
+    provider_type: str | None = Field(None, description="a checkout such as paypal; the provider's own type counts")
+    provider_id: str | None = None
+
+    def source(self) -> CheckoutSource:
+        """The checkout, and who shall take the payment."""
+        return CheckoutSource(self.provider_type, self.provider_id)
 
 
 class Capture(Body):

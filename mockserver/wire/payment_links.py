@@ -8,7 +8,7 @@ from pydantic import Field, StringConstraints
 
 from mockserver.domain.commands import LinkPayment, NewPaymentLink
 from mockserver.domain.payment_link import CallToAction, LinkPaymentType, PaymentLink
-from mockserver.domain.sources import CardDetails, CardSource, Source, WalletSource
+from mockserver.domain.sources import CardDetails, CardSource, PaymentType, Source, WalletSource
 from mockserver.wire.base import Body, Map, Moment, Number, Required, Whole, one_of
 from mockserver.wire.dates import moment
 from mockserver.wire.shapes import Amount, DateTime, plain_map
@@ -48,6 +48,9 @@ class PaymentLinkCreation(Body):
         )
 
 
+_KINDS = {kind: PaymentType(kind.value.upper()) for kind in LinkPaymentType if kind is not LinkPaymentType.PAYTO}
+
+
 class LinkCard(Body):
     """A card as a payer types it: a payer leaves nothing out."""
 
@@ -70,7 +73,7 @@ class LinkPaymentInput(Body):
         """The command that these fields make."""
         card = self.payment_information
         if self.payment_type is not LinkPaymentType.CARD:
-            source: Source = WalletSource(self.payment_type.value, None, None)
+            source: Source = WalletSource(self.payment_type.value, None, None, _KINDS.get(self.payment_type))
         elif card is None:
             source = CardSource(None, None)
         else:

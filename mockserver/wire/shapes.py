@@ -89,6 +89,8 @@ class Order(Body):
     order_number: str | None = None
     freight_amount: Number | None = None
     duty_amount: Number | None = None
+    tax_amount: Number | None = Field(None, description="of the client script")
+    discount_amount: Number | None = Field(None, description="of the client script")
     items: list[OrderItem] | None = None
 
 

@@ -47,10 +47,11 @@ def sources(api: Api) -> dict[str, dict[str, object]]:
         "token": {"token": token(api)},
         "network_token": {"networkTokenId": network_token, "providerId": DUMMY},
         "token/apple": {"token": WALLET},
+        "checkout": {"providerType": "paypal"},
     }
 
 
-VARIANTS = ["customer", "token", "network_token", "token/apple"]
+VARIANTS = ["customer", "token", "network_token", "token/apple", "checkout"]
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
@@ -116,11 +117,12 @@ def test_rules_know_each_variant_by_its_source() -> None:
             ("token", "stolen_card"),
             ("network_token", "expired_card"),
             ("wallet", "do_not_honour"),
+            ("checkout", "insufficient_funds"),
         )
     )
     api = Api(scenario=f"version: 1\nrules: [{rules}]\n")
     codes = [api.post(f"/charge/{name}", {"amount": 5, **body})["code"] for name, body in sources(api).items()]
-    assert codes == [941, 943, 14, 905]
+    assert codes == [941, 943, 14, 905, 15]
 
 
 def test_a_customer_is_charged_by_the_default_method(api: Api) -> None:
@@ -263,6 +265,73 @@ def test_a_wallet_needs_a_provider_that_has_wallets(api: Api) -> None:
     assert problem_of(api.post("/charge/token/apple", body)) == (400, 32)
     api.delete(f"/provider/{DUMMY}")
     assert problem_of(api.post("/charge/token/apple", without(body, "providerId"))) == (400, 65)
+
+
+@pytest.mark.parametrize(("named", "kind"), [("googlepay", "GOOGLEPAY"), ("ApplePay", "APPLEPAY"), ("debit", "WALLET")])
+def test_a_wallet_that_names_itself_is_the_type_of_the_payment(api: Api, named: str, kind: str) -> None:
+    token = {"paymentMethod": {"displayName": "A wallet", "type": named}}
+    shown = api.post("/charge/token/apple", {"token": token, "amount": 5})["paymentInformation"]
+    assert (shown["type"], shown["displayType"]) == (kind, "A wallet")
+
+
+@pytest.mark.parametrize(
+    ("provider", "kind", "name"),
+    [
+        ("paypal", "PAYPAL", "PayPal"),
+        ("zip", "ZIP", "Zip"),
+        ("azupay", "PAYID", "PayID"),
+        ("afterpay", "AFTERPAY", "Afterpay"),
+        ("pay_by_account", "PAYBYACCOUNT", "Pay by Account"),
+    ],
+)
+def test_a_checkout_takes_its_own_payment(api: Api, provider: str, kind: str, name: str) -> None:
+    made = api.post("/provider", {"type": provider, "name": "Ours"})["providerId"]
+    api.key = None
+    public = {"x-publickey": "pk_tests"}
+    body = {"providerId": made, "providerType": provider, "amount": 5}
+    charge = api.call("POST", "/charge/checkout", body, headers=public).body
+    shown = charge["paymentInformation"]
+    assert (charge["status"], charge["providerId"], shown["type"], shown["displayType"], shown["providerType"]) == (
+        "SUCCESS", made, kind, name, provider,
+    )  # fmt: skip
+    assert problem_of(api.call("POST", "/charge/checkout", body)) == (401, 40)
+
+
+def test_a_checkout_without_a_provider_goes_to_one_of_its_type_else_to_one_that_simulates_it(api: Api) -> None:
+    zip_pay = api.post("/provider", {"type": "zip", "name": "Zip"})["providerId"]
+    taken = [
+        api.post("/charge/checkout", {"providerType": word, "amount": 5}).body
+        for word in ("ZIP", "PayPal", "Pay by account")
+    ]
+    assert [(row["providerId"], row["paymentInformation"]["type"]) for row in taken] == [
+        (zip_pay, "ZIP"), (DUMMY, "PAYPAL"), (DUMMY, "PAYBYACCOUNT"),
+    ]  # fmt: skip
+    assert api.get("/charge", PaymentType="zip")["count"] == 1
+    unknown = api.post("/charge/checkout", {"providerType": "zzip", "amount": 5})
+    assert (problem_of(unknown), list(unknown["details"])) == ((400, 90), ["ProviderType"])
+    assert "did you mean 'zip'" in unknown["details"]["ProviderType"]
+    api.delete(f"/provider/{DUMMY}")
+    assert problem_of(api.post("/charge/checkout", {"providerType": "paypal", "amount": 5})) == (400, 65)
+
+
+def test_a_checkout_needs_a_provider_that_is_one(api: Api) -> None:
+    nab = api.post("/provider", {"type": "nab_transact", "name": "Nab"})["providerId"]
+    body = {"providerType": "paypal", "providerId": nab, "amount": 5}
+    assert problem_of(api.post("/charge/checkout", body)) == (400, 32)
+    assert problem_of(api.post("/charge/token/apple", {**body, "token": WALLET})) == (400, 32)
+
+
+def test_the_type_of_wallets_and_checkouts_can_be_one_word() -> None:
+    api = Api(assumptions={"payment_method.checkout_type": "wallet_type"})
+    shown = api.post("/charge/checkout", {"providerType": "zip", "amount": 5})["paymentInformation"]
+    assert (shown["type"], shown["displayType"]) == ("WALLET", "Zip")
+
+
+def test_what_the_client_script_tells_of_an_order_is_taken() -> None:
+    items = [{"productCode": "mug-1", "description": "Mug", "quantity": "1.0000", "amount": 20}]
+    order = {"freightAmount": 5, "taxAmount": "2.5", "discountAmount": -3, "items": items}
+    body = {"providerType": "zip", "amount": 24.5, "order": order}
+    assert Api(strict=True).post("/charge/checkout", body).status == 201
 
 
 def test_geolocation_is_no_field_of_network_token_and_wallet_charges() -> None:

@@ -109,6 +109,7 @@ ONE_FORM_ONE_CONTENT: dict[str, tuple[object, set[str]]] = {
         {"Amount", "NetworkTokenId"},
     ),
     "POST /charge/token/apple": ({"amount": 0, "providerId": DUMMY}, {"Amount", "Token"}),
+    "POST /charge/checkout": ({"amount": "x", "providerId": "nobody"}, {"Amount", "ProviderId"}),
     "POST /vault": ({"cardNumber": "4111", "expireSeconds": 1.5}, {"CardNumber", "ExpireSeconds"}),
     "POST /customer/card": ({**NOBODY, "paymentInformation": card()}, {"Metadata", "ProviderId"}),
     "POST /customer/token": ({"token": "t", "metadata": 5}, {"Metadata", "Token"}),
