@@ -17,6 +17,7 @@ from typing import Any, TypeVar
 from mockserver.assumptions import conduct as conduct
 from mockserver.assumptions import speech as speech
 from mockserver.assumptions.row import AMOUNT as _AMOUNT
+from mockserver.assumptions.row import AMOUNT_OR_UNIT as _AMOUNT_OR_UNIT
 from mockserver.assumptions.row import CURRENCY as _CURRENCY
 from mockserver.assumptions.row import CURRENCY_OR_PROVIDER as _CURRENCY_OR_PROVIDER
 from mockserver.assumptions.row import DATE as _DATE
@@ -55,7 +56,11 @@ CURRENCY_DEFAULT = _row(
     "client suites charge without a currency; a provider has one",
 )
 AMOUNT_MINIMUM = _row(
-    "amount.minimum", "smallest amount of a charge", _AMOUNT, Decimal("0.01"), "published sample: 0.01 .. 10000"
+    "amount.minimum",
+    "smallest amount of a charge: one unit of the last digit that its currency has (0.01 AUD, 1 JPY), or a number",
+    _AMOUNT_OR_UNIT,
+    None,
+    "published sample: 0.01 .. 10000, of a currency with two digits",
 )
 AMOUNT_MAXIMUM = _row(
     "amount.maximum", "largest amount of a charge, 0 = none", _AMOUNT, Decimal(0), "not shown; a merchant setting"

@@ -109,6 +109,13 @@ LEAST_COST = row(
     "cheapest_by_cost_data",
     "published path least_cost and costData",
 )
+PROVIDER_FOREIGN = row(
+    "provider.other_currency",
+    "who takes a payment that names no provider, in a currency that no provider has: any of them, or none (code 63)",
+    choice("any", "none"),
+    "any",
+    "not shown; a charge that names its provider is taken in every currency",
+)
 PROVIDER_UNKNOWN = row(
     "provider.unknown",
     "code 39 of an unknown provider; 32, 71, 78 or 103 of one that lacks the feature",

@@ -138,6 +138,11 @@ DURATION: Kind[Micros] = Kind("a duration, such as 5m", _read_duration, duration
 DATE: Kind[str] = Kind("an ISO 8601 date-time", _read_date, str)
 SPAN: Kind[tuple[Micros, Micros]] = Kind("a duration or a range, such as 30ms..80ms", _read_span, _show_span)
 AMOUNT: Kind[Decimal] = Kind("a number of 0 or more", _read_number, lambda number: format(number, "f"))
+AMOUNT_OR_UNIT: Kind[Decimal | None] = Kind(
+    "smallest_unit, or a number of 0 or more",
+    lambda given: None if str(given).lower() == "smallest_unit" else _read_number(given),
+    lambda number: "smallest_unit" if number is None else format(number, "f"),
+)
 CURRENCY: Kind[str] = Kind("an ISO 4217 code", _read_currency, str)
 CURRENCY_OR_PROVIDER: Kind[str] = Kind(
     "provider, or an ISO 4217 code",

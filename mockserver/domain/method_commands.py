@@ -140,6 +140,6 @@ class NewCardToken:
     provider_id: str | None
     vault: VaultWish = NO_VAULT
     ip: str | None = None
-    amount: Decimal = Decimal(0)
+    amount: Decimal | None = None
     currency: str | None = None
     metadata: Mapping[str, str] | None = None

@@ -31,6 +31,11 @@ class Currency:
     name: str
     digits: int
 
+    @property
+    def unit(self) -> Decimal:
+        """The smallest amount that is not nothing: 0.01 AUD, 1 JPY."""
+        return Decimal(1).scaleb(-self.digits)
+
 
 def _row(digits: str, **texts: str) -> Currency:
     return Currency(digits=int(digits), **texts)
@@ -77,6 +82,13 @@ def exact(amount: Decimal, currency: Currency, *, field: str = "Amount") -> Deci
     return _exact_of_any(amount, currency, field)
 
 
+def check_length(amount: Decimal, *, field: str = "Amount") -> None:
+    """Raises ``Invalid`` (2) for a finite number with more than 15 digits before the point."""
+    if amount.adjusted() >= MAX_INTEGER_DIGITS:
+        before = amount.adjusted() + 1
+        raise _refused(field, f"got {before} digits before the point, at most {MAX_INTEGER_DIGITS} are allowed")
+
+
 def number_text(number: Decimal) -> str:
     """JSON text of a finite number: ``5``, ``200``, ``12.5``; never ``5.0`` or ``2E+2`` (published facts, 0 rule 4).
 
@@ -108,9 +120,7 @@ def _exact_of_any(amount: Decimal, currency: Currency, field: str) -> Decimal:
         raise _refused(field, "got a value that is not a finite number")
     if not amount:
         return ZERO
-    if amount.adjusted() >= MAX_INTEGER_DIGITS:
-        before = amount.adjusted() + 1
-        raise _refused(field, f"got {before} digits before the point, at most {MAX_INTEGER_DIGITS} are allowed")
+    check_length(amount, field=field)
     places = _places(amount)
     if places > currency.digits:
         # Counted, not quoted, when long: a card number may have slipped into the wrong field.

@@ -17,7 +17,7 @@ from mockserver.domain.clock import MILLISECOND, Micros
 from mockserver.domain.codes import Code
 from mockserver.domain.fake_lookups import iin_data
 from mockserver.domain.faults import Faults
-from mockserver.domain.money import share
+from mockserver.domain.money import Currency, share
 from mockserver.domain.provider_condition import ProviderCondition
 from mockserver.domain.states import Presence
 
@@ -105,11 +105,11 @@ class Provider:
         """What its type can do."""
         return CAPABILITIES.get(self.summary.type, _CHECKOUT_ONLY)
 
-    def cost_of(self, amount: Decimal, card: CardNumber | None) -> Decimal | None:
-        """Estimated cost of a payment, to two decimals; None when the price list has no row for it."""
+    def cost_of(self, amount: Decimal, money: Currency, card: CardNumber | None) -> Decimal | None:
+        """Estimated cost of a payment, to the digits of its currency; None when the price list has no row for it."""
         for cost in self.costs:
             if self._fits(cost, card):
-                return share(amount, cost.percent, plus=cost.fixed)
+                return share(amount, cost.percent, money.digits, plus=cost.fixed)
         return None
 
     def _fits(self, cost: Cost, card: CardNumber | None) -> bool:

@@ -9,11 +9,9 @@ from decimal import Decimal
 
 from mockserver.assumptions import AMOUNT_MAXIMUM, AMOUNT_MINIMUM, CURRENCY_DEFAULT
 from mockserver.domain.codes import Code
-from mockserver.domain.commands import NewCharge
 from mockserver.domain.errors import Invalid
 from mockserver.domain.faults import Faults
-from mockserver.domain.money import CURRENCIES, Currency, currency, exact, number_text
-from mockserver.domain.provider import Provider
+from mockserver.domain.money import CURRENCIES, Currency, check_length, currency, exact, number_text
 from mockserver.domain.record import record
 from mockserver.domain.sources import CheckoutTransfer
 from mockserver.engine.sandbox import Sandbox
@@ -30,41 +28,46 @@ class Money:
     currency: Currency
 
 
-def check(box: Sandbox, command: NewCharge, faults: Faults) -> Money | None:
+def check(box: Sandbox, amount: Decimal, given: str | None, faults: Faults) -> Money | None:
     """The money that is asked for, or None: with a fault, or while only a provider can tell the currency.
 
-    Faults: an amount outside the bounds (90), an unknown currency (29), too many digits for it (2).
+    Faults: an amount outside the bounds (90), an unknown currency (29), too many digits (2).
     """
-    given = command.currency
     try:
         known = currency(given) if given else _default(box)
     except Invalid as refused:
         faults.absorb(refused)
         known = None
+    if known is not None:
+        return of_currency(box, amount, known, faults)
+    if amount <= 0:
+        faults.add(Code.VALIDATION_ERROR, "Amount", "wanted more than 0")
+        return None
+    try:
+        check_length(amount)
+    except Invalid as refused:
+        faults.absorb(refused)
+    return None
+
+
+def of_currency(box: Sandbox, amount: Decimal, known: Currency, faults: Faults) -> Money | None:
+    """An amount of a currency, or None and a fault: outside the bounds (90), too many digits (2)."""
     least, most = box.assume(AMOUNT_MINIMUM), box.assume(AMOUNT_MAXIMUM)
-    if command.amount < least or (most and command.amount > most):
+    least = known.unit if least is None else least
+    if amount < least or (most and amount > most):
         bounds = f"at least {least:f}" + (f" and at most {most:f}" if most else "")
         faults.add(Code.VALIDATION_ERROR, "Amount", f"wanted {bounds}")
         return None
-    return None if known is None else _exactly(command.amount, known, faults)
-
-
-def of_provider(command: NewCharge, provider: Provider, faults: Faults) -> Money | None:
-    """The money of a charge that names no currency: the provider's. None, and a fault (2), for too many digits."""
-    return _exactly(command.amount, CURRENCIES[provider.currency], faults)
-
-
-def _default(box: Sandbox) -> Currency | None:
-    word = box.assume(CURRENCY_DEFAULT)
-    return None if word == PROVIDERS_OWN else CURRENCIES[word]
-
-
-def _exactly(amount: Decimal, known: Currency, faults: Faults) -> Money | None:
     try:
         return Money(exact(amount, known), known)
     except Invalid as refused:
         faults.absorb(refused)
         return None
+
+
+def _default(box: Sandbox) -> Currency | None:
+    word = box.assume(CURRENCY_DEFAULT)
+    return None if word == PROVIDERS_OWN else CURRENCIES[word]
 
 
 def check_transfer(transfer: CheckoutTransfer, amount: Decimal, money: Currency | None, faults: Faults) -> None:

@@ -25,11 +25,13 @@ from mockserver.domain.codes import Code
 from mockserver.domain.commands import NewCharge
 from mockserver.domain.errors import NotFound
 from mockserver.domain.events import Subject
+from mockserver.domain.money import CURRENCIES
 from mockserver.domain.provider import Capability
 from mockserver.domain.record import record
 from mockserver.domain.sources import PaymentType, TokenSource
 from mockserver.domain.states import CHARGE, ChargeEvent, ChargeState
 from mockserver.engine import asking, charge_money, consequences, providers, routing, sources, tokens, vault
+from mockserver.engine.charge_money import Money
 from mockserver.engine.routing import Route
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.schedule import Due
@@ -60,10 +62,11 @@ def create(box: Sandbox, command: NewCharge) -> Charge:
     command.
     """
     faults = box.faults()
-    money = charge_money.check(box, command, faults)
-    begun = sources.plan(box, command, faults)
+    money = charge_money.check(box, command.amount, command.currency, faults)
+    begun = sources.plan(box, command, money.currency if money else None, faults)
     if money is None and begun is not None and not faults:
-        money = charge_money.of_provider(command, begun.first.provider, faults)
+        own = CURRENCIES[begun.first.provider.currency]
+        money = charge_money.of_currency(box, command.amount, own, faults)
     transfer = command.source.transfer if isinstance(command.source, TokenSource) else None
     if transfer is not None:
         charge_money.check_transfer(transfer, command.amount, money.currency if money else None, faults)
@@ -72,7 +75,7 @@ def create(box: Sandbox, command: NewCharge) -> Charge:
     faults.refuse()
     if begun is None or money is None:
         raise RuntimeError("a charge without a route passed its checks")
-    return _store(box, command, begun, _try_routes(box, command, begun), money.amount, money.currency.code)
+    return _store(box, command, begun, _try_routes(box, command, begun), money)
 
 
 def capture(box: Sandbox, charge_id: str, amount: Decimal | None) -> Charge:
@@ -197,10 +200,8 @@ def ask_provider(box: Sandbox, op: str, route: Route, source: str, also: str | N
     return outcome
 
 
-def _store(
-    box: Sandbox, command: NewCharge, begun: Plan, verdict: _Verdict, amount: Decimal, currency_code: str
-) -> Charge:
-    route, outcome = verdict.route, verdict.outcome
+def _store(box: Sandbox, command: NewCharge, begun: Plan, verdict: _Verdict, money: Money) -> Charge:
+    route, outcome, amount = verdict.route, verdict.outcome, money.amount
     event = _event_of(box, command, begun, route, outcome)
     if isinstance(outcome.provider, PartialApprove):
         amount = min(amount, outcome.provider.amount)
@@ -218,7 +219,7 @@ def _store(
             charge_id,
             None if declined else "ch_" + charge_id[:-25:-1],
             amount,
-            currency_code,
+            money.currency.code,
             CHARGE.begin(event),
             route.provider.summary,
             instrument,
@@ -234,7 +235,7 @@ def _store(
             verdict.failed,
             box.now if event is ChargeEvent.PAID else None,
             None,
-            route.provider.cost_of(amount, card.number if card else None),
+            route.provider.cost_of(amount, money.currency, card.number if card else None),
             begun.verified,
             card.three_ds_server_trans_id if card else None,
             challenged,

@@ -1,11 +1,11 @@
 """What the account can do: which providers are offered for a payment, and how.
 
-Source: published facts, 1.1 rows 59-62, 2.13, 7.2; assumption ``least_cost`` (a card needs a provider in its currency).
+Source: published facts, 1.1 rows 59-62, 2.13, 7.2; assumption ``provider.other_currency``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 
@@ -23,26 +23,22 @@ PAYPAL = "paypal"
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """The providers that take a payment, in the order of their configuration."""
+    """The providers that take a payment, by feature, in the order of their configuration."""
 
-    providers: Sequence[Provider]
+    able: Mapping[Capability, Sequence[Provider]]
     card_provider: Provider | None
-
-    def able(self, feature: Capability) -> list[Provider]:
-        """Those that have a feature."""
-        return [provider for provider in self.providers if feature in provider.capabilities]
 
     @property
     def paypal(self) -> list[Provider]:
         """Those that are PayPal."""
-        return [provider for provider in self.able(Capability.CHECKOUT) if provider.summary.type == PAYPAL]
+        return [provider for provider in self.able[Capability.CHECKOUT] if provider.summary.type == PAYPAL]
 
     @property
     def pay_later(self) -> list[Provider]:
         """Those that are nothing but a checkout of their own."""
         return [
             provider
-            for provider in self.able(Capability.CHECKOUT)
+            for provider in self.able[Capability.CHECKOUT]
             if Capability.CARD not in provider.capabilities and provider.summary.type != PAYPAL
         ]
 
@@ -53,16 +49,12 @@ def offer(box: Sandbox, amount: Decimal | None, given: str | None, card_provider
     Raises ``Invalid`` 29 (currency), ``NotFound`` 39 (card provider).
     """
     code = currency(given).code if given else None
-    found = [
-        provider
-        for provider in box.providers
-        if provider.state is Presence.ACTIVE
-        and (code is None or provider.currency == code)
-        and is_offered(provider.hide, provider.require, amount, code)
-    ]
+    able: dict[Capability, Sequence[Provider]] = {}
+    for feature in Capability:
+        offered = [one for one in providers.in_use(box, feature) if is_offered(one.hide, one.require, amount, code)]
+        able[feature] = providers.taking(box, offered, code)
     named = providers.get(box, card_provider_id) if card_provider_id else None
-    cards = (provider for provider in found if Capability.CARD in provider.capabilities)
-    return Offer(found, named or next(cards, None))
+    return Offer(able, named or next(iter(able[Capability.CARD]), None))
 
 
 def of_token(box: Sandbox, token_id: str) -> Provider:
@@ -75,9 +67,8 @@ def default_fallback(box: Sandbox) -> Provider:
 
     Raises ``NotFound`` (65).
     """
-    for provider in box.providers:
-        if provider.state is Presence.ACTIVE and Capability.CARD in provider.capabilities:
-            return provider
+    for provider in providers.in_use(box, Capability.CARD):
+        return provider
     raise NotFound(Code.NO_PROVIDER_FOUND, {"Provider": "no provider of this sandbox takes cards"})
 
 

@@ -19,8 +19,7 @@ from mockserver.domain.events import Subject
 from mockserver.domain.money import currency, exact, number_text
 from mockserver.domain.payment_link import PaymentLink, check_image, check_redirect, check_types
 from mockserver.domain.provider import Capability
-from mockserver.domain.states import Presence
-from mockserver.engine import charges, listing
+from mockserver.engine import charges, listing, providers
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.store import Page
 
@@ -151,8 +150,7 @@ def usual_currency(box: Sandbox) -> str:
     word: str = box.assume(CURRENCY_DEFAULT)
     if word != "provider":
         return word
-    able = (provider for provider in box.providers if Capability.CARD in provider.capabilities)
-    own = (provider.currency for provider in able if provider.state is Presence.ACTIVE)
+    own = (provider.currency for provider in providers.in_use(box, Capability.CARD))
     return next(own, box.assume(PROVIDER_CURRENCY))
 
 

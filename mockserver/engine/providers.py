@@ -1,18 +1,18 @@
 """Provider use cases: configure, change, remove, find, and choose by cost.
 
 Sources: service document, What the service does, 1; published facts, 2.12; assumptions ``provider.unknown``,
-``least_cost``.
+``provider.other_currency``, ``least_cost``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
 from mockserver.assumptions import CURRENCY_DEFAULT, PROVIDER_CURRENCY, PROVIDER_LATENCY
-from mockserver.assumptions.conduct import LEAST_COST
+from mockserver.assumptions.conduct import LEAST_COST, PROVIDER_FOREIGN
 from mockserver.domain.cards import CardNumber
 from mockserver.domain.checkouts import CHECKOUTS, Checkout
 from mockserver.domain.clock import Micros
@@ -20,7 +20,7 @@ from mockserver.domain.codes import Code
 from mockserver.domain.errors import Invalid, NotFound, nearest
 from mockserver.domain.events import Subject
 from mockserver.domain.faults import Faults
-from mockserver.domain.money import CURRENCIES, currency
+from mockserver.domain.money import CURRENCIES, ZERO, Currency, currency
 from mockserver.domain.provider import (
     CAPABILITIES,
     ENVIRONMENTS,
@@ -163,13 +163,27 @@ def named(box: Sandbox, provider_id: str, needs: Capability, faults: Faults) -> 
     return provider
 
 
-def first_with(box: Sandbox, feature: Capability, faults: Faults) -> Provider | None:
-    """The oldest provider in use with a feature, or None and a fault (65)."""
-    for provider in box.providers:
-        if provider.state is Presence.ACTIVE and feature in provider.capabilities:
-            return provider
-    faults.add(Code.NO_PROVIDER_FOUND, "ProviderId", f"no provider here has {feature.value}")
-    return None
+def first_with(box: Sandbox, feature: Capability, code: str | None, faults: Faults) -> Provider | None:
+    """The oldest provider in use with a feature that takes a currency (None: any), or None and a fault (65)."""
+    able = in_use(box, feature)
+    found = taking(box, able, code)
+    if not found:
+        told = f"no provider here has {feature.value}" + (" in this currency" if able else "")
+        faults.add(Code.NO_PROVIDER_FOUND, "ProviderId", told)
+        return None
+    return found[0]
+
+
+def in_use(box: Sandbox, feature: Capability) -> list[Provider]:
+    """The providers in use that have a feature, the oldest first."""
+    return [one for one in box.providers if one.state is Presence.ACTIVE and feature in one.capabilities]
+
+
+def taking(box: Sandbox, able: Sequence[Provider], code: str | None) -> Sequence[Provider]:
+    """Of some providers those that take a currency (None: any): those that have it, and while none has it, all or none
+    (assumption ``provider.other_currency``)."""
+    own = [provider for provider in able if code is None or provider.currency == code]
+    return able if not own and box.assume(PROVIDER_FOREIGN) == "any" else own
 
 
 def of_checkout(box: Sandbox, checkout: Checkout | None, faults: Faults) -> Provider | None:
@@ -200,35 +214,29 @@ def require(provider: Provider, feature: Capability) -> None:
         raise Invalid(code, {field: text})
 
 
-def by_cost(box: Sandbox, amount: Decimal, given: str | None, card: CardNumber) -> list[Provider]:
+def by_cost(box: Sandbox, amount: Decimal, given: Currency | None, card: CardNumber) -> list[Provider]:
     """Providers that take the card and the currency, the cheapest first (assumption ``least_cost``).
 
     Without a currency, that of the assumption ``currency.default`` counts, else that of the oldest provider of cards.
     """
-    taking = [
-        provider
-        for provider in box.providers
-        if provider.state is Presence.ACTIVE and Capability.CARD in provider.capabilities
-    ]
+    able = in_use(box, Capability.CARD)
+    if not able:
+        return []
     box.assume(LEAST_COST)
-    default = box.assume(CURRENCY_DEFAULT)
-    own = taking[0].currency if taking else ""
-    code = given.strip().upper() if given else default if default in CURRENCIES else own
-    able = [
-        (cost if (cost := provider.cost_of(amount, card)) is not None else _DEAREST, provider.seq, provider)
-        for provider in taking
-        if provider.currency == code
-    ]
-    return [provider for _, _, provider in sorted(able, key=lambda entry: entry[:2])]
+    money = given or CURRENCIES.get(box.assume(CURRENCY_DEFAULT)) or CURRENCIES[able[0].currency]
+    costs = {one.provider_id: one.cost_of(amount, money, card) for one in able}
+
+    def cheapest(provider: Provider) -> tuple[bool, Decimal, int]:
+        cost = costs[provider.provider_id]
+        return cost is None, cost or ZERO, provider.seq
+
+    return sorted(taking(box, able, money.code), key=cheapest)
 
 
 def latency_of(box: Sandbox, provider: Provider) -> Micros:
     """Simulated time of one try, from the provider's settings or the assumption ``provider.latency``."""
     low, high = provider.latency if provider.latency is not None else box.assume(PROVIDER_LATENCY)
     return low if high <= low else low + box.draw("provider_latency", high - low + 1)
-
-
-_DEAREST = Decimal("1e15")
 
 
 def unknown(box: Sandbox, provider_id: str) -> str:

@@ -17,6 +17,7 @@ from mockserver.domain.codes import Code
 from mockserver.domain.commands import NewCharge
 from mockserver.domain.errors import nearest
 from mockserver.domain.faults import Faults
+from mockserver.domain.money import Currency
 from mockserver.domain.payto import check_charge
 from mockserver.domain.provider import Capability, Provider
 from mockserver.domain.record import record
@@ -54,12 +55,12 @@ class Plan:
     token: Token | None = None
 
 
-def plan(box: Sandbox, command: NewCharge, faults: Faults) -> Plan | None:
-    """Resolve the source of a charge, or None with at least one fault added."""
+def plan(box: Sandbox, command: NewCharge, money: Currency | None, faults: Faults) -> Plan | None:
+    """Resolve the source of a charge in a currency (None: the provider's), or None with at least one fault added."""
     source = command.source
     match source:
         case CardSource():
-            return _card(box, command, source, faults)
+            return _card(box, command, source, money, faults)
         case BankSource(account=account, provider_id=provider_id):
             provider = providers.named(box, provider_id, Capability.DIRECT_DEBIT, faults)
             return Plan("bank_account", Route(provider, method_drafts.bank_instrument(account))) if provider else None
@@ -72,7 +73,7 @@ def plan(box: Sandbox, command: NewCharge, faults: Faults) -> Plan | None:
         case NetworkTokenSource():
             return _network_token(box, source, faults)
         case WalletSource():
-            return _wallet(box, source, faults)
+            return _wallet(box, source, money, faults)
         case CheckoutSource():
             return _checkout(box, source, faults)
         case _:
@@ -95,7 +96,7 @@ def payer_of(given: Payer | None, stored: Payer | None) -> Payer | None:
     )
 
 
-def _card(box: Sandbox, command: NewCharge, source: CardSource, faults: Faults) -> Plan | None:
+def _card(box: Sandbox, command: NewCharge, source: CardSource, money: Currency | None, faults: Faults) -> Plan | None:
     card = card_entry.check(box, source.details, faults)
     if source.provider_id is not None:
         provider = providers.named(box, source.provider_id, Capability.CARD, faults)
@@ -104,7 +105,7 @@ def _card(box: Sandbox, command: NewCharge, source: CardSource, faults: Faults) 
         return Plan("card", Route(provider, card_entry.instrument(card)), verified=_is_verified(box, source))
     if card is None or faults:
         return None
-    found = providers.by_cost(box, command.amount, command.currency, card.number)
+    found = providers.by_cost(box, command.amount, money, card.number)
     if not found:
         faults.add(Code.NO_CARD_PROVIDERS_CONFIGURED, "Currency", "no provider takes this card in this currency")
         return None
@@ -189,11 +190,11 @@ def _network_token(box: Sandbox, source: NetworkTokenSource, faults: Faults) -> 
     return Plan("network_token", Route(provider, instrument), payer=customer.payer() if customer else None)
 
 
-def _wallet(box: Sandbox, source: WalletSource, faults: Faults) -> Plan | None:
+def _wallet(box: Sandbox, source: WalletSource, money: Currency | None, faults: Faults) -> Plan | None:
     provider = (
         providers.named(box, source.provider_id, Capability.WALLET, faults)
         if source.provider_id
-        else providers.first_with(box, Capability.WALLET, faults)
+        else providers.first_with(box, Capability.WALLET, money.code if money else None, faults)
     )
     if provider is None:
         return None

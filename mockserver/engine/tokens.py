@@ -14,16 +14,17 @@ from mockserver.assumptions import TOKEN_LIFETIME, TOKEN_USES
 from mockserver.domain.cards import Card
 from mockserver.domain.clock import Micros
 from mockserver.domain.codes import Code
-from mockserver.domain.errors import NotFound, nearest
+from mockserver.domain.errors import Invalid, NotFound, nearest
 from mockserver.domain.events import Subject
 from mockserver.domain.faults import Faults
 from mockserver.domain.method_commands import NewCardToken, NewPayToMethod
 from mockserver.domain.method_states import TOKEN, TokenEvent, TokenState
+from mockserver.domain.money import ZERO, Currency, currency
 from mockserver.domain.provider import Capability, Provider
 from mockserver.domain.sources import Instrument
 from mockserver.domain.token import Token
 from mockserver.domain.vault import WITH_A_CARD, check_expiry
-from mockserver.engine import asking, card_entry, listing, payto, providers, vault
+from mockserver.engine import asking, card_entry, charge_money, listing, payto, providers, vault
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.schedule import Due
 from mockserver.engine.store import Page
@@ -34,8 +35,8 @@ OP = "token.create"
 def create_from_card(box: Sandbox, command: NewCardToken) -> Token:
     """Make a token from a card, and vault the card when wished.
 
-    Raises ``Invalid`` 39 (provider), 63 (none takes the card), 5, 6, 9, 14, 81 (card), 85, 86 (vault expiry), or
-    ``ProviderRefused``.
+    Raises ``Invalid`` 39 (provider), 63 (none takes the card), 90, 2 (amount), 29 (currency), 5, 6, 9, 14, 81 (card),
+    85, 86 (vault expiry), or ``ProviderRefused``.
     """
     faults = box.faults()
     card = card_entry.check(box, command.details, faults)
@@ -174,11 +175,26 @@ def _card_provider(box: Sandbox, command: NewCardToken, card: Card | None, fault
         return providers.named(box, command.provider_id, Capability.CARD, faults)
     if card is None:
         return None
-    found = providers.by_cost(box, command.amount, command.currency, card.number)
+    money = _money(box, command, faults)
+    if faults:
+        return None
+    found = providers.by_cost(box, command.amount or ZERO, money, card.number)
     if not found:
         faults.add(Code.NO_CARD_PROVIDERS_CONFIGURED, "Currency", "no provider takes this card in this currency")
         return None
     return found[0]
+
+
+def _money(box: Sandbox, command: NewCardToken, faults: Faults) -> Currency | None:
+    """The currency of the payment that a token is wanted for, if it names one."""
+    if command.amount is not None:
+        money = charge_money.check(box, command.amount, command.currency, faults)
+        return money.currency if money else None
+    try:
+        return currency(command.currency) if command.currency else None
+    except Invalid as refused:
+        faults.absorb(refused)
+        return None
 
 
 def _store(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from decimal import Decimal
 from typing import TypedDict
 
 from mockserver.domain.method_commands import NewCardToken
@@ -67,7 +66,7 @@ class LeastCostTokenCreation(CardTokenFields):
             provider_id=None,
             vault=self.wish(),
             ip=self.ip,
-            amount=self.amount if self.amount is not None else Decimal(0),
+            amount=self.amount,
             currency=self.currency,
             metadata=self.metadata,
         )

@@ -110,6 +110,34 @@ def test_currency_is_any_case_in_and_upper_case_out_and_else_the_providers(api: 
     assert problem_of(refused) == (400, 2)
 
 
+@pytest.mark.parametrize(
+    ("currency", "least", "too_little", "cost_of_forty"),
+    [("JPY", "1", "0.5", "1"), ("AUD", "0.01", "0.001", "0.9"), ("KWD", "0.001", "0.0001", "0.901")],
+)
+def test_smallest_amount_and_cost_have_the_digits_of_the_currency(
+    api: Api, currency: str, least: str, too_little: str, cost_of_forty: str
+) -> None:
+    refused = api.post("/charge/card", card_charge(amount=too_little, currency=currency))
+    assert (problem_of(refused), refused["details"]) == ((400, 90), {"Amount": f"wanted at least {least}"})
+    for path in ("/charge/card", "/charge/card/least_cost"):
+        taken = api.post(path, card_charge(amount=least, currency=currency))
+        assert (taken.status, str(taken["amount"])) == (201, least)
+    amount = {"JPY": 40, "AUD": 40, "KWD": 40.05}[currency]
+    taken = api.post("/charge/card", card_charge(amount=amount, currency=currency))
+    assert (str(taken["estimatedCost"]), taken["estimatedCostCurrency"]) == (cost_of_forty, currency)
+
+
+def test_the_digits_of_the_providers_currency_count_where_none_is_named(api: Api) -> None:
+    for currency, least, too_little in (("JPY", 1, 0.5), ("KWD", 0.001, 0.0001)):
+        own = api.post("/provider", {"type": "dummy", "name": currency, "currency": currency})["providerId"]
+        body = card_charge(providerId=own, currency=None)
+        refused = api.post("/charge/card", {**body, "amount": too_little})
+        assert refused["details"] == {"Amount": f"wanted at least {least}"}
+        assert api.post("/charge/card", {**body, "amount": least})["currency"] == currency
+    for amount in ("1e99", "1e30"):
+        assert problem_of(api.post("/charge/card/least_cost", card_charge(amount=amount, currency=None))) == (400, 2)
+
+
 def test_the_default_currency_is_an_assumption() -> None:
     api = Api(assumptions={"currency.default": "NZD"})
     assert api.charge(currency=None)["currency"] == "NZD"
@@ -257,7 +285,10 @@ def test_no_answer_repeats_a_number_or_a_ccv(api: Api) -> None:
     assert VISA.encode() not in raw
 
 
-def test_least_cost_takes_the_cheapest_provider_that_fits(api: Api) -> None:
+@pytest.mark.parametrize("others", ["any", "none"])
+def test_least_cost_takes_the_cheapest_provider_that_fits(others: str) -> None:
+    api = Api(assumptions={"provider.other_currency": others})
+
     def provider(name: str, cost: list[dict[str, object]], **fields: object) -> str:
         made = api.post("/provider", {"type": "dummy", "name": name, "costData": cost, **fields})
         assert made.status == 201, made.raw
@@ -269,7 +300,7 @@ def test_least_cost_takes_the_cheapest_provider_that_fits(api: Api) -> None:
     small = provider("Small", [{"transactionCost": "0.10", "transactionPercentage": 2}])
     large = provider("Large", [{"transactionCost": "0.50", "transactionPercentage": 1}])
     visa_only = provider("Mastercard", [{"cardScheme": "mastercard", "transactionCost": 0}])
-    provider("Elsewhere", [{"transactionCost": 0}], currency="USD")
+    free = provider("Elsewhere", [{"transactionCost": 0}], currency="USD")
     provider("Checkout", [{"transactionCost": 0}], type="afterpay")
 
     def chosen(amount: object, number: str = VISA, **fields: object) -> tuple[str, object]:
@@ -282,8 +313,13 @@ def test_least_cost_takes_the_cheapest_provider_that_fits(api: Api) -> None:
     assert chosen(1000) == (large, 10.5)
     assert chosen(1000, "5555555555554444") == (visa_only, 0)
     assert chosen(10, currency=None) == (small, 0.3)
-    refused = api.post("/charge/card/least_cost", card_charge(currency="NZD"))
-    assert problem_of(refused) == (400, 63)
+    assert chosen(10, currency="USD")[1] == 0
+    if others == "none":
+        refused = api.post("/charge/card/least_cost", card_charge(currency="NZD"))
+        assert problem_of(refused) == (400, 63)
+    else:
+        assert api.delete(f"/provider/{free}").status == 200
+        assert chosen(10, currency="NZD") == (small, 0.3)
     assert problem_of(api.post("/charge/card/least_cost", card_charge(currency="XX"))) == (400, 29)
     assert problem_of(api.post("/charge/card/least_cost", card_charge(amount="1e30"))) == (400, 2)
 

@@ -88,6 +88,8 @@ def test_checkouts_are_offered_by_their_kind(api: Api) -> None:
 
 
 def test_currency_amount_and_removal_decide(api: Api) -> None:
+    assert api.get("/info/providers", currency="NZD")["hasCardProviders"] is True
+    api.put("/__admin/assumptions", {"provider.other_currency": "none"})
     assert api.get("/info/providers", currency="NZD")["hasCardProviders"] is False
     hidden = provider(api, type="paypal", hideConfiguration=[CONDITION])
     required = provider(api, type="afterpay", requireConfiguration=[{"GreaterThanAmount": "100"}])

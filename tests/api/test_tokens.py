@@ -92,7 +92,13 @@ def test_the_cheapest_provider_gets_a_token_without_one(api: Api) -> None:
     assert api.post("/token/card/least_cost", body)["provider"]["providerId"] == cheap["providerId"]
     dear = api.post("/token/card/least_cost", {**body, "paymentInformation": card("5555555555554444")})
     assert dear["provider"]["providerId"] == DUMMY
+    assert (
+        api.post("/token/card/least_cost", {**body, "currency": "JPY"})["provider"]["providerId"] == cheap["providerId"]
+    )
+    api.put("/__admin/assumptions", {"provider.other_currency": "none"})
     assert problem_of(api.post("/token/card/least_cost", {**body, "currency": "JPY"})) == (400, 63)
+    assert problem_of(api.post("/token/card/least_cost", {**body, "currency": "XX"})) == (400, 29)
+    assert problem_of(api.post("/token/card/least_cost", {**body, "amount": "1e99"})) == (400, 2)
 
 
 def test_a_token_works_once_for_charges_and_stored_methods(api: Api) -> None:

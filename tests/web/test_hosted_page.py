@@ -8,6 +8,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 from mockserver import create_app
+from mockserver.domain.money import CURRENCIES
 from tests.driving import VISA, Api, Reply
 from tests.web.browsing import Document, document, submit
 
@@ -48,6 +49,17 @@ def charges(api: Api) -> list[dict[str, Any]]:
 def count(api: Api, path: str) -> int:
     counted: int = api.get(f"/payment_link/{path.rpartition('/')[2]}")["countPayments"]
     return counted
+
+
+@pytest.mark.parametrize("kind", ["card", "paypal"])
+def test_a_link_of_every_currency_can_be_paid(api: Api, kind: str) -> None:
+    for money in CURRENCIES.values():
+        path = link(api, currency=money.code.lower(), amount=str(money.unit))
+        page = path if kind == "card" else f"{path}?type={kind}"
+        assert pay(api, page, result="approve").status == 303, money
+        [charge] = api.get("/charge", currency=money.code)["charges"]
+        assert (charge["amount"], charge["status"]) == (float(money.unit), "SUCCESS")
+        assert count(api, path) == 1
 
 
 def test_the_page_shows_what_the_link_says(api: Api) -> None:

@@ -37,11 +37,11 @@ def offered(call: Call) -> InfoProvidersReply:
     box = call.box
     offer = info.offer(box, query.amount, query.currency, query.card_provider_id)
     three_ds = info.three_ds_of(box, offer.card_provider) if offer.card_provider else None
-    pay_to, challengers = offer.able(Capability.PAYTO), offer.able(Capability.THREE_DS)
-    wallets, tokens = offer.able(Capability.WALLET), offer.able(Capability.NETWORK_TOKEN)
+    pay_to, challengers = offer.able[Capability.PAYTO], offer.able[Capability.THREE_DS]
+    wallets, tokens = offer.able[Capability.WALLET], offer.able[Capability.NETWORK_TOKEN]
     host = urlsplit(box.charter.public_url).hostname or ""
     return {
-        "hasCardProviders": bool(offer.able(Capability.CARD)),
+        "hasCardProviders": bool(offer.able[Capability.CARD]),
         "hasPaypalProviders": bool(offer.paypal),
         "paypalProviders": [provider.provider_id for provider in offer.paypal],
         "required3dsProvider": three_ds.provider_id if three_ds else None,
