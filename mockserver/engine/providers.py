@@ -186,19 +186,18 @@ def taking(box: Sandbox, able: Sequence[Provider], code: str | None) -> Sequence
     return able if not own and box.assume(PROVIDER_FOREIGN) == "any" else own
 
 
-def of_checkout(box: Sandbox, checkout: Checkout | None, faults: Faults) -> Provider | None:
-    """The oldest provider in use of a checkout, else one that simulates any checkout, or None and a fault (65)."""
-    able = [
-        provider
-        for provider in box.providers
-        if provider.state is Presence.ACTIVE and Capability.CHECKOUT in provider.capabilities
-    ]
-    own = (provider for provider in able if checkout is not None and provider.summary.type == checkout.type)
-    found = next(own, None) or next((provider for provider in able if provider.summary.type not in CHECKOUTS), None)
-    if found is None:
+def of_checkout(box: Sandbox, checkout: Checkout | None, code: str | None, faults: Faults) -> Provider | None:
+    """The oldest provider in use of a checkout that takes a currency (None: any), else one that simulates any checkout,
+    or None and a fault (65)."""
+    able = in_use(box, Capability.CHECKOUT)
+    own = [provider for provider in able if checkout is not None and provider.summary.type == checkout.type]
+    any_kind = [provider for provider in able if provider.summary.type not in CHECKOUTS]
+    found = taking(box, own, code) or taking(box, any_kind, code)
+    if not found:
         name = checkout.type if checkout else Capability.CHECKOUT.value
         faults.add(Code.NO_PROVIDER_FOUND, "ProviderId", f"no provider here has {name}")
-    return found
+        return None
+    return found[0]
 
 
 def lacks(provider: Provider, feature: Capability) -> tuple[Code, str, str]:

@@ -75,7 +75,7 @@ def plan(box: Sandbox, command: NewCharge, money: Currency | None, faults: Fault
         case WalletSource():
             return _wallet(box, source, money, faults)
         case CheckoutSource():
-            return _checkout(box, source, faults)
+            return _checkout(box, source, money, faults)
         case _:
             assert_never(source)
 
@@ -202,12 +202,12 @@ def _wallet(box: Sandbox, source: WalletSource, money: Currency | None, faults: 
     return Plan("wallet", Route(provider, Instrument(_kind(box, source.kind), display_type=shown)))
 
 
-def _checkout(box: Sandbox, source: CheckoutSource, faults: Faults) -> Plan | None:
+def _checkout(box: Sandbox, source: CheckoutSource, money: Currency | None, faults: Faults) -> Plan | None:
     named = checkout_named(source.kind or "")
     provider = (
         providers.named(box, source.provider_id, Capability.CHECKOUT, faults)
         if source.provider_id
-        else providers.of_checkout(box, named, faults)
+        else providers.of_checkout(box, named, money.code if money else None, faults)
     )
     if provider is None:
         return None
