@@ -83,7 +83,7 @@ def check_expiry_date(box: Sandbox, expiry: str | None, faults: Faults, *, skip:
     if not expiry:
         faults.add(Code.INVALID_PAYMENT_INFORMATION, "ExpiryDate", "required")
         return None
-    read = _read_expiry(expiry)
+    read = read_expiry(expiry)
     if read is None:
         faults.add(Code.INVALID_EXPIRY_DATE, "ExpiryDate", f"got '{expiry[:7]}', wanted MM/YY")
         return None
@@ -96,7 +96,7 @@ def check_expiry_date(box: Sandbox, expiry: str | None, faults: Faults, *, skip:
 
 
 @lru_cache(maxsize=1024)
-def _read_expiry(expiry: str) -> tuple[str, int] | None:
+def read_expiry(expiry: str) -> tuple[str, int] | None:
     """``MM/YY`` and the months from the year 0 to its month; None when it is no expiry date."""
     found = _EXPIRY.fullmatch(expiry.strip())
     if found is None:

@@ -10,14 +10,15 @@ from decimal import Decimal
 from typing import Any
 from urllib.parse import urlencode
 
-from mockserver.domain.charge import Charge
 from mockserver.domain.errors import Unauthorised
 from mockserver.domain.states import ChargeState
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.turn import Turn
 from mockserver.web.page import Page, PageCall, carry_out, policy, redirect, spoilt
+from mockserver.web.payer_words import COMPLETE, OUTCOMES, failure_of, paid_with, refusal_of
 from mockserver.web.routes import ROUTES
 from mockserver.web.templating import render
+from mockserver.wire.profile import voice_of
 
 DEMO_KEY = "pk_demo"
 PRICE = Decimal("24.00")
@@ -57,8 +58,7 @@ def order(call: PageCall) -> Page:
     reply = carry_out(call, _CHARGE_TOKEN, box, body, path=_CHARGE_TOKEN.path)
     told: Any = reply.body
     if reply.status is None or reply.status >= 400 or not isinstance(told, dict):
-        message = told.get("message") if isinstance(told, dict) else None
-        return spoilt(_shop(box, f"The payment was not taken: {message or 'no answer'}.", 402), reply)
+        return spoilt(_shop(box, refusal_of(told), 402), reply)
     if told["status"] == ChargeState.PENDING_CHECKOUT:
         return redirect(f"/3ds/{told['chargeId']}", reply)
     return redirect(_thanks(box, told["chargeId"]), reply)
@@ -78,8 +78,19 @@ def thanks(call: PageCall) -> Page:
     if charge is None:
         return _shop(box, "There is no such order.", 404)
     if charge.status in _OPEN:
-        return _shop(box, f"The payment was not taken: {_reason(charge)}.", 402)
-    return Page(200, render("demo_thanks.html", charge=charge, key=box.public_key), policy())
+        reason = failure_of(charge) if charge.status is ChargeState.FAILED else "The payment waits for the payer"
+        return _shop(box, f"{reason}. It was not taken.", 402)
+    title, text = OUTCOMES[charge.status]
+    body = render(
+        "demo_thanks.html",
+        charge=charge,
+        key=box.public_key,
+        title=title,
+        text="Your mug is on its way." if charge.status in COMPLETE else text,
+        paid_with=paid_with(charge.instrument),
+        status=voice_of(box.assumed).status[charge.status],
+    )
+    return Page(200, body, policy())
 
 
 def _shop(box: Sandbox, alert: str | None, status: int) -> Page:
@@ -109,7 +120,3 @@ def _thanks(box: Sandbox, charge_id: str) -> str:
 def _quantity(call: PageCall) -> int:
     text = call.form.get("quantity", "1")
     return min(MOST, max(1, int(text))) if text.isascii() and text.isdecimal() and len(text) < 4 else 1
-
-
-def _reason(charge: Charge) -> str:
-    return charge.failed_attempts[-1].error_message if charge.failed_attempts else "the payer has not answered"

@@ -1,60 +1,39 @@
 """The hosted payment page of a payment link (``/pay/<paymentLinkId>``): works without JavaScript, may be framed.
 
-A view of the page pays at most once: each form carries a key of its own, so that a double click or a reload is
+A view of the page pays at most once. Its key is in the address (``?view=``), so that Back after a payment leads to what
+was paid and not to an empty form; each try of a view has a key of its own, so that a double click or a reload is
 answered with the charge that the first one made. Source: service document, Payment link; design of the pages.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
-from urllib.parse import urlencode, urlsplit, urlunsplit
 
 from mockserver.domain.charge import Charge
-from mockserver.domain.codes import Code
 from mockserver.domain.payment_link import LinkPaymentType, PaymentLink
 from mockserver.domain.states import ChargeState
 from mockserver.engine import payment_links, three_ds
 from mockserver.engine.sandbox import Sandbox
 from mockserver.web.endpoint import Reply
 from mockserver.web.endpoints.charges import answered
-from mockserver.web.page import Page, PageCall, carry_out, origin_of, policy, redirect, spoilt, web_address
+from mockserver.web.page import Page, PageCall, carry_out, origin_of, policy, redirect, spoilt, web_address, with_query
+from mockserver.web.payer_words import COMPLETE, OUTCOMES, WAYS, failure_of, faults_of, paid_with, refusal_of
 from mockserver.web.route import Answer, Call, Route, Success
 from mockserver.web.templating import render
 from mockserver.wire.charges import ChargeReply
 from mockserver.wire.payment_links import LinkPaymentInput
 
-NAMES: Mapping[LinkPaymentType, str] = {
-    LinkPaymentType.CARD: "Card",
-    LinkPaymentType.PAYPAL: "PayPal",
-    LinkPaymentType.APPLEPAY: "Apple Pay",
-    LinkPaymentType.GOOGLEPAY: "Google Pay",
-    LinkPaymentType.UPI: "UPI",
-    LinkPaymentType.PAYTO: "PayTo",
-    LinkPaymentType.PAYID: "PayID",
-    LinkPaymentType.SHIFT: "Shift",
-    LinkPaymentType.PESAPAL: "Pesapal",
-    LinkPaymentType.PAYBYACCOUNT: "Pay by account",
-    LinkPaymentType.PAYGLOCAL: "PayGlocal",
-    LinkPaymentType.ZIP: "Zip",
-}
-"""Ways to pay as a payer reads them."""
-
 DECLINED_BY_PAYER = "do_not_honour"
 """The outcome that the button "Decline" of a simulated way to pay asks for, as ``metadata.mock`` (test values)."""
 
-_FIELD_OF_CODE = {Code.INVALID_CARD_NUMBER: "CardNumber"}
-"""Faults whose error object names no field."""
-
-_WORDS_OF_FIELD = {
-    "CardNumber": "This is not a card number.",
-    "Ccv": "Please write the 3 or 4 digits on the card.",
-}
-"""What a payer reads of a fault, where the words of the API speak to those who write programs."""
-
 _KEPT = ("amount", "cardholder", "expiryDate")
 """Fields of a refused form that are shown again; number and ccv never are."""
+
+_CARD_FIELDS = frozenset({"CardNumber", "ExpiryDate", "Ccv", "Cardholder"})
+_VIEW = re.compile(r"[0-9a-f]{24}")
 
 
 def _paid(call: Call) -> ChargeReply | Answer:
@@ -77,9 +56,12 @@ PAY = Route(
 
 @dataclass(slots=True)
 class _View:
-    """What a rendering of the form knows beside the link."""
+    """One view of the page of a link, and what its form shows.
 
-    box: Sandbox
+    ``key`` is empty for a view that has yet to begin.
+    """
+
+    sandbox: Sandbox
     link: PaymentLink
     key: str
     form: Mapping[str, str] = field(default_factory=dict)
@@ -87,58 +69,103 @@ class _View:
     alert: str | None = None
     notice: str | None = None
 
+    def address(self, **query: str) -> str:
+        """The address of this view."""
+        begun = {"view": self.key} if self.key else {}
+        return self.sandbox.page(payment_links.page(self.link), **begun, **query)
+
+    def charge(self, charge_id: str | None) -> Charge | None:
+        """A charge that was made through this link."""
+        found = self.sandbox.charges.get(charge_id or "")
+        return found if found is not None and found.payment_link_id == self.link.payment_link_id else None
+
+    def tries(self) -> tuple[Charge | None, str]:
+        """The payment that this view has made, if one did not fail; and the key of its next try."""
+        attempts, key, count = self.link.attempts, self.key, 1
+        while key in attempts:
+            charge = self.charge(attempts[key])
+            if charge is not None and charge.status is not ChargeState.FAILED:
+                return charge, key
+            count += 1
+            key = f"{self.key}.{count}"
+        return None, key
+
 
 def page(call: PageCall) -> Page:
     """The form, a simulated way to pay, what became of a charge, or why no payment is taken."""
-    found = _found(call)
-    if found is None:
+    view = _found(call, call.query.get("view", ""))
+    if view is None:
         return _unknown()
-    box, link = found
-    charge = _charge_of(box, link, call.query.get("chargeId", ""))
+    charge = view.charge(call.query.get("chargeId"))
+    if charge is not None and charge.status is not ChargeState.FAILED:
+        stays = charge.status is not ChargeState.PENDING_CHECKOUT and away_address(view.link, charge) is None
+        return _result(view, charge, used=False) if stays else redirect(_onward(view, charge))
+    if charge is not None and not view.key:
+        made_by = (key for key, made in reversed(view.link.attempts.items()) if made == charge.charge_id)
+        view.key = _view_of(next(made_by, ""))
+    made, _ = view.tries()
+    if made is not None:
+        waits = made.status is ChargeState.PENDING_CHECKOUT
+        return redirect(_onward(view, made)) if waits else _result(view, made, used=True)
+    if not view.link.has_room:
+        return _closed(view.link, 200)
+    if not view.key:
+        view.key = _new_key(view.sandbox)
+        return redirect(with_query(call.scope["path"], **{**call.query, "view": view.key}))
     if charge is not None:
-        return _after(box, link, charge, None)
-    if not link.has_room:
-        return _closed(link, 200)
-    kind = _kind(link, call.query.get("type"))
-    view = _View(box, link, _new_key(box))
-    if call.query.get("cancelled"):
+        view.alert = _alert(charge)
+    elif call.query.get("cancelled"):
         view.notice = "Cancelled. Nothing was paid."
-    if kind is None or kind is LinkPaymentType.CARD:
-        return _form(view, 200)
-    return _simulated(view, kind, 200)
+    return _form(view, call.query.get("type"), 402 if charge is not None else 200)
 
 
 def pay(call: PageCall) -> Page:
     """Take the payment and send the payer on; a declined payer may try again at once."""
-    found = _found(call)
-    if found is None:
-        return _unknown()
-    box, link = found
     form = call.form
-    if form.get("result") == "cancel":
-        return redirect(box.page(payment_links.page(link), cancelled="1"))
     key = form.get("attempt", "")
-    reply = carry_out(call, PAY, box, _body(link, form))
-    charge = _charge_of(box, link, link.attempts.get(key, ""))
-    if charge is not None:
-        return _after(box, link, charge, reply)
-    if reply.status == 409 or not link.has_room:
+    view = _found(call, _view_of(key))
+    if view is None:
+        return _unknown()
+    if form.get("result") == "cancel":
+        return redirect(view.address(cancelled="1"))
+    link = view.link
+    made, free = view.tries()
+    if made is not None and key not in link.attempts:
+        return redirect(_onward(view, made))
+    reply = carry_out(call, PAY, view.sandbox, _body(link, form, key if key == free or key in link.attempts else ""))
+    made, _ = view.tries()
+    if made is not None:
+        return redirect(_onward(view, made), reply)
+    if not link.has_room or reply.status == 409:
         return spoilt(_closed(link, 409), reply)
-    view = _View(box, link, key or _new_key(box), form, _errors(reply))
-    kind = _kind(link, form.get("paymentType"))
-    if not view.errors or "Attempt" in view.errors:
-        view.alert = "This page is out of date. Please pay again." if view.errors else _message(reply)
-        view.key = _new_key(box)
-    status = reply.status or 503
-    simulated = kind is not None and kind is not LinkPaymentType.CARD
-    return spoilt(_simulated(view, kind, status) if simulated and kind else _form(view, status), reply)
+    view.form = form
+    declined = view.charge(link.attempts.get(key))
+    if declined is None:
+        return spoilt(_refused(view, reply), reply)
+    view.alert = _alert(declined)
+    return spoilt(_form(view, None, 402), reply)
 
 
-def _body(link: PaymentLink, form: Mapping[str, str]) -> dict[str, object]:
+def _refused(view: _View, reply: Reply) -> Page:
+    """The form again, for a payment that was not even tried."""
+    errors = faults_of(reply.body, view.form)
+    kind = view.form.get("paymentType") or LinkPaymentType.CARD.value
+    fields = _CARD_FIELDS if kind == LinkPaymentType.CARD.value else frozenset()
+    if "Attempt" in errors:
+        view.key = _new_key(view.sandbox)
+        view.alert = "This page is out of date. Please pay again."
+    elif errors.keys() & (fields | {"Amount"} if view.link.amount is None else fields):
+        view.errors = errors
+    else:
+        view.alert = refusal_of(reply.body)
+    return _form(view, kind, reply.status or 503)
+
+
+def _body(link: PaymentLink, form: Mapping[str, str], key: str) -> dict[str, object]:
     """The form as the body of the payment."""
     kind = form.get("paymentType") or LinkPaymentType.CARD.value
     metadata = dict(link.metadata or {})
-    body: dict[str, object] = {"attempt": form.get("attempt", ""), "paymentType": kind}
+    body: dict[str, object] = {"attempt": key, "paymentType": kind}
     if link.amount is None:
         body["amount"] = form.get("amount", "").strip() or None
     if kind == LinkPaymentType.CARD.value:
@@ -152,77 +179,60 @@ def _body(link: PaymentLink, form: Mapping[str, str]) -> dict[str, object]:
     return body
 
 
-def _after(box: Sandbox, link: PaymentLink, charge: Charge, reply: Reply | None) -> Page:
-    """Where a payer goes whose charge has begun."""
-    match charge.status:
-        case ChargeState.PENDING_CHECKOUT:
-            return redirect(box.page(three_ds.page(charge)), reply)
-        case ChargeState.FAILED:
-            if not link.has_room:
-                return spoilt(_closed(link, 409), reply)
-            view = _View(box, link, _new_key(box), alert=_reason(charge))
-            if reply is not None and charge.instrument.card is not None:
-                view.form = {
-                    "cardholder": charge.instrument.card.cardholder or "",
-                    "expiryDate": charge.instrument.card.expiry or "",
-                    "amount": f"{charge.amount:f}",
-                }
-            return spoilt(_form(view, 402), reply)
-        case _:
-            away = away_address(link, charge)
-            if away is not None:
-                return redirect(away, reply)
-            if reply is not None:
-                return redirect(box.page(payment_links.page(link), chargeId=charge.charge_id), reply)
-            return Page(200, render("paid.html", link=link, charge=charge), policy())
+def _onward(view: _View, charge: Charge) -> str:
+    """Where a payer goes whose charge has begun: to the challenge, to the shop, or to what became of it."""
+    if charge.status is ChargeState.PENDING_CHECKOUT:
+        return view.sandbox.page(three_ds.page(charge))
+    return away_address(view.link, charge) or view.address(chargeId=charge.charge_id)
 
 
 def away_address(link: PaymentLink, charge: Charge) -> str | None:
     """Where the merchant wants the payer after the payment, the charge's id added."""
     address = web_address(link.redirect_url)
-    if address is None:
-        return None
-    parts = urlsplit(address)
-    told = urlencode({"chargeId": charge.charge_id})
-    return urlunsplit(parts._replace(query=f"{parts.query}&{told}" if parts.query else told))
+    return with_query(address, chargeId=charge.charge_id) if address is not None else None
 
 
-def _form(view: _View, status: int) -> Page:
+def _result(view: _View, charge: Charge, *, used: bool) -> Page:
+    """What became of a charge; for a ``used`` view also the ways on from here."""
     link = view.link
-    others = [kind for kind in LinkPaymentType if kind is not LinkPaymentType.CARD and link.takes(kind)]
-    here = payment_links.page(link)
+    title, text = OUTCOMES[charge.status]
     body = render(
-        "pay.html",
-        **_shown(view),
-        card=link.takes(LinkPaymentType.CARD),
-        others=[(kind.value, NAMES[kind], view.box.page(here, type=kind.value)) for kind in others],
+        "paid.html",
+        link=link,
+        charge=charge,
+        title=title,
+        text=link.confirmation_message if charge.status in COMPLETE and link.confirmation_message else text,
+        paid_with=paid_with(charge.instrument),
+        away=away_address(link, charge) if used else None,
+        again=replace(view, key="").address() if used and link.has_room else None,
     )
-    return Page(status, body, _policy(link))
+    return Page(200, body, policy())
 
 
-def _simulated(view: _View, kind: LinkPaymentType, status: int) -> Page:
-    declines = any(scenario.builtin for scenario in view.box.charter.scenarios)
-    body = render("simulated.html", **_shown(view), kind=kind.value, label=NAMES[kind], declines=declines)
-    return Page(status, body, _policy(view.link))
-
-
-def _shown(view: _View) -> dict[str, Any]:
+def _form(view: _View, way: str | None, status: int) -> Page:
+    """The card form with the other ways to pay, or the simulated one of them that was chosen."""
     link = view.link
-    return {
+    kind = next((kind for kind in LinkPaymentType if kind.value == way and link.takes(kind)), LinkPaymentType.CARD)
+    _, key = view.tries()
+    shown: dict[str, Any] = {
         "link": link,
-        "currency": link.currency or payment_links.usual_currency(view.box),
-        "action": view.box.page(payment_links.page(link)),
-        "key": view.key,
+        "currency": link.currency or payment_links.usual_currency(view.sandbox),
+        "action": view.address(),
+        "key": key,
         "form": {name: view.form.get(name, "") for name in _KEPT},
         "errors": view.errors,
         "alert": view.alert,
         "notice": view.notice,
     }
-
-
-def _policy(link: PaymentLink) -> list[tuple[bytes, bytes]]:
+    if kind is LinkPaymentType.CARD:
+        offered = [one for one in LinkPaymentType if one is not LinkPaymentType.CARD and link.takes(one)]
+        others = [(one.value, WAYS[one], view.address(type=one.value)) for one in offered]
+        body = render("pay.html", **shown, card=link.takes(LinkPaymentType.CARD), others=others)
+    else:
+        declines = any(scenario.builtin for scenario in view.sandbox.charter.scenarios)
+        body = render("simulated.html", **shown, kind=kind.value, label=WAYS[kind], declines=declines)
     away = web_address(link.redirect_url)
-    return policy(forms_to=f"'self' {origin_of(away)}" if away else "'self'")
+    return Page(status, body, policy(forms_to=f"'self' {origin_of(away)}" if away else "'self'"))
 
 
 def _closed(link: PaymentLink, status: int) -> Page:
@@ -234,52 +244,24 @@ def _unknown() -> Page:
     return Page(404, body, policy())
 
 
-def _found(call: PageCall) -> tuple[Sandbox, PaymentLink] | None:
+def _found(call: PageCall, view: str) -> _View | None:
     link_id = call.path["payment_link_id"]
-    box = call.sandbox_with(lambda box: box.payment_links.get(link_id))
-    link = box.payment_links.get(link_id) if box else None
-    return (box, link) if box is not None and link is not None else None
+    sandbox = call.sandbox_with(lambda sandbox: sandbox.payment_links.get(link_id))
+    link = sandbox.payment_links.get(link_id) if sandbox else None
+    if sandbox is None or link is None:
+        return None
+    return _View(sandbox, link, view if _VIEW.fullmatch(view) else "")
 
 
-def _charge_of(box: Sandbox, link: PaymentLink, charge_id: str) -> Charge | None:
-    charge = box.charges.get(charge_id)
-    return charge if charge is not None and charge.payment_link_id == link.payment_link_id else None
+def _view_of(key: str) -> str:
+    """The key of the view that a try belongs to."""
+    return key.partition(".")[0]
 
 
-def _kind(link: PaymentLink, word: str | None) -> LinkPaymentType | None:
-    known = next((kind for kind in LinkPaymentType if kind.value == word), None)
-    return known if known is not None and link.takes(known) else None
-
-
-def _new_key(box: Sandbox) -> str:
+def _new_key(sandbox: Sandbox) -> str:
     """A key for one view of the page; two payers never have the same."""
-    return box.ids.hex24("page_view")
+    return sandbox.ids.hex24("page_view")
 
 
-def _errors(reply: Reply) -> dict[str, str]:
-    """Faults by the last part of their field's name, in a payer's words."""
-    body: Any = reply.body
-    if not isinstance(body, dict):
-        return {}
-    if body.get("code") in _FIELD_OF_CODE and not body.get("details"):
-        return {_FIELD_OF_CODE[body["code"]]: _WORDS_OF_FIELD[_FIELD_OF_CODE[body["code"]]]}
-    faults = ((name.rpartition(".")[2], text) for name, text in (body.get("details") or {}).items())
-    return {name: _words(name, text) for name, text in faults}
-
-
-def _words(name: str, text: str) -> str:
-    if text == "wanted a text that is not empty" or text.startswith("required"):
-        return "Please fill this in."
-    return _WORDS_OF_FIELD.get(name) or f"{text[:1].upper()}{text[1:]}."
-
-
-def _message(reply: Reply) -> str:
-    body: Any = reply.body
-    message = body.get("message") if isinstance(body, dict) else None
-    return f"The payment was not taken: {message or 'the service does not answer'}."
-
-
-def _reason(charge: Charge) -> str:
-    attempt = charge.failed_attempts[-1] if charge.failed_attempts else None
-    reason = attempt.error_message if attempt else "declined"
-    return f"The payment was declined: {reason}. Nothing was taken; you can try again."
+def _alert(charge: Charge) -> str:
+    return f"{failure_of(charge)}. Nothing was taken; you can try again."

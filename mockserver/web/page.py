@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Mapping
 from dataclasses import dataclass, field
-from urllib.parse import parse_qsl, urlsplit
+from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
 from mockserver.domain.clock import SECOND, Micros
 from mockserver.domain.record import record
@@ -239,3 +239,9 @@ def origin_of(address: str) -> str:
     """Scheme, host and port of an address, as a policy names them."""
     parts = urlsplit(address)
     return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}"
+
+
+def with_query(address: str, **more: str) -> str:
+    """The address with ``more`` added to its query."""
+    parts = urlsplit(address)
+    return urlunsplit(parts._replace(query="&".join(filter(None, (parts.query, urlencode(more))))))

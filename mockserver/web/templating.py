@@ -25,6 +25,12 @@ def money(amount: Decimal, currency: str) -> str:
     return f"{currency} {amount:,.{known.digits if known else 2}f}"
 
 
+def clip(text: str | None, most: int) -> str:
+    """A merchant's text of any length, cut to ``most`` characters; masked before, so that no cut uncovers a number."""
+    masked = mask_text(text or "")
+    return masked if len(masked) <= most else f"{masked[: most - 1].rstrip()}…"
+
+
 def _shown(value: object) -> object:
     """What a template prints of a value: a card number in whatever field a merchant put it is starred, a picture is not
     touched."""
@@ -46,4 +52,5 @@ def _environment() -> Environment:
         finalize=_shown,
     )
     made.globals["money"] = money
+    made.filters["clip"] = clip
     return made

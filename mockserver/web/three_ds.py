@@ -5,31 +5,19 @@ Works without JavaScript. Its form may be sent twice. Source: service document, 
 
 from __future__ import annotations
 
-from urllib.parse import urlencode, urlsplit, urlunsplit
-
 from mockserver.domain.charge import Charge
 from mockserver.domain.payment_link import PaymentLink
 from mockserver.domain.states import ChargeState
 from mockserver.engine import payment_links, three_ds
 from mockserver.engine.sandbox import Sandbox
 from mockserver.web.endpoints.charges import shown
-from mockserver.web.page import Page, PageCall, carry_out, origin_of, policy, redirect, spoilt, web_address
+from mockserver.web.page import Page, PageCall, carry_out, origin_of, policy, redirect, spoilt, web_address, with_query
+from mockserver.web.payer_words import OUTCOMES, failure_of, paid_with
 from mockserver.web.route import Call, Route
 from mockserver.web.templating import render
 from mockserver.wire.charge_bodies import ChallengeInput
 from mockserver.wire.charges import ChargeReply
 from mockserver.wire.profile import voice_of
-
-_WORDS = {
-    ChargeState.PENDING_CHECKOUT: ("Waiting", "The payment waits for you."),
-    ChargeState.PENDING: ("Thank you", "You are verified. The payment is under way."),
-    ChargeState.AUTHORISED: ("Thank you", "You are verified. The payment is authorised."),
-    ChargeState.SUCCESS: ("Thank you", "You are verified. The payment is complete."),
-    ChargeState.PARTIAL_REFUND: ("Thank you", "The payment was completed and later refunded in part."),
-    ChargeState.REFUND: ("Thank you", "The payment was completed and later refunded."),
-    ChargeState.AUTHORISE_CANCELLED: ("Cancelled", "The authorisation was cancelled."),
-    ChargeState.FAILED: ("Not paid", "You were not verified, and nothing was paid."),
-}
 
 
 def _answered(call: Call) -> ChargeReply:
@@ -74,9 +62,7 @@ def return_address(box: Sandbox, charge: Charge) -> str | None:
     address = payment_links.address(box, link) if link else web_address(charge.three_ds_notification_url)
     if address is None:
         return None
-    parts = urlsplit(address)
-    told = urlencode({"chargeId": charge.charge_id, "status": voice_of(box.assumed).status[charge.status]})
-    return urlunsplit(parts._replace(query=f"{parts.query}&{told}" if parts.query else told))
+    return with_query(address, chargeId=charge.charge_id, status=voice_of(box.assumed).status[charge.status])
 
 
 def _found(call: PageCall) -> tuple[Sandbox | None, Charge | None]:
@@ -89,16 +75,16 @@ def _found(call: PageCall) -> tuple[Sandbox | None, Charge | None]:
 
 def _shown(box: Sandbox, charge: Charge, fault: str | None = None) -> Page:
     back = return_address(box, charge)
-    card = charge.instrument.card
-    title, text = _WORDS[charge.status]
+    title, text = OUTCOMES[charge.status]
     body = render(
         "three_ds.html",
         charge=charge,
-        card=card,
+        card=paid_with(charge.instrument) if charge.instrument.card else None,
         waits=charge.status is ChargeState.PENDING_CHECKOUT,
         title=title,
         text=text,
-        reason=charge.failed_attempts[-1].error_message if charge.failed_attempts else None,
+        status=voice_of(box.assumed).status[charge.status],
+        reason=f"{failure_of(charge)}." if charge.status is ChargeState.FAILED else None,
         back=back,
         fault=fault,
     )

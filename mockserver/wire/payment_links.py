@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
+from decimal import Decimal
 from typing import Annotated, TypedDict
 
-from pydantic import Field, StringConstraints
+from pydantic import Field, PlainValidator, StringConstraints, WithJsonSchema
+from pydantic_core import PydanticCustomError
 
 from mockserver.domain.commands import LinkPayment, NewPaymentLink
 from mockserver.domain.payment_link import CallToAction, LinkPaymentType, PaymentLink
@@ -12,6 +15,20 @@ from mockserver.domain.sources import CardDetails, CardSource, PaymentType, Sour
 from mockserver.wire.base import Body, Map, Moment, Number, Required, Whole, one_of
 from mockserver.wire.dates import moment
 from mockserver.wire.shapes import Amount, DateTime, plain_map
+
+_PLAIN = r"[0-9]{1,18}(?:\.[0-9]{1,18})?"
+
+
+def _read_payer_amount(value: object) -> Decimal:
+    if isinstance(value, str) and re.fullmatch(_PLAIN, value):
+        return Decimal(value)
+    raise PydanticCustomError("wanted", "wanted an amount in plain digits, such as 12.50")
+
+
+PayerAmount = Annotated[
+    Decimal, PlainValidator(_read_payer_amount), WithJsonSchema({"type": "string", "pattern": f"^{_PLAIN}$"})
+]
+"""An amount as a payer types it: ``1e3`` is a slip of the finger, not a thousand."""
 
 
 class PaymentLinkCreation(Body):
@@ -65,7 +82,7 @@ class LinkPaymentInput(Body):
 
     attempt: Annotated[str, StringConstraints(min_length=1, max_length=64)]
     payment_type: one_of(LinkPaymentType) = LinkPaymentType.CARD  # type: ignore[valid-type]
-    amount: Number | None = None
+    amount: PayerAmount | None = None
     payment_information: LinkCard | None = None
     metadata: Map | None = None
 

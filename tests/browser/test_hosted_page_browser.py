@@ -62,6 +62,20 @@ def test_a_double_click_charges_once(page: Any, box: Box) -> None:
     assert len(box.charges()) == 1
 
 
+@pytest.mark.parametrize("context_options", [{}, {"java_script_enabled": False}], ids=["script", "no-script"])
+def test_back_after_a_payment_restores_no_card_and_pays_no_more(page: Any, box: Box) -> None:
+    page.goto(box.link())
+    fill(page)
+    page.get_by_test_id("pay").click()
+    expect(page.get_by_test_id("paid")).to_be_visible()
+    page.go_back()
+    expect(page.get_by_test_id("again")).to_be_visible()
+    expect(page.get_by_test_id("pay")).to_have_count(0)
+    assert len(box.charges()) == 1
+    page.get_by_test_id("again").click()
+    expect(page.get_by_label("Card number")).to_have_value("")
+
+
 def test_declined_then_paid(page: Any, box: Box) -> None:
     page.goto(box.link())
     fill(page, POOR)

@@ -56,3 +56,9 @@ def submit(api: Api, path: str, **fields: str) -> Reply:
     """One form as a browser sends it."""
     sent = {"content-type": "application/x-www-form-urlencoded", "origin": "http://127.0.0.1"}
     return api.send("POST", path, urlencode(fields).encode(), sent)
+
+
+def visit(api: Api, path: str) -> Reply:
+    """A page as a browser opens it: redirected once, when a new view of it begins."""
+    reply = api.send("GET", path)
+    return api.send("GET", reply.headers["location"]) if reply.status == 303 else reply

@@ -103,6 +103,23 @@ def test_a_charge_that_the_script_made_is_taken_as_paid(api: Api) -> None:
     assert document(api.send("GET", thanks)).texts["paid-with"] == "PayPal"
 
 
+def test_an_order_whose_payment_is_under_way_is_not_sent_yet() -> None:
+    api = Api(
+        scenario="""
+version: 1
+name: slow
+rules:
+  - {id: slow, when: {op: charge.create}, then: {pending: {settle: FAILED, after: 1h}}}
+"""
+    )
+    there = ordered(api, token=token(api)).headers["location"]
+    waits = document(api.send("GET", there))
+    assert (waits.texts["paid"], "mug is on its way" in waits.html) == ("Payment under way", False)
+    api.advance("1h")
+    returned = api.send("GET", there)
+    assert (returned.status, "The bank returned the payment" in document(returned).texts["alert"]) == (402, True)
+
+
 def test_an_unknown_charge_and_an_unknown_key_are_told(api: Api) -> None:
     assert api.send("GET", "/demo/thanks?key=pk_tests&chargeId=none").status == 404
     assert api.send("GET", "/demo?key=nobody").status == 404

@@ -10,7 +10,7 @@ import pytest
 from mockserver import create_app
 from mockserver.domain.money import CURRENCIES
 from tests.driving import VISA, Api, Reply
-from tests.web.browsing import Document, document, submit
+from tests.web.browsing import Document, document, submit, visit
 
 PIXEL = "data:image/gif;base64,R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7"
 POOR = "4000000000009995"
@@ -31,7 +31,7 @@ def link(api: Api, **fields: object) -> str:
 
 
 def opened(api: Api, path: str) -> Document:
-    reply = api.send("GET", path)
+    reply = visit(api, path)
     assert reply.status == 200, reply.raw
     return document(reply)
 
@@ -83,7 +83,7 @@ def test_every_field_has_a_label_and_nothing_needs_a_script(api: Api) -> None:
 
 
 def test_the_policy_lets_the_form_go_to_the_shop_and_the_page_be_framed(api: Api) -> None:
-    reply = api.send("GET", link(api, redirectUrl="https://shop.example:8443/ok"))
+    reply = visit(api, link(api, redirectUrl="https://shop.example:8443/ok"))
     policy = reply.headers["content-security-policy"]
     assert "default-src 'none'" in policy
     assert "form-action 'self' https://shop.example:8443;" in policy
@@ -166,7 +166,7 @@ def test_a_reload_of_a_declined_form_does_not_ask_the_provider_again(api: Api) -
         ("cardNumber", "", "Please fill this in."),
         ("cardNumber", "4111111111111112", "This is not a card number."),
         ("expiryDate", "13/40", "MM/YY"),
-        ("expiryDate", "01/20", "01/20"),
+        ("expiryDate", "01/20", "This card has expired."),
         ("ccv", "12", "3 or 4 digits"),
         ("ccv", "", "Please fill this in."),
         ("cardholder", " ", "Please fill this in."),
@@ -210,7 +210,9 @@ def test_a_link_without_amount_lets_the_payer_choose(api: Api, amount: str, paid
     assert charges(api)[0]["amount"] == paid
 
 
-@pytest.mark.parametrize("amount", ["", "0", "-5", "1.234", "ten", "1e9999", "NaN"])
+@pytest.mark.parametrize(
+    "amount", ["", "0", "-5", "+5", "1.234", "ten", "1e3", "1E3", "1e9999", "NaN", "1,5", "\u0665"]
+)
 def test_an_amount_that_is_none_is_refused_beside_its_field(api: Api, amount: str) -> None:
     path = link(api, amount=None)
     refused = pay(api, path, amount=amount)
@@ -374,14 +376,161 @@ def test_without_test_values_no_decline_is_offered(api: Api) -> None:
 @pytest.mark.parametrize(
     ("name", "value", "words"),
     [
-        ("expiryDate", "13/30", "Got '13/30', wanted MM/YY."),
+        ("expiryDate", "13/30", "Please write the expiry date as MM/YY."),
+        ("expiryDate", "02/31", "This card has expired."),
         ("ccv", "12", "Please write the 3 or 4 digits on the card."),
         ("cardholder", "", "Please fill this in."),
         ("amount", "", "Please fill this in."),
-        ("amount", "0", "Wanted at least 0.01."),
+        ("amount", "0", "Please pay at least 0.01."),
+        ("amount", "1e3", "Please write an amount in plain digits, such as 12.50."),
+        ("amount", "12,50", "Please write an amount in plain digits, such as 12.50."),
+        ("amount", "1.234", "AUD has 2 digits after the point."),
     ],
 )
 def test_a_fault_is_told_in_the_words_of_a_payer(api: Api, name: str, value: str, words: str) -> None:
     path = link(api, amount=None)
     refused = document(pay(api, path, **{"amount": "5", name: value}))
     assert refused.texts[f"{name}-error"] == words
+
+
+def test_a_fault_of_no_field_of_the_form_is_told_in_the_alert(api: Api) -> None:
+    """The payer has nothing to mend when the link's own provider is the matter."""
+    path = link(api, allowedPaymentTypes=["card", "zip"])
+    refused = submit(api, path, **{**opened(api, path).hidden, "paymentType": "upi"}, result="approve")
+    shown = document(refused)
+    assert refused.status == 400
+    assert shown.texts["alert"] == "The payment was not taken: Invalid Payment Type."
+
+
+PENDING = """
+version: 1
+name: slow
+rules:
+  - {id: slow, when: {op: payment_link.pay, request.metadata.bank: slow}, then: {pending: {settle: SUCCESS, after: 1h}}}
+  - {id: back, when: {op: payment_link.pay}, then: {pending: {settle: FAILED, after: 1h}}}
+"""
+
+
+def test_a_pending_payment_is_not_thanked_for_as_paid() -> None:
+    api = Api(scenario=PENDING)
+    path = link(api, confirmationMessage="Paid, thank you", metadata={"bank": "slow"})
+    there = pay(api, path).headers["location"]
+    waits = opened(api, there)
+    assert waits.texts["paid"] == "Payment under way"
+    assert waits.texts["confirmation"] == "It is not complete yet: the bank still has to confirm it."
+    api.advance("1h")
+    assert opened(api, there).texts["confirmation"] == "Paid, thank you"
+
+
+def test_a_payment_that_the_bank_returned_is_told_so_and_may_be_made_again() -> None:
+    api = Api(scenario=PENDING)
+    path = link(api)
+    there = pay(api, path).headers["location"]
+    api.advance("1h")
+    returned = document(api.send("GET", there))
+    assert returned.texts["alert"] == "The bank returned the payment. Nothing was taken; you can try again."
+    assert pay(api, path, returned).status == 303
+    assert [charge["status"] for charge in charges(api)] == ["PENDING", "FAILED"]
+
+
+def test_a_refunded_payment_is_not_thanked_for() -> None:
+    api = Api()
+    path = link(api, confirmationMessage="Paid, thank you")
+    there = pay(api, path).headers["location"]
+    api.delete(f"/refund/{charges(api)[0]['chargeId']}")
+    shown = opened(api, there)
+    assert (shown.texts["paid"], "Paid, thank you" in shown.html) == ("Refunded", False)
+
+
+def view_of(api: Api, path: str) -> str:
+    """The address of a new view of the page."""
+    return api.send("GET", path).headers["location"]
+
+
+def test_back_after_a_payment_leads_to_what_was_paid(api: Api) -> None:
+    path = link(api)
+    view = view_of(api, path)
+    pay(api, path, opened(api, view))
+    again = opened(api, view)
+    assert "card-form" not in again.texts
+    assert again.texts["charge-id"] == charges(api)[0]["chargeId"]
+    assert f'href="{path}"' in again.html
+    assert pay(api, path).status == 303
+    assert len(charges(api)) == 2
+
+
+def test_back_from_the_shop_does_not_send_the_payer_there_again(api: Api) -> None:
+    path = link(api, redirectUrl="https://shop.example/ok", limitPayments=1)
+    view = view_of(api, path)
+    pay(api, path, opened(api, view))
+    again = opened(api, view)
+    assert "https://shop.example/ok?chargeId=" in again.html
+    assert "again" not in again.texts
+
+
+def test_back_to_a_declined_try_of_a_paid_view_charges_no_more(api: Api) -> None:
+    path = link(api)
+    shown = opened(api, path)
+    declined = document(pay(api, path, shown, cardNumber=POOR))
+    paid = pay(api, path, declined)
+    for form in (shown, declined):
+        again = pay(api, path, form)
+        assert (again.status, again.headers["location"]) == (303, paid.headers["location"])
+    invented = {**declined.hidden, "attempt": declined.hidden["attempt"].partition(".")[0] + ".9"}
+    assert submit(api, path, **invented, **CARD).headers["location"] == paid.headers["location"]
+    assert [charge["status"] for charge in charges(api)] == ["SUCCESS", "FAILED"]
+
+
+def test_a_try_that_the_page_has_not_offered_is_out_of_date(api: Api) -> None:
+    path = link(api)
+    shown = opened(api, path)
+    refused = submit(api, path, **{**shown.hidden, "attempt": shown.hidden["attempt"] + ".7"}, **CARD)
+    assert (refused.status, charges(api)) == (400, [])
+    assert "out of date" in document(refused).texts["alert"]
+
+
+def test_back_to_the_form_of_a_challenged_payment_leads_to_the_challenge(api: Api) -> None:
+    path = link(api)
+    view = view_of(api, path)
+    challenge = pay(api, path, opened(api, view), cardNumber=CHALLENGED).headers["location"]
+    assert api.send("GET", view).headers["location"] == challenge
+    back = submit(api, challenge, result="fail").headers["location"]
+    assert opened(api, view).hidden == document(api.send("GET", back.removeprefix("http://127.0.0.1:4111"))).hidden
+
+
+def test_a_copy_of_a_link_keeps_its_sandbox_from_page_to_page(api: Api) -> None:
+    path = link(api)
+    assert api.post("/__admin/fork", {"to": "sk_copy"}).status == 201
+    view = view_of(api, f"{path}?sandbox=pk_copy")
+    shown = opened(api, view)
+    action = shown.html.partition('action="')[2].partition('"')[0].replace("&amp;", "&")
+    paid = pay(api, action, shown)
+    assert "paid" in opened(api, paid.headers["location"]).texts
+    assert charges(api) == []
+
+
+def test_a_long_text_is_cut_and_no_cut_uncovers_a_number(api: Api) -> None:
+    path = link(api, title="A" * 100_000, description="b" * 100_000, confirmationMessage="c" * 100_000)
+    shown = opened(api, path)
+    assert (shown.texts["title"], len(shown.texts["description"])) == ("A" * 119 + "…", 1000)
+    thanks = opened(api, pay(api, path).headers["location"])
+    assert max(len(shown.html), len(thanks.html)) < 10_000
+    number = opened(api, link(api, title="A" * 105 + " " + VISA))
+    assert "4111 1" not in number.html
+    assert "41111" not in number.html
+
+
+def test_texts_are_laid_out_in_their_own_direction(api: Api) -> None:
+    path = link(api, title="מנורה", description="נחושת", confirmationMessage="תודה")
+    assert opened(api, path).html.count('dir="auto" ') == 6
+    assert opened(api, pay(api, path).headers["location"]).html.count('dir="auto"') == 2
+
+
+@pytest.mark.parametrize(
+    ("way", "words"), [("paybyaccount", "Pay by account"), ("applepay", "Apple Pay"), ("card", "VISA •••• 1111")]
+)
+def test_the_payer_reads_how_the_payment_was_made(api: Api, way: str, words: str) -> None:
+    path = link(api)
+    shown = opened(api, f"{path}?type={way}")
+    paid = submit(api, path, **shown.hidden, **(CARD if way == "card" else {}), result="approve")
+    assert opened(api, paid.headers["location"]).texts["paid-with"] == words

@@ -10,7 +10,7 @@ import pytest
 
 from mockserver.web.faults import Cut
 from tests.driving import Api, Reply, card
-from tests.web.browsing import document, submit
+from tests.web.browsing import document, submit, visit
 
 CHALLENGED = "4000000000003220"
 SHOP = "https://shop.example/back?order=7"
@@ -238,7 +238,7 @@ def test_the_shop_is_told_at_its_notification_address(api: Api) -> None:
 def test_nobody_is_told_of_the_page_of_a_link_or_of_a_strange_address(api: Api) -> None:
     made = api.post("/payment_link", {"title": "A lamp", "amount": 20, "currency": "AUD"})
     path = urlsplit(made["url"]).path
-    shown = document(api.send("GET", path))
+    shown = document(visit(api, path))
     fields = {"cardNumber": CHALLENGED, "expiryDate": "12/40", "ccv": "123", "cardholder": "Ann"}
     submit(api, submit(api, path, **shown.hidden, **fields).headers["location"], result="pass")
     answer(api, challenged(api, threeDSNotificationUrl="javascript:alert(1)"), "pass")
