@@ -102,6 +102,13 @@ FAILOVER = row(
     "retryable_failures",
     "service document: failedAttempts, fallbackPaymentMethodId",
 )
+FAILOVER_METHOD = row(
+    "failover.method",
+    "whose payment method fallbackPaymentMethodId may name: the customer's own, or one of no customer; else code 56",
+    choice("own_or_nobodys"),
+    "own_or_nobodys",
+    "not shown; nobody pays for another customer",
+)
 LEAST_COST = row(
     "least_cost",
     "provider of a charge that names none: of those that take card and currency",

@@ -226,7 +226,7 @@ def _store(box: Sandbox, command: NewCharge, begun: Plan, verdict: _Verdict, mon
             box.now,
             command.reference,
             command.email or (payer.email if payer else None),
-            instrument.customer_id,
+            begun.first.instrument.customer_id,
             payer,
             None if declined else amount,
             command.capture,

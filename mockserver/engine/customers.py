@@ -57,7 +57,7 @@ def add_method(box: Sandbox, customer_id: str, command: NewMethod) -> PaymentMet
     Raises ``NotFound`` 52, ``WrongState`` 72 (removed), and what ``payment_methods.create`` raises.
     """
     customer = _present(box, customer_id)
-    wanted = payment_methods.checked(box, command)
+    wanted = payment_methods.checked(box, command, customer)
     payment_methods.ask(box, "payment_method.create", wanted)
     method = payment_methods.store(box, wanted, customer)
     if command.terms.set_default or customer.default_payment_method_id is None:

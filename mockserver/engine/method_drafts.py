@@ -12,6 +12,7 @@ from typing import assert_never
 from mockserver.domain.cards import CardNumber
 from mockserver.domain.clock import Micros
 from mockserver.domain.codes import Code
+from mockserver.domain.customer import Customer
 from mockserver.domain.faults import Faults
 from mockserver.domain.method_commands import (
     MethodTerms,
@@ -68,14 +69,17 @@ class Draft:
     create_network_token: bool = False
 
 
-def draft(box: Sandbox, command: NewMethod, faults: Faults) -> Draft | None:
-    """The draft of a command, or None with at least one fault added.
+def draft(box: Sandbox, command: NewMethod, owner: Customer | None, faults: Faults) -> Draft | None:
+    """The draft of a command for a customer (None: for nobody, or for one to come), or None with at least one fault
+    added.
 
     Faults: 39, 32, 103 (provider), 56 (fallback), and those of the way in: 5, 6, 9, 14, 81, 85, 86 (card), 51 (token),
     90 (agreement), 56, 66, 73 (vaulted method).
     """
     made = _of(box, command, faults)
-    check_fallback(box, command.terms.fallback_payment_method_id, faults)
+    if isinstance(command, SwitchProvider):
+        owner = owner_of(box, box.payment_methods.get(command.payment_method_id))
+    check_fallback(box, command.terms.fallback_payment_method_id, owner, faults)
     return made
 
 
@@ -195,8 +199,14 @@ def bank_instrument(account: BankAccount) -> Instrument:
     return Instrument(PaymentType.BANK_ACCOUNT, bank=account, display_type=account.bank_code)
 
 
-def check_fallback(box: Sandbox, payment_method_id: str | None, faults: Faults) -> None:
-    """A fault when a fallback names no payment method (56) or one that was removed (73)."""
+def owner_of(box: Sandbox, method: PaymentMethod | None) -> Customer | None:
+    """The customer that a payment method belongs to."""
+    return box.customers.get(method.customer_id) if method and method.customer_id else None
+
+
+def check_fallback(box: Sandbox, payment_method_id: str | None, owner: Customer | None, faults: Faults) -> None:
+    """A fault when a fallback names no payment method or one of another customer than ``owner`` (56), or one that was
+    removed (73)."""
     if payment_method_id is not None:
         field = "FallbackPaymentMethodId"
         fallback = box.payment_methods.get(payment_method_id)
@@ -204,6 +214,8 @@ def check_fallback(box: Sandbox, payment_method_id: str | None, faults: Faults) 
             faults.add(Code.INVALID_PAYMENT_METHOD_ID, field, unknown(payment_method_id))
         elif fallback.state is Presence.REMOVED:
             faults.add(Code.INVALID_PAYMENT_METHOD_ID_REMOVED, field, "this payment method was removed")
+        elif (theirs := owner_of(box, fallback)) is not None and theirs is not owner:
+            faults.add(Code.INVALID_PAYMENT_METHOD_ID, field, "this payment method belongs to another customer")
 
 
 def unknown(payment_method_id: str) -> str:

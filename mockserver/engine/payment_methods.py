@@ -36,15 +36,13 @@ def create(box: Sandbox, command: NewMethod) -> PaymentMethod:
     """Store a payment method. Raises ``Invalid`` with the faults of ``method_drafts.draft``, or ``ProviderRefused``."""
     wanted = checked(box, command)
     ask(box, "payment_method.create", wanted)
-    inherited = wanted.inherited
-    owner = box.customers.get(inherited.customer_id) if inherited and inherited.customer_id else None
-    return store(box, wanted, owner)
+    return store(box, wanted, method_drafts.owner_of(box, wanted.inherited))
 
 
-def checked(box: Sandbox, command: NewMethod) -> Draft:
-    """The draft of a command without faults. Raises ``Invalid`` with all of them otherwise."""
+def checked(box: Sandbox, command: NewMethod, owner: Customer | None = None) -> Draft:
+    """The draft of a command for a customer, without faults. Raises ``Invalid`` with all of them otherwise."""
     faults = box.faults()
-    wanted = method_drafts.draft(box, command, faults)
+    wanted = method_drafts.draft(box, command, owner, faults)
     faults.refuse()
     if wanted is None:
         raise RuntimeError("a faulty payment method passed its checks")
@@ -158,7 +156,7 @@ def delete(box: Sandbox, payment_method_id: str, *, ask_provider: bool) -> Payme
     if ask_provider:
         ask_to_forget(box, "payment_method.delete", method)
     remove(box, method)
-    owner = box.customers.get(method.customer_id) if method.customer_id else None
+    owner = method_drafts.owner_of(box, method)
     if owner is not None and owner.default_payment_method_id == payment_method_id:
         box.customers.change(owner, {"default_payment_method_id": _next_default(box, owner)})
         box.emit(Subject.CUSTOMER, owner.customer_id, "updated", owner.state, owner.state)

@@ -23,6 +23,7 @@ from mockserver.domain.errors import Invalid, nearest
 from mockserver.domain.method_states import PayToState, TokenState
 from mockserver.domain.money import CURRENCIES, currency, exact, number_text
 from mockserver.domain.payment_link import PAID, UNDER_WAY, PaymentLink
+from mockserver.domain.payment_method import PaymentMethod
 from mockserver.domain.provider import Provider
 from mockserver.domain.states import ChargeState
 from mockserver.domain.subscription import Subscription
@@ -244,6 +245,12 @@ def _of_customer(story: _Story, customer: Customer) -> Iterator[Fault]:
         yield "default_payment_method_id", "got a payment method of another customer, wanted one of this one's"
 
 
+def _of_method(story: _Story, method: PaymentMethod) -> Iterator[Fault]:
+    fallback = story.box.payment_methods.get(method.fallback_payment_method_id or "")
+    if fallback is not None and fallback.customer_id not in (None, method.customer_id):
+        yield "fallback_payment_method_id", "got a payment method of another customer, wanted one of this one's"
+
+
 def _of_provider(story: _Story, provider: Provider) -> Iterator[Fault]:
     if provider.summary.provider_id != provider.provider_id:
         yield "summary.provider_id", f"wanted that of the provider, '{provider.provider_id[:64]}'"
@@ -293,6 +300,7 @@ def _of_batch(story: _Story, batch: Batch) -> Iterator[Fault]:
 LAWS: Mapping[str, Callable[[_Story, Any], Iterator[Fault]]] = {
     "charges": _of_charge,
     "customers": _of_customer,
+    "payment_methods": _of_method,
     "providers": _of_provider,
     "tokens": _of_token,
     "payment_links": _of_link,

@@ -130,7 +130,7 @@ def _method(
         faults.add(Code.INVALID_PAYMENT_METHOD_ID_REMOVED, "PaymentMethodId", "this payment method was removed")
         return None
     box.turn.about["payment_method"] = method
-    owner = box.customers.get(method.customer_id) if method.customer_id else None
+    owner = method_drafts.owner_of(box, method)
     if owner is not None:
         if owner.state is Presence.REMOVED:
             faults.add(Code.INVALID_CUSTOMER_ID_REMOVED, "PaymentMethodId", "the customer of this method was removed")

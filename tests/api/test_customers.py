@@ -112,7 +112,7 @@ def test_a_customer_from_a_token_uses_it_up(api: Api) -> None:
 
 
 def test_a_fallback_of_a_new_customer_is_kept(api: Api) -> None:
-    other = customer(api)["defaultPaymentMethod"]["paymentMethodId"]
+    other = api.post("/payment_method/card", {"providerId": DUMMY, "paymentInformation": card()})["paymentMethodId"]
     body = {"providerId": DUMMY, "providerToken": "pt_1", "fallbackPaymentMethodId": other}
     made = api.post("/customer/provider_single_use_token", body)
     assert made["defaultPaymentMethod"]["fallbackPaymentMethodId"] == other
@@ -120,6 +120,40 @@ def test_a_fallback_of_a_new_customer_is_kept(api: Api) -> None:
     assert problem_of(api.post("/customer/provider_single_use_token", body)) == (400, 73)
     refused = api.post("/customer/provider_single_use_token", {**body, "fallbackPaymentMethodId": "none"})
     assert (problem_of(refused), list(refused["details"])) == ((400, 56), ["FallbackPaymentMethodId"])
+
+
+def test_a_fallback_is_the_customers_own_or_nobodys(api: Api) -> None:
+    ann, bob = customer(api, firstName="Ann"), customer(api, firstName="Bob")
+    ours, theirs = (one["defaultPaymentMethod"]["paymentMethodId"] for one in (ann, bob))
+    poor = {"providerId": DUMMY, "paymentInformation": card("4000000000009995"), "vaultCard": True}
+    nobodys = api.post("/payment_method/card", {"providerId": DUMMY, "paymentInformation": card()})["paymentMethodId"]
+    add = f"/customer/{ann['customerId']}/payment_method/card"
+    vaulted = api.post(add, poor)["paymentMethodId"]
+    token = api.post("/token/card", {"providerId": DUMMY, "paymentInformation": card()})["tokenId"]
+    for path, body in (
+        (add, poor),
+        (f"/customer/{ann['customerId']}/payment_method/token", {"token": token}),
+        ("/payment_method/card", poor),
+        ("/payment_method/vault", {"providerId": DUMMY, "paymentMethodId": vaulted}),
+        ("/customer/provider_single_use_token", {"providerId": DUMMY, "providerToken": "pt"}),
+    ):
+        before = api.get("/__admin/state").raw
+        refused = api.post(path, {**body, "fallbackPaymentMethodId": theirs})
+        assert (problem_of(refused), list(refused["details"])) == ((400, 56), ["FallbackPaymentMethodId"]), path
+        assert api.get("/__admin/state").raw == before
+    switched = {"providerId": DUMMY, "paymentMethodId": vaulted, "fallbackPaymentMethodId": ours}
+    assert api.post("/payment_method/vault", switched).status == 201
+    for fallback in (ours, nobodys):
+        method = api.post(add, {**poor, "setDefault": True, "fallbackPaymentMethodId": fallback})["paymentMethodId"]
+        for path, body in (
+            ("/charge/payment_method", {"paymentMethodId": method}),
+            ("/charge/customer", {"customerId": ann["customerId"]}),
+        ):
+            charge = api.post(path, {**body, "amount": 5})
+            assert charge["status"] == "SUCCESS"
+            assert charge["paymentInformation"]["paymentMethodId"] == fallback
+            assert charge["customerId"] == charge["customer"]["customerId"] == ann["customerId"]
+    assert api.get("/charge", CustomerId=ann["customerId"])["count"] == 4
 
 
 BAD = {
