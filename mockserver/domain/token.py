@@ -12,12 +12,15 @@ from dataclasses import dataclass
 from mockserver.domain.clock import Micros
 from mockserver.domain.method_states import TokenState
 from mockserver.domain.provider import ProviderSummary
-from mockserver.domain.sources import Instrument
+from mockserver.domain.sources import ChallengeAnswer, Instrument
 
 
 @dataclass(slots=True)
 class Token:
-    """A token as stored. ``uses`` counts what is left; ``payto_id`` names the agreement of a PayTo token."""
+    """A token as stored. ``uses`` counts what is left; ``payto_id`` names the agreement of a PayTo token.
+
+    ``challenged``: the payer was asked for 3-D Secure before the first use; ``answer`` is what the payer did.
+    """
 
     token_id: str
     instrument: Instrument
@@ -32,5 +35,12 @@ class Token:
     metadata: Mapping[str, str] | None = None
     used: Micros | None = None
     verified: bool = False
+    challenged: bool = False
+    answer: ChallengeAnswer | None = None
     state: TokenState = TokenState.ACTIVE
     seq: int = -1
+
+    @property
+    def waits(self) -> bool:
+        """Whether the payer may still answer the challenge."""
+        return self.challenged and self.answer is None and self.state is TokenState.ACTIVE

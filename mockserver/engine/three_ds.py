@@ -1,4 +1,4 @@
-"""3-D Secure: what the payer's answer to a challenge does to a charge that waits for it.
+"""3-D Secure: what the payer's answer to a challenge does to a charge, or to a payment token, that waits for it.
 
 Sources: service document, Charge (``threeDsVerified``, ``threeDsRedirectUrl``, ``threeDSNotificationUrl``); published
 facts, 3.1 (codes 18, 917); assumptions ``charge.status.*``, ``charge.challenge_expires_after``.
@@ -10,9 +10,11 @@ from typing import assert_never
 
 from mockserver.domain.charge import Charge, FailedAttempt, challenge_changes
 from mockserver.domain.codes import Code
+from mockserver.domain.events import Subject
 from mockserver.domain.sources import ChallengeAnswer
 from mockserver.domain.states import ChargeEvent, ChargeState
-from mockserver.engine import charges
+from mockserver.domain.token import Token
+from mockserver.engine import charges, tokens
 from mockserver.engine.routing import Route
 from mockserver.engine.sandbox import Sandbox
 from mockserver.scenario.outcome import Decline, Outcome, Pending
@@ -45,6 +47,36 @@ def address(box: Sandbox, charge: Charge) -> str | None:
 def page(charge: Charge) -> str:
     """The path of that page."""
     return f"/3ds/{charge.charge_id}"
+
+
+def answer_for_token(box: Sandbox, token_id: str, given: ChallengeAnswer) -> Token:
+    """Let the payer answer before the token is used: passed, its payments are verified and nobody asks again. A token
+    that no longer waits stays as it is.
+
+    Raises ``NotFound`` (87).
+    """
+    token = tokens.get(box, token_id)
+    if token.waits:
+        box.tokens.change(token, {"answer": given, "verified": given is ChallengeAnswer.PASS})
+        box.emit(Subject.TOKEN, token_id, f"challenge_{_ENDS[given]}", token.state, token.state)
+    return token
+
+
+_ENDS = {
+    ChallengeAnswer.PASS: "passed",
+    ChallengeAnswer.FAIL: "failed",
+    ChallengeAnswer.CANCEL: "cancelled",
+}
+
+
+def token_address(box: Sandbox, token: Token) -> str | None:
+    """Where the payer is challenged before a token is used; None when nobody asked for it."""
+    return f"{box.charter.public_url}{box.page(token_page(token))}" if token.challenged else None
+
+
+def token_page(token: Token) -> str:
+    """The path of that page."""
+    return f"/3ds/token/{token.token_id}"
 
 
 def abandon(box: Sandbox, charge_id: str) -> None:

@@ -28,6 +28,7 @@ from mockserver.engine import asking, card_entry, charge_money, listing, payto, 
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.schedule import Due
 from mockserver.engine.store import Page
+from mockserver.scenario.outcome import Challenge
 
 OP = "token.create"
 
@@ -47,7 +48,9 @@ def create_from_card(box: Sandbox, command: NewCardToken) -> Token:
     if provider is None or card is None or details is None or details.number is None:
         raise RuntimeError("a faulty token passed its checks")
     instrument = card_entry.instrument(card)
-    asking.refuse_declined(asking.ask(box, OP, provider, instrument, "card"))
+    outcome = asking.ask(box, OP, provider, instrument, "card")
+    asking.refuse_declined(outcome)
+    verified = bool(details.three_ds_server_trans_id or details.external_three_ds)
     item = None
     if command.vault.wanted:
         item = vault.store(box, card.number, details.number, details.ccv, expires)
@@ -58,7 +61,8 @@ def create_from_card(box: Sandbox, command: NewCardToken) -> Token:
         vault_id=item.vault_id if item else None,
         ip=command.ip,
         metadata=command.metadata,
-        verified=bool(details.three_ds_server_trans_id or details.external_three_ds),
+        verified=verified,
+        challenged=isinstance(outcome.provider, Challenge) and not verified,
     )
 
 
@@ -207,6 +211,7 @@ def _store(
     ip: str | None = None,
     metadata: Mapping[str, str] | None = None,
     verified: bool = False,
+    challenged: bool = False,
 ) -> Token:
     expires = box.now + box.assume(TOKEN_LIFETIME)
     token = box.tokens.add(
@@ -223,6 +228,7 @@ def _store(
             ip=ip,
             metadata=metadata,
             verified=verified,
+            challenged=challenged,
         )
     )
     box.turn.about["token"] = token

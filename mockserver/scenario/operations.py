@@ -47,6 +47,7 @@ _ROWS = (
     Operation("payment_method.update", "change the card of a payment method"),
     Operation("payment_method.delete", "remove a payment method", asks_provider=True),
     Operation("token.create", "make a payment token", asks_provider=True),
+    Operation("token.challenge", "the payer answers a 3-D Secure challenge before a token is used"),
     Operation("token.get", "read a payment token"),
     Operation("token.search", "list payment tokens"),
     Operation("batch.create", "hand in a batch of transactions"),

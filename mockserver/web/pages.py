@@ -19,6 +19,8 @@ PAGE_ROUTES: tuple[PageRoute, ...] = (
     PageRoute("POST", "/pay/{payment_link_id}", hosted.pay, "Pay on the page of a payment link"),
     PageRoute("GET", "/3ds/{charge_id}", three_ds.page, "3-D Secure challenge of a charge"),
     PageRoute("POST", "/3ds/{charge_id}", three_ds.answer, "Answer a 3-D Secure challenge"),
+    PageRoute("GET", "/3ds/token/{token_id}", three_ds.token_page, "3-D Secure challenge before a token is used"),
+    PageRoute("POST", "/3ds/token/{token_id}", three_ds.token_answer, "Answer a challenge before a token is used"),
     PageRoute("GET", "/js/payfurl.js", client_script.serve, "Client script of a shop"),
     PageRoute("GET", "/demo", demo.shop, "Demo shop"),
     PageRoute("POST", "/demo/order", demo.order, "Order in the demo shop"),

@@ -1,15 +1,23 @@
-"""The 3-D Secure page: a payer passes, fails or cancels the challenge of a charge (``/3ds/<chargeId>``).
+"""The 3-D Secure pages: a payer passes, fails or cancels the challenge of a charge (``/3ds/<chargeId>``), or of a
+payment token before it is used (``/3ds/token/<tokenId>``).
 
-Works without JavaScript. Its form may be sent twice. Source: service document, Charge (``threeDsRedirectUrl``).
+They work without JavaScript; in a frame a script tells the page around it what was answered. Their forms may be sent
+twice. Sources: service document, Charge (``threeDsRedirectUrl``); published facts, 7.1 (``threeDSEmail``).
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from mockserver.domain.charge import Charge
+from mockserver.domain.codes import Code
 from mockserver.domain.payment_link import PaymentLink
+from mockserver.domain.sources import ChallengeAnswer
 from mockserver.domain.states import ChargeState
+from mockserver.domain.token import Token
 from mockserver.engine import payment_links, three_ds
 from mockserver.engine.sandbox import Sandbox
+from mockserver.web.endpoints import tokens
 from mockserver.web.endpoints.charges import shown
 from mockserver.web.page import Page, PageCall, carry_out, origin_of, policy, redirect, spoilt, web_address, with_query
 from mockserver.web.payer_words import OUTCOMES, failure_of, paid_with
@@ -18,10 +26,24 @@ from mockserver.web.templating import render
 from mockserver.wire.charge_bodies import ChallengeInput
 from mockserver.wire.charges import ChargeReply
 from mockserver.wire.profile import voice_of
+from mockserver.wire.tokens import TokenReply
+
+
+_NO_ANSWER = "Choose one of the three answers."
+_TOKEN_OUTCOMES: Mapping[ChallengeAnswer | None, tuple[str, str]] = {
+    ChallengeAnswer.PASS: ("Thank you", "You are verified. The shop can take the payment now."),
+    ChallengeAnswer.FAIL: ("Not verified", "You were not verified. Nothing was paid."),
+    ChallengeAnswer.CANCEL: ("Cancelled", "You cancelled. Nothing was paid."),
+    None: ("Too late", "Your answer is not needed any more. Nothing was paid."),
+}
 
 
 def _answered(call: Call) -> ChargeReply:
     return shown(call, three_ds.answer(call.box, call.path["charge_id"], call.body.result))
+
+
+def _token_answered(call: Call) -> TokenReply:
+    return tokens.shown(call, three_ds.answer_for_token(call.box, call.path["token_id"], call.body.result))
 
 
 ANSWER = Route(
@@ -33,6 +55,16 @@ ANSWER = Route(
     "service document, Charge: threeDsRedirectUrl",
     body=ChallengeInput,
     summary="Answer a 3-D Secure challenge",
+)
+TOKEN_ANSWER = Route(
+    "POST",
+    "/3ds/token/{token_id}",
+    "token.challenge",
+    _token_answered,
+    TokenReply,
+    "published facts, 7.1: threeDSEmail",
+    body=ChallengeInput,
+    summary="Answer a 3-D Secure challenge before a token is used",
 )
 
 
@@ -51,8 +83,27 @@ def answer(call: PageCall) -> Page:
     if reply.fault is not None:
         return spoilt(_shown(box, charge), reply)
     if reply.status is None or reply.status >= 400:
-        return spoilt(_shown(box, charge, fault="Choose one of the three answers."), reply)
+        return spoilt(_shown(box, charge, fault=_NO_ANSWER), reply)
     return redirect(return_address(box, charge) or box.page(three_ds.page(charge)), reply)
+
+
+def token_page(call: PageCall) -> Page:
+    """The challenge before a token is used, or how it ended."""
+    box, token = _found_token(call)
+    return _token_shown(token) if box is not None and token is not None else _unknown()
+
+
+def token_answer(call: PageCall) -> Page:
+    """Take the payer's answer and show how the challenge ended."""
+    box, token = _found_token(call)
+    if box is None or token is None:
+        return _unknown()
+    reply = carry_out(call, TOKEN_ANSWER, box, {"result": call.form.get("result", "")})
+    if reply.fault is not None:
+        return spoilt(_token_shown(token), reply)
+    if reply.status is None or reply.status >= 400:
+        return spoilt(_token_shown(token, fault=_NO_ANSWER), reply)
+    return redirect(box.page(three_ds.token_page(token)), reply)
 
 
 def return_address(box: Sandbox, charge: Charge) -> str | None:
@@ -73,22 +124,53 @@ def _found(call: PageCall) -> tuple[Sandbox | None, Charge | None]:
     return (box, charge) if asked else (None, None)
 
 
+def _found_token(call: PageCall) -> tuple[Sandbox | None, Token | None]:
+    token_id = call.path["token_id"]
+    box = call.sandbox_with(lambda box: box.tokens.get(token_id))
+    token = box.tokens.get(token_id) if box else None
+    return (box, token) if token is not None and token.challenged else (None, None)
+
+
 def _shown(box: Sandbox, charge: Charge, fault: str | None = None) -> Page:
-    back = return_address(box, charge)
     title, text = OUTCOMES[charge.status]
+    waits = charge.status is ChargeState.PENDING_CHECKOUT
     body = render(
         "three_ds.html",
         charge=charge,
         card=paid_with(charge.instrument) if charge.instrument.card else None,
-        waits=charge.status is ChargeState.PENDING_CHECKOUT,
+        waits=waits,
         title=title,
         text=text,
+        answer=_answer_of(charge),
         status=voice_of(box.assumed).status[charge.status],
         reason=f"{failure_of(charge)}." if charge.status is ChargeState.FAILED else None,
-        back=back,
+        back=return_address(box, charge),
         fault=fault,
     )
-    return Page(200 if fault is None else 400, body, policy(forms_to=_reach(box, charge)))
+    return Page(200 if fault is None else 400, body, policy(scripts=not waits, forms_to=_reach(box, charge)))
+
+
+def _answer_of(charge: Charge) -> ChallengeAnswer:
+    if charge.status is not ChargeState.FAILED:
+        return ChallengeAnswer.PASS
+    code = charge.failed_attempts[-1].error_code if charge.failed_attempts else None
+    return ChallengeAnswer.CANCEL if code == Code.CUSTOMER_CANCELLATION else ChallengeAnswer.FAIL
+
+
+def _token_shown(token: Token, fault: str | None = None) -> Page:
+    title, text = _TOKEN_OUTCOMES[token.answer]
+    body = render(
+        "three_ds.html",
+        charge=None,
+        card=paid_with(token.instrument),
+        waits=token.waits,
+        title=title,
+        text=text,
+        answer=token.answer or ChallengeAnswer.FAIL,
+        back=None,
+        fault=fault,
+    )
+    return Page(200 if fault is None else 400, body, policy(scripts=not token.waits))
 
 
 def _reach(box: Sandbox, charge: Charge) -> str:

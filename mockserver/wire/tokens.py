@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TypedDict
+from typing import NotRequired, TypedDict
+
+from pydantic import Field
 
 from mockserver.domain.method_commands import NewCardToken
 from mockserver.domain.payto import Agreement
@@ -35,6 +37,9 @@ class CardTokenFields(CardVaulting):
     payment_information: CardRequestInformation | None = None
     ip: str | None = None
     metadata: Map | None = None
+    three_ds_email: str | None = Field(
+        None, alias="threeDSEmail", description="of the client script: the payer is there and can be challenged"
+    )
 
 
 class CardTokenCreation(CardTokenFields):
@@ -99,6 +104,7 @@ class TokenReply(TypedDict):
     dateUsed: DateTime | None
     metadata: dict[str, str] | None
     clickToPay: None
+    threeDsRedirectUrl: NotRequired[str]
 
 
 class TokensReply(TypedDict):
@@ -110,9 +116,12 @@ class TokensReply(TypedDict):
     tokens: list[TokenReply]
 
 
-def token_reply(token: Token, voice: Voice, account_id: str, agreement: Agreement | None) -> TokenReply:
-    """A token as the published object; ``agreement`` is the one that a PayTo token names."""
-    return {
+def token_reply(
+    token: Token, voice: Voice, account_id: str, agreement: Agreement | None, three_ds_address: str | None
+) -> TokenReply:
+    """A token as the published object; ``agreement`` is the one that a PayTo token names, ``three_ds_address`` where
+    the payer is to be challenged before the token is used."""
+    reply: TokenReply = {
         "tokenId": token.token_id,
         "gatewayTokenId": token.gateway_token_id,
         "accountId": account_id,
@@ -125,3 +134,6 @@ def token_reply(token: Token, voice: Voice, account_id: str, agreement: Agreemen
         "metadata": plain_map(token.metadata),
         "clickToPay": None,
     }
+    if three_ds_address is not None:
+        reply["threeDsRedirectUrl"] = three_ds_address
+    return reply

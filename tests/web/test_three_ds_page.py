@@ -243,3 +243,73 @@ def test_nobody_is_told_of_the_page_of_a_link_or_of_a_strange_address(api: Api) 
     submit(api, submit(api, path, **shown.hidden, **fields).headers["location"], result="pass")
     answer(api, challenged(api, threeDSNotificationUrl="javascript:alert(1)"), "pass")
     assert webhooks(api) == []
+
+
+def token_page(api: Api, **fields: object) -> tuple[str, str]:
+    """A token whose payer is to be challenged first: its id and the path of the page."""
+    body = {"paymentInformation": card(CHALLENGED), "threeDSEmail": "ann@example.com", **fields}
+    made = api.call("POST", "/token/card/least_cost", body, headers={"x-publickey": "pk_tests"}).body
+    return made["tokenId"], urlsplit(made["threeDsRedirectUrl"]).path
+
+
+@pytest.mark.parametrize(
+    ("result", "title", "status", "verified"),
+    [
+        ("pass", "Thank you", "SUCCESS", True),
+        ("fail", "Not verified", "PENDING_CHECKOUT", False),
+        ("cancel", "Cancelled", "PENDING_CHECKOUT", False),
+    ],
+)
+def test_a_payer_is_challenged_before_a_token_is_used(
+    api: Api, result: str, title: str, status: str, verified: bool
+) -> None:
+    token_id, page = token_page(api)
+    asked = api.send("GET", page)
+    assert document(asked).texts["card"] == "VISA •••• 3220"
+    assert CHALLENGED.encode() not in asked.raw
+    assert "script-src" not in asked.headers["content-security-policy"]
+    ended = form(api, page, f"result={result}").headers["location"]
+    shown = api.send("GET", ended)
+    assert document(shown).texts["outcome"] == title
+    assert f'data-answer="{result}"' in shown.raw.decode()
+    assert form(api, page, "result=pass").status == 303
+    assert document(api.send("GET", page)).texts["outcome"] == title
+    charge = api.post("/charge/token", {"token": token_id, "amount": 5}).body
+    assert (charge["status"], charge["threeDsVerified"]) == (status, verified)
+    entries = api.get("/__admin/journal", op="token.challenge")["entries"]
+    assert entries[0]["request"]["path"] == page
+
+
+def test_a_wrong_answer_for_a_token_is_told_and_changes_nothing(api: Api) -> None:
+    _, page = token_page(api)
+    assert form(api, page, "result=perhaps").status == 400
+    assert document(form(api, page, "result=perhaps")).texts["fault"] == "Choose one of the three answers."
+    assert "pass" in document(api.send("GET", page)).texts
+
+
+def test_the_page_of_a_token_ends_with_the_token(api: Api) -> None:
+    token_id, page = token_page(api)
+    api.post("/charge/token", {"token": token_id, "amount": 5})
+    assert form(api, page, "result=pass").status == 303
+    assert document(api.send("GET", page)).texts["outcome"] == "Too late"
+    other = api.post("/token/card/least_cost", {"paymentInformation": card()})["tokenId"]
+    assert api.send("GET", f"/3ds/token/{other}").status == 404
+    assert form(api, "/3ds/token/nobody", "result=pass").status == 404
+
+
+def test_only_a_payer_who_is_there_and_not_verified_is_challenged_before(api: Api) -> None:
+    path = "/token/card/least_cost"
+    verified = {**card(CHALLENGED), "threeDSServerTransID": "a26c371f-94f6-40da-add2-28ec8e9da8ed"}
+    for body in (
+        {"paymentInformation": card(CHALLENGED)},
+        {"paymentInformation": card(), "threeDSEmail": "ann@example.com"},
+        {"paymentInformation": verified, "threeDSEmail": "ann@example.com"},
+    ):
+        assert "threeDsRedirectUrl" not in api.post(path, body).body
+
+
+def test_a_rule_can_challenge_any_token() -> None:
+    rule = "{id: asked, when: {op: token.create, request.amount: {gte: 100}}, then: {challenge: {}}}"
+    api = Api(scenario=f"version: 1\nrules: [{rule}]\n")
+    made = api.post("/token/card/least_cost", {"amount": 100, "paymentInformation": card()})
+    assert made["threeDsRedirectUrl"].endswith(f"/3ds/token/{made['tokenId']}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mockserver.domain.token import Token
-from mockserver.engine import tokens
+from mockserver.engine import three_ds, tokens
 from mockserver.engine.listing import Paging
 from mockserver.web.route import Call
 from mockserver.wire.tokens import TokenQuery, TokenReply, TokensReply, token_reply
@@ -51,4 +51,4 @@ def provider_of(call: Call) -> str | None:
 def shown(call: Call, token: Token) -> TokenReply:
     """A token in the voice of the sandbox."""
     agreement = call.box.payto.get(token.payto_id) if token.payto_id else None
-    return token_reply(token, call.voice, call.box.account_id, agreement)
+    return token_reply(token, call.voice, call.box.account_id, agreement, three_ds.token_address(call.box, token))
