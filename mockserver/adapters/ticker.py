@@ -7,36 +7,20 @@ Nothing depends on it but the moment: every request runs what is due before it a
 from __future__ import annotations
 
 import asyncio
-import logging
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from heapq import heappop, heappush
-from typing import Protocol, assert_never
+from typing import assert_never
 
-from mockserver.adapters.webhook_sender import CONNECTIONS, Sent
-from mockserver.assumptions import WEBHOOK_TIMEOUT
+from mockserver.adapters.webhook_dispatcher import Sender, WebhookDispatcher
 from mockserver.domain.clock import MILLISECOND, SECOND, Clock, ClockMode, Micros
-from mockserver.domain.delivery import Delivery, DeliveryState, Try
-from mockserver.engine import deliveries, due
-from mockserver.engine.sandbox import Sandbox, masked_key
+from mockserver.engine import due
+from mockserver.engine.sandbox import Sandbox
 
 SHORTEST_NAP = 5 * MILLISECOND
 """Work that comes due in quick succession is run together."""
 
 CROWD = 100
 """Sandboxes that may wait before those that were reset are looked for."""
-
-GRACE = 3 * SECOND
-"""How long webhooks that are under way may take when the server stops."""
-
-_LOG = logging.getLogger("mockserver.webhooks")
-
-
-class Sender(Protocol):
-    """Makes one try."""
-
-    async def send(self, url: str, headers: Mapping[str, str], body: bytes, within: Micros) -> Sent: ...
-
-    async def close(self) -> None: ...
 
 
 class Ticker:
@@ -51,22 +35,18 @@ class Ticker:
     ) -> None:
         self._now = now
         self._is_live = is_live
-        self._sender = sender
         self._stir = stir
+        self._dispatcher = WebhookDispatcher(sender, is_live, self._tried)
         self._heap: list[tuple[Micros, int, Sandbox]] = []
         self._planned: dict[Sandbox, Micros] = {}
         self._count = 0
         self._crowded = CROWD
         self._wakes: Micros | None = None
         self._wake = asyncio.Event()
-        self._room = asyncio.Semaphore(CONNECTIONS)
-        self._tasks: dict[tuple[Sandbox, str], asyncio.Task[None]] = {}
-        self._lanes: dict[tuple[Sandbox, str, str], asyncio.Task[None]] = {}
 
     def note(self, box: Sandbox) -> None:
         """Something may have changed in a sandbox: send what stands in its outbox, and wake when it has work due."""
-        if box.deliveries.outbox:
-            self._send_all(box)
+        self._dispatcher.send_all(box)
         entries = box.schedule.entries
         if not entries:
             return
@@ -103,21 +83,20 @@ class Ticker:
 
     async def flush(self, box: Sandbox, ids: Iterable[str], within: Micros) -> None:
         """Wait for tries that are being made, at most so long."""
-        tasks = [task for one in ids if (task := self._tasks.get((box, one))) is not None]
-        if tasks:
-            await asyncio.wait(tasks, timeout=within / SECOND)
+        await self._dispatcher.flush(box, ids, within)
+
+    def end_soon(self) -> None:
+        """The server has been asked to stop."""
+        self._dispatcher.end_soon()
 
     async def stop(self, boxes: Iterable[Sandbox]) -> None:
         """Let the tries under way end, within a short time, and log what was not sent."""
-        tasks = set(self._tasks.values())
-        if tasks:
-            _, late = await asyncio.wait(tasks, timeout=GRACE / SECOND)
-            for task in late:
-                task.cancel()
-            await asyncio.gather(*late, return_exceptions=True)
-        await self._sender.close()
-        for box in boxes:
-            report_unsent(box)
+        await self._dispatcher.stop(boxes)
+
+    def _tried(self, box: Sandbox) -> None:
+        if self._is_live(box):
+            self.note(box)
+        self._stir()
 
     def _prune(self) -> None:
         """Forget sandboxes that were reset: what they wait for may be days away, and they are large."""
@@ -140,38 +119,6 @@ class Ticker:
             self.note(box)
             await asyncio.sleep(0)
 
-    def _send_all(self, box: Sandbox) -> None:
-        outbox = box.deliveries.outbox
-        while outbox:
-            delivery = box.deliveries.get(outbox.popleft())
-            if delivery is None or delivery.state is not DeliveryState.SENDING:
-                continue
-            lane = (box, delivery.url, delivery.lane)
-            task = asyncio.create_task(self._send(box, delivery, self._lanes.get(lane)))
-            self._lanes[lane] = self._tasks[box, delivery.delivery_id] = task
-
-    async def _send(self, box: Sandbox, delivery: Delivery, before: asyncio.Task[None] | None) -> None:
-        """Make one try, after the one before it in the same lane."""
-        lane = (box, delivery.url, delivery.lane)
-        try:
-            if before is not None:
-                await asyncio.wait({before})
-            async with self._room:
-                sent = await self._sender.send(
-                    delivery.url, delivery.headers(), delivery.body, box.assumed[WEBHOOK_TIMEOUT]
-                )
-        finally:
-            me = asyncio.current_task()
-            if self._lanes.get(lane) is me:
-                del self._lanes[lane]
-            if self._tasks.get((box, delivery.delivery_id)) is me:
-                del self._tasks[box, delivery.delivery_id]
-        made = Try(delivery.due, sent.status, sent.error, sent.latency)
-        deliveries.report(box, delivery, made, final=sent.final)
-        if self._is_live(box):
-            self.note(box)
-        self._stir()
-
 
 def real_due(clock: Clock, at: Micros) -> Micros | None:
     """When the machine's clock will say that an instant of sandbox time has come; None when it never will by itself."""
@@ -187,12 +134,3 @@ def real_due(clock: Clock, at: Micros) -> Micros | None:
             return clock.real - (-wait // clock.rate)
         case _:
             assert_never(clock.mode)
-
-
-def report_unsent(box: Sandbox) -> None:
-    """Log how many webhooks of a sandbox were still under way."""
-    left = [one for one in box.deliveries if one.state not in (DeliveryState.DELIVERED, DeliveryState.GIVEN_UP)]
-    if left:
-        untried = sum(not one.tries for one in left)
-        words = "sandbox %s: %d webhooks were not delivered before the stop, %d of them never tried"
-        _LOG.warning(words, masked_key(box.key), len(left), untried)

@@ -6,13 +6,14 @@ Source: control document, Security (outbound calls).
 from __future__ import annotations
 
 import asyncio
-import socket
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Hashable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit, urlunsplit
 
+from mockserver.adapters.resolver import Resolver
 from mockserver.domain.addresses import FORBIDDEN_WORDS, USER_WORDS, may_be_called
 from mockserver.domain.clock import SECOND, Micros
 
@@ -24,11 +25,14 @@ LONGEST_ANSWER = 65_536
 
 CONNECTIONS = 100
 
+CLOSING = 0.2
+"""Seconds that receivers have to take leave; a server that stops waits for none of them."""
+
 _LONGEST_PART = 3_600.0
 """Seconds that one part of a try may take: the whole of it is bounded by the caller, and always shorter."""
 
 _PORTS = {"http": 80, "https": 443}
-Resolve = Callable[[str, int], Awaitable[list[str]]]
+Resolve = Callable[[str, Hashable], Awaitable[list[str]]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,28 +49,24 @@ class _Refused(Exception):
     """An address that nothing is sent to."""
 
 
-async def resolve(host: str, port: int) -> list[str]:
-    """The addresses of a host name. Raises ``OSError`` when it has none."""
-    found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    return [str(address[4][0]) for address in found]
-
-
 class WebhookSender:
-    """One client for all webhooks. ``resolve`` is how names become addresses."""
+    """One client for all webhooks. ``resolve`` tells the addresses of a name, and raises ``OSError`` when it cannot."""
 
-    def __init__(self, resolve: Resolve = resolve) -> None:
-        self._resolve = resolve
+    def __init__(self, resolve: Resolve | None = None) -> None:
+        self._resolve = resolve or Resolver()
         self._client: httpx.AsyncClient | None = None
 
-    async def send(self, url: str, headers: Mapping[str, str], body: bytes, within: Micros) -> Sent:
-        """Post a body; never raises for anything that the receiver or the network does."""
+    async def send(
+        self, url: str, headers: Mapping[str, str], body: bytes, within: Micros, owner: Hashable = None
+    ) -> Sent:
+        """Post a body for an owner; never raises for anything that the receiver or the network does."""
         import httpx
 
         begun = time.monotonic_ns()
         status, error, final = None, None, False
         try:
             async with asyncio.timeout(within / SECOND):
-                status = await self._post(url, headers, body)
+                status = await self._post(url, headers, body, owner)
         except TimeoutError:
             error = "timeout"
         except _Refused as refused:
@@ -78,11 +78,13 @@ class WebhookSender:
     async def close(self) -> None:
         """Give the connections back."""
         if self._client is not None:
-            await self._client.aclose()
-            self._client = None
+            client, self._client = self._client, None
+            with suppress(TimeoutError):
+                async with asyncio.timeout(CLOSING):
+                    await client.aclose()
 
-    async def _post(self, url: str, headers: Mapping[str, str], body: bytes) -> int:
-        address, host, name = await self._addressed(url)
+    async def _post(self, url: str, headers: Mapping[str, str], body: bytes, owner: Hashable) -> int:
+        address, host, name = await self._addressed(url, owner)
         client = self._opened()
         extensions = {"sni_hostname": name} if address.startswith("https:") else {}
         sent = client.stream("POST", address, headers={"Host": host, **headers}, content=body, extensions=extensions)
@@ -94,7 +96,7 @@ class WebhookSender:
                     break
             return answer.status_code
 
-    async def _addressed(self, url: str) -> tuple[str, str, str]:
+    async def _addressed(self, url: str, owner: Hashable) -> tuple[str, str, str]:
         """The url with the address that was checked in the place of the name, the Host header, and the name.
 
         The connection goes to the very address that was looked at: a name that is answered differently the second time
@@ -106,7 +108,7 @@ class WebhookSender:
             raise _Refused("not an http or https address")
         if parts.username is not None:
             raise _Refused(USER_WORDS)
-        found = [address for address in await self._resolve(parts.hostname, port) if may_be_called(address)]
+        found = [address for address in await self._resolve(parts.hostname, owner) if may_be_called(address)]
         if not found:
             raise _Refused(FORBIDDEN_WORDS)
         # Receivers on this machine mostly listen on IPv4.

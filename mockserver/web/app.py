@@ -64,6 +64,8 @@ class Application(Starlette):
     def stopping(self) -> None:
         """Let answers that would go on for ever come to their end."""
         self.world.stopping = True
+        if self.world.courier is not None:
+            self.world.courier.end_soon()
         self.world.activity.stir()
 
     @property

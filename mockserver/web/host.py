@@ -64,6 +64,10 @@ class Courier(Protocol):
         """Wait for tries that are being made, at most so long."""
         ...
 
+    def end_soon(self) -> None:
+        """The server has been asked to stop: what is being sent has a few seconds left."""
+        ...
+
 
 def _nothing() -> None:
     return None

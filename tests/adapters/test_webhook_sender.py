@@ -153,7 +153,7 @@ def test_nobody_there_is_told_in_words() -> None:
     ],
 )
 def test_some_addresses_are_never_called(url: str, addresses: list[str], words: str) -> None:
-    async def resolved(host: str, port: int) -> list[str]:
+    async def resolved(host: str, owner: object) -> list[str]:
         return addresses
 
     sent = asyncio.run(WebhookSender(resolved).send(url, {}, b"{}", SECOND))
@@ -170,7 +170,7 @@ def test_the_address_that_was_checked_is_the_one_that_is_called() -> None:
         async with listening(receiver):
             port = receiver.url.split(":")[2].partition("/")[0]
 
-            async def resolved(host: str, port: int) -> list[str]:
+            async def resolved(host: str, owner: object) -> list[str]:
                 assert host == "shop.example"
                 return ["169.254.169.254", "127.0.0.1"]
 
@@ -267,6 +267,26 @@ def test_a_dead_slow_or_endless_receiver_slows_no_call() -> None:
     lived(shop, story)
     # Those under way get a few seconds to end, and then the server stops all the same.
     assert time.monotonic() - begun < 8
+
+
+def test_a_thousand_webhooks_to_a_silent_receiver_keep_no_other_waiting() -> None:
+    shop = Shop()
+
+    async def silent(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.read()
+
+    async def story() -> None:
+        async with listening(Receiver(answer=silent)) as slow, listening(Receiver()) as quick:
+            for _ in range(1_000):
+                assert (await shop.calling("POST", "/charge/card", charge(slow.url))).status == 201
+            begun = time.monotonic()
+            for key in ("sk_shop", "sk_other"):
+                assert (await shop.calling("POST", "/charge/card", charge(quick.url), key=key)).status == 201
+            while len(quick.got) < 2:
+                await asyncio.sleep(0.01)
+            assert time.monotonic() - begun < 5
+
+    lived(shop, story)
 
 
 def test_webhooks_of_one_object_keep_their_order_though_the_receiver_is_slow() -> None:
