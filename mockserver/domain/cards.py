@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import lru_cache
 from hashlib import blake2b
 
 from mockserver.domain.ids import digest
@@ -36,26 +37,39 @@ class Funding(StrEnum):
     PREPAID = "PREPAID"
 
 
-# Ranges of leading digits as the schemes publish them (ISO/IEC 7812); the first row that holds a number names it.
-_RANGES: tuple[tuple[int, int, Brand], ...] = (
-    (4, 4, Brand.VISA),
-    (51, 55, Brand.MASTERCARD),
-    (2221, 2720, Brand.MASTERCARD),
-    (34, 34, Brand.AMEX),
-    (37, 37, Brand.AMEX),
-    (3528, 3589, Brand.JCB),
-    (300, 305, Brand.DINERS),
-    (3095, 3095, Brand.DINERS),
-    (36, 36, Brand.DINERS),
-    (38, 39, Brand.DINERS),
-    (6011, 6011, Brand.DISCOVER),
-    (644, 649, Brand.DISCOVER),
-    (65, 65, Brand.DISCOVER),
-    (62, 62, Brand.UNIONPAY),
-    (50, 50, Brand.MAESTRO),
-    (56, 58, Brand.MAESTRO),
-    (63, 63, Brand.MAESTRO),
-    (67, 67, Brand.MAESTRO),
+_ANY = (12, 13, 14, 15, 16, 17, 18, 19)
+_LONG = (16, 17, 18, 19)
+
+# Ranges of leading digits and the lengths of their numbers, as the schemes publish them (ISO/IEC 7812); the first row
+# that holds a number names it. Schemes that are not told apart here follow as unknown ones.
+_RANGES: tuple[tuple[int, int, Brand, tuple[int, ...]], ...] = (
+    (4, 4, Brand.VISA, (13, 16, 18, 19)),
+    (51, 55, Brand.MASTERCARD, (16,)),
+    (2221, 2720, Brand.MASTERCARD, (16,)),
+    (34, 34, Brand.AMEX, (15,)),
+    (37, 37, Brand.AMEX, (15,)),
+    (3528, 3589, Brand.JCB, _LONG),
+    (300, 305, Brand.DINERS, (14, *_LONG)),
+    (3095, 3095, Brand.DINERS, (14, *_LONG)),
+    (36, 36, Brand.DINERS, (14, *_LONG)),
+    (38, 39, Brand.DINERS, (14, *_LONG)),
+    (6011, 6011, Brand.DISCOVER, _LONG),
+    (644, 649, Brand.DISCOVER, _LONG),
+    (65, 65, Brand.DISCOVER, _LONG),
+    (62, 62, Brand.UNIONPAY, _LONG),
+    (50, 50, Brand.MAESTRO, _ANY),
+    (56, 58, Brand.MAESTRO, _ANY),
+    (63, 63, Brand.MAESTRO, _ANY),
+    (67, 67, Brand.MAESTRO, _ANY),
+    (6, 6, Brand.UNKNOWN, _ANY),  # RuPay, Elo, Verve, InstaPayment, Hipercard, Cabal, further Maestro
+    (1800, 1800, Brand.UNKNOWN, (15,)),  # JCB
+    (2131, 2131, Brand.UNKNOWN, (15,)),  # JCB
+    (2200, 2205, Brand.UNKNOWN, _LONG),  # Mir, Borica
+    (81, 82, Brand.UNKNOWN, _LONG),  # UnionPay, RuPay
+    (8600, 8600, Brand.UNKNOWN, (16,)),  # Uzcard
+    (9704, 9704, Brand.UNKNOWN, (16, 19)),  # Napas
+    (9792, 9792, Brand.UNKNOWN, (16,)),  # Troy
+    (9860, 9860, Brand.UNKNOWN, (16,)),  # Humo
 )
 
 TEST_CARDS: dict[str, str] = {
@@ -89,7 +103,9 @@ PREFIX_LENGTHS = (4, 6, 8)
 MIN_LENGTH, MAX_LENGTH = 12, 19
 
 _FUNDINGS = tuple(Funding)
-_DOUBLED = (0, 2, 4, 6, 8, 1, 3, 5, 7, 9)
+DOUBLED = (0, 2, 4, 6, 8, 1, 3, 5, 7, 9)
+"""What every other digit counts for in the sum that proves the check digit (ISO/IEC 7812-1, annex B)."""
+
 _SEPARATORS = str.maketrans("", "", " -")
 _DIGITS = re.compile(r"[0-9]+")
 
@@ -136,16 +152,26 @@ def passes_luhn(number: str) -> bool:
     digits = number.encode()
     odd = digits[-1::-2]
     even = digits[-2::-2]
-    return (sum(odd) - 48 * len(odd) + sum(_DOUBLED[digit - 48] for digit in even)) % 10 == 0
+    return (sum(odd) - 48 * len(odd) + sum(DOUBLED[digit - 48] for digit in even)) % 10 == 0
 
 
 def brand_of(number: str) -> Brand:
     """The scheme whose published range holds the leading digits."""
-    for low, high, brand in _RANGES:
+    return _range_of(number)[0]
+
+
+@lru_cache(maxsize=10_000)
+def lengths_of(head: str) -> tuple[int, ...]:
+    """How many digits the numbers have that begin with these four; none when no scheme has such numbers."""
+    return _range_of(head)[1]
+
+
+def _range_of(number: str) -> tuple[Brand, tuple[int, ...]]:
+    for low, high, brand, lengths in _RANGES:
         head = number[: len(str(low))]
         if low <= int(head or 0) <= high:
-            return brand
-    return Brand.UNKNOWN
+            return brand, lengths
+    return Brand.UNKNOWN, ()
 
 
 def ccv_length(brand: Brand) -> tuple[int, int]:

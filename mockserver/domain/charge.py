@@ -8,7 +8,7 @@ Each ``*_changes`` function decides and returns the fields that change; it raise
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import Any
 
@@ -46,7 +46,7 @@ class WebhookTarget:
     """Where a caller wants to be told, and the authorisation value to present there."""
 
     url: str
-    authorization: str | None = None
+    authorization: str | None = field(default=None, repr=False)
 
 
 @record

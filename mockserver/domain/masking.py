@@ -1,5 +1,5 @@
-"""Card numbers and ccv, starred wherever a caller put them: none reaches a log, a journal, an export, an error or a
-page.
+"""Card numbers, ccv and keys, starred wherever a caller put them: none reaches a log, a journal, an export, an error
+or a page.
 
 Sources: service document, What the service does, 6-8; assumption ``card.masking``; control document, Security;
 published facts, 1.2 (field names in any letter case).
@@ -8,133 +8,268 @@ published facts, 1.2 (field names in any letter case).
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+import unicodedata
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from decimal import Decimal
+from enum import Enum
+from functools import lru_cache
+from itertools import accumulate
+from typing import Any
 from urllib.parse import parse_qsl
 
-from mockserver.domain.cards import MAX_LENGTH, MIN_LENGTH, mask, passes_luhn
+from mockserver.domain.cards import DOUBLED, MAX_LENGTH, MIN_LENGTH, lengths_of, mask
 
+LONGEST_TEXT = 20_000
+"""Signs of one text that are shown."""
+
+_MOST_SHOWN = 100_000
+_LEAST_SHOWN = 5
+_PART = r"[ \t._/-]{0,3}+"
 _CANDIDATE = re.compile(
     # An identifier of our own form is left alone: its hex digits pass the check one time in ten.
     r"(?<![0-9A-Za-z])(?P<id>(?=[0-9]*[a-f])(?:[0-9a-f]{32}|[0-9a-f]{24})"
     r"|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})(?![0-9A-Za-z])"
-    r"|[0-9](?:[ -]?[0-9]){11,}"
+    rf"|[0-9](?:{_PART}[0-9]){{11,}}+"
 )
-_QUICK = re.compile(r"[0-9](?:[ -]?[0-9]){11}")
+_QUICK = re.compile(rf"[0-9](?:{_PART}[0-9]){{11}}")
+_PARTING = frozenset({"Zs", "Zl", "Zp", "Pd", "Pc", "Cf", "Mn", "Me"})
 _GROUP = re.compile(r"[0-9]+")
-_DIGIT = re.compile(r"[0-9]")
+_KEY = re.compile(r"(?<![0-9A-Za-z])sk_[\w.~-]+")
+_STARS = str.maketrans("0123456789", "*" * 10)
 _CARD_FIELDS = frozenset({"cardnumber", "pan", "accountnumberpan"})
-_CCV_FIELDS = frozenset({"ccv", "cvv", "cvc", "ccv2", "cvv2", "cvc2", "securitycode", "cardsecuritycode"})
-_KEY_FIELDS = frozenset({"authorization", "x-secretkey", "x-admin-token", "cookie", "proxy-authorization"})
+_CCV_FIELD = re.compile(r"(?:ccv|cvv|cvc|cvn|csc)2?$|securitycode$|verificationvalue$")
+_KEY_FIELDS = frozenset(
+    {"authorization", "proxyauthorization", "xsecretkey", "secretkey", "xadmintoken", "admintoken", "cookie"}
+)
 _NOT_WORD = re.compile(r"[^a-z0-9]")
 _LONGEST_PREFIX = 8
+_LONGEST_ID = 40
+_USUAL = (15, 16)
+_LONGEST_CARD_TEXT = 4 * MAX_LENGTH
+_MOST_KNOWN = 5_000
+_LONGEST_NAME = 100
+
+
+class _Plain(dict[int, str]):
+    """A table for ``str.translate``: digits of every script and form as 0 to 9, what parts or joins signs as a blank.
+    Every sign stays one sign, so that places keep their numbers."""
+
+    def __missing__(self, code: int) -> str:
+        plain = chr(code)
+        digit, simple = unicodedata.digit(plain, None), unicodedata.normalize("NFKC", plain)
+        if digit is not None:
+            plain = str(digit)
+        elif unicodedata.category(plain) in _PARTING or plain in "·•":
+            plain = " "
+        elif len(simple) == 1:
+            plain = simple
+        if len(self) < _MOST_KNOWN:
+            self[code] = plain
+        return plain
+
+
+_PLAIN = _Plain({code: chr(code) for code in range(128)})
 
 
 def mask_text(text: str) -> str:
-    """The text with every card number in it as first four, stars, last four; blanks and hyphens may part its digits.
+    """The text with every card number in it as first four, stars, last four, and every secret key as ``sk_***``.
 
-    A run of more digits than a card number has is starred throughout, because one could hide in it.
+    A card number has a right check digit and begins and is as long as those of a scheme; blanks, hyphens, points and
+    the like may part its digits, which may be those of any script. A run of more digits than a card number has is
+    starred throughout when one may be in it. Takes a time in proportion to the text.
     """
-    return _CANDIDATE.sub(_masked, text) if _QUICK.search(text) else text
+    if "sk_" in text:
+        text = _KEY.sub("sk_***", text)
+    plain = text if text.isascii() else text.translate(_PLAIN)
+    if not _QUICK.search(plain):
+        return text
+    parts, done = [], 0
+    for found in _CANDIDATE.finditer(plain):
+        if found["id"] is None:
+            for start, end, shown in _cards_in(plain, *found.span()):
+                parts += [text[done:start], shown]
+                done = end
+    return "".join(parts) + text[done:]
+
+
+def mask_start(text: str, most: int) -> str:
+    """The first ``most`` signs of a masked text; the whole of a long one is not looked at."""
+    return mask_text(text[: most + _LONGEST_CARD_TEXT])[:most]
 
 
 def star_digits(text: str) -> str:
     """The text with every digit starred: for what cannot be read, where a card number may stand in any disguise."""
-    return _DIGIT.sub("*", text)
+    if text.isascii():
+        return text.translate(_STARS)
+    plain = text.translate(_PLAIN)
+    return "".join("*" if digit.isdigit() else sign for sign, digit in zip(text, plain, strict=True))
 
 
-def _masked(found: re.Match[str]) -> str:
-    run = found[0]
-    if found["id"] is not None:
-        return run
-    groups = [(group.start(), group.end()) for group in _GROUP.finditer(run)]
-    parts: list[str] = []
-    done = first = 0
-    while first < len(groups):
-        last, shown = _card_from(run, groups, first)
-        if shown is not None:
-            parts += [run[done : groups[first][0]], shown]
-            done = groups[last][1]
-        first = last + 1
-    return "".join(parts) + run[done:]
+def _cards_in(text: str, start: int, end: int) -> Iterator[tuple[int, int, str]]:
+    """Where the card numbers of a run of digits begin and end, and what is shown of each."""
+    groups: list[tuple[int, int]] = []
+    for group in _GROUP.finditer(text, start, end):
+        if len(group[0]) <= MAX_LENGTH:
+            groups.append(group.span())
+            continue
+        yield from _parted(text, groups)
+        groups.clear()
+        digits = group[0]
+        if len(digits) > _LONGEST_ID or _hides_number(digits):
+            yield (*group.span(), "*" * len(digits))
+    yield from _parted(text, groups)
 
 
-def _card_from(run: str, groups: list[tuple[int, int]], first: int) -> tuple[int, str | None]:
-    """The last group of the card number that begins with group ``first``, masked; the group itself when none does."""
-    start, end = groups[first]
-    if end - start > MAX_LENGTH:
-        return first, star_digits(run[start:end])
-    digits = ""
-    found: tuple[int, str | None] = first, None
-    for place in range(first, min(first + MAX_LENGTH, len(groups))):
-        digits += run[groups[place][0] : groups[place][1]]
-        if len(digits) > MAX_LENGTH:
-            break
-        if len(digits) >= MIN_LENGTH and passes_luhn(digits):
-            found = place, mask(digits)
-    return found
+def _parted(text: str, groups: list[tuple[int, int]]) -> Iterator[tuple[int, int, str]]:
+    """The same for groups that each have no more digits than a card number; numbers that overlap are one."""
+    digits = "".join(text[start:end] for start, end in groups)
+    ends = list(accumulate(end - start for start, end in groups))
+    begins = [0, *ends][:-1]
+    starts = dict(zip(begins, groups, strict=True))
+    stops = dict(zip(ends, groups, strict=True))
+    first = last = 0
+    for begin, end in [*_numbers(digits, begins, stops), (len(digits), 0)]:
+        if begin < last:
+            last = max(last, end)
+            continue
+        if last:
+            shown = mask(digits[first:last]) if last - first <= MAX_LENGTH else "*" * (last - first)
+            yield starts[first][0], stops[last][1], shown
+        first, last = begin, end
+
+
+def _numbers(digits: str, begins: Iterable[int], ends: Container[int]) -> Iterator[tuple[int, int]]:
+    """Where card numbers begin and end."""
+    if len(digits) < MIN_LENGTH:
+        return
+    even = [ord(digit) - 48 for digit in digits]
+    odd = even.copy()
+    even[1::2] = [DOUBLED[digit] for digit in even[1::2]]
+    odd[::2] = [DOUBLED[digit] for digit in odd[::2]]
+    # What the digits before a place count for, when every digit at an odd place counts double, and at an even one.
+    sums = list(accumulate(even, initial=0)), list(accumulate(odd, initial=0))
+    for begin in begins:
+        for length in lengths_of(digits[begin : begin + 4]):
+            end = begin + length
+            if end in ends and (sums[1 - end % 2][end] - sums[1 - end % 2][begin]) % 10 == 0:
+                yield begin, end
+
+
+def _hides_number(digits: str) -> bool:
+    """Whether a long run of digits begins or ends with a card number, or one of the usual length is anywhere in it."""
+    places = range(len(digits) + 1)
+    found = _numbers(digits, places, places)
+    return any(begin == 0 or end == len(digits) or end - begin in _USUAL for begin, end in found)
 
 
 def mask_json(value: object, name: str = "") -> object:
-    """A JSON value with card numbers and ccv starred, by the name of their field and by their form."""
-    folded = _NOT_WORD.sub("", name.lower())
-    if folded in _CCV_FIELDS:
-        return _starred(value)
-    if folded in _CARD_FIELDS:
-        return _card(value, name)
-    match value:
-        case str():
-            return mask_text(value)
-        case bool() | None:
-            return value
-        case int() | Decimal():
-            text = format(value, "f") if isinstance(value, Decimal) else str(value)
+    """A JSON value with card numbers, ccv and keys starred, by the name of their field and by their form.
+
+    Of a long text the beginning is shown, and of a value that holds very much its first parts.
+    """
+    return _Shown(_MOST_SHOWN).value(value, name)
+
+
+def mask_field(name: str, text: str) -> str:
+    """The whole text of a field, starred by its name and its form."""
+    match _kind_of(name[-_LONGEST_NAME:]):
+        case _Kind.PLAIN:
+            return mask_text(text)
+        case _Kind.CARD:
             masked = mask_text(text)
-            return value if masked == text else masked
-        case Mapping():
-            return {mask_text(str(key)): mask_json(item, str(key)) for key, item in value.items()}
-        case list() | tuple():
-            return [mask_json(item, name) for item in value]
-        case _:
-            return mask_text(str(value))
-
-
-def _starred(value: object) -> object:
-    match value:
-        case None | bool():
-            return value
-        case Mapping():
-            return {mask_text(str(key)): _starred(item) for key, item in value.items()}
-        case list():
-            return [_starred(item) for item in value]
-        case _:
+            digits = sum(sign.isdigit() for sign in masked)
+            # Few digits are a search by leading digits, or a number that was masked before.
+            return masked if digits <= _LONGEST_PREFIX else masked[:4] + star_digits(masked[4:])
+        case _Kind.SECRET:
             return "***"
 
 
-def _card(value: object, name: str) -> object:
-    match value:
-        case None | bool():
-            return value
-        case Mapping():
-            return {mask_text(str(key)): _card(item, name) for key, item in value.items()}
-        case list():
-            return [_card(item, name) for item in value]
-        case _:
-            text = mask_text(str(value))
-            digits = sum(char.isdigit() for char in text)
-            # Few digits are a search by leading digits, or a number that was masked before.
-            return text if digits <= _LONGEST_PREFIX else text[:4] + star_digits(text[4:])
+class _Kind(Enum):
+    """What a field holds, by its name."""
+
+    PLAIN = "anything"
+    CARD = "a card number, right or wrong"
+    SECRET = "a ccv or a key"
+
+
+@lru_cache(maxsize=1_000)
+def _kind_of(name: str) -> _Kind:
+    folded = _NOT_WORD.sub("", name.lower())
+    if folded in _KEY_FIELDS or _CCV_FIELD.search(folded):
+        return _Kind.SECRET
+    return _Kind.CARD if folded in _CARD_FIELDS else _Kind.PLAIN
+
+
+@dataclass(slots=True)
+class _Shown:
+    """Shows a value until ``left`` signs are used up."""
+
+    left: int
+
+    def value(self, value: object, name: str) -> object:
+        """A value in a field of a name; what is in lists and objects inherits a name that stars."""
+        self.left -= _LEAST_SHOWN
+        match value:
+            case None | bool():
+                return value
+            case str():
+                return self._text(value, name)
+            case int() | Decimal():
+                text = format(value, "f") if isinstance(value, Decimal) else str(value)
+                masked = mask_field(name, text)
+                return value if masked == text else masked
+            case Mapping():
+                return self._mapping(value, name)
+            case list() | tuple():
+                return self._list(value, name)
+            case _:
+                return self._text(str(value), name)
+
+    def _mapping(self, value: Mapping[Any, object], name: str) -> dict[str, object]:
+        shown: dict[str, object] = {}
+        inherits = _kind_of(name[-_LONGEST_NAME:]) is not _Kind.PLAIN
+        for number, (key, item) in enumerate(value.items()):
+            if self.left <= 0:
+                shown["..."] = f"{len(value) - number} more"
+                break
+            told = self._text(str(key), "")
+            shown[told] = self.value(item, name if inherits else str(key))
+        return shown
+
+    def _list(self, value: Sequence[object], name: str) -> list[object]:
+        shown: list[object] = []
+        for number, item in enumerate(value):
+            if self.left <= 0:
+                shown.append(f"... {len(value) - number} more")
+                break
+            shown.append(self.value(item, name))
+        return shown
+
+    def _text(self, text: str, name: str) -> str:
+        most = max(min(len(text), LONGEST_TEXT, self.left), 0)
+        self.left -= most
+        if most == len(text):
+            return mask_field(name, text)
+        return f"{mask_field(name, text[: most + _LONGEST_CARD_TEXT])[:most]}... ({len(text)} characters)"
 
 
 def mask_query(query: bytes) -> dict[str, object]:
     """A query by name, as it may be shown."""
-    pairs = parse_qsl(query.decode("latin-1"), keep_blank_values=True, errors="replace")
-    return {mask_text(name): mask_json(value, name) for name, value in pairs}
+    pairs = parse_qsl(query.decode("utf-8", "replace"), keep_blank_values=True, errors="replace")
+    return {mask_text(name): mask_field(name, value) for name, value in pairs}
 
 
 def mask_headers(headers: Mapping[str, str]) -> dict[str, object]:
     """Request headers as they may be shown: keys and credentials as stars."""
-    return {
-        mask_text(name): "***" if name.lower() in _KEY_FIELDS else mask_json(value, name)
-        for name, value in headers.items()
-    }
+    return {mask_text(name): mask_field(name, _readable(value)) for name, value in headers.items()}
+
+
+def _readable(value: str) -> str:
+    """A header as its client wrote it, where that was UTF-8."""
+    if value.isascii():
+        return value
+    try:
+        return value.encode("latin-1").decode()
+    except UnicodeError:
+        return value

@@ -5,7 +5,7 @@ Source: published facts, 2.14, 3 (types), 6.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 from mockserver.domain.clock import Micros
@@ -28,7 +28,7 @@ class WebhookSubscription:
 
     webhook_subscription_id: str
     url: str
-    authorization: str | None
+    authorization: str | None = field(repr=False)
     types: tuple[WebhookType, ...]
     added: Micros
     removed: Micros | None = None

@@ -19,7 +19,7 @@ from operator import attrgetter
 from typing import Annotated, Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from mockserver.domain.ids import Salt
-from mockserver.domain.masking import mask_text
+from mockserver.domain.masking import mask_field, mask_text
 
 T = TypeVar("T")
 Writer = Callable[[Any], Any]
@@ -46,8 +46,7 @@ def writer(annotation: Any, *, secrets: bool) -> Writer:
         parts = [writer(arg, secrets=secrets) for arg in args]
         return lambda value: [write(item) for write, item in zip(parts, value, strict=True)]
     if isinstance(origin, type) and issubclass(origin, Mapping):
-        write_key, write_item = writer(args[0], secrets=secrets), writer(args[1], secrets=secrets)
-        return lambda value: {str(write_key(key)): write_item(item) for key, item in value.items()}
+        return _mapping_writer(writer(args[0], secrets=secrets), writer(args[1], secrets=secrets), secrets=secrets)
     if isinstance(origin, type) and issubclass(origin, AbstractSet):
         write = writer(args[0], secrets=secrets)
         return lambda value: sorted(write(item) for item in value)
@@ -96,10 +95,9 @@ def _values_writer(cls: type, writers: Mapping[str, Writer], *, secrets: bool) -
     def write_values(values: Sequence[Any]) -> dict[str, Any]:
         out: dict[str, Any] = {}
         for (name, write, may_miss), item in zip(rows, values, strict=True):
-            if item is not None:
-                out[name] = write(item)
-            elif not may_miss:
-                out[name] = None
+            value = None if item is None else write(item)
+            if value is not None or not may_miss:
+                out[name] = value
         return out
 
     return write_values
@@ -174,6 +172,20 @@ def _union_writer(args: tuple[Any, ...], *, secrets: bool) -> Writer:
         return lambda value: text(value) if isinstance(value, str) else value
     writers = {member: writer(member, secrets=secrets) for member in members}
     return lambda value: None if value is None else {KIND: type(value).__name__, **writers[type(value)](value)}
+
+
+def _mapping_writer(write_key: Writer, write_item: Writer, *, secrets: bool) -> Writer:
+    """Texts are masked by the name of their key too."""
+
+    def write(value: Mapping[Any, Any]) -> dict[str, Any]:
+        if secrets:
+            return {str(write_key(key)): write_item(item) for key, item in value.items()}
+        return {
+            str(write_key(key)): mask_field(str(key), str(item)) if isinstance(item, str) else write_item(item)
+            for key, item in value.items()
+        }
+
+    return write
 
 
 def _plain_writer(*, secrets: bool) -> Writer:

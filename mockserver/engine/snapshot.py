@@ -17,7 +17,7 @@ from mockserver.assumptions import ROWS, Assumed, Profile
 from mockserver.domain.clock import FASTEST, Clock, ClockMode, Micros
 from mockserver.domain.codes import Code
 from mockserver.domain.errors import ForeignDocument, Refused, nearest
-from mockserver.domain.masking import mask_text
+from mockserver.domain.masking import mask_start
 from mockserver.domain.slices import Slices, at_once
 from mockserver.engine import soundness, tables
 from mockserver.engine.card_book import CardBook
@@ -199,7 +199,7 @@ def _known(document: object) -> Document:
         raise _foreign(("Version", f"wanted version {VERSION} of the state document"))
     unknown = [name for name in document if name not in PARTS]
     if unknown:
-        raise _foreign(*((mask_text(name[:40]), f"unknown field{nearest(name, PARTS)}") for name in unknown))
+        raise _foreign(*((mask_start(name, 40), f"unknown field{nearest(name, PARTS)}") for name in unknown))
     return document
 
 

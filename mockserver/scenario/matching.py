@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import TypeAlias
 
-from mockserver.domain.cards import mask, passes_luhn
 from mockserver.domain.errors import nearest
+from mockserver.domain.masking import mask_start
 from mockserver.domain.record import record
 from mockserver.scenario.attempt import Attempt
 
@@ -22,7 +22,6 @@ Value: TypeAlias = Decimal | str | None
 Reader: TypeAlias = Callable[[Attempt], object]
 
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]{0,30})(?:\.[0-9]{1,30})?")
-_DIGIT_RUN = re.compile(r"(?<![0-9])[0-9](?:[ -]?[0-9]){11,18}(?![0-9])")
 _LONGEST_SHOWN = 80
 _LONGEST_MATCHED = 1_000
 _LONGEST_PATTERN = 200
@@ -52,15 +51,10 @@ def shown(value: object) -> str:
         return "nothing"
     if isinstance(value, bool):
         return "true" if value else "false"
-    text = _DIGIT_RUN.sub(_masked, format(value, "f") if isinstance(value, Decimal) else str(value))
+    text = mask_start(format(value, "f") if isinstance(value, Decimal) else str(value), _LONGEST_SHOWN + 1)
     if len(text) > _LONGEST_SHOWN:
         text = text[: _LONGEST_SHOWN - 3] + "..."
     return f"'{text}'" if isinstance(value, str) else text
-
-
-def _masked(found: re.Match[str]) -> str:
-    digits = re.sub("[ -]", "", found.group())
-    return mask(digits) if passes_luhn(digits) else found.group()
 
 
 def _number(value: object) -> Decimal | None:

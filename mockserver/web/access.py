@@ -66,21 +66,22 @@ class Access:
         seconds, rest = divmod(self.ended, SECOND)
         milliseconds = (self.ended - self.began) / MILLISECOND
         line = (
-            f"{_second(seconds)}{str(rest + SECOND)[1:4]}Z {_masked_method(scope['method'])} {self._target()} "
+            f"{_second(seconds)}{str(rest + SECOND)[1:4]}Z {_masked_method(scope['method'])} {self._target(box.key)} "
             f"{turn.op} {self.status or '-'} {milliseconds:.2f}ms {_masked_key(box.key)} {rule}"
         )
         return [line if line.isprintable() else _printable(line)]
 
     def _lines_of_any(self, box: Sandbox | None, turn: Turn | None, *, as_json: bool) -> list[str]:
+        key = self._key(box)
         rule = next((decision.rule for decision in turn.decisions if decision.rule), None) if turn else None
         facts: dict[str, object] = {
             "time": iso(self.ended)[:23] + "Z",
             "method": mask_text(self.scope["method"]),
-            "path": self._target(),
+            "path": self._target(key),
             "op": turn.op if turn else None,
             "status": self.status or None,
             "ms": Decimal(f"{(self.ended - self.began) / MILLISECOND:.2f}"),
-            "sandbox": self._sandbox(box),
+            "sandbox": _masked_key(key) if key else None,
             "rule": rule,
         }
         warnings = [
@@ -92,18 +93,22 @@ class Access:
             return [dumps(row).decode() for row in told]
         return [" ".join(_word(name, value) for name, value in row.items()) for row in told]
 
-    def _target(self) -> str:
+    def _target(self, key: str | None) -> str:
+        """Path and query; the key of the request is starred in them even when it does not look like one."""
         path = mask_text(self.scope["path"])
+        if key and key in path:
+            path = "/".join("***" if part == key else part for part in path.split("/"))
         query: bytes = self.scope["query_string"]
         if not query:
             return path
-        return f"{path}?" + "&".join(f"{name}={value}" for name, value in mask_query(query).items())
+        pairs = ((name, "***" if value == key else value) for name, value in mask_query(query).items())
+        return f"{path}?" + "&".join(f"{name}={value}" for name, value in pairs)
 
-    def _sandbox(self, box: Sandbox | None) -> str | None:
+    def _key(self, box: Sandbox | None) -> str | None:
         if box is not None:
-            return _masked_key(box.key)
-        key = next((value for name, value in self.scope["headers"] if name == b"x-secretkey"), None)
-        return _masked_key(key.decode("latin-1")) if key else None
+            return box.key
+        key = next((value for name, value in self.scope["headers"] if name == b"x-secretkey"), b"")
+        return key.decode("latin-1") or None
 
 
 @lru_cache(maxsize=4)

@@ -88,6 +88,15 @@ async def with_pauses(work: Slices[T]) -> T:
         await asyncio.sleep(0)
 
 
+async def one_by_one(items: Iterable[T]) -> list[T]:
+    """All that an iterator makes, letting others have their turn after each."""
+    made = []
+    for item in items:
+        made.append(item)
+        await asyncio.sleep(0)
+    return made
+
+
 @dataclass(slots=True)
 class Host:
     """What every endpoint shares.

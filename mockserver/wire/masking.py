@@ -5,17 +5,21 @@ Source: control document, Security.
 
 from __future__ import annotations
 
-from mockserver.domain.masking import mask_json, star_digits
+from mockserver.domain.masking import LONGEST_TEXT, mask_json, star_digits
 from mockserver.wire.jsonio import MalformedJson, loads
 
-_LONGEST_TEXT = 20_000
+_MOST_VALUES = 50_000
 
 
 def mask_body(raw: bytes) -> object:
-    """A request body as it may be shown. One that is not JSON is shown as text with every digit starred."""
-    if not raw.strip():
+    """A body as it may be shown. One that is not JSON, or holds too many values to be looked at one by one, is shown as
+    the beginning of its text with every digit starred."""
+    if not raw or raw.isspace():
         return None
-    try:
-        return mask_json(loads(raw))
-    except MalformedJson:
-        return star_digits(raw[:_LONGEST_TEXT].decode("utf-8", "replace"))
+    if raw.count(b",") <= _MOST_VALUES:
+        try:
+            return mask_json(loads(raw))
+        except MalformedJson:
+            pass
+    text = star_digits(raw[:LONGEST_TEXT].decode("utf-8", "replace"))
+    return text if len(raw) <= LONGEST_TEXT else f"{text}... ({len(raw)} bytes)"

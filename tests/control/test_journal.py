@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
+from time import process_time
+
 import pytest
 
 from mockserver.domain.masking import mask_text, star_digits
@@ -189,6 +192,28 @@ def test_an_entry_shows_neither_card_number_nor_ccv_nor_key(shop: Shop) -> None:
         (f"2 {VISA}", "2 4111********1111"),
         (f"{VISA} 99 {VISA}", "4111********1111 99 4111********1111"),
         (VISA + "0" * 8, "*" * 24),
+        ("4111.1111.1111.1111", "4111********1111"),
+        ("4111_1111_1111_1111", "4111********1111"),
+        ("4111/1111/1111/1111", "4111********1111"),
+        ("4111 - 1111 - 1111 - 1111", "4111********1111"),
+        ("4111\u00a01111\u202f1111\u20091111", "4111********1111"),
+        ("4111\u20111111\u00ad1111\u200b1111", "4111********1111"),
+        ("4111\uff0e1111\u00b71111\u30001111", "4111********1111"),
+        ("\uff14" + "\uff11" * 15, "4111********1111"),
+        ("\u0664" + "\u0661" * 15, "4111********1111"),
+        ("\u2460 \u00e9 " + "4\ufe0f\u20e31" + "1" * 14, "\u2460 \u00e9 4111********1111"),
+        ("B4111111111111111^ANN", "B4111********1111^ANN"),
+        ("1 2 3 4111 1111 1111 1111 4 5", "1 2 3 4111********1111 4 5"),
+        ("3782 822463 10005", "3782*******0005"),
+        (VISA + "1240123", "*" * 23),
+        ("00" + VISA + "00", "*" * 20),
+        ("0" * 24, "0" * 24),
+        ("0" * 31 + "1", "0" * 31 + "1"),
+        ("12345678901234567890", "12345678901234567890"),
+        ("1700000000000", "1700000000000"),
+        ("1234567890128", "1234567890128"),
+        ("9999999999999995", "9999999999999995"),
+        ("at sk_live_1/x, task_id", "at sk_***/x, task_id"),
         ("4111111111111112", "4111111111111112"),
         ("order 1234", "order 1234"),
         ("0e4a411111111111111141b7c2d3e4f5", "0e4a411111111111111141b7c2d3e4f5"),
@@ -202,6 +227,44 @@ def test_card_numbers_in_any_text(text: str, masked: str) -> None:
 def test_masking_takes_time_in_proportion() -> None:
     assert mask_text("1 " * 100_000).startswith("1 1 ")
     assert "4111111111111111" not in mask_text(f"{VISA} " * 20_000)
+
+
+@pytest.mark.parametrize("unit", ["1 ", "6 ", "66 ", "1" * 11 + "x", "6", "6" * 39 + "x", "\uff16.", "1 x", f"{VISA}-"])
+@pytest.mark.parametrize("place", ["reference", "unknown", "metadata"])
+def test_an_entry_is_shown_in_bounded_time_and_size(shop: Shop, unit: str, place: str) -> None:
+    text = unit * (1_000_000 // len(unit))
+    shop.charge(**{place: {"a": text, text: "b"} if place == "metadata" else text})
+    before = process_time()
+    for path in ("/__admin/journal", "/__admin/timeline"):
+        assert len(shop("GET", path).raw) < 250_000
+    assert process_time() - before < 2
+
+
+def test_of_a_long_body_the_beginning_is_shown(shop: Shop) -> None:
+    shop.charge(reference="x" * 30_000, metadata={f"n{number}": "y" * 500 for number in range(1_000)})
+    shop("POST", "/charge/card", raw=b'{"amount": 12, "x": [' + b"1," * 100_000 + b"1]}")
+    first, second = entries(shop)
+    assert first["request"]["body"]["reference"] == "x" * 20_000 + "... (30000 characters)"
+    assert first["request"]["body"]["metadata"]["n0"] == "y" * 500
+    assert first["request"]["body"]["metadata"]["..."] == "843 more"
+    assert second["request"]["body"].startswith('{"amount": **, "x": [*,*,')
+    assert second["request"]["body"].endswith("... (200023 bytes)")
+
+
+def test_others_have_their_turn_while_entries_are_shown(shop: Shop) -> None:
+    for _ in range(20):
+        shop.charge(reference="6 " * 10_000)
+    order: list[str] = []
+
+    async def one(target: str) -> None:
+        await shop.calling("GET", target)
+        order.append(target)
+
+    async def both() -> None:
+        await asyncio.gather(one("/__admin/journal"), one("/charge"))
+
+    asyncio.run(both())
+    assert order == ["/charge", "/__admin/journal"]
 
 
 def test_masking_twice_is_masking_once() -> None:

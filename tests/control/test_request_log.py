@@ -79,6 +79,33 @@ def test_a_warning_is_a_line_of_its_own(shop: Shop, kept: Kept) -> None:
     assert "--test-cards-only" in json.loads(kept.lines(as_json=True)[1])["warning"]
 
 
+@pytest.mark.parametrize(
+    ("target", "told"),
+    [
+        ("/sk_live_abc/charge", "/sk_***/charge"),
+        ("/charge/sk_shop?key=sk_shop", "/charge/sk_***?key=sk_***"),
+        ("/charge/sk_other?x-secretKey=other&a=b", "/charge/sk_***?x-secretKey=***&a=b"),
+    ],
+)
+def test_a_secret_key_in_a_path_is_starred(target: str, told: str) -> None:
+    shop = Shop()
+    shop.app.log = log = Kept()
+    for key in ("sk_shop", None):
+        shop("GET", target, key=key)
+    for as_json in (False, True):
+        assert all(told in line for line in log.lines(as_json=as_json))
+        assert "sk_shop" not in "".join(log.lines(as_json=as_json))
+
+
+def test_a_key_that_does_not_look_like_one_is_starred_when_the_request_carries_it() -> None:
+    shop = Shop(key="plainkey")
+    shop.app.log = log = Kept()
+    shop("GET", "/charge/plainkey?search=plainkey&limit=5")
+    shop("GET", "/nowhere/plainkey")
+    assert "plainkey" not in "".join([*log.lines(), *log.lines(as_json=True)])
+    assert "/charge/***?search=***&limit=5" in log.lines()[0]
+
+
 class Line:
     def __init__(self, text: str) -> None:
         self.text = text

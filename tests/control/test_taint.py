@@ -214,6 +214,46 @@ def test_no_page_leaks(shop: Shop, log: Kept) -> None:
     clean(log.text, "the log")
 
 
+DISGUISES = [
+    "4539.5787.6362.1486",
+    "4539_5787_6362_1486",
+    "4539\u00a05787\u00a06362\u00a01486",
+    "\uff14\uff15\uff13\uff19\uff15\uff17\uff18\uff17\uff16\uff13\uff16\uff12\uff11\uff14\uff18\uff16",
+]
+
+
+@pytest.mark.parametrize("number", DISGUISES)
+def test_a_number_in_disguise_and_a_given_authorisation_are_known(shop: Shop, log: Kept, number: str) -> None:
+    token = "Bearer taken-from-the-shop"
+    hook = {"url": "http://127.0.0.1:4111/__inbox/x", "authorization": token}
+    given: dict[str, Any] = {"webhook": hook, "metadata": {"note": number, "ccv": CCV}, "reference": number}
+    charge_id = shop.charge(**given, firstName=number, descriptor=number).body["chargeId"]
+    shop("POST", "/webhook/subscription", hook)
+    link = shop("POST", "/payment_link", {"title": number, "amount": 5, "currency": "AUD", "metadata": {"ccv": CCV}})
+    shop(
+        "GET", f"/charge/{quote(number)}?search={quote(number)}", headers={"x-note": number.encode().decode("latin-1")}
+    )
+    shop("POST", "/charge/card", raw=f"cardNumber={number}".encode())
+    targets = [row.path for row in CONTROL_ROUTES if row.method == "GET" and "{" not in row.path]
+    targets += [f"/__admin/objects?kind={kind}" for kind in ("charge", "payment_link", "webhook_subscription")]
+    targets += [f"/__admin/objects/charge/{charge_id}", f"/pay/{link.body['paymentLinkId']}"]
+    for target in targets:
+        text = shop("GET", target).raw.decode()
+        assert not [secret for secret in (number, token, f'"{CCV}"') if secret in text], target
+    assert number not in log.text
+    assert token in shop("GET", "/__admin/inbox/x").raw.decode(), "what a receiver is told it may see"
+    assert token in shop("GET", "/__admin/state?secrets=true").raw.decode()
+
+
+def test_an_export_without_secrets_can_be_imported_and_says_the_same(shop: Shop) -> None:
+    hook = {"url": "http://127.0.0.1:9/x", "authorization": "Bearer x"}
+    shop.charge(webhook=hook, metadata={"ccv": CCV, "a": "4539.5787.6362.1486"})
+    shop("POST", "/webhook/subscription", hook)
+    exported = shop("GET", "/__admin/state")
+    assert shop("PUT", "/__admin/state", raw=exported.raw).status == 200
+    assert shop("GET", "/__admin/state").raw == exported.raw
+
+
 def test_secrets_are_where_they_belong(shop: Shop) -> None:
     """The marks above can be found at all: the vault's own GET and an export with secrets do tell them."""
     vault = shop("POST", "/vault", {"cardNumber": NUMBER, "ccv": CCV}).body["vaultId"]

@@ -9,7 +9,7 @@ from urllib.parse import parse_qsl
 
 from mockserver.domain.codes import Code
 from mockserver.domain.errors import Invalid, Refused, nearest
-from mockserver.domain.masking import mask_text
+from mockserver.domain.masking import mask_start
 from mockserver.engine.sandbox import Sandbox
 from mockserver.web.asgi import HungUp, Receive, Scope, Send, TooLarge, headers_of, read_body, send_json
 from mockserver.web.host import Host
@@ -44,7 +44,7 @@ class ControlCall:
         """The body, all of whose fields are known. Raises ``Invalid`` (90) naming those that are not."""
         body = self.body()
         unknown = {
-            mask_text(name[:40]).capitalize(): f"unknown field{nearest(name, names)}, allowed: {', '.join(names)}"
+            mask_start(name, 40).capitalize(): f"unknown field{nearest(name, names)}, allowed: {', '.join(names)}"
             for name in body
             if name not in names
         }
@@ -129,7 +129,7 @@ def _check_names(query: Mapping[str, str], known: Sequence[str]) -> None:
     """A misspelt parameter must not widen what a call does. Raises ``Invalid`` (90) naming those that are not known."""
     allowed = ", ".join(known) or "none"
     unknown = {
-        mask_text(name[:40]).capitalize(): f"unknown parameter{nearest(name, known)}, allowed: {allowed}"
+        mask_start(name, 40).capitalize(): f"unknown parameter{nearest(name, known)}, allowed: {allowed}"
         for name in query
         if name not in known
     }

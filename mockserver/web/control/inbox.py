@@ -7,7 +7,7 @@ from urllib.parse import parse_qsl
 
 from mockserver.domain.codes import Code
 from mockserver.domain.errors import Refused, Unauthorised
-from mockserver.domain.masking import mask_json, mask_text
+from mockserver.domain.masking import mask_headers, mask_query, mask_text
 from mockserver.engine.inboxes import Arrival
 from mockserver.engine.sandbox import Sandbox
 from mockserver.web.asgi import HungUp, Receive, Scope, Send, TooLarge, headers_of, read_body, send_json
@@ -19,8 +19,6 @@ from mockserver.wire.masking import mask_body
 
 INBOX_PATH = "/__inbox/{name}"
 INBOX_METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE")
-
-_KEYS = frozenset({"x-secretkey", "x-admin-token", "cookie"})
 
 
 class ArrivalReply(TypedDict):
@@ -53,7 +51,7 @@ class InboxEndpoint:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         host, headers = self.host, headers_of(scope)
-        query = scope["query_string"].decode("latin-1")
+        query = scope["query_string"].decode("utf-8", "replace")
         try:
             raw = await read_body(receive, scope, host.settings.max_body)
             box = self._box(headers, dict(parse_qsl(query)).get("publicKey"))
@@ -110,16 +108,16 @@ def clear(call: ControlCall) -> tuple[int, object]:
 
 def shown(arrival: Arrival) -> ArrivalReply:
     """An arrival, keys and card numbers starred; ``Authorization`` is what the test came to see, so it is shown."""
-    query = parse_qsl(arrival.query, keep_blank_values=True, errors="replace")
+    headers = mask_headers(arrival.headers)
+    if "authorization" in headers:
+        headers["authorization"] = mask_text(arrival.headers["authorization"])
     return {
         "id": arrival.number,
         "at": moment(arrival.at),
         "method": arrival.method,
         "path": mask_text(arrival.path),
-        "query": {name: mask_json(value, name) for name, value in query},
-        "headers": {
-            name: "***" if name in _KEYS else mask_json(value, name) for name, value in arrival.headers.items()
-        },
+        "query": mask_query(arrival.query.encode()),
+        "headers": headers,
         "body": mask_body(arrival.body),
         "signature": arrival.signature.value,
     }

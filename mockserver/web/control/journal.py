@@ -7,10 +7,11 @@ from collections.abc import Callable
 from mockserver.domain.clock import duration_text
 from mockserver.domain.codes import Code
 from mockserver.domain.errors import Invalid, NotFound
-from mockserver.domain.masking import mask_text
+from mockserver.domain.masking import mask_start
 from mockserver.engine.journal import Entry
 from mockserver.scenario.outcome import FaultKind
 from mockserver.web.control.call import ControlCall
+from mockserver.web.host import one_by_one
 from mockserver.wire.dates import moment
 from mockserver.wire.journal import (
     EntryReply,
@@ -24,6 +25,8 @@ from mockserver.wire.spoken import spoken
 
 _PAGE = 100
 _LARGEST_PAGE = 1_000
+_MOST_NAMES = 1_000
+_LONGEST_NAME = 200
 
 _FILTERS: dict[str, Callable[[Entry, str], bool]] = {
     "op": lambda entry, wanted: entry.turn.op == wanted,
@@ -36,7 +39,7 @@ _FILTERS: dict[str, Callable[[Entry, str], bool]] = {
 """Filters of the list: the query parameter, and whether an entry fits it."""
 
 
-def listing(call: ControlCall) -> tuple[int, JournalReply]:
+async def listing(call: ControlCall) -> tuple[int, JournalReply]:
     """Entries, oldest first: those after the number ``after``, or without it the newest; at most ``limit`` of them."""
     wanted = _filters(call)
     limit, after = _whole(call, "limit", _PAGE, 1, _LARGEST_PAGE), _whole(call, "after", -1, 0, None)
@@ -47,12 +50,9 @@ def listing(call: ControlCall) -> tuple[int, JournalReply]:
         if all(_FILTERS[name](entry, value) for name, value in wanted.items())
     ]
     page = fits[:limit] if after >= 0 else fits[-limit:]
-    return 200, {
-        "count": len(fits),
-        "last": journal.last,
-        "dropped": journal.dropped,
-        "entries": [shown(entry) for entry in page],
-    }
+    reply: JournalReply = {"count": len(fits), "last": journal.last, "dropped": journal.dropped, "entries": []}
+    reply["entries"] = await one_by_one(shown(entry) for entry in page)
+    return 200, reply
 
 
 def get(call: ControlCall) -> tuple[int, EntryReply]:
@@ -90,7 +90,7 @@ def shown(entry: Entry) -> EntryReply:
         ],
         "events": [event_reply(event) for event in turn.events],
         "assumptions": sorted({*turn.assumed, *spoken(answer)}),
-        "ignored": [mask_text(name) for name in turn.ignored],
+        "ignored": [mask_start(name, _LONGEST_NAME) for name in turn.ignored[:_MOST_NAMES]],
         "webhooks": list(turn.webhooks),
         "warnings": list(turn.warnings),
     }

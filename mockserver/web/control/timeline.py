@@ -10,7 +10,7 @@ from typing import Any
 
 from mockserver.domain.codes import Code
 from mockserver.domain.errors import Invalid, NotFound, nearest
-from mockserver.domain.masking import mask_text
+from mockserver.domain.masking import mask_start
 from mockserver.domain.money import number_text
 from mockserver.domain.states import TABLES
 from mockserver.engine.facts import KINDS
@@ -31,6 +31,7 @@ from mockserver.wire.profile import voice_of
 MOST_LINES = 2_000
 MOST_OBJECTS = 1_000
 
+_LONGEST_PATH = 500
 _LABELS = ("reference", "title", "name", "description", "url", "email")
 _READERS: Mapping[str, Route] = {
     row.op.removesuffix(".get"): row for row in ROUTES if row.method == "GET" and row.op.endswith(".get")
@@ -69,7 +70,7 @@ def one(call: ControlCall) -> tuple[int, object]:
     id_name, table = _known(kind)
     row = table(box).get(object_id)
     if row is None:
-        raise NotFound(Code.UNKNOWN_ERROR, {"Id": f"no {kind} '{mask_text(object_id[:64])}'"}, message="Not Found")
+        raise NotFound(Code.UNKNOWN_ERROR, {"Id": f"no {kind} '{mask_start(object_id, 64)}'"}, message="Not Found")
     reader = _READERS.get(kind)
     shown = _read(box, reader, {id_name: object_id}) if reader is not None else None
     return 200, {**_row(row, object_id), "kind": kind, "object": shown}
@@ -101,7 +102,7 @@ def _line(entry: Entry) -> list[object]:
         entry.number,
         moment(entry.at),
         entry.method,
-        mask_text(entry.path),
+        mask_start(entry.path, _LONGEST_PATH),
         turn.op,
         status_of(entry),
         turn.latency,
@@ -123,7 +124,7 @@ def _row(row: Any, row_id: str) -> dict[str, object]:
         "amount": f"{getattr(row, 'currency', None) or ''} {number_text(amount)}".strip()
         if amount is not None
         else None,
-        "label": mask_text(str(label)[:120]) if label else None,
+        "label": mask_start(str(label), 120) if label else None,
     }
 
 
@@ -137,7 +138,7 @@ def _read(box: Sandbox, route: Route, path: Mapping[str, str]) -> object:
 
 def _known(kind: str) -> tuple[str, Any]:
     if kind not in KINDS:
-        told = f"got '{mask_text(kind[:40])}', wanted one of {', '.join(KINDS)}{nearest(kind, KINDS)}"
+        told = f"got '{mask_start(kind, 40)}', wanted one of {', '.join(KINDS)}{nearest(kind, KINDS)}"
         raise Invalid(Code.VALIDATION_ERROR, {"Kind": told})
     return KINDS[kind]
 

@@ -10,10 +10,11 @@ from mockserver.domain.charge import WebhookTarget
 from mockserver.domain.codes import Code
 from mockserver.domain.delivery import Delivery, Message
 from mockserver.domain.errors import Invalid, nearest
-from mockserver.domain.masking import mask_text
+from mockserver.domain.masking import mask_start
 from mockserver.domain.webhook_subscription import WebhookType
 from mockserver.engine import deliveries
 from mockserver.web.control.call import ControlCall
+from mockserver.web.host import one_by_one
 from mockserver.wire.webhooks import DeliveriesReply, DeliveryReply, delivery_reply
 
 _PAGE = 100
@@ -30,11 +31,11 @@ FILTERS: dict[str, Callable[[Delivery, str], bool]] = {
 """Filters of the list: the query parameter, and whether a delivery fits it."""
 
 
-def listing(call: ControlCall) -> tuple[int, DeliveriesReply]:
+async def listing(call: ControlCall) -> tuple[int, DeliveriesReply]:
     """Deliveries, oldest first; ``limit`` shows the newest only."""
     limit = call.query.get("limit", str(_PAGE))
     if not limit.isascii() or not limit.isdecimal() or not 1 <= int(limit[:9]) <= _LARGEST_PAGE:
-        told = f"got '{mask_text(limit[:20])}', wanted a whole number, 1 to {_LARGEST_PAGE}"
+        told = f"got '{mask_start(limit, 20)}', wanted a whole number, 1 to {_LARGEST_PAGE}"
         raise Invalid(Code.VALIDATION_ERROR, {"Limit": told})
     log = call.box().deliveries
     found = [
@@ -44,7 +45,7 @@ def listing(call: ControlCall) -> tuple[int, DeliveriesReply]:
         "count": len(found),
         "dropped": log.dropped,
         "refused": log.refused,
-        "webhooks": [delivery_reply(one) for one in found[-int(limit) :]],
+        "webhooks": await one_by_one(delivery_reply(one) for one in found[-int(limit) :]),
     }
 
 
