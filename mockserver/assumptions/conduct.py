@@ -60,6 +60,13 @@ CARD_CCV = row(
     "checked_when_given",
     "a client suite charges without a ccv and expects success",
 )
+CARD_EXPIRED = row(
+    "card.expired",
+    "a charge of a stored card or of a token whose card has expired by then: 400 code 14, or charged all the same",
+    choice("refuse", "charge"),
+    "refuse",
+    "not shown; published code Expired Card, as for a card that is sent with the charge",
+)
 PENDING_TYPES = row(
     "charge.pending_types",
     "payments whose provider answers later when no scenario says otherwise",

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from mockserver.assumptions.conduct import CARD_CCV, CARD_REQUIRED
+from mockserver.assumptions.conduct import CARD_CCV, CARD_EXPIRED, CARD_REQUIRED
 from mockserver.domain.cards import MAX_LENGTH, MIN_LENGTH, Card, CardNumber, ccv_length, clean, passes_luhn
 from mockserver.domain.clock import DAY, datetime_of
 from mockserver.domain.codes import Code
@@ -93,6 +93,13 @@ def check_expiry_date(box: Sandbox, expiry: str | None, faults: Faults, *, skip:
         faults.add(Code.EXPIRED_CARD, "ExpiryDate", f"got {written}, today is {today:%Y-%m-%d}")
         return None
     return written
+
+
+def check_stored(box: Sandbox, card: Card | None, field: str, faults: Faults) -> None:
+    """A fault (14) when a card that was stored has expired since (assumption ``card.expired``)."""
+    read = read_expiry(card.expiry) if card is not None and card.expiry else None
+    if read is not None and read[1] < _month_of(box.now // DAY) and box.assume(CARD_EXPIRED) == "refuse":
+        faults.add(Code.EXPIRED_CARD, field, f"its card expired {read[0]}, today is {datetime_of(box.now):%Y-%m-%d}")
 
 
 @lru_cache(maxsize=1024)

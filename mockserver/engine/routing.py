@@ -15,7 +15,7 @@ from mockserver.domain.provider import Provider
 from mockserver.domain.record import record
 from mockserver.domain.sources import Instrument
 from mockserver.domain.states import Presence
-from mockserver.engine import providers
+from mockserver.engine import card_entry, providers
 from mockserver.engine.sandbox import Sandbox
 
 
@@ -53,13 +53,14 @@ def _next(box: Sandbox, failed: Route, waiting: list[Route], amount: Decimal) ->
 def stored_route(box: Sandbox, method: PaymentMethod, amount: Decimal, faults: Faults) -> Route | None:
     """The route of a stored method through its own provider, or None.
 
-    Faults: 39, 32, 103 (provider), 33, 24 (PayTo agreement that is not active, or not for so much).
+    Faults: 39, 32, 103 (provider), 33, 24 (PayTo agreement that is not active, or not for so much), 14 (expired card).
     """
     provider = providers.named(box, method.provider.provider_id, providers.NEEDS[method.instrument.type], faults)
     agreement = box.payto.get(method.payto_id) if method.payto_id else None
     if agreement is not None:
         box.turn.about["payto"] = agreement
         check_charge(agreement, amount, faults)
+    card_entry.check_stored(box, method.instrument.card, "PaymentMethodId", faults)
     return Route(provider, method.charged(), method) if provider else None
 
 

@@ -166,6 +166,7 @@ def _token(box: Sandbox, source: TokenSource, amount: Decimal, faults: Faults) -
     if agreement is not None:
         box.turn.about["payto"] = agreement
         check_charge(agreement, amount, faults)
+    card_entry.check_stored(box, held.card, "Token", faults)
     if provider is None:
         return None
     instrument = Instrument(held.type, held.card, held.bank, token_id=token.token_id, display_type=held.display_type)

@@ -302,6 +302,43 @@ def test_a_transport_fault_strikes_before_anything_is_stored() -> None:
     assert api.post("/payment_method/payto", AGREEMENT).status == 201
 
 
+@pytest.mark.parametrize("assumed", ["refuse", "charge"])
+def test_a_stored_card_that_has_expired_is_refused_or_charged_as_assumed(assumed: str) -> None:
+    api = Api(assumptions={"card.expired": assumed, "token.lifetime": "60d"})
+    soon = {"providerId": DUMMY, "paymentInformation": card(expiryDate="03/31")}
+    method = api.post("/payment_method/card", soon)["paymentMethodId"]
+    customer = api.post("/customer/card", soon)["customerId"]
+    token = api.post("/token/card", soon)["tokenId"]
+    poor = {**soon, "paymentInformation": card("4000000000009995"), "fallbackPaymentMethodId": method}
+    covered = api.post("/payment_method/card", poor)["paymentMethodId"]
+    plan = {"paymentMethodId": method, "amount": 5, "interval": "Month", "startDate": "2031-03-31T23:59:59Z"}
+    subscription = api.post("/subscription/payment_method", plan)["subscriptionId"]
+    calls = [
+        ("/charge/payment_method", {"paymentMethodId": method}, "PaymentMethodId"),
+        ("/charge/customer", {"customerId": customer}, "PaymentMethodId"),
+        ("/charge/token", {"token": token}, "Token"),
+    ]
+    api.advance("31d")
+    assert api.get("/charge")["count"] == 1
+    rows = f"PaymentMethodId,Amount,Currency,Reference\n{method},1,AUD,a"
+    batch = api.post("/batch/transaction/payment_method", {"count": 1, "description": "", "batch": rows})["batchId"]
+    for path, body, field in calls:
+        reply = api.post(path, {**body, "amount": 5})
+        if assumed == "charge":
+            assert (reply.status, reply["status"]) == (201, "SUCCESS")
+        else:
+            assert problem_of(reply) == (400, 14)
+            assert reply["details"] == {field: "its card expired 03/31, today is 2031-04-01"}
+    passed_on = api.post("/charge/payment_method", {"paymentMethodId": covered, "amount": 5})
+    assert passed_on.status == (400 if assumed == "refuse" else 201)
+    api.advance("30d")
+    assert api.get(f"/batch/{batch}")["failure"] == (1 if assumed == "refuse" else 0)
+    suspended = api.get(f"/subscription/{subscription}")["status"]
+    assert suspended == ("Suspended" if assumed == "refuse" else "Active")
+    api.put(f"/payment_method/{method}", {"card": {"expiryDate": "12/40"}})
+    assert api.post("/charge/payment_method", {"paymentMethodId": method, "amount": 5}).status == 201
+
+
 def test_an_agreement_that_is_not_active_is_no_fallback(api: Api) -> None:
     pending = made(api, "payto", payerPayIdDetails={"payId": "pending@example.com"})
     broke = {"paymentInformation": card("4000000000009995"), "fallbackPaymentMethodId": pending["paymentMethodId"]}
