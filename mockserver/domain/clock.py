@@ -47,6 +47,19 @@ _DURATION_PART = re.compile(r"(\d+(?:\.\d+)?)\s*(us|ms|s|m|h|d|w)")
 _DURATION = re.compile(r"\s*(?:\d{1,12}(?:\.\d{1,6})?\s*(?:us|ms|s|m|h|d|w)\s*)+")
 
 
+class Instant(int):
+    """An instant as a caller named it: whole microseconds, and the ``tenths`` of one (0 to 9) that the published form
+    has room for. What is counted from it starts at the microsecond."""
+
+    def __new__(cls, micros: Micros, tenths: int = 0) -> Instant:
+        """The instant of both."""
+        made = super().__new__(cls, micros)
+        made.tenths = tenths
+        return made
+
+    tenths: int
+
+
 class ClockMode(StrEnum):
     """How sandbox time follows the machine's: with it, not at all, or at a multiple of it."""
 
@@ -105,7 +118,8 @@ def datetime_of(instant: Micros) -> datetime:
 
 def iso(instant: Micros) -> str:
     """``YYYY-MM-DDTHH:MM:SS.fffffffZ``, the published form (assumption ``response.letter_case``)."""
-    return datetime_of(instant).isoformat(timespec="microseconds")[:26] + "0Z"
+    tenths = instant.tenths if isinstance(instant, Instant) else 0
+    return f"{datetime_of(instant).isoformat(timespec='microseconds')[:26]}{tenths}Z"
 
 
 def parse_instant(text: str) -> Micros:

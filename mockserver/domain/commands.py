@@ -8,7 +8,7 @@ from decimal import Decimal
 
 from mockserver.domain.calendar import Interval
 from mockserver.domain.charge import Payer, WebhookTarget
-from mockserver.domain.clock import Micros
+from mockserver.domain.clock import Instant
 from mockserver.domain.payment_link import CallToAction, LinkPaymentType
 from mockserver.domain.record import record
 from mockserver.domain.sources import Source
@@ -101,7 +101,7 @@ class NewSubscription:
     interval: Interval
     frequency: int = 1
     currency: str | None = None
-    start: Micros | None = None
+    start: Instant | None = None
     end_after: EndAfter | None = None
     retry: Retry | None = None
     webhook: WebhookTarget | None = None

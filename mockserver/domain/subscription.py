@@ -11,7 +11,7 @@ from decimal import Decimal
 
 from mockserver.domain.calendar import RETRY_LENGTHS, Interval, RetryInterval, later
 from mockserver.domain.charge import ZERO, WebhookTarget
-from mockserver.domain.clock import Micros
+from mockserver.domain.clock import Instant, Micros
 from mockserver.domain.states import SubscriptionState
 
 
@@ -21,7 +21,7 @@ class EndAfter:
 
     count: int | None = None
     amount: Decimal | None = None
-    date: Micros | None = None
+    date: Instant | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ class Subscription:
     currency: str
     interval: Interval
     frequency: int
-    start: Micros
+    start: Instant
     added: Micros
     anchor: Micros
     status: SubscriptionState

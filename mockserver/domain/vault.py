@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 
 from mockserver.domain.cards import CardNumber
-from mockserver.domain.clock import LATEST, SECOND, Micros, iso
+from mockserver.domain.clock import LATEST, SECOND, Instant, Micros, iso
 from mockserver.domain.codes import Code
 from mockserver.domain.faults import Faults
 from mockserver.domain.states import CcvState, VaultState
@@ -21,7 +21,7 @@ class Expiry:
     """When an item shall expire, as given: after so many seconds, or at an instant; never both."""
 
     seconds: int | None = None
-    date: Micros | None = None
+    date: Instant | None = None
 
 
 NEVER = Expiry()
@@ -58,7 +58,7 @@ class VaultItem:
     vault_id: str
     facts: CardNumber
     added: Micros
-    expires: Micros | None
+    expires: Instant | None
     number: str | None = field(repr=False)
     ccv: str | None = field(repr=False)
     ccv_state: CcvState
@@ -66,7 +66,7 @@ class VaultItem:
     seq: int = -1
 
 
-def check_expiry(expiry: Expiry, words: ExpiryWords, now: Micros, faults: Faults) -> Micros | None:
+def check_expiry(expiry: Expiry, words: ExpiryWords, now: Micros, faults: Faults) -> Instant | None:
     """The instant of expiry, or None for never. Adds a fault for both fields at once, or a time that is not to come."""
     if expiry.seconds is not None and expiry.date is not None:
         faults.add(
@@ -80,7 +80,7 @@ def check_expiry(expiry: Expiry, words: ExpiryWords, now: Micros, faults: Faults
         if Decimal(now) + Decimal(expiry.seconds) * SECOND > LATEST:
             faults.add(words.bad, words.seconds_field, "wanted an expiry before the year 10000")
             return None
-        return now + expiry.seconds * SECOND
+        return Instant(now + expiry.seconds * SECOND)
     if expiry.date is not None and expiry.date <= now:
         faults.add(words.bad, words.date_field, f"got {iso(expiry.date)}, wanted a time after {iso(now)}")
         return None

@@ -1,7 +1,8 @@
 """Stored objects as plain JSON data, for any dataclass: worked out once for each class from its annotations.
 
 A field that is left out of the ``repr`` is a secret: it goes out only when secrets are asked for, and without them
-every text goes out with card numbers masked. Amounts are texts, instants whole microseconds; a field that is None and
+every text goes out with card numbers masked. Amounts are texts, instants whole microseconds, those with
+tenths of one texts; a field that is None and
 may be missing is left out.
 """
 
@@ -18,6 +19,7 @@ from functools import cache, partial
 from operator import attrgetter
 from typing import Annotated, Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
+from mockserver.domain.clock import Instant
 from mockserver.domain.ids import Salt
 from mockserver.domain.masking import mask_field, mask_text
 
@@ -66,6 +68,8 @@ def _class_writer(cls: type, *, secrets: bool) -> Writer:
         return str
     if cls is int:
         return int
+    if cls is Instant:
+        return _instant
     if cls in SCALARS or cls is types.NoneType:
         return _same
     if cls is bytes:
@@ -209,6 +213,10 @@ def _plain_writer(*, secrets: bool) -> Writer:
                 raise TypeError(f"{type(value).__name__} has no form in a state document")
 
     return write
+
+
+def _instant(value: Instant) -> int | str:
+    return f"{value:d}.{value.tenths}" if value.tenths else int(value)
 
 
 def _same(value: Any) -> Any:

@@ -6,6 +6,7 @@ Nothing is taken that the classes do not allow; every fault of a document is tol
 
 from __future__ import annotations
 
+import re
 import types
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
@@ -17,7 +18,7 @@ from itertools import chain
 from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
 
 from mockserver.domain.cards import CardNumber
-from mockserver.domain.clock import EARLIEST, LATEST
+from mockserver.domain.clock import EARLIEST, LATEST, Instant
 from mockserver.domain.errors import nearest
 from mockserver.domain.ids import Salt
 from mockserver.engine.card_book import CardBook
@@ -26,6 +27,7 @@ from mockserver.engine.codec import KIND, SCALARS, stored
 Reader = Callable[[Any, CardBook], Any]
 
 _MOST_DIGITS = 40
+_TENTHS = re.compile(r"-?[0-9]{1,18}\.[1-9]", re.ASCII)
 MOST_FAULTS = 20
 """Faults of a document that are told at once."""
 
@@ -100,6 +102,8 @@ def _class_reader(cls: type) -> Reader:
         return _enum_reader(cls)
     if cls is Decimal:
         return _read_decimal
+    if cls is Instant:
+        return _read_instant
     if cls in (*SCALARS, types.NoneType):
         return _scalar_reader(cls)
     if cls is bytes:
@@ -222,6 +226,12 @@ def _read_decimal(raw: Any, book: CardBook) -> Decimal:
     if number is None or not number.is_finite() or number.adjusted() > _MOST_DIGITS:
         raise _wanted("a number written as a text")
     return number
+
+
+def _read_instant(raw: Any, book: CardBook) -> Instant:
+    """Whole microseconds as a number, or with the tenths of one as a text."""
+    whole, _, tenths = raw.partition(".") if isinstance(raw, str) and _TENTHS.fullmatch(raw) else (raw, "", "0")
+    return Instant(reader(int)(int(whole) if tenths != "0" else whole, book), int(tenths))
 
 
 def _read_number(raw: Any, book: CardBook) -> int:

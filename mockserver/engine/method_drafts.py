@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import assert_never
 
 from mockserver.domain.cards import CardNumber
-from mockserver.domain.clock import Micros
+from mockserver.domain.clock import Instant
 from mockserver.domain.codes import Code
 from mockserver.domain.customer import Customer
 from mockserver.domain.faults import Faults
@@ -42,7 +42,7 @@ class ToVault:
     facts: CardNumber
     number: str = field(repr=False)
     ccv: str | None = field(repr=False)
-    expires: Micros | None
+    expires: Instant | None
 
 
 @dataclass(frozen=True, slots=True)

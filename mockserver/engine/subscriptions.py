@@ -12,7 +12,7 @@ from typing import Any
 
 from mockserver.assumptions import CURRENCY_DEFAULT, PROVIDER_CURRENCY, SUBSCRIPTION_PAST_START
 from mockserver.assumptions.conduct import SEARCH_BOUNDS
-from mockserver.domain.clock import Micros, iso
+from mockserver.domain.clock import Instant, Micros, iso
 from mockserver.domain.codes import Code
 from mockserver.domain.commands import ChangeSubscription, NewCharge, NewSubscription
 from mockserver.domain.errors import Invalid, NotFound, Refused
@@ -40,7 +40,7 @@ def create(box: Sandbox, command: NewSubscription) -> Subscription:
     faults = box.faults()
     method = _usable_method(box, command.payment_method_id, faults)
     code, amount = _money(box, command.amount, command.currency, method, faults)
-    start = box.now if command.start is None else command.start
+    start = Instant(box.now) if command.start is None else command.start
     if start < box.now and box.assume(SUBSCRIPTION_PAST_START) == "refuse":
         told = f"got {iso(start)}, wanted {iso(box.now)} or later"
         faults.add(Code.VALIDATION_ERROR, "StartDate", told)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from mockserver.assumptions import VAULT_CCV_DELAY, VAULT_CCV_SPENT_BY
 from mockserver.assumptions.conduct import VAULT_GONE
 from mockserver.domain.cards import CardNumber
-from mockserver.domain.clock import Micros
+from mockserver.domain.clock import Instant
 from mockserver.domain.codes import Code
 from mockserver.domain.commands import NewVaultItem
 from mockserver.domain.errors import NotFound
@@ -30,7 +30,7 @@ def create(box: Sandbox, command: NewVaultItem) -> VaultItem:
     return store(box, card_entry.sure(facts), command.number, command.ccv, expires)
 
 
-def store(box: Sandbox, facts: CardNumber, number: str, ccv: str | None, expires: Micros | None) -> VaultItem:
+def store(box: Sandbox, facts: CardNumber, number: str, ccv: str | None, expires: Instant | None) -> VaultItem:
     """Keep a checked card, and plan its expiry and the removal of its ccv."""
     item = box.vault.add(
         VaultItem(

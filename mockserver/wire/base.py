@@ -27,6 +27,7 @@ from pydantic.alias_generators import to_camel
 from pydantic_core import ErrorDetails, PydanticCustomError
 
 from mockserver.domain.addresses import never_called
+from mockserver.domain.clock import Instant
 from mockserver.domain.codes import Code
 from mockserver.domain.errors import Invalid, nearest
 from mockserver.domain.record import record
@@ -71,7 +72,7 @@ def _read_flag(value: object) -> bool:
     raise _refuse("wanted true or false")
 
 
-def _read_moment(value: object) -> int:
+def _read_moment(value: object) -> Instant:
     try:
         return read_moment(value)
     except ValueError as problem:
@@ -133,7 +134,7 @@ Flag = Annotated[
 """True or false, as JSON or as the word."""
 
 Moment = Annotated[
-    int,
+    Instant,
     PlainValidator(_read_moment),
     WithJsonSchema(
         {"anyOf": [{"type": "string", "format": "date-time"}, {"type": "integer", "description": "epoch ms"}]}

@@ -7,7 +7,18 @@ from datetime import UTC, datetime
 from decimal import Decimal
 from functools import lru_cache
 
-from mockserver.domain.clock import EARLIEST, HOUR, LATEST, MILLISECOND, MINUTE, SECOND, Micros, instant_of, iso
+from mockserver.domain.clock import (
+    EARLIEST,
+    HOUR,
+    LATEST,
+    MILLISECOND,
+    MINUTE,
+    SECOND,
+    Instant,
+    Micros,
+    instant_of,
+    iso,
+)
 
 _SHOWN = 40
 _ALLOWED = "wanted an ISO 8601 date-time such as 2031-03-01T18:00:00Z, or milliseconds since 1970"
@@ -99,8 +110,14 @@ def moment(instant: Micros) -> str:
     return f"{_second_prefix(second)}{str(instant - second * SECOND + SECOND)[1:]}0Z"
 
 
-def read_moment(value: object) -> Micros:
-    """The instant that ``value`` names: no zone means UTC, a date alone its first moment; a seventh digit is cut.
+def named_moment(instant: Instant) -> str:
+    """The same of an instant that a caller named, with its last digit."""
+    return f"{moment(instant)[:-2]}{instant.tenths}Z"
+
+
+def read_moment(value: object) -> Instant:
+    """The instant that ``value`` names: no zone means UTC, a date alone its first moment; digits after the seventh are
+    cut.
 
     Takes ISO 8601 text (``T`` or a blank, up to 9 digits of fraction, any zone form), the .NET query form with a blank
     after the hour, whole milliseconds since 1970 as a number or as a text of 11 digits or more, and Java's
@@ -124,7 +141,7 @@ def read_moment(value: object) -> Micros:
             raise ValueError(f"got a value of another type, {_ALLOWED}")
 
 
-def _read_text(text: str) -> Micros:
+def _read_text(text: str) -> Instant:
     bare = text.strip()
     if _EPOCH.fullmatch(bare):
         return _from_milliseconds(int(bare) if len(bare) <= 18 else LATEST)
@@ -132,6 +149,7 @@ def _read_text(text: str) -> Micros:
     if not found:
         raise ValueError(f"got {_quoted(bare)}, {_ALLOWED}")
     part = found.groupdict()
+    fraction = (part.get("fraction") or "").ljust(7, "0")
     month = _MONTHS.get(part["month"], 0) if part["month"].isalpha() else int(part["month"])
     try:
         local = datetime(
@@ -141,13 +159,13 @@ def _read_text(text: str) -> Micros:
             int(part["hour"] or 0),
             int(part["minute"] or 0),
             int(part["second"] or 0),
-            int((part.get("fraction") or "").ljust(6, "0")[:6]),
+            int(fraction[:6]),
             tzinfo=UTC,
         )
         offset = _offset(part["zone"] or (part.get("plus") or "").replace(" ", "+", 1))
     except ValueError as error:
         raise ValueError(f"got {_quoted(bare)} ({error}), {_ALLOWED}") from None
-    return _within_bounds(instant_of(local) - offset)
+    return _within_bounds(instant_of(local) - offset, int(fraction[6]))
 
 
 def _offset(zone: str) -> Micros:
@@ -167,14 +185,14 @@ def _offset(zone: str) -> Micros:
     return -length if digits[0] == "-" else length
 
 
-def _from_milliseconds(milliseconds: int) -> Micros:
+def _from_milliseconds(milliseconds: int) -> Instant:
     return _within_bounds(milliseconds * MILLISECOND)
 
 
-def _within_bounds(instant: Micros) -> Micros:
+def _within_bounds(instant: Micros, tenths: int = 0) -> Instant:
     if not EARLIEST <= instant < LATEST + SECOND:
         raise ValueError(f"got a moment outside the years 1 to 9999, {_ALLOWED}")
-    return instant
+    return Instant(instant, tenths)
 
 
 def _quoted(text: str) -> str:

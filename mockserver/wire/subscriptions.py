@@ -11,8 +11,8 @@ from mockserver.domain.commands import ChangeSubscription, NewSubscription
 from mockserver.domain.states import SubscriptionState
 from mockserver.domain.subscription import EndAfter, Retry, Subscription
 from mockserver.wire.base import Body, Map, Moment, Number, Required, Whole, one_of
-from mockserver.wire.dates import moment
-from mockserver.wire.shapes import Amount, DateTime, WebhookConfig, optional_moment, plain_map
+from mockserver.wire.dates import moment, named_moment
+from mockserver.wire.shapes import Amount, DateTime, WebhookConfig, plain_map
 
 
 class EndAfterFields(Body):
@@ -171,6 +171,7 @@ class SubscriptionsReply(TypedDict):
 def subscription_reply(row: Subscription) -> SubscriptionReply:
     """A subscription as the published object, null where nothing is known."""
     end, retry, webhook = row.end_after, row.retry, row.webhook
+    last = named_moment(end.date) if end and end.date is not None else None
     return {
         "subscriptionId": row.subscription_id,
         "paymentMethodId": row.payment_method_id,
@@ -179,8 +180,8 @@ def subscription_reply(row: Subscription) -> SubscriptionReply:
         "interval": row.interval.value,
         "frequency": row.frequency,
         "createdDate": moment(row.added),
-        "startDate": moment(row.start),
-        "endAfter": {"count": end.count, "amount": end.amount, "date": optional_moment(end.date)} if end else None,
+        "startDate": named_moment(row.start),
+        "endAfter": {"count": end.count, "amount": end.amount, "date": last} if end else None,
         "retry": {"maximum": retry.maximum, "interval": retry.interval.value, "frequency": retry.frequency}
         if retry
         else None,

@@ -10,9 +10,9 @@ from mockserver.domain.commands import NewVaultItem
 from mockserver.domain.states import CcvState
 from mockserver.domain.vault import Expiry, VaultItem
 from mockserver.wire.base import Body, Moment, Required, Whole
-from mockserver.wire.dates import moment
+from mockserver.wire.dates import moment, named_moment
 from mockserver.wire.profile import Voice
-from mockserver.wire.shapes import DateTime, optional_moment
+from mockserver.wire.shapes import DateTime
 
 
 class VaultCreation(Body):
@@ -50,7 +50,7 @@ def vault_reply(item: VaultItem, voice: Voice) -> VaultReply:
     return {
         "vaultId": item.vault_id,
         "createdDate": moment(item.added),
-        "expireDate": optional_moment(item.expires),
+        "expireDate": named_moment(item.expires) if item.expires is not None else None,
         "maskedCardNumber": voice.masked(item.facts),
         "hasCvv": item.ccv_state is CcvState.HELD,
     }

@@ -54,6 +54,28 @@ def test_an_import_of_an_export_exports_equal_bytes(shop: Shop, query: str) -> N
     assert shop("GET", f"/__admin/state{query}").raw == before
 
 
+def test_dates_that_callers_named_keep_their_last_digit_in_answers_and_documents(shop: Shop) -> None:
+    date = "2031-04-01T10:00:00.1234567Z"
+    vault = shop("POST", "/vault", {"cardNumber": NUMBER, "expireDate": date}).body
+    card = {"providerId": DUMMY, "paymentInformation": CARD, "vaultCard": True, "vaultExpireDate": date}
+    method = shop("POST", "/payment_method/card", card).body
+    plan = {"paymentMethodId": method["paymentMethodId"], "amount": 5, "interval": "Day"}
+    subscription = shop("POST", "/subscription/payment_method", {**plan, "startDate": date, "endAfter": {"date": date}})
+    paths = {
+        f"/vault/{vault['vaultId']}": ["expireDate"],
+        f"/vault/{method['vaultId']}": ["expireDate"],
+        f"/subscription/{subscription.body['subscriptionId']}": ["startDate", "endAfter"],
+    }
+    before = {path: shop("GET", path).body for path in paths}
+    for path, names in paths.items():
+        assert {str(before[path][name]) for name in names} <= {date, str({"count": None, "amount": None, "date": date})}
+    document = shop("GET", "/__admin/state?secrets=true").raw
+    other = Shop()
+    assert other("PUT", "/__admin/state", raw=document).status == 200
+    assert {path: other("GET", path).body for path in paths} == before
+    assert other("GET", "/__admin/state?secrets=true").raw == document
+
+
 def test_a_standing_clock_exports_the_same_bytes_on_a_later_machine() -> None:
     shops = [Shop(real_clock=lambda now=now: now) for now in (START, START + 86_400_000_000)]
     for shop in shops:

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mockserver.domain.clock import EARLIEST, HOUR, LATEST, MINUTE, SECOND, iso
-from mockserver.wire.dates import moment, read_moment
+from mockserver.wire.dates import moment, named_moment, read_moment
 
 AT = 1_700_000_000 * SECOND
 DAY_BEGIN = 1_699_920_000 * SECOND
@@ -24,6 +24,15 @@ def test_the_form_that_goes_out() -> None:
 def test_every_instant_goes_out_in_the_one_form_and_comes_back(instant: int) -> None:
     assert moment(instant) == iso(instant)
     assert read_moment(moment(instant)) == instant
+
+
+@pytest.mark.parametrize(
+    ("fraction", "shown"),
+    [("", "0000000"), (".1234567", "1234567"), (".123456789", "1234567"), (".0000009", "0000009"), (".5", "5000000")],
+)
+def test_a_named_instant_comes_back_with_its_last_digit(fraction: str, shown: str) -> None:
+    for day in ("2023-11-14", "1931-01-31"):
+        assert named_moment(read_moment(f"{day}T22:13:20{fraction}+00:00")) == f"{day}T22:13:20.{shown}Z"
 
 
 @pytest.mark.parametrize(
