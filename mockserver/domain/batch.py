@@ -44,6 +44,7 @@ MOST_TOLD = 20
 LINES = 1_000
 """Lines that are read or written between two pauses."""
 
+_SPECIAL = re.compile(r'[",\r\n]')
 _AMOUNT = re.compile(r"-?[0-9]{1,15}(?:\.[0-9]{1,6})?", re.ASCII)
 _FOLDED = tuple(name.lower() for name in COLUMNS)
 _FINEST = Decimal("0.0001")
@@ -247,11 +248,12 @@ def _block(lines: list[tuple[str, ...]]) -> str:
     commas = (len(RESULT_COLUMNS) - 1) * len(lines)
     if '"' not in text and "\r" not in text and text.count("\n") == len(lines) - 1 and text.count(",") == commas:
         return text
-    if len(lines) > 1:
-        return "\n".join([_block([cells]) for cells in lines])
-    out = StringIO()
-    csv.writer(out, lineterminator="\n").writerows(lines)
-    return out.getvalue().removesuffix("\n")
+    return "\n".join([",".join(map(_quoted, cells)) for cells in lines])
+
+
+def _quoted(cell: str) -> str:
+    # Python's own writer leaves a lone carriage return bare, and its own reader then ends the line there.
+    return '"' + cell.replace('"', '""') + '"' if _SPECIAL.search(cell) else cell
 
 
 def drawn(salt: int, places: Sequence[int]) -> Slices[list[int]]:

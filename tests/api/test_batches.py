@@ -157,8 +157,13 @@ def test_every_form_of_csv_is_taken(api: Api, text: str) -> None:
 
 def test_quoted_fields_come_back_quoted(api: Api) -> None:
     pm = method(api)
-    batch_id = taken(api, lines(f'{pm},1,AUD,"a ""b"", c"', f'{pm},1,AUD,"two\nlines"'), 2)
-    assert [row["Reference"] for row in results(api, batch_id)] == ['a "b", c', "two\nlines"]
+    references = ['a "b", c', "two\nlines", "two\rlines", "two\r\nlines", "\r", "\n"]
+    quoted = (reference.replace('"', '""') for reference in references)
+    batch_id = taken(api, lines(*(f'{pm},1,AUD,"{reference}"' for reference in quoted)), len(references))
+    assert [row["Reference"] for row in results(api, batch_id)] == references
+    api.advance("1s")
+    assert [row["Reference"] for row in results(api, batch_id)] == references
+    assert [charge["reference"] for charge in api.get("/charge")["charges"]] == references[::-1]
 
 
 @pytest.mark.parametrize(

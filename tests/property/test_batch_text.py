@@ -13,7 +13,9 @@ from mockserver.domain.batch import COLUMNS, RESULT_COLUMNS, Batch, BatchRow, Pa
 from mockserver.domain.slices import at_once
 
 IDS = st.text(st.characters(min_codepoint=33, max_codepoint=126), min_size=1, max_size=40)
-TEXTS = st.text(st.characters(exclude_categories=["Cs", "Cc"]), max_size=40) | st.sampled_from(['"', ",", "a\nb", '""'])
+TEXTS = st.text(st.characters(exclude_categories=["Cs", "Cc"]), max_size=40) | st.sampled_from(
+    ['"', ",", "a\nb", '""', "a\rb", "a\r\nb", "\r", "\n"]
+)
 AMOUNTS = st.decimals(0, 10**9, places=2)
 ROWS = st.lists(st.tuples(IDS, AMOUNTS, st.sampled_from(["AUD", "usd", ""]), TEXTS), min_size=1, max_size=8)
 
@@ -30,7 +32,8 @@ def test_transactions_come_in_and_go_out_as_they_are(
     rows: list[tuple[str, Decimal, str, str]], line_end: str, quoting: int, marked: bool, blanks: int
 ) -> None:
     out = StringIO()
-    writer = csv.writer(out, lineterminator=line_end, quoting=quoting)
+    returns = any("\r" in text for *_, text in rows)
+    writer = csv.writer(out, lineterminator=line_end, quoting=csv.QUOTE_ALL if returns else quoting)
     writer.writerow(COLUMNS)
     writer.writerows(rows)
     text = ("\ufeff" if marked else "") + out.getvalue() + line_end * blanks
