@@ -132,7 +132,11 @@ CHECKOUT_WORD = row(
     "published plugins tell PAYPAL, PAYID, GOOGLEPAY, SHIFT, UPI, PAYBYACCOUNT apart; service document, Limits: zip",
 )
 DISPLAY_TYPE = row(
-    "payment_method.display_type", "displayType of a payment", choice("brand_or_bank"), "brand_or_bank", "not shown"
+    "payment_method.display_type",
+    "displayType of a payment: brand of the card, name of the bank (made up), wallet or checkout",
+    choice("brand_or_bank"),
+    "brand_or_bank",
+    "not shown",
 )
 VAULT_RECORD = row(
     "vault.record",

@@ -13,6 +13,7 @@ from mockserver.domain.cards import CardNumber
 from mockserver.domain.clock import Instant
 from mockserver.domain.codes import Code
 from mockserver.domain.customer import Customer
+from mockserver.domain.fake_lookups import bank_name
 from mockserver.domain.faults import Faults
 from mockserver.domain.method_commands import (
     MethodTerms,
@@ -196,7 +197,7 @@ def vaulted(box: Sandbox, method: PaymentMethod) -> VaultItem | None:
 
 def bank_instrument(account: BankAccount) -> Instrument:
     """A bank account as something that can be charged and shown."""
-    return Instrument(PaymentType.BANK_ACCOUNT, bank=account, display_type=account.bank_code)
+    return Instrument(PaymentType.BANK_ACCOUNT, bank=account, display_type=bank_name(account.bank_code))
 
 
 def owner_of(box: Sandbox, method: PaymentMethod | None) -> Customer | None:

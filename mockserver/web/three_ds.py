@@ -28,7 +28,6 @@ from mockserver.wire.charges import ChargeReply
 from mockserver.wire.profile import voice_of
 from mockserver.wire.tokens import TokenReply
 
-
 _NO_ANSWER = "Choose one of the three answers."
 _TOKEN_OUTCOMES: Mapping[ChallengeAnswer | None, tuple[str, str]] = {
     ChallengeAnswer.PASS: ("Thank you", "You are verified. The shop can take the payment now."),

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from mockserver.domain.fake_lookups import bank_name
 from tests.driving import DUMMY, Api, card, problem_of, without
 
 BANK = {"bankCode": "123-456", "accountNumber": "012345678", "accountName": "Ann Example"}
@@ -150,7 +151,9 @@ def test_names_of_the_request_override_the_stored_ones(api: Api) -> None:
 def test_a_customer_with_a_bank_account_pays_later(api: Api) -> None:
     made = api.post("/customer/bank_account", {"providerId": DUMMY, "bankPaymentInformation": BANK}).body
     charge = api.post("/charge/customer", {"customerId": made["customerId"], "amount": 5}).body
-    assert (charge["status"], charge["paymentInformation"]["bankPayment"]) == ("PENDING", BANK)
+    shown = charge["paymentInformation"]
+    assert (charge["status"], shown["bankPayment"]) == ("PENDING", BANK)
+    assert shown["displayType"] == bank_name(BANK["bankCode"]) == "Banca del Cipresso"
     api.advance("24h")
     assert api.get(f"/charge/{charge['chargeId']}")["status"] == "SUCCESS"
 
