@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.client
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -48,15 +49,14 @@ class Process:
         return code
 
 
-def serve(*options: str, port: int = 0) -> Process:
-    """Start a server and wait for its ready line."""
-    process = subprocess.Popen(
-        [sys.executable, "-m", "mockserver", "serve", "--port", str(port), *options],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        text=True,
-    )
+def serve(*options: str, port: int = 0, errors: Path | None = None, files: int | None = None) -> Process:
+    """Start a server and wait for its ready line. ``errors`` takes its standard error, ``files`` is how many it may
+    have open."""
+    command = [sys.executable, "-m", "mockserver", "serve", "--port", str(port), *options]
+    if files is not None:
+        command = ["sh", "-c", f'ulimit -n {files}; exec "$@"', "sh", *command]
+    with open(errors or os.devnull, "w") as told:
+        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=told, text=True)
     assert process.stdout is not None
     for line in process.stdout:
         if line.startswith("ready on "):

@@ -1,243 +1,386 @@
 """HTTP as the server speaks it: uvicorn's protocol, with less to do for each request.
 
 Most requests arrive in one piece and are answered in one piece without waiting for anything. Such a request is served
-at once, without a task of its own, and its answer is written in one go. All others go uvicorn's way.
+at once, without a task of its own, and its answer is written in one go. All others are served by tasks.
+
+A connection ends when its client lets its time pass: :data:`HEAD_SECONDS` for the head of a request,
+:data:`TAKE_SECONDS` for taking an answer, the keep-alive time for all else that the server waits for.
 """
 
 from __future__ import annotations
 
+import asyncio
 import sys
-from collections.abc import Awaitable, Coroutine, Generator
-from functools import lru_cache, partial
+from functools import partial
+from http import HTTPStatus
 from typing import Any
 
-from uvicorn.protocols.http.httptools_impl import (
-    HEADER_RE,
-    HEADER_VALUE_RE,
-    STATUS_LINE,
-    HttpToolsProtocol,
-    RequestResponseCycle,
-)
+import httptools
+from uvicorn.config import Config
+from uvicorn.protocols.http.flow_control import HIGH_WATER_LIMIT
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
+from uvicorn.server import ServerState
 
 from mockserver.adapters import not_http
+from mockserver.adapters.exchange import Begun, answer
 
 TRANSPORT = "mockserver.transport"
 """The scope extension under which the application finds the connection's transport."""
 
 MOST_HEAD = 65_536
-"""Bytes that a request's line and headers may have: one that never ends must not fill the memory."""
+"""Bytes that a request's line and headers may have, and its trailers: what never ends must not fill the memory."""
 
-Headers = tuple[tuple[bytes, bytes], ...]
+HEAD_SECONDS = 20
+"""How long a client may take to send a request's line and headers."""
 
-_FRAMING = frozenset({b"connection", b"content-length", b"transfer-encoding"})
+TAKE_SECONDS = 600
+"""How long a client may leave an answer where it is: somebody may be reading it page by page."""
+
+LINGER_SECONDS = 2
+"""How long a client that was refused may take to hang up. A connection that is closed while more of it is still coming
+is reset, and a reset can overtake the refusal."""
+
+AT_ONCE = 16
+"""Requests of one connection that are served before the others have their turn."""
+
+ALWAYS_ANSWERED = frozenset({"/healthz", "/readyz"})
+"""Paths that are answered however many connections are open."""
 
 
 class Protocol(HttpToolsProtocol):
     """One connection.
 
-    Its transport is in the scope: a scripted fault resets or cuts the real connection.
+    Its transport is in the scope: a scripted fault resets or cuts the real connection. ``ended`` when the client sends
+    nothing more, ``listening`` is the request whose application waits to hear more of its client.
+
+    Above ``most`` connections the one that has let the server wait for longest makes room for the newest, which is
+    refused what it asks when there is none.
     """
 
-    _idle_since: float | None = None
-    _reading = False
-    _head = 0
+    ended = False
+    listening: RequestResponseCycle | None = None
+    _answering: RequestResponseCycle | None = None
     _begun: tuple[RequestResponseCycle, Any] | None = None
+    _refusal: bytes | None = None
+    _reading = False
 
-    def on_message_begin(self) -> None:
-        """A request begins."""
-        super().on_message_begin()
-        self._head = 0
-        self.scope["extensions"] = {TRANSPORT: self.transport}  # type: ignore[dict-item]
+    # A request has begun and is not whole; how many bytes that are no body it has so far, the last packet's apart.
+    _open = False
+    _overhead = 0
+    _packet = 0
 
-    def send_400_response(self, msg: str) -> None:
-        """Refuse what cannot be read, and hang up: nobody can tell where the next request would begin."""
-        self.transport.write(not_http.refusal(sys.exception(), self.server_state.default_headers))
-        self.transport.close()
+    # Loop times: when the client's time is over (None: it is the server's turn), the same for the head that is open,
+    # and when the alarm rings that looks after them.
+    _due: float | None = None
+    _head_due: float | None = None
+    _rings = 0.0
+
+    def __init__(
+        self,
+        config: Config,
+        server_state: ServerState,
+        app_state: dict[str, Any],
+        _loop: asyncio.AbstractEventLoop | None = None,
+        most: int = sys.maxsize,
+    ) -> None:
+        super().__init__(config, server_state, app_state, _loop)
+        self._most = most
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """A client has come."""
+        super().connection_made(transport)
+        self._expect_by(self.loop.time() + self.timeout_keep_alive)
+        if len(self.connections) > self._most and not self._make_room():
+            self.app = partial(_in_reserve, self.app)
 
     def data_received(self, data: bytes) -> None:
         """Read, and serve the requests that this completes."""
+        if self._refusal is not None:
+            return
+        self._packet = len(data)
         self._reading = True
         try:
-            super().data_received(data)
-            scope: Any = self.scope
-            if scope is not None and "path" not in scope:
-                self._bound_head(len(data))
-            while self._begun is not None:
-                (cycle, app), self._begun = self._begun, None
-                if cycle.more_body:
-                    super()._start_asgi_task(cycle, app)
-                else:
-                    self._serve_at_once(cycle, app)
+            self._feed(data)
         finally:
             self._reading = False
+        if self._open and self._refusal is None:
+            self._await_rest()
+        if self._begun is not None:
+            self._serve_begun()
 
-    def _unset_keepalive_if_required(self) -> None:
-        self._idle_since = None
+    def eof_received(self) -> bool:  # type: ignore[override]
+        """The client sends nothing more: what it has asked is answered, unless the answer waits for more of it."""
+        self.ended = True
+        if not self.flow.write_paused:
+            self._due = None
+        cycle = self._answering
+        if cycle is None or not _is_open(cycle):
+            return False
+        # TLS ends in both directions at once.
+        if self.scheme == "https" or self.listening is cycle:
+            self.give_up(cycle)
+            return False
+        return True
 
-    def on_response_complete(self) -> None:
-        """An answer is complete: go on with the request that waits, or wait for one.
-
-        A timer that is set and cancelled with every request costs more than one that looks, when it rings, how long
-        nothing has come.
-        """
-        self.server_state.total_requests += 1
-        if self.transport.is_closing():
-            return
-        self.flow.resume_reading()
-        if self.pipeline:
-            self._start_asgi_task(*self.pipeline.pop())
-            return
-        self._idle_since = self.loop.time()
-        if self.timeout_keep_alive_task is None:
-            self._look_again_in(self.timeout_keep_alive)
-
-    def timeout_keep_alive_handler(self) -> None:
-        """Hang up when nothing has come for long enough."""
-        self.timeout_keep_alive_task = None
-        if self._idle_since is None:
-            return
-        left = self._idle_since + self.timeout_keep_alive - self.loop.time()
-        if left > 0:
-            self._look_again_in(left)
-        else:
-            super().timeout_keep_alive_handler()
-
-    def _look_again_in(self, seconds: float) -> None:
-        self.timeout_keep_alive_task = self.loop.call_later(seconds, self.timeout_keep_alive_handler)
+    def give_up(self, cycle: RequestResponseCycle) -> None:
+        """Answer a request no more: its client has gone, or its rest never comes."""
+        cycle.disconnected = True
+        cycle.message_event.set()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """The connection is no more."""
+        # The base class knows only the newest request.
+        if self._answering is not None and _is_open(self._answering):
+            self.give_up(self._answering)
+        self.pipeline.clear()
+        self._begun = self._due = None
         super().connection_lost(exc)
         if self.timeout_keep_alive_task is not None:
             self.timeout_keep_alive_task.cancel()
             self.timeout_keep_alive_task = None
 
-    def _bound_head(self, more: int) -> None:
-        self._head += more
-        if self._head > MOST_HEAD and not self.transport.is_closing():
-            self.transport.write(not_http.endless(MOST_HEAD, self.server_state.default_headers))
+    def hang_up(self) -> None:
+        """End the connection; what the client does not take by itself is lost."""
+        self._due = None
+        if self.transport.get_write_buffer_size():
+            self.transport.abort()
+        else:
             self.transport.close()
 
-    def _start_asgi_task(self, cycle: RequestResponseCycle, app: Any) -> None:
-        answering = partial(_answering, app, cycle)
-        if self._reading:
-            self._begun = cycle, answering
-        else:
-            super()._start_asgi_task(cycle, answering)
+    # Reading
 
-    def _serve_at_once(self, cycle: RequestResponseCycle, app: Any) -> None:
-        """Serve a request without a task, for as long as it waits for nothing."""
-        serving = cycle.run_asgi(app)
-        try:
-            awaited = serving.send(None)
-        except StopIteration:
+    def _feed(self, data: bytes) -> None:
+        """Have bytes parsed."""
+        unread: list[bytes | memoryview] = [data]
+        while unread:
+            piece = unread.pop()
+            try:
+                self.parser.feed_data(piece)
+            except httptools.HttpParserUpgrade as upgrade:
+                if self.scope["method"] == "CONNECT":
+                    self._refuse(not_http.tunnel(self.server_state.default_headers))
+                    return
+                # No upgrade is offered, so each is ignored (RFC 9110, 7.8). The parser may be past its last request.
+                self.parser = httptools.HttpRequestParser(self)
+                self.parser.set_dangerous_leniencies(lenient_data_after_close=True)
+                unread += [memoryview(piece)[upgrade.args[0] :], self._head_without_upgrade()]
+            except httptools.HttpParserError as fault:
+                self.logger.warning("Invalid HTTP request received.")
+                self._refuse(not_http.refusal(fault, self.server_state.default_headers))
+                return
+
+    def _should_upgrade(self) -> bool:
+        """Asked when a request wants an upgrade, whose body the parser leaves unread: its head is read once more."""
+        return True
+
+    def _head_without_upgrade(self) -> bytes:
+        scope, lines = self.scope, [b"%b: %b\r\n" % header for header in self.headers if header[0] != b"upgrade"]
+        first = b"%b %b HTTP/%b\r\n" % (scope["method"].encode(), self.url, scope["http_version"].encode())
+        return b"".join([first, *lines, b"\r\n"])
+
+    def on_message_begin(self) -> None:
+        """A request begins."""
+        super().on_message_begin()
+        self._open = True
+        self._overhead = 0
+        self._head_due = None
+        self.scope["extensions"] = {TRANSPORT: self.transport}  # type: ignore[dict-item]
+
+    def on_body(self, body: bytes) -> None:
+        """Another part of a body."""
+        self._overhead = self._packet = 0
+        cycle = self.cycle
+        if not cycle.response_complete:
+            cycle.body += body
+            if len(cycle.body) > HIGH_WATER_LIMIT:
+                self.flow.pause_reading()
+            cycle.message_event.set()
+
+    def on_chunk_header(self) -> None:
+        """A chunk begins, or the trailers, which are dropped: nothing in them may pass for a header."""
+        self.headers = []
+
+    def on_message_complete(self) -> None:
+        """A request is whole, unless its head is to be read once more."""
+        if self.parser.should_upgrade():
             return
-        task = self.loop.create_task(_Begun(serving, awaited))
+        self._open = False
+        self._packet = 0
+        cycle = self.cycle
+        if cycle.response_complete:
+            self._expect_by(self.loop.time() + self.timeout_keep_alive)
+            return
+        cycle.more_body = False
+        cycle.message_event.set()
+        if not self.flow.write_paused:
+            self._due = None
+
+    def _await_rest(self) -> None:
+        """Bound the rest of a request that is not whole, in bytes of what is no body and in time."""
+        self._overhead += self._packet
+        if self._overhead > MOST_HEAD:
+            self._refuse(not_http.endless(MOST_HEAD, self.server_state.default_headers))
+        elif self.flow.read_paused:
+            return
+        elif self._head_is_whole():
+            self._expect_by(self.loop.time() + self.timeout_keep_alive)
+        else:
+            if self._head_due is None:
+                self._head_due = self.loop.time() + HEAD_SECONDS
+            self._expect_by(self._head_due)
+
+    def _head_is_whole(self) -> bool:
+        scope: Any = self.scope
+        return "path" in scope
+
+    # Answering
+
+    def _start_asgi_task(self, cycle: RequestResponseCycle, app: Any) -> None:
+        self._answering = cycle
+        if self._reading:
+            self._begun = cycle, app
+        else:
+            self._serve_in_task(answer(app, cycle, self))
+
+    def _serve_in_task(self, serving: Any) -> None:
+        task = self.loop.create_task(serving)
         task.add_done_callback(self.tasks.discard)
         self.tasks.add(task)
 
+    def _serve_begun(self) -> None:
+        """Serve the requests that can be served now, each without a task for as long as it waits for nothing."""
+        self._reading = True
+        try:
+            for _ in range(AT_ONCE):
+                if self._begun is None:
+                    return
+                (cycle, app), self._begun = self._begun, None
+                serving = answer(app, cycle, self)
+                if cycle.more_body:
+                    self._serve_in_task(serving)
+                    continue
+                try:
+                    awaited = serving.send(None)
+                except StopIteration:
+                    continue
+                self._serve_in_task(Begun(serving, awaited))
+        finally:
+            self._reading = False
+        if self._begun is not None:
+            self.loop.call_soon(self._serve_begun)
 
-def _answering(app: Any, cycle: RequestResponseCycle, scope: Any, _receive: Any, _send: Any) -> Any:
-    return app(scope, Body(cycle), Answer(cycle))
+    def on_response_complete(self) -> None:
+        """An answer is complete: go on with the request that waits, or wait for one."""
+        self.server_state.total_requests += 1
+        if self.transport.is_closing():
+            return
+        if self.pipeline:
+            self._start_asgi_task(*self.pipeline.pop())
+            if self._open and not self.pipeline:
+                self._expect_by(self.loop.time() + self.timeout_keep_alive)
+            return
+        self.flow.resume_reading()
+        if self._refusal is not None:
+            self._say_last()
+        elif self.ended:
+            self.transport.close()
+        elif not self.flow.write_paused:
+            self._expect_by(self.loop.time() + self.timeout_keep_alive)
+
+    def _refuse(self, refusal: bytes) -> None:
+        """Read no further: nobody can tell where the next request would begin. The refusal comes after the answers to
+        all requests that are whole."""
+        self._refusal, self._due = refusal, None
+        if self._open and self._head_is_whole():
+            self._drop_newest()
+        if self._answering is None or not _is_open(self._answering):
+            self.flow.resume_reading()
+            self._say_last()
+
+    def _drop_newest(self) -> None:
+        cycle = self.cycle
+        if cycle.response_started:
+            self._refusal = b""
+        if self._begun is not None and self._begun[0] is cycle:
+            self._begun = None
+        if self.pipeline and self.pipeline[0][0] is cycle:
+            self.pipeline.popleft()
+        elif not cycle.response_complete:
+            self.give_up(cycle)
+
+    def _say_last(self) -> None:
+        if self._refusal:
+            self.transport.write(self._refusal)
+        if self.ended or not self.transport.can_write_eof():
+            self.transport.close()
+        else:
+            self.transport.write_eof()
+            self._expect_by(self.loop.time() + LINGER_SECONDS)
+
+    # Patience
+
+    def _expect_by(self, due: float) -> None:
+        """The client has until then.
+
+        A timer that is set and cancelled with every request costs more than one that looks, when it rings, whether it
+        has been waited for long enough.
+        """
+        self._due = due
+        if self.timeout_keep_alive_task is None:
+            self._ring_at(due)
+        elif due < self._rings:
+            self.timeout_keep_alive_task.cancel()
+            self._ring_at(due)
+
+    def _ring_at(self, when: float) -> None:
+        self._rings = when
+        self.timeout_keep_alive_task = self.loop.call_at(when, self.timeout_keep_alive_handler)
+
+    def timeout_keep_alive_handler(self) -> None:
+        """Hang up when the client's time is over."""
+        self.timeout_keep_alive_task = None
+        if self._due is None:
+            return
+        if self._due > self.loop.time():
+            self._ring_at(self._due)
+        elif self._open and self._refusal is None and not self.flow.write_paused:
+            self._refuse(not_http.late(self.server_state.default_headers))
+        else:
+            self.hang_up()
+
+    def pause_writing(self) -> None:
+        """The client does not take its answer as fast as it is given."""
+        super().pause_writing()
+        self._expect_by(self.loop.time() + TAKE_SECONDS)
+
+    def resume_writing(self) -> None:
+        """The client takes its answer again."""
+        super().resume_writing()
+        if self._answering is not None and _is_open(self._answering):
+            self._due = None
+        else:
+            self._expect_by(self.loop.time() + self.timeout_keep_alive)
+
+    def _make_room(self) -> bool:
+        """Hang up on the client that has let the server wait for longest, rather on one that never asked anything;
+        False when all are being answered."""
+        others = (one for one in self.connections if isinstance(one, Protocol) and one is not self)
+        waited_for = [(one.cycle is not None, one._due, id(one), one) for one in others if one._due is not None]
+        if waited_for:
+            min(waited_for)[-1].hang_up()
+        return bool(waited_for)
 
 
-class _Begun(Coroutine[Any, Any, None]):
-    """A coroutine that was begun outside of any task and waits for ``awaited``: what a task is made of to go on."""
-
-    __slots__ = ("_awaited", "_rest", "_told")
-
-    def __init__(self, rest: Coroutine[Any, Any, None], awaited: Any) -> None:
-        self._rest = rest
-        self._awaited = awaited
-        self._told = False
-
-    def send(self, value: Any) -> Any:
-        """Go on; at first, tell what is waited for."""
-        if self._told:
-            return self._rest.send(value)
-        self._told = True
-        return self._awaited
-
-    def throw(self, *problem: Any) -> Any:
-        """Go on with an exception."""
-        self._told = True
-        return self._rest.throw(*problem)
-
-    def close(self) -> None:
-        """Give up."""
-        self._rest.close()
-
-    def __await__(self) -> Generator[Any, Any, None]:
-        yield self.send(None)
-        yield from self._rest.__await__()
+def _is_open(cycle: RequestResponseCycle) -> bool:
+    """Whether a request is still to be answered."""
+    return not (cycle.response_complete or cycle.disconnected)
 
 
-class Body:
-    """The ``receive`` of one request."""
-
-    __slots__ = ("_cycle",)
-
-    def __init__(self, cycle: RequestResponseCycle) -> None:
-        self._cycle = cycle
-
-    def __call__(self) -> Awaitable[Any]:
-        """The next part of the body, or that the client has gone."""
-        return self._cycle.receive()
-
-    def whole(self) -> bytes | None:
-        """What is left of the body, when all of it has come; else None."""
-        cycle = self._cycle
-        if cycle.more_body or cycle.disconnected or cycle.response_complete:
-            return None
-        body, cycle.body = bytes(cycle.body), bytearray()
-        cycle.message_event.clear()
-        return body
-
-
-class Answer:
-    """The ``send`` of one request; ``status`` is what was answered, 0 before."""
-
-    __slots__ = ("_cycle", "status")
-
-    def __init__(self, cycle: RequestResponseCycle) -> None:
-        self._cycle = cycle
-        self.status = 0
-
-    def __call__(self, message: Any) -> Awaitable[None]:
-        """Send one message of an answer."""
-        if message["type"] == "http.response.start":
-            self.status = message["status"]
-        return self._cycle.send(message)
-
-    def whole(self, status: int, headers: Headers, body: bytes) -> bool:
-        """Write an answer in one go, its length told; False, and nothing is written, when that cannot be done now."""
-        cycle = self._cycle
-        if cycle.response_started or cycle.disconnected or cycle.flow.write_paused or cycle.scope["method"] == "HEAD":
-            return False
-        head = _head(status, headers, tuple(cycle.default_headers), cycle.keep_alive)
-        if head is None:
-            return False
-        self.status = status
-        cycle.response_started = cycle.response_complete = True
-        cycle.waiting_for_100_continue = False
-        cycle.transport.write(b"%bcontent-length: %d\r\n\r\n%b" % (head, len(body), body))
-        cycle.message_event.set()
-        if not cycle.keep_alive:
-            cycle.transport.close()
-        cycle.on_response()
-        return True
-
-
-@lru_cache(maxsize=256)
-def _head(status: int, headers: Headers, server_headers: Headers, keep_alive: bool) -> bytes | None:
-    """The lines above the length; None when a header says itself how the answer or the connection ends."""
-    lines = [STATUS_LINE[status]]
-    for name, value in (*server_headers, *headers):
-        if name.lower() in _FRAMING:
-            return None
-        if HEADER_RE.search(name) or HEADER_VALUE_RE.search(value):
-            raise ValueError(f"no header of HTTP: {name!r}")
-        lines += [name, b": ", value, b"\r\n"]
-    if not keep_alive:
-        lines.append(b"connection: close\r\n")
-    return b"".join(lines)
+async def _in_reserve(app: Any, scope: Any, receive: Any, send: Any) -> None:
+    """The application on a connection too many: whether the server lives can be asked even then."""
+    if scope["path"] in ALWAYS_ANSWERED:
+        await app(scope, receive, send)
+        return
+    body, headers = not_http.crowded()
+    await send({"type": "http.response.start", "status": HTTPStatus.SERVICE_UNAVAILABLE, "headers": headers})
+    await send({"type": "http.response.body", "body": body})

@@ -40,12 +40,35 @@ def endless(limit: int, headers: Iterable[tuple[bytes, bytes]] = ()) -> bytes:
     )
 
 
-def _answer(status: HTTPStatus, told: str, headers: Iterable[tuple[bytes, bytes]]) -> bytes:
-    code = Code.VALIDATION_ERROR
+def late(headers: Iterable[tuple[bytes, bytes]] = ()) -> bytes:
+    """The same for a request whose rest has not come in time."""
+    return _answer(HTTPStatus.REQUEST_TIMEOUT, "wanted the rest of the request sooner", headers)
+
+
+def tunnel(headers: Iterable[tuple[bytes, bytes]] = ()) -> bytes:
+    """The same for CONNECT: what follows it on the connection is not HTTP."""
+    return _answer(HTTPStatus.NOT_IMPLEMENTED, "wanted no CONNECT: this server is no proxy", headers)
+
+
+def crowded() -> tuple[bytes, list[tuple[bytes, bytes]]]:
+    """Body and headers of the answer (503) to a client for whom there is no connection left."""
+    told = "more connections are open than this server has files for"
+    return _problem(HTTPStatus.SERVICE_UNAVAILABLE, told, is_retryable=True)
+
+
+def _answer(status: HTTPStatus, told: str, server_headers: Iterable[tuple[bytes, bytes]]) -> bytes:
+    body, headers = _problem(status, told)
+    lines = [f"HTTP/1.1 {status} {status.phrase}".encode()]
+    lines += [name + b": " + value for name, value in (*server_headers, *headers)]
+    return b"\r\n".join(lines) + b"\r\n\r\n" + body
+
+
+def _problem(status: HTTPStatus, told: str, *, is_retryable: bool = False) -> tuple[bytes, list[tuple[bytes, bytes]]]:
+    code = Code.UNKNOWN_ERROR if is_retryable else Code.VALIDATION_ERROR
     problem = {
         "message": code.message,
         "code": int(code),
-        "isRetryable": False,
+        "isRetryable": is_retryable,
         "type": f"https://docs.payfurl.com/errorcodes#{int(code)}",
         "resource": None,
         "details": {"Request": told},
@@ -54,12 +77,9 @@ def _answer(status: HTTPStatus, told: str, headers: Iterable[tuple[bytes, bytes]
         "httpStatus": int(status),
     }
     body = json.dumps(problem, separators=(",", ":")).encode()
-    lines = [
-        f"HTTP/1.1 {status} {status.phrase}".encode(),
-        *(name + b": " + value for name, value in headers),
-        b"content-type: application/json; charset=utf-8",
-        b"x-content-type-options: nosniff",
-        b"content-length: %d" % len(body),
-        b"connection: close",
+    return body, [
+        (b"content-type", b"application/json; charset=utf-8"),
+        (b"x-content-type-options", b"nosniff"),
+        (b"content-length", b"%d" % len(body)),
+        (b"connection", b"close"),
     ]
-    return b"\r\n".join(lines) + b"\r\n\r\n" + body

@@ -55,15 +55,17 @@ class Conversation:
         transport = self.connection()
         if transport is None:
             raise Cut(f"scripted fault after {len(raw)} bytes")
-        if raw:
-            transport.write(raw)
-        if reset:
-            connection = transport.get_extra_info("socket")
-            if connection is not None:
-                connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET)
-            transport.abort()
-        else:
-            transport.close()
+        # The client may have left while the scenario let it wait.
+        if not transport.is_closing():
+            if raw:
+                transport.write(raw)
+            if reset:
+                connection = transport.get_extra_info("socket")
+                if connection is not None:
+                    connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET)
+                transport.abort()
+            else:
+                transport.close()
         await self.gone()
 
     async def gone(self) -> None:

@@ -2,140 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Awaitable, Callable
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
-import uvicorn
-from uvicorn.server import ServerState
 
-from mockserver.adapters.http import Protocol
+from mockserver.adapters.http import AT_ONCE, MOST_HEAD
 from mockserver.web.asgi import read_body, send_bytes
-
-App = Callable[[Any, Any, Any], Awaitable[None]]
-TEXT = ((b"content-type", b"text/plain"),)
-
-
-async def echo(scope: Any, receive: Any, send: Any) -> None:
-    """Answers with the path and the body; ``/later`` waits first, ``/parts`` answers in two, ``/fails`` not at all."""
-    path = scope["path"]
-    if path == "/later":
-        await asyncio.sleep(0)
-        await asyncio.wait_for(asyncio.sleep(0), 5)
-    if path == "/fails":
-        raise RuntimeError("no answer")
-    if path == "/cancelled":
-        try:
-            await asyncio.get_running_loop().create_future()
-        except asyncio.CancelledError:
-            await asyncio.sleep(0)
-            await send_bytes(send, 503, b"stopped", TEXT)
-            return
-    body = await read_body(receive, scope, 1_000_000)
-    if path == "/parts":
-        await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"6")]})
-        await send({"type": "http.response.body", "body": b"one", "more_body": True})
-        await send({"type": "http.response.body", "body": b"two"})
-        return
-    if path == "/last":
-        await send_bytes(send, 200, b"bye", (*TEXT, (b"connection", b"close")))
-        return
-    if path == "/bad-header":
-        await send_bytes(send, 200, b"", ((b"x-bad", b"a\r\nb: c"),))
-        return
-    await send_bytes(send, 200, path.encode() + b" " + body, TEXT)
-
-
-def converse(*chunks: bytes, until: bytes, go_on: bytes = b"", app: App = echo) -> tuple[bytes, ServerState]:
-    """What the server says to chunks that are sent one after the other, up to a last word; with ``go_on`` the second
-    is sent when that was said."""
-    state = ServerState()
-
-    async def run() -> bytes:
-        config = uvicorn.Config(app, http=Protocol, lifespan="off", log_config=None)
-        config.load()
-        loop = asyncio.get_running_loop()
-        server = await loop.create_server(lambda: Protocol(config, state, {}), "127.0.0.1", 0)
-        reader, writer = await asyncio.open_connection(*server.sockets[0].getsockname())
-        first = b""
-        for chunk in chunks:
-            writer.write(chunk)
-            await writer.drain()
-            await asyncio.sleep(0)
-            if go_on and not first:
-                first = await asyncio.wait_for(reader.readuntil(go_on), 10)
-        if not until:
-            while not state.tasks:
-                await asyncio.sleep(0)
-            for task in tuple(state.tasks):
-                task.cancel()
-        said = first + await asyncio.wait_for(reader.readuntil(until) if until else reader.readuntil(b"stopped"), 10)
-        writer.close()
-        server.close()
-        return said
-
-    return asyncio.run(run()), state
-
-
-class Clock:
-    """The part of an event loop that a connection needs, with a time that stands still."""
-
-    def __init__(self) -> None:
-        self.now = 0.0
-        self.alarms: list[tuple[float, Callable[[], None]]] = []
-
-    def time(self) -> float:
-        return self.now
-
-    def call_later(self, seconds: float, ring: Callable[[], None]) -> Any:
-        alarm = (self.now + seconds, ring)
-        self.alarms.append(alarm)
-        return SimpleNamespace(cancel=lambda: self.alarms.remove(alarm))
-
-    def pass_time(self, until: float) -> None:
-        while due := [alarm for alarm in self.alarms if alarm[0] <= until]:
-            self.alarms.remove(due[0])
-            self.now = due[0][0]
-            due[0][1]()
-        self.now = until
-
-
-class Wire(asyncio.Transport):
-    """A transport that only notes what is written and whether it was closed."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.said = b""
-        self.closed = False
-
-    def write(self, data: Any) -> None:
-        self.said += data
-
-    def close(self) -> None:
-        self.closed = True
-
-    def is_closing(self) -> bool:
-        return self.closed
-
-    def pause_reading(self) -> None: ...
-
-    def resume_reading(self) -> None: ...
-
-
-def connected(keep_alive: int) -> tuple[Protocol, Wire, Clock]:
-    clock, wire = Clock(), Wire()
-    config = uvicorn.Config(echo, lifespan="off", log_config=None, timeout_keep_alive=keep_alive)
-    config.load()
-    protocol = Protocol(config, ServerState(), {}, clock)  # type: ignore[arg-type]
-    protocol.connection_made(wire)
-    return protocol, wire, clock
-
-
-def request(path: str, body: bytes = b"", *lines: str, method: str = "POST", version: str = "1.1") -> bytes:
-    head = [f"{method} {path} HTTP/{version}", "host: x", f"content-length: {len(body)}", *lines]
-    return "\r\n".join(head).encode() + b"\r\n\r\n" + body
+from tests.adapters.connecting import Clock, connected, converse, echo, request
 
 
 def test_a_request_in_one_piece_is_answered_without_a_task() -> None:
@@ -180,13 +53,13 @@ def test_a_client_that_asks_first_is_told_to_go_on() -> None:
     ("path", "line", "version"),
     [("/a", "connection: close", "1.1"), ("/a", "x: y", "1.0"), ("/last", "x: y", "1.1")],
 )
-def test_a_connection_that_shall_end_is_closed(path: str, line: str, version: str) -> None:
-    protocol, wire, _ = connected(75)
-    protocol.data_received(request(path, b"", line, version=version))
+def test_a_connection_that_shall_end_is_closed(clock: Clock, path: str, line: str, version: str) -> None:
+    protocol, wire = connected(clock)
+    clock.turn(protocol.data_received, request(path, b"", line, version=version))
     assert wire.said.count(b"connection: close\r\n") == 1
     assert wire.closed
-    other, still, _ = connected(75)
-    other.data_received(request("/a"))
+    other, still = connected(clock)
+    clock.turn(other.data_received, request("/a"))
     assert b"connection:" not in still.said
     assert not still.closed
 
@@ -218,35 +91,209 @@ def test_a_head_without_end_is_refused_and_one_within_the_bound_is_not() -> None
     assert b'"details":{"Request":"wanted a request line and headers of at most 65536 bytes"}' in said
 
 
-def test_a_connection_on_which_nothing_comes_for_long_is_closed_and_one_that_is_used_is_not() -> None:
-    protocol, wire, clock = connected(75)
-    for _ in range(5):
-        protocol.data_received(request("/a"))
-        clock.pass_time(clock.now + 74)
-        assert not wire.closed
-    assert len(clock.alarms) == 1
-    clock.pass_time(clock.now + 1)
-    assert wire.closed
-    assert wire.said.count(b"200 OK") == 5
+JAVA = (
+    # The head that java.net.http.HttpClient of JDK 17 sends by default; its body comes in a packet of its own.
+    b"POST /a HTTP/1.1\r\nConnection: Upgrade, HTTP2-Settings\r\nContent-Length: 12\r\nHost: 127.0.0.1:46163\r\n"
+    b"HTTP2-Settings: AAEAAEAAAAIAAAAAAAMAAAAAAAQBAAAAAAUAAEAAAAYABgAA\r\nUpgrade: h2c\r\n"
+    b"User-Agent: Java-http-client/17.0.15\r\ncontent-type: application/json\r\nx-secretkey: sk_java\r\n\r\n"
+)
+UPGRADE = ("Connection: Upgrade", "Upgrade: h2c")
+CHUNKS = b"5\r\nhello\r\n6;x=y\r\n world\r\n0\r\n\r\n"
 
 
-def test_a_request_under_way_keeps_its_connection() -> None:
-    protocol, wire, clock = connected(75)
-    protocol.data_received(request("/a"))
-    whole = request("/a", b"hello")
-    clock.pass_time(70)
-    protocol.data_received(whole[:20])
-    clock.pass_time(1_000)
-    assert not wire.closed
-    protocol.data_received(whole[20:])
-    clock.pass_time(1_074)
-    assert not wire.closed
-    clock.pass_time(1_075)
-    assert wire.closed
+def chunked(path: str, *lines: str) -> bytes:
+    """The head of a request whose body comes in chunks."""
+    return (
+        "\r\n".join([f"POST {path} HTTP/1.1", "host: x", "transfer-encoding: chunked", *lines]).encode() + b"\r\n\r\n"
+    )
 
 
-def test_a_lost_connection_leaves_no_alarm() -> None:
-    protocol, _, clock = connected(75)
-    protocol.data_received(request("/a"))
-    protocol.connection_lost(None)
-    assert not clock.alarms
+@pytest.mark.parametrize(
+    ("chunks", "said"),
+    {
+        "Java": ([JAVA, b'{"amount":1}'], b'/a {"amount":1}'),
+        "Java in one piece": ([JAVA + b'{"amount":1}'], b'/a {"amount":1}'),
+        "in chunks": ([chunked("/a", *UPGRADE) + CHUNKS], b"/a hello world"),
+        "in chunks and pieces": ([chunked("/a", *UPGRADE), CHUNKS[:7], CHUNKS[7:-2], CHUNKS[-2:]], b"/a hello world"),
+        "websocket": ([request("/a", b"hello", "Connection: upgrade", "Upgrade: WebSocket")], b"/a hello"),
+        "without body": ([request("/a", b"", *UPGRADE, method="GET")], b"/a "),
+        "two upgrades": ([request("/a", b"hello", *UPGRADE, "Upgrade: websocket")], b"/a hello"),
+        "a head in pieces": ([JAVA[:100], JAVA[100:300], JAVA[300:] + b"{}        }}"], b"/a {}        }}"),
+    }.values(),
+)
+def test_an_upgrade_is_ignored_and_the_body_read(chunks: list[bytes], said: bytes) -> None:
+    got, state = converse(*chunks, request("/b", b"next"), until=b"/b next")
+    assert said + b"HTTP/1.1 200 OK" in got
+    assert state.total_requests == 2
+
+
+def test_a_body_behind_an_upgrade_is_no_second_request() -> None:
+    smuggled = request("/other")
+    for chunks in (
+        [request("/a", smuggled, *UPGRADE)],
+        [request("/a", smuggled, *UPGRADE)[: -len(smuggled)], smuggled],
+    ):
+        got, state = converse(*chunks, request("/b", b"next"), until=b"/b next")
+        assert b"/a POST /other HTTP/1.1" in got
+        assert state.total_requests == 2
+
+
+def test_upgrades_among_requests_that_are_sent_without_waiting() -> None:
+    asked = b"".join(request("/a", b"%d." % number, *UPGRADE[: number % 3]) for number in range(50))
+    said, state = converse(asked, until=b" 49.")
+    assert [said.count(b"/a %d." % number) for number in range(50)] == [1] * 50
+    assert state.total_requests == 50
+
+
+def test_an_upgrade_on_a_connection_that_shall_end(clock: Clock) -> None:
+    for line, version in (("Connection: close, Upgrade", "1.1"), ("Connection: Upgrade", "1.0")):
+        protocol, wire = connected(clock)
+        clock.turn(protocol.data_received, request("/a", b"hello", line, "Upgrade: h2c", version=version))
+        assert wire.said.endswith(b"/a hello")
+        assert wire.closed
+
+
+def test_an_upgrade_of_a_client_that_asks_first() -> None:
+    head = request("/a", b"hello", "expect: 100-continue", *UPGRADE)[: -len(b"hello")]
+    said, _ = converse(head, b"hello", until=b"/a hello", go_on=b"Continue\r\n\r\n")
+    assert said.startswith(b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK")
+
+
+def test_an_old_client_that_asks_first_is_not_told_to_go_on() -> None:
+    head = request("/a", b"hello", "expect: 100-continue", version="1.0")
+    said, _ = converse(head[:-5], head[-5:], until=b"/a hello")
+    assert said.startswith(b"HTTP/1.1 200 OK")
+
+
+@pytest.mark.parametrize("target", ["example.com:443", "/a"])
+def test_this_server_is_no_proxy(clock: Clock, target: str) -> None:
+    protocol, wire = connected(clock)
+    tunnel = f"CONNECT {target} HTTP/1.1\r\nhost: x\r\n\r\n".encode()
+    clock.turn(protocol.data_received, request("/a") + tunnel + request("/b"))
+    clock.turn(protocol.data_received, request("/c"))
+    assert wire.said.count(b"HTTP/1.1 ") == 2
+    assert wire.said.startswith(b"HTTP/1.1 200 OK")
+    assert b"HTTP/1.1 501 Not Implemented" in wire.said
+    assert wire.ended
+
+
+async def names(scope: Any, receive: Any, send: Any) -> None:
+    """Answers with the names of the headers as they are once the body has come."""
+    await read_body(receive, scope, 1_000_000)
+    await send_bytes(send, 200, b"<" + b",".join(name for name, _ in scope["headers"]) + b">", ())
+
+
+@pytest.mark.parametrize("pieces", [1, 7])
+def test_trailers_are_dropped(pieces: int) -> None:
+    whole = chunked("/a") + CHUNKS[:-2] + b"x-secretkey: sk_a\r\nconnection: upgrade\r\nupgrade: h2c\r\n\r\n"
+    size = len(whole) // pieces + 1
+    asked = [whole[start : start + size] for start in range(0, len(whole), size)]
+    said, state = converse(*asked, request("/b"), until=b"<host,content-length>", app=names)
+    assert b"<host,transfer-encoding>" in said
+    assert state.total_requests == 2
+
+
+ENDLESS = {
+    "a line of a head": (b"GET /a HTTP/1.1\r\nx-more: ", b"y" * 1_000),
+    "lines of a head": (b"GET /a HTTP/1.1\r\n", b"x-more: y\r\n" * 100),
+    "a line of trailers": (chunked("/a") + CHUNKS[:-2] + b"x-more: ", b"y" * 1_000),
+    "lines of trailers": (chunked("/a") + CHUNKS[:-2], b"x-more: y\r\n" * 100),
+    "the extension of a chunk": (chunked("/a") + b"5;", b"y" * 1_000),
+    "noughts before the size of a chunk": (chunked("/a") + b"5\r\nhello\r\n", b"0" * 1_000),
+    "trailers after an early answer": (chunked("/early") + CHUNKS[:-2], b"x-more: y\r\n" * 100),
+}
+
+
+@pytest.mark.parametrize("name", ENDLESS)
+def test_what_is_no_body_and_never_ends_is_refused(clock: Clock, name: str) -> None:
+    async def early(scope: Any, receive: Any, send: Any) -> None:
+        if scope["path"] == "/early":
+            await send_bytes(send, 413, b"too much")
+        else:
+            await echo(scope, receive, send)
+
+    protocol, wire = connected(clock, app=early)
+    begin, more = ENDLESS[name]
+    clock.turn(protocol.data_received, begin)
+    sent = 0
+    while not wire.ended:
+        clock.turn(protocol.data_received, more)
+        sent += len(more)
+    assert sent <= MOST_HEAD + len(more)
+    assert wire.said.startswith(b"HTTP/1.1 413 " if "early" in name else b"HTTP/1.1 431 ")
+    assert wire.said.count(b"HTTP/1.1 ") == 1
+
+
+def test_only_the_head_that_is_open_is_counted(clock: Clock) -> None:
+    protocol, wire = connected(clock)
+    following = request("/b", b"", *(f"x-{number}: {'y' * 1_000}" for number in range(60)))
+    for data in (request("/a", b"z" * 100_000) + following[:20], following[20:] + request("/c")[:20]):
+        clock.turn(protocol.data_received, data)
+    clock.turn(protocol.data_received, request("/c")[20:])
+    assert wire.said.count(b"HTTP/1.1 200 OK") == 3
+    clock.turn(protocol.data_received, b"".join(request("/later") for _ in range(1_000)) + request("/c")[:20])
+    clock.turn(protocol.data_received, request("/c")[20:])
+    for _ in range(400):
+        clock.turn()
+    assert wire.said.count(b"HTTP/1.1 200 OK") == 1_004
+
+
+def test_many_small_chunks_are_no_endless_head(clock: Clock) -> None:
+    protocol, wire = connected(clock)
+    clock.turn(protocol.data_received, chunked("/a"))
+    for _ in range(200):
+        clock.turn(protocol.data_received, b"1;extension=of-a-chunk\r\nz\r\n" * 50)
+    clock.turn(protocol.data_received, b"0\r\n\r\n")
+    assert wire.said.endswith(b"/a " + b"z" * 10_000)
+
+
+@pytest.mark.parametrize("path", ["/a", "/later"])
+def test_requests_before_garbage_are_answered_before_the_refusal(path: str) -> None:
+    said, state = converse(request(path, b"1.") + request(path, b"2.") + b"\x00garbage\r\n\r\n", until=b"400}")
+    assert said.startswith(b"HTTP/1.1 200 OK")
+    places = [said.index(words) for words in (b"1.", b"2.", b"HTTP/1.1 400 ")]
+    assert places == sorted(places)
+    assert said.count(b"HTTP/1.1 ") == 3
+    assert state.total_requests == 2
+
+
+@pytest.mark.parametrize("before", [b"", request("/a", b"1."), request("/later", b"1.")])
+def test_a_body_that_turns_to_garbage_is_refused_once(clock: Clock, before: bytes) -> None:
+    for chunks in ([chunked("/a") + b"5\r\nhello\r\nzz\r\n"], [chunked("/a") + b"5\r\nhello\r\n", b"zz\r\n"]):
+        protocol, wire = connected(clock)
+        for chunk in (before + chunks[0], *chunks[1:]):
+            clock.turn(protocol.data_received, chunk)
+        clock.pass_time(clock.now + 1)
+        assert wire.said.count(b"HTTP/1.1 200 OK") == bool(before)
+        assert wire.said.count(b"HTTP/1.1 400 ") == 1
+        assert wire.said.count(b"HTTP/1.1 ") == 1 + bool(before)
+        assert wire.ended
+
+
+def test_one_connection_lets_others_have_their_turn(clock: Clock) -> None:
+    protocol, wire = connected(clock)
+    other, heard = connected(clock)
+    seen: list[int] = []
+
+    def ask() -> None:
+        protocol.data_received(b"".join(request("/a") for _ in range(500)))
+        other.data_received(request("/b"))
+        assert heard.said.endswith(b"/b ")
+        seen.append(wire.said.count(b"200 OK"))
+
+    clock.turn(ask)
+    assert seen == [AT_ONCE]
+    clock.turn()
+    clock.turn()
+    assert wire.said.count(b"200 OK") == 500
+
+
+def test_a_crowd_of_requests_is_not_read_faster_than_it_is_answered(clock: Clock) -> None:
+    protocol, wire = connected(clock)
+    clock.turn(protocol.data_received, b"".join(request("/later") for _ in range(200)))
+    paused = 0
+    while wire.said.count(b"200 OK") < 200:
+        clock.pass_time(clock.now + 1)
+        paused += wire.paused
+    assert paused
+    assert not wire.paused

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import signal
 import socket
@@ -10,6 +11,7 @@ import struct
 import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
 
@@ -42,6 +44,14 @@ def server() -> Iterator[Process]:
     process = serve()
     yield process
     assert process.stop() == 0
+
+
+def until_closed(client: socket.socket) -> bytes:
+    """All that is still said."""
+    got = b""
+    while piece := client.recv(65536):
+        got += piece
+    return got
 
 
 def knock(port: int, raw: bytes, *, reset: bool) -> None:
@@ -128,9 +138,7 @@ def test_what_is_no_request_is_refused_in_the_shape_of_every_error(server: Proce
     raw, words = UNREADABLE[name]
     with socket.create_connection(("127.0.0.1", server.port), timeout=10) as client:
         client.sendall(raw)
-        got = b""
-        while piece := client.recv(65536):
-            got += piece
+        got = until_closed(client)
     head, _, body = got.partition(b"\r\n\r\n")
     assert head.startswith(b"HTTP/1.1 400 Bad Request\r\n")
     assert b"\r\ncontent-type: application/json; charset=utf-8\r\n" in head
@@ -139,6 +147,120 @@ def test_what_is_no_request_is_refused_in_the_shape_of_every_error(server: Proce
     assert words in told["details"]["Request"]
     assert "4111" not in body.decode()
     assert told == {**problem(400, 90, "Validation Error", None, told["details"])}
+
+
+def test_a_payment_before_garbage_is_answered_before_the_refusal(server: Process) -> None:
+    with socket.create_connection(("127.0.0.1", server.port), timeout=10) as client:
+        client.sendall(HEAD.replace(b"sk_rough", b"sk_paid") + BODY + b"\x00garbage\r\n\r\n" * 30_000)
+        got = until_closed(client)
+    assert got.startswith(b"HTTP/1.1 201 ")
+    assert got.count(b"HTTP/1.1 ") == 2
+    assert b"HTTP/1.1 400 " in got
+    assert server.call("GET", "/charge", key="sk_paid")[1]["count"] == 1
+
+
+def test_the_default_client_of_java_pays(server: Process) -> None:
+    # What java.net.http.HttpClient of JDK 17 sends, the body in a packet of its own.
+    head = (
+        "POST /charge/card HTTP/1.1\r\nConnection: Upgrade, HTTP2-Settings\r\n"
+        f"Content-Length: {len(BODY)}\r\nHost: 127.0.0.1:{server.port}\r\n"
+        "HTTP2-Settings: AAEAAEAAAAIAAAAAAAMAAAAAAAQBAAAAAAUAAEAAAAYABgAA\r\nUpgrade: h2c\r\n"
+        "User-Agent: Java-http-client/17.0.15\r\ncontent-type: application/json\r\nx-secretkey: sk_java\r\n\r\n"
+    )
+    with socket.create_connection(("127.0.0.1", server.port), timeout=10) as client:
+        for _ in range(3):
+            client.sendall(head.encode())
+            client.sendall(BODY)
+            assert client.recv(65536).startswith(b"HTTP/1.1 201 ")
+    assert server.call("GET", "/charge", key="sk_java")[1]["count"] == 3
+
+
+def test_a_key_among_the_trailers_opens_nothing(server: Process) -> None:
+    head = HEAD.replace(b"x-secretkey: sk_rough\r\ncontent-length: %d" % len(BODY), b"transfer-encoding: chunked")
+    with socket.create_connection(("127.0.0.1", server.port), timeout=10) as client:
+        client.sendall(head + b"%x\r\n%b\r\n0\r\nx-secretkey: sk_rough\r\n\r\n" % (len(BODY), BODY))
+        assert client.recv(65536).startswith(b"HTTP/1.1 401 ")
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads the memory of a process from /proc")
+def test_trailers_without_end_fill_no_memory(server: Process) -> None:
+    before = server.resident()
+    with socket.create_connection(("127.0.0.1", server.port), timeout=10) as client:
+        client.sendall(b"POST /vault HTTP/1.1\r\nhost: 127.0.0.1\r\ntransfer-encoding: chunked\r\n\r\n0\r\nx-long: ")
+        with contextlib.suppress(ConnectionError):
+            for _ in range(1_000):
+                client.sendall(b"y" * 100_000)
+        assert server.call("GET", "/healthz")[0] == 200
+    assert server.resident() < before + 50_000_000
+
+
+FAULTS: dict[str, object] = {
+    "reset": {},
+    "close_after": 20,
+    "truncate": {},
+    "garbage": {},
+    "dribble": {"chunk": 500, "every": "1ms"},
+    "malformed_json": {},
+    "hang": {},
+    "delay": "10ms",
+}
+SLOW = [
+    {
+        "id": kind,
+        "when": {"op": "charge.create", "request.reference": kind},
+        "then": {"latency": "50ms", "transport": {"at": "answer", kind: how}},
+    }
+    for kind, how in FAULTS.items()
+]
+SLOW += [
+    {"id": name, "when": {"op": "charge.create", "request.reference": name}, "then": {"latency": latency}}
+    for name, latency in (("slow", "60ms"), ("endless", "10m"))
+]
+
+
+def slow_charge(reference: str) -> bytes:
+    body = json.dumps({**CHARGE, "reference": reference}).encode()
+    return HEAD.replace(b"%d" % len(BODY), b"%d" % len(body)) + body
+
+
+@pytest.fixture
+def slow(tmp_path: Path) -> Iterator[Process]:
+    """A server whose answers take their time, and that has not complained when it is stopped during one of them."""
+    errors = tmp_path / "errors"
+    process = serve(errors=errors)
+    rules = {"version": 1, "name": "slow", "rules": SLOW}
+    assert process.call("PUT", "/__admin/scenarios", rules, key="sk_rough")[0] == 200
+    yield process
+    assert process.stop() == 0
+    told = errors.read_text()
+    assert "Traceback" not in told
+    assert "Exception" not in told
+
+
+@pytest.mark.parametrize("count", [1, 3])
+@pytest.mark.parametrize("reset", [False, True], ids=["closed", "reset"])
+def test_who_leaves_before_an_answer_or_a_fault_leaves_no_traceback(slow: Process, reset: bool, count: int) -> None:
+    for kind in FAULTS:
+        knock(slow.port, slow_charge(kind) * count, reset=reset)
+    for _ in range(count):
+        assert slow.call("POST", "/charge/card", {**CHARGE, "reference": "slow"}, key="sk_rough")[0] == 201
+
+
+@pytest.mark.parametrize("count", [1, 3])
+def test_who_only_stops_sending_gets_the_answer(slow: Process, count: int) -> None:
+    with socket.create_connection(("127.0.0.1", slow.port), timeout=10) as client:
+        client.sendall(slow_charge("slow") * count)
+        client.shutdown(socket.SHUT_WR)
+        assert until_closed(client).count(b"HTTP/1.1 201 ") == count
+
+
+def test_a_stop_during_a_long_latency_ends_the_connection_and_the_server(slow: Process) -> None:
+    with socket.create_connection(("127.0.0.1", slow.port), timeout=20) as client:
+        client.sendall(slow_charge("endless"))
+        assert slow.call("GET", "/charge", key="sk_rough")[0] == 200
+        slow.process.send_signal(signal.SIGTERM)
+        assert until_closed(client) == b""
+        assert slow.process.wait(20) == 0
 
 
 def test_two_host_headers_are_refused(server: Process) -> None:

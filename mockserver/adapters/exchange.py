@@ -1,0 +1,156 @@
+"""One request and its answer: what the application is given to read and to write with."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Coroutine, Generator
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from uvicorn.protocols.http.httptools_impl import HEADER_RE, HEADER_VALUE_RE, STATUS_LINE, RequestResponseCycle
+
+if TYPE_CHECKING:
+    from mockserver.adapters.http import Protocol
+
+Headers = tuple[tuple[bytes, bytes], ...]
+
+_FRAMING = frozenset({b"connection", b"content-length", b"transfer-encoding"})
+
+
+async def answer(app: Any, cycle: RequestResponseCycle, connection: Protocol) -> None:
+    """Let the application answer a request; when it fails to, that is logged and answered for it."""
+    try:
+        await app(cycle.scope, Body(cycle, connection), Answer(cycle))
+        if not (cycle.response_complete or cycle.disconnected or cycle.transport.is_closing()):
+            raise RuntimeError("The application gave no whole answer.")
+    except asyncio.CancelledError:
+        # The server stops and waits no longer.
+        cycle.transport.close()
+    except Exception as fault:
+        cycle.logger.error("Exception in ASGI application\n", exc_info=fault)
+        if cycle.response_started:
+            cycle.transport.close()
+        else:
+            await cycle.send_500_response()
+    finally:
+        # It refers to the connection, which refers to the request.
+        cycle.on_response = _nothing
+
+
+def _nothing() -> None:
+    pass
+
+
+class Begun(Coroutine[Any, Any, None]):
+    """A coroutine that was begun outside of any task and waits for ``awaited``: what a task is made of to go on."""
+
+    __slots__ = ("_awaited", "_rest", "_told")
+
+    def __init__(self, rest: Coroutine[Any, Any, None], awaited: Any) -> None:
+        self._rest = rest
+        self._awaited = awaited
+        self._told = False
+
+    def send(self, value: Any) -> Any:
+        """Go on; at first, tell what is waited for."""
+        if self._told:
+            return self._rest.send(value)
+        self._told = True
+        return self._awaited
+
+    def throw(self, *problem: Any) -> Any:
+        """Go on with an exception."""
+        self._told = True
+        return self._rest.throw(*problem)
+
+    def close(self) -> None:
+        """Give up."""
+        self._rest.close()
+
+    def __await__(self) -> Generator[Any, Any, None]:
+        yield self.send(None)
+        yield from self._rest.__await__()
+
+
+class Body:
+    """The ``receive`` of one request."""
+
+    __slots__ = ("_connection", "_cycle")
+
+    def __init__(self, cycle: RequestResponseCycle, connection: Protocol) -> None:
+        self._cycle = cycle
+        self._connection = connection
+
+    async def __call__(self) -> Any:
+        """The next part of the body, or that the client has gone: so it has when it sends less than is waited for."""
+        cycle, connection = self._cycle, self._connection
+        if cycle.scope["http_version"] == "1.0":
+            # Such a client does not know the answer 100 (RFC 9110, 10.1.1).
+            cycle.waiting_for_100_continue = False
+        if not cycle.message_event.is_set():
+            if connection.ended:
+                connection.give_up(cycle)
+                cycle.transport.close()
+            connection.listening = cycle
+        try:
+            return await cycle.receive()
+        finally:
+            connection.listening = None
+
+    def whole(self) -> bytes | None:
+        """What is left of the body, when all of it has come; else None."""
+        cycle = self._cycle
+        if cycle.more_body or cycle.disconnected or cycle.response_complete:
+            return None
+        body, cycle.body = bytes(cycle.body), bytearray()
+        cycle.message_event.clear()
+        return body
+
+
+class Answer:
+    """The ``send`` of one request; ``status`` is what was answered, 0 before."""
+
+    __slots__ = ("_cycle", "status")
+
+    def __init__(self, cycle: RequestResponseCycle) -> None:
+        self._cycle = cycle
+        self.status = 0
+
+    def __call__(self, message: Any) -> Awaitable[None]:
+        """Send one message of an answer."""
+        if message["type"] == "http.response.start":
+            self.status = message["status"]
+        return self._cycle.send(message)
+
+    def whole(self, status: int, headers: Headers, body: bytes) -> bool:
+        """Write an answer in one go, its length told; False, and nothing is written, when that cannot be done now."""
+        cycle = self._cycle
+        if cycle.response_started or cycle.disconnected or cycle.flow.write_paused or cycle.scope["method"] == "HEAD":
+            return False
+        head = _head(status, headers, tuple(cycle.default_headers), cycle.keep_alive)
+        if head is None:
+            return False
+        self.status = status
+        cycle.response_started = cycle.response_complete = True
+        cycle.waiting_for_100_continue = False
+        cycle.transport.write(b"%bcontent-length: %d\r\n\r\n%b" % (head, len(body), body))
+        cycle.message_event.set()
+        if not cycle.keep_alive:
+            cycle.transport.close()
+        cycle.on_response()
+        return True
+
+
+@lru_cache(maxsize=256)
+def _head(status: int, headers: Headers, server_headers: Headers, keep_alive: bool) -> bytes | None:
+    """The lines above the length; None when a header says itself how the answer or the connection ends."""
+    lines = [STATUS_LINE[status]]
+    for name, value in (*server_headers, *headers):
+        if name.lower() in _FRAMING:
+            return None
+        if HEADER_RE.search(name) or HEADER_VALUE_RE.search(value):
+            raise ValueError(f"no header of HTTP: {name!r}")
+        lines += [name, b": ", value, b"\r\n"]
+    if not keep_alive:
+        lines.append(b"connection: close\r\n")
+    return b"".join(lines)
