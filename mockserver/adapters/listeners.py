@@ -6,10 +6,20 @@ import contextlib
 import errno
 import os
 import socket
+import sys
 from dataclasses import dataclass, replace
 
 from mockserver.adapters.exit_codes import Exit
 from mockserver.settings import Settings
+
+if sys.platform != "win32":
+    import resource
+
+MOST_CONNECTIONS = 10_000
+"""Connections that may be open at a time."""
+
+RESERVE = 128
+"""Open files that are kept for webhooks, for the server's own and for asking whether it lives: half of a few."""
 
 
 class CannotListen(Exception):
@@ -63,6 +73,22 @@ def listen(settings: Settings) -> Listeners:
         for each in bound:
             each.close()
         raise
+
+
+def allow_connections() -> int:
+    """Raise the limit of open files as far as is useful and allowed; how many connections may be open under it."""
+    if sys.platform == "win32":
+        return MOST_CONNECTIONS
+    wanted = MOST_CONNECTIONS + RESERVE
+    files, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if hard != resource.RLIM_INFINITY:
+        wanted = min(wanted, hard)
+    if files != resource.RLIM_INFINITY and files < wanted:
+        try:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+        except (OSError, ValueError):
+            wanted = files
+    return max(wanted - RESERVE, wanted // 2)
 
 
 def _bind(host: str, port: int, option: str) -> socket.socket:

@@ -17,6 +17,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,7 @@ from uvicorn.lifespan.on import LifespanOn
 
 from mockserver.adapters.exit_codes import Exit
 from mockserver.adapters.http import Protocol as HttpProtocol
-from mockserver.adapters.listeners import CannotListen, Listeners, listen
+from mockserver.adapters.listeners import CannotListen, Listeners, allow_connections, listen
 from mockserver.adapters.other_lines import Complaints, Echo, InJson
 from mockserver.adapters.reloading import reloading, watching
 from mockserver.adapters.request_log import RequestLog
@@ -109,10 +110,13 @@ async def _serve(app: Any, bound: Listeners, echo: Echo, print_log: Echo) -> int
     servers = [(plain, [bound.plain])]
     if bound.tls:
         try:
-            servers.append((_tls_server(app, settings), list(bound.tls)))
+            secure = _tls_server(app, settings)
         except (OSError, ValueError) as problem:
             echo(f"--tls-port: the certificate cannot be used: {problem}", err=True)
             return Exit.USAGE
+        # The connections of both count together.
+        secure.server_state = plain.server_state
+        servers.append((secure, list(bound.tls)))
     lifespan = LifespanOn(plain.config)
     with _signals(app, [server for server, _ in servers], echo):
         await lifespan.startup()
@@ -186,9 +190,10 @@ class _AlreadyRunning:
 
 
 def _config(app: Any, **more: Any) -> uvicorn.Config:
+    protocol: Any = partial(HttpProtocol, most=allow_connections())
     config = uvicorn.Config(
         app,
-        http=HttpProtocol,
+        http=protocol,
         ws="none",
         lifespan="on",
         interface="asgi3",

@@ -194,6 +194,34 @@ def test_trailers_without_end_fill_no_memory(server: Process) -> None:
     assert server.resident() < before + 50_000_000
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="limits open files as POSIX does")
+def test_whether_the_server_lives_can_be_asked_when_files_run_short() -> None:
+    server = serve(files=256)
+    try:
+        silent = [socket.create_connection(("127.0.0.1", server.port), timeout=10) for _ in range(300)]
+        assert server.call("GET", "/healthz")[0] == 200
+        for client in silent:
+            with contextlib.suppress(ConnectionError):
+                client.sendall(b"POST /charge/card HTTP/1.1\r\n")
+        assert server.call("POST", "/charge/card", CHARGE)[0] == 201
+        waiting = []
+        asked = b'{"for": {"charge": {"status": "FAILED"}}, "timeout": "10m"}'
+        head = (
+            b"POST /__admin/wait HTTP/1.1\r\n" + WELL + b"content-type: application/json\r\ncontent-length: %d\r\n\r\n"
+        )
+        for _ in range(300):
+            waiting.append(socket.create_connection(("127.0.0.1", server.port), timeout=10))
+            with contextlib.suppress(ConnectionError):
+                waiting[-1].sendall(head % len(asked) + asked)
+        assert server.call("GET", "/healthz")[0] == 200
+        status, told = server.call("GET", "/charge")
+        assert (status, told["details"]["Request"]) == (503, "more connections are open than this server has files for")
+        for client in (*silent, *waiting):
+            client.close()
+    finally:
+        assert server.stop() == 0
+
+
 FAULTS: dict[str, object] = {
     "reset": {},
     "close_after": 20,
