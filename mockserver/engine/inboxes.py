@@ -15,6 +15,7 @@ from urllib.parse import unquote, urlsplit
 from mockserver.domain.clock import Micros
 from mockserver.domain.delivery import sign
 from mockserver.domain.record import record
+from mockserver.engine.journal_room import JournalRoom
 
 PREFIX = "/__inbox/"
 SIGNATURE = "x-payfurl-signature"
@@ -23,6 +24,9 @@ MOST_INBOXES = 1_000
 
 LONGEST_BODY = 1_000_000
 """Bytes kept of one body."""
+
+_ARRIVAL = 2_000
+"""Bytes that an arrival takes besides its texts."""
 
 _LOCAL = frozenset({"localhost", "127.0.0.1", "::1"})
 _PORTS = {"http": 80, "https": 443}
@@ -50,15 +54,27 @@ class Arrival:
     signature: Signature = Signature.MISSING
 
 
-class Inboxes:
-    """The inboxes of one sandbox, by name; each keeps the newest ``limit`` arrivals."""
+def size_of(arrival: Arrival) -> int:
+    """Roughly the memory that an arrival takes, in bytes."""
+    texts = sum(len(name) + len(value) for name, value in arrival.headers.items())
+    return _ARRIVAL + len(arrival.body) + texts + len(arrival.path) + len(arrival.query)
 
-    __slots__ = ("_boxes", "dropped", "limit", "number")
+
+class Inboxes:
+    """The inboxes of one sandbox, by name; each keeps the newest ``limit`` arrivals.
+
+    ``size`` is roughly what they take, in bytes; ``room`` what they share with the inboxes and journals of other
+    sandboxes.
+    """
+
+    __slots__ = ("_boxes", "dropped", "limit", "number", "room", "size")
 
     def __init__(self, limit: int) -> None:
         self.limit = limit
         self.number = 0
         self.dropped = 0
+        self.size = 0
+        self.room: JournalRoom | None = None
         self._boxes: dict[str, deque[Arrival]] = {}
 
     def arrivals(self, name: str) -> list[Arrival]:
@@ -71,7 +87,27 @@ class Inboxes:
 
     def clear(self, name: str) -> int:
         """Forget what has arrived; how many arrivals that were."""
-        return len(self._boxes.pop(name, ()))
+        gone = self._boxes.pop(name, ())
+        self._resize(-sum(size_of(arrival) for arrival in gone))
+        return len(gone)
+
+    def give_up_oldest(self) -> bool:
+        """Drop the oldest arrival of all inboxes; False when there is none."""
+        oldest = min(self._boxes, key=lambda name: self._boxes[name][0].number, default=None)
+        if oldest is None:
+            return False
+        self.dropped += 1
+        gone = self._boxes[oldest].popleft()
+        if not self._boxes[oldest]:
+            del self._boxes[oldest]
+        self._resize(-size_of(gone))
+        return True
+
+    def _resize(self, by: int) -> None:
+        if self.room is None:
+            self.size += by
+        else:
+            self.room.resize(self, by)
 
     def put(
         self,
@@ -85,19 +121,27 @@ class Inboxes:
         query: str = "",
     ) -> Arrival | None:
         """Take something in and check its signature with the webhook key; None when there are too many inboxes."""
-        kept = self._boxes.get(name)
-        if kept is None:
-            if len(self._boxes) >= MOST_INBOXES:
-                self.dropped += 1
-                return None
-            kept = self._boxes[name] = deque(maxlen=self.limit)
+        if name not in self._boxes and len(self._boxes) >= MOST_INBOXES:
+            self.dropped += 1
+            return None
         self.number += 1
-        self.dropped += len(kept) == self.limit
         lower = {header.lower(): value for header, value in headers.items()}
         checked = _checked(key, body, lower.get(SIGNATURE))
         arrival = Arrival(self.number, at, method, path or PREFIX + name, query, lower, body[:LONGEST_BODY], checked)
-        kept.append(arrival)
+        self._keep(name, arrival)
         return arrival
+
+    def _keep(self, name: str, arrival: Arrival) -> None:
+        if not self.limit:
+            self.dropped += 1
+            return
+        kept = self._boxes.setdefault(name, deque())
+        grown = size_of(arrival)
+        if len(kept) == self.limit:
+            self.dropped += 1
+            grown -= size_of(kept.popleft())
+        kept.append(arrival)
+        self._resize(grown)
 
 
 def _checked(key: str, body: bytes, given: str | None) -> Signature:

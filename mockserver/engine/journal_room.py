@@ -1,24 +1,32 @@
-"""The room that the journals of one server share, so that a thousand sandboxes do not grow without end.
+"""The room that the journals and inboxes of one server share, so that a thousand sandboxes do not grow without end.
 
 When it is full, one of those that keep most gives up its oldest entries: a quiet sandbox keeps its story beside a busy
-one. Journals are ranked by the powers of two that their sizes have reached, so the largest is told to within a factor
-of two, in a time that does not depend on how many there are.
+one. They are ranked by the powers of two that their sizes have reached, so the largest is told to within a factor of
+two, in a time that does not depend on how many there are.
 Source: the command line's ``--journal-memory``.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from mockserver.engine.journal import Journal
+from typing import Protocol
 
 _RANKS = 64
 
 
+class Lodger(Protocol):
+    """What keeps entries of ``size`` bytes, roughly counted, in a room."""
+
+    size: int
+    room: JournalRoom | None
+
+    def give_up_oldest(self) -> bool:
+        """Drop the oldest entry; False when there is none."""
+        ...
+
+
 class JournalRoom:
-    """At most ``most`` bytes, roughly counted, for all journals that are in it; ``dropped`` counts the entries that
-    were given up for that."""
+    """At most ``most`` bytes, roughly counted, for all that are in it; ``dropped`` counts the entries that were given
+    up for that."""
 
     __slots__ = ("_ranks", "_tell_at", "dropped", "held", "most")
 
@@ -28,31 +36,31 @@ class JournalRoom:
         self.dropped = 0
         self._tell_at = 1
         # Dictionaries keep the order of their keys, which makes the choice among equals the same in every run.
-        self._ranks: list[dict[Journal, None]] = [{} for _ in range(_RANKS)]
+        self._ranks: list[dict[Lodger, None]] = [{} for _ in range(_RANKS)]
 
-    def enter(self, journal: Journal) -> None:
-        """Count what a journal holds from now on."""
-        journal.room = self
-        self.held += journal.size
-        self._ranks[journal.size.bit_length()][journal] = None
+    def enter(self, lodger: Lodger) -> None:
+        """Count what it holds from now on."""
+        lodger.room = self
+        self.held += lodger.size
+        self._ranks[lodger.size.bit_length()][lodger] = None
         self._make_room()
 
-    def leave(self, journal: Journal) -> None:
+    def leave(self, lodger: Lodger) -> None:
         """Count it no longer: its sandbox is gone."""
-        if journal.room is self:
-            journal.room = None
-            self.held -= journal.size
-            del self._ranks[journal.size.bit_length()][journal]
+        if lodger.room is self:
+            lodger.room = None
+            self.held -= lodger.size
+            del self._ranks[lodger.size.bit_length()][lodger]
 
-    def resize(self, journal: Journal, by: int) -> None:
-        """A journal in it has grown, or shrunk when ``by`` is negative."""
-        before = journal.size.bit_length()
-        journal.size += by
+    def resize(self, lodger: Lodger, by: int) -> None:
+        """What is in it has grown, or shrunk when ``by`` is negative."""
+        before = lodger.size.bit_length()
+        lodger.size += by
         self.held += by
-        after = journal.size.bit_length()
+        after = lodger.size.bit_length()
         if after != before:
-            del self._ranks[before][journal]
-            self._ranks[after][journal] = None
+            del self._ranks[before][lodger]
+            self._ranks[after][lodger] = None
         if self.held > self.most:
             self._make_room()
 
@@ -64,7 +72,7 @@ class JournalRoom:
         while self._tell_at <= self.dropped:
             self._tell_at *= 10
         return (
-            f"the journals of all sandboxes hold {self.most} bytes (--journal-memory); "
+            f"the journals and inboxes of all sandboxes hold {self.most} bytes (--journal-memory); "
             f"{self.dropped} of their oldest entries have been dropped for that so far"
         )
 

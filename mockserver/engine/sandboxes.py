@@ -25,7 +25,7 @@ _LIVE_MARKS = ("live", "prod")
 
 class Sandboxes:
     """The sandboxes of one server. ``charter`` says how a new one begins; ``on_open`` prepares it; their journals
-    share ``room``."""
+    and inboxes share ``room``."""
 
     __slots__ = ("_boxes", "_by_public_key", "_charter", "_keys", "_on_open", "room")
 
@@ -87,7 +87,7 @@ class Sandboxes:
 
     def install(self, box: Sandbox) -> None:
         """Put a sandbox that was made elsewhere in its key's place."""
-        self._change_journal(self._boxes.get(box.key), box)
+        self._change_room(self._boxes.get(box.key), box)
         self._boxes[box.key] = self._by_public_key[box.public_key] = box
 
     def _begin(self, key: str, charter: Charter, real: Micros, own: Assumed | None = None) -> Sandbox:
@@ -104,13 +104,15 @@ class Sandboxes:
             else:
                 self._boxes[key] = self._by_public_key[box.public_key] = before
             raise
-        self._change_journal(before, box)
+        self._change_room(before, box)
         return box
 
-    def _change_journal(self, before: Sandbox | None, after: Sandbox) -> None:
+    def _change_room(self, before: Sandbox | None, after: Sandbox) -> None:
         if before is not None:
             self.room.leave(before.journal)
+            self.room.leave(before.inboxes)
         self.room.enter(after.journal)
+        self.room.enter(after.inboxes)
 
     def _accepted(self, key: str | None) -> str:
         if not key:

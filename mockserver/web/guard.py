@@ -1,8 +1,8 @@
 """The door of the server: who may speak to it, from which page, and what is written down about it.
 
-A page in a browser of the same machine can reach a loopback address too. So a Host that is not ours is refused (DNS
-rebinding), control calls that change something must not come from another site, and answers may be read from other
-origins only where a browser has business: the operations that take a public key.
+A page in a browser can reach whatever its machine can reach. So a Host that is not ours is refused (DNS rebinding),
+control calls that change something and posts to an inbox must not come from another site, and answers may be read from
+other origins only where a browser has business: the operations that take a public key.
 Source: control document, Security.
 """
 
@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from hmac import compare_digest
+from ipaddress import ip_address
+from socket import gethostname
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -24,6 +26,7 @@ from mockserver.wire.problems import problem
 
 _SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 _CONTROL = "__admin"
+_INBOX = "__inbox"
 _TYPES = ("application/json", "application/yaml", "application/x-yaml", "text/yaml", "text/x-yaml", "text/vnd.yaml")
 _QUIET_PATHS = frozenset({"/healthz", "/readyz"})
 _MOST_HOSTS_KNOWN = 1_000
@@ -34,6 +37,9 @@ them."""
 
 _RESERVED = (".localhost", ".test")
 """Ends of names that no name server may answer for (RFC 6761)."""
+
+_NEARBY = (*_RESERVED, ".local", ".internal")
+"""Further ends that public name servers do not answer for: those of the own network, a cluster, a container host."""
 
 _CORS_ANSWER: RawHeaders = [(b"access-control-allow-origin", b"*")]
 _CORS_PREFLIGHT: RawHeaders = [
@@ -55,7 +61,7 @@ class Guard:
         self.app = app
         self.host = host
         self._public_methods = public_methods
-        self._checks_host = host.settings.is_loopback
+        self._is_open = not host.settings.is_loopback
         self._names = _names(host.settings)
         self._token = (host.settings.admin_token or "").encode()
         self._known: dict[bytes, bool] = {}
@@ -91,14 +97,17 @@ class Guard:
             words = f"got {hosts} Host headers, wanted one"
             await _refuse(scope, send, (400, Code.VALIDATION_ERROR, Code.VALIDATION_ERROR.message, "Host", words))
             return
-        if self._checks_host and host and not self._known.get(host) and not self._is_ours(host):
-            words = f"wanted a name of this server: {', '.join(sorted(self._names))}, or one of --allow-host"
+        if host and not self._known.get(host) and not self._is_ours(host):
+            further = f", an address, a name without a dot or with {', '.join(_NEARBY)}" if self._is_open else ""
+            words = f"wanted a name of this server: {', '.join(sorted(self._names))}{further}, or one of --allow-host"
             await _refuse(scope, send, (403, Code.INVALID_AUTHENTICATION, "Forbidden", "Host", words))
             return
         path: str = scope["path"]
         # Doubled slashes are ignored when a route is looked for, so they are here.
-        if path.lstrip("/").startswith(_CONTROL):
-            refusal = self._control_refusal(scope, host, origin)
+        bare = path.lstrip("/")
+        if bare.startswith((_CONTROL, _INBOX)):
+            ours = bare.startswith(_CONTROL)
+            refusal = self._control_refusal(scope, host, origin) if ours else _site_refusal(scope, host, origin)
             if refusal is not None:
                 await _refuse(scope, send, refusal)
                 return
@@ -118,7 +127,7 @@ class Guard:
 
     def _is_ours(self, raw: bytes) -> bool:
         name = _name_of(raw)
-        ours: bool = name in self._names or name.endswith(_RESERVED)
+        ours = name in self._names or (_is_nearby(name) if self._is_open else name.endswith(_RESERVED))
         if ours and len(self._known) < _MOST_HOSTS_KNOWN:
             self._known[raw] = True
         return ours
@@ -131,10 +140,9 @@ class Guard:
             return 401, Code.INVALID_AUTHENTICATION, Code.INVALID_AUTHENTICATION.message, "XAdminToken", words
         if method in _SAFE:
             return None
-        site = headers.get(b"sec-fetch-site", b"")
-        if (origin and not _same_site(origin, host)) or site in (b"cross-site", b"same-site"):
-            words = "a page of another site may not change anything here"
-            return 403, Code.INVALID_AUTHENTICATION, "Forbidden", "Origin", words
+        refusal = _site_refusal(scope, host, origin)
+        if refusal is not None:
+            return refusal
         length = headers.get(b"content-length", b"0")
         given = headers.get(b"content-type", b"").split(b";")[0].strip().lower().decode("latin-1")
         if given not in _TYPES and (given or length != b"0" or b"transfer-encoding" in headers):
@@ -155,19 +163,39 @@ class Guard:
 
 def _names(settings: Settings) -> frozenset[str]:
     public = urlsplit(settings.public_url).hostname if settings.public_url else None
-    return _LOCAL | {name.lower() for name in (settings.host, public, *settings.allow_host) if name}
+    machine = None if settings.is_loopback else gethostname()
+    return _LOCAL | {name.lower() for name in (settings.host, public, machine, *settings.allow_host) if name}
+
+
+def _is_nearby(name: str) -> bool:
+    """Whether a name is none that a stranger could have a name server answer for: an address, or a name of the own
+    network, such as that of a container."""
+    if name.endswith(_NEARBY) or (name and "." not in name):
+        return True
+    try:
+        ip_address(name)
+    except ValueError:
+        return False
+    return True
 
 
 def _name_of(raw: bytes) -> str:
     """The name in a Host header, without port and brackets; empty when there is none."""
     try:
-        return (urlsplit("//" + raw.decode("latin-1")).hostname or "").rstrip(".")
+        parts = urlsplit("//" + raw.decode("latin-1"))
+        return (parts.hostname or "").rstrip(".") if parts.username is None else ""
     except ValueError:
         return ""
 
 
-def _same_site(origin: bytes, host: bytes) -> bool:
-    return origin.partition(b"://")[2].lower() == host.lower()
+def _site_refusal(scope: Scope, host: bytes, origin: bytes) -> Refusal | None:
+    """Why a page of another site is turned away; None for one of ours and for all that is no browser."""
+    site = next((value for name, value in scope["headers"] if name == b"sec-fetch-site"), b"")
+    foreign = origin and origin.partition(b"://")[2].lower() != host.lower()
+    if foreign or site in (b"cross-site", b"same-site"):
+        words = "a page of another site may not change anything here"
+        return 403, Code.INVALID_AUTHENTICATION, "Forbidden", "Origin", words
+    return None
 
 
 def _readable_anywhere(send: Send) -> Send:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from socket import gethostname
+
 import pytest
 
 from tests.control.driving import Shop
@@ -26,10 +28,41 @@ def test_any_other_name_is_refused_on_every_route(shop: Shop, host: str, path: s
     assert (reply.status, list(reply.body["details"])) == (403, ["Host"])
 
 
-def test_further_names_can_be_allowed_and_an_open_address_answers_to_all() -> None:
-    assert Shop(allow_host=("pay.corp",))("GET", "/charge", headers={"host": "pay.corp:80"}).status == 200
-    assert Shop(public_url="https://sandbox.corp/x")("GET", "/charge", headers={"host": "sandbox.corp"}).status == 200
-    assert Shop(host="0.0.0.0")("GET", "/charge", headers={"host": "evil.example"}).status == 200
+@pytest.mark.parametrize("address", ["127.0.0.1", "0.0.0.0", "::"])
+def test_further_names_can_be_allowed(address: str) -> None:
+    for settings in ({"allow_host": ("pay.corp",)}, {"public_url": "https://pay.corp/x"}):
+        shop = Shop(host=address, **settings)
+        assert shop("GET", "/charge", headers={"host": "PAY.corp:80"}).status == 200
+        assert shop("GET", "/charge", headers={"host": "evil.pay.corp:80"}).status == 403
+
+
+@pytest.mark.parametrize("address", ["0.0.0.0", "::", "192.168.1.5"])
+@pytest.mark.parametrize(
+    "host",
+    [
+        *(
+            "192.168.1.5:4111",
+            "10.0.0.7",
+            "[fd00::7]:4111",
+            "localhost:32768",
+            "mockserver:4111",
+            "my_payments",
+            "tower",
+        ),
+        *("host.docker.internal:4111", "pay.default.svc.cluster.local", "tower.local", "shop.test", "a.localhost."),
+        gethostname(),
+    ],
+)
+def test_an_open_address_answers_to_addresses_and_names_of_its_network(address: str, host: str) -> None:
+    assert Shop(host=address)("GET", "/charge", headers={"host": host}).status == 200
+
+
+@pytest.mark.parametrize("host", ["rebind.evil.example", "evil.example:80", "127.0.0.1.evil.example", "a@tower", "[::"])
+@pytest.mark.parametrize("path", ["/charge", "/__admin/sandboxes", "/__admin/reset?all=true", "/healthz", "/pay/x"])
+def test_an_open_address_answers_to_no_name_of_a_stranger(host: str, path: str) -> None:
+    reply = Shop(host="0.0.0.0")("POST" if "reset" in path else "GET", path, headers={"host": host})
+    assert (reply.status, list(reply.body["details"])) == (403, ["Host"])
+    assert "--allow-host" in reply.body["details"]["Host"]
 
 
 @pytest.mark.parametrize("headers", [EVIL, {"origin": "null"}, {"sec-fetch-site": "cross-site"}])
@@ -39,6 +72,33 @@ def test_another_site_changes_nothing(shop: Shop, headers: dict[str, str], path:
     reply = shop("POST", path, headers=headers)
     assert (reply.status, list(reply.body["details"])) == (403, ["Origin"])
     assert shop("GET", "/charge").body["count"] == 1
+
+
+@pytest.mark.parametrize(
+    "headers", [EVIL, {"origin": "null"}, {"sec-fetch-site": "cross-site"}, {"sec-fetch-site": "same-site"}]
+)
+@pytest.mark.parametrize("method", ["POST", "GET", "PUT"])
+def test_an_inbox_takes_nothing_from_a_page_of_another_site(shop: Shop, headers: dict[str, str], method: str) -> None:
+    shop.charge()
+    for path in ("/__inbox/x?publicKey=pk_shop", "//__inbox/x?publicKey=pk_shop"):
+        reply = shop(method, path, key=None, raw=b"x", headers={**headers, "content-type": "text/plain"})
+        assert (reply.status, list(reply.body["details"])) == (403, ["Origin"])
+    assert shop("GET", "/__admin/inbox").body == {"inboxes": []}
+
+
+def test_an_inbox_takes_what_no_browser_sends_and_what_the_own_page_does(shop: Shop) -> None:
+    shop.charge()
+    for headers in ({}, OWN, {"sec-fetch-site": "same-origin"}, {"content-type": "text/plain"}):
+        assert shop("POST", "/__inbox/x?publicKey=pk_shop", key=None, raw=b"x", headers=headers).status == 200
+
+
+@pytest.mark.parametrize("headers", [{}, {"x-publickey": "pk_new"}])
+def test_an_inbox_opens_no_sandbox_for_a_public_key(shop: Shop, headers: dict[str, str]) -> None:
+    for number in range(3):
+        target = "/__inbox/x" if headers else f"/__inbox/x?publicKey=pk_{number}"
+        reply = shop("POST", target, key=None, raw=b"x", headers=headers)
+        assert (reply.status, reply.body["code"]) == (401, 40)
+    assert shop("GET", "/__admin/sandboxes").body == {"sandboxes": []}
 
 
 def test_the_own_page_may_change_and_reading_is_free(shop: Shop) -> None:

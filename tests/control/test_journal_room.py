@@ -156,3 +156,28 @@ def test_what_needs_the_whole_story_says_why_it_is_lost(call: str) -> None:
             "POST", "/__admin/verify", {"requests": [{"op": "charge.search", "count": {"exactly": 30}}]}
         ).raw.decode()
     assert "20000 bytes (--journal-memory)" in told
+
+
+def test_inboxes_keep_to_the_bound_too() -> None:
+    shop = Shop(journal_memory=3_000_000)
+    shop.charge()
+    for number in range(60):
+        assert shop("POST", f"/__inbox/{number % 7}", raw=b"x" * 200_000).status == 200
+    box = next(iter(shop.app.world.sandboxes))
+    assert box.inboxes.size <= 3_000_000
+    assert box.journal.dropped == 0, "the largest gives first"
+    kept = [message["id"] for name in range(7) for message in shop("GET", f"/__admin/inbox/{name}").body["messages"]]
+    assert sorted(kept) == list(range(61 - len(kept), 61))
+    assert shop("GET", "/__admin/inbox/0").body["dropped"] == 60 - len(kept) > 40
+    for name in range(7):
+        shop("DELETE", f"/__admin/inbox/{name}")
+    assert box.inboxes.size == 0
+    shop("POST", "/__inbox/0", raw=b"x" * 200_000)
+    shop("POST", "/__admin/reset")
+    assert shop.app.world.sandboxes.room.held == 0
+
+
+def test_an_inbox_of_a_journal_that_keeps_nothing_keeps_nothing() -> None:
+    shop = Shop(journal_limit=0)
+    assert shop("POST", "/__inbox/x", raw=b"x").body == {"received": True, "signature": "missing"}
+    assert shop("GET", "/__admin/inbox/x").body == {"name": "x", "count": 0, "dropped": 1, "messages": []}

@@ -12,7 +12,7 @@ from mockserver.engine.inboxes import Arrival
 from mockserver.engine.sandbox import Sandbox
 from mockserver.web.asgi import HungUp, Receive, Scope, Send, TooLarge, headers_of, read_body, send_json
 from mockserver.web.control.call import ControlCall
-from mockserver.web.host import Host
+from mockserver.web.host import Host, one_by_one
 from mockserver.wire import problems
 from mockserver.wire.dates import moment
 from mockserver.wire.masking import mask_body
@@ -54,7 +54,7 @@ class InboxEndpoint:
         query = scope["query_string"].decode("utf-8", "replace")
         try:
             raw = await read_body(receive, scope, host.settings.max_body)
-            box = self._box(headers, dict(parse_qsl(query)).get("publicKey"))
+            box = self._box(headers, dict(parse_qsl(query, errors="replace")).get("publicKey"))
             await host.catch_up(box, host.real_clock())
         except HungUp:
             return
@@ -74,13 +74,17 @@ class InboxEndpoint:
         await send_json(send, status, {"received": kept is not None, "signature": kept and kept.signature.value})
 
     def _box(self, headers: dict[str, str], public_key: str | None) -> Sandbox:
-        """The sandbox of an arrival. Raises ``Unauthorised`` (40)."""
+        """The sandbox of an arrival; a public key, which anybody may know, opens none. Raises ``Unauthorised`` (40)."""
+        public_key = public_key if public_key is not None else headers.get("x-publickey")
+        known = self.host.sandboxes.named({"x-publickey": public_key}) if public_key is not None else None
+        if known is not None:
+            return known
+        if "x-secretkey" in headers:
+            return self.host.known(headers)
+        told = "say whose inbox this is: header x-secretkey or x-publickey, or ?publicKey="
         if public_key is not None:
-            return self.host.known_by_either_key({"x-publickey": public_key})
-        if "x-secretkey" not in headers and "x-publickey" not in headers:
-            told = "say whose inbox this is: header x-secretkey or x-publickey, or ?publicKey="
-            raise Unauthorised(Code.INVALID_AUTHENTICATION, {"XSecretkey": told})
-        return self.host.known_by_either_key(headers)
+            told = "no sandbox with this public key is open; the first call with its secret key opens it"
+        raise Unauthorised(Code.INVALID_AUTHENTICATION, {"PublicKey" if public_key is not None else "XSecretkey": told})
 
 
 def listing(call: ControlCall) -> tuple[int, object]:
@@ -89,7 +93,7 @@ def listing(call: ControlCall) -> tuple[int, object]:
     return 200, {"inboxes": [{"name": mask_text(name), "count": count} for name, count in counts.items()]}
 
 
-def read(call: ControlCall) -> tuple[int, InboxReply]:
+async def read(call: ControlCall) -> tuple[int, InboxReply]:
     """What has arrived at an inbox; an inbox that nothing reached is empty."""
     box, name = call.box(), call.path["name"]
     found = box.inboxes.arrivals(name)
@@ -97,7 +101,7 @@ def read(call: ControlCall) -> tuple[int, InboxReply]:
         "name": mask_text(name),
         "count": len(found),
         "dropped": box.inboxes.dropped,
-        "messages": [shown(one) for one in found],
+        "messages": await one_by_one(shown(one) for one in found),
     }
 
 
