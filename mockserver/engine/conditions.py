@@ -12,12 +12,12 @@ from typing import Any
 from mockserver.domain.codes import Code
 from mockserver.domain.delivery import Delivery
 from mockserver.domain.errors import Invalid, nearest
-from mockserver.engine.facts import KINDS, camel, fault_of, snake, value_at
+from mockserver.engine.facts import KINDS, value_at
 from mockserver.engine.inboxes import Arrival
 from mockserver.engine.sandbox import Sandbox
-from mockserver.engine.snapshot import table_rows
 from mockserver.scenario.attempt import Attempt
 from mockserver.scenario.matching import FieldTest, compile_test, known_operators, spelt
+from mockserver.scenario.stored import STORED, camel, followed, snake
 
 Wanted = Mapping[str, object]
 
@@ -125,26 +125,27 @@ def _condition(box: Sandbox, kind: str, given: Wanted) -> Condition:
         raise ValueError("id: wanted a text")
     if kind == "inbox" and (not isinstance(name, str) or not name):
         raise ValueError("name: wanted the name of an inbox")
-    faults = [fault for path in tests if (fault := _unknown(box, kind, path)) is not None]
+    compiled, faults = [], []
+    for path, wanted in tests.items():
+        try:
+            known_operators(wanted)
+            plain = spelt(wanted) if kind == "charge" and path == "status" else wanted
+            _check_path(kind, path)
+            compiled.append(compile_test(path, _unread, plain))
+        except ValueError as fault:
+            faults.append(str(fault) if path in str(fault) else f"{path}: {fault}")
     if faults:
         raise ValueError("; ".join(faults))
-    compiled = []
-    for path, wanted in tests.items():
-        known_operators(wanted)
-        plain = spelt(wanted) if kind == "charge" and path == "status" else wanted
-        compiled.append(compile_test(path, _unread, plain))
     return Condition(kind, tuple(compiled), count, of, str(name))
 
 
-def _unknown(box: Sandbox, kind: str, path: str) -> str | None:
-    """Why a field cannot be tested, None when it can."""
+def _check_path(kind: str, path: str) -> None:
+    """Raises ``ValueError`` when a kind has no such field."""
     known = _DELIVERY if kind == "webhook" else _ARRIVAL if kind == "inbox" else None
-    if known is not None:
-        allowed = ", ".join(known)
-        return None if path in known else f"{path[:60]}: no such field{nearest(path[:60], known)}, allowed: {allowed}"
-    table = KINDS[snake(kind)][1](box)
-    row = next(row for name, row in table_rows().items() if getattr(box, name) is table)
-    return fault_of(row, path)
+    if known is None:
+        followed(STORED[snake(kind)], path)
+    elif path not in known:
+        raise ValueError(f"{path[:60]}: no such field{nearest(path[:60], known)}, allowed: {', '.join(known)}")
 
 
 def _unread(attempt: Attempt) -> object:

@@ -16,6 +16,7 @@ from mockserver.domain.codes import Code
 from mockserver.domain.errors import nearest
 from mockserver.scenario.attempt import Attempt
 from mockserver.scenario.catalogue import DECLINES, PROVIDER_DOWN, PROVIDER_TIMEOUT, decline
+from mockserver.scenario.kinds import NUMBER, TEXT
 from mockserver.scenario.matching import compile_test, known_operators
 from mockserver.scenario.outcome import (
     Approve,
@@ -292,7 +293,10 @@ def _row(model: BatchRowMap) -> RowRule:
                 hint = nearest(name, ROW_FIELDS) or f", allowed: {', '.join(ROW_FIELDS)}"
                 raise ValueError(f"where: unknown column '{name}'{hint}")
             known_operators(wanted)
-        where = tuple(compile_test(name, _no_reader, wanted) for name, wanted in model.where.items())
+        where = tuple(
+            compile_test(name, _no_reader, (NUMBER if name == "amount" else TEXT).wanted(wanted))
+            for name, wanted in model.where.items()
+        )
     declined = _part("decline", compile_decline, model.decline)
     outcome = _SIMPLE[what[0]] if declined is None else declined
     return RowRule(

@@ -16,6 +16,7 @@ from mockserver.domain.errors import nearest
 from mockserver.domain.ids import digest
 from mockserver.domain.record import record
 from mockserver.scenario.attempt import Attempt, Stage
+from mockserver.scenario.fitting import fitting
 from mockserver.scenario.matching import Difference, shown
 from mockserver.scenario.outcome import NOTHING, At, Decline, ErrorBody, FaultKind, Outcome, Transport, draw_latency
 from mockserver.scenario.rule import DRAW_BITS, Always, AtEnd, Chance, Named, Rule, Sequence
@@ -308,9 +309,12 @@ def named_outcome(named: Named, attempt: Attempt) -> Outcome | Difference:
         return Difference(named.path, "the name of an outcome", shown(given))
     name = str(given)
     found = named.outcomes.get(name.strip().lower().replace("-", "_").replace(" ", "_"))
-    if found is not None:
+    misfits = [word for word, fit in fitting(found) if attempt.op not in fit] if found is not None else []
+    if found is not None and not misfits:
         return found
     message = f"{named.path}: got {shown(name)}, which names no outcome{nearest(name, named.outcomes)}"
+    if misfits:
+        message = f"{named.path}: got {shown(name)}, which means nothing in {attempt.op}"
     return Outcome(provider=Decline("unknown_outcome", 90, message, None, None, is_retryable=False))
 
 

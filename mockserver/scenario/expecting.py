@@ -10,8 +10,9 @@ from dataclasses import dataclass
 
 from mockserver.domain.errors import nearest
 from mockserver.scenario.attempt import Attempt
-from mockserver.scenario.compile_rule import operations_of, tests_of, window_of
+from mockserver.scenario.compile_when import operations_of, tests_of, window_of
 from mockserver.scenario.matching import Difference, FieldTest, shown
+from mockserver.scenario.operations import ALL_OPERATIONS
 from mockserver.scenario.problems import Path, Problems
 from mockserver.scenario.rule import Window
 
@@ -90,7 +91,7 @@ def _expected(raw: object, path: Path, problems: Problems) -> Iterator[Expected]
         if words is not None:
             problems.add((*path, "where", str(key)), f"not here: {words}")
     operations = operations_of(raw.get("op"), (*path, "op"), problems)
-    tests = tests_of(where, (*path, "where"), problems, frozenset())
+    tests = tests_of(where, (*path, "where"), problems, operations or ALL_OPERATIONS, frozenset())
     window = window_of(where["clock"], (*path, "where", "clock"), problems, None) if "clock" in where else None
     yield Expected(str(raw.get("op", "*")), operations, tests, window, _bounds(raw.get("count"), path, problems))
 

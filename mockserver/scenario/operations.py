@@ -101,6 +101,8 @@ SOURCES = (
 
 ALL_OPERATIONS = frozenset(OPERATIONS)
 PROVIDER_OPERATIONS = frozenset(row.name for row in _ROWS if row.asks_provider)
+UNREQUESTED = frozenset({"batch.row", "subscription.renew", "webhook.deliver"})
+"""What happens without a request of its own: there are no headers, and no answer that could be spoilt."""
 
 
 def operations_like(pattern: str) -> frozenset[str]:

@@ -1,32 +1,23 @@
-"""Paths that ``when`` and ``key`` may name, and how each is read from an attempt."""
+"""Paths that ``when`` and ``key`` may name: whether they lead anywhere, how each is read from an attempt, and what its
+values are."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 
 from mockserver.domain.cards import TEST_CARDS, Brand
 from mockserver.domain.errors import nearest
 from mockserver.scenario.attempt import Attempt
+from mockserver.scenario.kinds import NUMBER, TEXT, Kind
 from mockserver.scenario.matching import Reader
+from mockserver.scenario.operations import ALL_OPERATIONS, UNREQUESTED
+from mockserver.scenario.requests import Field, fields_of, parts_of
+from mockserver.scenario.stored import STORED, camel, followed, kind_of, snake
 
 _SECRET = frozenset({"cardnumber", "ccv", "cvv", "paymentdata"})
-_FIELD_TEXT = """
-accountId accountName additionalParameters address addedAfter addedBefore agreement allowedPaymentTypes amount
-amountGreaterThan amountLessThan authenticationParameters bankPaymentInformation batch batchId callToAction capture
-card cardHolder cardType checkoutTransfer city comment confirmationMessage count country currency customerCode
-customerId cardholder createNetworkToken defaultPaymentMethodId description descriptor email endAfter expireDate
-expireSeconds expiryDate fallbackPaymentMethodId fallbackProviderId firstName frequency gatewayDelete geolocation
-groupReference image includeRemoved initiator interval invoiceId invoiceNumber ip lastName limit limitPayments
-maximumAmount metadata name networkTokenId order payToAgreement payerName payerPayIdDetails paymentInformation
-paymentMethodId paymentType phone providerCountry providerId providerToken providerTokenData providerType recurring
-redirectUrl reference retry search setDefault skip skipExpiryDateValidation sortBy sortOrder startDate status
-subscriptionId threeDSEmail threeDSNotificationUrl title token transfer transfers type types url userAgent vaultCard
-vaultExpireDate vaultExpireSeconds verify webhook
-"""
-_FIELDS = frozenset(_FIELD_TEXT.split())
-"""Fields of request bodies and queries: only to find a misspelt one (service document, Endpoints; published facts,
-1.2).
-"""
+_SECRET_HEADERS = frozenset({"x-secretkey", "x-publickey", "authorization"})
+_MOST_PARTS = 12
 
 CARD_FACTS: Mapping[str, str] = {
     "brand": "a card scheme: " + ", ".join(brand.value for brand in Brand),
@@ -36,77 +27,114 @@ CARD_FACTS: Mapping[str, str] = {
 }
 """What may be asked of a card, and what is allowed there. A full number never."""
 
-_PLAIN = (
-    "op",
-    "source",
-    "provider",
-    "attempt",
-    *(f"card.{fact}" for fact in CARD_FACTS),
-    "bank_account.accountNumber",
-    "batch.row",
-)
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """A path that leads somewhere: how it is read, and of what kind its values are."""
+
+    read: Reader
+    kind: Kind = TEXT
 
 
-def reader(path: str) -> Reader:
-    """How a path is read. Raises ``ValueError`` with what is allowed: an unknown, misspelt or secret path."""
+_PLAIN: Mapping[str, Known] = {
+    "op": Known(lambda attempt: attempt.op),
+    "source": Known(lambda attempt: attempt.source),
+    "provider": Known(lambda attempt: attempt.provider),
+    "attempt": Known(lambda attempt: attempt.attempt, NUMBER),
+    "card.brand": Known(lambda attempt: attempt.card.brand.value if attempt.card else None),
+    "card.bin": Known(lambda attempt: attempt.card.iin if attempt.card else None),
+    "card.last4": Known(lambda attempt: attempt.card.last4 if attempt.card else None),
+    "card.test": Known(lambda attempt: attempt.card.test_name if attempt.card else None),
+    "bank_account.accountNumber": Known(lambda attempt: attempt.bank_account),
+    "batch.row": Known(lambda attempt: attempt.row, NUMBER),
+}
+
+
+def known_path(path: str, operations: Collection[str] = ALL_OPERATIONS) -> Known:
+    """What a path means in some operations. Raises ``ValueError`` with what is allowed: a path that is unknown, secret,
+    or leads nowhere in all of them."""
     group, dot, rest = path.partition(".")
     match group:
         case "request" if dot:
-            return _request_reader(path, rest)
+            return _of_request(path, rest, operations)
         case "header" if rest:
-            name = rest.lower()
-            if name in {"x-secretkey", "x-publickey", "authorization"}:
-                raise ValueError(f"header '{rest}' is a secret and cannot be tested or counted by")
-            return lambda attempt: attempt.headers.get(name)
+            return _of_header(rest, operations)
         case "state" if rest:
-            _refuse_secret(path, rest.rsplit(".", 1)[-1])
-            return lambda attempt: attempt.state(rest)
+            return _of_state(path, rest)
         case _:
             pass
-    match path:
-        case "op":
-            return lambda attempt: attempt.op
-        case "source":
-            return lambda attempt: attempt.source
-        case "provider":
-            return lambda attempt: attempt.provider
-        case "attempt":
-            return lambda attempt: attempt.attempt
-        case "card.brand":
-            return lambda attempt: attempt.card.brand.value if attempt.card else None
-        case "card.bin":
-            return lambda attempt: attempt.card.iin if attempt.card else None
-        case "card.last4":
-            return lambda attempt: attempt.card.last4 if attempt.card else None
-        case "card.test":
-            return lambda attempt: attempt.card.test_name if attempt.card else None
-        case "bank_account.accountNumber":
-            return lambda attempt: attempt.bank_account
-        case "batch.row":
-            return lambda attempt: attempt.row
-        case _:
-            known = ["request.", "header.", "state.", *_PLAIN]
-            raise ValueError(
-                f"got '{path[:60]}', wanted request.<path>, header.<name>, state.<path>, {', '.join(_PLAIN[:4])} or "
-                f"card.<{'|'.join(CARD_FACTS)}>{nearest(path, known)}"
-            )
+    if path in _PLAIN:
+        return _PLAIN[path]
+    known = ["request.", "header.", "state.", *_PLAIN]
+    raise ValueError(
+        f"got '{path[:60]}', wanted request.<path>, header.<name>, state.<path>, op, source, provider, attempt or "
+        f"card.<{'|'.join(CARD_FACTS)}>{nearest(path, known)}"
+    )
 
 
-def _request_reader(path: str, rest: str) -> Reader:
+def _of_header(name: str, operations: Collection[str]) -> Known:
+    folded = name.lower()
+    if folded in _SECRET_HEADERS:
+        raise ValueError(f"header '{name}' is a secret and cannot be tested or counted by")
+    if operations and UNREQUESTED.issuperset(operations):
+        raise ValueError(f"no request comes in for {' and '.join(sorted(operations))}, so there are no headers")
+    return Known(lambda attempt: attempt.headers.get(folded))
+
+
+def _of_state(path: str, rest: str) -> Known:
+    _refuse_secret(path, rest.rsplit(".", 1)[-1])
+    kind, dot, below = rest.partition(".")
+    entity = STORED.get(snake(kind))
+    if entity is None:
+        kinds = [camel(one) for one in STORED]
+        raise ValueError(
+            f"got '{path[:60]}', wanted state.<kind>.<field> with one of {', '.join(kinds)}{nearest(kind, kinds)}"
+        )
+    return Known(lambda attempt: attempt.state(rest), kind_of(followed(entity, below)) if dot else TEXT)
+
+
+def _of_request(path: str, rest: str, operations: Collection[str]) -> Known:
     parts = rest.split(".")
-    if not all(parts) or len(parts) > 12:
+    if not all(parts) or len(parts) > _MOST_PARTS:
         raise ValueError(f"got '{path[:60]}', wanted names joined by single dots, such as request.metadata.tier")
     first = parts[0]
     _refuse_secret(path, "ccv" if rest.lower() == "paymentinformation" else parts[-1])
-    if first not in _FIELDS:
-        likely = nearest(first, _FIELDS)
-        if likely and (first[:1].isupper() or first.lower() in {field.lower() for field in _FIELDS} or _near(first)):
-            raise ValueError(f"got '{path[:60]}', which is no field of a request (names are camelCase){likely}")
+    kind = _field_at(path, parts, operations)
     if first == "metadata" and len(parts) == 2:
-        return _metadata_reader(parts[1])
-    if len(parts) == 1:
-        return lambda attempt: attempt.request.get(first)
-    return lambda attempt: _walk(attempt.request, parts)
+        return Known(_metadata_reader(parts[1]))
+    if kind is TEXT and len(parts) == 1:
+        return Known(lambda attempt: attempt.request.get(first))
+    return Known(lambda attempt: kind.read(_walk(attempt.request, parts)), kind)
+
+
+def _field_at(path: str, parts: Sequence[str], operations: Collection[str]) -> Kind:
+    """The kind of the field that the parts of a path lead to. Raises ``ValueError`` where they lead nowhere."""
+    known = fields_of(operations)
+    place: Field | None = None
+    for number, part in enumerate(parts):
+        if place is not None and place.is_map:
+            return TEXT
+        if place is not None and place.is_list and part.isdecimal():
+            place = Field(place.kind)
+            continue
+        if part not in known:
+            raise ValueError(_nowhere(path, parts[:number], part, known, operations))
+        place, known = known[part], parts_of(part)
+    return place.kind if place is not None and not place.is_list else TEXT
+
+
+def _nowhere(
+    path: str, above: Sequence[str], part: str, known: Mapping[str, Field], operations: Collection[str]
+) -> str:
+    got = f"got '{path[:60]}', which is no field of a request (names are camelCase)"
+    hint = nearest(part[:40], known)
+    if hint:
+        return got + hint
+    if above:
+        return f"{got}; in request.{'.'.join(above)} there is {', '.join(known) or 'nothing'}"
+    if len(operations) > 1:
+        return f"{got}, of no operation that the rule names"
+    return f"{got}; in {next(iter(operations), 'no operation')} there is {', '.join(known) or 'nothing'}"
 
 
 def _refuse_secret(path: str, name: str) -> None:
@@ -115,12 +143,6 @@ def _refuse_secret(path: str, name: str) -> None:
             f"got '{path[:60]}': a card number or ccv cannot be tested or counted by; "
             "use card.test, card.bin or card.last4"
         )
-
-
-def _near(word: str) -> bool:
-    from difflib import get_close_matches
-
-    return bool(get_close_matches(word, _FIELDS, n=1, cutoff=0.85))
 
 
 def _metadata_reader(name: str) -> Reader:

@@ -9,6 +9,7 @@ from decimal import Decimal
 from enum import StrEnum
 
 from mockserver.domain.clock import DAY, Micros, duration_text, iso
+from mockserver.domain.money import number_text
 from mockserver.scenario.attempt import Attempt, Stage
 from mockserver.scenario.matching import Difference, FieldTest, Reader, shown
 from mockserver.scenario.outcome import Outcome
@@ -183,5 +184,7 @@ class Rule:
 
 
 def key_text(value: object) -> str:
-    """One part of a key: short, and never a card number."""
+    """One part of a key: short, and never a card number; equal amounts make equal keys."""
+    if isinstance(value, Decimal):
+        value = number_text(value)
     return "" if value is None else shown(value).strip("'")

@@ -6,7 +6,6 @@ Sources: assumption ``request.letter_case``; published facts, 0 (rules 3 and 5),
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -30,10 +29,10 @@ from mockserver.domain.addresses import never_called
 from mockserver.domain.clock import Instant
 from mockserver.domain.codes import Code
 from mockserver.domain.errors import Invalid, nearest
+from mockserver.domain.reading import choice_of, flag_of, number_of
 from mockserver.domain.record import record
 from mockserver.wire.dates import read_moment
 
-_NUMBER = re.compile(r"[+-]?\d{1,18}(?:\.\d{1,18})?(?:[eE][+-]?\d{1,2})?", re.ASCII)
 _WORDS: Mapping[str, str] = {
     "missing": "required",
     "string_type": "wanted a text",
@@ -50,11 +49,10 @@ def _refuse(text: str) -> PydanticCustomError:
 
 def read_number(value: object) -> Decimal:
     """An exact number from a JSON number or a numeric text. Refuses anything else, booleans included."""
-    if type(value) is int or type(value) is Decimal:
-        return Decimal(value)
-    if isinstance(value, str) and _NUMBER.fullmatch(value.strip()):
-        return Decimal(value.strip())
-    raise _refuse("wanted a number")
+    number = number_of(value)
+    if number is None:
+        raise _refuse("wanted a number")
+    return number
 
 
 def _read_whole(value: object) -> int:
@@ -65,11 +63,10 @@ def _read_whole(value: object) -> int:
 
 
 def _read_flag(value: object) -> bool:
-    if isinstance(value, bool):
-        return value
-    if isinstance(value, str) and value.lower() in ("true", "false"):
-        return value.lower() == "true"
-    raise _refuse("wanted true or false")
+    flag = flag_of(value)
+    if flag is None:
+        raise _refuse("wanted true or false")
+    return flag
 
 
 def _read_moment(value: object) -> Instant:
@@ -154,26 +151,21 @@ Text40 = Annotated[str, StringConstraints(max_length=40)]
 Receiver = Annotated[Required, AfterValidator(_read_receiver)]
 """Where a webhook is told."""
 
-_LONGEST_INDEX = 3
 En = TypeVar("En", bound=Enum)
 
 
 def one_of(choices: type[En]) -> Any:
     """An annotation for an enum given by name in any letter case, or by its index (published facts, 8, row 12)."""
-    members = list(choices)
-    by_fold = {str(member.value).lower(): member for member in members}
+    names = [member.value for member in choices]
+    chosen = choice_of(choices)
 
     def read(value: object) -> En:
-        index = int(value) if isinstance(value, str) and value.isdecimal() and len(value) < _LONGEST_INDEX else value
-        if type(index) is int and 0 <= index < len(members):
-            return members[index]
-        found = by_fold.get(value.lower()) if isinstance(value, str) else None
+        found = chosen(value)
         if found is None:
-            hint = nearest(value, by_fold) if isinstance(value, str) else ""
-            raise _refuse(f"wanted one of {', '.join(str(member.value) for member in members)}{hint}")
+            hint = nearest(value.lower(), [name.lower() for name in names]) if isinstance(value, str) else ""
+            raise _refuse(f"wanted one of {', '.join(names)}{hint}")
         return found
 
-    names = [member.value for member in members]
     schema = {
         "anyOf": [{"type": "string", "enum": names}, {"type": "integer", "minimum": 0, "maximum": len(names) - 1}]
     }

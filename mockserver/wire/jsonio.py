@@ -10,12 +10,10 @@ from typing import NoReturn
 import orjson
 
 from mockserver.domain.money import number_text
+from mockserver.domain.reading import MAX_NUMBER
 
 MAX_DEPTH = 64
 """Objects and arrays inside one another that a body may have, when the caller says nothing else."""
-
-MAX_NUMBER = 400
-"""Digits, and the size of the exponent, that a number may have."""
 
 Encoded = orjson.Fragment
 """A value that has its JSON text already."""

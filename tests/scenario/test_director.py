@@ -186,7 +186,9 @@ def test_a_secret_key_is_refused() -> None:
 
 
 def test_an_exhausted_sequence_on_arrival_refuses_the_call() -> None:
-    director = directing(told(one("{op: charge.get}", "sequence: [{webhook: {drop: true}}]", "at_end: fail")))
+    director = directing(
+        told(one("{op: charge.get}", "sequence: [{transport: {at: answer, reset: {}}}]", "at_end: fail"))
+    )
     ask(director, Stage.ARRIVAL, op="charge.get")
     transport = ask(director, Stage.ARRIVAL, op="charge.get").outcome.transport
     assert isinstance(transport, Transport)

@@ -37,7 +37,9 @@ def test_an_explanation() -> None:
 
 
 def test_no_rule_fires() -> None:
-    assert explain([told(one("{op: charge.get}", "then: {webhook: {drop: true}}"))], REQUEST, now=NOW)[1:] == [
+    assert explain([told(one("{op: charge.get}", "then: {transport: {at: answer, reset: {}}}"))], REQUEST, now=NOW)[
+        1:
+    ] == [
         "as the request arrives:",
         "  not:   r (story.yaml:4): op: wanted charge.get, got charge.create",
         "  no rule fires",

@@ -1,0 +1,58 @@
+"""How the service reads numbers, flags and choices, also where they are written as texts: one reading for requests and
+for the rules that look at them. None is the answer for anything that means none of them.
+
+Sources: published facts, 5.1 (numeric texts), 8 (rows 7-16).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from decimal import Decimal
+from enum import Enum
+from typing import TypeVar
+
+MAX_NUMBER = 400
+"""Digits, and the size of the exponent, that a number may have."""
+
+_NUMBER = re.compile(r"([+-]?[0-9]+(?:\.[0-9]+)?)(?:[eE]([+-]?[0-9]+))?")
+_LONG = 18
+_LONGEST_INDEX = 3
+
+En = TypeVar("En", bound=Enum)
+
+
+def number_of(value: object) -> Decimal | None:
+    """The number that a JSON number or a numeric text means: ``1e2``, ``+100``, ``050`` and ``" 50 "`` are numbers,
+    true is none."""
+    if type(value) is int or type(value) is Decimal:
+        return Decimal(value)
+    if not isinstance(value, str) or (found := _NUMBER.fullmatch(value.strip())) is None:
+        return None
+    digits, exponent = found[1], found[2] or "0"
+    if len(digits) > MAX_NUMBER or len(exponent) > _LONG or abs(int(exponent)) > MAX_NUMBER:
+        return None
+    return Decimal(found[0])
+
+
+def flag_of(value: object) -> bool | None:
+    """True or false, as JSON or as the word in any letter case."""
+    if isinstance(value, bool):
+        return value
+    folded = value.lower() if isinstance(value, str) else ""
+    return folded == "true" if folded in ("true", "false") else None
+
+
+def choice_of(choices: type[En]) -> Callable[[object], En | None]:
+    """A reader of a member of an enumeration, given by its word in any letter case or by its index (published facts, 8,
+    row 12)."""
+    members = list(choices)
+    by_fold = {str(member.value).lower(): member for member in members}
+
+    def read(value: object) -> En | None:
+        index = int(value) if isinstance(value, str) and value.isdecimal() and len(value) < _LONGEST_INDEX else value
+        if type(index) is int and 0 <= index < len(members):
+            return members[index]
+        return by_fold.get(value.lower()) if isinstance(value, str) else None
+
+    return read

@@ -1,0 +1,93 @@
+"""Where each outcome means something: the operations in which it can happen. What fits nowhere is refused at load."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import assert_never
+
+from mockserver.scenario.operations import ALL_OPERATIONS, OPERATIONS, PROVIDER_OPERATIONS, UNREQUESTED
+from mockserver.scenario.outcome import (
+    Approve,
+    Challenge,
+    Decline,
+    Later,
+    Move,
+    Outcome,
+    PartialApprove,
+    Pending,
+    ProviderOutcome,
+)
+
+TAKING = frozenset({"charge.create", "batch.row", "payment_link.pay", "subscription.renew"})
+"""Operations in which money is taken."""
+
+TELLING = TAKING | {
+    *("charge.challenge", "charge.capture", "charge.void", "charge.refund", "batch.create", "webhook.deliver"),
+    *("customer.create", "customer.update", "customer.delete"),
+    *("payment_method.create", "payment_method.update", "payment_method.delete"),
+    *("subscription.create", "subscription.update", "subscription.status", "subscription.cancel"),
+}
+"""Operations that webhooks tell of, and the delivery itself."""
+
+_WAITED_FOR = PROVIDER_OPERATIONS - UNREQUESTED
+_ABOUT_A_CHARGE = TAKING | {"charge.challenge", "charge.capture", "charge.void", "charge.refund", "charge.get"}
+_ABOUT_A_METHOD = frozenset({"customer.create", "payment_method.create", "payment_method.get", "payment_method.update"})
+_SET: Mapping[str, frozenset[str]] = {
+    "payto": TAKING | _ABOUT_A_METHOD | {"token.create"},
+    "network_token": TAKING | _ABOUT_A_METHOD,
+    "subscription": frozenset(name for name in OPERATIONS if name.startswith("subscription."))
+    - {"subscription.search", "subscription.cancel"},
+}
+"""Operations that are about an object whose status ``later: set`` can change."""
+
+DELETABLE: Mapping[str, str] = {
+    **dict.fromkeys(("vault.create", "vault.get"), "vault"),
+    **dict.fromkeys(("customer.create", "customer.get", "customer.update"), "customer"),
+    **dict.fromkeys(("payment_method.create", "payment_method.get", "payment_method.update"), "payment_method"),
+}
+"""Operations after which ``later: delete`` can remove an object, and its kind."""
+
+
+def fitting(outcome: Outcome) -> Iterator[tuple[str, frozenset[str]]]:
+    """Each thing that an outcome makes happen, by its word in the file, and the operations in which it can."""
+    if outcome.provider is not None:
+        yield _of_provider(outcome.provider)
+    if outcome.latency is not None:
+        yield "latency", _WAITED_FOR
+    if outcome.transport is not None:
+        yield "transport", ALL_OPERATIONS - UNREQUESTED
+    if outcome.webhook is not None:
+        yield "webhook", TELLING
+    if outcome.batch is not None:
+        yield "batch", frozenset({"batch.create"})
+    for later in outcome.later:
+        yield from _of_later(later)
+
+
+def _of_provider(provider: ProviderOutcome) -> tuple[str, frozenset[str]]:
+    match provider:
+        case Approve():
+            return "approve", PROVIDER_OPERATIONS
+        case Decline():
+            return "decline", PROVIDER_OPERATIONS
+        case Pending():
+            return "pending", TAKING | {"charge.challenge"}
+        case Challenge():
+            return "challenge", TAKING
+        case PartialApprove():
+            return "partial_approve", TAKING
+        case _:
+            assert_never(provider)
+
+
+def _of_later(later: Later) -> Iterator[tuple[str, frozenset[str]]]:
+    match later.move:
+        case Move.SET:
+            for path in later.changes:
+                yield f"later: set {path}", _SET[path.partition(".")[0]]
+        case Move.DELETE:
+            yield "later: delete", frozenset(DELETABLE)
+        case Move.CAPTURE | Move.VOID | Move.REFUND | Move.SETTLE:
+            yield f"later: {later.move}", _ABOUT_A_CHARGE
+        case _:
+            assert_never(later.move)
