@@ -73,7 +73,7 @@ def _of_provider(provider: ProviderOutcome) -> tuple[str, frozenset[str]]:
         case Pending():
             return "pending", TAKING | {"charge.challenge"}
         case Challenge():
-            return "challenge", TAKING
+            return "challenge", TAKING | {"token.create"}
         case PartialApprove():
             return "partial_approve", TAKING
         case _:

@@ -20,7 +20,8 @@ from mockserver.scenario.kinds import FLAG, NUMBER, TEXT, Kind, choice
 _OPERATIONS = """
 charge.create address amount# bankPaymentInformation capture? currency customerCode customerId descriptor email
   firstName geolocation initiator!Initiator invoiceNumber ip lastName metadata* networkTokenId order paymentInformation
-  paymentMethodId phone providerId recurring? reference threeDSNotificationUrl token transfer userAgent webhook
+  paymentMethodId phone providerId providerType recurring? reference threeDSNotificationUrl token transfer userAgent
+  webhook
 charge.challenge result!ChallengeAnswer
 charge.capture amount#
 charge.refund amount# comment
@@ -43,7 +44,8 @@ payment_method.search addedAfter addedBefore cardType customerId includeRemoved?
 payment_method.update card metadata*
 payment_method.delete gatewayDelete?
 token.create amount# currency description fallbackPaymentMethodId ip maximumAmount# metadata* payerName
-  payerPayIdDetails paymentInformation providerId setDefault? vaultCard? vaultExpireDate vaultExpireSeconds# webhook
+  payerPayIdDetails paymentInformation providerId setDefault? threeDSEmail vaultCard? vaultExpireDate
+  vaultExpireSeconds# webhook
 token.search addedAfter addedBefore limit# providerId skip# sortBy sortOrder status
 payment_link.create allowedPaymentTypes[] amount# callToAction!CallToAction confirmationMessage currency description
   image invoiceId limitPayments# metadata* redirectUrl title
@@ -81,7 +83,7 @@ geolocation latitude# longitude#
 header ephemeralPublicKey publicKeyHash transactionId
 hideConfiguration applyCurrencyConversion? currency greaterThanAmount# lessThanAmount#
 items amount# commodityCode description productCode quantity# taxAmount# unitOfMeasure
-order dutyAmount# freightAmount# items[] orderNumber
+order discountAmount# dutyAmount# freightAmount# items[] orderNumber taxAmount#
 payToAgreement description fallbackPaymentMethodId ip maximumAmount# metadata* payerName payerPayIdDetails providerId
   setDefault? webhook
 payerPayIdDetails payId payIdType
@@ -114,9 +116,13 @@ class Field:
 
 
 def fields_of(operations: Collection[str]) -> Mapping[str, Field]:
-    """The fields that the request of any of some operations may have."""
-    table = _operations()
-    return {name: field for op in sorted(operations) for name, field in table.get(op, {}).items()}
+    """The fields that the request of any of some operations may have. Where two read one differently, it is a text."""
+    table, found = _operations(), dict[str, Field]()
+    for op in operations:
+        for name, field in table.get(op, {}).items():
+            alike = found.get(name, field).kind is field.kind
+            found[name] = field if alike else Field(TEXT, field.is_list, field.is_map)
+    return found
 
 
 def parts_of(name: str) -> Mapping[str, Field]:

@@ -14,7 +14,7 @@ CELLS = [
     (then, op)
     for then in ("pending: {}", "challenge: {}", "partial_approve: 5")
     for op in NO_PAYMENTS
-    if (then, op) != ("pending: {}", "charge.challenge")
+    if (then, op) not in (("pending: {}", "charge.challenge"), ("challenge: {}", "token.create"))
 ]
 
 
@@ -105,7 +105,7 @@ NOWHERE = [
     ("request.capture: {gt: 1}", "got gt, and true or false is neither more nor less than another"),
     ("request.initiator: MERCHNT", "got 'MERCHNT', wanted a known word, allowed: CUSTOMER, MERCHANT - did you mean"),
     ("request.order.items.0.amont: 5", "which is no field of a request (names are camelCase) - did you mean 'amount'?"),
-    ("request.order.colour: red", "in request.order there is dutyAmount, freightAmount, items, orderNumber"),
+    ("request.order.colour: red", "in request.order there is discountAmount, duty"),
     ("request.metadata.a.b.c: 5", None),
     ("request.amount.value: 5", "in request.amount there is nothing"),
     ("state.day: 5", "wanted state.<kind>.<field> with one of charge, vault"),
