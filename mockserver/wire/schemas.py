@@ -7,7 +7,9 @@ import types
 import typing
 from collections.abc import Iterable, Mapping
 from decimal import Decimal
+from functools import cache
 from inspect import getdoc
+from types import MappingProxyType
 from typing import Any, get_args, get_origin, get_type_hints, is_typeddict
 
 from pydantic import WithJsonSchema
@@ -78,13 +80,19 @@ _INTERESTING = frozenset(
 """Objects that an example spells out although they are optional."""
 
 
+@cache
+def _schemas_of(bodies: tuple[type[Body], ...]) -> Mapping[str, Schema]:
+    """The schemas of bodies: the same under all assumptions, and slow to make."""
+    models: list[tuple[type[Body], JsonSchemaMode]] = [(model, "validation") for model in bodies]
+    _, document = models_json_schema(models, ref_template=REFERENCE)
+    return MappingProxyType(document.get("$defs", {}))
+
+
 class Schemas:
     """Named schemas: those of the bodies and queries at once, those of replies as they are asked for."""
 
     def __init__(self, bodies: Iterable[type[Body]]) -> None:
-        models: list[tuple[type[Body], JsonSchemaMode]] = [(model, "validation") for model in dict.fromkeys(bodies)]
-        _, document = models_json_schema(models, ref_template=REFERENCE)
-        self.named: dict[str, Schema] = dict(document.get("$defs", {}))
+        self.named: dict[str, Schema] = dict(_schemas_of(tuple(dict.fromkeys(bodies))))
         self._bodies = frozenset(self.named)
 
     def body(self, model: type[Body]) -> Schema:
