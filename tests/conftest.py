@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import os
+import sys
+from pathlib import Path
 
 import pytest
 
 from mockserver.settings import PREFIX
+
+SLOW = {Path(__file__).with_name(name) for name in ("browser", "e2e", "fuzz", "plugin")}
+"""Folders of tests that start a browser or processes, or send thousands of requests."""
 
 
 @pytest.fixture(autouse=True, scope="session")
@@ -14,6 +19,30 @@ def _no_settings_from_outside() -> None:
     """Remove the variables that would change defaults, for this process and all that it starts."""
     for name in [name for name in os.environ if name.startswith(PREFIX)]:
         del os.environ[name]
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Keep compiled modules in the cache folder of pytest where the environment keeps none beside the sources.
+
+    Compiling them anew takes most of the time of a collection and of the many processes that tests start.
+    """
+    if sys.dont_write_bytecode and sys.pycache_prefix is None and hasattr(config, "cache"):
+        sys.pycache_prefix = str(config.cache.mkdir("bytecode"))
+        sys.dont_write_bytecode = False
+        os.environ["PYTHONPYCACHEPREFIX"] = sys.pycache_prefix
+        os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Spare a run without slow tests the collection of folders that hold nothing else."""
+    return True if config.getoption("markexpr") == "not slow" and collection_path in SLOW else None
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark the tests of slow folders."""
+    for item in items:
+        if not SLOW.isdisjoint(item.path.parents):
+            item.add_marker(pytest.mark.slow)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

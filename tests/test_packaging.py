@@ -36,6 +36,7 @@ def files(folder: str) -> set[str]:
     return {path.relative_to(ROOT / folder).as_posix() for path in found}
 
 
+@pytest.mark.slow
 def test_the_wheel_holds_every_file_of_the_package_and_the_library(wheel: ZipFile) -> None:
     names = set(wheel.namelist())
     wanted = {f"mockserver/{name}" for name in files("mockserver")}
@@ -44,11 +45,13 @@ def test_the_wheel_holds_every_file_of_the_package_and_the_library(wheel: ZipFil
     assert {"mockserver/py.typed", "mockserver/_scenarios/scenario.schema.json"} <= names
 
 
+@pytest.mark.slow
 def test_the_wheel_holds_nothing_else(wheel: ZipFile) -> None:
     strangers = [name for name in wheel.namelist() if not re.match(r"mockserver/|mockserver-[^/]+\.dist-info/", name)]
     assert strangers == []
 
 
+@pytest.mark.slow
 def test_the_wheel_says_what_it_is(wheel: ZipFile) -> None:
     (metadata,) = (name for name in wheel.namelist() if name.endswith("METADATA"))
     fields = Parser().parsestr(wheel.read(metadata).decode())

@@ -18,6 +18,7 @@ FENCES = re.compile(r"^(?P<before>[^\n]*)\n```(?P<language>\w+)\n", re.MULTILINE
 
 @pytest.mark.skipif(sys.platform == "win32", reason="the commands are those of a POSIX shell")
 @pytest.mark.skipif(not shutil.which("curl"), reason="the commands use curl")
+@pytest.mark.slow
 def test_every_command_prints_what_the_readme_says() -> None:
     assert docs.difference(README) == ""
 

@@ -27,7 +27,10 @@ PROGRAM = Path(__file__).with_name("tiny_server.py")
 ROOT = Path(__file__).resolve().parents[2]
 Start = Callable[..., "subprocess.Popen[str]"]
 
-pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the tests stop servers with POSIX signals")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(sys.platform == "win32", reason="the tests stop servers with POSIX signals"),
+]
 
 
 @pytest.fixture

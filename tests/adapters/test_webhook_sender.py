@@ -246,6 +246,7 @@ def test_a_served_application_sends_signs_and_tries_again_on_its_clock() -> None
     assert json.loads(body)["meta"]["type"] == "transaction"
 
 
+@pytest.mark.slow
 def test_a_dead_slow_or_endless_receiver_slows_no_call() -> None:
     shop = Shop()
 

@@ -24,7 +24,7 @@ CHARGE = {
     "paymentInformation": {"cardNumber": "4111111111111111", "expiryDate": "12/40"},
 }
 
-pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGHUP")
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGHUP")]
 
 
 class Served:

@@ -30,6 +30,7 @@ def process(tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
     started.communicate()
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="the test stops the server with a POSIX signal")
 def test_it_serves_is_healthy_and_stops(process: subprocess.Popen[str], tmp_path: Path) -> None:
     assert process.stdout

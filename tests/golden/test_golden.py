@@ -115,6 +115,7 @@ def test_two_servers_give_equal_bytes_and_another_seed_gives_others() -> None:
     assert one["chargeId"] != other["chargeId"]
 
 
+@pytest.mark.slow
 def test_over_a_real_connection_the_bytes_are_the_same(port: int) -> None:
     connection = HTTPConnection("127.0.0.1", port, timeout=20)
 
@@ -132,6 +133,7 @@ def test_over_a_real_connection_the_bytes_are_the_same(port: int) -> None:
     assert time.monotonic() - start < 20
 
 
+@pytest.mark.slow
 def test_over_a_real_connection_a_body_over_the_limit_is_refused(port: int) -> None:
     connection = HTTPConnection("127.0.0.1", port, timeout=20)
     try:

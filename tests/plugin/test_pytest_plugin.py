@@ -29,18 +29,19 @@ CHARGE = {
 
 @pytest.fixture
 def run(tmp_path: Path) -> Run:
-    """Run pytest on files given by name, with the plugin loaded as an installation would."""
-    installed = any(point.name == "mockserver" for point in entry_points(group="pytest11"))
+    """Run pytest on files given by name, with this plugin and no other; ``installed`` as an installation loads it."""
 
-    def start(*args: str, **files: str) -> subprocess.CompletedProcess[str]:
+    def start(*args: str, installed: bool = False, **files: str) -> subprocess.CompletedProcess[str]:
         for name, text in files.items():
             (tmp_path / f"{name}.py").write_text(CHARGE + dedent(text))
         (tmp_path / "pytest.ini").write_text("[pytest]\naddopts = --strict-markers\n")
-        plugin = [] if installed else ["-p", "mockserver.pytest_plugin"]
+        environ = {**os.environ, "PYTHONPATH": str(ROOT), "MOCKSERVER_KEYS": "sk_only_this"}
+        if not installed:
+            environ.update(PYTEST_DISABLE_PLUGIN_AUTOLOAD="1", PYTEST_PLUGINS="mockserver.pytest_plugin")
         return subprocess.run(
-            [sys.executable, "-m", "pytest", *plugin, "-p", "no:cacheprovider", *args],
+            [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *args],
             cwd=tmp_path,
-            env={**os.environ, "PYTHONPATH": str(ROOT), "MOCKSERVER_KEYS": "sk_only_this"},
+            env=environ,
             capture_output=True,
             text=True,
             timeout=120,
@@ -92,6 +93,20 @@ def test_each_test_has_a_sandbox_of_its_own(run: Run) -> None:
         """
     )
     assert passed(done) == 7, done.stdout
+
+
+@pytest.mark.skipif(
+    not any(point.name == "mockserver" for point in entry_points(group="pytest11")), reason="needs an installation"
+)
+def test_an_installation_brings_the_plugin(run: Run) -> None:
+    done = run(
+        installed=True,
+        test_shop="""
+        def test_nothing_yet(mockserver):
+            assert mockserver.client.get("/charge").json()["count"] == 0
+        """,
+    )
+    assert passed(done) == 1, done.stdout
 
 
 def test_the_same_test_gives_the_same_ids_in_every_session(run: Run, tmp_path: Path) -> None:
@@ -429,6 +444,8 @@ def test_wrong_markers_are_refused(run: Run) -> None:
 
 def test_workers_of_xdist_have_a_server_each(run: Run, tmp_path: Path) -> None:
     done = run(
+        "-p",
+        "xdist.plugin",
         "-n",
         "2",
         test_many="""

@@ -7,6 +7,7 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -129,6 +130,7 @@ def test_the_document_itself_is_taken_and_works() -> None:
     Walk(SHOP).read()
 
 
+@pytest.mark.slow
 @settings(max_examples=120, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
 @given(changed())
 def test_one_changed_place_is_refused_or_does_no_harm(document: dict[str, Any]) -> None:

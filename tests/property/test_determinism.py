@@ -6,6 +6,8 @@ import asyncio
 import json
 from typing import Any
 
+import pytest
+
 from tests.control.driving import CARD, DUMMY, Shop
 
 KEYS = [f"sk_client_{number}" for number in range(16)]
@@ -72,6 +74,7 @@ def test_another_seed_is_another_run() -> None:
     assert alone(KEYS[3]) != alone(KEYS[3], seed=2)
 
 
+@pytest.mark.slow
 def test_sixteen_clients_at_once_leave_what_each_would_have_left_alone() -> None:
     shop = Shop()
     order: list[str] = []
@@ -91,6 +94,7 @@ def test_sixteen_clients_at_once_leave_what_each_would_have_left_alone() -> None
         assert left_behind(shop, key) == alone(key), key
 
 
+@pytest.mark.slow
 def test_a_thousand_sandboxes_see_nothing_of_each_other() -> None:
     shop = Shop()
     made = {}

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any
 
+import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, initialize, invariant, multiple, rule
@@ -265,7 +266,7 @@ def exact(number: float) -> Decimal:
     return Decimal(str(number))
 
 
-TestPayments = Payments.TestCase
+TestPayments = pytest.mark.slow(Payments.TestCase)
 TestPayments.settings = settings(
     max_examples=25,
     stateful_step_count=30,

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -34,6 +35,7 @@ def places(data: Any) -> list[tuple[Any, Any]]:
     return found
 
 
+@pytest.mark.slow
 @settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(text=st.sampled_from(PLAIN), where=st.integers(0, 10_000), value=VALUES, rename=st.none() | WORDS)
 def test_a_file_with_anything_anywhere(text: str, where: int, value: object, rename: str | None) -> None:

@@ -99,6 +99,7 @@ def test_every_sandbox_opens_under_it(path: Path) -> None:
     assert [shop("GET", "/charge/search-me", key=key).status for key in ("sk_a", "sk_b", "sk_a")] == [404] * 3
 
 
+@pytest.mark.slow
 def test_every_file_is_served_for_real() -> None:
     server = serve("--scenario", "ready-made-tokens")
     try:

@@ -54,6 +54,7 @@ def outcome(typed: Any) -> object:
 
 @pytest.mark.parametrize("capitals", [False, True])
 @pytest.mark.parametrize("model", MODELS)
+@pytest.mark.slow
 def test_both_ways_agree(model: type[Body], capitals: bool) -> None:
     for body in bodies(model, capitals):
         text = json.dumps(body).encode()
