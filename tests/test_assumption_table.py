@@ -295,6 +295,30 @@ def test_amount_bounds_are_assumptions() -> None:
     ]
 
 
+def test_a_decimal_comma_is_refused_by_its_name_or_read() -> None:
+    words = "got a decimal comma, wanted a point as in 1.5 (the assumption request.decimal_comma reads both)"
+    rule = "{id: r, when: {op: charge.create, request.amount: 5.5}, then: {decline: expired_card}}"
+    for reads in (False, True):
+        told = {"request.decimal_comma": "read"} if reads else {}
+        api = Api(assumptions=told, scenario=f"version: 1\nname: s\nrules: [{rule}]\n")
+        paid = api.charge(amount=20)["chargeId"]
+        lines = [{"quantity": "1,5", "amount": "2,50"}]
+        replies = {
+            "AmountGreaterThan": api.get("/charge", AmountGreaterThan="19,99"),
+            "Amount": api.call("DELETE", f"/refund/{paid}", query={"amount": "7,25"}),
+            "Order.Items.0.Quantity": api.post("/charge/card", card_charge(order={"items": lines})),
+        }
+        if not reads:
+            assert {field: reply["details"][field] for field, reply in replies.items()} == dict.fromkeys(replies, words)
+            continue
+        assert [reply.status for reply in replies.values()] == [200, 200, 201]
+        assert (replies["AmountGreaterThan"]["count"], replies["Amount"]["refundedAmount"]) == (1, 7.25)
+        assert problem_of(api.post("/charge/card", card_charge(amount="5,5"))) == (400, 14)
+    for wrong in ("1,2,3", "1.234,5", "1,", ",5", "5,5e1", "1 000,5"):
+        refused = assuming("request.decimal_comma", "read").post("/charge/card", card_charge(amount=wrong))
+        assert refused["details"] == {"Amount": "wanted a number"}
+
+
 def test_the_depth_of_a_body_is_an_assumption() -> None:
     body = {"cardNumber": VISA, "unknown": [[[[[[[[1]]]]]]]]}
     assert Api().post("/vault", body).status == 201

@@ -32,6 +32,13 @@ NUMBERS_IN = row(
     "numbers_and_numeric_texts",
     "service document, Conventions: examples send amounts as texts",
 )
+DECIMAL_COMMA = row(
+    "request.decimal_comma",
+    "numeric texts with a comma before the fraction, such as 1,5: 400 code 90, or read as 1.5",
+    choice("refuse", "read"),
+    "refuse",
+    "not shown; one client library writes amount filters in the culture of its machine",
+)
 DATES_IN = row(
     "request.dates",
     "forms of date-times that are taken; without a zone: UTC",

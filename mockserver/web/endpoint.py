@@ -13,7 +13,7 @@ from typing import Any
 from urllib.parse import unquote
 
 from mockserver.assumptions import CREATED_STATUS
-from mockserver.assumptions.speech import JSON_DEPTH, UNKNOWN_FIELDS
+from mockserver.assumptions.speech import DECIMAL_COMMA, JSON_DEPTH, UNKNOWN_FIELDS
 from mockserver.domain.clock import SECOND, Micros, duration_text
 from mockserver.domain.codes import Code
 from mockserver.domain.errors import Invalid, Refused
@@ -323,10 +323,11 @@ class Endpoint:
     def _parts(self, request: Request, box: Sandbox) -> tuple[Fields, Fields]:
         route = self.route
         body = query = NO_FIELDS
+        commas = box.assumed[DECIMAL_COMMA] == "read"
         if route.body is not None:
-            body = Fields.of_body(route.body, request.raw, box.assumed[JSON_DEPTH])
+            body = Fields.of_body(route.body, request.raw, box.assumed[JSON_DEPTH], commas=commas)
         if request.query:
-            query = Fields.of_query(route.query or Body, request.query)
+            query = Fields.of_query(route.query or Body, request.query, commas=commas)
         return body, query
 
 

@@ -6,7 +6,8 @@ Sources: assumption ``request.letter_case``; published facts, 0 (rules 3 and 5),
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from enum import Enum
@@ -33,6 +34,7 @@ from mockserver.domain.reading import choice_of, flag_of, number_of
 from mockserver.domain.record import record
 from mockserver.wire.dates import read_moment
 
+_COMMA = re.compile(r"\s*[+-]?\d{1,18},\d{1,18}\s*", re.ASCII)
 _WORDS: Mapping[str, str] = {
     "missing": "required",
     "string_type": "wanted a text",
@@ -50,9 +52,11 @@ def _refuse(text: str) -> PydanticCustomError:
 def read_number(value: object) -> Decimal:
     """An exact number from a JSON number or a numeric text. Refuses anything else, booleans included."""
     number = number_of(value)
-    if number is None:
-        raise _refuse("wanted a number")
-    return number
+    if number is not None:
+        return number
+    if isinstance(value, str) and _COMMA.fullmatch(value):
+        raise _refuse("got a decimal comma, wanted a point as in 1.5 (the assumption request.decimal_comma reads both)")
+    raise _refuse("wanted a number")
 
 
 def _read_whole(value: object) -> int:
@@ -186,6 +190,7 @@ class _Spelling:
     alias: str
     nested: type[Body] | None
     many: bool
+    number: bool
 
 
 @record
@@ -203,7 +208,7 @@ def _spellings(model: type[Body]) -> dict[str, _Spelling]:
     for name, info in model.model_fields.items():
         alias = info.alias or name
         many = any(word in str(info.annotation) for word in ("list[", "tuple["))
-        spelling = _Spelling(alias, nested_body(info.annotation), many)
+        spelling = _Spelling(alias, nested_body(info.annotation), many, Decimal in _parts(info.annotation))
         others = info.json_schema_extra.get("also", ()) if isinstance(info.json_schema_extra, dict) else ()
         for word in (alias, *(others if isinstance(others, Sequence) else ())):
             text = str(word)
@@ -219,17 +224,38 @@ def nested_body(annotation: Any) -> type[Body] | None:
     return next((found for part in get_args(annotation) if (found := nested_body(part))), None)
 
 
+def _parts(annotation: Any) -> Iterator[Any]:
+    """An annotation and everything inside it."""
+    yield annotation
+    for part in get_args(annotation):
+        yield from _parts(part)
+
+
 def is_plain(model: type[Body], name: str) -> bool:
     """Whether a canonical name is that of a field without fields of its own, whose value folding leaves alone."""
     spelling = _spellings(model).get(name)
     return spelling is not None and spelling.alias == name and spelling.nested is None
 
 
-def fold(model: type[Body], raw: Mapping[str, Any]) -> Folded:
-    """Give every known key its canonical spelling, at every level."""
+def fold(model: type[Body], raw: Mapping[str, Any], *, commas: bool = False) -> Folded:
+    """Give every known key its canonical spelling, at every level; with ``commas`` also every numeric text that has a
+    decimal comma."""
     folded = Folded({}, [], [])
     _fold_into(folded.values, model, raw, "", folded)
+    if commas:
+        _write_points(model, folded.values)
     return folded
+
+
+def _write_points(model: type[Body], values: dict[str, Any]) -> None:
+    spellings = _spellings(model)
+    for name, value in values.items():
+        spelling = spellings[name]
+        if spelling.number and isinstance(value, str) and _COMMA.fullmatch(value):
+            values[name] = value.replace(",", ".")
+        for inner in value if isinstance(value, list) else [value]:
+            if spelling.nested is not None and isinstance(inner, dict):
+                _write_points(spelling.nested, inner)
 
 
 def _fold_into(out: dict[str, Any], model: type[Body], raw: Mapping[str, Any], path: str, folded: Folded) -> None:

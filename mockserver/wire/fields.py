@@ -31,26 +31,30 @@ class Fields(Mapping[str, object]):
     hardly anybody looks into one.
     """
 
-    __slots__ = ("_all_known", "_capitals", "_folded", "_given", "_model", "_read", "_text")
+    __slots__ = ("_all_known", "_capitals", "_commas", "_folded", "_given", "_model", "_read", "_text")
 
-    def __init__(self, model: type[Body], given: Mapping[str, Any], text: bytes, read: Reader) -> None:
+    def __init__(
+        self, model: type[Body], given: Mapping[str, Any], text: bytes, read: Reader, *, commas: bool = False
+    ) -> None:
         self._model = model
         self._given: Mapping[str, Any] | None = given
         self._folded: Folded | None = None
         self._text = text
         self._read = read
+        self._commas = commas
         self._all_known = not given
         self._capitals: bool | None = None
 
     @classmethod
-    def of_body(cls, model: type[Body], raw: bytes, deepest: int) -> Fields:
-        """The fields of a JSON body of at most ``deepest`` levels. Raises ``MalformedJson``."""
-        return cls(model, _object(raw, deepest), raw, _object)
+    def of_body(cls, model: type[Body], raw: bytes, deepest: int, *, commas: bool = False) -> Fields:
+        """The fields of a JSON body of at most ``deepest`` levels; with ``commas`` numeric texts may have a decimal
+        comma. Raises ``MalformedJson``."""
+        return cls(model, _object(raw, deepest), raw, _object, commas=commas)
 
     @classmethod
-    def of_query(cls, model: type[Body], raw: bytes) -> Fields:
-        """The fields of a query string."""
-        return cls(model, _parameters(raw), raw, _parameters)
+    def of_query(cls, model: type[Body], raw: bytes, *, commas: bool = False) -> Fields:
+        """The fields of a query string; ``commas`` as for a body."""
+        return cls(model, _parameters(raw), raw, _parameters, commas=commas)
 
     @property
     def unknown(self) -> Sequence[str]:
@@ -62,7 +66,8 @@ class Fields(Mapping[str, object]):
         """The fields with canonical keys, and the names that no field knows."""
         if self._folded is not None:
             return self._folded
-        folded = fold(self._model, self._read(self._text) if self._given is None else self._given)
+        given = self._read(self._text) if self._given is None else self._given
+        folded = fold(self._model, given, commas=self._commas)
         if self._given is not None:
             self._folded = folded
         return folded
