@@ -1,8 +1,9 @@
 """The pytest plugin: a server for the session, a sandbox for each test (control document, pytest plugin).
 
 Fixtures: ``mockserver_server``, ``mockserver`` and, to be overridden, ``mockserver_args``. Marker:
-``@pytest.mark.mockserver(scenario=..., profile=..., clock=...)``. The report of a failing test ends with the timeline
-of its sandbox. Nothing is started, and nothing but this module imported, until a test asks for a fixture.
+``@pytest.mark.mockserver(scenario=..., profile=..., clock=...)``. A test fails that leaves an expectation of its rules
+unmet. The report of a failing test ends with the timeline of its sandbox. Nothing is started, and nothing but this
+module imported, until a test asks for a fixture.
 """
 
 from __future__ import annotations
@@ -81,6 +82,7 @@ def mockserver_args() -> Sequence[str]:
 @pytest.fixture(scope="session")
 def mockserver_server(mockserver_args: Sequence[str], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """The session's server, on a free port of the loopback address; under xdist one for each worker."""
+    __tracebackhide__ = True
     server = _start(mockserver_args, tmp_path_factory.mktemp("mockserver"))
     yield server
     server.stop()
@@ -100,6 +102,7 @@ def _mockserver_sandbox(request: pytest.FixtureRequest, mockserver_server: Serve
 @pytest.fixture
 def mockserver(request: pytest.FixtureRequest, _mockserver_sandbox: RemoteSandbox) -> RemoteSandbox:
     """A sandbox of the test's own: own key, objects, clock, scenario, journal and inbox."""
+    __tracebackhide__ = True
     # Apart from the opening, so that a scenario that is refused still leaves a timeline to report.
     asked = _asked(request.node)
     if asked.profile is not None:
@@ -109,6 +112,15 @@ def mockserver(request: pytest.FixtureRequest, _mockserver_sandbox: RemoteSandbo
     if asked.clock is not None:
         _mockserver_sandbox.clock.start(asked.clock)
     return _mockserver_sandbox
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None, None, None]:
+    """Fail a test that passed while a rule's ``expect`` is not met, unless a verification told it so already."""
+    yield
+    sandbox = item.stash.get(_sandbox_key, None)
+    if sandbox is not None and not sandbox.judged:
+        _judge(sandbox)
 
 
 @pytest.hookimpl(wrapper=True)
@@ -157,6 +169,7 @@ def _start(args: Sequence[str], folder: Path) -> Server:
     """Start a server and wait until it is ready. Raises :class:`CannotStart` with what it printed."""
     from mockserver.settings import PREFIX
 
+    __tracebackhide__ = True
     port_file, log_file = folder / "port", folder / "log"
     root = Path(__file__).resolve().parents[1]
     environ = {name: value for name, value in os.environ.items() if not name.startswith(PREFIX)}
@@ -183,6 +196,23 @@ def _start(args: Sequence[str], folder: Path) -> Server:
     said = log_file.read_text("utf-8", "replace").strip()
     how = f"ended with exit code {ended}" if ended is not None else f"was not ready within {START_SECONDS:.0f} s"
     raise CannotStart(f"mockserver {' '.join(args)} {how}:\n{said}")
+
+
+def _judge(sandbox: RemoteSandbox) -> None:
+    """Fail the test for unmet expectations of rules; a sandbox that cannot be asked is not judged."""
+    from httpx import HTTPError
+
+    from mockserver.remote import ControlRefused, VerificationFailed
+
+    unmet = ""
+    try:
+        sandbox.verify()
+    except VerificationFailed as failed:
+        unmet = str(failed)
+    except (ControlRefused, HTTPError):
+        pass
+    if unmet:
+        pytest.fail(unmet, pytrace=False)
 
 
 def _timeline(sandbox: RemoteSandbox) -> str:

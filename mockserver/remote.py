@@ -7,7 +7,7 @@ to the documented control API (control document, Control API), so nothing can be
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
@@ -25,9 +25,16 @@ TIMELINE_LENGTH = 100
 """Newest journal entries that a timeline shows."""
 
 _INDENT = " " * 25
+__tracebackhide__ = True
+"""Reports of failing tests end at the line of the test, not in here."""
+
 _MODES = ("real", "manual", "fast")
 _SCENARIO_SUFFIXES = (".yaml", ".yml", ".json")
 _JSON, _YAML = {"content-type": "application/json"}, {"content-type": "application/yaml"}
+
+
+Duration = str | int | float | timedelta
+"""How long: ``1h30m``, a number of seconds, or a timedelta."""
 
 
 class ControlRefused(Exception):
@@ -46,11 +53,13 @@ class RemoteSandbox:
     """The sandbox that ``secret_key`` opens on the server at ``url``.
 
     ``folders`` are searched for scenario files given by a relative path. Close it when done: it holds connections.
+    ``judged`` says that a verification has failed and its caller was told so.
     """
 
     def __init__(self, url: str, secret_key: str, folders: Sequence[Path] = ()) -> None:
         self.url = url.rstrip("/")
         self.secret_key = secret_key
+        self.judged = False
         self._folders = tuple(folders)
         self.clock = Clock(self)
         self.inbox = Inbox(self)
@@ -127,17 +136,20 @@ class RemoteSandbox:
         conditions: Mapping[str, object] | None = None,
         /,
         *,
-        timeout: str = "5s",
+        timeout: Duration = "5s",
         advance: bool = False,
         **more: object,
     ) -> dict[str, Any]:
         """Wait until all conditions hold, and return the answer of ``POST /__admin/wait``.
 
-        ``wait_for(charge={"id": ..., "status": "SUCCESS"}, inbox={"name": "shop"})``. ``timeout`` is a duration, of
-        real time, or with ``advance`` of the sandbox's, whose clock is then moved. Raises :class:`VerificationFailed`
-        saying why, when the conditions did not hold in time.
+        ``wait_for(charge={"id": ..., "status": "SUCCESS"}, inbox="shop")``. ``timeout`` is a duration, of real time,
+        or with ``advance`` of the sandbox's, whose clock is then moved. Raises :class:`VerificationFailed` saying why,
+        when the conditions did not hold in time.
         """
+        if conditions is not None and not isinstance(conditions, Mapping):
+            raise TypeError(f"got {conditions!r}, wanted kinds by name, such as wait_for(inbox='shop')")
         wanted = {**(conditions or {}), **more}
+        timeout = _duration(timeout)
         body = {"for": wanted, "timeout": timeout, "advance": advance}
         answer: dict[str, Any] = self.call("POST", "/__admin/wait", json=body, patience=None)
         if not answer["held"]:
@@ -146,17 +158,20 @@ class RemoteSandbox:
             raise VerificationFailed(f"waited {timeout}: " + "; ".join(reasons + hints))
         return answer
 
-    def verify(self, *requests: Mapping[str, object], rules: bool = True) -> None:
+    def verify(self, *requests: Mapping[str, object] | str, rules: bool = True, **request: object) -> None:
         """Check what was asked of the sandbox; with ``rules`` also that every rule's ``expect`` was met.
 
-        Each request is ``{"op": ..., "where": {...}, "count": {"exactly": 1}}``. Raises :class:`VerificationFailed`
-        with the differences and near misses.
+        Each request is ``{"op": "charge.create", "where": {"request.reference": "r-1"}, "count": 1}``; one alone may be
+        given by keywords. Without ``where`` every request of the operation counts, without ``count`` one is enough.
+        Raises :class:`VerificationFailed` with the differences and near misses.
         """
+        asked = [*requests, *([request] if request else [])]
         try:
-            self.call("POST", "/__admin/verify", json={"requests": list(requests), "rules": rules})
+            self.call("POST", "/__admin/verify", json={"requests": asked, "rules": rules})
         except ControlRefused as refused:
             if refused.status != 409:
                 raise
+            self.judged = True
             raise VerificationFailed(_words(refused.body)) from None
 
     def close(self) -> None:
@@ -190,9 +205,9 @@ class Clock:
         """The sandbox's time."""
         return _instant(self._sandbox.call("GET", "/__admin/clock")["now"])
 
-    def advance(self, by: str) -> datetime:
+    def advance(self, by: Duration) -> datetime:
         """Move forward by a duration, running all that comes due; the new time."""
-        return _instant(self._sandbox.call("POST", "/__admin/clock/advance", json={"by": by})["now"])
+        return _instant(self._sandbox.call("POST", "/__admin/clock/advance", json={"by": _duration(by)})["now"])
 
     def to(self, instant: datetime | str) -> datetime:
         """Move forward to an instant, running all that comes due; the new time."""
@@ -215,9 +230,14 @@ class Inbox:
 
     def __init__(self, sandbox: RemoteSandbox) -> None:
         self._sandbox = sandbox
+        self._opened = False
 
     def url(self, name: str = "inbox") -> str:
         """The address to give as a webhook's ``url``; it names the sandbox, as webhooks carry no key."""
+        if not self._opened:
+            # A public key opens no sandbox.
+            self.messages(name)
+            self._opened = True
         return f"{self._sandbox.url}/__inbox/{quote(name, safe='')}?publicKey={quote(self._sandbox.public_key)}"
 
     def messages(self, name: str = "inbox") -> list[dict[str, Any]]:
@@ -266,6 +286,13 @@ class Journal:
         return found
 
 
+def _duration(given: Duration) -> str:
+    if isinstance(given, str):
+        return given
+    seconds = given.total_seconds() if isinstance(given, timedelta) else given
+    return f"{seconds:f}".rstrip("0").rstrip(".") + "s"
+
+
 def _instant(text: str) -> datetime:
     # Seven digits of a second are sent; date-times here know six.
     return datetime.fromisoformat(text[:26]).replace(tzinfo=UTC)
@@ -292,12 +319,16 @@ def _words(body: object) -> str:
 def timeline(sandbox: RemoteSandbox) -> str:
     """What was asked of a sandbox and what it did, oldest first: sandbox time, request, status, rule; then changes."""
     entries = sandbox.journal()
+    kept = sandbox.call("GET", "/__admin/webhooks", params={"limit": PAGE})["webhooks"]
+    webhooks = {delivery["id"]: delivery for delivery in kept}
     hidden = len(entries) - TIMELINE_LENGTH
     lines = [f"({hidden} entries before these)"] if hidden > 0 else []
     for entry in entries[-TIMELINE_LENGTH:]:
         lines.append(f"{_time(entry['at'])}  {_what(entry)}")
         lines += [f"{_INDENT}{_change(event)}" for event in entry["events"]]
-        lines += [f"{_INDENT}webhook {message}" for message in entry["webhooks"]]
+        for told_id in entry["webhooks"]:
+            told = webhooks.get(told_id)
+            lines += _tries(told, entry["at"]) if told else [f"{_INDENT}webhook {told_id}"]
     return "\n".join(lines) or "no request reached this sandbox"
 
 
@@ -321,3 +352,16 @@ def _what(entry: Mapping[str, Any]) -> str:
 def _change(event: Mapping[str, Any]) -> str:
     subject = f"{event['subject']} {event['id']}"
     return f"{subject} {event['what']}: {event['before'] or '(new)'} -> {event['after'] or '(gone)'}"
+
+
+def _tries(delivery: Mapping[str, Any], since: str) -> list[str]:
+    """What was told to whom and how each try ended, with its time when it is not ``since``."""
+    told = f"{_INDENT}webhook {delivery['eventType']} to {delivery['url']}"
+    lines = []
+    for number, made in enumerate(delivery["tries"], 1):
+        at = f" at {_time(made['at'])}" if made["at"] != since else ""
+        lines.append(f"{told}  try {number}{at}  {made['status'] or made['error']}")
+    if delivery["state"] != "delivered":
+        due = f", next try at {_time(delivery['next'])}" if delivery["next"] else ""
+        lines.append(f"{told}  {delivery['state'].replace('_', ' ')}{due}")
+    return lines

@@ -90,7 +90,9 @@ class Condition:
 
 
 def read(box: Sandbox, wanted: object) -> list[Condition]:
-    """The conditions of ``for``: by kind, an object of tests. Raises ``Invalid`` (90) with every fault.
+    """The conditions of ``for``: by kind, an object of tests; of an inbox the name will do.
+
+    Raises ``Invalid`` (90) with every fault.
 
     ``box`` is any sandbox: it tells which fields the objects of a kind have.
     """
@@ -102,8 +104,12 @@ def read(box: Sandbox, wanted: object) -> list[Condition]:
         place = f"For.{kind[:40]}"
         if kind not in kinds:
             faults[place] = f"no such kind{nearest(kind, kinds)}, allowed: {', '.join(kinds)}"
-        elif not isinstance(tests, dict):
-            faults[place] = "wanted an object of tests"
+            continue
+        if kind == "inbox" and isinstance(tests, str):
+            tests = {"name": tests}
+        if not isinstance(tests, dict):
+            form = '"shop" or {"name": "shop"}' if kind == "inbox" else '{"id": ..., "status": ...}'
+            faults[place] = f"wanted an object of tests, such as {form}"
         else:
             try:
                 found.append(_condition(box, kind, tests))

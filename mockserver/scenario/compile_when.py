@@ -42,6 +42,11 @@ def _patterns(wanted: object) -> list[object]:
     return wanted if isinstance(wanted, list) and wanted else [wanted]
 
 
+def is_test(key: str) -> bool:
+    """Whether a key of ``when`` is known."""
+    return key in _PLAIN_KEYS or key.startswith(_PREFIXES)
+
+
 def tests_of(
     when: Mapping[str, object],
     path: Path,
@@ -58,7 +63,7 @@ def tests_of(
             if key == "card":
                 tests += _card_tests(wanted, (*path, key), problems)
                 continue
-            if key not in _PLAIN_KEYS and not key.startswith(_PREFIXES):
+            if not is_test(key):
                 keys = [*_PLAIN_KEYS, "request.<path>", "state.<path>", "header.<name>"]
                 raise ValueError(f"unknown key '{key[:60]}'{nearest(key, keys) or ', allowed: ' + ', '.join(keys)}")
             known_operators(wanted)

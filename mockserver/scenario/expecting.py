@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from mockserver.domain.errors import nearest
 from mockserver.scenario.attempt import Attempt
-from mockserver.scenario.compile_when import operations_of, tests_of, window_of
+from mockserver.scenario.compile_when import is_test, operations_of, tests_of, window_of
 from mockserver.scenario.matching import Difference, FieldTest, shown
 from mockserver.scenario.operations import ALL_OPERATIONS
 from mockserver.scenario.problems import Path, Problems
@@ -76,16 +76,25 @@ def expectations(given: object) -> tuple[list[Expected], dict[str, str]]:
 
 
 def _expected(raw: object, path: Path, problems: Problems) -> Iterator[Expected]:
+    if isinstance(raw, str):
+        raw = {"op": raw}
     if not isinstance(raw, Mapping):
-        problems.add(path, f"got {shown(raw)}, wanted an object with {', '.join(_KEYS)}")
+        problems.add(path, f"got {shown(raw)}, wanted an operation or an object with {', '.join(_KEYS)}")
         return
-    for key in raw:
-        if key not in _KEYS:
-            problems.add((*path, str(key)), f"unknown key{nearest(str(key), _KEYS)}, allowed: {', '.join(_KEYS)}")
     where = raw.get("where") or {}
     if not isinstance(where, Mapping):
         problems.add((*path, "where"), f"got {shown(where)}, wanted tests as in when")
         return
+    where = dict(where)
+    for key, wanted in raw.items():
+        if key in _KEYS:
+            continue
+        if is_test(str(key)):
+            # Beside op, as in a rule.
+            where.setdefault(key, wanted)
+        else:
+            allowed = f"allowed: {', '.join(_KEYS)} and tests such as request.amount"
+            problems.add((*path, str(key)), f"unknown key{nearest(str(key), _KEYS)}, {allowed}")
     for key in where:
         words = _ELSEWHERE.get(str(key).partition(".")[0])
         if words is not None:

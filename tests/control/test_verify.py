@@ -35,6 +35,9 @@ def fill(shop: Shop) -> None:
         {"op": "charge.create", "where": {"clock": {"to": "2031-03-01T09:00:00Z"}}, "count": 0},
         {"op": "charge.void", "count": {"exactly": 0}},
         {"op": "charge.create", "where": {"request.reference": "z"}, "count": {"max": 0}},
+        "charge.create",
+        {"op": "charge.create", "request.reference": "b", "count": 1},
+        {"op": "charge.create", "card": {"last4": "1111"}, "where": {"request.amount": 20}, "count": 1},
     ],
 )
 def test_what_has_happened_holds(shop: Shop, request_: dict[str, Any]) -> None:
@@ -107,6 +110,8 @@ def test_a_count_that_the_journal_cannot_vouch_for_does_not_hold() -> None:
         ({"requests": [{"op": "charge.creat"}]}, "Requests[0].op"),
         ({"requests": [{"op": "charge.create", "when": {}}]}, "Requests[0].when"),
         ({"requests": [{"op": "charge.create", "where": {"amount": 1}}]}, "Requests[0].where.amount"),
+        ({"requests": [{"op": "charge.create", "amount": 1}]}, "Requests[0].amount"),
+        ({"requests": [{"op": "charge.create", "nth": 1}]}, "Requests[0].where.nth"),
         ({"requests": [{"op": "charge.create", "where": {"nth": 1}}]}, "Requests[0].where.nth"),
         (
             {"requests": [{"op": "charge.get", "where": {"state.charge.status": "x"}}]},

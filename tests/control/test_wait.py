@@ -41,6 +41,7 @@ def test_what_holds_already_is_answered_at_once(shop: Shop) -> None:
         {"charge": {"status": "SUCCESS", "amount": {"gt": 12}}},
         {"webhook": {"subject": charge_id, "state": "delivered", "eventType": "transaction.status.changed"}},
         {"inbox": {"name": "shop", "signature": "valid"}, "charge": {"id": charge_id}},
+        {"inbox": "shop"},
     ):
         answer = shop("POST", "/__admin/wait", {"for": wanted})
         assert answer.status == 200
@@ -169,6 +170,8 @@ def test_in_real_time_a_wait_lasts_until_the_thing_comes_due() -> None:
         ({"for": {"charge": {"count": 0}}}, "For.charge"),
         ({"for": {"webhook": {"stat": "x"}}}, "For.webhook"),
         ({"for": {"inbox": {"count": 1}}}, "For.inbox"),
+        ({"for": {"inbox": ""}}, "For.inbox"),
+        ({"for": {"inbox": ["shop"]}}, "For.inbox"),
         ({"for": {"charge": {}}, "timeout": "soon"}, "Timeout"),
         ({"for": {"charge": {}}, "timeout": "11m"}, "Timeout"),
         ({"for": {"charge": {}}, "advance": "yes"}, "Advance"),

@@ -263,6 +263,150 @@ def test_the_report_of_a_failing_test_ends_with_the_timeline(run: Run) -> None:
     assert "/vault/nothing" not in done.stdout
 
 
+def test_the_timeline_tells_the_receiver_and_every_try_of_a_webhook(run: Run) -> None:
+    done = run(
+        test_told="""
+        import pytest
+
+        SCENARIO = '''
+        version: 1
+        rules:
+          - id: down
+            when: {op: webhook.deliver, request.url: {contains: shop}}
+            then: {webhook: {receiver: [500, 503, 200]}}
+        '''
+
+        @pytest.mark.mockserver(clock="2031-03-01T00:00:00Z", scenario=SCENARIO)
+        def test_told(mockserver):
+            for name in ("shop", "books"):
+                target = {"url": "http://127.0.0.1:9/" + name if name == "shop" else mockserver.inbox.url(name)}
+                mockserver.client.post("/charge/card", json={**CHARGE, "webhook": target})
+            mockserver.clock.advance("30s")
+            mockserver.clock.advance("1h")
+            assert False
+
+        @pytest.mark.mockserver(clock="2031-03-01T00:00:00Z", scenario=SCENARIO)
+        def test_waiting(mockserver):
+            mockserver.client.post("/charge/card", json={**CHARGE, "webhook": {"url": "http://127.0.0.1:9/shop"}})
+            assert False
+        """
+    )
+    indent, told = " " * 25, "webhook transaction.status.changed to http://127.0.0.1:"
+    lines = done.stdout.splitlines()
+    assert f"{indent}{told}9/shop  try 1  500" in lines, done.stdout
+    assert f"{indent}{told}9/shop  try 2 at 2031-03-01 00:00:10.000  503" in lines
+    assert f"{indent}{told}9/shop  try 3 at 2031-03-01 00:01:10.000  200" in lines
+    assert re.search(rf"\n {{25}}{told}\d+/__inbox/books\?publicKey=pk_test_\w+  try 1  200\n", done.stdout)
+    assert f"{indent}{told}9/shop  waiting, next try at 2031-03-01 00:00:10.000" in lines
+
+
+def test_a_rule_that_was_expected_and_never_fired_fails_the_test(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "never.yaml").write_text(OUTAGE.replace("}}}", "}}, expect: {min: 1}}").replace("down", "never", 1))
+    done = run(
+        test_expected="""
+        import pytest
+
+        pytestmark = pytest.mark.mockserver(scenario="never.yaml")
+
+        def test_unmet(mockserver):
+            pass
+
+        def test_met(mockserver):
+            mockserver.client.post("/charge/card", json=CHARGE)
+
+        def test_told_already(mockserver):
+            with pytest.raises(AssertionError, match="never"):
+                mockserver.verify()
+
+        @pytest.mark.xfail(strict=True)
+        def test_known_to_fail(mockserver):
+            pass
+
+        def test_skipped(mockserver):
+            pytest.skip("not today")
+
+        def test_failing_otherwise(mockserver):
+            assert 1 == 2
+
+        def test_of_a_server_that_has_gone(mockserver, mockserver_server):
+            mockserver_server.process.kill()
+            mockserver_server.process.wait()
+        """
+    )
+    assert "2 failed, 3 passed, 1 skipped, 1 xfailed" in done.stdout, done.stdout
+    assert "FAILED test_expected.py::test_unmet - Failed: rule 'never'" in done.stdout
+    assert done.stdout.count("expected at least 1, fired 0 times") == 1
+    assert (
+        "mockserver timeline" in done.stdout.partition("_ test_unmet _")[2].partition("_ test_failing_otherwise _")[0]
+    )
+
+
+def test_a_report_shows_the_line_of_the_test_and_nothing_of_the_plugin(run: Run) -> None:
+    done = run(
+        test_hidden="""
+        import pytest
+
+        def test_verified(mockserver):
+            mockserver.verify("charge.refund")
+
+        def test_waited(mockserver):
+            mockserver.wait_for(inbox="shop", timeout=0.01)
+
+        def test_refused(mockserver):
+            mockserver.wait_for(inbox=5)
+
+        @pytest.mark.mockserver(scenario="version: 1\\nruels: []")
+        def test_not_set_up(mockserver):
+            pass
+        """
+    )
+    assert "3 failed, 1 error" in done.stdout, done.stdout
+    assert "mockserver/remote.py" not in done.stdout
+    assert "mockserver/pytest_plugin.py" not in done.stdout
+    assert "VerificationFailed: charge.refund: wanted at least 1, got 0" in done.stdout
+    assert 'For.inbox: wanted an object of tests, such as "shop" or {"name": "shop"}' in done.stdout
+    assert "did you mean 'rules'?" in done.stdout
+
+
+def test_what_people_write_is_understood(run: Run) -> None:
+    done = run(
+        test_written="""
+        import datetime, pytest
+        from mockserver.remote import VerificationFailed
+
+        @pytest.fixture(autouse=True)
+        def charged(mockserver):
+            mockserver.clock.freeze()
+            target = {"url": mockserver.inbox.url("shop")}
+            mockserver.client.post("/charge/card", json={**CHARGE, "reference": "r-1", "webhook": target})
+
+        def test_the_name_of_an_inbox(mockserver):
+            mockserver.wait_for(inbox="shop")
+            with pytest.raises(TypeError, match="such as wait_for.inbox='shop'"):
+                mockserver.wait_for("shop")
+
+        def test_an_expectation(mockserver):
+            mockserver.verify("charge.create")
+            mockserver.verify({"op": "charge.create", "request.reference": "r-1"})
+            mockserver.verify(op="charge.create", where={"request.reference": "r-1"}, count=1)
+            mockserver.verify(op="charge.create", source="card", count=1, rules=False)
+            for wrong in ({"request.reference": "r-2"}, {"source": "token"}):
+                with pytest.raises(VerificationFailed, match="wanted at least 1, got 0"):
+                    mockserver.verify({"op": "charge.create", **wrong})
+
+        def test_how_long(mockserver):
+            start = mockserver.clock.now
+            mockserver.clock.advance(datetime.timedelta(days=7))
+            mockserver.clock.advance(90)
+            mockserver.clock.advance(0.5)
+            assert mockserver.clock.now - start == datetime.timedelta(days=7, seconds=90.5)
+            with pytest.raises(VerificationFailed, match="waited 10s: "):
+                mockserver.wait_for(charge={"status": "FAILED"}, timeout=10, advance=True)
+        """
+    )
+    assert passed(done) == 3, done.stdout
+
+
 def test_webhooks_arrive_in_an_inbox_of_the_tests_own(run: Run) -> None:
     done = run(
         test_inbox="""

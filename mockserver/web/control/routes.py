@@ -55,7 +55,7 @@ _WAIT = (
         "for",
         "object",
         "what to wait for: {charge: {id, status}}, {batch: ...}, {webhook: {state, subject}}, "
-        "{inbox: {name, count}}; all must hold",
+        "{inbox: {name, count}} or {inbox: name}; all must hold",
         required=True,
     ),
     Given("timeout", "string", "how long, such as 5s (the default); at most 10m in real time"),
