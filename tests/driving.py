@@ -79,9 +79,12 @@ class Api:
         target: str,
         raw: bytes = b"",
         headers: Mapping[str, str] | None = None,
+        *lines: tuple[bytes, bytes],
     ) -> Reply:
-        """One request as bytes; ``target`` is the path with its query."""
-        return _LOOP.run_until_complete(_exchange(self.app, self._scope(method, target, headers), raw))
+        """One request as bytes; ``target`` is the path with its query, ``lines`` are headers after the others."""
+        scope = self._scope(method, target, headers)
+        scope["headers"] += lines
+        return _LOOP.run_until_complete(_exchange(self.app, scope, raw))
 
     def race(self, *calls: tuple[str, str, object]) -> list[tuple[int, Reply]]:
         """Several calls at once, each a method, a path and a body: their places and replies as they were answered."""

@@ -229,6 +229,13 @@ KEYS = row(
     "any",
     "not shown; 401 code 40 is published",
 )
+KEYS_BOTH = row(
+    "keys.both",
+    "what counts of both keys where a public key will do: the public key alone, or the last secret key if it opens none",
+    choice("public_key", "either"),
+    "public_key",
+    "a published plugin checks a public key beside two secret keys, and takes an answer for a sign that it is right",
+)
 PUBLIC_KEY = row(
     "public_key", "public key of a secret key: pk_X of sk_X, else derived", choice("paired"), "paired", "not shown"
 )

@@ -69,11 +69,13 @@ async def read_body(receive: Receive, scope: Scope, limit: int) -> bytes:
 
 
 def headers_of(scope: Scope) -> dict[str, str]:
-    """Header names in lower case; of a header given twice the first counts (published facts, 7.2: Magento's key
-    check)."""
+    """Header names in lower case; of a header given twice the first counts, but beside a public key the last secret
+    key (assumption ``keys.both``)."""
     headers: dict[str, str] = {}
     for name, value in scope["headers"]:
         headers.setdefault(_text(name), _text(value))
+    if "x-publickey" in headers:
+        headers.update((_text(name), _text(value)) for name, value in scope["headers"] if name == b"x-secretkey")
     return headers
 
 

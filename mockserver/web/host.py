@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Protocol, TypeVar
 
 from mockserver.assumptions import WEBHOOK_TIMEOUT, Assumed, Profile
+from mockserver.assumptions.conduct import KEYS_BOTH
 from mockserver.domain.clock import SECOND, ClockMode, Micros, parse_instant
 from mockserver.domain.delivery import DeliveryState
 from mockserver.domain.errors import Refused, Unauthorised
@@ -175,14 +176,15 @@ class Host:
         return self.present(self.known(headers))
 
     def known_by_either_key(self, headers: Headers) -> Sandbox:
-        """The sandbox of the public key when there is one, else of the secret key. Raises ``Unauthorised`` (40)."""
+        """The sandbox of the public key when there is one, else of the secret key (assumption ``keys.both``). Raises
+        ``Unauthorised`` (40)."""
         public_key = headers.get("x-publickey")
         if public_key is None:
             return self.known(headers)
         try:
             return self.sandboxes.open_by_public_key(public_key, self.real_clock())
         except Unauthorised:
-            if "x-secretkey" in headers:
+            if "x-secretkey" in headers and self.assumed[KEYS_BOTH] == "either":
                 return self.known(headers)
             raise
 

@@ -137,6 +137,28 @@ def test_a_secret_key_of_another_sandbox_beside_the_public_key_does_no_harm() ->
     assert b"hasCardProviders" in reply.raw
 
 
+@pytest.mark.parametrize(
+    ("assumed", "public", "keys", "status"),
+    [
+        ("public_key", "pk_tests", [], 200),
+        ("public_key", "pk_wrong-key", [], 401),
+        ("public_key", "pk_tests", ["sk_tests"], 200),
+        ("public_key", "nobody", ["sk_tests"], 401),
+        ("either", "pk_tests", ["sk_tests"], 200),
+        ("either", "nobody", ["sk_tests"], 401),
+        ("either", "nobody", [], 200),
+    ],
+)
+def test_a_plugin_that_checks_a_public_key_beside_two_secret_keys_learns_the_truth(
+    assumed: str, public: str, keys: list[str], status: int
+) -> None:
+    rows = f"version: 1\nname: s\nassumptions: {{keys.both: {assumed}}}\n"
+    api = Api(scenario=rows, keys=frozenset(keys or ["sk_tests", "secret"]))
+    reply = api.send("GET", "/info/providers", b"", {"x-publickey": public}, (b"x-secretkey", b"secret"))
+    assert (reply.status, b"hasCardProviders" in reply.raw) == (status, status == 200)
+    assert api.send("GET", "/charge", b"", {"x-publickey": "nobody"}).status == 200
+
+
 def test_the_public_key_does_not_open_other_operations() -> None:
     api = Api(key=None)
     assert problem_of(api.call("GET", "/info/default_fallback_provider", headers=PUBLIC)) == (401, 40)
