@@ -193,6 +193,11 @@ def public_key_of(key: str) -> str:
     return "pk_" + digest("public", key, size=12).hex()
 
 
+def sandbox_id_of(key: str) -> str:
+    """The id by which lists name the sandbox of a key."""
+    return digest("sandbox", key, size=8).hex()
+
+
 def account_id_of(key: str) -> str:
     """The account that a secret key belongs to: one for each sandbox."""
     return digest("account", key).hex()

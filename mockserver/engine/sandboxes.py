@@ -13,7 +13,7 @@ from mockserver.domain.codes import Code
 from mockserver.domain.errors import Refused, Unauthorised
 from mockserver.engine.charter import Charter
 from mockserver.engine.journal_room import JournalRoom
-from mockserver.engine.sandbox import Sandbox, public_key_of
+from mockserver.engine.sandbox import Sandbox, public_key_of, sandbox_id_of
 
 MOST_SANDBOXES = 100_000
 """Sandboxes that one process opens before it refuses new keys: a guard against a runaway client."""
@@ -27,7 +27,7 @@ class Sandboxes:
     """The sandboxes of one server. ``charter`` says how a new one begins; ``on_open`` prepares it; their journals
     and inboxes share ``room``."""
 
-    __slots__ = ("_boxes", "_by_public_key", "_charter", "_keys", "_on_open", "room")
+    __slots__ = ("_boxes", "_by_id", "_by_public_key", "_charter", "_keys", "_on_open", "room")
 
     def __init__(
         self,
@@ -41,6 +41,7 @@ class Sandboxes:
         self._on_open = on_open
         self._keys = frozenset(keys)
         self._boxes: dict[str, Sandbox] = {}
+        self._by_id: dict[str, str] = {}
         self._by_public_key: dict[str, Sandbox] = {}
 
     def __iter__(self) -> Iterator[Sandbox]:
@@ -58,9 +59,13 @@ class Sandboxes:
         return self._boxes.get(box.key, box)
 
     def named(self, headers: Mapping[str, str]) -> Sandbox | None:
-        """The sandbox of a secret key among the headers, else of a public key, if it is open."""
-        found = self._boxes.get(headers.get("x-secretkey", ""))
+        """The sandbox of a secret key among the headers, else of an id, else of a public key, if it is open."""
+        found = self._boxes.get(headers.get("x-secretkey", "")) or self.with_id(headers.get("x-sandbox", ""))
         return found or self._by_public_key.get(headers.get("x-publickey", ""))
+
+    def with_id(self, sandbox_id: str) -> Sandbox | None:
+        """The open sandbox of an id that a list told."""
+        return self._boxes.get(self._by_id.get(sandbox_id, ""))
 
     def open(self, key: str | None, real: Micros) -> Sandbox:
         """The sandbox of a secret key, opened on first use. Raises ``Unauthorised`` (40)."""
@@ -89,6 +94,7 @@ class Sandboxes:
         """Put a sandbox that was made elsewhere in its key's place."""
         self._change_room(self._boxes.get(box.key), box)
         self._boxes[box.key] = self._by_public_key[box.public_key] = box
+        self._by_id[sandbox_id_of(box.key)] = box.key
 
     def _begin(self, key: str, charter: Charter, real: Micros, own: Assumed | None = None) -> Sandbox:
         before = self._boxes.get(key)
@@ -104,6 +110,7 @@ class Sandboxes:
             else:
                 self._boxes[key] = self._by_public_key[box.public_key] = before
             raise
+        self._by_id[sandbox_id_of(key)] = key
         self._change_room(before, box)
         return box
 

@@ -1,7 +1,7 @@
 """The control page ``/__admin/`` and the stream of events that keeps it up to date.
 
 The page is static and holds nothing of any sandbox; its script asks the control API, with the key that was entered or
-the public key that was chosen. The stream only says that something changed, so a slow page never falls behind.
+the id of the sandbox that was chosen. The stream only says that something changed, so a slow page never falls behind.
 """
 
 from __future__ import annotations
@@ -60,14 +60,16 @@ def stream(call: PageCall) -> Page | Stream:
     if host.streams >= MOST_STREAMS:
         body = problems.problem(503, 1, "Too many event streams", call.scope["path"], is_retryable=True)
         return Page(503, dumps(body), _JSON)
-    if "x-secretkey" not in call.headers and "x-publickey" not in call.headers:
+    if not {"x-secretkey", "x-sandbox", "x-publickey"} & call.headers.keys():
         return Stream(_STREAM_HEADERS, _news(host, lambda: _of_server(host)))
     try:
-        host.known_by_any_key(call.headers)
+        host.known_to_control(call.headers, changes=False)
     except Refused as refused:
         status, body = problems.refusal(refused, call.scope["path"], host.assumed)
         return Page(status, dumps(body), _JSON)
-    return Stream(_STREAM_HEADERS, _news(host, lambda: _of_sandbox(host, host.known_by_any_key(call.headers))))
+    return Stream(
+        _STREAM_HEADERS, _news(host, lambda: _of_sandbox(host, host.known_to_control(call.headers, changes=False)))
+    )
 
 
 async def _news(host: Host, look: Callable[[], dict[str, object]]) -> AsyncGenerator[bytes, None]:

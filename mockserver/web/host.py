@@ -10,6 +10,7 @@ from typing import Protocol, TypeVar
 from mockserver.assumptions import WEBHOOK_TIMEOUT, Assumed, Profile
 from mockserver.assumptions.conduct import KEYS_BOTH
 from mockserver.domain.clock import SECOND, ClockMode, Micros, parse_instant
+from mockserver.domain.codes import Code
 from mockserver.domain.delivery import DeliveryState
 from mockserver.domain.errors import Refused, Unauthorised
 from mockserver.domain.rate import RateLimit
@@ -188,14 +189,21 @@ class Host:
                 return self.known(headers)
             raise
 
-    def enter_by_any_key(self, headers: Headers) -> Sandbox:
-        """The same for a secret key when there is one, else the public key. Raises ``Unauthorised`` (40)."""
-        return self.present(self.known_by_any_key(headers))
-
-    def known_by_any_key(self, headers: Headers) -> Sandbox:
-        """The sandbox of the secret key when there is one, else of the public key. Raises ``Unauthorised`` (40)."""
-        by_secret = "x-secretkey" in headers or "x-publickey" not in headers
-        return self.known(headers) if by_secret else self.known_by_either_key(headers)
+    def known_to_control(self, headers: Headers, *, changes: bool) -> Sandbox:
+        """The sandbox of the secret key when there is one, else of the id by which the list of sandboxes names it, else
+        of the public key, which many know: it changes nothing. Raises ``Unauthorised`` (40)."""
+        if "x-secretkey" in headers or not {"x-sandbox", "x-publickey"} & headers.keys():
+            return self.known(headers)
+        if "x-sandbox" in headers:
+            found = self.sandboxes.with_id(headers["x-sandbox"])
+            if found is None:
+                told = "no open sandbox has this id, GET /__admin/sandboxes lists them"
+                raise Unauthorised(Code.INVALID_AUTHENTICATION, {"XSandbox": told})
+            return found
+        if changes:
+            told = "a public key changes nothing: send x-secretkey, or x-sandbox with an id of GET /__admin/sandboxes"
+            raise Unauthorised(Code.INVALID_AUTHENTICATION, {"XPublickey": told})
+        return self.known_by_either_key(headers)
 
     def present(self, box: Sandbox) -> Sandbox:
         """Run what has come due meanwhile."""

@@ -18,6 +18,8 @@ from typing import Any
 import httpx
 import pytest
 
+from mockserver.engine.sandbox import sandbox_id_of
+
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 QUIET = (
     "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
@@ -36,6 +38,10 @@ class Box:
     url: str
     key: str
     http: httpx.Client
+
+    @property
+    def sandbox_id(self) -> str:
+        return sandbox_id_of(self.key)
 
     @property
     def public_key(self) -> str:

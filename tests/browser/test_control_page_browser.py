@@ -10,6 +10,7 @@ from typing import Any
 import httpx
 import pytest
 
+from mockserver.engine.sandbox import sandbox_id_of
 from tests.browser.conftest import Box, serving
 
 expect = pytest.importorskip("playwright.sync_api", reason="playwright is not installed").expect
@@ -24,7 +25,7 @@ def control(page: Any, box: Box) -> Iterator[Any]:
     page.goto(f"{box.url}/__admin/")
     page.get_by_test_id("key").fill(box.key)
     page.get_by_test_id("open").click()
-    expect(page.get_by_test_id("sandbox")).to_have_value(box.public_key)
+    expect(page.get_by_test_id("sandbox")).to_have_value(box.sandbox_id)
     expect(page.get_by_test_id("live")).to_have_text("live")
     expect(rows(page)).to_have_count(1)
     yield page
@@ -207,9 +208,9 @@ def test_another_sandbox_is_chosen_and_keys_stay_masked(control: Any, box: Box) 
     with httpx.Client(base_url=box.url, headers={"x-secretkey": other}, trust_env=False) as http:
         http.get("/info/providers")
         http.get("/charge")
-    public_key = "pk_" + other.removeprefix("sk_")
-    expect(control.get_by_test_id("sandbox").locator(f"option[value={public_key}]")).to_have_count(1)
-    control.get_by_test_id("sandbox").select_option(public_key)
+    listed = control.get_by_test_id("sandbox").locator(f"option[value='{sandbox_id_of(other)}']")
+    expect(listed).to_have_count(1)
+    control.get_by_test_id("sandbox").select_option(sandbox_id_of(other))
     expect(rows(control)).to_have_count(2)
     assert other not in control.content()
 
@@ -217,7 +218,7 @@ def test_another_sandbox_is_chosen_and_keys_stay_masked(control: Any, box: Box) 
 def test_the_sandbox_that_was_used_last_is_opened(page: Any, box: Box) -> None:
     box.charge()
     page.goto(f"{box.url}/__admin/")
-    expect(page.get_by_test_id("sandbox")).to_have_value(box.public_key)
+    expect(page.get_by_test_id("sandbox")).to_have_value(box.sandbox_id)
     expect(rows(page)).to_have_count(1)
     page.goto("about:blank")
 
@@ -227,7 +228,7 @@ def test_a_page_loaded_again_follows_its_sandbox(control: Any, box: Box) -> None
         http.get("/charge")
     control.reload()
     expect(control.get_by_test_id("live")).to_have_text("live")
-    expect(control.get_by_test_id("sandbox")).to_have_value(box.public_key)
+    expect(control.get_by_test_id("sandbox")).to_have_value(box.sandbox_id)
     expect(control.get_by_test_id("now")).to_be_visible()
     box.charge()
     expect(rows(control).first).to_contain_text("/charge/card")

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
 
 from mockserver.assumptions import ROWS
+from mockserver.engine.sandbox import sandbox_id_of
+from mockserver.web.control.call import ControlRoute
+from mockserver.web.control.routes import CONTROL_ROUTES
 from tests.control.driving import Shop
 
 
@@ -97,23 +101,69 @@ def test_sandboxes_are_listed_with_masked_keys(shop: Shop) -> None:
     [listed] = shop("GET", "/__admin/sandboxes", key=None).body["sandboxes"]
     assert listed["objects"]["charges"] == 1
     assert listed["scenarios"] == ["test-values"]
-    assert "sk_shop" not in str(listed)
-    assert (listed["publicKey"], listed["requests"]) == ("pk_shop", 1)
+    assert "shop" not in str(listed), "of sk_X and pk_X each tells the other"
+    assert (listed["publicKey"][:6], listed["requests"]) == ("pk_***", 1)
+
+
+def test_who_has_a_key_is_told_the_public_key_and_who_has_an_id_is_not(shop: Shop) -> None:
+    shop.charge()
+    listed = shop("GET", "/__admin/sandboxes", key=None).body["sandboxes"]
+    named = {"x-sandbox": listed[0]["id"]}
+    assert shop("GET", "/__admin/sandbox").body["publicKey"] == "pk_shop"
+    by_public_key = shop("GET", "/__admin/sandbox", key=None, headers={"x-publickey": "pk_shop"})
+    assert by_public_key.body["publicKey"] == "pk_shop"
+    assert shop("GET", "/__admin/sandbox", key=None, headers=named).body == listed[0]
+    state = shop("GET", "/__admin/state", key=None, headers=named)
+    imported = shop("PUT", "/__admin/state", raw=state.raw, key=None, headers=named)
+    assert imported.body["publicKey"] == listed[0]["publicKey"]
+    assert shop("PUT", "/__admin/state", raw=state.raw).body["publicKey"] == "pk_shop"
+
+
+def test_an_id_names_an_open_sandbox_and_opens_none(shop: Shop) -> None:
+    shop.charge()
+    sandbox_id = shop("GET", "/__admin/sandbox").body["id"]
+    named = {"x-sandbox": sandbox_id}
+    assert shop("GET", "/__admin/objects", key=None, headers=named).body["counts"]["charge"] == 1
+    assert shop("GET", "/charge", key=None, headers=named).status == 401, "the payments API knows keys alone"
+    for target in ("/__admin/state?secrets=true", "/__admin/clock"):
+        headers = named if "secrets" in target else {"x-sandbox": "0" * 16}
+        reply = shop("GET", target, key=None, headers=headers)
+        assert (reply.status, reply.body["code"]) == (401, 40)
+    assert shop("POST", "/__admin/fork", {"to": "sk_mine"}, key=None, headers=named).status == 401
+    assert shop("POST", "/__admin/reset", key=None, headers=named).body == {"reset": 1}
+    assert shop("GET", "/__admin/objects", key=None, headers=named).body["counts"]["charge"] == 0
+
+
+CHANGES = [row for row in CONTROL_ROUTES if row.keyed and row.method != "GET"]
+
+
+@pytest.mark.parametrize("row", CHANGES, ids=[f"{row.method} {row.path}" for row in CHANGES])
+def test_a_public_key_changes_nothing(shop: Shop, row: ControlRoute) -> None:
+    shop.charge()
+    before = shop("GET", "/__admin/state").raw
+    bodies = {"/__admin/events": {"type": "transaction"}, "/__admin/wait": {"for": {"charge": {}}}}
+    path = re.sub(r"\{\w+\}", "0", row.path)
+    reply = shop(row.method, path, bodies.get(path, {}), key=None, headers={"x-publickey": "pk_shop"})
+    assert (reply.status, reply.body["code"]) == (401, 40)
+    assert "x-secretkey" in str(reply.body["details"])
+    assert shop("GET", "/__admin/state").raw == before
 
 
 def test_the_sandbox_that_was_used_last_is_listed_first(shop: Shop) -> None:
     def listed() -> list[str]:
-        return [box["publicKey"] for box in shop("GET", "/__admin/sandboxes", key=None).body["sandboxes"]]
+        boxes = shop("GET", "/__admin/sandboxes", key=None).body["sandboxes"]
+        return [next(key for key in keys if box["id"] == sandbox_id_of(key)) for box in boxes]
 
-    for key in ("sk_old", "sk_mid", "sk_new"):
+    keys = ("sk_old", "sk_mid", "sk_new", "sk_only_looked_at")
+    for key in keys[:3]:
         shop("GET", "/charge", key=key)
     shop("GET", "/__admin/clock", key="sk_only_looked_at")
-    assert listed() == ["pk_new", "pk_mid", "pk_old", "pk_only_looked_at"]
+    assert listed() == ["sk_new", "sk_mid", "sk_old", "sk_only_looked_at"]
     shop("GET", "/charge", key="sk_old")
     shop("POST", "/__admin/clock/advance", {"by": "1h"}, key="sk_mid")
-    assert listed() == ["pk_mid", "pk_old", "pk_new", "pk_only_looked_at"]
+    assert listed() == ["sk_mid", "sk_old", "sk_new", "sk_only_looked_at"]
     shop("POST", "/__admin/reset", key="sk_mid")
-    assert listed()[0] == "pk_old"
+    assert listed()[0] == "sk_old"
 
 
 @pytest.mark.parametrize(("key", "shown"), [("sk_shop", "sk_***"), ("sk_1", "s***"), ("s1", "***"), ("x", "***")])

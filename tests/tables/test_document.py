@@ -93,8 +93,7 @@ class Book:
         return self.made[name]
 
     def public_key(self) -> str:
-        self.api.get("/charge")
-        key: str = self.api.get("/__admin/sandboxes")["sandboxes"][0]["publicKey"]
+        key: str = self.api.get("/__admin/sandbox")["publicKey"]
         return key
 
 

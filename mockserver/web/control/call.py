@@ -22,6 +22,7 @@ class ControlCall:
     """One control call; ``box`` opens the sandbox of its key, ``receive`` tells when the caller leaves."""
 
     host: Host
+    method: str
     headers: Mapping[str, str]
     path: Mapping[str, str]
     query: Mapping[str, str]
@@ -29,9 +30,8 @@ class ControlCall:
     receive: Receive
 
     def box(self) -> Sandbox:
-        """The sandbox of the call's secret key, brought to the present; without one, of its public key, by which the
-        list of sandboxes names them. Raises ``Unauthorised`` (40)."""
-        return self.host.enter_by_any_key(self.headers)
+        """The sandbox that the call names, brought to the present. Raises ``Unauthorised`` (40)."""
+        return self.host.present(self.host.known_to_control(self.headers, changes=self.method != "GET"))
 
     def switch(self, name: str) -> bool:
         """A query parameter that is true or false, false when it is not given. Raises ``Invalid`` (90)."""
@@ -103,7 +103,8 @@ class ControlEndpoint:
         try:
             raw = await read_body(receive, scope, self.route.largest or self.host.settings.max_body)
             query = dict(parse_qsl(scope["query_string"].decode("latin-1"), errors="replace"))
-            call = ControlCall(self.host, headers_of(scope), scope["path_params"], query, raw, receive)
+            method, headers, path = self.route.method, headers_of(scope), scope["path_params"]
+            call = ControlCall(self.host, method, headers, path, query, raw, receive)
             if self.route.keyed:
                 _check_names(query, [given.name for given in self.route.query])
                 known = self.host.sandboxes.named(call.headers)

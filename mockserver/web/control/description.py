@@ -14,7 +14,8 @@ _JSON = "application/json"
 _INTRODUCTION = """\
 See everything, undo anything: sandboxes, time, scenarios, journal and state of a local payments sandbox.
 
-Calls that act on one sandbox name it as payments calls do, by `x-secretkey`. Calls that change something carry JSON or
+Calls that act on one sandbox name it as payments calls do, by `x-secretkey`, or by `x-sandbox` with the `id` that
+`/__admin/sandboxes` tells. By `x-publickey` it can be looked at, not changed. Calls that change something carry JSON or
 YAML (`Content-Type`) and come from no other site. A server that is started with `--admin-token` wants the token in
 `x-admin-token` or as `Authorization: Bearer`. Card numbers and ccv are starred everywhere but in an export with
 `secrets=true`.
@@ -42,6 +43,7 @@ def document(url: str) -> dict[str, Any]:
             "schemas": {"Problem": _PROBLEM},
             "securitySchemes": {
                 "secretKey": {"type": "apiKey", "in": "header", "name": "x-secretkey"},
+                "sandbox": {"type": "apiKey", "in": "header", "name": "x-sandbox"},
                 "adminToken": {"type": "apiKey", "in": "header", "name": "x-admin-token"},
                 "adminBearer": {"type": "http", "scheme": "bearer"},
             },
@@ -96,11 +98,12 @@ def _kinds(row: ControlRoute) -> list[str]:
 
 
 def _security(row: ControlRoute) -> list[dict[str, list[str]]]:
-    """Each entry is one way in: the key of a sandbox, and where a token is set that too, in either header."""
+    """Each entry is one way in: the key or id of a sandbox, and where a token is set that too, in either header."""
     if not row.path.startswith("/__admin"):
         return []
-    key: dict[str, list[str]] = {"secretKey": []} if row.keyed else {}
-    return [key, {**key, "adminToken": []}, {**key, "adminBearer": []}]
+    ways: list[dict[str, list[str]]] = [{"secretKey": []}, {"sandbox": []}] if row.keyed else [{}]
+    tokens: list[dict[str, list[str]]] = [{}, {"adminToken": []}, {"adminBearer": []}]
+    return [{**way, **token} for way in ways for token in tokens]
 
 
 def _name(row: ControlRoute) -> str:

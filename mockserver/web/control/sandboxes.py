@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from mockserver.engine.sandbox import Sandbox, masked_key
+from mockserver.engine.sandbox import Sandbox, masked_key, sandbox_id_of
 from mockserver.engine.snapshot import table_rows
 from mockserver.web.control.call import ControlCall
 from mockserver.wire.dates import moment
 
 
 async def listing(call: ControlCall) -> tuple[int, object]:
-    """Every sandbox, the last used first: masked key, public key, clock, scenarios, number of objects."""
+    """Every sandbox, the last used first: id, masked keys, clock, scenarios, number of objects."""
     boxes = sorted(await call.host.catch_up_all(), key=lambda box: box.used)[::-1]
-    return 200, {"sandboxes": [_shown(box) for box in boxes]}
+    return 200, {"sandboxes": [_shown(box, masked_key(box.public_key)) for box in boxes]}
 
 
 def one(call: ControlCall) -> tuple[int, object]:
-    """The sandbox of the call's key, opened on first use."""
-    return 200, _shown(call.box())
+    """The sandbox of the call's key, opened on first use; the public key in full for those who have a key."""
+    box = call.box()
+    is_known = box.key == call.headers.get("x-secretkey") or box.public_key == call.headers.get("x-publickey")
+    return 200, _shown(box, box.public_key if is_known else masked_key(box.public_key))
 
 
 def reset(call: ControlCall) -> tuple[int, object]:
@@ -31,10 +33,12 @@ def reset(call: ControlCall) -> tuple[int, object]:
     return 200, {"reset": len(boxes)}
 
 
-def _shown(box: Sandbox) -> dict[str, object]:
+def _shown(box: Sandbox, public_key: str) -> dict[str, object]:
+    # A public key shown in full would tell the secret one: pk_X pairs with sk_X.
     return {
+        "id": sandbox_id_of(box.key),
         "key": masked_key(box.key),
-        "publicKey": box.public_key,
+        "publicKey": public_key,
         "now": moment(box.now),
         "clock": box.clock.mode.value,
         "profile": box.assumed.profile.value,

@@ -50,7 +50,8 @@ def write(call: ControlCall) -> tuple[int, object]:
     made = snapshot.imported(box.key, box.charter, document, call.host.real_clock())
     made.journal.breach = "a state was imported"
     call.host.sandboxes.install(made)
-    return 200, {**_told(made), "rulesNotInForce": snapshot.rules_not_in_force(made, document)}
+    public_key = made.public_key if "x-secretkey" in call.headers else masked_key(made.public_key)
+    return 200, {**_told(made, public_key), "rulesNotInForce": snapshot.rules_not_in_force(made, document)}
 
 
 def fork(call: ControlCall) -> tuple[int, object]:
@@ -73,12 +74,12 @@ def fork(call: ControlCall) -> tuple[int, object]:
     copy = snapshot.restore(to, box.charter, snapshot.export(source, secrets=True), call.host.real_clock())
     copy.journal.breach = "this sandbox was forked from another"
     sandboxes.install(copy)
-    return 201, _told(copy)
+    return 201, _told(copy, copy.public_key)
 
 
-def _told(box: Sandbox) -> dict[str, object]:
+def _told(box: Sandbox, public_key: str) -> dict[str, object]:
     return {
         "key": masked_key(box.key),
-        "publicKey": box.public_key,
+        "publicKey": public_key,
         "objects": object_counts(box),
     }

@@ -1,11 +1,11 @@
-// Calls of the control API and the stream of news. Keys stay in this tab: the public key names a sandbox.
-let publicKey = sessionStorage.getItem("sandbox") || null;
+// Calls of the control API and the stream of news. Keys stay in this tab: its id names a sandbox.
+let sandbox = sessionStorage.getItem("sandbox") || null;
 
-export function chosen() { return publicKey; }
+export function chosen() { return sandbox; }
 
-export function choose(key) {
-  publicKey = key;
-  sessionStorage.setItem("sandbox", key);
+export function choose(id) {
+  sandbox = id;
+  sessionStorage.setItem("sandbox", id);
 }
 
 export function adminToken() {
@@ -19,7 +19,7 @@ function headers({ secret, anonymous } = {}) {
   const token = sessionStorage.getItem("admin-token");
   if (token) given["x-admin-token"] = token;
   if (secret) given["x-secretkey"] = secret;
-  else if (!anonymous && publicKey) given["x-publickey"] = publicKey;
+  else if (!anonymous && sandbox) given["x-sandbox"] = sandbox;
   return given;
 }
 
@@ -41,12 +41,12 @@ export async function api(method, path, body = null, options = {}) {
 }
 
 // Server-sent events by fetch, so that a header can name the sandbox. Tries again when the server comes back.
-export function follow(key, heard, live) {
+export function follow(id, heard, live) {
   const control = new AbortController();
   let tries = 0;
   async function listen() {
     const named = headers({ anonymous: true });
-    if (key) named["x-publickey"] = key;
+    if (id) named["x-sandbox"] = id;
     const answer = await fetch("/__admin/events-stream", { headers: named, signal: control.signal, cache: "no-store" });
     if (!answer.ok) throw new Error(`the stream answered ${answer.status}`);
     live("live");

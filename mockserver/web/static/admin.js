@@ -67,24 +67,24 @@ async function listSandboxes() {
   const select = clear(byId("sandbox"));
   const here = chosen();
   for (const box of sandboxes) {
-    select.append(h("option", { value: box.publicKey }, `${box.key}  ·  ${box.requests ?? 0} requests`));
+    select.append(h("option", { value: box.id }, `${box.key}  ·  ${box.requests ?? 0} requests`));
   }
   if (!sandboxes.length) select.append(h("option", { value: "" }, "No sandbox yet"));
-  const wanted = sandboxes.some((box) => box.publicKey === here) ? here : sandboxes.length ? sandboxes[0].publicKey : null;
+  const wanted = sandboxes.some((box) => box.id === here) ? here : sandboxes.length ? sandboxes[0].id : null;
   if (wanted && wanted === followed) select.value = wanted;
   else if (wanted) enter(wanted);
 }
 
-function enter(publicKey) {
-  choose(publicKey);
-  followed = publicKey;
-  byId("sandbox").value = publicKey;
+function enter(id) {
+  choose(id);
+  followed = id;
+  byId("sandbox").value = id;
   stopFollowing();
   if (view && view.close) view.close();
   view = null;
   for (const count of document.querySelectorAll(".count")) count.textContent = "";
   show();
-  stopFollowing = follow(publicKey, news, live);
+  stopFollowing = follow(id, news, live);
 }
 
 function live(state) {
@@ -146,7 +146,7 @@ byId("chooser").addEventListener("submit", async (event) => {
   byId("key").value = "";
   try {
     const mine = await api("GET", "/__admin/sandbox", null, { secret: key });
-    choose(mine.publicKey);
+    choose(mine.id);
     await listSandboxes();
   } catch (problem) {
     say(problem.message);
