@@ -281,6 +281,13 @@ BATCH_THREE_DS = row(
     "row_fails",
     "service document: a row ends SUCCESS or FAILED, and tells its transaction only then; published code 113",
 )
+BATCH_RETURNED = row(
+    "batch.returned_row",
+    "a row whose payment was pending and is returned later: it fails, and the counts with it, or stays SUCCESS",
+    choice("row_fails", "stays"),
+    "row_fails",
+    "not shown; service document: a row's Status and the counts tell what became of its transaction",
+)
 BATCH_FAILURE_REASON = row(
     "batch.failure_reason",
     "FailureReason of a row: the message of the error, and its details in brackets",

@@ -9,7 +9,7 @@ import csv
 import re
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from decimal import ROUND_DOWN, Decimal
 from io import StringIO
 
@@ -136,6 +136,16 @@ class Batch:
     metadata: Mapping[str, str] | None = None
     webhook: WebhookTarget | None = None
     seq: int = -1
+    _by_charge: dict[str, BatchRow] = field(default_factory=dict, init=False, repr=False, compare=False)
+    _found: int = field(default=0, init=False, repr=False, compare=False)
+
+    def row_of(self, charge_id: str) -> BatchRow | None:
+        """The row whose charge this is; None while it is not done."""
+        for row in self.rows[self._found : self.done]:
+            if row.charge_id is not None:
+                self._by_charge[row.charge_id] = row
+        self._found = self.done
+        return self._by_charge.get(charge_id)
 
     @property
     def done(self) -> int:

@@ -34,6 +34,7 @@ class BatchRowEvent(StrEnum):
     STARTED = "started"
     PAID = "paid"
     REFUSED = "refused"
+    RETURNED = "returned"
 
 
 BATCH: Table[BatchState, BatchEvent] = Table(
@@ -62,7 +63,7 @@ BATCH_ROW: Table[BatchState, BatchRowEvent] = Table(
             BatchRowEvent.PAID: BatchState.SUCCESS,
             BatchRowEvent.REFUSED: BatchState.FAILED,
         },
-        BatchState.SUCCESS: {},
+        BatchState.SUCCESS: {BatchRowEvent.RETURNED: BatchState.FAILED},
         BatchState.FAILED: {},
     },
     refusal=Code.INVALID_BATCH_DATA,

@@ -12,9 +12,10 @@ from decimal import Decimal
 from typing import Any
 
 from mockserver.assumptions import BATCH_FLOW
-from mockserver.assumptions.conduct import BATCH_MAXIMUM
-from mockserver.domain.batch import LINES, Batch, BatchRow, Pace, ResultsFault, Step, drawn, read_rows
+from mockserver.assumptions.conduct import BATCH_MAXIMUM, BATCH_RETURNED
+from mockserver.domain.batch import LINES, Batch, BatchRow, Failure, Pace, ResultsFault, Step, drawn, read_rows
 from mockserver.domain.batch_states import BATCH, BATCH_ROW, BatchEvent, BatchRowEvent, BatchState
+from mockserver.domain.charge import Charge
 from mockserver.domain.clock import Micros
 from mockserver.domain.codes import Code
 from mockserver.domain.commands import NewBatch
@@ -24,6 +25,7 @@ from mockserver.domain.faults import Faults
 from mockserver.domain.ids import Salt, digest
 from mockserver.domain.record import record
 from mockserver.domain.slices import Slices, at_once
+from mockserver.domain.states import ChargeState
 from mockserver.engine import listing
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.schedule import Due
@@ -42,6 +44,7 @@ SORTS: Mapping[str, Callable[[Batch], Any]] = {
 """Fields that ``SortBy`` may name, in any letter case (assumption ``sort``)."""
 
 _ORDINARY = BatchScript()
+_RETURNED = Failure("The payment was returned after the transaction had been processed")
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,6 +159,20 @@ def move(box: Sandbox, batch: Batch, event: BatchEvent) -> None:
     before = batch.status
     box.batches.change(batch, {"status": BATCH.advance(before, event)})
     box.emit(Subject.BATCH, batch.batch_id, event, before, batch.status)
+
+
+def follow(box: Sandbox, charge: Charge, before: ChargeState | None) -> None:
+    """A charge of a batch has moved: a row whose payment is returned has failed (assumption ``batch.returned_row``)."""
+    batch = box.batches.get(charge.batch_id or "")
+    returned = before is ChargeState.PENDING and charge.status is ChargeState.FAILED
+    if batch is None or not returned or box.assume(BATCH_RETURNED) != "row_fails":
+        return
+    row = batch.row_of(charge.charge_id)
+    if row is not None:
+        row.status = BATCH_ROW.advance(row.status, BatchRowEvent.RETURNED)
+        row.failure = _RETURNED
+        batch.success -= 1
+        batch.failure += 1
 
 
 def _move_all(box: Sandbox, batch_id: str, event: BatchEvent, row_event: BatchRowEvent) -> Batch | None:

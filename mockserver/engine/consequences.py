@@ -7,7 +7,7 @@ from mockserver.domain.commands import NewTransfer, NewTransferGroup
 from mockserver.domain.payment_link import PAID, UNDER_WAY
 from mockserver.domain.sources import CheckoutTransfer
 from mockserver.domain.states import ChargeState, Presence
-from mockserver.engine import subscription_course, transfers
+from mockserver.engine import batches, subscription_course, transfers
 from mockserver.engine.sandbox import Sandbox
 
 
@@ -19,6 +19,8 @@ def of_charge(box: Sandbox, charge: Charge, before: ChargeState | None) -> None:
         _pass_on(box, charge, charge.transfer)
     if charge.subscription_id is not None:
         subscription_course.follow(box, charge, before)
+    if charge.batch_id is not None:
+        batches.follow(box, charge, before)
 
 
 def _pass_on(box: Sandbox, charge: Charge, wanted: CheckoutTransfer) -> None:

@@ -36,7 +36,7 @@ WORK: Mapping[Due, Callable[[Sandbox, Entry], None]] = {
     Due.TRANSFER_SETTLEMENT: lambda box, entry: transfers.settle(box, entry.subject),
     Due.SUBSCRIPTION_RENEWAL: subscriptions.renew,
     Due.TOKEN_EXPIRY: lambda box, entry: tokens.expire(box, entry.subject),
-    Due.PAYTO: lambda box, entry: payto.turn_to(box, entry.subject, PayToState(entry.detail)),
+    Due.PAYTO: lambda box, entry: payto.come_due(box, entry.subject, PayToState(entry.detail)),
     Due.LATER: later.happen,
     Due.WEBHOOK: lambda box, entry: deliveries.come_due(box, entry.subject),
     Due.WEBHOOK_HELD: lambda box, entry: deliveries.let_pass(box, entry.subject),

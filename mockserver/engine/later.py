@@ -21,6 +21,7 @@ from mockserver.engine.facts import KINDS
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.schedule import Due, Entry
 from mockserver.engine.turn import Turn
+from mockserver.scenario.fitting import DELETABLE
 from mockserver.scenario.outcome import Later, Move
 
 _PART = "|"
@@ -47,7 +48,10 @@ def happen(box: Sandbox, entry: Entry) -> None:
     kind, move, *detail = entry.detail.split(_PART, 3)
     try:
         if move == Move.SET:
-            _SET[kind](box, entry.subject, detail[0])
+            if not _SET[kind](box, entry.subject, detail[0]):
+                status = getattr(KINDS[kind][1](box).get(entry.subject), "status", "gone")
+                why = f"it is {status} by then, and becomes {detail[0]} no more"
+                box.turn.warnings += (f"later: set of {kind} {entry.subject} did not happen: {why}",)
         elif move == Move.DELETE:
             _DELETE[kind](box, entry.subject)
         else:
@@ -95,7 +99,7 @@ def _moves(wish: Later, turn: Turn) -> list[tuple[str, tuple[str, ...]]]:
                 if not (made and path.startswith("payto."))
             ]
         case Move.DELETE:
-            return [(turn.op.partition(".")[0], ())]
+            return [(DELETABLE.get(turn.op, ""), ())]
         case Move.SETTLE:
             return [("charge", (str(said["to"]),))]
         case Move.CAPTURE | Move.REFUND | Move.VOID:
@@ -160,12 +164,12 @@ _CHARGE: Mapping[Move, Callable[[Sandbox, Charge, list[str]], None]] = {
 }
 """What happens to a charge, the provider not being asked: it is who does it."""
 
-_SET: Mapping[str, Callable[[Sandbox, str, str], object]] = {
+_SET: Mapping[str, Callable[[Sandbox, str, str], bool]] = {
     "payto": lambda box, subject, word: payto.turn_to(box, subject, PayToState(word)),
     "network_token": lambda box, subject, word: network_tokens.turn_to(box, subject, NetworkTokenState(word)),
-    "subscription": lambda box, subject, word: subscriptions.set_status(box, subject, SubscriptionState(word)),
+    "subscription": lambda box, subject, word: bool(subscriptions.set_status(box, subject, SubscriptionState(word))),
 }
-"""Kinds whose status can be set."""
+"""Kinds whose status can be set, and whether it is so afterwards."""
 
 _DELETE: Mapping[str, Callable[[Sandbox, str], object]] = {
     "vault": vault.delete,

@@ -63,12 +63,14 @@ _TOWARDS: Mapping[NetworkTokenState, NetworkTokenEvent] = {
 """The event that leads to each state."""
 
 
-def turn_to(box: Sandbox, network_token_id: str, status: NetworkTokenState) -> None:
-    """Bring a token to a status where the state table has a way; one that has moved on stays as it is."""
+def turn_to(box: Sandbox, network_token_id: str, status: NetworkTokenState) -> bool:
+    """Bring a token to a status where the state table has a way; one that has moved on stays as it is. Whether it has
+    that status now."""
     token = box.network_tokens.get(network_token_id)
     event = _TOWARDS[status]
     if token is None or event not in NETWORK_TOKEN.moves[token.status]:
-        return
+        return token is not None and token.status is status
     before = token.status
     box.network_tokens.change(token, {"status": NETWORK_TOKEN.advance(before, event)})
     box.emit(Subject.NETWORK_TOKEN, network_token_id, event, before, token.status)
+    return True

@@ -63,21 +63,31 @@ def store(box: Sandbox, command: NewPayToMethod, provider: Provider) -> Agreemen
     box.emit(Subject.PAYTO, agreement.payto_id, "created", None, agreement.status)
     for after, status in _moves(box):
         if after == 0:
-            turn_to(box, agreement.payto_id, status)
+            come_due(box, agreement.payto_id, status)
         else:
             box.schedule.plan(box.now + after, Due.PAYTO, agreement.payto_id, status)
     return agreement
 
 
-def turn_to(box: Sandbox, payto_id: str, status: PayToState) -> None:
-    """Bring an agreement to a status where the state table has a way; one that has moved on stays as it is."""
+def come_due(box: Sandbox, payto_id: str, status: PayToState) -> None:
+    """The payer of an agreement acts. Where the state table has no way to the status by then, the journal says so."""
+    if not turn_to(box, payto_id, status):
+        found = box.payto.get(payto_id)
+        told = f"it is {found.status.value} by then" if found is not None else "it is gone by then"
+        box.turn.warnings += (f"payto {payto_id} does not become {status.value}: {told}",)
+
+
+def turn_to(box: Sandbox, payto_id: str, status: PayToState) -> bool:
+    """Bring an agreement to a status where the state table has a way; one that has moved on stays as it is. Whether it
+    has that status now."""
     agreement = box.payto.get(payto_id)
     event = _TOWARDS[status]
     if agreement is None or event is None or event not in PAYTO.moves[agreement.status]:
-        return
+        return agreement is not None and agreement.status is status
     before = agreement.status
     box.payto.change(agreement, {"status": PAYTO.advance(before, event)})
     box.emit(Subject.PAYTO, payto_id, event, before, agreement.status)
+    return True
 
 
 def _moves(box: Sandbox) -> list[tuple[Micros, PayToState]]:

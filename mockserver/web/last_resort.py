@@ -25,5 +25,6 @@ class LastResort:
                 # An answer that has begun cannot begin again: the server says so, and cuts it off.
                 with suppress(RuntimeError):
                     body = problem(500, Code.UNKNOWN_ERROR, Code.UNKNOWN_ERROR.message, scope["path"])
-                    await send_json(send, 500, body)
+                    # The server hangs up after an error: clients that keep connections are told.
+                    await send_json(send, 500, body, [(b"connection", b"close")])
             raise

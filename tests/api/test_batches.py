@@ -139,6 +139,29 @@ def test_a_row_that_asks_for_3d_secure_agrees_with_its_charge(
     assert api.send("POST", f"/3ds/{charge['chargeId']}", b"result=pass").status == 404
 
 
+@pytest.mark.parametrize(("assumed", "told"), [("row_fails", ("FAILED", 1, 1)), ("stays", ("SUCCESS", 2, 0))])
+def test_a_row_whose_payment_is_returned_later_agrees_with_its_charge(assumed: str, told: tuple[str, int, int]) -> None:
+    rule = "{id: r, when: {op: batch.row, request.reference: r1}, then: {pending: {settle: FAILED, after: 2d}}}"
+    api = Api(scenario=f"version: 1\nname: s\nrules: [{rule}]", assumptions={"batch.returned_row": assumed})
+    paid = method(api)
+    batch_id = taken(api, lines(f"{paid},1,AUD,r1", f"{paid},2,AUD,r2"), 2)
+    api.advance("1d")
+    assert standing(api, batch_id) == ("SUCCESS", 1.0, 2, 0)
+    first = results(api, batch_id)[0]
+    charge_id = first["TransactionId"]
+    assert (first["Status"], api.get(f"/charge/{charge_id}")["status"]) == ("SUCCESS", "PENDING")
+    api.advance("2d")
+    status, success, failure = told
+    assert standing(api, batch_id) == ("SUCCESS", 1.0, success, failure)
+    row, other = results(api, batch_id)
+    assert (row["Status"], other["Status"]) == (status, "SUCCESS")
+    assert api.get(f"/charge/{charge_id}")["status"] == "FAILED"
+    assert bool(row["FailureReason"]) is (status == "FAILED")
+    document = api.get("/__admin/state?secrets=true").body
+    assert api.call("PUT", "/__admin/state", document).status == 200
+    assert api.get("/__admin/state?secrets=true").body == document
+
+
 @pytest.mark.parametrize(
     "text",
     [

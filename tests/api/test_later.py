@@ -156,3 +156,49 @@ def test_a_refused_operation_has_no_later() -> None:
     assert api.post("/charge/card", card_charge(currency="XXZ")).status == 400
     before = api.get("/__admin/clock")["pending"]
     assert before == 0
+
+
+AGREEMENT = {
+    "providerId": DUMMY,
+    "payerName": "Ann",
+    "description": "Membership",
+    "maximumAmount": 100,
+    "payerPayIdDetails": {"payId": "ann@example.com", "payIdType": "EMAIL"},
+}
+
+
+def test_a_status_to_which_no_way_leads_is_told() -> None:
+    api = api_with(
+        "{after: 1h, set: {payto.status: DECLINED}}, {after: 2h, set: {payto.status: ACTIVE}}",
+        op="payment_method.create",
+    )
+    api.post("/payment_method/payto", AGREEMENT)
+    api.advance("3h")
+    (told,) = warnings(api)
+    assert told.startswith("payto ")
+    assert told.endswith(" does not become ACTIVE: it is DECLINED by then")
+
+
+@pytest.mark.parametrize(
+    ("status", "told"),
+    [("INACTIVE", []), ("DELETED", []), ("ACTIVE", ["it is DELETED by then, and becomes ACTIVE no more"])],
+)
+def test_a_network_token_that_is_gone_is_told(status: str, told: list[str]) -> None:
+    later = (
+        f"{{after: 1h, set: {{network_token.status: DELETED}}}}, {{after: 2h, set: {{network_token.status: {status}}}}}"
+    )
+    api = api_with(later if status == "ACTIVE" else later.partition(", {")[0], op="payment_method.create")
+    api.post("/payment_method/card", {"providerId": DUMMY, "paymentInformation": card(), "createNetworkToken": True})
+    api.advance("3h")
+    assert [text.partition("did not happen: ")[2] for text in warnings(api)] == told
+
+
+def test_what_is_gone_goes_no_second_time() -> None:
+    api = api_with("{after: 1h, delete: {}}, {after: 2h, delete: {}}", op="[vault.create, customer.create]")
+    api.post("/vault", {"cardNumber": "4111111111111111"})
+    api.post("/customer/card", {"providerId": DUMMY, "paymentInformation": card()})
+    api.advance("3h")
+    item, customer = warnings(api)
+    assert (item.split()[3], customer.split()[3]) == ("vault", "customer")
+    assert item.partition(" did not happen: ")[2].startswith("no vault item")
+    assert "removed" in customer
