@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit, urlunsplit
 
 from mockserver.adapters.resolver import Resolver
-from mockserver.domain.addresses import FORBIDDEN_WORDS, USER_WORDS, may_be_called
+from mockserver.domain.addresses import FORBIDDEN_WORDS, may_be_called, never_called
 from mockserver.domain.clock import SECOND, Micros
 
 if TYPE_CHECKING:
@@ -106,8 +106,8 @@ class WebhookSender:
         port = parts.port or _PORTS.get(parts.scheme)
         if port is None or not parts.hostname:
             raise _Refused("not an http or https address")
-        if parts.username is not None:
-            raise _Refused(USER_WORDS)
+        if (told := never_called(url)) is not None:
+            raise _Refused(told)
         found = [address for address in await self._resolve(parts.hostname, owner) if may_be_called(address)]
         if not found:
             raise _Refused(FORBIDDEN_WORDS)

@@ -117,8 +117,8 @@ def _show_span(span: tuple[Micros, Micros]) -> str:
 
 
 def _read_text(value: object) -> str:
-    if not isinstance(value, str) or not value:
-        raise ValueError(f"got '{value}', wanted a text")
+    if not isinstance(value, str) or not value or not value.isprintable():
+        raise ValueError(f"got '{value}', wanted a text of printable characters")
     return value
 
 

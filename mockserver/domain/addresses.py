@@ -5,22 +5,32 @@ Source: control document, Security (outbound calls); published facts, 6.
 
 from __future__ import annotations
 
+import re
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
-FORBIDDEN_WORDS = "link-local, metadata and multicast addresses are never called"
+FORBIDDEN_WORDS = "link-local, metadata, multicast, reserved and tunnelled addresses are never called"
 USER_WORDS = "an address with a user name is never called"
+CONTROL_WORDS = "a control API is never called by a webhook"
+
+_CONTROL = "__admin"
+_MOST_DECODED = 3
+_AUTHORITY = re.compile(r"(?:[^@]*@)?(?:\w(?:[\w.-]*\w)?\.?|\[[0-9A-Fa-f:.]+(?:%\w+)?\])(?::[0-9]{0,5})?")
 
 _FORBIDDEN = (
-    ip_network("169.254.0.0/16"),
-    ip_network("fe80::/10"),
-    ip_network("0.0.0.0/8"),
-    ip_network("224.0.0.0/4"),
-    ip_network("ff00::/8"),
-    # The metadata services of clouds that do not use a link-local address.
-    ip_network("fd00:ec2::254/128"),
-    ip_network("100.100.100.200/32"),
+    # This host and link-local, where most clouds have their metadata service; multicast, reserved, broadcast.
+    *("0.0.0.0/8", "169.254.0.0/16", "224.0.0.0/4", "240.0.0.0/4"),
+    *("::/128", "fe80::/10", "ff00::/8"),
+    # Metadata services elsewhere: Azure, Oracle (in a range of the IETF's own), Alibaba; Amazon, Google, Scaleway and
+    # Akamai over IPv6.
+    *("168.63.129.16/32", "192.0.0.0/24", "100.100.100.200/32"),
+    *("fd00:ec2::/32", "fd20:ce::/32", "fd00:42::42/128", "fd00:a9fe:a9fe::1/128"),
+    # IPv4 in disguise, which a gateway turns back: NAT64 (RFC 6052, RFC 8215), 6to4, Teredo.
+    *("64:ff9b::/96", "64:ff9b:1::/48", "2002::/16", "2001::/32"),
 )
+_NEVER = tuple(ip_network(network) for network in _FORBIDDEN)
+_ISATAP = (0x00005EFE, 0x02005EFE)
+"""What stands before the IPv4 address in the second half of an address of RFC 5214."""
 
 
 def is_web_address(text: str) -> bool:
@@ -28,9 +38,11 @@ def is_web_address(text: str) -> bool:
     facts, 6)."""
     try:
         parts = urlsplit(text)
-        return parts.scheme in ("http", "https") and bool(parts.hostname) and text.isprintable() and " " not in text
+        _ = parts.port
     except ValueError:
         return False
+    plain = text.isprintable() and " " not in text
+    return plain and parts.scheme in ("http", "https") and _AUTHORITY.fullmatch(parts.netloc) is not None
 
 
 def never_called(url: str) -> str | None:
@@ -43,6 +55,8 @@ def never_called(url: str) -> str | None:
         return None
     if user is not None:
         return f"got a user name; {USER_WORDS}"
+    if _leads_to_control(parts.path):
+        return f"got a path with {_CONTROL}; {CONTROL_WORDS}"
     try:
         allowed = may_be_called(name)
     except ValueError:
@@ -50,9 +64,26 @@ def never_called(url: str) -> str | None:
     return None if allowed else f"got {name}; {FORBIDDEN_WORDS}, all others are allowed"
 
 
+def _leads_to_control(path: str) -> bool:
+    """Whether a path is one of a control API, under whatever name and port the server is reached: no receiver of a
+    shop has such a path, and by it a webhook would do what its sender has no key for."""
+    # Servers decode once, and some decode a part of it again.
+    for _ in range(_MOST_DECODED):
+        path = unquote(path)
+    return _CONTROL in re.split(r"[/\\]", path.casefold())
+
+
 def may_be_called(address: str) -> bool:
     """Whether a numeric address may be called: loopback and private ones may. Raises ``ValueError`` for a name."""
-    parsed: IPv4Address | IPv6Address = ip_address(address.partition("%")[0])
-    if isinstance(parsed, IPv6Address) and parsed.ipv4_mapped is not None:
-        parsed = parsed.ipv4_mapped
-    return not any(parsed in network for network in _FORBIDDEN)
+    parsed = _plain(ip_address(address.partition("%")[0]))
+    return not any(parsed in network for network in _NEVER)
+
+
+def _plain(address: IPv4Address | IPv6Address) -> IPv4Address | IPv6Address:
+    """The IPv4 address that an IPv6 address stands for on this machine or its network, else the address itself."""
+    if isinstance(address, IPv4Address) or address.is_loopback:
+        return address
+    high, low = divmod(int(address), 1 << 32)
+    # ::ffff:a.b.c.d, ::ffff:0:a.b.c.d, ::a.b.c.d
+    stands_for = high in (0xFFFF, 0xFFFF0000, 0) or high & 0xFFFFFFFF in _ISATAP
+    return IPv4Address(low) if stands_for else address

@@ -5,6 +5,7 @@ Sources: published facts, 6 (envelope, signature); assumptions ``webhook.*``.
 
 from __future__ import annotations
 
+import re
 from base64 import b64encode
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -15,6 +16,8 @@ from mockserver.domain.clock import Micros
 from mockserver.domain.codes import Code
 from mockserver.domain.law import Table
 from mockserver.domain.record import record
+
+_CONTROLS = re.compile(r"[\x00-\x1f\x7f]")
 
 
 class DeliveryState(StrEnum):
@@ -123,6 +126,11 @@ class Delivery:
         if self.authorization is not None:
             headers["Authorization"] = self.authorization
         return headers
+
+
+def header_fault(text: str) -> str | None:
+    """Why a text cannot be the value of a header, None when it can (RFC 9110, 5.5)."""
+    return "wanted a text without control characters" if _CONTROLS.search(text) else None
 
 
 def sign(key: str, body: bytes) -> str:

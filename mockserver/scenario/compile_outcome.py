@@ -13,6 +13,7 @@ from typing import TypeVar
 
 from mockserver.domain.clock import SECOND
 from mockserver.domain.codes import Code
+from mockserver.domain.delivery import header_fault
 from mockserver.domain.errors import nearest
 from mockserver.scenario.attempt import Attempt
 from mockserver.scenario.catalogue import DECLINES, PROVIDER_DOWN, PROVIDER_TIMEOUT, decline
@@ -244,6 +245,8 @@ def compile_webhook(model: WebhookMap) -> WebhookPlan:
         raise ValueError("drop sends nothing, so nothing else can be said about it")
     if model.before_answer and model.delay:
         raise ValueError("got before_answer and delay, only one of them is allowed")
+    if model.authorization is not None and (told := header_fault(model.authorization)) is not None:
+        raise Misplaced(("authorization",), told)
     return WebhookPlan(
         drop=model.drop,
         delay=model.delay,

@@ -17,6 +17,7 @@ from urllib.parse import urlsplit
 
 from starlette.types import ASGIApp
 
+from mockserver.domain.addresses import CONTROL_WORDS
 from mockserver.domain.codes import Code
 from mockserver.settings import Settings
 from mockserver.web.access import Access, Watched
@@ -27,6 +28,9 @@ from mockserver.wire.problems import problem
 _SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 _CONTROL = "__admin"
 _INBOX = "__inbox"
+_WEBHOOK = b"x-payfurl-signature"
+"""A header of each webhook: by a name or a forwarded port that we do not know, one may reach our own control API."""
+
 _TYPES = ("application/json", "application/yaml", "application/x-yaml", "text/yaml", "text/x-yaml", "text/vnd.yaml")
 _QUIET_PATHS = frozenset({"/healthz", "/readyz"})
 _MOST_HOSTS_KNOWN = 1_000
@@ -143,6 +147,8 @@ class Guard:
         refusal = _site_refusal(scope, host, origin)
         if refusal is not None:
             return refusal
+        if _WEBHOOK in headers:
+            return 403, Code.INVALID_AUTHENTICATION, "Forbidden", "XPayfurlSignature", CONTROL_WORDS
         length = headers.get(b"content-length", b"0")
         given = headers.get(b"content-type", b"").split(b";")[0].strip().lower().decode("latin-1")
         if given not in _TYPES and (given or length != b"0" or b"transfer-encoding" in headers):

@@ -111,7 +111,7 @@ def page(call: PageCall) -> Page:
         return _closed(view.link, 200)
     if not view.key:
         view.key = _new_key(view.sandbox)
-        return redirect(with_query(call.scope["path"], **{**call.query, "view": view.key}))
+        return redirect(with_query(payment_links.page(view.link), **{**call.query, "view": view.key}))
     if charge is not None:
         view.alert = _alert(charge)
     elif call.query.get("cancelled"):

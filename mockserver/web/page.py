@@ -11,6 +11,7 @@ from collections.abc import AsyncGenerator, Callable, Mapping
 from dataclasses import dataclass, field
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
+from mockserver.domain.addresses import is_web_address
 from mockserver.domain.clock import SECOND, Micros
 from mockserver.domain.record import record
 from mockserver.engine.sandbox import Sandbox
@@ -229,10 +230,8 @@ def spoilt(page: Page, reply: Reply | None) -> Page:
 
 def web_address(text: str | None) -> str | None:
     """The address when a browser may be sent there: http or https with a host, printable ASCII only; else None."""
-    if not text or not text.isascii() or not text.isprintable() or any(mark in text for mark in " \"'<>\\`;,"):
-        return None
-    parts = urlsplit(text)
-    return text if parts.scheme in ("http", "https") and parts.hostname else None
+    sound = text and text.isascii() and is_web_address(text) and not any(mark in text for mark in "\"'<>\\`;,")
+    return text if sound else None
 
 
 def origin_of(address: str) -> str:

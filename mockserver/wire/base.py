@@ -29,6 +29,7 @@ from pydantic_core import ErrorDetails, PydanticCustomError
 from mockserver.domain.addresses import never_called
 from mockserver.domain.clock import Instant
 from mockserver.domain.codes import Code
+from mockserver.domain.delivery import header_fault
 from mockserver.domain.errors import Invalid, nearest
 from mockserver.domain.reading import choice_of, flag_of, number_of
 from mockserver.domain.record import record
@@ -94,6 +95,12 @@ def _read_receiver(value: str) -> str:
     return value
 
 
+def _read_header_text(value: str) -> str:
+    if (told := header_fault(value)) is not None:
+        raise _refuse(told)
+    return value
+
+
 def _scalar(key: str, value: object) -> str:
     if isinstance(value, str):
         return value
@@ -152,8 +159,14 @@ Map = Annotated[
 
 Required = Annotated[str, StringConstraints(min_length=1)]
 Text40 = Annotated[str, StringConstraints(max_length=40)]
+HeaderText = Annotated[str, AfterValidator(_read_header_text)]
+"""What is presented to a receiver."""
+
 Receiver = Annotated[Required, AfterValidator(_read_receiver)]
 """Where a webhook is told."""
+
+Callback = Annotated[str, AfterValidator(_read_receiver)]
+"""The same, where an empty text means nowhere."""
 
 En = TypeVar("En", bound=Enum)
 

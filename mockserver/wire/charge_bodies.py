@@ -24,7 +24,7 @@ from mockserver.domain.sources import (
     TokenSource,
     WalletSource,
 )
-from mockserver.wire.base import Body, Flag, Map, Moment, Number, Required, Text40, Whole, one_of
+from mockserver.wire.base import Body, Callback, Flag, Map, Moment, Number, Required, Text40, Whole, one_of
 from mockserver.wire.shapes import (
     Address,
     BankPaymentInformation,
@@ -56,7 +56,7 @@ class ChargeFields(Body):
     last_name: str | None = None
     metadata: Map | None = None
     descriptor: str | None = None
-    three_ds_notification_url: str | None = Field(None, alias="threeDSNotificationUrl")
+    three_ds_notification_url: Callback | None = Field(None, alias="threeDSNotificationUrl")
 
     def command(self, source: Source) -> NewCharge:
         """The command that these fields and a source make."""

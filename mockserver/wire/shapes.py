@@ -16,7 +16,7 @@ from mockserver.domain.charge import Payer, WebhookTarget
 from mockserver.domain.fake_lookups import IpInfo, iin_data, ip_info
 from mockserver.domain.provider import ProviderSummary
 from mockserver.domain.sources import BankAccount, CardDetails
-from mockserver.wire.base import Body, Map, Number, Receiver, Required, Text40
+from mockserver.wire.base import Body, HeaderText, Map, Number, Receiver, Required, Text40
 from mockserver.wire.dates import moment
 from mockserver.wire.profile import Voice
 
@@ -105,7 +105,7 @@ class WebhookConfig(Body):
     """Where to tell what becomes of an object."""
 
     url: Receiver
-    authorization: str | None = None
+    authorization: HeaderText | None = None
 
     def target(self) -> WebhookTarget:
         """The receiver as a command carries it."""

@@ -7,7 +7,7 @@ from typing import TypedDict
 from pydantic import Field
 
 from mockserver.domain.webhook_subscription import WebhookSubscription, WebhookType
-from mockserver.wire.base import Body, Moment, Required, Whole, one_of
+from mockserver.wire.base import Body, HeaderText, Moment, Required, Whole, one_of
 from mockserver.wire.dates import moment
 from mockserver.wire.shapes import DateTime, optional_moment
 
@@ -16,7 +16,7 @@ class WebhookSubscriptionCreation(Body):
     """A receiver and what it is to be told of."""
 
     url: Required
-    authorization: str | None = None
+    authorization: HeaderText | None = None
     types: list[one_of(WebhookType)] | None = Field(None, description="null or empty: all of them")  # type: ignore[valid-type]
 
 

@@ -122,6 +122,10 @@ def test_every_documented_payment_type_is_taken(api: Api, word: str) -> None:
         ("redirectUrl", "javascript:alert(1)", 90, "RedirectUrl"),
         ("redirectUrl", "/thanks", 90, "RedirectUrl"),
         ("redirectUrl", "https://", 90, "RedirectUrl"),
+        ("redirectUrl", "http://*/", 90, "RedirectUrl"),
+        ("redirectUrl", "https://*.shop.test/", 90, "RedirectUrl"),
+        ("redirectUrl", "http://shop.test:*/", 90, "RedirectUrl"),
+        ("redirectUrl", "http://shop.test;script-src", 90, "RedirectUrl"),
         ("metadata", {"a": {"b": 1}}, 90, "Metadata"),
     ],
 )

@@ -67,6 +67,10 @@ NEVER = {
     "http://[::ffff:169.254.1.1]/x": "got ::ffff:169.254.1.1; link-local",
     "http://0.0.0.0/": "got 0.0.0.0; link-local",
     "http://ann:secret@example.com/": "got a user name",
+    "http://[64:ff9b::a9fe:a9fe]/": "got 64:ff9b::a9fe:a9fe; link-local",
+    "http://168.63.129.16/machine": "got 168.63.129.16; link-local",
+    "http://127.0.0.1:4111/__admin/reset?all=true": "got a path with __admin; a control API is never called",
+    "https://sandbox.corp/x/%5f%5fadmin/reset": "got a path with __admin; a control API is never called",
 }
 
 
@@ -76,13 +80,25 @@ def test_an_address_that_is_never_called_is_refused_at_once(api: Api, url: str) 
     assert (problem_of(subscribed), list(subscribed["details"])) == ((400, 109), ["Url"])
     asked = api.post("/charge/card", card_charge(webhook={"url": url}))
     assert (problem_of(asked), list(asked["details"])) == ((400, 90), ["Webhook.Url"])
+    challenged = api.post("/charge/card", card_charge(threeDSNotificationUrl=url))
+    assert (problem_of(challenged), list(challenged["details"])) == ((400, 90), ["ThreeDSNotificationUrl"])
     emitted = api.post("/__admin/events", {"type": "batch", "url": url})
     assert (problem_of(emitted), list(emitted["details"])) == ((400, 90), ["Url"])
-    for reply in (subscribed, asked, emitted):
+    for reply in (subscribed, asked, challenged, emitted):
         [told] = reply["details"].values()
         assert told.startswith(NEVER[url])
         assert "secret" not in told
     assert (api.get(PATH)["count"], api.get("/charge")["count"]) == (0, 0)
+
+
+@pytest.mark.parametrize("text", ["Bearer a\r\nx-secretkey: sk_b", "a\nb", "a\x00b", "a\x7f"])
+def test_what_is_presented_to_a_receiver_is_one_line(api: Api, text: str) -> None:
+    url = "http://127.0.0.1:9/"
+    subscribed = api.post(PATH, {"url": url, "authorization": text})
+    asked = api.post("/charge/card", card_charge(webhook={"url": url, "authorization": text}))
+    emitted = api.post("/__admin/events", {"type": "batch", "url": url, "authorization": text})
+    for reply, field in ((subscribed, "Authorization"), (asked, "Webhook.Authorization"), (emitted, "Authorization")):
+        assert (problem_of(reply), reply["details"]) == ((400, 90), {field: "wanted a text without control characters"})
 
 
 @pytest.mark.parametrize("url", ["http://127.0.0.1:9/", "http://[::1]:9/", "http://10.1.2.3/", "http://hooks.test/x"])

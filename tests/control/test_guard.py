@@ -112,6 +112,16 @@ def test_no_answer_to_a_secret_key_may_be_read_elsewhere(shop: Shop, path: str) 
         assert "access-control-allow-origin" not in shop(method, path, headers=EVIL).headers
 
 
+def test_a_webhook_that_reaches_the_control_api_by_a_detour_changes_nothing(shop: Shop) -> None:
+    shop.charge()
+    headers = {"x-payfurl-signature": "abc", "x-payfurl-version": "1"}
+    for target in ("/__admin/reset?all=true", "/__admin/reset", "//__admin/clock/advance"):
+        reply = shop("POST", target, {"by": "1h"}, headers=headers)
+        assert (reply.status, list(reply.body["details"])) == (403, ["XPayfurlSignature"])
+    assert shop("GET", "/charge").body["count"] == 1
+    assert shop("POST", "/__inbox/x", {}, headers=headers).status == 200
+
+
 @pytest.mark.parametrize(
     ("given", "status"),
     [

@@ -92,6 +92,22 @@ def test_the_policy_lets_the_form_go_to_the_shop_and_the_page_be_framed(api: Api
     assert "unsafe" not in policy
 
 
+@pytest.mark.parametrize("away", ["http://*/", "https://*.example/", "http://shop.example:*/", "http://a;script-src *"])
+def test_no_address_widens_the_policy(api: Api, away: str) -> None:
+    path = link(api, redirectUrl="https://shop.example/ok")
+    state = api.send("GET", "/__admin/state").raw.replace(b"https://shop.example/ok", away.encode())
+    assert api.send("PUT", "/__admin/state", state, {"content-type": "application/json"}).status == 200
+    policy = visit(api, path).headers["content-security-policy"]
+    assert "form-action 'self';" in policy
+    assert "*" not in policy
+
+
+def test_a_page_asked_for_with_doubled_slashes_leads_to_this_server(api: Api) -> None:
+    path = link(api)
+    led = api.send("GET", f"/{path}").headers["location"]
+    assert led.startswith(f"{path}?view=")
+
+
 def test_merchant_text_is_escaped_everywhere(api: Api) -> None:
     evil = '"><script>alert(1)</script>'
     path = link(api, title=evil, description=evil, confirmationMessage=evil)

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from mockserver.domain.addresses import is_web_address, never_called
 from mockserver.domain.charge import WebhookTarget
 from mockserver.domain.codes import Code
-from mockserver.domain.delivery import Delivery, Message
+from mockserver.domain.delivery import Delivery, Message, header_fault
 from mockserver.domain.errors import Invalid, nearest
 from mockserver.domain.masking import mask_start
 from mockserver.domain.webhook_subscription import WebhookType
@@ -77,6 +77,8 @@ def emit(call: ControlCall) -> tuple[int, object]:
         why = never_called(url) if is_web_address(url) else "wanted an absolute http or https address"
         if why is not None:
             faults["Url"] = why
+    if isinstance(body.get("authorization"), str) and (why := header_fault(body["authorization"])) is not None:
+        faults["Authorization"] = why
     if faults or word is None:
         raise Invalid(Code.VALIDATION_ERROR, faults)
     message = Message(word, body.get("eventType") or f"{word}.status.changed")
