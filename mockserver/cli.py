@@ -19,7 +19,7 @@ import click
 
 from mockserver import __version__
 from mockserver.adapters.exit_codes import Exit
-from mockserver.commands import sample, scenarios, tables
+from mockserver.commands import findings, sample, scenarios, tables
 from mockserver.settings import (
     SETTINGS,
     Kind,
@@ -212,5 +212,6 @@ for command in (
     scenarios.check,
     scenarios.explain,
     sample.sample,
+    findings.findings,
 ):
     main.add_command(command)

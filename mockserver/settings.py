@@ -56,6 +56,7 @@ class Settings:
     rate_limit: int | None = None
     journal_limit: int = 1_000
     journal_memory: int = 500_000_000
+    findings: str = "on"
     log_format: str = "text"
     data_dir: str | None = None
 
@@ -301,6 +302,9 @@ SETTINGS: tuple[Setting, ...] = (
             "Journal entries kept for each sandbox.", metavar="N"),
     Setting("journal_memory", "--journal-memory", _read_size, _SIZE,
             "Memory that the journals and inboxes of all sandboxes may take together.", metavar="SIZE"),
+    Setting("findings", "--findings", _choice("on", "off"), "on or off",
+            "Judge what clients do with declines, lost answers and webhooks.", metavar="on|off",
+            choices=("on", "off")),
     Setting("log_format", "--log-format", _choice("text", "json"), "text or json",
             "Form of the log on standard error.", metavar="text|json", choices=("text", "json")),
     Setting("data_dir", "--data-dir", _read_text, "a path",

@@ -29,13 +29,14 @@ def layer(layers: str = "", packages: str = "") -> Layer:
     return Layer(frozenset(layers.split()), frozenset(packages.split()))
 
 
-BELOW_WEB = "domain scenario engine wire settings assumptions"
+BELOW_WEB = "domain findings scenario engine wire settings assumptions"
 LAYERS = {
     "domain": layer("domain"),
     "assumptions": layer("domain assumptions"),
+    "findings": layer("domain findings"),
     "settings": layer("settings"),
     "scenario": layer("domain scenario settings assumptions", "pydantic pydantic_core re2"),
-    "engine": layer("domain scenario engine settings assumptions"),
+    "engine": layer("domain findings scenario engine settings assumptions"),
     "wire": layer("domain wire settings assumptions", "pydantic pydantic_core orjson"),
     "web": layer(f"{BELOW_WEB} web", "starlette jinja2 orjson"),
     "adapters": layer(
@@ -43,7 +44,7 @@ LAYERS = {
         "yaml httpx uvicorn uvloop httptools cryptography trustme faker watchfiles",
     ),
     "cli": layer(f"{BELOW_WEB} web adapters root cli commands", "click"),
-    "commands": layer(f"{BELOW_WEB} web adapters root cli commands", "click"),
+    "commands": layer(f"{BELOW_WEB} web adapters root cli commands remote", "click httpx"),
     "remote": layer("engine adapters", "httpx"),
     "pytest_plugin": layer(f"{BELOW_WEB} web adapters root remote pytest_plugin", "pytest httpx"),
     "root": layer("settings web cli"),

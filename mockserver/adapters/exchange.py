@@ -97,6 +97,10 @@ class Body:
         finally:
             connection.listening = None
 
+    def is_gone(self) -> bool:
+        """Whether the client has hung up."""
+        return self._cycle.disconnected
+
     def whole(self) -> bytes | None:
         """What is left of the body, when all of it has come; else None."""
         cycle = self._cycle

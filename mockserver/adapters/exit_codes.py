@@ -10,6 +10,7 @@ class Exit(IntEnum):
 
     STOPPED = 0
     INTERNAL = 1
+    FOUND = 1
     USAGE = 2
     PORT_IN_USE = 3
     VERIFICATION_FAILED = 4

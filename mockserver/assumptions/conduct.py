@@ -231,7 +231,7 @@ KEYS = row(
 )
 KEYS_BOTH = row(
     "keys.both",
-    "what counts of both keys where a public key will do: the public key alone, or the last secret key if it opens none",
+    "what counts of both keys where a public key will do: the public key alone, or else the last secret key too",
     choice("public_key", "either"),
     "public_key",
     "a published plugin checks a public key beside two secret keys, and takes an answer for a sign that it is right",

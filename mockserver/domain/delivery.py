@@ -97,7 +97,8 @@ class Delivery:
     """One message to one receiver. Deliveries of one ``lane`` go out one after the other.
 
     ``due`` is when the next try is to be made; ``series`` counts the tries since it was planned or sent again;
-    ``script`` is what the pretend receiver answers, in turn.
+    ``script`` is what the pretend receiver answers, in turn. ``entry`` is the journal entry that caused it, ``reports``
+    the state of its subject that it reports.
     """
 
     delivery_id: str
@@ -115,6 +116,8 @@ class Delivery:
     script: tuple[int | str, ...] = ()
     tries: list[Try] = field(default_factory=list)
     series: int = 0
+    entry: int | None = None
+    reports: str | None = None
 
     def headers(self) -> dict[str, str]:
         """The headers that it is sent with (published facts, 6 and 10; assumption ``webhook.headers``)."""

@@ -83,8 +83,14 @@ class ForeignDocument(Refused):
 
 def nearest(word: str, known: Iterable[str]) -> str:
     """`` - did you mean 'x'?`` for the closest known word, else an empty text: the tail of a refusal."""
+    found = nearest_of(word, known)
+    return f" - did you mean '{found}'?" if found else ""
+
+
+def nearest_of(word: str, known: Iterable[str]) -> str | None:
+    """The closest known word in any letter case, or None when none is close."""
     if len(word) > _LONGEST_WORD:
-        return ""
+        return None
     by_fold = {name.lower(): name for name in known}
     found = get_close_matches(word.lower(), by_fold, n=1, cutoff=0.6)
-    return f" - did you mean '{by_fold[found[0]]}'?" if found else ""
+    return by_fold[found[0]] if found else None

@@ -13,6 +13,7 @@ from mockserver.domain.delivery import Message
 from mockserver.domain.events import Event
 from mockserver.domain.provider import Provider
 from mockserver.engine.provider_plans import planned
+from mockserver.findings.policy import Policy
 from mockserver.scenario.ruleset import Ruleset
 from mockserver.scenario.scenario import ClockPlan, Scenario
 
@@ -50,6 +51,7 @@ class Charter:
     webhook_key: str = field(default="", repr=False)
     journal_limit: int = 1_000
     tell: Tell = untold
+    findings: Policy | None = None
 
     def start_clock(self, real: Micros) -> Clock:
         """The clock of a sandbox that opens when the machine's says ``real``."""
@@ -76,6 +78,7 @@ class House:
     webhook_key: str = field(repr=False)
     journal_limit: int
     tell: Tell = untold
+    findings: Policy | None = None
 
     def charter(self, scenarios: Sequence[Scenario]) -> Charter:
         """The charter under some scenarios: of what several of them say, the last one counts. Raises ``Invalid``
@@ -98,4 +101,5 @@ class House:
             webhook_key=self.webhook_key,
             journal_limit=self.journal_limit,
             tell=self.tell,
+            findings=self.findings,
         )

@@ -26,6 +26,7 @@ from mockserver.engine.facts import KINDS, state_of
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.schedule import Due
 from mockserver.engine.turn import Turn
+from mockserver.findings.facts import WebhookTry
 from mockserver.scenario.attempt import Attempt, Stage
 from mockserver.scenario.outcome import WebhookPlan
 
@@ -138,10 +139,12 @@ def report(box: Sandbox, delivery: Delivery, made: Try, *, final: bool = False) 
     elif final or delivery.series > len(pauses):
         _move(delivery, DeliveryEvent.EXHAUSTED)
     else:
+        _watch(box, delivery, made)
         _move(delivery, DeliveryEvent.FAILED)
         delivery.due = made.at + pauses[delivery.series - 1]
         box.schedule.plan(delivery.due, Due.WEBHOOK, delivery.delivery_id)
         return
+    _watch(box, delivery, made)
     box.deliveries.note_ended(delivery)
 
 
@@ -286,6 +289,8 @@ def _plan_one(
             lane=message.subject_id or message_id,
             state=DELIVERY.begin(begun),
             script=wanted.receiver,
+            entry=box.journal.last + 1,
+            reports=None if event is None else event.before if wanted.stale else event.after,
         )
         box.deliveries.add(delivery)
         if event is None:
@@ -314,6 +319,30 @@ def _send_held(box: Sandbox, delivery: Delivery, lane: str, earliest: Micros) ->
     delivery.lane = lane
     delivery.due = max(delivery.due, earliest)
     box.schedule.plan(delivery.due, Due.WEBHOOK, delivery.delivery_id)
+
+
+def _watch(box: Sandbox, delivery: Delivery, made: Try) -> None:
+    if box.watch is None:
+        return
+    in_inbox = inboxes.name_in(delivery.url, box.charter.public_url) is not None
+    box.watch.tried(
+        WebhookTry(
+            at=box.now,
+            delivery_id=delivery.delivery_id,
+            event_id=delivery.message_id,
+            event_type=delivery.message.event_type,
+            subject=delivery.message.subject_id,
+            caused_by=delivery.entry,
+            reported=delivery.reports,
+            number=len(delivery.tries),
+            is_accepted=made.is_accepted,
+            is_genuine=delivery.signature == sign(box.charter.webhook_key, delivery.body),
+            is_scripted=made.scripted or in_inbox,
+            gave_up=delivery.state is DeliveryState.GIVEN_UP,
+            took=made.latency,
+            result=str(made.status) if made.status is not None else made.error or "no answer",
+        )
+    )
 
 
 def _move(delivery: Delivery, event: DeliveryEvent) -> None:

@@ -79,6 +79,9 @@ def run_slice(box: Sandbox, real: Micros) -> int:
         WORK[entry.what](box, entry)
         aftermath.of_step(box)
         box.journal.note_due(box.now, box.turn)
+        if box.watch is not None:
+            for event in box.turn.events:
+                box.watch.moved(event)
         ran += 1
         if entry.what in HEAVY:
             break

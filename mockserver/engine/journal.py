@@ -15,7 +15,11 @@ from mockserver.domain.clock import Micros
 from mockserver.domain.record import record
 from mockserver.engine.journal_room import JournalRoom
 from mockserver.engine.turn import Turn
+from mockserver.findings.recent import Recent
 from mockserver.scenario.outcome import Transport
+
+MOST_MARKS = 1_000
+"""Marks that a journal keeps: a suite that sets one for each test needs the newest only."""
 
 _ENTRY = 3_000
 """Bytes that an entry takes besides the bodies of request and answer, as measured with ordinary charges."""
@@ -57,7 +61,7 @@ class Journal:
     whole story, None while they do.
     """
 
-    __slots__ = ("breach", "entries", "given_up", "last", "limit", "opened", "room", "size")
+    __slots__ = ("breach", "entries", "given_up", "last", "limit", "marks", "opened", "room", "size")
 
     def __init__(self, limit: int, opened: Micros) -> None:
         self.opened = opened
@@ -68,6 +72,7 @@ class Journal:
         self.size = 0
         self.given_up = 0
         self.room: JournalRoom | None = None
+        self.marks: Recent[str, int] = Recent(MOST_MARKS)
 
     @property
     def dropped(self) -> int:
@@ -103,6 +108,10 @@ class Journal:
         if turn.events or turn.decisions or turn.warnings:
             self.last += 1
             self._keep(Entry(self.last, at, turn))
+
+    def mark(self, name: str) -> None:
+        """Give a name to this place, after the newest entry."""
+        self.marks.put(name, self.last)
 
     def give_up_oldest(self) -> bool:
         """Drop the oldest entry; False when there is none."""

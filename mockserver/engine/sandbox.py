@@ -20,6 +20,7 @@ from mockserver.engine.inboxes import Inboxes
 from mockserver.engine.journal import Journal
 from mockserver.engine.schedule import Schedule
 from mockserver.engine.turn import Turn
+from mockserver.findings.watch import Watch
 from mockserver.scenario.attempt import Attempt, Stage
 from mockserver.scenario.director import Decision, Director
 from mockserver.scenario.outcome import ProviderOutcome
@@ -71,6 +72,7 @@ class Sandbox:
         "used",
         "vault",
         "warned",
+        "watch",
         "webhook_subscriptions",
     )
 
@@ -108,6 +110,8 @@ class Sandbox:
         self.tokens = tables.tokens()
         self.payto = tables.payto()
         self.network_tokens = tables.network_tokens()
+        policy = charter.findings
+        self.watch = Watch(self.charges.get, policy) if policy is not None else None
         for provider in (default_provider(self.now), *charter.providers(self.now)):
             self.providers.add(provider)
 

@@ -61,6 +61,7 @@ APART: Mapping[str, str] = {
     "setup": "tells what the calls answered with which it was opened; what they made is written",
     "turn": "is over",
     "used": "orders the list of sandboxes, and changes no answer of one",
+    "watch": "judges what the client did, not what is",
     "warned": "keeps a person from being told twice, and changes no answer",
 }
 """Parts of a sandbox that are no tables and no records, and what becomes of them in a document."""

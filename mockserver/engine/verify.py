@@ -41,8 +41,8 @@ class Verdict:
         return self.doubt is None and self.expected.bounds.hold(self.count)
 
 
-def judge(journal: Journal, expected: Expected) -> Verdict:
-    """Count what was expected among the entries that are kept.
+def judge(journal: Journal, expected: Expected, after: int = 0) -> Verdict:
+    """Count what was expected among the entries that are kept, those after a number.
 
     A request counts once, however many providers were tried; a step that was not asked for by a request of that
     operation (rows of a batch, renewals) counts once for each payment in it.
@@ -50,7 +50,7 @@ def judge(journal: Journal, expected: Expected) -> Verdict:
     count = 0
     matched: list[Entry] = []
     missed: list[NearMiss] = []
-    for entry in journal.entries:
+    for entry in journal.since(after):
         attempts = [attempt for attempt in _attempts(entry) if expected.concerns(attempt)]
         if not attempts:
             continue

@@ -25,6 +25,7 @@ from mockserver.engine.turn import Turn, Unreached
 from mockserver.scenario.attempt import Attempt, Stage
 from mockserver.scenario.director import SILENCE
 from mockserver.scenario.outcome import At, FaultKind, Transport
+from mockserver.web import watching
 from mockserver.web.access import STEP
 from mockserver.web.asgi import (
     JSON_TYPE,
@@ -120,6 +121,8 @@ class Endpoint:
             await self._answer(scope, receive, send, box, request, arrived)
         finally:
             turn.answered = True
+            if turn.watched:
+                watching.ended(box, turn, self.host.real_clock(), is_gone=_is_gone(receive))
             if turn.webhooks:
                 self.host.answered(box, turn)
 
@@ -173,8 +176,6 @@ class Endpoint:
 
     def note(self, box: Sandbox, request: Request, reply: Reply, body: bytes, *, repeatable: bool = True) -> None:
         """Keep the step in the journal."""
-        if isinstance(reply.turn.request, Fields):
-            reply.turn.request.rest()
         box.journal.note(
             box.now,
             reply.turn,
@@ -187,6 +188,21 @@ class Endpoint:
             body,
             reply.fault,
         )
+        if box.watch is not None:
+            watching.called(
+                box,
+                reply.turn,
+                self.host.real_clock(),
+                path=request.resource,
+                query=request.query,
+                raw=request.raw,
+                status=reply.status,
+                answer=body,
+                fault=reply.fault,
+                model=self.route.body or self.route.query,
+            )
+        if isinstance(reply.turn.request, Fields):
+            reply.turn.request.rest()
         if box.journal.dropped or box.deliveries.dropped or box.inboxes.dropped:
             _tell_drops(box)
         room = box.journal.room
@@ -329,6 +345,12 @@ class Endpoint:
         if request.query:
             query = Fields.of_query(route.query or Body, request.query, commas=commas)
         return body, query
+
+
+def _is_gone(receive: Receive) -> bool:
+    """Whether the client has hung up, as far as the server can say without waiting."""
+    is_gone = getattr(receive, "is_gone", None)
+    return is_gone is not None and is_gone()
 
 
 def _note_ignored(turn: Turn, body: Fields, query: Fields) -> None:

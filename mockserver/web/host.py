@@ -18,14 +18,16 @@ from mockserver.domain.slices import Slices
 from mockserver.engine import deliveries, due
 from mockserver.engine.charter import Charter, House
 from mockserver.engine.journal_room import JournalRoom
-from mockserver.engine.sandbox import Sandbox
+from mockserver.engine.sandbox import Sandbox, masked_key
 from mockserver.engine.sandboxes import Sandboxes
 from mockserver.engine.turn import Turn
+from mockserver.findings.policy import DEFAULT
 from mockserver.scenario.problems import ScenarioRefused
 from mockserver.scenario.scenario import ClockPlan, Scenario
 from mockserver.settings import Settings
 from mockserver.web.activity import Activity
 from mockserver.web.telling import tell
+from mockserver.web.watching import FindingLine
 
 T = TypeVar("T")
 
@@ -236,6 +238,10 @@ class Host:
         """Something has happened in a sandbox: wake those who wait for it, send what is to be sent."""
         self.uses += 1
         box.used = self.uses
+        if box.watch is not None and box.watch.ledger.unreported:
+            for finding in box.watch.ledger.news():
+                if self.log is not None:
+                    self.log(FindingLine(finding, masked_key(box.key), self.real_clock()))
         self.activity.stir()
         if self.courier is not None:
             self.courier.note(box)
@@ -282,6 +288,7 @@ def _house(settings: Settings) -> House:
         webhook_key=settings.webhook_key,
         journal_limit=settings.journal_limit,
         tell=tell,
+        findings=DEFAULT if settings.findings == "on" else None,
     )
 
 

@@ -70,7 +70,11 @@ TOKEN_ANSWER = Route(
 def page(call: PageCall) -> Page:
     """The challenge, or what became of it."""
     box, charge = _found(call)
-    return _shown(box, charge) if box is not None and charge is not None else _unknown()
+    if box is None or charge is None:
+        return _unknown()
+    if box.watch is not None:
+        box.watch.visited(charge.charge_id)
+    return _shown(box, charge)
 
 
 def answer(call: PageCall) -> Page:

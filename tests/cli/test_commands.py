@@ -86,6 +86,7 @@ def test_every_option_is_accepted_as_a_flag() -> None:
         "--clock": "manual",
         "--public-url": "http://a.test",
         "--log-format": "json",
+        "--findings": "off",
         "--max-body": "1MB",
         "--journal-memory": "1MB",
         "--tls-port": "5001",

@@ -40,6 +40,23 @@ class ControlCall:
             raise Invalid(Code.VALIDATION_ERROR, {name.capitalize(): f"got '{given[:20]}', wanted true or false"})
         return given == "true"
 
+    def since(self, sandbox: Sandbox) -> int:
+        """The journal entry of the query's ``since``, a mark or a number; 0 without one. Raises ``Invalid`` (90)."""
+        given = self.query.get("since")
+        if given is None:
+            return 0
+        if given.isascii() and given.isdecimal() and len(given) < 19:
+            return int(given)
+        marks = sandbox.journal.marks
+        if given not in marks:
+            shown = mask_start(given, 40)
+            known = ", ".join(marks) or "none"
+            words = (
+                f"got '{shown}', wanted a mark or the number of an entry{nearest(shown, marks)}; marks: {known[:200]}"
+            )
+            raise Invalid(Code.VALIDATION_ERROR, {"Since": words})
+        return marks[given]
+
     def known(self, *names: str) -> dict[str, Any]:
         """The body, all of whose fields are known. Raises ``Invalid`` (90) naming those that are not."""
         body = self.body()

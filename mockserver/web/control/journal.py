@@ -43,10 +43,11 @@ async def listing(call: ControlCall) -> tuple[int, JournalReply]:
     """Entries, oldest first: those after the number ``after``, or without it the newest; at most ``limit`` of them."""
     wanted = _filters(call)
     limit, after = _whole(call, "limit", _PAGE, 1, _LARGEST_PAGE), _whole(call, "after", -1, 0, None)
-    journal = call.box().journal
+    sandbox = call.box()
+    journal = sandbox.journal
     fits = [
         entry
-        for entry in journal.since(max(after, 0))
+        for entry in journal.since(max(after, call.since(sandbox)))
         if all(_FILTERS[name](entry, value) for name, value in wanted.items())
     ]
     page = fits[:limit] if after >= 0 else fits[-limit:]

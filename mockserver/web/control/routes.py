@@ -5,6 +5,7 @@ from __future__ import annotations
 from mockserver.web.control import (
     assumptions,
     clock,
+    findings,
     health,
     inbox,
     journal,
@@ -34,7 +35,17 @@ _FILTERS = (
     Given("path", "string", "path of the request"),
     Given("subject", "string", "id of an object that changed"),
 )
-_SHORT = (Given("after", "integer", "lines after this number"), Given("limit", "integer", "at most so many, 2000"))
+_SINCE = Given("since", "string", "after this mark, or after the journal entry of this number")
+_FINDINGS = (
+    Given("severity", "string", "at least note, warning or error"),
+    Given("finding", "string", "one kind, such as double-charge"),
+    _SINCE,
+)
+_SHORT = (
+    Given("after", "integer", "lines after this number"),
+    Given("limit", "integer", "at most so many, 2000"),
+    _SINCE,
+)
 _OBJECTS = (
     Given("kind", "string", "kind of object, such as charge; without it the numbers alone"),
     Given("skip", "integer", "leave out so many of the newest"),
@@ -98,7 +109,7 @@ CONTROL_ROUTES: tuple[ControlRoute, ...] = (
                  query=(Given("name", "string", "the only scenario to take away"),)),
     ControlRoute("GET", "/__admin/rules", scenarios.rules, "Every rule with its counters, hits and what is left"),
     ControlRoute("GET", "/__admin/journal", journal.listing, "Requests, answers, decisions and changes, oldest first",
-                 query=(*_FILTERS, *_PAGE)),
+                 query=(*_FILTERS, *_PAGE, _SINCE)),
     ControlRoute("GET", "/__admin/journal/{entry_id}", journal.get, "One step of the journal",
                  answers={404: "No such entry is kept"}),
     ControlRoute("GET", "/__admin/state", state.read, "Everything in this sandbox as one document",
@@ -112,9 +123,18 @@ CONTROL_ROUTES: tuple[ControlRoute, ...] = (
     ControlRoute("PUT", "/__admin/assumptions", assumptions.override, "Override rows, or choose the profile",
                  body=(Given("profile", "string", "documented or sdk"),), anything=True),
     ControlRoute("POST", "/__admin/verify", verify.verify, "Whether what was expected has happened, with near misses",
+                 query=(_SINCE,),
                  body=(Given("requests", "array", "a list of {op, where, count: {exactly | min, max}}"),
+                       Given("findings", "string", "error, warning or none (allow none at all)"),
                        Given("rules", "boolean", "whether every expect of a rule must be met too")),
                  answers={409: "Something does not hold: differences and near misses"}),
+    ControlRoute("GET", "/__admin/findings", findings.listing, "What the client did wrong, oldest first",
+                 query=_FINDINGS),
+    ControlRoute("POST", "/__admin/findings/finish", findings.finish,
+                 "End the story: judge what was left open, then list", query=_FINDINGS),
+    ControlRoute("DELETE", "/__admin/findings", findings.clear, "Forget the findings of this sandbox"),
+    ControlRoute("POST", "/__admin/marks", findings.mark, "Name this place in the journal, for since=NAME",
+                 body=(Given("name", "string", "name of the mark", required=True),), success=201),
     ControlRoute("GET", "/__admin/timeline", timeline.lines, "The journal in short lines", query=_SHORT),
     ControlRoute("GET", "/__admin/objects", timeline.objects, "Objects of a kind, newest first, or how many of each",
                  query=_OBJECTS),

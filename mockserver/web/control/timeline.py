@@ -40,8 +40,9 @@ _READERS: Mapping[str, Route] = {
 
 def lines(call: ControlCall) -> tuple[int, object]:
     """Lines of the journal after the number ``after``, oldest first, at most ``limit``."""
-    journal = call.box().journal
-    after, limit = _number(call, "after", 0), min(_number(call, "limit", MOST_LINES), MOST_LINES)
+    sandbox = call.box()
+    journal, after = sandbox.journal, max(_number(call, "after", 0), call.since(sandbox))
+    limit = min(_number(call, "limit", MOST_LINES), MOST_LINES)
     found: list[object] = []
     for entry in journal.since(after):
         if len(found) >= limit:

@@ -6,8 +6,14 @@ from mockserver.domain.codes import Code
 from mockserver.domain.errors import Invalid
 from mockserver.domain.masking import mask_text
 from mockserver.engine.verify import Verdict, judge
+from mockserver.findings.catalogue import Severity
 from mockserver.scenario.expecting import expectations
 from mockserver.web.control.call import ControlCall
+from mockserver.web.control.findings import at_least, shown
+from mockserver.wire.jsonio import dumps
+
+_LEAST = {"none": Severity.NOTE, "warning": Severity.WARNING, "error": Severity.ERROR}
+"""The least severity that fails a verification, by its word: ``none`` allows no finding at all."""
 
 
 def verify(call: ControlCall) -> tuple[int, object]:
@@ -15,24 +21,31 @@ def verify(call: ControlCall) -> tuple[int, object]:
 
     Raises ``Invalid`` (90) naming every fault of the expectations themselves.
     """
-    box, body = call.box(), call.known("requests", "rules")
-    if not body.get("requests") and not body.get("rules"):
-        raise Invalid(Code.VALIDATION_ERROR, {"Requests": "give requests, or rules: true: else nothing is verified"})
+    box, body = call.box(), call.known("requests", "rules", "findings")
+    if not any(body.get(part) for part in ("requests", "rules", "findings")):
+        words = "give requests, rules: true or findings: else nothing is verified"
+        raise Invalid(Code.VALIDATION_ERROR, {"Requests": words})
     expected, faults = expectations(body.get("requests", []))
     if type(body.get("rules", False)) is not bool:
         faults["Rules"] = "wanted true or false"
+    least = body.get("findings")
+    if least is not None and (not isinstance(least, str) or least not in _LEAST):
+        faults["Findings"] = f"got {dumps(least).decode()[:40]}, allowed: {', '.join(_LEAST)}"
     if faults:
         raise Invalid(Code.VALIDATION_ERROR, {place[:1].upper() + place[1:]: words for place, words in faults.items()})
-    verdicts = [judge(box.journal, one) for one in expected]
+    after = call.since(box)
+    verdicts = [judge(box.journal, one, after) for one in expected]
     unmet = box.director.unmet() if body.get("rules") else []
     failed = [verdict for verdict in verdicts if not verdict.holds]
-    differences = [*map(_words, failed), *unmet]
+    found = at_least(box, _LEAST[least], after) if least is not None else []
+    differences = [*map(_words, failed), *unmet, *(f"{one.kind.name}: {one.kind.title}" for one in found)]
     return 409 if differences else 200, {
         "verified": not differences,
         "message": "; ".join(differences) or "All expectations hold",
         "differences": differences,
         "requests": [_shown(verdict) for verdict in verdicts],
         "rules": unmet,
+        "findings": [shown(one) for one in found],
     }
 
 

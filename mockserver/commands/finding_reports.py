@@ -1,0 +1,147 @@
+"""Findings in the forms that people and CI systems read: text, JUnit XML, SARIF 2.1.0, GitHub workflow commands."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+from xml.etree import ElementTree
+
+from mockserver import __version__
+from mockserver.findings.catalogue import CATALOGUE, Kind
+
+Row = Mapping[str, Any]
+
+_LEVELS = {"error": "error", "warning": "warning", "note": "note"}
+_COMMANDS = {"error": "error", "warning": "warning", "note": "notice"}
+_SARIF_SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
+
+
+def text(rows: Sequence[Row]) -> str:
+    """For people: each finding with its evidence and advice."""
+    if not rows:
+        return "no findings"
+    return "\n\n".join("\n".join(lines_of(row)) for row in rows)
+
+
+def lines_of(row: Row) -> list[str]:
+    """One finding in lines."""
+    times = f" ({row['count']} times)" if row["count"] > 1 else ""
+    return [
+        f"{row['severity']} {row['finding']}: {row['title']}{times}",
+        *(f"    {what}: {subject}" for what, subject in row["about"].items()),
+        *(f"    {_place(line)}  {line['line']}" for line in row["evidence"]),
+        f"    why: {row['why']}",
+        f"    advice: {row['advice']}",
+    ]
+
+
+def junit(rows: Sequence[Row]) -> str:
+    """One test case for each kind of the catalogue: failed by an error, with the rest of it as output."""
+    by_kind: dict[str, list[Row]] = {name: [] for name in CATALOGUE}
+    for row in rows:
+        by_kind.setdefault(row["finding"], []).append(row)
+    failures = sum(1 for found in by_kind.values() if any(row["severity"] == "error" for row in found))
+    suite = ElementTree.Element(
+        "testsuite", name="mockserver findings", tests=str(len(by_kind)), failures=str(failures), errors="0"
+    )
+    for name, found in by_kind.items():
+        case = ElementTree.SubElement(suite, "testcase", classname="mockserver.findings", name=name)
+        if not found:
+            continue
+        if any(row["severity"] == "error" for row in found):
+            failure = ElementTree.SubElement(case, "failure", message=_plain(found[0]["title"]), type=name)
+            failure.text = _plain(text(found))
+        else:
+            ElementTree.SubElement(case, "system-out").text = _plain(text(found))
+    suites = ElementTree.Element("testsuites")
+    suites.append(suite)
+    ElementTree.indent(suites)
+    return "<?xml version='1.0' encoding='utf-8'?>\n" + ElementTree.tostring(suites, encoding="unicode")
+
+
+def sarif(rows: Sequence[Row]) -> str:
+    """SARIF 2.1.0, as code scanning services take it."""
+    names = list(CATALOGUE)
+    return json.dumps(
+        {
+            "$schema": _SARIF_SCHEMA,
+            "version": "2.1.0",
+            "runs": [
+                {
+                    "tool": {
+                        "driver": {
+                            "name": "mockserver",
+                            "version": __version__,
+                            "rules": [_rule(kind) for kind in CATALOGUE.values()],
+                        }
+                    },
+                    "results": [_result(row, names.index(row["finding"])) for row in rows],
+                }
+            ],
+        },
+        indent=2,
+    )
+
+
+def github(rows: Sequence[Row]) -> str:
+    """Workflow commands that show each finding as an annotation of the run."""
+    return "\n".join(
+        f"::{_COMMANDS[row['severity']]} title={_property(row['finding'] + ': ' + row['title'])}::"
+        f"{_message(chr(10).join(lines_of(row)[1:]))}"
+        for row in rows
+    )
+
+
+def _rule(kind: Kind) -> dict[str, object]:
+    return {
+        "id": kind.name,
+        "shortDescription": {"text": kind.title},
+        "fullDescription": {"text": f"{kind.why} Raised when: {kind.raised}"},
+        "help": {"text": kind.advice},
+        "defaultConfiguration": {"level": _LEVELS[kind.severity.word]},
+    }
+
+
+def _result(row: Row, rule_index: int) -> dict[str, object]:
+    places = [{"kind": "member", "fullyQualifiedName": f"{what} {subject}"} for what, subject in row["about"].items()]
+    evidence = "\n".join(f"{_place(line)}  {line['line']}" for line in row["evidence"])
+    result: dict[str, object] = {
+        "ruleId": row["finding"],
+        "ruleIndex": rule_index,
+        "level": _LEVELS[row["severity"]],
+        "message": {"text": f"{row['title']}. {row['advice']}\n{evidence}"},
+        "occurrenceCount": row["count"],
+        "partialFingerprints": {"finding/v1": "/".join([row["finding"], *row["about"].values()])},
+    }
+    if places:
+        result["locations"] = [{"logicalLocations": places}]
+    return result
+
+
+def _place(line: Mapping[str, Any]) -> str:
+    if line["webhook"] is not None:
+        return f"webhook {line['webhook']}"
+    return f"journal {line['entry']}" if line["entry"] is not None else "-"
+
+
+def _plain(words: str) -> str:
+    """Without the characters that XML cannot hold."""
+    return "".join(char for char in words if char in "\t\n" or char.isprintable())
+
+
+def _property(words: str) -> str:
+    return _message(words).replace(":", "%3A").replace(",", "%2C")
+
+
+def _message(words: str) -> str:
+    return words.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+REPORTS: Mapping[str, Callable[[Sequence[Row]], str]] = {
+    "text": text,
+    "junit": junit,
+    "sarif": sarif,
+    "github": github,
+}
+"""Every form but JSON, which is the answer of the control API itself."""

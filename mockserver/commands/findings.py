@@ -1,0 +1,74 @@
+"""``mockserver findings``: what the client of a sandbox did wrong, for people and for CI (findings document, Faces)."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import Any
+
+import click
+
+from mockserver.adapters.exit_codes import Exit
+from mockserver.findings.catalogue import SEVERITIES, severity_of
+from mockserver.settings import Settings
+
+
+@click.command()
+@click.option(
+    "--url",
+    envvar="MOCKSERVER_URL",
+    default=f"http://{Settings().host}:{Settings().port}",
+    show_default=True,
+    help="Address of the running server. [MOCKSERVER_URL]",
+)
+@click.option(
+    "--key",
+    envvar="MOCKSERVER_SECRET_KEY",
+    default="sk_demo",
+    show_default=True,
+    help="Secret key of the sandbox. [MOCKSERVER_SECRET_KEY]",
+)
+@click.option("--finish", is_flag=True, help="End the story first: judge what was left open.")
+@click.option("--since", metavar="MARK", help="Findings after this mark or journal entry only.")
+@click.option(
+    "--fail-on",
+    type=click.Choice(list(SEVERITIES)[::-1]),
+    default="error",
+    show_default=True,
+    help="The least severity that makes the exit code 1.",
+)
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["text", "json", "junit", "sarif", "github"]),
+    default="text",
+    show_default=True,
+    help="text for people; junit, sarif and github for CI.",
+)
+def findings(url: str, key: str, finish: bool, since: str | None, fail_on: str, form: str) -> None:
+    """Print what the client of a sandbox did wrong, with evidence and advice.
+
+    Exit code 1 when a finding is at or above --fail-on, 2 when the server refuses the call, 5 when none answers.
+    """
+    import httpx
+
+    from mockserver.commands.finding_reports import REPORTS
+    from mockserver.remote import ControlRefused, RemoteSandbox
+
+    sandbox = RemoteSandbox(url, key)
+    params = {"since": since} if since is not None else None
+    method, path = ("POST", "/__admin/findings/finish") if finish else ("GET", "/__admin/findings")
+    try:
+        page: dict[str, Any] = sandbox.call(method, path, params=params)
+    except ControlRefused as refused:
+        click.echo(str(refused), err=True)
+        sys.exit(Exit.USAGE)
+    except (httpx.HTTPError, httpx.InvalidURL) as problem:
+        click.echo(f"no server at {url}: {problem}; `mockserver` starts one", err=True)
+        sys.exit(Exit.NOT_READY)
+    finally:
+        sandbox.close()
+    rows = page["findings"]
+    click.echo(json.dumps(page, indent=2) if form == "json" else REPORTS[form](rows))
+    if any(severity_of(row["severity"]) >= severity_of(fail_on) for row in rows):
+        sys.exit(Exit.FOUND)

@@ -1,0 +1,71 @@
+"""Cards that were declined, and clients that do not take no for an answer."""
+
+from __future__ import annotations
+
+from collections import deque
+
+from mockserver.domain.clock import Micros
+from mockserver.domain.states import ChargeState
+from mockserver.findings.facts import Call
+from mockserver.findings.intents import evidence_of, instrument_of
+from mockserver.findings.ledger import Evidence, Ledger
+from mockserver.findings.policy import Policy
+from mockserver.findings.recent import Recent
+
+_MOST = 1_000
+
+
+class Declines:
+    """The declined cards and accounts of one sandbox."""
+
+    __slots__ = ("_final", "_ledger", "_policy", "_tries")
+
+    def __init__(self, ledger: Ledger, policy: Policy) -> None:
+        self._ledger = ledger
+        self._policy = policy
+        self._final: Recent[str, Evidence] = Recent(_MOST)
+        self._tries: Recent[str, deque[tuple[Micros, Evidence]]] = Recent(_MOST)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether no card was declined for good."""
+        return not self._final
+
+    def called(self, call: Call) -> None:
+        """A charge was created, or refused by its provider."""
+        charge = call.charge
+        if charge is None or (charge.status is not ChargeState.FAILED and not self._final):
+            return
+        instrument = instrument_of(charge)
+        final = self._final.get(instrument)
+        if final is not None:
+            self._ledger.add("hard-decline-retried", call.at, (final, evidence_of(call)), **_about(call))
+        if charge.status is ChargeState.FAILED and charge.failed_attempts:
+            self._declined(call, instrument, is_final=not charge.failed_attempts[-1].is_retryable)
+
+    def _declined(self, call: Call, instrument: str, *, is_final: bool) -> None:
+        evidence = evidence_of(call, "declined, not retryable" if is_final else "declined, retryable")
+        if is_final and instrument not in self._final:
+            self._final.put(instrument, evidence)
+        limit = self._policy.retry_limit
+        tries = self._tries.get(instrument)
+        if tries is None or tries.maxlen != limit + 1:
+            tries = deque(tries or (), maxlen=limit + 1)
+        tries.append((call.at, evidence))
+        self._tries.put(instrument, tries)
+        if len(tries) > limit and call.at - tries[0][0] <= self._policy.retry_window:
+            lines = (tries[0][1], tries[-1][1])
+            self._ledger.add("too-many-retries", call.at, lines, **_about(call))
+
+
+def _about(call: Call) -> dict[str, str | None]:
+    """The method that was charged, or the card as it may be shown."""
+    charge = call.charge
+    if charge is None:
+        return {}
+    instrument = charge.instrument
+    if instrument.payment_method_id is not None:
+        return {"paymentMethod": instrument.payment_method_id}
+    if instrument.card is not None:
+        return {"card": instrument.card.number.masked}
+    return {"source": instrument.display_type or instrument.type.value}

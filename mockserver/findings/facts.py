@@ -1,0 +1,88 @@
+"""The facts that findings are judged by: calls of the client, how their answers ended, and webhooks.
+
+Instants named ``at`` are sandbox time, those named ``real`` the machine's, both in microseconds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import field
+from enum import StrEnum
+
+from mockserver.domain.charge import Charge
+from mockserver.domain.clock import Micros
+from mockserver.domain.events import Event
+from mockserver.domain.record import record
+
+
+class Doubt(StrEnum):
+    """Why the client cannot know how a call ended."""
+
+    RESET = "the connection was reset"
+    CUT = "the answer was cut short"
+    GARBLED = "the answer was unreadable"
+    TIMED_OUT = "no answer came"
+    BAD_GATEWAY = "the answer was a server error without an error body"
+    HUNG_UP = "the client hung up before the answer"
+
+
+@record
+class Call:
+    """One call of the client, as it was decided.
+
+    ``entry`` is its number in the journal; ``request`` has camelCase names, ``path`` the placeholders of the path,
+    ``text`` is the body, ``where`` path and query, all as sent. ``code`` is that of our refusal.
+    ``charge`` is the charge that it is about or has made, as it now is; ``subject`` the id of what it is about or has
+    made. ``unknown`` are the fields that nobody reads, with the nearest known name. ``is_open`` says that its answer is
+    still on the way and that ``Watch.ended`` follows. ``is_repeat`` says that an idempotency key gave it the first
+    answer again, ``is_partial`` that the provider approved a part only. ``retry_after`` is the pause that the answer
+    asks for.
+    """
+
+    entry: int
+    at: Micros
+    real: Micros
+    op: str
+    request: Mapping[str, object]
+    path: Mapping[str, str]
+    text: bytes = b""
+    where: str = ""
+    headers: Mapping[str, str] = field(default_factory=dict)
+    answer: bytes = b""
+    code: int | None = None
+    doubt: Doubt | None = None
+    charge: Charge | None = None
+    subject: str | None = None
+    events: Sequence[Event] = ()
+    unknown: Mapping[str, str | None] | None = None
+    is_open: bool = False
+    is_repeat: bool = False
+    is_partial: bool = False
+    is_browser: bool = False
+    retry_after: Micros | None = None
+
+
+@record
+class WebhookTry:
+    """One try to deliver a webhook.
+
+    ``event_id`` is equal for all copies of one event; ``reported`` the state of its subject that it reports;
+    ``caused_by`` the journal entry that caused it. ``is_genuine`` is False when the scenario signed it wrongly;
+    ``is_scripted`` says that the scenario, or an inbox of the sandbox, played the receiver; ``gave_up`` that it was the
+    last try, in vain.
+    """
+
+    at: Micros
+    delivery_id: str
+    event_id: str
+    event_type: str
+    subject: str | None
+    caused_by: int | None
+    reported: str | None
+    number: int
+    is_accepted: bool
+    is_genuine: bool
+    is_scripted: bool
+    gave_up: bool
+    took: Micros
+    result: str

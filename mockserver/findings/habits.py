@@ -1,0 +1,161 @@
+"""What stands in a request that should not, or is missing from it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from decimal import Decimal
+from functools import lru_cache
+from urllib.parse import unquote_plus
+
+from mockserver.domain.cards import MAX_LENGTH, lengths_of, passes_luhn
+from mockserver.domain.masking import mask_text
+from mockserver.findings.facts import Call
+from mockserver.findings.intents import evidence_of
+from mockserver.findings.ledger import Evidence, Ledger
+
+_CANDIDATE = re.compile(r"(?<![0-9A-Za-z.])[0-9](?:[ -]?[0-9]){12,}+(?![0-9A-Za-z])")
+_LONG_RUN = b"0" * 13
+_DIGITS_AS_ZEROS = bytes(ord("0") if chr(byte).isdigit() and byte < 128 else ord(" ") for byte in range(256))
+_PARTING = b" -"
+_OWN_FIELD = re.compile(rb'"card_?number"\s*:\s*"?$', re.IGNORECASE)
+_LONGEST_NAME = 20
+_KEYS = frozenset({"x-secretkey", "x-publickey", "authorization", "cookie", "x-admin-token"})
+_OWN = frozenset({"cardnumber", "card_number"})
+_INEXACT = 2
+_MOST_READ = 5_000
+"""Signs of one call that are searched for card numbers field by field."""
+
+
+class Habits:
+    """The habits of one sandbox's client. Keeps nothing but what it raises."""
+
+    __slots__ = ("_ledger",)
+
+    def __init__(self, ledger: Ledger) -> None:
+        self._ledger = ledger
+
+    def called(self, call: Call) -> None:
+        """A call was decided."""
+        if call.unknown:
+            self._unknown(call, call.unknown)
+        if call.code == _INEXACT:
+            evidence = evidence_of(call, "the amount is not exact")
+            self._ledger.add("amount-not-exact", call.at, (evidence,), operation=call.op)
+        if call.is_browser:
+            evidence = evidence_of(call, "sent by a browser with the secret key")
+            self._ledger.add("secret-key-in-browser", call.at, (evidence,), operation=call.op)
+        if not is_clean(call.text, call.where, call.headers):
+            self._numbers(call)
+
+    def created(self, call: Call) -> None:
+        """A charge was created."""
+        charge = call.charge
+        if charge is not None and not charge.reference and not call.code:
+            self._ledger.add("no-reference", call.at, (evidence_of(call),), operation=call.op)
+
+    def lost(self, entry: int, at: int, what: str, nearest: str | None) -> None:
+        """A call named a path or verb that does not exist."""
+        line = f"{what}: no such operation" + (f", nearest {nearest}" if nearest else "")
+        self._ledger.add("no-such-operation", at, (Evidence(line, entry=entry),), request=what)
+
+    def _unknown(self, call: Call, unknown: Mapping[str, str | None]) -> None:
+        for name, near in unknown.items():
+            evidence = evidence_of(call, f"nobody reads {name}" + (f", nearest {near}" if near else ""))
+            self._ledger.add("unknown-field", call.at, (evidence,), operation=call.op, field=name)
+
+    def _numbers(self, call: Call) -> None:
+        for place in _places(call):
+            evidence = evidence_of(call, f"a card number in {place}")
+            self._ledger.add("card-number-outside-its-field", call.at, (evidence,), operation=call.op, field=place)
+
+
+def is_clean(text: bytes, where: str, headers: Mapping[str, str]) -> bool:
+    """Whether so many digits stand nowhere but in the field of the card number: true for nearly every call, and
+    therefore quick to find out."""
+    zeros = text.translate(_DIGITS_AS_ZEROS)
+    start = zeros.find(_LONG_RUN)
+    runs = 0
+    while start >= 0:
+        if not _OWN_FIELD.search(text, max(0, start - _LONGEST_NAME), start):
+            return False
+        runs += 1
+        start = zeros.find(_LONG_RUN, zeros.find(b" ", start))
+    if text.translate(_DIGITS_AS_ZEROS, _PARTING).count(_LONG_RUN) > runs:
+        return False
+    return _is_clean_place(where[:_MOST_READ]) and _are_clean(*_headers_in_short(headers))
+
+
+def _headers_in_short(headers: Mapping[str, str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Names and values of headers, each value as far as it is read."""
+    values = tuple(headers.values())
+    if sum(map(len, values)) > _MOST_READ:
+        values = tuple(text[: _MOST_READ // len(values)] for text in values)
+    return tuple(headers), values
+
+
+@lru_cache(maxsize=1_000)
+def _is_clean_place(where: str) -> bool:
+    return not card_number_in(unquote_plus(where))
+
+
+@lru_cache(maxsize=1_000)
+def _are_clean(names: tuple[str, ...], values: tuple[str, ...]) -> bool:
+    """Whether no card number stands in the headers: most clients send the same ones with every call."""
+    return not any(name not in _KEYS and card_number_in(text) for name, text in zip(names, values, strict=True))
+
+
+def _places(call: Call) -> Iterator[str]:
+    left = _MOST_READ
+    for path, text in _texts(call.request, "", is_search=call.op.endswith(".search")):
+        if card_number_in(text[:left]):
+            yield mask_text(path)
+        left -= len(text)
+        if left <= 0:
+            break
+    if not _is_clean_place(call.where[:_MOST_READ]):
+        yield "path or query"
+    for name, text in zip(*_headers_in_short(call.headers), strict=True):
+        if name not in _KEYS and card_number_in(text):
+            yield f"header {mask_text(name)}"
+
+
+def _texts(value: object, path: str, *, is_search: bool) -> Iterator[tuple[str, str]]:
+    match value:
+        case Mapping():
+            for name, item in value.items():
+                if is_search or str(name).lower() not in _OWN:
+                    yield from _texts(item, f"{path}.{name}" if path else str(name), is_search=is_search)
+        case list():
+            for item in value:
+                yield from _texts(item, path, is_search=is_search)
+        case str() | int() | Decimal():
+            yield path, str(value)
+        case _:
+            return
+
+
+def card_number_in(text: str) -> bool:
+    """Whether a card number stands in a text: scheme range and length, check digit, not part of a longer number. Single
+    blanks or hyphens may part its digits."""
+    return any(_has_card(re.split("[ -]", found[0])) for found in _CANDIDATE.finditer(text))
+
+
+def _has_card(groups: list[str]) -> bool:
+    """Whether some groups of digits that follow one another are a card number."""
+    for first in range(len(groups)):
+        digits, lengths = "", None
+        for group in groups[first : first + MAX_LENGTH]:
+            digits += group
+            if len(digits) < _HEAD:
+                continue
+            lengths = _lengths_of(digits[:_HEAD]) if lengths is None else lengths
+            if not lengths or len(digits) > lengths[-1]:
+                break
+            if len(digits) in lengths and passes_luhn(digits):
+                return True
+    return False
+
+
+_HEAD = 4
+_lengths_of = lru_cache(maxsize=10_000)(lengths_of)

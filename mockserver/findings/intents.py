@@ -1,0 +1,136 @@
+"""What a client wants with a money operation: two calls of one intent are one payment sent twice.
+
+Source: findings document, The catalogue (*same intent*).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from decimal import Decimal, InvalidOperation
+
+from mockserver.domain.charge import Charge
+from mockserver.domain.clock import DAY, Micros
+from mockserver.domain.ids import digest
+from mockserver.domain.masking import mask_text
+from mockserver.domain.record import record
+from mockserver.findings.facts import Call
+from mockserver.findings.ledger import Evidence
+
+WINDOW: Micros = DAY
+"""How long two calls can be of the same intent, in sandbox time."""
+
+MONEY = frozenset(
+    {"charge.create", "charge.capture", "charge.void", "charge.refund", "batch.create", "transfer.create"}
+)
+"""Operations that move money, or promise to."""
+
+_SOURCE_FIELDS = ("paymentMethodId", "customerId", "token", "networkTokenId")
+
+
+@record
+class Intent:
+    """``sources`` are the names under which the source of the money is known: as given and as found."""
+
+    op: str
+    sources: frozenset[str]
+    amount: Decimal | None
+    currency: str | None
+    reference: str | None
+
+    def is_same(self, other: Intent) -> bool:
+        """Whether both want the same: operation, source, amount, currency, and no two different references."""
+        return (
+            self.op == other.op
+            and self.amount == other.amount
+            and not self.sources.isdisjoint(other.sources)
+            and (self.currency is None or other.currency is None or self.currency == other.currency)
+            and (self.reference is None or other.reference is None or self.reference == other.reference)
+        )
+
+
+def intent_of(call: Call) -> Intent:
+    """What a call of a money operation wants."""
+    request = call.request
+    if call.op in ("charge.capture", "charge.void", "charge.refund"):
+        charge_id = call.path.get("charge_id") or call.subject or ""
+        return Intent(call.op, frozenset((charge_id,)), amount_of(request.get("amount")), None, None)
+    if call.op == "batch.create":
+        rows = str(request.get("batch") or "").strip()
+        return Intent(call.op, frozenset((digest("rows", rows).hex(),)), None, None, None)
+    charge = call.charge
+    reference = request.get("reference")
+    currency = charge.currency if charge is not None else request.get("currency")
+    return Intent(
+        call.op,
+        frozenset(_sources_of(request, charge)),
+        amount_of(request.get("amount")),
+        str(currency).upper() if currency else None,
+        str(reference) if reference else None,
+    )
+
+
+def _sources_of(request: Mapping[str, object], charge: Charge | None) -> list[str]:
+    found = [f"{name}:{request[name]}" for name in _SOURCE_FIELDS if request.get(name)]
+    card = request.get("paymentInformation")
+    if isinstance(card, Mapping) and card.get("cardNumber"):
+        digits = "".join(char for char in str(card["cardNumber"]) if char.isdigit())
+        found.append("card:" + digest("card", digits).hex())
+    bank = request.get("bankPaymentInformation")
+    if isinstance(bank, Mapping):
+        found.append(f"account:{bank.get('bankCode')}:{bank.get('accountNumber')}")
+    if charge is not None:
+        found.append(instrument_of(charge))
+        method = charge.instrument.payment_method_id
+        if method is not None:
+            found.append(f"paymentMethodId:{method}")
+    return found
+
+
+def instrument_of(charge: Charge) -> str:
+    """The card or account behind a charge, the same for each way to it; another one after an update of the card."""
+    instrument = charge.instrument
+    if instrument.card is not None:
+        return f"fingerprint:{instrument.card.number.fingerprint}:{instrument.card.expiry}"
+    if instrument.bank is not None:
+        return f"account:{instrument.bank.bank_code}:{instrument.bank.account_number}"
+    return f"paymentMethodId:{instrument.payment_method_id or instrument.token_id}"
+
+
+def amount_of(value: object) -> Decimal | None:
+    """An amount as sent, or None when it is none."""
+    if isinstance(value, bool) or value is None:
+        return None
+    try:
+        amount = Decimal(str(value).strip())
+    except InvalidOperation:
+        return None
+    return amount if amount.is_finite() else None
+
+
+def evidence_of(call: Call, said: str | None = None) -> Evidence:
+    """One line about a call: what was asked, and ``said`` or how it ended."""
+    words = [call.op]
+    amount = call.request.get("amount")
+    if isinstance(amount, str | int | Decimal) and not isinstance(amount, bool):
+        words.append(str(amount)[:40])
+    currency = call.charge.currency if call.charge is not None else call.request.get("currency")
+    if isinstance(currency, str):
+        words.append(currency.upper()[:3])
+    reference = call.request.get("reference")
+    if isinstance(reference, str) and reference:
+        words.append(reference[:40])
+    if call.subject is not None:
+        words.append(call.subject)
+    line = f"{' '.join(words)}: {said or ending_of(call)}"
+    return Evidence(mask_text(line), entry=call.entry)
+
+
+def ending_of(call: Call) -> str:
+    """How a call ended, for the client."""
+    if call.doubt is not None:
+        return call.doubt.value
+    if call.code is not None:
+        return f"refused with code {call.code}"
+    if call.charge is not None:
+        return f"answered, the charge is {call.charge.status.value}"
+    return "answered"

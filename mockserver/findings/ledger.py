@@ -1,0 +1,115 @@
+"""The findings of one sandbox: each kind about each thing once, with a count and its evidence."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+from mockserver.domain.clock import Micros
+from mockserver.domain.record import record
+from mockserver.findings.catalogue import CATALOGUE, Kind, Severity
+
+MOST = 1_000
+"""Findings that are kept; later ones are counted only."""
+
+MOST_EVIDENCE = 10
+"""Lines of evidence that a finding keeps: the oldest, and the newest in place of the last."""
+
+
+@record
+class Evidence:
+    """One line: a journal entry or a webhook, and what it was. Carries no card number, ccv or key."""
+
+    line: str
+    entry: int | None = None
+    webhook: str | None = None
+
+
+@dataclass(slots=True)
+class Finding:
+    """Something that the client did wrong. ``when``, ``first`` and ``last`` are sandbox time; ``newest`` is the number
+    of the last raise among all of the sandbox."""
+
+    id: str
+    kind: Kind
+    about: Mapping[str, str]
+    first: Micros
+    last: Micros
+    newest: int
+    count: int = 1
+    evidence: list[Evidence] = field(default_factory=list)
+
+    def last_entry(self) -> int:
+        """The newest journal entry among its evidence, 0 without one."""
+        return max((line.entry or 0 for line in self.evidence), default=0)
+
+
+class Ledger:
+    """What was raised, oldest first. ``allowed`` kinds are never raised; ``raised`` counts every raise."""
+
+    __slots__ = ("_by_subject", "allowed", "dropped", "raised", "unreported")
+
+    def __init__(self, allowed: frozenset[str] = frozenset()) -> None:
+        self.allowed = allowed
+        self._by_subject: dict[tuple[str, tuple[tuple[str, str], ...]], Finding] = {}
+        self.raised = 0
+        self.dropped = 0
+        self.unreported: list[Finding] = []
+
+    def __iter__(self) -> Iterator[Finding]:
+        return iter(self._by_subject.values())
+
+    def __len__(self) -> int:
+        return len(self._by_subject)
+
+    def add(self, name: str, at: Micros, evidence: Iterable[Evidence | None], **about: str | None) -> None:
+        """Raise a finding about something, or count it once more."""
+        if name in self.allowed:
+            return
+        known_about = {key: value for key, value in about.items() if value is not None}
+        subject = name, tuple(known_about.items())
+        self.raised += 1
+        finding = self._by_subject.get(subject)
+        if finding is None:
+            if len(self._by_subject) >= MOST:
+                self.dropped += 1
+                return
+            number = len(self._by_subject) + self.dropped + 1
+            finding = Finding(f"finding-{number}", CATALOGUE[name], known_about, at, at, self.raised, 0)
+            self._by_subject[subject] = finding
+            self.unreported.append(finding)
+        finding.count += 1
+        finding.last = at
+        finding.newest = self.raised
+        known = {(line.entry, line.webhook) for line in finding.evidence}
+        for line in evidence:
+            if line is not None and (line.entry, line.webhook) not in known:
+                if len(finding.evidence) == MOST_EVIDENCE:
+                    finding.evidence.pop()
+                finding.evidence.append(line)
+        finding.evidence.sort(key=_age)
+
+    def select(self, *, least: Severity = Severity.NOTE, name: str | None = None, after: int = 0) -> list[Finding]:
+        """Findings of at least a severity, of one kind or all, raised since a journal entry, oldest first."""
+        return [
+            finding
+            for finding in self
+            if finding.kind.severity >= least
+            and (name is None or finding.kind.name == name)
+            and (not after or finding.last_entry() > after)
+        ]
+
+    def news(self) -> list[Finding]:
+        """Findings that are new since the last call."""
+        new, self.unreported = self.unreported, []
+        return new
+
+    def clear(self) -> None:
+        """Forget all findings; their numbers go on."""
+        self.dropped += len(self._by_subject)
+        self._by_subject.clear()
+        self.unreported.clear()
+
+
+def _age(line: Evidence) -> int:
+    return line.entry or 0

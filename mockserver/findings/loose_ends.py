@@ -1,0 +1,132 @@
+"""Charges that the client left alone, or whose state it had wrong."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import Decimal
+
+from mockserver.domain.charge import Charge
+from mockserver.domain.clock import Micros
+from mockserver.domain.events import Event, Subject
+from mockserver.domain.states import ChargeEvent, ChargeState
+from mockserver.findings.doubts import Doubts
+from mockserver.findings.facts import Call
+from mockserver.findings.intents import amount_of, evidence_of
+from mockserver.findings.ledger import Evidence, Ledger
+from mockserver.findings.recent import Recent
+
+_MOST = 10_000
+_WRONG_STATE = 54
+_MOVES = frozenset({"charge.capture", "charge.void", "charge.refund"})
+_UNDONE = frozenset({ChargeEvent.VOIDED, ChargeEvent.PARTLY_REFUNDED, ChargeEvent.FULLY_REFUNDED})
+
+
+@dataclass(slots=True)
+class _Short:
+    """A charge that was approved for less: what is missing, and in whose order."""
+
+    missing: Decimal
+    currency: str
+    reference: str | None
+    evidence: Evidence
+
+
+class LooseEnds:
+    """Open authorisations, waiting challenges and partial approvals of one sandbox."""
+
+    __slots__ = ("_authorised", "_challenged", "_doubts", "_ledger", "_short")
+
+    def __init__(self, ledger: Ledger, doubts: Doubts) -> None:
+        self._ledger = ledger
+        self._doubts = doubts
+        self._authorised: Recent[str, Evidence] = Recent(_MOST)
+        self._challenged: Recent[str, Evidence] = Recent(_MOST)
+        self._short: Recent[str, _Short] = Recent(_MOST)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing is open."""
+        return not (self._authorised or self._challenged or self._short)
+
+    def called(self, call: Call) -> None:
+        """A call about a charge was decided."""
+        if call.code == _WRONG_STATE and call.op in _MOVES:
+            self._refused(call)
+            return
+        for event in call.events:
+            if event.subject is Subject.CHARGE:
+                self._moved(event, call)
+        if call.op == "charge.create" and call.charge is not None and call.code is None:
+            self._created(call, call.charge)
+
+    def moved(self, event: Event) -> None:
+        """Time or a payer has moved a charge."""
+        if event.after == ChargeState.AUTHORISED:
+            after = Evidence(f"{event.subject_id}: authorised after the challenge")
+            self._authorised.put(event.subject_id, self._challenged.pop(event.subject_id, after))
+            return
+        if event.what == ChargeEvent.LAPSED:
+            evidence = self._authorised.pop(event.subject_id, None)
+            self._ledger.add(
+                "authorisation-forgotten",
+                event.at,
+                (evidence, Evidence(f"{event.subject_id}: the authorisation expired")),
+                charge=event.subject_id,
+            )
+        self._forget(event.subject_id)
+
+    def visited(self, charge_id: str) -> None:
+        """The payer has come to the page of a challenge."""
+        self._challenged.pop(charge_id, None)
+
+    def finish(self, at: Micros) -> None:
+        """The story has ended: what is still open stays open."""
+        for charge_id, evidence in self._authorised.items():
+            self._ledger.add("authorisation-forgotten", at, (evidence,), charge=charge_id)
+        for charge_id, evidence in self._challenged.items():
+            self._ledger.add("challenge-ignored", at, (evidence,), charge=charge_id)
+        for charge_id, short in self._short.items():
+            self._ledger.add("partial-approval-ignored", at, (short.evidence,), charge=charge_id)
+        for memory in (self._authorised, self._challenged, self._short):
+            memory.clear()
+
+    def _refused(self, call: Call) -> None:
+        charge_id = call.subject
+        if charge_id is None or self._doubts.is_about(charge_id):
+            return
+        waiting = self._challenged.get(charge_id)
+        if waiting is not None and call.op != "charge.void":
+            self._ledger.add("challenge-ignored", call.at, (waiting, evidence_of(call)), charge=charge_id)
+        self._ledger.add("wrong-state", call.at, (evidence_of(call),), charge=charge_id, operation=call.op)
+
+    def _moved(self, event: Event, call: Call) -> None:
+        charge_id = event.subject_id
+        if event.after == ChargeState.AUTHORISED and event.before != ChargeState.AUTHORISED:
+            self._forget(charge_id)
+            self._authorised.put(charge_id, evidence_of(call))
+        elif event.after == ChargeState.PENDING_CHECKOUT:
+            self._challenged.put(charge_id, evidence_of(call))
+        elif self._authorised or self._challenged or self._short:
+            self._forget(charge_id)
+            if event.what in _UNDONE:
+                self._short.pop(charge_id, None)
+
+    def _forget(self, charge_id: str) -> None:
+        self._authorised.pop(charge_id, None)
+        self._challenged.pop(charge_id, None)
+
+    def _created(self, call: Call, charge: Charge) -> None:
+        if self._short and charge.status is not ChargeState.FAILED:
+            self._complete(charge)
+        wanted = amount_of(call.request.get("amount")) if call.is_partial else None
+        if wanted is not None and charge.amount < wanted and charge.status is not ChargeState.FAILED:
+            line = evidence_of(call, f"approved for {charge.amount} {charge.currency} only")
+            short = _Short(wanted - charge.amount, charge.currency, charge.reference, line)
+            self._short.put(charge.charge_id, short)
+
+    def _complete(self, charge: Charge) -> None:
+        for charge_id, short in self._short.items():
+            same = short.reference is None or charge.reference is None or short.reference == charge.reference
+            if same and charge.currency == short.currency and charge.amount == short.missing:
+                del self._short[charge_id]
+                return

@@ -1,0 +1,84 @@
+"""How fast and how long a client asks: pauses that it was told to make, waits without end, polling."""
+
+from __future__ import annotations
+
+from collections import deque
+
+from mockserver.domain.clock import SECOND, Micros
+from mockserver.findings.facts import Call
+from mockserver.findings.intents import evidence_of
+from mockserver.findings.ledger import Evidence, Ledger
+from mockserver.findings.policy import Policy
+from mockserver.findings.recent import Recent
+
+_MOST = 256
+
+
+class Pace:
+    """The pace of one sandbox's client, in real time."""
+
+    __slots__ = ("_hanging", "_ledger", "_pauses", "_policy", "_reads")
+
+    def __init__(self, ledger: Ledger, policy: Policy) -> None:
+        self._ledger = ledger
+        self._policy = policy
+        self._pauses: Recent[tuple[str, str, bytes], tuple[Micros, Evidence]] = Recent(_MOST)
+        self._hanging: Recent[int, Call] = Recent(_MOST)
+        self._reads: Recent[str, deque[tuple[Micros, Call]]] = Recent(_MOST)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether the client was asked to wait for nothing."""
+        return not self._pauses
+
+    def called(self, call: Call) -> None:
+        """A call was decided."""
+        if self._pauses or call.retry_after is not None:
+            self._paused(call)
+        if call.is_open:
+            self._hanging.put(call.entry, call)
+
+    def read(self, call: Call) -> None:
+        """One object was read."""
+        if call.subject is None:
+            return
+        reads = self._reads.get(call.subject)
+        if reads is None:
+            reads = deque(maxlen=self._policy.poll_limit + 1)
+            self._reads.put(call.subject, reads)
+        reads.append((call.real, call))
+        if len(reads) > self._policy.poll_limit and call.real - reads[0][0] < SECOND:
+            lines = (evidence_of(reads[0][1]), evidence_of(call))
+            self._ledger.add("polled-hard", call.at, lines, **{call.op.partition(".")[0]: call.subject})
+            reads.clear()
+
+    def ended(self, entry: int, at: Micros, real: Micros) -> None:
+        """The answer of an open call has ended, or the client has hung up."""
+        call = self._hanging.pop(entry, None)
+        if call is not None:
+            self._judge_wait(call, at, real)
+
+    def look(self, at: Micros, real: Micros) -> None:
+        """Judge the calls that still wait."""
+        for entry, call in list(self._hanging.items()):
+            if self._judge_wait(call, at, real):
+                del self._hanging[entry]
+
+    def _paused(self, call: Call) -> None:
+        what = call.op, repr(sorted(call.path.items())), call.text
+        pause = self._pauses.pop(what, None)
+        if pause is not None and call.real < pause[0]:
+            short = (pause[0] - call.real) / SECOND
+            evidence = evidence_of(call, f"sent {short:.1f} s before Retry-After had passed")
+            self._ledger.add("retry-after-ignored", call.at, (pause[1], evidence), operation=call.op)
+        if call.retry_after is not None:
+            told = evidence_of(call, f"answered with Retry-After: {call.retry_after // SECOND}")
+            self._pauses.put(what, (call.real + call.retry_after, told))
+
+    def _judge_wait(self, call: Call, at: Micros, real: Micros) -> bool:
+        waited = real - call.real
+        if waited <= self._policy.timeout:
+            return False
+        evidence = evidence_of(call, f"waited for {waited // SECOND} s")
+        self._ledger.add("no-timeout", at, (evidence,), operation=call.op)
+        return True

@@ -1,0 +1,25 @@
+"""What can be set about findings (scenario key ``findings``)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from mockserver.domain.clock import DAY, SECOND, Micros
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """``allow`` are kinds that are not raised. More than ``retry_limit`` declined tries of a card within
+    ``retry_window`` (sandbox time) are too many. ``timeout`` is the longest wait for an answer and ``slow_receiver``
+    the longest time of a receiver, both real; ``poll_limit`` are the reads of one object in a second."""
+
+    allow: frozenset[str] = frozenset()
+    retry_limit: int = 15
+    retry_window: Micros = 30 * DAY
+    timeout: Micros = 30 * SECOND
+    slow_receiver: Micros = 5 * SECOND
+    poll_limit: int = 10
+
+
+DEFAULT = Policy()
+"""The published limits."""

@@ -1,0 +1,113 @@
+"""The door: the facts of one sandbox in, its findings out.
+
+Each fact costs constant work, and the memory is bounded. The same facts give the same findings in the same order.
+Source: findings document.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from mockserver.domain.charge import Charge
+from mockserver.domain.clock import Micros
+from mockserver.domain.events import Event, Subject
+from mockserver.findings.declines import Declines
+from mockserver.findings.doubts import Doubts
+from mockserver.findings.facts import Call, Doubt, WebhookTry
+from mockserver.findings.habits import Habits
+from mockserver.findings.ledger import Ledger
+from mockserver.findings.loose_ends import LooseEnds
+from mockserver.findings.pace import Pace
+from mockserver.findings.policy import DEFAULT, Policy
+from mockserver.findings.webhooks import Webhooks
+
+_READS = frozenset(
+    {
+        "charge.get",
+        "customer.get",
+        "payment_method.get",
+        "batch.get",
+        "batch.status",
+        "token.get",
+        "transfer.get",
+        "subscription.get",
+        "payment_link.get",
+        "vault.get",
+    }
+)
+
+
+class Watch:
+    """The watch over one sandbox's client. ``charge_of`` gives a charge as it is now."""
+
+    __slots__ = ("_charge_of", "_declines", "_doubts", "_habits", "_loose_ends", "_pace", "_webhooks", "ledger")
+
+    def __init__(self, charge_of: Callable[[str], Charge | None], policy: Policy = DEFAULT) -> None:
+        self._charge_of = charge_of
+        self.ledger = ledger = Ledger(policy.allow)
+        self._doubts = Doubts(ledger, charge_of)
+        self._declines = Declines(ledger, policy)
+        self._pace = Pace(ledger, policy)
+        self._webhooks = Webhooks(ledger, policy)
+        self._loose_ends = LooseEnds(ledger, self._doubts)
+        self._habits = Habits(ledger)
+
+    def is_quiet(self) -> bool:
+        """Whether nothing that was seen before can make a finding of an ordinary payment."""
+        return (
+            self._doubts.is_empty
+            and self._declines.is_empty
+            and self._webhooks.is_empty
+            and self._pace.is_empty
+            and self._loose_ends.is_empty
+        )
+
+    def called(self, call: Call) -> None:
+        """A call of the client was decided; ``ended`` follows when it is open."""
+        self._habits.called(call)
+        if call.charge is not None and (call.events or call.code is not None):
+            self._loose_ends.called(call)
+        if call.op == "charge.create":
+            self._habits.created(call)
+            self._declines.called(call)
+        self._webhooks.called(call)
+        self._doubts.called(call)
+        self._pace.called(call)
+        if call.op in _READS:
+            self._pace.read(call)
+
+    def lost(self, entry: int, at: Micros, what: str, nearest: str | None) -> None:
+        """A call named a path or verb that does not exist; ``what`` is its verb and masked path."""
+        self._habits.lost(entry, at, what, nearest)
+
+    def ended(self, entry: int, doubt: Doubt | None, at: Micros, real: Micros) -> None:
+        """The answer of an open call has ended, whole (``doubt`` None) or not."""
+        self._pace.ended(entry, at, real)
+        self._doubts.ended(entry, doubt)
+
+    def moved(self, event: Event) -> None:
+        """Time or a payer has moved an object."""
+        if event.subject is Subject.CHARGE:
+            self._doubts.moved(event)
+            self._loose_ends.moved(event)
+
+    def tried(self, tried: WebhookTry) -> None:
+        """A webhook was tried."""
+        self._webhooks.tried(tried)
+        if tried.is_accepted and tried.subject is not None:
+            self._doubts.took(tried)
+            charge = self._charge_of(tried.subject)
+            if charge is not None:
+                self._webhooks.reported(tried, charge.status.value)
+
+    def visited(self, charge_id: str) -> None:
+        """The payer has come to the page of a challenge."""
+        self._loose_ends.visited(charge_id)
+
+    def look(self, at: Micros, real: Micros) -> None:
+        """Judge what goes on without an end; call it before the findings are shown."""
+        self._pace.look(at, real)
+
+    def finish(self, at: Micros) -> None:
+        """The story has ended: judge what was left open."""
+        self._loose_ends.finish(at)

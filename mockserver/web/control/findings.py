@@ -1,0 +1,105 @@
+"""What the client did wrong, and the marks that part one story from the next (``/__admin/findings``,
+``/__admin/marks``).
+
+Source: findings document, Faces.
+"""
+
+from __future__ import annotations
+
+from mockserver.domain.codes import Code
+from mockserver.domain.errors import Invalid
+from mockserver.engine.sandbox import Sandbox
+from mockserver.findings.catalogue import Severity, kind_of, severity_of
+from mockserver.findings.ledger import Finding, Ledger
+from mockserver.findings.watch import Watch
+from mockserver.web.control.call import ControlCall
+from mockserver.wire.dates import moment
+
+_LONGEST_MARK = 100
+
+
+def listing(call: ControlCall) -> tuple[int, object]:
+    """The findings of this sandbox, oldest first: of at least a severity, of one kind, after a mark or an entry."""
+    sandbox, watch = _watched(call)
+    watch.look(sandbox.now, call.host.real_clock())
+    return 200, _page(call, sandbox, watch.ledger)
+
+
+def finish(call: ControlCall) -> tuple[int, object]:
+    """Judge what the story left open, then list."""
+    sandbox, watch = _watched(call)
+    watch.look(sandbox.now, call.host.real_clock())
+    watch.finish(sandbox.now)
+    return 200, _page(call, sandbox, watch.ledger)
+
+
+def clear(call: ControlCall) -> tuple[int, object]:
+    """Forget the findings of this sandbox."""
+    _, watch = _watched(call)
+    cleared = len(watch.ledger)
+    watch.ledger.clear()
+    return 200, {"cleared": cleared}
+
+
+def mark(call: ControlCall) -> tuple[int, object]:
+    """Name this place in the journal. A name that was used before moves here."""
+    sandbox, name = call.box(), call.known("name").get("name")
+    if not isinstance(name, str) or not 0 < len(name) <= _LONGEST_MARK or name.isdecimal():
+        words = f"wanted a text of 1 to {_LONGEST_MARK} characters that is no number"
+        raise Invalid(Code.VALIDATION_ERROR, {"Name": words})
+    sandbox.journal.mark(name)
+    return 201, {"name": name, "after": sandbox.journal.last}
+
+
+def shown(finding: Finding) -> dict[str, object]:
+    """A finding as interfaces show it."""
+    kind = finding.kind
+    return {
+        "id": finding.id,
+        "finding": kind.name,
+        "severity": kind.severity.word,
+        "title": kind.title,
+        "why": kind.why,
+        "advice": kind.advice,
+        "when": moment(finding.last),
+        "about": dict(finding.about),
+        "evidence": [{"entry": line.entry, "webhook": line.webhook, "line": line.line} for line in finding.evidence],
+        "count": finding.count,
+        "first": moment(finding.first),
+        "last": moment(finding.last),
+    }
+
+
+def at_least(sandbox: Sandbox, severity: Severity, after: int) -> list[Finding]:
+    """The findings of a sandbox of at least a severity, after an entry; none when nothing is judged."""
+    return sandbox.watch.ledger.select(least=severity, after=after) if sandbox.watch is not None else []
+
+
+def _page(call: ControlCall, sandbox: Sandbox, ledger: Ledger) -> dict[str, object]:
+    query = call.query
+    faults: dict[str, str] = {}
+    least, name = Severity.NOTE, query.get("finding")
+    try:
+        least = severity_of(query["severity"]) if "severity" in query else least
+    except ValueError as fault:
+        faults["Severity"] = str(fault)
+    try:
+        name = kind_of(name).name if name is not None else None
+    except ValueError as fault:
+        faults["Finding"] = str(fault)
+    if faults:
+        raise Invalid(Code.VALIDATION_ERROR, faults)
+    found = ledger.select(least=least, name=name, after=call.since(sandbox))
+    return {
+        "count": len(found),
+        "last": sandbox.journal.last,
+        "dropped": ledger.dropped,
+        "findings": [shown(finding) for finding in found],
+    }
+
+
+def _watched(call: ControlCall) -> tuple[Sandbox, Watch]:
+    sandbox = call.box()
+    if sandbox.watch is None:
+        raise Invalid(Code.VALIDATION_ERROR, {"Findings": "this server judges nothing (--findings off)"})
+    return sandbox, sandbox.watch

@@ -1,0 +1,180 @@
+"""What a request was to the client: the facts that findings are judged by, from a step and its answer.
+
+Source: findings document (*in doubt*).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from mockserver.domain.charge import Charge
+from mockserver.domain.clock import SECOND, ClockMode, Micros, iso
+from mockserver.domain.errors import nearest_of
+from mockserver.domain.masking import mask_text
+from mockserver.domain.states import ChargeState
+from mockserver.engine.facts import KINDS
+from mockserver.engine.sandbox import Sandbox
+from mockserver.engine.turn import Turn
+from mockserver.findings.facts import Call, Doubt
+from mockserver.findings.habits import is_clean
+from mockserver.findings.ledger import Finding
+from mockserver.scenario.outcome import ErrorBody, FaultKind, PartialApprove, Transport
+from mockserver.wire.base import Body
+from mockserver.wire.jsonio import MalformedJson, dumps, loads
+
+PAYER_OPERATIONS = frozenset({"charge.challenge", "payment_link.pay"})
+"""Operations that payers ask for on pages: what they do is not the client's doing."""
+
+_DOUBTS: Mapping[FaultKind, Doubt] = {
+    FaultKind.RESET: Doubt.RESET,
+    FaultKind.CLOSE_AFTER: Doubt.CUT,
+    FaultKind.TRUNCATE: Doubt.CUT,
+    FaultKind.GARBAGE: Doubt.GARBLED,
+    FaultKind.MALFORMED_JSON: Doubt.GARBLED,
+    FaultKind.HANG: Doubt.TIMED_OUT,
+}
+_SLOW = frozenset({FaultKind.DELAY, FaultKind.DRIBBLE, FaultKind.HANG})
+
+
+def called(
+    sandbox: Sandbox,
+    turn: Turn,
+    real: Micros,
+    *,
+    path: str,
+    query: bytes,
+    raw: bytes,
+    status: int | None,
+    answer: bytes,
+    fault: Transport | None,
+    model: type[Body] | None,
+) -> None:
+    """Report a step that a client asked for, the newest of the journal; ``model`` has the fields that are read."""
+    watch = sandbox.watch
+    if watch is None:
+        return
+    if turn.op in PAYER_OPERATIONS:
+        for event in turn.events:
+            watch.moved(event)
+        return
+    charge = turn.about.get("charge")
+    headers = turn.headers
+    where = f"{path}?{query.decode('latin-1')}" if query else path
+    is_browser = "x-secretkey" in headers and ("origin" in headers or "sec-fetch-mode" in headers)
+    if (
+        isinstance(charge, Charge)
+        and charge.status is ChargeState.SUCCESS
+        and turn.op == "charge.create"
+        and fault is None
+        and charge.reference
+        and not (turn.latency or turn.urgent or turn.ignored or turn.webhooks or is_browser)
+        and not any(decision.rule for decision in turn.decisions)
+        and watch.is_quiet()
+        and is_clean(raw, where, headers)
+    ):
+        # An ordinary payment after nothing suspicious, as nearly all are: there is nothing to judge.
+        return
+    entry = sandbox.journal.last
+    is_open = bool(turn.latency) or turn.urgent or (fault is not None and (fault.delay > 0 or fault.kind in _SLOW))
+    if is_open:
+        turn.watched = entry
+    watch.called(
+        Call(
+            entry=entry,
+            at=sandbox.now,
+            real=real,
+            op=turn.op,
+            request=turn.request,
+            path=turn.path,
+            text=raw,
+            where=where,
+            headers=headers,
+            answer=answer,
+            code=_code_of(answer) if status is not None and status >= 400 else None,
+            doubt=_doubt_of(fault) if fault is not None else None,
+            charge=charge if isinstance(charge, Charge) else None,
+            subject=_subject_of(turn),
+            events=turn.events,
+            unknown=_unknown(turn.ignored, model) if turn.ignored else None,
+            is_open=is_open,
+            is_partial=any(isinstance(one.outcome.provider, PartialApprove) for one in turn.decisions),
+            is_browser=is_browser and not _is_own_page(headers),
+            retry_after=_pause_of(sandbox, fault) if fault is not None else None,
+        )
+    )
+
+
+class FindingLine:
+    """A new finding as the log shows it: ``finding double-charge error charge=... journal=17,19``. ``real`` is the
+    machine's time."""
+
+    __slots__ = ("_finding", "_key", "_real")
+
+    def __init__(self, finding: Finding, masked_key: str, real: Micros) -> None:
+        self._finding = finding
+        self._key = masked_key
+        self._real = real
+
+    def lines(self, *, as_json: bool) -> list[str]:
+        """Its line."""
+        finding, time = self._finding, iso(self._real)[:23] + "Z"
+        name, severity = finding.kind.name, finding.kind.severity.word
+        entries = [line.entry for line in finding.evidence if line.entry is not None]
+        if as_json:
+            facts = {"finding": name, "severity": severity, "about": finding.about, "journal": entries}
+            return [dumps({"time": time, **facts, "sandbox": self._key}).decode()]
+        about = "".join(f" {kind}={subject}" for kind, subject in finding.about.items())
+        return [f"{time} finding {name} {severity}{about} journal={','.join(map(str, entries))} {self._key}"]
+
+
+def ended(sandbox: Sandbox, turn: Turn, real: Micros, *, is_gone: bool) -> None:
+    """The answer of a step that took its time has ended; ``is_gone``: the client had hung up before."""
+    if turn.watched and sandbox.watch is not None:
+        sandbox.watch.ended(turn.watched, Doubt.HUNG_UP if is_gone else None, sandbox.now, real)
+        turn.watched = 0
+
+
+def _unknown(names: Sequence[str], model: type[Body] | None) -> dict[str, str | None]:
+    known = [field.alias or name for name, field in model.model_fields.items()] if model is not None else []
+    return {mask_text(name[:60]): nearest_of(name, known) for name in names}
+
+
+def _code_of(answer: bytes) -> int | None:
+    try:
+        problem = loads(answer)
+    except MalformedJson:
+        return None
+    code = problem.get("code") if isinstance(problem, dict) else None
+    return code if isinstance(code, int) else None
+
+
+def _doubt_of(fault: Transport) -> Doubt | None:
+    if fault.kind is FaultKind.STATUS:
+        body = fault.body
+        is_ours = isinstance(body, ErrorBody) or (isinstance(body, Mapping) and "code" in body)
+        return Doubt.BAD_GATEWAY if fault.status >= 500 and not is_ours else None
+    return _DOUBTS.get(fault.kind)
+
+
+def _subject_of(turn: Turn) -> str | None:
+    kind = turn.op.partition(".")[0]
+    if kind not in KINDS:
+        return None
+    name = KINDS[kind][0]
+    about = turn.about.get(kind)
+    return getattr(about, name, None) or turn.path.get(name)
+
+
+def _is_own_page(headers: Mapping[str, str]) -> bool:
+    """Whether a page of this server sent the request."""
+    origin = headers.get("origin")
+    from_here = origin is not None and origin.rpartition("//")[2] == headers.get("host")
+    return from_here or headers.get("sec-fetch-site") == "same-origin"
+
+
+def _pause_of(sandbox: Sandbox, fault: Transport) -> Micros | None:
+    """The pause that an answer asks for, as far as a client of a real clock can make it."""
+    given = {name.lower(): text for name, text in (fault.headers or {}).items()}.get("retry-after", "")
+    if sandbox.clock.mode is not ClockMode.REAL or not given.isdigit():
+        return None
+    return int(given) * SECOND

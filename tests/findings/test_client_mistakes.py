@@ -1,0 +1,439 @@
+"""Every finding over HTTP: the mistake that raises it, and the near miss that does not."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from mockserver.web.faults import Cut
+from tests.driving import DUMMY, Api, Reply, card, card_charge
+
+DEAD = "4000000000000002"
+SOFT = "4000000000009995"
+CHALLENGED = "4000000000003220"
+ORDER = {"reference": "order-5"}
+
+
+def scripted(*rules: str, **more: Any) -> Api:
+    text = "".join(f"  - {{id: r{number}, {rule}}}\n" for number, rule in enumerate(rules))
+    return Api(scenario=f"version: 1\nname: s\nrules:\n{text}", **more)
+
+
+def lossy(op: str = "charge.create", at: str = "answer", fault: str = "reset: true") -> Api:
+    """A sandbox that loses the first answer, or the first request, of an operation."""
+    return scripted(f"when: {{op: {op}}}, limit: 1, then: {{transport: {{at: {at}, {fault}}}}}")
+
+
+def send(api: Api, method: str, path: str, body: object = None, **query: object) -> Reply | None:
+    """The answer, or None when the connection broke."""
+    try:
+        return api.call(method, path, body, query)
+    except Cut:
+        return None
+
+
+def charge(api: Api, **fields: object) -> Reply | None:
+    return send(api, "POST", "/charge/card", card_charge(**{**ORDER, **fields}))
+
+
+def found(api: Api, **query: object) -> dict[str, dict[str, Any]]:
+    reply = api.get("/__admin/findings", **query)
+    assert reply.status == 200, reply.raw
+    return {row["finding"]: row for row in reply["findings"]}
+
+
+def finished(api: Api) -> dict[str, dict[str, Any]]:
+    reply = api.post("/__admin/findings/finish")
+    assert reply.status == 200, reply.raw
+    return {row["finding"]: row for row in reply["findings"]}
+
+
+def test_a_blind_retry_after_a_lost_answer_charges_twice() -> None:
+    api = lossy()
+    assert charge(api) is None
+    second = charge(api)
+    assert second is not None
+    assert second.status == 201
+    rows = found(api)
+    assert list(rows) == ["double-charge", "blind-retry"]
+    double = rows["double-charge"]
+    first_id = api.get("/charge", Reference="order-5")["charges"][1]["chargeId"]
+    assert double["severity"] == "error"
+    assert double["about"] == {"charge": first_id}
+    assert [line["entry"] for line in double["evidence"]] == [1, 2]
+    assert "the connection was reset" in double["evidence"][0]["line"]
+    assert double["count"] == 1
+    assert rows["blind-retry"]["severity"] == "warning"
+
+
+def test_a_client_that_looks_first_charges_once() -> None:
+    api = lossy()
+    assert charge(api) is None
+    assert api.get("/charge", Reference="order-5")["count"] == 1
+    assert found(api) == {}
+
+
+def test_a_look_does_not_make_a_second_charge_right() -> None:
+    api = lossy()
+    charge(api)
+    api.get("/charge", Reference="order-5")
+    charge(api)
+    assert list(found(api)) == ["double-charge"]
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"reference": "order-6"},
+        {"amount": 21},
+        {"paymentInformation": card("5555555555554444")},
+        {"currency": "USD"},
+    ],
+)
+def test_another_intent_is_no_second_charge(other: dict[str, object]) -> None:
+    api = lossy()
+    charge(api)
+    charge(api, **other)
+    assert found(api) == {}
+
+
+def test_a_first_charge_that_was_refunded_before_is_no_double_charge() -> None:
+    api = lossy()
+    charge(api)
+    first = api.get("/charge", Reference="order-5")["charges"][0]["chargeId"]
+    api.delete(f"/refund/{first}")
+    charge(api)
+    assert found(api) == {}
+
+
+def test_the_intent_is_forgotten_after_a_day() -> None:
+    api = lossy()
+    charge(api)
+    api.advance("24h 1s")
+    charge(api)
+    assert found(api) == {}
+
+
+def test_a_lost_request_sent_again_blindly_is_a_warning_though_nothing_happened() -> None:
+    api = lossy(at="receive")
+    charge(api)
+    charge(api)
+    assert list(found(api)) == ["blind-retry"]
+
+
+def test_a_search_that_finds_nothing_is_a_look() -> None:
+    api = lossy(at="receive")
+    charge(api)
+    assert api.get("/charge", Reference="order-5")["count"] == 0
+    charge(api)
+    assert found(api) == {}
+
+
+def test_a_search_whose_answer_is_lost_too_is_no_look() -> None:
+    api = scripted(
+        "when: {op: charge.create}, limit: 1, then: {transport: {at: answer, reset: true}}",
+        "when: {op: charge.search}, limit: 1, then: {transport: {at: answer, truncate: true}}",
+    )
+    charge(api)
+    assert send(api, "GET", "/charge", Reference="order-5") is None
+    charge(api)
+    assert list(found(api)) == ["double-charge", "blind-retry"]
+
+
+@pytest.mark.parametrize(
+    ("fault", "is_in_doubt"),
+    [
+        ("truncate: true", True),
+        ("garbage: true", True),
+        ("malformed_json: true", True),
+        ("close_after: 30", True),
+        ("status: 502, body: '<html>Bad Gateway</html>'", True),
+        ("status: 503", False),
+        ("status: 429, retry_after: 1", False),
+        ("delay: 1ms", False),
+    ],
+)
+def test_what_leaves_a_client_in_doubt(fault: str, is_in_doubt: bool) -> None:
+    api = lossy(fault=fault)
+    charge(api)
+    charge(api)
+    assert ("blind-retry" in found(api)) is is_in_doubt
+
+
+def test_three_blind_tries_are_one_finding_with_a_count() -> None:
+    api = scripted("when: {op: charge.create}, limit: 2, then: {transport: {at: answer, reset: true}}")
+    for _ in range(3):
+        charge(api)
+    rows = found(api)
+    assert rows["double-charge"]["count"] == 2
+    assert [line["entry"] for line in rows["double-charge"]["evidence"]] == [1, 2, 3]
+
+
+def test_a_refund_repeated_blindly_is_given_twice() -> None:
+    api = lossy("charge.refund")
+    charge_id = api.charge(**ORDER)["chargeId"]
+    assert send(api, "DELETE", f"/refund/{charge_id}", amount=5) is None
+    assert send(api, "DELETE", f"/refund/{charge_id}", amount=5) is not None
+    assert list(found(api)) == ["double-refund", "blind-retry"]
+
+
+def test_a_refund_repeated_after_a_look_is_meant() -> None:
+    api = lossy("charge.refund")
+    charge_id = api.charge(**ORDER)["chargeId"]
+    send(api, "DELETE", f"/refund/{charge_id}", amount=5)
+    api.get(f"/charge/{charge_id}")
+    send(api, "DELETE", f"/refund/{charge_id}", amount=5)
+    assert found(api) == {}
+
+
+def test_a_refund_of_another_amount_is_another_refund() -> None:
+    api = lossy("charge.refund")
+    charge_id = api.charge(**ORDER)["chargeId"]
+    send(api, "DELETE", f"/refund/{charge_id}", amount=5)
+    send(api, "DELETE", f"/refund/{charge_id}", amount=6)
+    assert found(api) == {}
+
+
+def test_a_capture_repeated_blindly_is_a_warning_and_no_wrong_state() -> None:
+    api = lossy("charge.capture")
+    charge_id = api.charge(capture=False, **ORDER)["chargeId"]
+    send(api, "POST", f"/charge/{charge_id}", {})
+    again = send(api, "POST", f"/charge/{charge_id}", {})
+    assert again is not None
+    assert again["code"] == 54
+    assert list(found(api)) == ["blind-retry"]
+
+
+def test_a_card_declined_for_good_is_charged_again() -> None:
+    api = Api()
+    for _ in range(2):
+        charge(api, paymentInformation=card(DEAD))
+    row = found(api)["hard-decline-retried"]
+    assert (row["severity"], row["about"]) == ("error", {"card": "4000********0002"})
+    assert [line["entry"] for line in row["evidence"]] == [1, 2]
+
+
+@pytest.mark.parametrize("second", [card(), card(DEAD, expiryDate="11/41")])
+def test_another_card_or_a_new_expiry_may_be_charged(second: dict[str, object]) -> None:
+    api = Api()
+    charge(api, paymentInformation=card(DEAD))
+    charge(api, paymentInformation=second)
+    assert found(api) == {}
+
+
+def test_a_refused_request_is_no_decline() -> None:
+    api = Api()
+    for _ in range(2):
+        charge(api, amount=-1)
+    assert found(api) == {}
+
+
+def test_a_soft_decline_may_be_tried_fifteen_times_in_thirty_days() -> None:
+    api = Api()
+    for _ in range(15):
+        charge(api, paymentInformation=card(SOFT))
+    assert found(api) == {}
+    charge(api, paymentInformation=card(SOFT))
+    assert list(found(api)) == ["too-many-retries"]
+
+
+def test_tries_are_forgotten_after_thirty_days() -> None:
+    api = Api()
+    for _ in range(15):
+        charge(api, paymentInformation=card(SOFT))
+    api.advance("30d 1s")
+    charge(api, paymentInformation=card(SOFT))
+    assert found(api) == {}
+
+
+def test_an_authorisation_that_expires_was_forgotten() -> None:
+    api = Api()
+    charge_id = api.charge(capture=False, **ORDER)["chargeId"]
+    api.advance("7d")
+    row = found(api)["authorisation-forgotten"]
+    assert row["about"] == {"charge": charge_id}
+    assert "authorisation-forgotten" in finished(api)
+
+
+@pytest.mark.parametrize("end", ["capture", "void"])
+def test_an_authorisation_that_was_ended_is_not_forgotten(end: str) -> None:
+    api = Api()
+    charge_id = api.charge(capture=False, **ORDER)["chargeId"]
+    if end == "capture":
+        api.post(f"/charge/{charge_id}", {})
+    else:
+        api.delete(f"/charge/{charge_id}/void")
+    api.advance("8d")
+    assert finished(api) == {}
+
+
+def test_an_authorisation_that_is_open_at_the_end_was_forgotten() -> None:
+    api = Api()
+    api.charge(capture=False, **ORDER)
+    assert found(api) == {}
+    assert list(finished(api)) == ["authorisation-forgotten"]
+
+
+def test_a_challenge_that_nobody_was_sent_to_was_ignored() -> None:
+    api = Api()
+    charge(api, paymentInformation=card(CHALLENGED))
+    assert list(finished(api)) == ["challenge-ignored"]
+
+
+def test_a_refund_of_a_waiting_challenge_ignores_it() -> None:
+    api = Api()
+    reply = charge(api, paymentInformation=card(CHALLENGED))
+    assert reply is not None
+    api.delete(f"/refund/{reply['chargeId']}")
+    assert list(found(api)) == ["challenge-ignored", "wrong-state"]
+
+
+def test_a_payer_who_came_to_the_page_was_sent_there() -> None:
+    api = Api()
+    reply = charge(api, paymentInformation=card(CHALLENGED))
+    assert reply is not None
+    assert api.get(f"/3ds/{reply['chargeId']}").status == 200
+    assert finished(api) == {}
+
+
+def test_a_capture_of_a_paid_charge_does_not_fit_its_state() -> None:
+    api = Api()
+    charge_id = api.charge(**ORDER)["chargeId"]
+    api.post(f"/charge/{charge_id}", {})
+    row = found(api)["wrong-state"]
+    assert row["about"] == {"charge": charge_id, "operation": "charge.capture"}
+
+
+def test_a_partial_approval_was_taken_for_the_whole() -> None:
+    api = scripted("when: {op: charge.create}, limit: 1, then: {partial_approve: 5.00}")
+    charge(api)
+    assert list(finished(api)) == ["partial-approval-ignored"]
+
+
+@pytest.mark.parametrize("end", ["refund", "rest"])
+def test_a_partial_approval_was_undone_or_completed(end: str) -> None:
+    api = scripted("when: {op: charge.create}, limit: 1, then: {partial_approve: 5.00}")
+    reply = charge(api)
+    assert reply is not None
+    if end == "refund":
+        api.delete(f"/refund/{reply['chargeId']}")
+    else:
+        charge(api, amount=15, paymentInformation=card("5555555555554444"))
+    assert finished(api) == {}
+
+
+def test_a_batch_sent_again_blindly_is_accepted_twice() -> None:
+    api = lossy("batch.create")
+    method = api.post("/payment_method/card", {"providerId": DUMMY, "paymentInformation": card()})["paymentMethodId"]
+    rows = f"PaymentMethodId,Amount,Currency,Reference\n{method},5,AUD,row-1\n"
+    body = {"count": 1, "description": "payroll", "batch": rows}
+    for _ in range(2):
+        send(api, "POST", "/batch/transaction/payment_method", body)
+    assert list(found(api)) == ["batch-sent-twice", "blind-retry"]
+
+
+def test_other_rows_are_another_batch() -> None:
+    api = lossy("batch.create")
+    method = api.post("/payment_method/card", {"providerId": DUMMY, "paymentInformation": card()})["paymentMethodId"]
+    for amount in (5, 6):
+        rows = f"PaymentMethodId,Amount,Currency,Reference\n{method},{amount},AUD,row-1\n"
+        send(api, "POST", "/batch/transaction/payment_method", {"count": 1, "description": "payroll", "batch": rows})
+    assert found(api) == {}
+
+
+@pytest.mark.parametrize(
+    ("fields", "place"),
+    [
+        ({"reference": "4111111111111111"}, "reference"),
+        ({"metadata": {"note": "card 4111 1111 1111 1111"}}, "metadata.note"),
+        ({"descriptor": "378282246310005"}, "descriptor"),
+    ],
+)
+def test_a_card_number_outside_its_field(fields: dict[str, object], place: str) -> None:
+    api = Api()
+    charge(api, **fields)
+    rows = api.get("/__admin/findings")
+    row = next(row for row in rows["findings"] if row["finding"] == "card-number-outside-its-field")
+    assert row["about"] == {"operation": "charge.create", "field": place}
+    assert b"4111111111111111" not in rows.raw.replace(b" ", b"")
+    assert b"378282246310005" not in rows.raw
+
+
+@pytest.mark.parametrize(
+    "reference", ["1732237337123", "order-41111111111111111", "4111111111111112", "a4111111111111111", "20310301-1000"]
+)
+def test_other_numbers_are_no_card_numbers(reference: str) -> None:
+    api = Api()
+    charge(api, reference=reference)
+    assert found(api) == {}
+
+
+def test_a_search_by_the_whole_card_number() -> None:
+    api = Api()
+    api.get("/charge", CardNumber="41111111")
+    assert found(api) == {}
+    api.get("/charge", CardNumber="4111111111111111")
+    assert list(found(api)) == ["card-number-outside-its-field"]
+
+
+@pytest.mark.parametrize("headers", [{"origin": "https://shop.example"}, {"sec-fetch-mode": "cors"}])
+def test_a_browser_with_the_secret_key(headers: dict[str, str]) -> None:
+    api = Api()
+    api.call("GET", "/charge", headers=headers)
+    assert list(found(api)) == ["secret-key-in-browser"]
+
+
+@pytest.mark.parametrize(
+    "headers", [{"origin": "http://127.0.0.1"}, {"sec-fetch-mode": "cors", "sec-fetch-site": "same-origin"}]
+)
+def test_a_page_of_the_sandbox_may_use_the_key(headers: dict[str, str]) -> None:
+    api = Api()
+    api.call("GET", "/charge", headers=headers)
+    assert found(api) == {}
+
+
+@pytest.mark.parametrize("amount", [30.299999999999997, "10.005"])
+def test_an_amount_that_is_not_exact(amount: object) -> None:
+    api = Api()
+    charge(api, amount=amount)
+    assert list(found(api)) == ["amount-not-exact"]
+
+
+def test_an_exact_amount() -> None:
+    api = Api()
+    charge(api, amount="30.30")
+    assert found(api) == {}
+
+
+def test_a_field_that_nobody_reads() -> None:
+    api = Api()
+    charge(api, refrence="x")
+    row = found(api)["unknown-field"]
+    assert row["about"] == {"operation": "charge.create", "field": "refrence"}
+    assert "nearest reference" in row["evidence"][0]["line"]
+
+
+def test_a_charge_without_a_reference() -> None:
+    api = Api()
+    charge(api, reference=None)
+    charge(api, reference="")
+    row = found(api)["no-reference"]
+    assert (row["severity"], row["count"]) == ("note", 2)
+
+
+def test_one_object_read_over_ten_times_in_a_second() -> None:
+    api = Api()
+    charge_id = api.charge(**ORDER)["chargeId"]
+    for _ in range(10):
+        api.get(f"/charge/{charge_id}")
+    assert found(api) == {}
+    api.get(f"/charge/{charge_id}")
+    assert list(found(api)) == ["polled-hard"]
+
+
+def test_many_objects_may_be_read_in_a_second() -> None:
+    api = Api()
+    for number in range(12):
+        api.get(f"/charge/{api.charge(reference=f'order-{number}')['chargeId']}")
+    assert found(api) == {}
