@@ -6,7 +6,7 @@ decline, latency ...) can strike there. Source: service document, Endpoints; pub
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
@@ -105,13 +105,13 @@ UNREQUESTED = frozenset({"batch.row", "subscription.renew", "webhook.deliver"})
 """What happens without a request of its own: there are no headers, and no answer that could be spoilt."""
 
 
-def operations_like(pattern: str) -> frozenset[str]:
-    """The operations that a name or a glob (``charge.*``) means. Raises ``ValueError`` when it means none."""
-    if pattern in OPERATIONS:
+def operations_like(pattern: str, known: Collection[str] = ALL_OPERATIONS) -> frozenset[str]:
+    """The operations, of some that are known, that a name or a glob (``charge.*``) means. Raises ``ValueError`` when it
+    means none."""
+    if pattern in known:
         return frozenset((pattern,))
-    found = frozenset(name for name in OPERATIONS if len(pattern) <= _LONGEST_GLOB and fnmatchcase(name, pattern))
+    found = frozenset(name for name in known if len(pattern) <= _LONGEST_GLOB and fnmatchcase(name, pattern))
     if not found:
-        raise ValueError(
-            f"got '{pattern[:60]}', wanted the name of an operation or a glob{nearest(pattern, OPERATIONS)}"
-        )
+        hint = nearest(pattern[:_LONGEST_GLOB], sorted(known))
+        raise ValueError(f"got '{pattern[:_LONGEST_GLOB]}', wanted the name of an operation or a glob{hint}")
     return found

@@ -104,6 +104,10 @@ def test_a_row_of_a_batch_that_a_rule_decides_is_one_entry(shop: Shop) -> None:
     ("query", "ids"),
     [
         ("?op=charge.get", [2]),
+        ("?op=charge.*", [1, 2, 3]),
+        ("?op=*.get", [2]),
+        ("?op=clock.*", []),
+        ("?op=charge.*&status=4xx", [2]),
         ("?status=404", [2]),
         ("?status=2xx", [1, 3]),
         ("?method=get", [2]),
@@ -122,11 +126,20 @@ def test_filters(shop: Shop, query: str, ids: list[int]) -> None:
     assert [entry["id"] for entry in entries(shop, query)] == ids
 
 
-@pytest.mark.parametrize("query", ["limit=0", "limit=1001", "limit=ten", "after=-1", "statsu=200"])
+@pytest.mark.parametrize(
+    "query", ["limit=0", "limit=1001", "limit=ten", "after=-1", "statsu=200", "status=ok", "status=4"]
+)
 def test_a_senseless_filter_is_refused(shop: Shop, query: str) -> None:
     reply = shop("GET", f"/__admin/journal?{query}")
     assert reply.status == 400
     assert reply.body["details"]
+
+
+def test_an_operation_that_nothing_can_be_is_refused(shop: Shop) -> None:
+    refused = shop("GET", "/__admin/journal?op=charge.creat")
+    told = "got 'charge.creat', wanted the name of an operation or a glob - did you mean 'charge.create'?"
+    assert (refused.status, refused.body["details"]) == (400, {"Op": told})
+    assert shop("GET", "/__admin/journal?op=" + "*a" * 5_000 + "b").status == 400
 
 
 def test_one_entry_by_its_number(shop: Shop) -> None:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 from mockserver.domain.clock import duration_text
 from mockserver.domain.codes import Code
 from mockserver.domain.errors import Invalid, NotFound
 from mockserver.domain.masking import mask_start
-from mockserver.engine.journal import Entry
+from mockserver.engine.journal import Entry, Journal
+from mockserver.engine.schedule import Due
+from mockserver.scenario.operations import OPERATIONS, operations_like
 from mockserver.scenario.outcome import FaultKind
 from mockserver.web.control.call import ControlCall
 from mockserver.web.host import one_by_one
@@ -28,28 +31,30 @@ _LARGEST_PAGE = 1_000
 _MOST_NAMES = 1_000
 _LONGEST_NAME = 200
 
-_FILTERS: dict[str, Callable[[Entry, str], bool]] = {
-    "op": lambda entry, wanted: entry.turn.op == wanted,
-    "status": lambda entry, wanted: _status_fits(status_of(entry), wanted),
-    "rule": lambda entry, wanted: any(decision.rule == wanted for decision in entry.turn.decisions),
-    "method": lambda entry, wanted: entry.method == wanted.upper(),
-    "path": lambda entry, wanted: entry.path == wanted,
-    "subject": lambda entry, wanted: any(event.subject_id == wanted for event in entry.turn.events),
+Filter = Callable[[Entry], bool]
+
+_FILTERS: dict[str, Callable[[Journal, str], Filter]] = {
+    "op": lambda journal, wanted: _by_operation(journal, wanted),
+    "status": lambda journal, wanted: _by_status(wanted),
+    "rule": lambda journal, wanted: lambda entry: any(one.rule == wanted for one in entry.turn.decisions),
+    "method": lambda journal, wanted: lambda entry: entry.method == wanted.upper(),
+    "path": lambda journal, wanted: lambda entry: entry.path == wanted,
+    "subject": lambda journal, wanted: lambda entry: any(one.subject_id == wanted for one in entry.turn.events),
 }
-"""Filters of the list: the query parameter, and whether an entry fits it."""
+"""Filters of the list: the query parameter, and what makes a test of an entry of its value. They raise ``ValueError``
+for one that no entry could ever have."""
+
+_STATUS = re.compile(r"[1-5](?:[0-9]{2}|[xX]{2})")
 
 
 async def listing(call: ControlCall) -> tuple[int, JournalReply]:
     """Entries, oldest first: those after the number ``after``, or without it the newest; at most ``limit`` of them."""
-    wanted = _filters(call)
     limit, after = _whole(call, "limit", _PAGE, 1, _LARGEST_PAGE), _whole(call, "after", -1, 0, None)
     sandbox = call.box()
     journal = sandbox.journal
-    fits = [
-        entry
-        for entry in journal.since(max(after, call.since(sandbox)))
-        if all(_FILTERS[name](entry, value) for name, value in wanted.items())
-    ]
+    filters = _filters(call, journal)
+    since = journal.since(max(after, call.since(sandbox)))
+    fits = [entry for entry in since if all(passes(entry) for passes in filters)]
     page = fits[:limit] if after >= 0 else fits[-limit:]
     reply: JournalReply = {"count": len(fits), "last": journal.last, "dropped": journal.dropped, "entries": []}
     reply["entries"] = await one_by_one(shown(entry) for entry in page)
@@ -97,8 +102,33 @@ def shown(entry: Entry) -> EntryReply:
     }
 
 
-def _filters(call: ControlCall) -> dict[str, str]:
-    return {name: value for name, value in call.query.items() if name in _FILTERS}
+def _filters(call: ControlCall, journal: Journal) -> list[Filter]:
+    """What an entry must pass. Raises ``Invalid`` (90) naming every filter that means nothing."""
+    found, faults = [], {}
+    for name, value in call.query.items():
+        if name in _FILTERS:
+            try:
+                found.append(_FILTERS[name](journal, value))
+            except ValueError as fault:
+                faults[name.capitalize()] = str(fault)
+    if faults:
+        raise Invalid(Code.VALIDATION_ERROR, faults)
+    return found
+
+
+def _by_operation(journal: Journal, wanted: str) -> Filter:
+    """Operations by name or glob: those of the service, of the clock, and whatever else the journal holds."""
+    known = {*OPERATIONS, *(f"clock.{due}" for due in Due), *(entry.turn.op for entry in journal.entries)}
+    allowed = operations_like(wanted, known)
+    return lambda entry: entry.turn.op in allowed
+
+
+def _by_status(wanted: str) -> Filter:
+    """A status, or those of its class when that is written ``4xx``."""
+    if _STATUS.fullmatch(wanted) is None:
+        raise ValueError(f"got '{wanted[:20]}', wanted a status such as 404, or a class of them such as 4xx")
+    beginning = wanted.lower().rstrip("x")
+    return lambda entry: str(status_of(entry) or "").startswith(beginning)
 
 
 def _whole(call: ControlCall, name: str, default: int, least: int, most: int | None) -> int:
@@ -112,9 +142,3 @@ def _whole(call: ControlCall, name: str, default: int, least: int, most: int | N
             Code.VALIDATION_ERROR, {name.capitalize(): f"got '{text[:20]}', wanted a whole number, {allowed}"}
         )
     return number
-
-
-def _status_fits(status: int | None, wanted: str) -> bool:
-    """Whether a status is the wanted one, or of its class when that is written ``4xx``."""
-    text = str(status)
-    return status is not None and (text == wanted or (wanted[1:].lower() == "xx" and text[:1] == wanted[:1]))

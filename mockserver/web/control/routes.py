@@ -28,7 +28,7 @@ _PAGE = (
     Given("limit", "integer", "at most so many entries, 1 to 1000, default 100"),
 )
 _FILTERS = (
-    Given("op", "string", "operation, such as charge.create"),
+    Given("op", "string", "operation by name or glob, such as charge.create or charge.*"),
     Given("status", "string", "status of the answer, or its class such as 4xx"),
     Given("rule", "string", "rule that fired"),
     Given("method", "string", "HTTP method"),
