@@ -206,7 +206,8 @@ def _plain_writer(*, secrets: bool) -> Writer:
             case Decimal():
                 return {KIND: "Decimal", "value": str(value)}
             case Mapping():
-                return {text(str(key)): write(item) for key, item in value.items()}
+                written = {text(str(key)): write(item) for key, item in value.items()}
+                return {KIND: "Mapping", "value": written} if KIND in written else written
             case list() | tuple():
                 return [write(item) for item in value]
             case _:

@@ -260,5 +260,7 @@ def _read_plain(raw: Any, book: CardBook) -> Any:
     if isinstance(raw, dict):
         if raw.get(KIND) == "Decimal":
             return _read_decimal(raw.get("value"), book)
+        if raw.get(KIND) == "Mapping" and isinstance(raw.get("value"), dict):
+            raw = raw["value"]
         return {key: _read_plain(item, book) for key, item in raw.items()}
     return raw

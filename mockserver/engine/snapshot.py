@@ -7,7 +7,7 @@ Source: control document, Control API (``/__admin/state``, ``/__admin/fork``).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, is_dataclass, replace
 from decimal import Decimal
 from functools import cache
@@ -21,6 +21,7 @@ from mockserver.domain.masking import mask_start
 from mockserver.domain.slices import Slices, at_once
 from mockserver.engine import soundness, tables
 from mockserver.engine.card_book import CardBook
+from mockserver.engine.carried_scenarios import Carried, carried, charter_under
 from mockserver.engine.charter import Charter
 from mockserver.engine.codec import Writer, each, in_two_steps, writer
 from mockserver.engine.codec_reader import MOST_FAULTS, Misfit, reader
@@ -28,6 +29,7 @@ from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.schedule import Entry
 from mockserver.engine.store import Table
 from mockserver.scenario.outcome import ProviderOutcome
+from mockserver.scenario.scenario import Scenario
 
 FORMAT = "mockserver-sandbox"
 VERSION = 1
@@ -36,7 +38,7 @@ SLICE = 100
 
 PARTS = (
     *("format", "version", "secrets", "seed", "profile", "assumptions", "clock", "counters", "schedule", "rules"),
-    *("origin", "tables", "records", "salt"),
+    *("origin", "tables", "records", "scenarios", "salt"),
 )
 """What a document may have at its top."""
 
@@ -45,7 +47,7 @@ Document = dict[str, Any]
 APART: Mapping[str, str] = {
     "assumed": "written as profile and overrides",
     "cards": "grows again from the rows; its salt is a secret",
-    "charter": "seed and rule counters are written, settings and scenarios are the server's",
+    "charter": "seed, scenarios and rule counters are written, settings are the server's",
     "deliveries": "tells what was told; a copy tells nobody anything twice",
     "director": "written as counters",
     "horizon": "follows from the clock",
@@ -138,6 +140,7 @@ def _frame(box: Sandbox, *, secrets: bool) -> Document:
         "rules": box.director.tallies(),
         "tables": {},
         "records": {name: writer(kind, secrets=secrets)(getattr(box, name)) for name, kind in _records(box).items()},
+        "scenarios": carried(box.charter.scenarios, secrets=secrets),
     }
     if secrets:
         document["salt"] = box.cards.salt
@@ -150,7 +153,8 @@ def _timeless(clock: Clock) -> Clock:
 
 
 def restore(key: str, charter: Charter, document: object, real: Micros) -> Sandbox:
-    """A sandbox as a document describes it, under any key; its scenarios are those of ``charter``.
+    """A sandbox as a document describes it, under any key; its scenarios are those of ``charter``, whatever the
+    document says.
 
     Raises ``ForeignDocument`` (90) for anything that this version did not write, naming the place.
     """
@@ -160,15 +164,33 @@ def restore(key: str, charter: Charter, document: object, real: Micros) -> Sandb
         raise _foreign(*misfit.faults) from None
 
 
-def imported(key: str, charter: Charter, document: object, real: Micros) -> Sandbox:
-    """The same for a document that anybody may have written. Raises ``ForeignDocument`` (90) also for what makes no
-    sense, all faults at once."""
-    box = restore(key, charter, document, real)
+def imported(
+    key: str,
+    in_force: Charter,
+    document: object,
+    real: Micros,
+    charter_of: Callable[[Sequence[Scenario]], Charter],
+) -> Sandbox:
+    """The same for a document that anybody may have written, under the scenarios that it carries; one without any
+    leaves those in force. Raises ``ForeignDocument`` (90) also for what makes no sense, all faults at once."""
+    box = restore(key, _charter(in_force, _known(document), charter_of), document, real)
     try:
         soundness.check(box, _known(document)["rules"])
     except Misfit as misfit:
         raise _foreign(*misfit.faults) from None
     return box
+
+
+def _charter(in_force: Charter, document: Document, charter_of: Callable[[Sequence[Scenario]], Charter]) -> Charter:
+    if "scenarios" not in document:
+        return in_force
+    try:
+        given = _read(list[Carried], document, "scenarios")
+        return charter_under(given, in_force, charter_of, secrets=document.get("secrets") is True)
+    except Misfit as misfit:
+        raise _foreign(*misfit.faults) from None
+    except Refused as refused:
+        raise ForeignDocument(refused.code, refused.details) from None
 
 
 def rules_not_in_force(box: Sandbox, document: Document) -> list[str]:

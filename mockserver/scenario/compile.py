@@ -75,6 +75,7 @@ def compile_scenario(
         rules=tuple(rules),
         examples=tuple(_example(one, index, ids, problems) for index, one in enumerate(model.examples)),
         builtin=builtin,
+        source=data,
     )
 
 

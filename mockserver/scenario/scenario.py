@@ -102,7 +102,8 @@ class Example:
 
 @dataclass(frozen=True, slots=True)
 class Scenario:
-    """What one file says. ``builtin`` marks the test values, which are asked after everything else."""
+    """What one file says. ``builtin`` marks the test values, which are asked after everything else; ``source`` is the
+    plain data of the file."""
 
     name: str
     file: str
@@ -115,3 +116,4 @@ class Scenario:
     rules: tuple[Rule, ...] = ()
     examples: tuple[Example, ...] = ()
     builtin: bool = False
+    source: Mapping[str, object] = field(default_factory=dict, repr=False, compare=False)

@@ -47,7 +47,8 @@ async def _text(document: snapshot.Document) -> bytes:
 def write(call: ControlCall) -> tuple[int, object]:
     """Put an exported state in the place of this sandbox's. Raises ``ForeignDocument`` (90); then nothing changed."""
     box, document = call.box(), call.body()
-    made = snapshot.imported(box.key, box.charter, document, call.host.real_clock())
+    host = call.host
+    made = snapshot.imported(box.key, box.charter, document, host.real_clock(), host.house.charter)
     made.journal.breach = "a state was imported"
     call.host.sandboxes.install(made)
     public_key = made.public_key if "x-secretkey" in call.headers else masked_key(made.public_key)

@@ -1,0 +1,85 @@
+"""The scenarios that a state document carries, so that an import needs no file: as plain data, examples apart.
+
+Source: control document, Control API (``/__admin/state``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import PurePath
+
+from mockserver.engine.charter import Charter
+from mockserver.engine.codec import writer
+from mockserver.engine.codec_reader import MOST_FAULTS, Misfit
+from mockserver.scenario.parse import parse
+from mockserver.scenario.problems import ScenarioRefused
+from mockserver.scenario.scenario import Scenario
+
+_HIDDEN = "***"
+
+
+@dataclass(frozen=True, slots=True)
+class Carried:
+    """One scenario in force. Its set-up calls, which may hold card numbers and ccv, go out with secrets only."""
+
+    name: str
+    file: str
+    built_in: bool
+    data: dict[str, object]
+    setup: list[object] | None = field(default=None, repr=False)
+
+
+def carried(scenarios: Sequence[Scenario], *, secrets: bool) -> list[object]:
+    """Scenarios as plain data, in the order in which they were given."""
+    write = writer(Carried, secrets=secrets)
+    found: list[object] = []
+    for scenario in scenarios:
+        data = {name: part for name, part in scenario.source.items() if name not in ("examples", "setup")}
+        setup = scenario.source.get("setup")
+        found.append(
+            write(
+                Carried(
+                    name=scenario.name,
+                    file=PurePath(scenario.file).name,
+                    built_in=scenario.builtin,
+                    data=data if secrets else _without_secrets(data),
+                    setup=setup if isinstance(setup, list) else None,
+                )
+            )
+        )
+    return found
+
+
+def _without_secrets(data: dict[str, object]) -> dict[str, object]:
+    def hidden(value: object) -> object:
+        match value:
+            case Mapping():
+                return {key: _HIDDEN if key == "authorization" else hidden(one) for key, one in value.items()}
+            case list():
+                return [hidden(one) for one in value]
+            case _:
+                return value
+
+    return {key: hidden(value) for key, value in data.items()}
+
+
+def charter_under(
+    given: Sequence[Carried], in_force: Charter, charter_of: Callable[[Sequence[Scenario]], Charter], *, secrets: bool
+) -> Charter:
+    """The charter under carried scenarios: the one in force when it has the same. Raises ``Misfit`` for a scenario that
+    would be refused as a file."""
+    write = writer(Carried, secrets=secrets)
+    if [write(one) for one in given] == carried(in_force.scenarios, secrets=secrets):
+        return in_force
+    scenarios: list[Scenario] = []
+    faults: list[tuple[str, str]] = []
+    for place, one in enumerate(given):
+        data = one.data if one.setup is None else {**one.data, "setup": one.setup}
+        try:
+            scenarios.append(parse(data, {}, file=one.file, name=one.name, builtin=one.built_in))
+        except ScenarioRefused as refused:
+            faults += [(f"scenarios.{place}.data", f"{fault.path}: {fault.message}") for fault in refused.problems]
+    if faults:
+        raise Misfit(*faults[:MOST_FAULTS])
+    return charter_of(scenarios)

@@ -1,0 +1,144 @@
+"""An exported state carries the scenarios in force: an import elsewhere needs no file (control document, Control
+API)."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from tests.control.driving import Shop
+
+SCENARIO = """
+version: 1
+name: posted
+seed: 7
+assumptions: {vault.ccv_delay: 10s}
+providers: [{id: acq_main, name: Main, cost: {fixed: 0.30, percent: 1.50}}]
+setup:
+  - {id: ann, call: POST /customer/card, body: {providerId: acq_main, firstName: Ann,
+     paymentInformation: {cardNumber: "4111111111111111", expiryDate: 12/40, ccv: "987"}}}
+rules:
+  - id: twice-declined
+    when: {op: charge.create, request.amount: {gt: 5.50}}
+    key: [request.reference]
+    sequence: [{decline: expired_card, times: 2}]
+  - {id: signed, when: {op: charge.refund}, then: {webhook: {authorization: hush-hush}}}
+examples:
+  - {name: e, calls: [{call: GET /charge}]}
+"""
+
+
+def put(shop: Shop, text: str = SCENARIO) -> None:
+    assert shop("PUT", "/__admin/scenarios", raw=text.encode()).status == 200
+
+
+def state(shop: Shop, *, secrets: bool = True) -> bytes:
+    reply = shop("GET", f"/__admin/state?secrets={str(secrets).lower()}")
+    assert reply.status == 200
+    return reply.raw
+
+
+def load(shop: Shop, document: bytes) -> dict[str, Any]:
+    reply = shop("PUT", "/__admin/state", raw=document)
+    assert reply.status == 200, reply.raw
+    body: dict[str, Any] = reply.body
+    return body
+
+
+def names(shop: Shop) -> list[str]:
+    return [one["name"] for one in shop("GET", "/__admin/scenarios").body["scenarios"]]
+
+
+@pytest.mark.parametrize("secrets", [True, False])
+def test_a_posted_scenario_goes_on_elsewhere(secrets: bool) -> None:
+    shop, other = Shop(), Shop(key="sk_other", test_values=False)
+    put(shop)
+    assert [shop.charge(reference="a").status, shop.charge(reference="b").status] == [400, 400]
+    document = state(shop, secrets=secrets)
+    told = load(other, document)
+    assert told["rulesNotInForce"] == []
+    assert state(other, secrets=secrets) == document
+    assert names(other) == ["posted", "test-values"]
+    assert [other.charge(reference="a").status for _ in range(2)] == [400, 201]
+    reports = {rule["id"]: rule["hits"] for rule in other("GET", "/__admin/rules").body["rules"]}
+    assert reports["twice-declined"] == 3
+
+
+def test_a_reset_opens_it_with_its_set_up_again() -> None:
+    shop, other = Shop(), Shop(key="sk_other")
+    put(shop)
+    load(other, state(shop))
+    other("POST", "/__admin/reset")
+    assert other("GET", "/customer").body["count"] == 1
+    assert other.charge(reference="a").status == 400
+
+
+def test_secrets_stay_at_home_unless_they_are_asked_for() -> None:
+    shop = Shop()
+    put(shop)
+    text = state(shop, secrets=False).decode()
+    assert not [secret for secret in ("4111111111111111", '"987"', "hush-hush") if secret in text]
+    for secret in ("4111111111111111", '"987"', "hush-hush"):
+        assert secret in state(shop).decode()
+    assert "examples" not in text
+
+
+def test_the_scenarios_in_force_go_on_being_those_of_the_server() -> None:
+    shop = Shop(scenario=["soft-decline-then-success"])
+    shop.charge(reference="a")
+    before = shop("GET", "/__admin/rules").raw
+    load(shop, state(shop))
+    assert shop("GET", "/__admin/rules").raw == before
+
+
+def test_a_document_without_scenarios_leaves_those_in_force() -> None:
+    shop = Shop()
+    put(shop)
+    shop.charge(reference="a")
+    document = json.loads(state(shop))
+    del document["scenarios"]
+    load(shop, json.dumps(document).encode())
+    assert names(shop) == ["posted", "test-values"]
+    assert [shop.charge(reference="a").status for _ in range(2)] == [400, 201]
+
+
+@pytest.mark.parametrize(
+    ("scenarios", "field", "words"),
+    [
+        (5, "Scenarios", "wanted a list"),
+        ([5], "Scenarios.0", "wanted an object"),
+        ([{"name": "a", "file": "a", "built_in": False}], "Scenarios.0.data", "missing"),
+        ([{"name": "a", "file": "a", "built_in": False, "data": {}}], "Scenarios.0.data", "'version' is missing"),
+        (
+            [{"name": "a", "file": "a", "built_in": False, "data": {"version": 1, "rules": [{"id": "a"}]}}],
+            "Scenarios.0.data",
+            "rules[0]: got none, wanted exactly one of then, sequence, chance",
+        ),
+        (
+            [{"name": "a", "file": "a", "built_in": False, "data": {"version": 1}, "setup": [{"call": "x"}]}],
+            "Scenarios.0.data",
+            "setup[0].call: got 'x', wanted a method and a path",
+        ),
+    ],
+)
+def test_a_scenario_that_makes_no_sense_is_refused(scenarios: object, field: str, words: str) -> None:
+    shop = Shop()
+    shop.charge()
+    before = state(shop)
+    refused = shop("PUT", "/__admin/state", {**json.loads(before), "scenarios": scenarios})
+    assert refused.status == 400
+    assert words in refused.body["details"][field]
+    assert state(shop) == before
+
+
+def test_a_body_of_any_names_is_carried() -> None:
+    shop = Shop()
+    body = '{tables: {a: 1}, "$kind": Decimal, list: [1.50, null, true]}'
+    put(shop, f"version: 1\nrules: [{{id: r, then: {{transport: {{at: answer, status: 500, body: {body}}}}}}}]")
+    document = state(shop)
+    other = Shop(key="sk_other")
+    load(other, document)
+    assert state(other) == document
+    assert other.charge().body == {"tables": {"a": 1}, "$kind": "Decimal", "list": [1.5, None, True]}
