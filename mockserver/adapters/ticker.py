@@ -24,14 +24,15 @@ CROWD = 100
 
 
 class Ticker:
-    """``is_live`` tells a sandbox from one that was reset meanwhile; ``stir`` is called after each change."""
+    """``is_live`` tells a sandbox from one that was reset meanwhile; ``stir`` is called with a sandbox's key after each
+    change."""
 
     def __init__(
         self,
         now: Callable[[], Micros],
         is_live: Callable[[Sandbox], bool],
         sender: Sender,
-        stir: Callable[[], None],
+        stir: Callable[[str], None],
     ) -> None:
         self._now = now
         self._is_live = is_live
@@ -96,7 +97,7 @@ class Ticker:
     def _tried(self, box: Sandbox) -> None:
         if self._is_live(box):
             self.note(box)
-        self._stir()
+        self._stir(box.key)
 
     def _prune(self) -> None:
         """Forget sandboxes that were reset: what they wait for may be days away, and they are large."""
@@ -115,7 +116,7 @@ class Ticker:
             if not self._is_live(box):
                 continue
             due.run_slice(box, self._now())
-            self._stir()
+            self._stir(box.key)
             self.note(box)
             await asyncio.sleep(0)
 

@@ -12,12 +12,16 @@ from typing import Any
 from mockserver.domain.codes import Code
 from mockserver.domain.delivery import Delivery
 from mockserver.domain.errors import Invalid, nearest
+from mockserver.domain.slices import Slices
 from mockserver.engine.facts import KINDS, value_at
 from mockserver.engine.inboxes import Arrival
 from mockserver.engine.sandbox import Sandbox
 from mockserver.scenario.attempt import Attempt
 from mockserver.scenario.matching import FieldTest, compile_test, known_operators, spelt
 from mockserver.scenario.stored import STORED, camel, followed, snake
+
+SLICE = 250
+"""Rows that are looked at before others have their turn."""
 
 Wanted = Mapping[str, object]
 
@@ -49,21 +53,25 @@ class Condition:
     id: str | None = None
     name: str = ""
 
-    def unmet(self, box: Sandbox) -> str | None:
+    def unmet(self, box: Sandbox) -> Slices[str | None]:
         """Why it does not hold yet, in words; None when it holds."""
         rows = self._rows(box)
         if self.id is not None and not rows:
             return f"there is no {self.kind} '{self.id}'"
-        fits, why = 0, ""
-        for row in rows:
-            differences = (test.difference_of(self._read(row, test.path)) for test in self.tests)
-            first = next((difference for difference in differences if difference is not None), None)
-            fits += first is None
-            why = why or (str(first) if first is not None else "")
-            if fits >= self.count:
-                return None
+        fits, other = 0, None
+        for number, row in enumerate(rows, 1):
+            if all(test.holds(self._read(row, test.path)) for test in self.tests):
+                fits += 1
+                if fits >= self.count:
+                    return None
+            elif other is None:
+                other = row
+            if number % SLICE == 0:
+                yield
         told = f"{fits} of {self.count} fit, out of {len(rows)}"
-        return f"{told}; the newest other: {why}" if why else told
+        differences = (test.difference_of(self._read(other, test.path)) for test in self.tests)
+        why = next((difference for difference in differences if difference is not None), None)
+        return f"{told}; the newest other: {why}" if other is not None and why is not None else told
 
     def _rows(self, box: Sandbox) -> list[Any]:
         match self.kind:

@@ -1,32 +1,99 @@
-"""Waking those who wait for something to happen."""
+"""Waking those who wait for something to happen, and only those whom it concerns."""
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
+from typing import Any
 
 from mockserver.domain.clock import SECOND, Micros
+from mockserver.domain.slices import Slices
+from mockserver.web.slices import with_pauses
+
+SERVER = ""
+"""Stands for the list of sandboxes, as the key of none."""
+
+SPELL = 0.0005
+"""How long those who wait are looked after before others have their turn, in seconds."""
+
+REST = 4
+"""How many times as long as the last looks took there are none: the rest of the machine is for others."""
+
+LONGEST_REST = 1.0
+"""The longest of these rests, in seconds."""
+
+Look = Callable[[], Slices[bool]]
+"""Whether somebody waits no longer."""
 
 
 class Activity:
-    """Whoever changes something calls ``stir``; whoever waits is woken then and looks for itself."""
+    """Those who wait, by the secret key of the sandbox in which it is to happen."""
 
-    __slots__ = ("_waiting",)
+    __slots__ = ("_watched",)
 
     def __init__(self) -> None:
-        self._waiting: set[asyncio.Future[None]] = set()
+        self._watched: dict[str, _Watched] = {}
+
+    def stir(self, key: str | None = None) -> None:
+        """Something has happened in the sandbox of a key; without one, wake everybody."""
+        if key is None:
+            for watched in self._watched.values():
+                watched.wake()
+        elif key in self._watched:
+            self._watched[key].stir()
+
+    async def wait(
+        self, key: str, within: Micros, look: Look | None = None, leaving: asyncio.Future[Any] | None = None
+    ) -> None:
+        """Wait until something happens in a sandbox, and ``look`` is true; at most so long in real time, and not once
+        ``leaving`` is done."""
+        watched = self._watched.setdefault(key, _Watched())
+        waiting: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        watched.waiting[waiting] = look
+        try:
+            # What has happened during a look of the caller's own was not waited for yet.
+            if look is not None and await with_pauses(look()):
+                return
+            ends = {waiting} if leaving is None else {waiting, leaving}
+            await asyncio.wait(ends, timeout=within / SECOND, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            del watched.waiting[waiting]
+            if not watched.waiting and self._watched.get(key) is watched:
+                del self._watched[key]
+
+
+class _Watched:
+    """Those who wait in one sandbox. One task looks after all of them: to wake each for a look of its own would cost
+    the others more than the looks do."""
+
+    __slots__ = ("_looking", "_stirred", "waiting")
+
+    def __init__(self) -> None:
+        self.waiting: dict[asyncio.Future[None], Look | None] = {}
+        self._stirred = False
+        self._looking: asyncio.Task[None] | None = None
+
+    def wake(self) -> None:
+        for waiting in self.waiting:
+            if not waiting.done():
+                waiting.set_result(None)
 
     def stir(self) -> None:
-        """Wake everybody."""
-        if self._waiting:
-            for waiting in tuple(self._waiting):
-                if not waiting.done():
-                    waiting.set_result(None)
+        self._stirred = True
+        if self._looking is None or self._looking.done():
+            self._looking = asyncio.get_running_loop().create_task(self._look_after())
 
-    async def wait(self, within: Micros) -> None:
-        """Wait until something happens, at most so long in real time."""
-        waiting: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._waiting.add(waiting)
-        try:
-            await asyncio.wait({waiting}, timeout=within / SECOND)
-        finally:
-            self._waiting.discard(waiting)
+    async def _look_after(self) -> None:
+        time = asyncio.get_running_loop().time
+        while self._stirred and self.waiting:
+            self._stirred = False
+            began = turn = time()
+            for waiting, look in tuple(self.waiting.items()):
+                if waiting.done():
+                    continue
+                if (look is None or await with_pauses(look())) and not waiting.done():
+                    waiting.set_result(None)
+                if time() - turn > SPELL:
+                    await asyncio.sleep(0)
+                    turn = time()
+            await asyncio.sleep(min(REST * (time() - began), LONGEST_REST))

@@ -13,6 +13,7 @@ from mockserver.domain.clock import SECOND
 from mockserver.domain.codes import Code
 from mockserver.domain.errors import Refused
 from mockserver.engine.sandbox import Sandbox
+from mockserver.web.activity import SERVER
 from mockserver.web.control.sandboxes import object_counts
 from mockserver.web.host import Host
 from mockserver.web.page import Page, PageCall, Stream, policy, redirect
@@ -61,18 +62,19 @@ def stream(call: PageCall) -> Page | Stream:
         body = problems.problem(503, 1, "Too many event streams", call.scope["path"], is_retryable=True)
         return Page(503, dumps(body), _JSON)
     if not {"x-secretkey", "x-sandbox", "x-publickey"} & call.headers.keys():
-        return Stream(_STREAM_HEADERS, _news(host, lambda: _of_server(host)))
+        return Stream(_STREAM_HEADERS, _news(host, SERVER, lambda: _of_server(host)))
     try:
-        host.known_to_control(call.headers, changes=False)
+        key = host.known_to_control(call.headers, changes=False).key
     except Refused as refused:
         status, body = problems.refusal(refused, call.scope["path"], host.assumed)
         return Page(status, dumps(body), _JSON)
     return Stream(
-        _STREAM_HEADERS, _news(host, lambda: _of_sandbox(host, host.known_to_control(call.headers, changes=False)))
+        _STREAM_HEADERS,
+        _news(host, key, lambda: _of_sandbox(host, host.known_to_control(call.headers, changes=False))),
     )
 
 
-async def _news(host: Host, look: Callable[[], dict[str, object]]) -> AsyncGenerator[bytes, None]:
+async def _news(host: Host, key: str, look: Callable[[], dict[str, object]]) -> AsyncGenerator[bytes, None]:
     """Something to say whenever what ``look`` sees has changed."""
     host.streams += 1
     try:
@@ -89,7 +91,7 @@ async def _news(host: Host, look: Callable[[], dict[str, object]]) -> AsyncGener
             if quiet >= _QUIET_ROUNDS:
                 quiet = 0
                 yield b": still here\n\n"
-            await host.activity.wait(_PATIENCE)
+            await host.activity.wait(key, _PATIENCE)
     finally:
         host.streams -= 1
 

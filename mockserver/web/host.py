@@ -25,7 +25,8 @@ from mockserver.findings.policy import DEFAULT
 from mockserver.scenario.problems import ScenarioRefused
 from mockserver.scenario.scenario import ClockPlan, Scenario
 from mockserver.settings import Settings
-from mockserver.web.activity import Activity
+from mockserver.web.activity import SERVER, Activity
+from mockserver.web.slices import with_pauses
 from mockserver.web.telling import tell
 from mockserver.web.watching import FindingLine
 
@@ -81,26 +82,6 @@ def _unprepared(box: Sandbox) -> None:
     return None
 
 
-async def with_pauses(work: Slices[T]) -> T:
-    """What long work makes, letting others have their turn at each of its pauses."""
-    while True:
-        try:
-            next(work)
-        except StopIteration as end:
-            made: T = end.value
-            return made
-        await asyncio.sleep(0)
-
-
-async def one_by_one(items: Iterable[T]) -> list[T]:
-    """All that an iterator makes, letting others have their turn after each."""
-    made = []
-    for item in items:
-        made.append(item)
-        await asyncio.sleep(0)
-    return made
-
-
 @dataclass(slots=True)
 class Host:
     """What every endpoint shares.
@@ -136,7 +117,11 @@ class Host:
         self.house = _house(self.settings)
         self.charter = self.house.charter(self.reader.load())
         room = JournalRoom(self.settings.journal_memory)
-        self.sandboxes = Sandboxes(lambda: self.charter, lambda box: self.prepare(box), self.settings.keys, room)
+        self.sandboxes = Sandboxes(lambda: self.charter, self._opened, self.settings.keys, room)
+
+    def _opened(self, box: Sandbox) -> None:
+        self.prepare(box)
+        self.activity.stir(SERVER)
 
     @property
     def assumed(self) -> Assumed:
@@ -242,7 +227,7 @@ class Host:
             for finding in box.watch.ledger.news():
                 if self.log is not None:
                     self.log(FindingLine(finding, masked_key(box.key), self.real_clock()))
-        self.activity.stir()
+        self.activity.stir(box.key)
         if self.courier is not None:
             self.courier.note(box)
 

@@ -17,7 +17,7 @@ def test_sandboxes_that_were_reset_are_forgotten() -> None:
 
     async def story() -> None:
         sandboxes = shop.app.world.sandboxes
-        ticker = Ticker(lambda: START, sandboxes.is_live, WebhookSender(), lambda: stirred.append(None))
+        ticker = Ticker(lambda: START, sandboxes.is_live, WebhookSender(), stirred.append)
         shop.app.world.courier = ticker
         for _ in range(3 * CROWD):
             await shop.calling("POST", "/charge/card", shop_charge())

@@ -8,16 +8,30 @@ from typing import Any
 
 import pytest
 
-from mockserver.engine.conditions import Condition
+from mockserver.engine.conditions import SLICE, Condition
 from mockserver.engine.sandbox import Sandbox
 from tests.control.driving import DUMMY, START, Shop
 
+CHARGE = {
+    "amount": 5,
+    "providerId": DUMMY,
+    "paymentInformation": {"cardNumber": "4111111111111111", "expiryDate": "12/40"},
+}
 HOOK = {"url": "http://127.0.0.1:4111/__inbox/shop"}
 
 
 @pytest.fixture
 def shop() -> Shop:
     return Shop()
+
+
+@pytest.fixture
+def looks(monkeypatch: pytest.MonkeyPatch) -> list[Sandbox]:
+    """The sandbox of each look at a condition."""
+    looks: list[Sandbox] = []
+    unmet = Condition.unmet
+    monkeypatch.setattr(Condition, "unmet", lambda self, box: looks.append(box) or unmet(self, box))
+    return looks
 
 
 def wait(shop: Shop, wanted: object, **more: object) -> dict[str, Any]:
@@ -121,11 +135,7 @@ def test_a_wait_ends_when_the_server_stops(shop: Shop) -> None:
     assert asyncio.run(stop_meanwhile()).body["held"] is False
 
 
-def test_those_who_wait_do_not_keep_one_another_awake(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
-    looks: list[Sandbox] = []
-    unmet = Condition.unmet
-    monkeypatch.setattr(Condition, "unmet", lambda self, box: looks.append(box) or unmet(self, box))
-
+def test_those_who_wait_do_not_keep_one_another_awake(shop: Shop, looks: list[Sandbox]) -> None:
     async def wait_for_nothing() -> None:
         body = {"for": {"charge": {}}, "timeout": "300ms"}
         waiting = [shop.calling("POST", "/__admin/wait", body, key=f"sk_{number}") for number in range(3)]
@@ -146,6 +156,116 @@ def test_nobody_is_looked_after_who_has_hung_up(shop: Shop) -> None:
         return await asyncio.wait_for(waiting, 5)
 
     assert asyncio.run(leave_meanwhile()).status == 0
+
+
+def test_a_clock_is_not_moved_for_one_who_has_hung_up(shop: Shop) -> None:
+    card = {"cardNumber": "4111111111111111", "expiryDate": "12/40"}
+    method = shop("POST", "/payment_method/card", {"providerId": DUMMY, "paymentInformation": card}).body
+    plan = {"paymentMethodId": method["paymentMethodId"], "amount": 1, "currency": "AUD", "interval": "Day"}
+    assert shop("POST", "/subscription/payment_method", plan).status == 201
+
+    async def leave_meanwhile() -> tuple[Any, str, str]:
+        gone, body = asyncio.Event(), {"for": {"charge": {"amount": 2}}, "timeout": "2000d", "advance": True}
+        waiting = asyncio.create_task(shop.calling("POST", "/__admin/wait", body, gone=gone))
+        for _ in range(50):
+            await asyncio.sleep(0)
+        gone.set()
+        reply = await asyncio.wait_for(waiting, 5)
+        clocks = [(await shop.calling("GET", "/__admin/clock")).body["now"] for _ in range(2)]
+        return reply, *clocks
+
+    reply, now, then = asyncio.run(leave_meanwhile())
+    assert reply.status == 0
+    assert "2031-03-01" < now == then < "2032"
+
+
+async def watched(shop: Shop, wanted: object, count: int, looks: list[Sandbox]) -> list[asyncio.Task[Any]]:
+    """So many who wait, once all of them do."""
+    body = {"for": wanted, "timeout": "10m"}
+    waiting = [asyncio.create_task(shop.calling("POST", "/__admin/wait", body)) for _ in range(count)]
+    await settled(looks)
+    looks.clear()
+    return waiting
+
+
+async def settled(looks: list[Sandbox]) -> None:
+    """Wait until nobody looks any more."""
+    before = -1
+    while before < len(looks):
+        before = len(looks)
+        for _ in range(1_000):
+            await asyncio.sleep(0)
+
+
+def test_nobody_looks_whom_a_change_does_not_concern(shop: Shop, looks: list[Sandbox]) -> None:
+    async def story() -> None:
+        waiting = await watched(shop, {"charge": {"id": "x"}}, 100, looks)
+        for _ in range(10):
+            assert (await shop.calling("POST", "/charge/card", CHARGE, key="sk_neighbour")).status == 201
+            assert (await shop.calling("POST", "/__admin/reset", {}, key="sk_neighbour")).status == 200
+        await settled(looks)
+        assert looks == []
+        assert (await shop.calling("POST", "/charge/card", CHARGE)).status == 201
+        assert looks == []
+        await settled(looks)
+        assert 100 <= len(looks) <= 200
+        shop.app.stopping()
+        assert [reply.body["held"] for reply in await asyncio.gather(*waiting)] == [False] * 100
+
+    asyncio.run(story())
+
+
+def test_of_many_who_wait_those_wake_whose_wait_is_over(shop: Shop, looks: list[Sandbox]) -> None:
+    async def story() -> None:
+        waiting = await watched(shop, {"charge": {"reference": "other"}}, 50, looks)
+        over = await watched(shop, {"charge": {"reference": "this"}}, 3, looks)
+        assert (await shop.calling("POST", "/charge/card", {**CHARGE, "reference": "this"})).status == 201
+        assert [(await one).body["held"] for one in over] == [True] * 3
+        assert not any(one.done() for one in waiting)
+        shop.app.stopping()
+        await asyncio.gather(*waiting)
+
+    asyncio.run(story())
+
+
+def test_what_changes_during_a_long_look_is_not_missed(shop: Shop) -> None:
+    for _ in range(3 * SLICE):
+        assert shop.charge().status == 201
+
+    async def story(turns: int) -> Any:
+        card = {"providerId": DUMMY, "paymentInformation": CHARGE["paymentInformation"]}
+        newest = {**card, "amount": 5, "reference": f"newest-{turns}", "capture": False}
+        charge_id = (await shop.calling("POST", "/charge/card", newest)).body["chargeId"]
+        body = {"for": {"charge": {"reference": f"newest-{turns}", "status": "SUCCESS"}}, "timeout": "10m"}
+        waiting = asyncio.create_task(shop.calling("POST", "/__admin/wait", body))
+        # The newest has been looked at by then, the oldest not yet.
+        for _ in range(turns):
+            await asyncio.sleep(0)
+        assert (await shop.calling("POST", f"/charge/{charge_id}", {"amount": 5})).status == 200
+        return await asyncio.wait_for(waiting, 10)
+
+    for turns in range(1, 15):
+        assert asyncio.run(story(turns)).body["held"] is True
+
+
+@pytest.mark.parametrize("change", ["reset", "fork"])
+def test_a_wait_hears_of_a_sandbox_that_a_call_for_another_changed(shop: Shop, change: str) -> None:
+    assert shop.charge(reference="copied").status == 201
+
+    async def story() -> Any:
+        known = {"webhook": {"count": 1}} if change == "reset" else {"charge": {"reference": "copied"}}
+        body = {"for": known, "timeout": "10m"}
+        waiting = asyncio.create_task(shop.calling("POST", "/__admin/wait", body, key="sk_copy"))
+        await asyncio.sleep(0)
+        if change == "fork":
+            assert (await shop.calling("POST", "/__admin/fork", {"to": "sk_copy"})).status == 201
+            return (await asyncio.wait_for(waiting, 10)).body["held"]
+        assert (await shop.calling("POST", "/__admin/reset?all=true", {}, key=None)).status == 200
+        hooked = {**CHARGE, "webhook": HOOK}
+        assert (await shop.calling("POST", "/charge/card", hooked, key="sk_copy")).status == 201
+        return (await asyncio.wait_for(waiting, 10)).body["held"]
+
+    assert asyncio.run(story()) is True
 
 
 def test_in_real_time_a_wait_lasts_until_the_thing_comes_due() -> None:

@@ -129,9 +129,9 @@ class ControlEndpoint:
                     await self.host.catch_up(known, self.host.real_clock())
             answer = self.route.handle(call)
             status, body = answer if isinstance(answer, tuple) else await answer
-            if self.route.method != "GET":
+            if self.route.method != "GET" and (box := self.host.sandboxes.named(call.headers)) is not None:
                 # Whatever a call changes may be what somebody waits for.
-                self.host.activity.stir()
+                self.host.activity.stir(box.key)
         except HungUp:
             return
         except TooLarge:

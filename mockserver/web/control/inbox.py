@@ -12,7 +12,8 @@ from mockserver.engine.inboxes import Arrival
 from mockserver.engine.sandbox import Sandbox
 from mockserver.web.asgi import HungUp, Receive, Scope, Send, TooLarge, headers_of, read_body, send_json
 from mockserver.web.control.call import ControlCall
-from mockserver.web.host import Host, one_by_one
+from mockserver.web.host import Host
+from mockserver.web.slices import one_by_one
 from mockserver.wire import problems
 from mockserver.wire.dates import moment
 from mockserver.wire.masking import mask_body

@@ -14,7 +14,7 @@ from mockserver.engine.schedule import Due
 from mockserver.scenario.operations import OPERATIONS, operations_like
 from mockserver.scenario.outcome import FaultKind
 from mockserver.web.control.call import ControlCall
-from mockserver.web.host import one_by_one
+from mockserver.web.slices import one_by_one
 from mockserver.wire.dates import moment
 from mockserver.wire.journal import (
     EntryReply,

@@ -30,6 +30,7 @@ def reset(call: ControlCall) -> tuple[int, object]:
             host.sandboxes.reopen(box, host.charter, real)
         else:
             host.sandboxes.reopen(box, box.charter, real, own=box.own)
+        host.activity.stir(box.key)
     return 200, {"reset": len(boxes)}
 
 

@@ -8,10 +8,11 @@ from mockserver.domain.codes import Code
 from mockserver.domain.errors import Invalid
 from mockserver.engine import snapshot
 from mockserver.engine.sandbox import Sandbox, masked_key
+from mockserver.web.activity import SERVER
 from mockserver.web.control.call import ControlCall
 from mockserver.web.control.sandboxes import object_counts
-from mockserver.web.host import with_pauses
 from mockserver.web.replay import replay
+from mockserver.web.slices import with_pauses
 from mockserver.wire.jsonio import dumps
 
 _ROWS = 500
@@ -75,6 +76,8 @@ def fork(call: ControlCall) -> tuple[int, object]:
     copy = snapshot.restore(to, box.charter, snapshot.export(source, secrets=True), call.host.real_clock())
     copy.journal.breach = "this sandbox was forked from another"
     sandboxes.install(copy)
+    for key in (copy.key, SERVER):
+        call.host.activity.stir(key)
     return 201, _told(copy, copy.public_key)
 
 

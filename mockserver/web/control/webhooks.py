@@ -14,7 +14,7 @@ from mockserver.domain.masking import mask_start
 from mockserver.domain.webhook_subscription import WebhookType
 from mockserver.engine import deliveries
 from mockserver.web.control.call import ControlCall
-from mockserver.web.host import one_by_one
+from mockserver.web.slices import one_by_one
 from mockserver.wire.webhooks import DeliveriesReply, DeliveryReply, delivery_reply
 
 _PAGE = 100

@@ -1,0 +1,31 @@
+"""Doing long work of the engine between the requests of others."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable
+from typing import TypeVar
+
+from mockserver.domain.slices import Slices
+
+T = TypeVar("T")
+
+
+async def with_pauses(work: Slices[T]) -> T:
+    """What long work makes, letting others have their turn at each of its pauses."""
+    while True:
+        try:
+            next(work)
+        except StopIteration as end:
+            made: T = end.value
+            return made
+        await asyncio.sleep(0)
+
+
+async def one_by_one(items: Iterable[T]) -> list[T]:
+    """All that an iterator makes, letting others have their turn after each."""
+    made = []
+    for item in items:
+        made.append(item)
+        await asyncio.sleep(0)
+    return made
