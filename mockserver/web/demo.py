@@ -95,7 +95,7 @@ def thanks(call: PageCall) -> Page:
 
 def _shop(box: Sandbox, alert: str | None, status: int) -> Page:
     body = render("demo.html", key=box.public_key, price=PRICE, currency=CURRENCY, most=MOST, cards=TRY, alert=alert)
-    return Page(status, body, policy(scripts=True, forms_to="'self' " + box.charter.public_url))
+    return Page(status, body, policy(scripts=True, frames=True, forms_to="'self' " + box.charter.public_url))
 
 
 def _box(call: PageCall) -> Sandbox | None:

@@ -194,7 +194,7 @@ def _acted(endpoint: Endpoint, arrived: Arrival, request: Request) -> Reply:
     return reply
 
 
-def policy(*, forms_to: str = "'self'", scripts: bool = False, framed: bool = True) -> RawHeaders:
+def policy(*, forms_to: str = "'self'", scripts: bool = False, frames: bool = False, framed: bool = True) -> RawHeaders:
     """The headers of an HTML page: nothing from outside, nothing inline. ``forms_to`` are the origins that a form may
     reach, those that it is redirected to included."""
     rules = [
@@ -205,6 +205,7 @@ def policy(*, forms_to: str = "'self'", scripts: bool = False, framed: bool = Tr
         "base-uri 'none'",
     ]
     rules += ["script-src 'self'", "connect-src 'self'"] if scripts else []
+    rules += ["frame-src 'self'"] if frames else []
     rules += [] if framed else ["frame-ancestors 'none'"]
     return [
         (b"content-type", HTML),

@@ -22,6 +22,7 @@ PAGE_ROUTES: tuple[PageRoute, ...] = (
     PageRoute("GET", "/3ds/token/{token_id}", three_ds.token_page, "3-D Secure challenge before a token is used"),
     PageRoute("POST", "/3ds/token/{token_id}", three_ds.token_answer, "Answer a challenge before a token is used"),
     PageRoute("GET", "/js/payfurl.js", client_script.serve, "Client script of a shop"),
+    PageRoute("GET", "/js/fields", client_script.fields, "Card and PayTo fields of the client script, for a frame"),
     PageRoute("GET", "/demo", demo.shop, "Demo shop"),
     PageRoute("POST", "/demo/order", demo.order, "Order in the demo shop"),
     PageRoute("POST", "/demo/thanks", demo.told, "The demo shop is told that a challenge has ended"),

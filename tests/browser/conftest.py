@@ -107,24 +107,37 @@ def box(server_url: str, request: pytest.FixtureRequest) -> Iterator[Box]:
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """A web site of somebody else: pages by path, on another port and so of another origin."""
+    """A web site of somebody else: pages and scripts by path, on another port and so of another origin.
+
+    ``headers`` go out with each of them; ``requests`` are what browsers sent: method, target and body.
+    """
 
     url: str
     pages: dict[str, str]
+    headers: dict[str, str]
+    requests: list[tuple[str, str, str]]
 
 
 @pytest.fixture
 def other_site() -> Iterator[Site]:
     """An empty site that serves what a test puts into ``pages``."""
     pages: dict[str, str] = {}
+    headers: dict[str, str] = {}
+    requests: list[tuple[str, str, str]] = []
 
     class Serve(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
-            html = pages.get(self.path.partition("?")[0])
-            self.send_response(200 if html else 404)
-            self.send_header("content-type", "text/html; charset=utf-8")
+            body = self.rfile.read(int(self.headers.get("content-length", 0))).decode()
+            requests.append((self.command, self.path, body))
+            path = self.path.partition("?")[0]
+            kind = "javascript" if path.endswith(".js") else "html"
+            self.send_response(200 if path in pages else 404)
+            for name, value in {"content-type": f"text/{kind}; charset=utf-8", **headers}.items():
+                self.send_header(name, value)
             self.end_headers()
-            self.wfile.write((html or "").encode())
+            self.wfile.write(pages.get(path, "").encode())
+
+        do_POST = do_GET
 
         def log_message(self, format: str, *args: object) -> None:
             pass
@@ -132,9 +145,14 @@ def other_site() -> Iterator[Site]:
     with ThreadingHTTPServer(("127.0.0.1", 0), Serve) as serving:
         thread = Thread(target=serving.serve_forever, args=(0.05,), daemon=True)
         thread.start()
-        yield Site(f"http://127.0.0.1:{serving.server_port}", pages)
+        yield Site(f"http://127.0.0.1:{serving.server_port}", pages, headers, requests)
         serving.shutdown()
         thread.join()
+
+
+def fields(page: Any, kind: str = "card") -> Any:
+    """What a payer types into: it stands in a frame of the server."""
+    return page.frame_locator(f"[data-testid=payfurl-{kind}]")
 
 
 @pytest.fixture(scope="module")

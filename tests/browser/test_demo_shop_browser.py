@@ -1,14 +1,13 @@
-"""The client script in the demo shop and in a shop of another origin, in a real browser."""
+"""The demo shop, in a real browser."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from tests.browser.conftest import Box, Site
+from tests.browser.conftest import Box, fields
 
 expect = pytest.importorskip("playwright.sync_api", reason="playwright is not installed").expect
 
@@ -51,7 +50,7 @@ def test_a_challenge_comes_back_to_the_shop(shop: Any, button: str, seen: str) -
 
 def test_faults_are_told_beside_their_fields(shop: Any, box: Box) -> None:
     shop.get_by_test_id("buy").click()
-    number, expiry = shop.get_by_label("Card number"), shop.get_by_label("Expiry")
+    number, expiry = fields(shop).get_by_label("Card number"), fields(shop).get_by_label("Expiry")
     missing = "Card number is missing: wanted 12 to 19 digits, the last of them a right check digit."
     expect(number).to_have_accessible_description(missing)
     expect(number).to_be_focused()
@@ -60,7 +59,7 @@ def test_faults_are_told_beside_their_fields(shop: Any, box: Box) -> None:
     expect(shop.get_by_test_id("failure")).to_have_text(words)
     assert [field.get_attribute("aria-invalid") for field in (number, expiry)] == ["true", "true"]
     shop.get_by_test_id("try-1").click()
-    expect(shop.get_by_test_id("payfurl-cardNumber-error")).to_have_count(0)
+    expect(fields(shop).get_by_test_id("payfurl-cardNumber-error")).to_have_count(0)
     assert number.get_attribute("aria-invalid") is None
     assert box.charges() == []
 
@@ -79,7 +78,7 @@ def test_a_fault_says_which_field_what_is_wrong_and_what_is_wanted(
     shop: Any, field: str, typed: str, words: str
 ) -> None:
     shop.get_by_test_id("try-1").click()
-    faulty = shop.get_by_label(field)
+    faulty = fields(shop).get_by_label(field)
     faulty.fill(typed)
     faulty.press("Enter")
     expect(shop.get_by_test_id("failure")).to_contain_text(words)
@@ -121,8 +120,8 @@ def test_the_shop_is_used_with_the_keyboard_alone(shop: Any, box: Box) -> None:
 
 def test_a_pay_to_agreement_is_bought_with(shop: Any, box: Box) -> None:
     shop.get_by_test_id("way-payto").click()
-    shop.get_by_label("Your name").fill("Ann Example")
-    shop.get_by_label("PayID").fill("ann@example.com")
+    fields(shop, "payto").get_by_label("Your name").fill("Ann Example")
+    fields(shop, "payto").get_by_label("PayID").fill("ann@example.com")
     shop.get_by_test_id("buy").click()
     expect(shop.get_by_test_id("paid")).to_be_visible()
     assert box.charges()[0]["paymentInformation"]["type"] == "PAYTO"
@@ -156,81 +155,3 @@ def test_the_escape_key_cancels_a_wallet(shop: Any, box: Box) -> None:
     shop.keyboard.press("Escape")
     expect(shop.get_by_test_id("failure")).to_contain_text("cancelled")
     assert box.charges() == []
-
-
-@pytest.fixture
-def elsewhere(page: Any, box: Box, other_site: Site) -> Callable[[str], Any]:
-    """A shop of another origin that runs the script's calls and keeps what its callbacks are told in ``told``."""
-
-    def opened(script: str) -> Any:
-        other_site.pages["/"] = f"""<!doctype html><div id="card"></div><div id="payto"></div><div id="pay"></div>
-        <script src="{box.url}/js/payfurl.js"></script>
-        <script>window.told = []; const key = "{box.public_key}"; {script}</script>"""
-        page.goto(f"{other_site.url}/")
-        return page
-
-    return opened
-
-
-KEEP = ".onSuccess((it) => told.push(it)).onFailure((it) => told.push(it))"
-
-
-def told(page: Any) -> Any:
-    page.wait_for_function("told.length > 0")
-    return page.evaluate("told[0]")
-
-
-def test_a_token_of_a_shop_elsewhere_is_charged_by_the_api(elsewhere: Any, box: Box) -> None:
-    page = elsewhere(f"window.pay = payfurl.init('sandbox', key, true).addCardLeastCost('card', 12.5, 'AUD'){KEEP};")
-    for name, text in (("Card number", "5555555555554444"), ("Expiry", "12/40"), ("Security code", "123")):
-        page.get_by_label(name).fill(text)
-    page.evaluate("window._pf.execute()")
-    got = told(page)
-    assert got["transactionId"] == ""
-    charge = box.call("POST", "/charge/token", {"token": got["token"], "amount": 12.5, "currency": "AUD"})
-    assert (charge["status"], charge["paymentInformation"]["card"]["type"]) == ("SUCCESS", "MASTERCARD")
-    again = box.call("POST", "/charge/token", {"token": got["token"], "amount": 12.5})
-    assert again["code"] == 51
-
-
-def test_a_wallet_of_a_shop_elsewhere_yields_a_charge(elsewhere: Any, box: Box) -> None:
-    page = elsewhere(
-        "payfurl.init('sandbox', key).addCheckout('pay', 8, 'AUD', 'Zip', '', {}, {}).setAmount(9)"
-        ".setCustomerInfo('Ann', 'Example', 'ann@example.com', '+61400000000')"
-        ".setBillingAddress('Ann', 'Example', '', '', '1 High St', '', 'Perth', 'WA', '', '6000', 'AU')"
-        f".setOrderInfo(0, 0, 0, []){KEEP};"
-    )
-    page.get_by_test_id("payfurl-zip").click()
-    page.get_by_test_id("payfurl-approve").click()
-    charge = box.call("GET", f"/charge/{told(page)['transactionId']}")
-    assert (charge["amount"], charge["customer"]["firstName"]) == (9, "Ann")
-
-
-def test_what_validation_refuses_is_not_sent(elsewhere: Any, box: Box) -> None:
-    page = elsewhere(
-        "payfurl.init('sandbox', key).addPaypal('pay', 8, 'AUD')"
-        f".onValidate(() => {{ told.push('asked'); return false; }}){KEEP};"
-    )
-    page.get_by_test_id("payfurl-paypal").click()
-    assert told(page) == "asked"
-    expect(page.get_by_test_id("payfurl-dialog")).to_have_count(0)
-
-
-@pytest.mark.parametrize(
-    ("script", "words"),
-    [
-        ("payfurl.init('mars', key)", "Unknown environment 'mars'"),
-        ("payfurl.init('sandbox', '')", "wants a public key"),
-        ("payfurl.init('sandbox', key).addPaypal('nowhere', 1, 'AUD')", "no element with the id 'nowhere'"),
-        ("payfurl.init('sandbox', key).execute()", "no card or PayTo form"),
-    ],
-)
-def test_a_mistake_of_the_shop_is_told_in_words(elsewhere: Any, script: str, words: str) -> None:
-    assert words in told(elsewhere(f"{script}{KEEP};"))
-
-
-def test_a_wrong_public_key_is_told(elsewhere: Any) -> None:
-    page = elsewhere(f"payfurl.init('sandbox', 'nobody').addCardLeastCost('card', 1, 'AUD'){KEEP};")
-    page.get_by_label("Card number").fill("4111111111111111")
-    page.get_by_label("Card number").press("Enter")
-    assert "Authentication" in told(page)

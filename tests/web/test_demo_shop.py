@@ -55,6 +55,17 @@ def test_any_shop_may_load_the_script(api: Api) -> None:
     assert script.headers["access-control-allow-origin"] == "*"
 
 
+def test_any_shop_may_frame_the_fields_and_nothing_but_their_own_script_runs_there(api: Api) -> None:
+    shown = api.send("GET", "/js/fields")
+    policy = shown.headers["content-security-policy"]
+    assert shown.status == 200
+    assert "frame-ancestors" not in policy
+    assert "unsafe" not in policy
+    for rule in ("default-src 'none'", "script-src 'self'", "connect-src 'self'", "form-action 'none'"):
+        assert rule in policy
+    assert b"<script>" not in shown.raw
+
+
 def test_a_token_is_charged_by_the_server_of_the_shop(api: Api) -> None:
     charge = charge_of(api, ordered(api, token=token(api), quantity="3"))
     assert (charge["status"], charge["amount"], charge["currency"]) == ("SUCCESS", 72, "AUD")

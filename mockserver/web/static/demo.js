@@ -22,7 +22,7 @@
     .addGooglePay("googlepay", amount(), currency)
     .addApplePay("applepay", amount(), currency)
     .addCheckout("zip", amount(), currency, "Zip", "", {}, {})
-    .setCustomerInfo("Ann", "Example", "ann@example.com", "+61400000000")
+    .setCustomerInfo({ firstName: "Ann", lastName: "Example", email: "ann@example.com", phoneNumber: "+61400000000" })
     .onValidate(() => { failure.hidden = true; return true; })
     .onFailure((message) => { failure.textContent = message; failure.hidden = false; })
     .onSuccess(({ token, transactionId }) => {
@@ -61,12 +61,8 @@
   }
   for (const chip of document.querySelectorAll("[data-card]")) {
     chip.addEventListener("click", () => {
-      const fill = { cardNumber: CARDS[chip.dataset.card], expiryDate: "12/40", ccv: "123", cardholder: "Ann Example" };
-      for (const [name, value] of Object.entries(fill)) {
-        const input = byId(`card-form-${name}`);
-        input.value = value;
-        input.dispatchEvent(new Event("input"));
-      }
+      const card = { cardNumber: CARDS[chip.dataset.card], expiryDate: "12/40", ccv: "123", cardholder: "Ann Example" };
+      pay.fillTestCard("card-form", card);
     });
   }
   byId("quantity").addEventListener("change", show);

@@ -1,41 +1,42 @@
 // The client script of the sandbox: the calls of the published browser script, against the server it is loaded from.
-// It turns what a payer types into a token, or a simulated approval into a charge; the shop's own server never sees a
-// card number. Changing the address of the script is all that a shop has to change.
+// What a payer types stands in a frame of that server and becomes a token there; a simulated approval becomes a charge.
+// The shop's page and its server never see a card number. Changing the address of the script is all that a shop has to
+// change.
 (function () {
   "use strict";
 
-  const own = document.currentScript && document.currentScript.src;
-  const BASE = own ? new URL(own).origin : window.location.origin;
-  const ENVIRONMENTS = ["local", "development", "sandbox", "production"];
-  // Name, label, autocomplete, inputmode, and what is wanted of a field; "" for one that may stay empty.
-  const CARD_FIELDS = [
-    ["cardNumber", "Card number", "cc-number", "numeric", "12 to 19 digits, the last of them a right check digit"],
-    ["expiryDate", "Expiry (MM/YY)", "cc-exp", "text", "month and year as MM/YY, a month that has not passed"],
-    ["ccv", "Security code", "cc-csc", "numeric", "the 3 or 4 digits on the card"],
-    ["cardholder", "Name on the card", "cc-name", "text", ""],
-  ];
-  const PAYTO_FIELDS = [
-    ["payerName", "Your name", "name", "text", "the name of who pays"],
-    ["payId", "PayID (email or phone)", "email", "text", ""],
-  ];
-  const SECRET = ["cardNumber", "ccv"];
-  const PAYTO_LIMIT = 9999;
+  const script = document.currentScript;
+  const BASE = script && script.src ? new URL(script.src).origin : window.location.origin;
+  const ENVIRONMENTS = ["local", "development", "sandbox", "production", "prod"];
+  const TITLES = { card: "Card", payto: "PayTo" };
+  const PATIENCE_MS = 5000;
+  // Checkouts whose names are not that of the provider's type with a large first letter.
+  const NAMES = {
+    paypal: "PayPal", azupay: "PayID", pay_by_account: "Pay by Account", payglocal: "PayGlocal", upi: "UPI",
+  };
+  const CUSTOMER = ["firstName", "lastName", "email", "phoneNumber"];
+  const ADDRESS = ["streetAddress", "streetAddress2", "city", "state", "region", "postalCode", "country"];
+  const ORDER = ["taxAmount", "shippingAmount", "discountAmount", "orderItems"];
+  const NOT_SIMULATED = {
+    createNetworkToken: "a token makes no network token; one is made when the card is stored with CreateNetworkToken",
+    tokenAuthenticationEnabled: "network tokens are not authenticated in the browser",
+    clickToPayEnabled: "Click to Pay is not offered, cards are typed",
+  };
 
   const STYLE = `
-    .payfurl-form { display: grid; gap: 12px; font: inherit; }
-    .payfurl-form label { display: block; font-weight: 500; }
-    .payfurl-form input { display: block; box-sizing: border-box; width: 100%; margin-top: 4px; padding: 10px; font: inherit; color: inherit;
-      background: transparent; border: 1px solid #8a8f98; border-radius: 8px; }
-    .payfurl-form input[aria-invalid="true"] { border: 2px solid #c22f28; border-color: light-dark(#b3261e, #ff9c94); padding: 9px; }
-    .payfurl-error { color: #c22f28; color: light-dark(#b3261e, #ff9c94); font-size: 14px; margin: 4px 0 0; }
-    .payfurl-compact { grid-template-columns: 1fr 1fr; }
-    .payfurl-compact > :first-child, .payfurl-compact > :last-child { grid-column: 1 / -1; }
-    .payfurl-button { font: inherit; font-weight: 600; padding: 11px 16px; border: 1px solid #8a8f98; border-radius: 8px; background: transparent; color: inherit;
-      cursor: pointer; width: 100%; min-height: 44px; }
-    .payfurl-dialog { border: 0; border-radius: 14px; padding: 24px; max-width: 340px; color: #1d2126; background: #fff; font: 16px/1.5 system-ui, sans-serif; }
+    .payfurl-frame { display: block; width: 100%; border: 0; }
+    .payfurl-button { width: 100%; min-height: 44px; padding: 11px 16px; border: 1px solid #8a8f98; border-radius: 8px;
+      background: transparent; color: inherit; font: inherit; font-weight: 600; cursor: pointer; }
+    .payfurl-tabs { display: flex; flex-wrap: wrap; gap: 8px; margin: 0 0 12px; }
+    .payfurl-tabs .payfurl-button { width: auto; flex: 1; }
+    .payfurl-tabs [aria-selected="true"] { border-width: 2px; border-color: currentcolor; padding: 10px 15px; }
+    .payfurl-dialog { border: 0; border-radius: 14px; padding: 24px; max-width: 340px; color: #1d2126; background: #fff;
+      font: 16px/1.5 system-ui, sans-serif; }
     .payfurl-dialog::backdrop { background: rgb(0 0 0 / 50%); }
     .payfurl-dialog h2 { margin: 0 0 8px; font-size: 20px; }
-    .payfurl-dialog .payfurl-button { margin-top: 10px; }`;
+    .payfurl-dialog .payfurl-button { margin-top: 10px; }
+    .payfurl-challenge { width: 480px; max-width: 92vw; }
+    .payfurl-challenge .payfurl-frame { height: min(520px, 65vh); }`;
 
   function styled() {
     if (styled.done || !("adoptedStyleSheets" in document)) return;
@@ -49,59 +50,139 @@
     const made = document.createElement(tag);
     for (const [name, value] of Object.entries(attributes || {})) {
       if (name.startsWith("on")) made.addEventListener(name.slice(2), value);
-      else if (value !== null && value !== undefined && value !== false) made.setAttribute(name, value === true ? "" : value);
+      else made.setAttribute(name, value);
     }
     made.append(...children);
     return made;
   }
 
-  class Refused extends Error {
-    constructor(body, status) {
-      super((body && body.message) || `The service answered ${status}`);
-      this.details = (body && body.details) || {};
-      this.code = body && body.code;
+  // The values of a call by name: shops give one object, or the values one after another.
+  function named(names, given) {
+    const [first] = given;
+    if (given.length === 1 && typeof first === "object") return first || {};
+    return Object.fromEntries(names.map((name, place) => [name, given[place]]));
+  }
+
+  function text(value) {
+    return (typeof value === "string" || typeof value === "number") && value !== "" ? String(value) : undefined;
+  }
+
+  // An amount as it was given, without what the arithmetic of a browser adds to 0.1 + 0.2; nothing for no number.
+  function number(value) {
+    if (value === null || value === "" || !Number.isFinite(Number(value))) return undefined;
+    return typeof value === "number" ? Number(value.toPrecision(15)) : value;
+  }
+
+  function checkoutName(type) {
+    const word = String(type || "Checkout");
+    return NAMES[word.toLowerCase()] || word.charAt(0).toUpperCase() + word.slice(1);
+  }
+
+  // How high the fields will be, so that nothing of the shop moves when they come.
+  function heightOf(kind, compact, { lineHeight, fontSize }) {
+    const rows = kind === "payto" ? 2 : compact ? 3 : 4;
+    const line = Number.parseFloat(lineHeight) || Number.parseFloat(fontSize) * 1.15;
+    return rows * (2 * line + 26) + (rows - 1) * 12 + 8;
+  }
+
+  // The fields of a card or an agreement: a frame, and the channel to it.
+  class Fields {
+    constructor(kind, entry, options, listener) {
+      const compact = options.style === "compact";
+      this.settled = null;
+      this.frame = element("iframe", {
+        src: `${BASE}/js/fields`, class: "payfurl-frame", title: TITLES[kind], "data-testid": `payfurl-${kind}`,
+      });
+      this.frame.style.height = `${heightOf(kind, compact, window.getComputedStyle(entry.place))}px`;
+      this.ready = new Promise((resolve, reject) => {
+        this.open = resolve;
+        this.refuse = (words) => reject(new Error(words));
+      });
+      this.ready.catch(() => {});
+      this.frame.addEventListener("load", () => {
+        const { color, font, colorScheme } = window.getComputedStyle(entry.place);
+        const { port1, port2 } = new MessageChannel();
+        const settings = { kind, compact, look: { color, font, colorScheme }, publicKey: entry.publicKey };
+        this.settle({ failure: "The page with the fields was loaded anew" });
+        this.port = port1;
+        port1.onmessage = ({ data }) => {
+          if (data.ready) this.open();
+          if (data.height) this.frame.style.height = `${data.height}px`;
+          if (data.done) this.settle(data.done);
+          listener(data);
+        };
+        this.frame.contentWindow.postMessage({ payfurl: settings }, BASE, [port2]);
+        window.setTimeout(() => this.refuse(`The fields cannot be loaded from ${BASE}`), PATIENCE_MS);
+      });
+    }
+
+    get isShown() {
+      return this.frame.getClientRects().length > 0;
+    }
+
+    async submit(payment) {
+      await this.ready;
+      return new Promise((resolve) => {
+        this.settled = resolve;
+        this.port.postMessage({ submit: payment });
+      });
+    }
+
+    async fill(values) {
+      await this.ready;
+      this.port.postMessage({ fill: values });
+    }
+
+    settle(outcome) {
+      if (this.settled) this.settled(outcome);
+      this.settled = null;
     }
   }
 
+  // One for the page: shops also call its methods before the first init, and init once for each way to pay.
   class Payfurl {
-    constructor(environment, publicKey, debug) {
-      this.environment = String(environment || "sandbox").toLowerCase();
-      this.publicKey = publicKey;
-      this.debug = Boolean(debug);
+    constructor() {
+      this.debug = false;
       this.customer = {};
       this.billing = {};
       this.order = {};
-      this.amount = null;
-      this.forms = [];
+      this.amount = undefined;
+      this.entries = [];
       this.current = null;
       this.busy = false;
-      this.success = () => {};
+      this.handing = false;
+      this.forbidden = "";
+      this.success = null;
       this.failure = () => {};
       this.validate = () => true;
-      this.log("init", this.environment, BASE);
-      if (!ENVIRONMENTS.includes(this.environment)) this.later(`Unknown environment '${environment}', wanted one of ${ENVIRONMENTS.join(", ")}`);
+      window.addEventListener("submit", (event) => this.intercept(event));
+      document.addEventListener("securitypolicyviolation", (event) => this.blocked(event));
+    }
+
+    init(environment, publicKey, debug) {
+      this.publicKey = publicKey;
+      this.debug = Boolean(debug);
+      this.amount = undefined;
+      window._pf = this;
+      this.log("init", environment, BASE);
+      const known = ENVIRONMENTS.includes(String(environment || "sandbox").toLowerCase());
+      if (!known) this.later(`Unknown environment '${environment}', wanted one of ${ENVIRONMENTS.join(", ")}`);
       if (!publicKey) this.later("init wants a public key");
+      return this;
     }
 
     // What is given before or after the forms.
-    setCustomerInfo(firstName, lastName, email, phoneNumber) {
-      this.customer = { firstName, lastName, email, phone: phoneNumber };
-      return this;
-    }
+    setCustomerInfo(...given) { this.customer = named(CUSTOMER, given); return this; }
 
-    setBillingAddress(firstName, lastName, email, phoneNumber, streetAddress, streetAddress2, city, state, region, postalCode, country) {
-      this.billing = { line1: streetAddress, line2: streetAddress2, city, state: state || region, postalCode, country };
-      if (!this.customer.firstName) this.setCustomerInfo(firstName, lastName, email, phoneNumber);
-      return this;
-    }
+    setBillingAddress(...given) { this.billing = named([...CUSTOMER, ...ADDRESS], given); return this; }
 
-    setOrderInfo(taxAmount, shippingAmount, discountAmount, orderItems) {
-      this.order = { taxAmount, shippingAmount, discountAmount, orderItems };
-      return this;
-    }
+    setOrderInfo(...given) { this.order = named(ORDER, given); return this; }
 
+    // The amount of all that was added, and of all that is added until the next init.
     setAmount(amount) {
+      if (number(amount) === undefined) return this;
       this.amount = amount;
+      this.entries.forEach((entry) => { entry.amount = amount; });
       return this;
     }
 
@@ -111,46 +192,61 @@
 
     onValidate(callback) { this.validate = callback; return this; }
 
-    preloadClickToPay() { return this; }
+    preloadClickToPay() {
+      this.log("preloadClickToPay:", NOT_SIMULATED.clickToPayEnabled);
+      return this;
+    }
 
     // Forms and buttons.
-    addCardLeastCost(id, amount, currency, options) {
-      const form = this.form(id, CARD_FIELDS, "card", options && options.style === "compact");
-      return this.withForm(id, form, amount, (values) => this.send("/token/card/least_cost", {
-        amount: this.amount, currency, paymentInformation: values,
-      }));
+    addCardLeastCost(id, amount, currency, options) { return this.addFields("card", id, amount, currency, options); }
+
+    addPayTo(id, amount) { return this.addFields("payto", id, amount); }
+
+    addPaypal(id, amount, currency, providerId) { return this.addCheckout(id, amount, currency, "paypal", providerId); }
+
+    addGooglePay(id, amount, currency) { return this.addWallet(id, amount, currency, "Google Pay"); }
+
+    addApplePay(id, amount, currency) { return this.addWallet(id, amount, currency, "Apple Pay"); }
+
+    addCheckout(id, amount, currency, providerType, providerId, info) {
+      const { customer, billingAddress, ...order } = info || {};
+      if (customer) this.setCustomerInfo(customer);
+      if (billingAddress) this.setBillingAddress(billingAddress);
+      if (order.orderItems) this.setOrderInfo(order);
+      const name = checkoutName(providerType);
+      return this.addButton(id, amount, currency, name, (mock) => ["/charge/checkout", {
+        providerType: providerType || undefined, providerId: providerId || undefined, ...mock,
+      }]);
     }
 
-    addPayTo(id, amount) {
-      const form = this.form(id, PAYTO_FIELDS, "payto", false);
-      return this.withForm(id, form, amount, async (values) => {
-        const { payToProviders } = await this.send("/info/providers", null);
-        if (!payToProviders.length) throw new Refused({ message: "No provider takes PayTo" });
-        return this.send("/token/payto", {
-          payerName: values.payerName,
-          payerPayIdDetails: { payId: values.payId, payIdType: values.payId.includes("@") ? "EMAIL" : "PHONE" },
-          description: "Payment agreement",
-          maximumAmount: Math.min(PAYTO_LIMIT, Math.max(1, Math.ceil(Number(this.amount) || PAYTO_LIMIT))),
-          providerId: payToProviders[0],
-        });
-      });
+    addBnpl(...given) { return this.addCheckout(...given); }
+
+    // Every way to pay that the account offers, behind tabs; they come when the service has told which.
+    addDropIn(id, amount, currency, options) {
+      const publicKey = this.publicKey;
+      const place = this.place(id);
+      if (!place) return this;
+      const wanted = Object.entries({ amount: number(amount), currency: text(currency) });
+      const query = new URLSearchParams(wanted.filter(([, value]) => value !== undefined));
+      this.send(`/info/providers?${query}`, publicKey)
+        .then((offer) => this.dropIn(place, this.ways(offer, amount, currency, options)))
+        .catch((problem) => this.fail(problem.message));
+      return this;
     }
 
-    addPaypal(id, amount, currency) { return this.button(id, "PayPal", amount, currency); }
-
-    addGooglePay(id, amount, currency) { return this.button(id, "Google Pay", amount, currency); }
-
-    addApplePay(id, amount, currency) { return this.button(id, "Apple Pay", amount, currency); }
-
-    addCheckout(id, amount, currency, providerType, providerId) {
-      return this.button(id, providerType || "Checkout", amount, currency, providerId);
+    // Not of the published script: types into the fields of a form, for demonstrations and tests.
+    fillTestCard(id, values) {
+      const place = this.place(id);
+      const entry = this.entries.find((one) => one.place === place && one.fields);
+      if (entry) entry.fields.fill(values);
+      return this;
     }
 
     execute() {
-      const shown = this.forms.filter((form) => form.element.offsetParent !== null);
-      const form = shown.includes(this.current) ? this.current : shown[shown.length - 1] || this.forms[this.forms.length - 1];
-      if (!form) this.later("There is no card or PayTo form to submit");
-      else this.submit(form);
+      const forms = this.entries.filter((entry) => entry.fields);
+      const entry = this.shown(forms) || forms[forms.length - 1];
+      if (entry) this.run(entry);
+      else this.later("There is no card or PayTo form to submit");
       return this;
     }
 
@@ -165,7 +261,17 @@
 
     fail(message) {
       this.log("failure", message);
-      this.failure(message);
+      this.call(this.failure, message);
+    }
+
+    // What a shop's own function throws is the shop's: it goes to the console, as from any other handler.
+    async call(callback, value) {
+      try {
+        return await callback(value);
+      } catch (problem) {
+        window.reportError(problem);
+        return false;
+      }
     }
 
     place(id) {
@@ -175,156 +281,282 @@
       return found;
     }
 
-    form(id, fields, kind, compact) {
-      const made = element("div", { class: `payfurl-form${compact ? " payfurl-compact" : ""}`, role: "group", "aria-label": kind === "card" ? "Card" : "PayTo" });
-      for (const [name, label, complete, mode, wanted] of fields) {
-        const input = element("input", {
-          name, id: `${id}-${name}`, autocomplete: complete, inputmode: mode, spellcheck: "false", "data-testid": `payfurl-${name}`,
-          "aria-required": wanted ? "true" : null, "data-wanted": wanted, oninput: () => this.unmark(input),
-        });
-        made.append(element("div", {}, element("label", { for: `${id}-${name}` }, label), input));
-      }
-      return made;
+    add(id, amount, currency) {
+      const place = this.place(id);
+      if (!place) return null;
+      const entry = { place, amount: this.amount ?? amount, currency, publicKey: this.publicKey };
+      this.entries = [...this.entries.filter((other) => other.place !== place), entry];
+      return entry;
     }
 
-    withForm(id, made, amount, send) {
-      if (this.amount === null) this.amount = amount;
-      const place = this.place(id);
-      if (!place) return this;
-      const form = { element: made, send };
-      made.addEventListener("focusin", () => { this.current = form; });
-      made.addEventListener("keydown", (event) => {
-        if (event.key === "Enter") { event.preventDefault(); this.submit(form); }
+    addFields(kind, id, amount, currency, options = {}) {
+      const entry = this.add(id, amount, currency);
+      if (!entry) return this;
+      for (const [option, words] of Object.entries(NOT_SIMULATED)) if (options[option]) this.log(`${option}: ${words}`);
+      entry.fields = new Fields(kind, entry, options, (told) => {
+        if (told.focused) {
+          this.current = entry;
+          this.announce("activate", kind);
+        }
+        if (told.typed) entry.handed = false;
+        if (told.entered) this.run(entry);
       });
-      place.replaceChildren(made);
-      this.forms.push(form);
+      entry.pay = async () => {
+        const { amount, currency } = entry;
+        const payment = { amount: number(amount), currency, threeDSEmail: text(options.threeDSEmail) };
+        const { token, challenge, failure } = await entry.fields.submit(payment);
+        if (failure) throw new Error(failure);
+        if (challenge) await this.challenge(challenge, entry);
+        this.log("token", token);
+        return { token, transactionId: "" };
+      };
+      entry.place.replaceChildren(entry.fields.frame);
       return this;
     }
 
-    async submit(form) {
-      if (this.busy || this.validate() === false) return;
-      this.busy = true;
-      const inputs = [...form.element.querySelectorAll("input")];
-      inputs.forEach((input) => this.unmark(input));
-      const values = Object.fromEntries(inputs.map((input) => [input.name, input.value.trim()]));
-      try {
-        const token = await form.send(values);
-        this.log("token", token.tokenId);
-        this.success({ token: token.tokenId, transactionId: "" });
-      } catch (problem) {
-        this.fail(this.mark(inputs, problem));
-      } finally {
-        this.busy = false;
-      }
+    addWallet(id, amount, currency, name) {
+      const paymentMethod = { displayName: name, type: name.toLowerCase().replace(" ", "") };
+      return this.addButton(id, amount, currency, name, (mock) => ["/charge/token/apple", {
+        token: { paymentMethod }, ...mock,
+      }]);
     }
 
-    // Tell each fault beside its field, bring the payer to the first of them, and return what to say of all.
-    mark(inputs, problem) {
-      const faults = Object.entries(problem.details || {}).map(([path, text]) => [path.split(".").pop().toLowerCase(), text]);
-      if (problem.code === 5 && !faults.length) faults.push(["cardnumber", ""]);
-      const told = new Map(faults);
-      const marked = inputs.filter((input) => told.has(input.name.toLowerCase()));
-      const texts = marked.map((input) => this.words(input, told.get(input.name.toLowerCase())));
-      marked.forEach((input, place) => {
-        input.setAttribute("aria-invalid", "true");
-        input.setAttribute("aria-describedby", `${input.id}-error`);
-        input.after(element("p", { class: "payfurl-error", id: `${input.id}-error`, "data-testid": `${input.dataset.testid}-error` }, texts[place]));
-      });
-      if (marked.length) marked[0].focus();
-      if (marked.length === 1) return texts[0];
-      if (marked.length) return `Please look at these fields: ${marked.map((input) => this.label(input)).join(", ")}`;
-      const others = Object.entries(problem.details || {}).map(([path, text]) => `${path}: ${text}`);
-      return [problem.message, ...others].join("; ");
-    }
-
-    unmark(input) {
-      const before = document.getElementById(`${input.id}-error`);
-      if (before) before.remove();
-      input.removeAttribute("aria-invalid");
-      input.removeAttribute("aria-describedby");
-    }
-
-    label(input) {
-      return input.labels[0].textContent.replace(/ \(.*/, "");
-    }
-
-    // Which field, what is wrong with it, what is allowed. Number and security code are counted, never repeated.
-    words(input, text) {
-      const value = input.value.trim();
-      const wanted = input.dataset.wanted ? `wanted ${input.dataset.wanted}` : text;
-      if (!value) return `${this.label(input)} is missing: ${wanted}.`;
-      const count = `${value.length} ${/^\d+$/.test(value) ? "digit" : "character"}${value.length === 1 ? "" : "s"}`;
-      const got = SECRET.includes(input.name) ? `got ${count}` : `got '${value.slice(0, 40)}'`;
-      const said = text && text.startsWith("got ") ? text : `${got}, ${text || wanted}`;
-      return `${this.label(input)} is not right: ${said}.`;
-    }
-
-    button(id, name, amount, currency, providerId) {
-      if (this.amount === null) this.amount = amount;
-      const place = this.place(id);
-      if (!place) return this;
+    addButton(id, amount, currency, name, asked) {
+      const entry = this.add(id, amount, currency);
+      if (!entry) return this;
       const word = name.toLowerCase().replace(/[^a-z0-9]/g, "");
-      place.replaceChildren(element("button", {
-        type: "button", class: "payfurl-button", "data-testid": `payfurl-${word}`, onclick: () => this.checkout(name, currency, providerId),
+      entry.pay = async () => {
+        const answer = await this.ask(name, this.price(entry));
+        if (answer === "cancel") throw new Error(`${name} was cancelled`);
+        const [path, body] = asked(answer === "decline" ? { metadata: { mock: "do_not_honour" } } : {});
+        const about = { amount: number(entry.amount), currency, ...this.payer(), order: this.bought() };
+        const charge = await this.send(path, entry.publicKey, { ...about, ...body });
+        if (charge.status === "FAILED") throw new Error(`${name} declined the payment`);
+        if (charge.status === "PENDING_CHECKOUT") await this.challenge(charge.threeDsRedirectUrl, entry);
+        this.log("charge", charge.chargeId);
+        return { token: "", transactionId: charge.chargeId };
+      };
+      entry.place.replaceChildren(element("button", {
+        type: "button", class: "payfurl-button", "data-testid": `payfurl-${word}`, onclick: () => {
+          this.announce("checkout", word);
+          this.run(entry);
+        },
       }, name));
       return this;
     }
 
-    async checkout(name, currency, providerId) {
-      if (this.busy || this.validate() === false) return;
-      this.busy = true;
-      try {
-        const answer = await this.ask(name, `${currency || ""} ${this.amount}`.trim());
-        if (answer === "cancel") throw new Error(`${name} was cancelled`);
-        const charge = await this.send("/charge/token/apple", {
-          amount: this.amount, currency, providerId, ...this.customer, ...(this.billing.line1 ? { address: this.billing } : {}),
-          token: { paymentMethod: { displayName: name } }, ...(answer === "decline" ? { metadata: { mock: "do_not_honour" } } : {}),
-        });
-        if (charge.status === "FAILED") throw new Error(`${name} declined the payment`);
-        this.log("charge", charge.chargeId);
-        this.success({ token: "", transactionId: charge.chargeId });
-      } catch (problem) {
-        this.fail(problem.message);
-      } finally {
-        this.busy = false;
+    // The drop-in: for each way to pay its name, the word of its message, and what puts it into a place.
+    ways(offer, amount, currency, options) {
+      const checkout = (type, provider) => [
+        checkoutName(type), type, (id) => this.addCheckout(id, amount, currency, type, provider),
+      ];
+      const found = [];
+      if (offer.hasCardProviders) {
+        found.push(["Card", "card", (id) => this.addCardLeastCost(id, amount, currency, options)]);
       }
+      if (offer.hasPaypalProviders) found.push(checkout("paypal", offer.paypalProviders[0]));
+      if (offer.hasGooglePayProviders) {
+        found.push(["Google Pay", "googlepay", (id) => this.addGooglePay(id, amount, currency)]);
+      }
+      if (offer.hasApplePayProviders && window.ApplePaySession) {
+        found.push(["Apple Pay", "applepay", (id) => this.addApplePay(id, amount, currency)]);
+      }
+      if (offer.hasPayToProviders) found.push(["PayTo", "payto", (id) => this.addPayTo(id, amount)]);
+      return [...found, ...offer.bnplProviders.map((row) => checkout(row.providerType, row.providerId))];
     }
 
-    // The window of the other side, simulated: the answer is "approve", "decline" or "cancel".
-    ask(name, amount) {
+    dropIn(place, ways) {
+      const choose = (chosen) => tabs.forEach((tab, at) => {
+        tab.setAttribute("aria-selected", String(at === chosen));
+        tab.tabIndex = at === chosen ? 0 : -1;
+        panels[at].hidden = at !== chosen;
+        const word = ways[at][1];
+        if (at === chosen) this.announce(["card", "payto"].includes(word) ? "activate" : "checkout", word);
+      });
+      const step = { ArrowRight: (at) => at + 1, ArrowLeft: (at) => at - 1, Home: () => 0, End: () => -1 };
+      const tabs = ways.map(([name, word], at) => element("button", {
+        type: "button", role: "tab", id: `combined-tab${at}`, class: "payfurl-button",
+        "aria-controls": `combined-panel${at}`, "data-testid": `payfurl-tab-${word}`,
+        onclick: () => choose(at), onkeydown: (event) => {
+          if (!(event.key in step)) return;
+          event.preventDefault();
+          const next = (step[event.key](at) + tabs.length) % tabs.length;
+          choose(next);
+          tabs[next].focus();
+        },
+      }, name));
+      const panels = ways.map((_, at) => element("div", {
+        role: "tabpanel", id: `combined-panel${at}`, "aria-labelledby": `combined-tab${at}`,
+      }));
+      const list = element("div", { class: "payfurl-tabs", role: "tablist", "aria-label": "Ways to pay" }, ...tabs);
+      place.replaceChildren(list, ...panels);
+      ways.forEach(([, , put], at) => put(`combined-panel${at}`));
+      if (tabs.length) choose(0);
+      else this.fail("No way to pay is offered for this amount and currency");
+    }
+
+    // What older versions of the published script told the page that holds them.
+    announce(status, component) {
+      window.postMessage({ status, component });
+    }
+
+    shown(forms) {
+      const visible = forms.filter((entry) => entry.fields.isShown);
+      return visible.includes(this.current) ? this.current : visible[visible.length - 1];
+    }
+
+    // A form of the shop around the fields is held back until there is a token. It goes through when the shop submits
+    // it from onSuccess, or by script afterwards.
+    intercept(event) {
+      if (event.defaultPrevented || this.handing) return;
+      const entry = this.shown(this.entries.filter((one) => one.fields && event.target.contains(one.place)));
+      if (!entry || (entry.handed && !event.submitter)) return;
+      event.preventDefault();
+      this.run(entry);
+    }
+
+    async run(entry) {
+      if (this.busy) return;
+      this.busy = true;
+      let tell = () => {};
+      try {
+        if (await this.allowed()) {
+          entry.handed = false;
+          const result = await entry.pay();
+          tell = () => this.hand(entry, result);
+        }
+      } catch (problem) {
+        tell = () => this.fail(problem.message);
+      }
+      this.busy = false;
+      tell();
+    }
+
+    async allowed() {
+      const answer = await this.call(this.validate);
+      if (answer === undefined) {
+        console.warn("payfurl: onValidate answered undefined, which counts as false: nothing is submitted");
+      }
+      return Boolean(answer);
+    }
+
+    async hand(entry, result) {
+      entry.handed = true;
+      this.handing = true;
+      await this.call(this.success || ((told) => this.submitForm(entry, told)), result);
+      this.handing = false;
+    }
+
+    // A shop that gives no onSuccess finds what it charges in hidden inputs of its own form.
+    submitForm(entry, { token, transactionId }) {
+      const form = entry.place.closest("form");
+      if (!form) return;
+      form.querySelectorAll(".payfurl-result").forEach((input) => input.remove());
+      for (const [name, value] of [["payfurl_token", token], ["payfurl_transaction_id", transactionId]]) {
+        form.append(element("input", { type: "hidden", class: "payfurl-result", name, value }));
+      }
+      form.requestSubmit();
+    }
+
+    blocked(event) {
+      if (!event.blockedURI.startsWith(BASE) || event.disposition !== "enforce") return;
+      this.forbidden = `The Content-Security-Policy of the page forbids ${event.effectiveDirective} ${BASE}`;
+      if (event.effectiveDirective !== "frame-src") return;
+      this.entries.filter((entry) => entry.fields).forEach((entry) => entry.fields.refuse(this.forbidden));
+      this.fail(this.forbidden);
+    }
+
+    price({ currency, amount }) {
+      return `${currency || ""} ${number(amount)}`.trim();
+    }
+
+    payer() {
+      const { billing, customer } = this;
+      const [firstName, lastName, email, phone] = CUSTOMER.map((name) => text(customer[name]) || text(billing[name]));
+      const [line1, line2, city, state, region, postalCode, country] = ADDRESS.map((name) => text(billing[name]));
+      const address = { line1, line2, city, state: state || region, postalCode, country };
+      return { firstName, lastName, email, phone, address: Object.values(address).some(Boolean) ? address : undefined };
+    }
+
+    bought() {
+      const { taxAmount, shippingAmount, discountAmount, orderItems } = this.order;
+      const order = {
+        taxAmount: number(taxAmount), freightAmount: number(shippingAmount), discountAmount: number(discountAmount),
+        items: Array.isArray(orderItems) ? orderItems.map((item) => ({
+          productCode: text(item.sku), description: text(item.name),
+          quantity: number(item.quantity), amount: number(item.unitPrice),
+        })) : undefined,
+      };
+      return Object.values(order).some((value) => value !== undefined) ? order : undefined;
+    }
+
+    // A window in front of the shop: resolves with what it is closed with, "cancel" for the Escape key.
+    dialog(attributes, fill) {
       return new Promise((resolve) => {
         const close = (answer) => { dialog.close(); dialog.remove(); resolve(answer); };
         const choice = (answer, label) => element("button", {
           type: "button", class: "payfurl-button", "data-testid": `payfurl-${answer}`, onclick: () => close(answer),
         }, label);
-        const dialog = element("dialog", { class: "payfurl-dialog", "aria-label": `Simulated ${name}`, "data-testid": "payfurl-dialog", oncancel: () => close("cancel") },
-          element("h2", {}, `Simulated ${name}`),
-          element("p", {}, `Pay ${amount}? In the sandbox you decide how it ends.`),
-          choice("approve", "Approve"), choice("decline", "Decline"), choice("cancel", "Cancel"));
+        const dialog = element("dialog", {
+          "data-testid": "payfurl-dialog", ...attributes, oncancel: () => close("cancel"),
+        });
+        dialog.append(...fill(choice, close));
         document.body.append(dialog);
         dialog.showModal();
       });
     }
 
-    async send(path, body) {
+    // The window of the other side, simulated: the answer is "approve", "decline" or "cancel".
+    ask(name, price) {
+      return this.dialog({ class: "payfurl-dialog", "aria-label": `Simulated ${name}` }, (choice) => [
+        element("h2", {}, `Simulated ${name}`),
+        element("p", {}, `Pay ${price}? In the sandbox you decide how it ends.`),
+        choice("approve", "Approve"), choice("decline", "Decline"), choice("cancel", "Cancel"),
+      ]);
+    }
+
+    // 3-D Secure, in a frame of the service: throws unless the payer passes.
+    async challenge(address, entry) {
+      const { pathname, search } = new URL(address);
+      const frame = element("iframe", {
+        src: BASE + pathname + search, class: "payfurl-frame", title: "3-D Secure", "data-testid": "payfurl-challenge",
+      });
+      // The focus begins outside the frame, where the Escape key is heard.
+      const heading = element("h2", { tabindex: "-1", autofocus: "" }, `Pay ${this.price(entry)}`);
+      let hear = null;
+      const attributes = { class: "payfurl-dialog payfurl-challenge", "aria-label": "3-D Secure" };
+      const answer = await this.dialog(attributes, (choice, close) => {
+        hear = (event) => {
+          if (event.source === frame.contentWindow && event.data.challenge) close(event.data.challenge);
+        };
+        window.addEventListener("message", hear);
+        return [heading, frame, choice("cancel", "Cancel")];
+      });
+      window.removeEventListener("message", hear);
+      if (answer === "cancel") throw new Error("3-D Secure was cancelled");
+      if (answer !== "pass") throw new Error("3-D Secure failed: the payer was not verified");
+    }
+
+    async send(path, publicKey, body) {
+      this.forbidden = "";
       const answer = await fetch(BASE + path, {
-        method: body === null ? "GET" : "POST",
-        headers: { "x-publickey": this.publicKey, ...(body === null ? {} : { "content-type": "application/json" }) },
-        body: body === null ? undefined : JSON.stringify(body),
-      }).catch(() => { throw new Refused({ message: "The service cannot be reached" }); });
+        method: body ? "POST" : "GET",
+        headers: { "x-publickey": publicKey, ...(body ? { "content-type": "application/json" } : {}) },
+        body: body && JSON.stringify(body),
+      }).catch(async () => {
+        // Which policy was in the way, if one was, is told after the failure.
+        await new Promise((resolve) => { window.setTimeout(resolve, 0); });
+        throw new Error(this.forbidden || "The service cannot be reached");
+      });
       const value = await answer.json().catch(() => null);
-      if (!answer.ok || !value) throw new Refused(value, answer.status);
-      return value;
+      if (answer.ok && value) return value;
+      const details = Object.entries((value && value.details) || {}).map(([place, words]) => `${place}: ${words}`);
+      throw new Error([(value && value.message) || `The service answered ${answer.status}`, ...details].join("; "));
     }
   }
 
-  const payfurl = {
-    init(environment, publicKey, debug) {
-      const made = new Payfurl(environment, publicKey, debug);
-      window._pf = made;
-      return made;
-    },
-  };
+  const payfurl = new Payfurl();
   window.payfurl = payfurl;
-  if (typeof define === "function" && define.amd) define([], () => payfurl);
+  // RequireJS marks the scripts that it loads: a module without a name in any other is an error to it.
+  if (script && script.hasAttribute("data-requiremodule")) define([], () => payfurl);
 }());
