@@ -1,9 +1,10 @@
 """The pytest plugin: a server for the session, a sandbox for each test (control document, pytest plugin).
 
-Fixtures: ``mockserver_server``, ``mockserver`` and, to be overridden, ``mockserver_args``. Marker:
-``@pytest.mark.mockserver(scenario=..., profile=..., clock=...)``. A test fails that leaves an expectation of its rules
-unmet. The report of a failing test ends with the timeline of its sandbox. Nothing is started, and nothing but this
-module imported, until a test asks for a fixture.
+Fixtures: ``mockserver_server``, ``mockserver``; for an application that is started once ``mockserver_session`` and
+``mockserver_app``; to be overridden ``mockserver_args``. Marker: ``@pytest.mark.mockserver(scenario=..., profile=...,
+clock=..., allow=[...])``. A test fails that leaves an expectation of its rules unmet, or whose client did something
+wrong (``pytest_findings``). The report of a failing test ends with the timeline of its sandbox. Nothing is started, and
+nothing but this module and ``pytest_findings`` imported, until a test asks for a fixture.
 """
 
 from __future__ import annotations
@@ -22,14 +23,20 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from mockserver import pytest_findings
+
 if TYPE_CHECKING:
     from mockserver.remote import RemoteSandbox
 
 START_SECONDS = 30.0
+MARK_LENGTH = 100
 STOP_SECONDS = 10.0
 POLL_SECONDS = 0.01
 TIMELINE_TITLE = "mockserver timeline"
-_MARKER = "mockserver(scenario=None, profile=None, clock=None)"
+SESSION_KEY = "sk_session"
+"""Secret key of the sandbox of an application that is started once for all tests."""
+
+_MARKER = "mockserver(scenario=None, profile=None, clock=None, allow=None)"
 _PROFILES = ("documented", "sdk")
 _sandbox_key: pytest.StashKey[RemoteSandbox] = pytest.StashKey()
 
@@ -63,11 +70,19 @@ class Server:
             self.process.wait()
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the options."""
+    pytest_findings.add_options(parser)
+
+
 def pytest_configure(config: pytest.Config) -> None:
     """Register the marker."""
     config.addinivalue_line(
-        "markers", f"{_MARKER}: scenario (YAML text, path or shipped name), profile and clock of the test's sandbox"
+        "markers",
+        f"{_MARKER}: scenario (YAML text, path or shipped name), profile and clock of the test's sandbox, and the "
+        "findings that it may have",
     )
+    pytest_findings.level_of(config)
 
 
 @pytest.fixture(scope="session")
@@ -105,6 +120,7 @@ def mockserver(request: pytest.FixtureRequest, _mockserver_sandbox: RemoteSandbo
     __tracebackhide__ = True
     # Apart from the opening, so that a scenario that is refused still leaves a timeline to report.
     asked = _asked(request.node)
+    pytest_findings.allowed_by(request.node, asked.allow)
     if asked.profile is not None:
         _mockserver_sandbox.assume({"profile": asked.profile})
     if asked.scenario is not None:
@@ -114,13 +130,34 @@ def mockserver(request: pytest.FixtureRequest, _mockserver_sandbox: RemoteSandbo
     return _mockserver_sandbox
 
 
+@pytest.fixture(scope="session")
+def mockserver_session(mockserver_server: Server, request: pytest.FixtureRequest) -> Iterator[RemoteSandbox]:
+    """One sandbox for an application that is started once: a fixed key, known early enough to start a process with."""
+    from mockserver.remote import RemoteSandbox
+
+    sandbox = RemoteSandbox(mockserver_server.url, SESSION_KEY, [request.config.rootpath])
+    yield sandbox
+    sandbox.close()
+
+
+@pytest.fixture
+def mockserver_app(request: pytest.FixtureRequest, mockserver_session: RemoteSandbox) -> Iterator[RemoteSandbox]:
+    """The session's sandbox for one test: what it did is judged and reported from here on."""
+    mockserver_session.mark(request.node.nodeid[-MARK_LENGTH:])
+    mockserver_session.judged = False
+    request.node.stash[_sandbox_key] = mockserver_session
+    yield mockserver_session
+    mockserver_session.since = None
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, None, None]:
-    """Fail a test that passed while a rule's ``expect`` is not met, unless a verification told it so already."""
+    """Fail a test that passed while a rule's ``expect`` is not met, unless a verification told it so already, or while
+    its client did something wrong."""
     yield
     sandbox = item.stash.get(_sandbox_key, None)
-    if sandbox is not None and not sandbox.judged:
-        _judge(sandbox)
+    if sandbox is not None:
+        _judge(item, sandbox)
 
 
 @pytest.hookimpl(wrapper=True)
@@ -130,7 +167,13 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestR
     sandbox = item.stash.get(_sandbox_key, None)
     if sandbox is not None and report.failed and report.when in ("setup", "call"):
         report.sections.append((TIMELINE_TITLE, _timeline(sandbox)))
+    pytest_findings.note(item, report)
     return report
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Count the findings of all tests."""
+    pytest_findings.summarise(terminalreporter)
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,6 +183,7 @@ class Asked:
     scenario: str | Path | None = None
     profile: str | None = None
     clock: str | None = None
+    allow: Sequence[str] | None = None
 
 
 def _asked(item: pytest.Item) -> Asked:
@@ -198,15 +242,18 @@ def _start(args: Sequence[str], folder: Path) -> Server:
     raise CannotStart(f"mockserver {' '.join(args)} {how}:\n{said}")
 
 
-def _judge(sandbox: RemoteSandbox) -> None:
-    """Fail the test for unmet expectations of rules; a sandbox that cannot be asked is not judged."""
+def _judge(item: pytest.Item, sandbox: RemoteSandbox) -> None:
+    """Fail the test for unmet expectations of rules or findings; a sandbox that cannot be asked is not judged."""
     from httpx import HTTPError
 
     from mockserver.remote import ControlRefused, VerificationFailed
 
     unmet = ""
+    allowed = pytest_findings.allowed_by(item, _asked(item).allow)
     try:
-        sandbox.verify()
+        if not sandbox.judged and sandbox.since is None:
+            sandbox.verify()
+        pytest_findings.judge(item, sandbox, allowed)
     except VerificationFailed as failed:
         unmet = str(failed)
     except (ControlRefused, HTTPError):

@@ -60,6 +60,7 @@ class RemoteSandbox:
         self.url = url.rstrip("/")
         self.secret_key = secret_key
         self.judged = False
+        self.since: str | None = None
         self._folders = tuple(folders)
         self.clock = Clock(self)
         self.inbox = Inbox(self)
@@ -167,12 +168,36 @@ class RemoteSandbox:
         """
         asked = [*requests, *([request] if request else [])]
         try:
-            self.call("POST", "/__admin/verify", json={"requests": asked, "rules": rules})
+            body = {"requests": asked, "rules": rules}
+            self.call("POST", "/__admin/verify", json=body, params=self._since())
         except ControlRefused as refused:
             if refused.status != 409:
                 raise
             self.judged = True
             raise VerificationFailed(_words(refused.body)) from None
+
+    def findings(self, severity: str = "note", *, finish: bool = False) -> list[dict[str, Any]]:
+        """What the client did wrong, of at least a severity, oldest first; since the last mark when one was set.
+
+        With ``finish`` the story ends: what was left open is judged too. Empty when the server judges nothing.
+        """
+        params = {"severity": severity, **self._since()}
+        method, path = ("POST", "/__admin/findings/finish") if finish else ("GET", "/__admin/findings")
+        try:
+            rows: list[dict[str, Any]] = self.call(method, path, params=params)["findings"]
+        except ControlRefused as refused:
+            if refused.status == 400 and "--findings off" in str(refused):
+                return []
+            raise
+        return rows
+
+    def mark(self, name: str) -> None:
+        """Name this place: findings, verification and timeline begin here from now on."""
+        self.call("POST", "/__admin/marks", json={"name": name})
+        self.since = name
+
+    def _since(self) -> dict[str, str]:
+        return {"since": self.since} if self.since is not None else {}
 
     def close(self) -> None:
         """Give the connections back."""
@@ -318,7 +343,7 @@ def _words(body: object) -> str:
 
 def timeline(sandbox: RemoteSandbox) -> str:
     """What was asked of a sandbox and what it did, oldest first: sandbox time, request, status, rule; then changes."""
-    entries = sandbox.journal()
+    entries = sandbox.journal(**({"since": sandbox.since} if sandbox.since is not None else {}))
     kept = sandbox.call("GET", "/__admin/webhooks", params={"limit": PAGE})["webhooks"]
     webhooks = {delivery["id"]: delivery for delivery in kept}
     hidden = len(entries) - TIMELINE_LENGTH

@@ -46,7 +46,8 @@ LAYERS = {
     "cli": layer(f"{BELOW_WEB} web adapters root cli commands", "click"),
     "commands": layer(f"{BELOW_WEB} web adapters root cli commands remote", "click httpx"),
     "remote": layer("engine adapters", "httpx"),
-    "pytest_plugin": layer(f"{BELOW_WEB} web adapters root remote pytest_plugin", "pytest httpx"),
+    "pytest_plugin": layer(f"{BELOW_WEB} web adapters root remote pytest_plugin pytest_findings", "pytest httpx"),
+    "pytest_findings": layer(f"{BELOW_WEB} commands remote", "pytest"),
     "root": layer("settings web cli"),
 }
 # The one module that puts the parts together may also name the adapters.

@@ -571,7 +571,7 @@ def test_a_server_that_cannot_start_says_why(run: Run) -> None:
 
 def test_wrong_markers_are_refused(run: Run) -> None:
     markers = {
-        "scenaro='x'": "argument: got 'scenaro', allowed: scenario, profile, clock; nearest: scenario",
+        "scenaro='x'": "argument: got 'scenaro', allowed: scenario, profile, clock, allow; nearest: scenario",
         "profile='sdkk'": "profile: got 'sdkk', allowed: documented, sdk; nearest: sdk",
         "'declines'": "give its arguments by name",
         "scenario='no-such-file.yaml'": "no scenario file no-such-file.yaml in ",
@@ -619,6 +619,7 @@ def test_loading_the_plugin_imports_nothing_but_pytest() -> None:
     done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True)
     assert {name for name in done.stdout.split() if name.partition(".")[0] not in sys.stdlib_module_names} == {
         "mockserver",
+        "mockserver.pytest_findings",
         "mockserver.pytest_plugin",
         "mockserver.settings",
     }
@@ -653,3 +654,94 @@ def ended(pid: int, within: float = 10.0) -> bool:
         return bool(select.select([descriptor], [], [], within)[0])
     finally:
         os.close(descriptor)
+
+
+BLIND = """
+    import httpx
+    import pytest
+
+    LOST = "charged-but-unanswered"
+
+    def pay(sandbox):
+        body = {**CHARGE, "reference": "order-5"}
+        for _ in range(2):
+            try:
+                return sandbox.client.post("/charge/card", json=body)
+            except httpx.TransportError:
+                continue
+"""
+
+
+def test_findings_fail_the_test_that_has_them(run: Run) -> None:
+    done = run(
+        test_shop=BLIND
+        + """
+    @pytest.mark.mockserver(scenario=LOST)
+    def test_blind(mockserver):
+        assert pay(mockserver).status_code == 201
+        assert [row["finding"] for row in mockserver.findings("error")] == ["double-charge"]
+
+    @pytest.mark.mockserver(scenario=LOST, allow=["double-charge"])
+    def test_allowed(mockserver):
+        pay(mockserver)
+
+    def test_clean(mockserver):
+        pay(mockserver)
+        """
+    )
+    assert "1 failed, 2 passed" in done.stdout, done.stdout
+    assert "error double-charge: The customer was charged twice" in done.stdout
+    assert "advice: After a lost answer search for the charge" in done.stdout
+    assert "POST /charge/card  201  fault reset at answer" in done.stdout
+    assert "1 double-charge, 2 blind-retry" in done.stdout
+    assert "ERROR" not in done.stdout
+
+
+@pytest.mark.parametrize(("level", "outcome"), [("off", "1 passed"), ("error", "1 passed"), ("warning", "1 failed")])
+def test_the_level_of_findings_is_chosen(run: Run, level: str, outcome: str) -> None:
+    done = run(
+        f"--mockserver-findings={level}",
+        test_shop="""
+        def test_reserved(mockserver):
+            mockserver.client.post("/charge/card", json={**CHARGE, "capture": False})
+        """,
+    )
+    assert outcome in done.stdout, done.stdout
+    assert ("1 authorisation-forgotten, 1 no-reference" in done.stdout) is (level != "off")
+
+
+def test_a_finding_that_nobody_knows_cannot_be_allowed(run: Run) -> None:
+    done = run(
+        test_shop="""
+        import pytest
+
+        @pytest.mark.mockserver(allow=["double-charg"])
+        def test_pay(mockserver):
+            pass
+        """
+    )
+    assert "allow: got 'double-charg', wanted the name of a finding - did you mean 'double-charge'?" in done.stdout
+
+
+def test_an_application_that_is_started_once_is_judged_test_by_test(run: Run) -> None:
+    done = run(
+        test_shop=BLIND
+        + """
+    @pytest.fixture(scope="session")
+    def shop(mockserver_session):
+        mockserver_session.scenario(LOST)
+        return mockserver_session.url, mockserver_session.secret_key
+
+    def test_blind(shop, mockserver_app):
+        pay(mockserver_app)
+
+    def test_clean(shop, mockserver_app):
+        assert shop[1] == mockserver_app.secret_key
+        assert mockserver_app.findings() == []
+        mockserver_app.client.get("/charge")
+        mockserver_app.verify(op="charge.search", count=1)
+        mockserver_app.verify(op="charge.create", count={"exactly": 0})
+        """
+    )
+    assert "1 failed, 1 passed" in done.stdout, done.stdout
+    assert "FAILED test_shop.py::test_blind" in done.stdout

@@ -22,9 +22,11 @@ class Shop:
             body["webhook"] = self.webhook
         for _ in range(TRIES):
             charge = self._charge(order, body)
-            if charge is not None:
+            if "chargeId" in charge:
                 self.orders[order] = charge
                 return "paid" if charge["status"] == "SUCCESS" else "reserved"
+            if not charge.get("isRetryable"):
+                break
         return "declined"
 
     def ship(self, order):
@@ -38,5 +40,5 @@ class Shop:
         except httpx.TransportError:
             # Nobody knows whether the money was taken: look before trying again.
             found = self.http.get("/charge", params={"Reference": order, "Status": "SUCCESS"}).json()["charges"]
-            return found[0] if found else None
-        return answer.json() if answer.is_success else None
+            return found[0] if found else {"isRetryable": True}
+        return answer.json()

@@ -17,10 +17,10 @@ def test_an_order_is_paid(shop, mockserver, amount):
     assert mockserver.client.get("/charge").json()["count"] == 1
 
 
-@pytest.mark.parametrize("card", ["4000000000000002", "4000000000009995"])
-def test_a_declined_card_is_tried_three_times_and_no_more(shop, mockserver, card):
+@pytest.mark.parametrize(("card", "tries"), [("4000000000000002", 1), ("4000000000009995", 3)])
+def test_a_declined_card_is_tried_again_while_that_may_help(shop, mockserver, card, tries):
     assert shop.buy("order-1", 20, card) == "declined"
-    mockserver.verify({"op": "charge.create", "count": {"exactly": 3}})
+    mockserver.verify({"op": "charge.create", "count": {"exactly": tries}})
 
 
 @pytest.mark.mockserver(scenario="soft-decline-then-success")

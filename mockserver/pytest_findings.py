@@ -1,0 +1,91 @@
+"""Findings in pytest: each test is judged when it ends, its findings fail it or are counted (findings document, Faces).
+
+Option ``--mockserver-findings``, ini setting ``mockserver_findings``, marker argument ``allow``.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from mockserver.remote import RemoteSandbox
+
+LEVELS = ("off", "note", "warning", "error")
+TITLE = "mockserver findings"
+_ATTRIBUTE = "mockserver_findings"
+_found_key: pytest.StashKey[list[dict[str, Any]]] = pytest.StashKey()
+
+
+def add_options(parser: pytest.Parser) -> None:
+    """The option and the ini setting."""
+    parser.getgroup("mockserver").addoption(
+        "--mockserver-findings",
+        choices=LEVELS,
+        help="the least finding that fails a test: off, note, warning or error (the default)",
+    )
+    parser.addini(_ATTRIBUTE, "the least finding that fails a test: off, note, warning or error", default="error")
+
+
+def level_of(config: pytest.Config) -> str:
+    """The least severity that fails a test, or ``off``. Raises ``pytest.UsageError`` for an unknown ini value."""
+    level: str = config.getoption("--mockserver-findings") or config.getini(_ATTRIBUTE)
+    if level not in LEVELS:
+        raise pytest.UsageError(f"mockserver_findings: got {level!r}, allowed: {', '.join(LEVELS)}")
+    return level
+
+
+def allowed_by(item: pytest.Item, given: object) -> frozenset[str]:
+    """The kinds that a marker allows. Raises ``pytest.UsageError`` for anything that is no kind."""
+    from mockserver.findings.catalogue import kind_of
+
+    __tracebackhide__ = True
+    if given is None:
+        return frozenset()
+    if isinstance(given, str) or not isinstance(given, Iterable):
+        raise pytest.UsageError(f"{item.nodeid}: marker mockserver: allow: got {given!r}, wanted a list of findings")
+    try:
+        return frozenset(kind_of(str(name)).name for name in given)
+    except ValueError as fault:
+        raise pytest.UsageError(f"{item.nodeid}: marker mockserver: allow: {fault}") from None
+
+
+def judge(item: pytest.Item, sandbox: RemoteSandbox, allowed: frozenset[str]) -> None:
+    """End the story of a test and fail the test when a finding reaches the level."""
+    from mockserver.commands.finding_reports import lines_of
+    from mockserver.findings.catalogue import severity_of
+
+    level = level_of(item.config)
+    if level == "off":
+        return
+    rows = [row for row in sandbox.findings(finish=True) if row["finding"] not in allowed]
+    item.stash[_found_key] = rows
+    bad = [row for row in rows if severity_of(row["severity"]) >= severity_of(level)]
+    if bad:
+        pytest.fail("\n\n".join("\n".join(lines_of(row)) for row in bad), pytrace=False)
+
+
+def note(item: pytest.Item, report: pytest.TestReport) -> None:
+    """Give a report what was found, so that it reaches the summary from every worker."""
+    if report.when == "call":
+        setattr(report, _ATTRIBUTE, dict(Counter(row["finding"] for row in item.stash.get(_found_key, []))))
+
+
+def summarise(reporter: pytest.TerminalReporter) -> None:
+    """One line that counts findings by kind."""
+    counts: Counter[str] = Counter()
+    for reports in reporter.stats.values():
+        for report in reports:
+            counts.update(getattr(report, _ATTRIBUTE, None) or {})
+    if counts:
+        from mockserver.findings.catalogue import CATALOGUE
+
+        reporter.section(TITLE, "-")
+        reporter.line(", ".join(f"{counts[name]} {name}" for name in _in_order(counts, list(CATALOGUE))))
+
+
+def _in_order(counts: Counter[str], names: Sequence[str]) -> list[str]:
+    return sorted(counts, key=names.index)
