@@ -368,6 +368,8 @@ def _what(entry: Mapping[str, Any]) -> str:
         words.append(str(entry["status"]))
     if isinstance(answer, dict) and "message" in answer and "code" in answer:
         words.append(f"{answer['message']} (code {answer['code']})")
+        if entry["op"] == "none":
+            words += answer["details"].values()
     if fault:
         words.append(f"fault {fault['kind']} at {fault['at']}")
     words += [f"rule {decision['rule']}" for decision in entry["decisions"] if decision["rule"]]

@@ -39,7 +39,7 @@ class Application(Starlette):
         routes.append(StarletteRoute(INBOX_PATH, inbox, methods=list(INBOX_METHODS)))
         super().__init__()
         self.world = host
-        self.router: Dispatcher = Dispatcher(routes, _lifespan(host))
+        self.router: Dispatcher = Dispatcher(routes, host, _lifespan(host))
         dispatcher = self.router
         host.prepare = lambda box: prepare(box, dispatcher)
 

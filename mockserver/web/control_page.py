@@ -10,7 +10,6 @@ import asyncio
 from collections.abc import AsyncGenerator, Callable
 
 from mockserver.domain.clock import SECOND
-from mockserver.domain.codes import Code
 from mockserver.domain.errors import Refused
 from mockserver.engine.sandbox import Sandbox
 from mockserver.web.activity import SERVER
@@ -18,6 +17,7 @@ from mockserver.web.control.sandboxes import object_counts
 from mockserver.web.host import Host
 from mockserver.web.page import Page, PageCall, Stream, policy, redirect
 from mockserver.web.templating import render
+from mockserver.web.unrouted import keep, sandbox_of, unknown_path
 from mockserver.wire import problems
 from mockserver.wire.dates import moment
 from mockserver.wire.jsonio import dumps
@@ -46,8 +46,10 @@ def front(call: PageCall) -> Page:
     """Where a browser is led that knows only the address of the ready line; to all others there is nothing here."""
     if "text/html" in call.headers.get("accept", ""):
         return redirect("/__admin")
-    body = problems.problem(404, Code.UNKNOWN_ERROR, "Not Found", "/", {"Path": "no such route"})
-    return Page(404, dumps(body), _JSON)
+    body = unknown_path("/")
+    if (box := sandbox_of(call.host, call.headers)) is not None:
+        keep(call.host, box, call.scope, call.headers, b"", 404, body)
+    return Page(404, body, _JSON)
 
 
 def page(call: PageCall) -> Page:

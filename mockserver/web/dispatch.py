@@ -10,11 +10,11 @@ from starlette.routing import Route as StarletteRoute
 from starlette.routing import Router
 from starlette.types import Lifespan
 
-from mockserver.domain.codes import Code
-from mockserver.web.asgi import Receive, Scope, Send, send_json
+from mockserver.web.asgi import Receive, Scope, Send
 from mockserver.web.endpoint import Endpoint, path_parameter
+from mockserver.web.host import Host
 from mockserver.web.route import Auth
-from mockserver.wire.problems import problem
+from mockserver.web.unrouted import Unrouted
 
 _SLASHES = re.compile(r"/{2,}")
 
@@ -28,9 +28,10 @@ class Dispatcher(Router):
     ``Allow``.
     """
 
-    def __init__(self, routes: Iterable[StarletteRoute], lifespan: Lifespan[Any] | None = None) -> None:
+    def __init__(self, routes: Iterable[StarletteRoute], host: Host, lifespan: Lifespan[Any] | None = None) -> None:
         rows = list(routes)
         super().__init__(routes=rows, lifespan=lifespan)
+        self._unrouted = Unrouted(host, (route.path for route in rows))
         self._exact: dict[str, Methods] = {}
         self._templates: dict[tuple[int, str], list[tuple[tuple[str, ...], Methods]]] = {}
         for route in rows:
@@ -63,17 +64,9 @@ class Dispatcher(Router):
             scope["path_params"] = parameters
             await endpoint(scope, receive, send)
         elif methods is None:
-            await send_json(send, 404, problem(404, Code.UNKNOWN_ERROR, "Not Found", path, {"Path": "no such route"}))
+            await self._unrouted.unknown_path(scope, receive, send)
         else:
-            allowed = ", ".join(sorted(methods))
-            body = problem(
-                405,
-                Code.UNKNOWN_ERROR,
-                "Method Not Allowed",
-                path,
-                {"Method": f"got {scope['method']}, allowed: {allowed}"},
-            )
-            await send_json(send, 405, body, [(b"allow", allowed.encode())])
+            await self._unrouted.wrong_method(scope, receive, send, ", ".join(sorted(methods)))
 
     def endpoint(self, method: str, path: str) -> tuple[Any, dict[str, str]]:
         """The endpoint of an operation and the values of its placeholders; None where there is none."""

@@ -7,7 +7,6 @@ transaction. Time that a scenario asks for is spent before it or after it, never
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
 from functools import partial
 from typing import Any
 from urllib.parse import unquote
@@ -39,6 +38,7 @@ from mockserver.web.asgi import (
     read_body,
     send_bytes,
 )
+from mockserver.web.exchange import Reply, Request, note
 from mockserver.web.faults import Conversation
 from mockserver.web.host import Headers, Host
 from mockserver.web.route import Answer, Auth, Call, Route, Success
@@ -51,17 +51,6 @@ from mockserver.wire.salvage import invented, salvage
 
 
 @record
-class Request:
-    """A request as it came: its path and the placeholders in it, and everything else unread."""
-
-    resource: str
-    path: Mapping[str, str]
-    query: bytes
-    headers: Headers
-    raw: bytes
-
-
-@record
 class Arrival:
     """An authenticated request: its sandbox, its step, what was sent, and a fault that strikes before anything
     happens."""
@@ -71,16 +60,6 @@ class Arrival:
     body: Fields
     query: Fields
     fault: Transport | None
-
-
-@record
-class Reply:
-    """What is to be answered (``status`` None: nothing is); ``fault`` spoils it on the way."""
-
-    status: int | None
-    body: object
-    turn: Turn
-    fault: Transport | None = None
 
 
 class Endpoint:
@@ -176,39 +155,9 @@ class Endpoint:
 
     def note(self, box: Sandbox, request: Request, reply: Reply, body: bytes, *, repeatable: bool = True) -> None:
         """Keep the step in the journal."""
-        box.journal.note(
-            box.now,
-            reply.turn,
-            self.route.method,
-            self if repeatable else None,
-            request.resource,
-            request.query,
-            request.raw,
-            reply.status,
-            body,
-            reply.fault,
-        )
-        if box.watch is not None:
-            watching.called(
-                box,
-                reply.turn,
-                self.host.real_clock(),
-                path=request.resource,
-                query=request.query,
-                raw=request.raw,
-                status=reply.status,
-                answer=body,
-                fault=reply.fault,
-                model=self.route.body or self.route.query,
-            )
-        if isinstance(reply.turn.request, Fields):
-            reply.turn.request.rest()
-        if box.journal.dropped or box.deliveries.dropped or box.inboxes.dropped:
-            _tell_drops(box)
-        room = box.journal.room
-        if room is not None and room.dropped and (news := room.news()) is not None:
-            reply.turn.warnings += (news,)
-        self.host.noticed(box)
+        route = self.route
+        model = route.body or route.query
+        note(self.host, box, route.method, request, reply, body, door=self if repeatable else None, model=model)
 
     def arrive(self, box: Sandbox, request: Request) -> Arrival | Reply:
         """Read the request and ask the rules of arrival; or the reply that refuses."""
@@ -357,18 +306,6 @@ def _note_ignored(turn: Turn, body: Fields, query: Fields) -> None:
     """Tell the journal which fields nobody knows."""
     if body.unknown or query.unknown:
         turn.ignored = (*body.unknown, *query.unknown)
-
-
-def _tell_drops(box: Sandbox) -> None:
-    """Say, once in the life of a sandbox and of each list, that the oldest are no longer kept."""
-    lists = (
-        ("journal entries", box.journal.limit, box.journal.overflown),
-        ("webhooks", box.deliveries.limit, box.deliveries.dropped),
-        ("inbox messages", box.inboxes.limit, box.inboxes.dropped),
-    )
-    for name, limit, dropped in lists:
-        if dropped:
-            box.warn(f"only the newest {limit} {name} are kept (--journal-limit); older ones are dropped")
 
 
 def _spoiling(turn: Turn) -> Transport | None:

@@ -17,8 +17,8 @@ from mockserver.domain.payment_link import LinkPaymentType, PaymentLink
 from mockserver.domain.states import ChargeState
 from mockserver.engine import payment_links, three_ds
 from mockserver.engine.sandbox import Sandbox
-from mockserver.web.endpoint import Reply
 from mockserver.web.endpoints.charges import answered
+from mockserver.web.exchange import Reply
 from mockserver.web.page import Page, PageCall, carry_out, origin_of, policy, redirect, spoilt, web_address, with_query
 from mockserver.web.payer_words import COMPLETE, OUTCOMES, WAYS, failure_of, faults_of, paid_with, refusal_of
 from mockserver.web.route import Answer, Call, Route, Success

@@ -29,7 +29,8 @@ from mockserver.web.asgi import (
     read_body,
     send_bytes,
 )
-from mockserver.web.endpoint import Arrival, Endpoint, Reply, Request
+from mockserver.web.endpoint import Arrival, Endpoint
+from mockserver.web.exchange import Reply, Request
 from mockserver.web.faults import Conversation
 from mockserver.web.host import Host
 from mockserver.web.lazy import loaded

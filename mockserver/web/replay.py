@@ -13,7 +13,8 @@ from mockserver.engine import due
 from mockserver.engine.journal import Entry
 from mockserver.engine.sandbox import Sandbox
 from mockserver.scenario.outcome import FaultKind
-from mockserver.web.endpoint import Arrival, Endpoint, Request
+from mockserver.web.endpoint import Arrival, Endpoint
+from mockserver.web.exchange import Request
 from mockserver.web.host import Host
 from mockserver.wire.jsonio import dumps
 

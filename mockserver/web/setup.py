@@ -11,7 +11,8 @@ from mockserver.engine.sandbox import Sandbox
 from mockserver.scenario.answers import ReadyCall, ready, unexpected
 from mockserver.scenario.scenario import Reply as Expected
 from mockserver.web.dispatch import Dispatcher
-from mockserver.web.endpoint import Endpoint, Request
+from mockserver.web.endpoint import Endpoint
+from mockserver.web.exchange import Request
 from mockserver.wire.jsonio import dumps, loads
 from mockserver.wire.problems import problem
 

@@ -284,3 +284,45 @@ def test_masking_twice_is_masking_once() -> None:
     once = mask_text(f"{VISA} and 378282246310005")
     assert mask_text(once) == once
     assert star_digits("a1b22") == "a*b**"
+
+
+@pytest.mark.parametrize(
+    ("method", "target", "status", "told"),
+    [
+        ("POST", "/charge/card/leastcost", 404, "no such route - did you mean '/charge/card/least_cost'?"),
+        ("GET", "/charges", 404, "no such route - did you mean '/charge'?"),
+        ("GET", "/v1/charge/0a0d7367be3e52431db9c8b4d0b72e61", 404, "did you mean '/charge/{charge_id}'?"),
+        ("GET", "/customers/42/payment_method", 404, "did you mean '/customer/{customer_id}/payment_method'?"),
+        ("GET", "/elsewhere/entirely", 404, "no such route"),
+        ("GET", "/" + "x" * 300, 404, "no such route"),
+        ("GET", "/", 404, "no such route"),
+        ("PATCH", "/charge/card", 405, "got PATCH, allowed: POST"),
+    ],
+)
+def test_what_no_route_takes_is_an_entry_that_names_the_nearest_path(
+    shop: Shop, method: str, target: str, status: int, told: str
+) -> None:
+    body = {"amount": 5, "paymentInformation": CARD}
+    refused = shop(method, f"{target}?Reference=a", body)
+    assert refused.status == status
+    [words] = refused.body["details"].values()
+    assert words.endswith(told)
+    [entry] = shop("GET", "/__admin/journal").body["entries"]
+    assert (entry["op"], entry["status"], entry["answer"]["details"]) == ("none", status, refused.body["details"])
+    asked = entry["request"]
+    assert (asked["method"], asked["path"], asked["query"]) == (method, target, {"Reference": "a"})
+    if target != "/":
+        assert asked["body"]["paymentInformation"]["cardNumber"] == "4111********1111"
+    [line] = shop("GET", "/__admin/timeline").body["lines"]
+    assert line[2:6] == [method, target, "none", status]
+    assert shop("GET", "/__admin/journal?op=none").body["count"] == 1
+    assert shop("POST", "/__admin/fork", {"to": "sk_copy", "at": 1}).status == 201
+
+
+def test_what_no_route_takes_is_nobodys_entry_without_a_key_that_opens_a_sandbox(shop: Shop) -> None:
+    for headers in ({}, {"x-secretkey": "invalid"}, {"x-publickey": "nobody"}):
+        assert shop("GET", "/charges", key=None, headers=headers).status == 404
+    assert shop("GET", "/__admin/clocks").status == 404
+    assert shop("GET", "/charges", key=None, headers={"x-publickey": "pk_shop"}).status == 404
+    assert [entry["request"]["path"] for entry in shop("GET", "/__admin/journal").body["entries"]] == ["/charges"]
+    assert len(shop("GET", "/__admin/sandboxes").body["sandboxes"]) == 1

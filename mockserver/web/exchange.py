@@ -1,0 +1,96 @@
+"""A request and its reply, and what is kept of them: an entry of the journal, and findings."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from mockserver.domain.record import record
+from mockserver.engine.sandbox import Sandbox
+from mockserver.engine.turn import Turn
+from mockserver.scenario.outcome import Transport
+from mockserver.web import watching
+from mockserver.web.host import Headers, Host
+from mockserver.wire.base import Body
+from mockserver.wire.fields import Fields
+
+
+@record
+class Request:
+    """A request as it came: its path and the placeholders in it, and everything else unread."""
+
+    resource: str
+    path: Mapping[str, str]
+    query: bytes
+    headers: Headers
+    raw: bytes
+
+
+@record
+class Reply:
+    """What is to be answered (``status`` None: nothing is); ``fault`` spoils it on the way."""
+
+    status: int | None
+    body: object
+    turn: Turn
+    fault: Transport | None = None
+
+
+def note(
+    host: Host,
+    box: Sandbox,
+    method: str,
+    request: Request,
+    reply: Reply,
+    body: bytes,
+    *,
+    door: object = None,
+    model: type[Body] | None = None,
+) -> None:
+    """Keep a request and its answer in the journal. ``door`` is what can take the request again, ``model`` has the
+    fields that it read."""
+    turn = reply.turn
+    box.journal.note(
+        box.now,
+        turn,
+        method,
+        door,
+        request.resource,
+        request.query,
+        request.raw,
+        reply.status,
+        body,
+        reply.fault,
+    )
+    if box.watch is not None:
+        watching.called(
+            box,
+            turn,
+            host.real_clock(),
+            path=request.resource,
+            query=request.query,
+            raw=request.raw,
+            status=reply.status,
+            answer=body,
+            fault=reply.fault,
+            model=model,
+        )
+    if isinstance(turn.request, Fields):
+        turn.request.rest()
+    if box.journal.dropped or box.deliveries.dropped or box.inboxes.dropped:
+        _tell_drops(box)
+    room = box.journal.room
+    if room is not None and room.dropped and (news := room.news()) is not None:
+        turn.warnings += (news,)
+    host.noticed(box)
+
+
+def _tell_drops(box: Sandbox) -> None:
+    """Say, once in the life of a sandbox and of each list, that the oldest are no longer kept."""
+    lists = (
+        ("journal entries", box.journal.limit, box.journal.overflown),
+        ("webhooks", box.deliveries.limit, box.deliveries.dropped),
+        ("inbox messages", box.inboxes.limit, box.inboxes.dropped),
+    )
+    for name, limit, dropped in lists:
+        if dropped:
+            box.warn(f"only the newest {limit} {name} are kept (--journal-limit); older ones are dropped")
