@@ -60,7 +60,8 @@ def compile_scenario(
             problems.add((*path, "id"), f"got '{rule.id}' a second time; every rule has an id of its own")
         taken.add(rule.id)
         raw = raw_rules[index] if isinstance(raw_rules, list) else {}
-        compiled = compile_rule(rule, raw, path, problems, begins=clock.start if clock else None, declared=declared)
+        begins = clock.start if clock else None
+        compiled = compile_rule(rule, raw, path, problems, begins=begins, declared=declared, draws=model.draws)
         if compiled is not None:
             rules.append(compiled)
     return Scenario(

@@ -19,7 +19,7 @@ from mockserver.scenario.outcome import NOTHING, Outcome
 from mockserver.scenario.outcome_model import OutcomeMap, ThenMap
 from mockserver.scenario.paths import known_path
 from mockserver.scenario.problems import Path, Problems
-from mockserver.scenario.rule import Always, AtEnd, Chance, Expectation, Named, Plan, Rule, Sequence, thresholds
+from mockserver.scenario.rule import Always, AtEnd, Chance, Draws, Expectation, Named, Plan, Rule, Sequence, thresholds
 
 NAMED_OUTCOMES = {name: Outcome(provider=row.provider) for name, row in CATALOGUE.items()}
 """What a request can name: every row of the catalogue."""
@@ -39,6 +39,7 @@ def compile_rule(
     *,
     begins: Micros | None,
     declared: frozenset[str] = frozenset(),
+    draws: Draws = Draws.SANDBOX,
 ) -> Rule | None:
     """A rule from a model of sound shape, or None when ``problems`` got a fault of it."""
     before = len(problems.found)
@@ -76,6 +77,7 @@ def compile_rule(
         limit=model.limit,
         lives=model.for_,
         expect=expect,
+        draws=draws,
     )
 
 

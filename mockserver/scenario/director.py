@@ -1,7 +1,8 @@
 """The director of one sandbox: asks the rules in order, counts, and says what happens and why.
 
 Everything is computed from the rules, the attempt, the counters and draws, which are hashes of (seed, sandbox, rule,
-key, n): the same whatever order parallel clients of other keys arrive in.
+key, n), without the sandbox where a scenario says ``draws: seed``: the same whatever order parallel clients of other
+keys arrive in.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from mockserver.scenario.attempt import Attempt, Stage
 from mockserver.scenario.fitting import fitting
 from mockserver.scenario.matching import Difference, shown
 from mockserver.scenario.outcome import NOTHING, At, Decline, ErrorBody, FaultKind, Outcome, Transport, draw_latency
-from mockserver.scenario.rule import DRAW_BITS, Always, AtEnd, Chance, Named, Rule, Sequence
+from mockserver.scenario.rule import DRAW_BITS, Always, AtEnd, Chance, Draws, Named, Rule, Sequence
 from mockserver.scenario.ruleset import EMPTY, Bucket, Ruleset, indexed_test
 
 _PASSED_NOTHING: tuple[tuple[str, Difference], ...] = ()
@@ -104,11 +105,11 @@ class RuleReport:
 class Director:
     """Rules and counters of one sandbox."""
 
-    __slots__ = ("_counts", "_first", "_prefix", "_rules")
+    __slots__ = ("_counts", "_first", "_rules", "_worlds")
 
     def __init__(self, rules: Ruleset, seed: int, sandbox: str) -> None:
         self._rules = rules
-        self._prefix = (seed, sandbox)
+        self._worlds = {Draws.SANDBOX: (seed, sandbox), Draws.SEED: (seed, "")}
         self._counts: dict[str, _Count] = {}
         self._first: Micros | None = None
 
@@ -131,13 +132,11 @@ class Director:
                 passed.append((rule.id, found))
                 continue
             outcome, salt = found
-            delay = 0
+            delay, world = 0, self._worlds[rule.draws]
             if outcome.latency is not None:
-                delay = draw_latency(
-                    outcome.latency, int.from_bytes(digest("latency", *self._prefix, salt, size=8), "big")
-                )
+                delay = draw_latency(outcome.latency, int.from_bytes(digest("latency", *world, salt, size=8), "big"))
             if outcome.batch is not None:
-                salt = digest("rows", *self._prefix, salt).hex()
+                salt = digest("rows", *world, salt).hex()
             return Decision(outcome, rule.id, stage, delay, salt, bucket, attempt, tuple(passed))
         return Decision(NOTHING, None, stage, 0, "", bucket, attempt, tuple(passed))
 
@@ -188,16 +187,14 @@ class Director:
                     return exhausted(rule)
                 return Difference("sequence", f"one of its {sequence.ends[-1]} steps", "a call after the last")
             case Chance() as chance:
-                draw = self._draw("chance", rule.id, key, tally[0])
+                world = self._worlds[rule.draws]
+                draw = int.from_bytes(digest("chance", rule.id, key, tally[0], *world, size=DRAW_BITS // 8), "big")
                 struck = chance.pick(draw)
                 if struck is not None:
                     return struck
                 return Difference("chance", "a draw that strikes", f"draw {draw / (1 << DRAW_BITS):.4f}")
             case Named() as named:
                 return named_outcome(named, attempt)
-
-    def _draw(self, *purpose: object) -> int:
-        return int.from_bytes(digest(*purpose, *self._prefix, size=DRAW_BITS // 8), "big")
 
     def replace(self, rules: Ruleset) -> None:
         """Put other rules in force; counters of rules whose text is the same live on."""

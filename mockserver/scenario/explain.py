@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from mockserver.domain.cards import CardNumber, clean, passes_luhn, read_number
 from mockserver.domain.clock import Micros, iso
 from mockserver.domain.errors import nearest
 from mockserver.domain.provider import DEFAULT_PROVIDER_ID
 from mockserver.scenario.attempt import Attempt, Stage
-from mockserver.scenario.director import Director
-from mockserver.scenario.operations import OPERATIONS, PROVIDER_OPERATIONS, SOURCES
+from mockserver.scenario.director import Decision, Director
+from mockserver.scenario.fitting import TELLING
+from mockserver.scenario.operations import OPERATIONS, PROVIDER_OPERATIONS, SOURCES, UNREQUESTED
+from mockserver.scenario.outcome import At, FaultKind, Outcome, Transport
+from mockserver.scenario.rule import Rule
 from mockserver.scenario.ruleset import Ruleset
 from mockserver.scenario.scenario import Scenario
 from mockserver.scenario.words import outcome_words
@@ -20,6 +23,9 @@ OpOf = Callable[[str, str], str | None]
 
 _REQUEST_KEYS = ("op", "method", "path", "headers", "body", "source", "provider", "attempt")
 _ASKED = {Stage.ARRIVAL: "as the request arrives", Stage.PROVIDER: "as the provider is asked"}
+_DELIVERY = frozenset({"webhook.deliver"})
+_NOTIFY = "as webhooks are delivered"
+_AS_USUAL = "  as usual"
 
 
 def explain(
@@ -40,31 +46,61 @@ def explain(
     attempt = _attempt(op, request, now if start is None else start)
     rules = Ruleset.of(scenarios)
     director = Director(rules, seed, "explain")
-    lines = [f"{op} at {iso(attempt.now)}"]
+    lines = [f"{op} at {iso(attempt.now)}: at each stage the first rule that matches decides"]
+    fired: list[Decision] = []
     for stage, words in _ASKED.items():
-        if stage is Stage.PROVIDER and op not in PROVIDER_OPERATIONS:
+        if (stage is Stage.PROVIDER and op not in PROVIDER_OPERATIONS) or (
+            stage is Stage.ARRIVAL and op in UNREQUESTED & PROVIDER_OPERATIONS
+        ):
             continue
         decision = director.decide(stage, attempt)
-        lost = dict(decision.lost())
-        lines.append(f"{words}:")
-        fired = False
-        for rule in rules.rules:
-            if rule.stage is not stage:
-                continue
-            place = f"{rule.id} ({rule.file}:{rule.line})"
-            if rule.id == decision.rule:
-                fired = True
-                lines.append(f"  fires: {place}: {outcome_words(decision.outcome)}")
-            elif op not in rule.operations:
-                wanted = " or ".join(sorted(rule.operations)[:4]) + (" ..." if len(rule.operations) > 4 else "")
-                lines.append(f"  not:   {place}: op: wanted {wanted}, got {op}")
-            elif rule.id in lost:
-                lines.append(f"  not:   {place}: {lost[rule.id]}")
-            elif fired:
-                lines.append(f"  after: {place}: never asked, an earlier rule fired")
-        if not fired:
-            lines.append("  no rule fires")
+        lines += [f"{_NOTIFY if op in _DELIVERY else words}:", *_asked(rules, stage, op, decision)]
+        fired += [decision] if decision.rule is not None else []
+        fault = decision.outcome.transport
+        if fault is not None and fault.at is At.RECEIVE and fault.kind is not FaultKind.DELAY:
+            return [*lines, "  nothing more is asked: this ends the call before anything has happened"]
+    if op not in UNREQUESTED:
+        lines += ["as it is answered:", _first(fired, "spoils the answer", lambda one: _spoilt(one.transport))]
+    if op in TELLING and op not in _DELIVERY:
+        told = _first(fired, "says how webhooks go", lambda one: one.webhook)
+        asked = [rule for rule in rules.rules if rule.operations & _DELIVERY and rule.stage is Stage.ARRIVAL]
+        lines += [f"{_NOTIFY}:", told]
+        lines += [f"  asked of each: {_place(rule)}" for rule in asked if told == _AS_USUAL]
     return lines
+
+
+def _asked(rules: Ruleset, stage: Stage, op: str, decision: Decision) -> Iterator[str]:
+    """What became of every rule of one stage, line by line."""
+    lost = dict(decision.lost())
+    fired = False
+    for rule in rules.rules:
+        if rule.stage is not stage:
+            continue
+        if rule.id == decision.rule:
+            fired = True
+            yield f"  fires: {_place(rule)}: {outcome_words(decision.outcome)}"
+        elif op not in rule.operations:
+            wanted = " or ".join(sorted(rule.operations)[:4]) + (" ..." if len(rule.operations) > 4 else "")
+            yield f"  not:   {_place(rule)}: op: wanted {wanted}, got {op}"
+        elif rule.id in lost:
+            yield f"  not:   {_place(rule)}: {lost[rule.id]}"
+        elif fired:
+            yield f"  after: {_place(rule)}: never asked, an earlier rule fired"
+    if not fired:
+        yield "  no rule fires"
+
+
+def _place(rule: Rule) -> str:
+    return f"{rule.id} ({rule.file}:{rule.line})"
+
+
+def _first(fired: Sequence[Decision], does: str, part: Callable[[Outcome], object]) -> str:
+    """The first rule that has fired and says something of a stage at which none is asked."""
+    return next((f"  {one.rule} {does}" for one in fired if part(one.outcome) is not None), _AS_USUAL)
+
+
+def _spoilt(fault: Transport | None) -> Transport | None:
+    return fault if fault is not None and fault.at is At.ANSWER else None
 
 
 def _operation(request: Mapping[str, object], op_of: OpOf | None) -> str:

@@ -16,7 +16,7 @@ from mockserver.scenario.matching import OPERATORS
 from mockserver.scenario.operations import OPERATIONS, SOURCES
 from mockserver.scenario.outcome_model import LatencyWord, OutcomeMap, Part, StepMap, ThenMap
 from mockserver.scenario.paths import CARD_FACTS
-from mockserver.scenario.rule import AtEnd
+from mockserver.scenario.rule import AtEnd, Draws
 from mockserver.scenario.scalars import (
     Count,
     Duration,
@@ -130,7 +130,8 @@ class ExpectMap(Part):
 
 
 class RuleMap(Part):
-    """One rule: the first that matches, in file order, decides."""
+    """One rule. Of the rules that are asked at one stage (as the request arrives, as a provider is asked, as a webhook
+    is delivered), the first that matches in file order decides."""
 
     id: Id
     description: Text | None = None
@@ -240,6 +241,11 @@ class ScenarioFile(Part):
     description: Text = ""
     seed: Annotated[int, whole(0, 2**63 - 1)] | None = Field(
         None, description="of chance and ids; default: the server's"
+    )
+    draws: Draws = Field(
+        Draws.SANDBOX,
+        description="what chance follows, for each rule and key: the seed and the sandbox's key (sandbox), or the seed "
+        "alone, so that every sandbox meets the same (seed)",
     )
     clock: ClockMap | None = None
     assumptions: dict[str, Any] = Field(default_factory=dict, description="see `mockserver assumptions`")

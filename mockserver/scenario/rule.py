@@ -18,6 +18,13 @@ DRAW_BITS = 64
 """A draw is an integer of so many bits; a probability is the share of them that strikes."""
 
 
+class Draws(StrEnum):
+    """What chance follows besides the rule, the key and the count: the sandbox with its seed, or the seed alone."""
+
+    SANDBOX = "sandbox"
+    SEED = "seed"
+
+
 class AtEnd(StrEnum):
     """What a rule does when its sequence is used up for a key."""
 
@@ -168,6 +175,7 @@ class Rule:
     limit: int | None = None
     lives: Micros | None = None
     expect: Expectation | None = None
+    draws: Draws = Draws.SANDBOX
 
     @property
     def counts_by_key(self) -> bool:

@@ -358,3 +358,21 @@ def test_reset_forgets() -> None:
     assert [ask(director).rule, ask(director).rule] == ["r", None]
     director.reset()
     assert ask(director).rule == "r"
+
+
+@pytest.mark.parametrize(("head", "alike"), [("draws: seed\n", True), ("draws: sandbox\n", False), ("", False)])
+def test_where_the_seed_alone_draws_every_sandbox_meets_the_same(head: str, alike: bool) -> None:
+    rule = one(
+        what="chance: {p: 0.5, then: {decline: expired_card, latency: {max: 1s}}}", more="key: [request.reference]"
+    )
+    scenario = told(rule, head)
+    references = [f"r-{number}" for number in range(64)]
+
+    def met(sandbox: str, seed: int = 1) -> list[tuple[str | None, int]]:
+        director = directing(scenario, seed=seed, sandbox=sandbox)
+        decisions = [ask(director, request={"reference": name}) for name in references]
+        return [(said(decision), decision.delay) for decision in decisions]
+
+    assert (met("sk_a") == met("sk_b")) is alike
+    assert met("sk_a") == met("sk_a")
+    assert met("sk_a", seed=1) != met("sk_a", seed=2)

@@ -25,7 +25,7 @@ REQUEST = {
 
 def test_an_explanation() -> None:
     assert explain([told(RULES)], REQUEST, now=NOW) == [
-        "charge.create at 2031-03-01T18:00:00.0000000Z",
+        "charge.create at 2031-03-01T18:00:00.0000000Z: at each stage the first rule that matches decides",
         "as the request arrives:",
         "  fires: lost-answer (story.yaml:7): transport at answer: reset",
         "as the provider is asked:",
@@ -33,7 +33,53 @@ def test_an_explanation() -> None:
         "  not:   refunds (story.yaml:6): op: wanted charge.refund, got charge.create",
         "  fires: visa (story.yaml:8): decline provider_down (code 34, gateway 91, retryable); latency 2s",
         "  after: last (story.yaml:9): never asked, an earlier rule fired",
+        "as it is answered:",
+        "  lost-answer spoils the answer",
+        "as webhooks are delivered:",
+        "  as usual",
     ]
+
+
+STAGES = """
+  - {id: hooks, when: {op: charge.create}, then: {webhook: {copies: 2}}}
+  - {id: early, when: {op: charge.create, request.amount: 7}, then: {transport: {at: receive, status: 503}}}
+  - id: lost
+    when: {op: charge.create}
+    then: {approve: {}, transport: {at: answer, reset: {}}, webhook: {drop: true}}
+  - {id: receiver, when: {op: webhook.deliver}, then: {webhook: {receiver: [500]}}}
+"""
+
+
+def stages(rules: str, request: dict[str, object]) -> dict[str, list[str]]:
+    """The lines of each stage, without the rules that do not fire."""
+    found: dict[str, list[str]] = {}
+    for line in explain([told(rules)], request, now=NOW)[1:]:
+        if line.startswith("  "):
+            found[list(found)[-1]] += [] if line.startswith("  not: ") else [line.strip().partition(":")[0]]
+        else:
+            found[line] = []
+    return found
+
+
+def test_each_stage_has_a_first_match_of_its_own() -> None:
+    assert stages(STAGES, {"op": "charge.create", "body": {"amount": 5}}) == {
+        "as the request arrives:": ["fires", "after"],
+        "as the provider is asked:": ["fires"],
+        "as it is answered:": ["lost spoils the answer"],
+        "as webhooks are delivered:": ["hooks says how webhooks go"],
+    }
+    assert list(stages(STAGES, {"op": "charge.get"})) == ["as the request arrives:", "as it is answered:"]
+    receiver = STAGES[STAGES.index("  - {id: receiver") :]
+    assert stages(receiver, {"op": "customer.update"})["as webhooks are delivered:"] == ["as usual", "asked of each"]
+    assert list(stages(receiver, {"op": "webhook.deliver"})) == ["as webhooks are delivered:"]
+    assert list(stages(STAGES, {"op": "batch.row"})) == ["as the provider is asked:", "as webhooks are delivered:"]
+
+
+def test_what_ends_a_call_as_it_arrives_ends_the_explanation() -> None:
+    early = STAGES.replace("{id: hooks, when: {op: charge.create}", "{id: hooks, when: {op: charge.refund}")
+    assert stages(early, {"op": "charge.create", "body": {"amount": 7}}) == {
+        "as the request arrives:": ["fires", "nothing more is asked"],
+    }
 
 
 def test_no_rule_fires() -> None:
@@ -45,6 +91,10 @@ def test_no_rule_fires() -> None:
         "  no rule fires",
         "as the provider is asked:",
         "  no rule fires",
+        "as it is answered:",
+        "  as usual",
+        "as webhooks are delivered:",
+        "  as usual",
     ]
 
 
