@@ -12,20 +12,24 @@ import os
 import sys
 import time
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import click
 
 from mockserver import __version__
 from mockserver.adapters.exit_codes import Exit
 from mockserver.commands import findings, sample, scenarios, tables
+from mockserver.option_values import read_url
 from mockserver.settings import (
     SETTINGS,
     Kind,
     Setting,
     Settings,
     SettingsError,
+    bracketed,
     data_directory,
     resolve,
     unknown_variables,
@@ -87,22 +91,24 @@ def serve(**flags: Any) -> None:
     # What start-up makes stays: looking through it for garbage, over and over, would take a sixth of its time.
     gc.disable()
     settings = load(flags)
-    for sentence in unknown_variables(os.environ):
-        echo(f"warning: {sentence}", err=True)
     from mockserver import create_app
     from mockserver.adapters import server
     from mockserver.adapters.listeners import CannotListen, listen
+    from mockserver.adapters.other_lines import ServerLog
     from mockserver.domain.errors import MockserverError
 
+    log = ServerLog(echo, settings)
+    for sentence in unknown_variables(os.environ):
+        log.warning(sentence)
     try:
         listeners = listen(settings)
     except CannotListen as refusal:
-        echo(str(refusal), err=True)
+        log.error(str(refusal))
         sys.exit(refusal.code)
     try:
         app = create_app(listeners.settings)
     except MockserverError as refusal:
-        echo(str(refusal), err=True)
+        log.error(str(refusal))
         sys.exit(Exit.USAGE)
     sys.exit(server.serve(app, listeners.settings, echo=echo, listeners=listeners))
 
@@ -123,7 +129,7 @@ def config(as_json: bool, **flags: Any) -> None:
         {
             "flag": chosen.setting.flag,
             "variable": chosen.setting.variable,
-            "value": chosen.setting.show(chosen.value),
+            "value": (chosen.setting.plain if as_json else chosen.setting.show)(chosen.value),
             "source": chosen.source.value,
         }
         for chosen in resolve(flags, os.environ)
@@ -141,11 +147,16 @@ def config(as_json: bool, **flags: Any) -> None:
 @click.option(
     "--within", type=click.FloatRange(0, 3600), default=3.0, show_default=True, help="Seconds to wait for readiness."
 )
-def healthcheck(within: float, **flags: Any) -> None:
+@click.option("--url", metavar="URL", help="Address of the server, instead of --host and --port.")
+def healthcheck(within: float, url: str | None, **flags: Any) -> None:
     """Ask a running server whether it is ready: exit code 0, or 5 when it is not in time."""
     settings = load(flags)
+    try:
+        given = None if url is None else read_url(url)
+    except ValueError:
+        raise click.UsageError(f"--url: got {url!r}, allowed: an http or https address without query") from None
     end = time.monotonic() + within
-    while (problem := _ask_ready(settings)) is not None:
+    while (problem := _ask_ready(given, settings)) is not None:
         if time.monotonic() >= end:
             echo(problem, err=True)
             sys.exit(Exit.NOT_READY)
@@ -153,26 +164,43 @@ def healthcheck(within: float, **flags: Any) -> None:
     echo("ready")
 
 
-def _ask_ready(settings: Settings) -> str | None:
+def _ask_ready(url: str | None, settings: Settings) -> str | None:
     """None when the server says that it is ready, else why not."""
-    from http.client import HTTPConnection, HTTPException
+    from http.client import HTTPException
 
-    # A server that listens everywhere is asked over the loopback address of the same family.
-    host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(settings.host, settings.host)
+    if url is None:
+        # A server that listens everywhere is asked over the loopback address of the same family.
+        host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(settings.host, settings.host)
+        try:
+            port = settings.port or int(Path(settings.port_file or "").read_text())
+        except (OSError, ValueError):
+            return "not ready: --port is 0 and --port-file names no file with a port"
+        url = f"http://{bracketed(host)}:{port}"
     try:
-        port = settings.port or int(Path(settings.port_file or "").read_text())
-    except (OSError, ValueError):
-        return "not ready: --port is 0 and --port-file names no file with a port"
-    connection = HTTPConnection(host, port, timeout=2)
-    try:
-        connection.request("GET", "/readyz")
-        answer = connection.getresponse()
-        body = answer.read(2_000).decode("utf-8", "replace")
+        status, body = _get(f"{url}/readyz", settings)
     except (OSError, HTTPException) as problem:
-        return f"not ready: {host}:{port}: {problem}"
-    finally:
-        connection.close()
-    return None if answer.status == 200 else f"not ready: {host}:{port} answered {answer.status}: {body}"
+        return f"not ready: {url}: {problem}"
+    return None if status == 200 else f"not ready: {url} answered {status}: {body}"
+
+
+def _get(url: str, settings: Settings) -> tuple[int, str]:
+    """Status and beginning of an answer; of https also where this user's own authority vouches for the server."""
+    from http.client import HTTPConnection, HTTPSConnection
+
+    parts = urlsplit(url)
+    connection = HTTPConnection(parts.hostname or "", parts.port, timeout=2)
+    if parts.scheme == "https":
+        import ssl
+
+        context = ssl.create_default_context()
+        authority = data_directory(settings, os.environ) / "ca.pem"
+        if authority.exists():
+            context.load_verify_locations(authority)
+        connection = HTTPSConnection(parts.hostname or "", parts.port, timeout=2, context=context)
+    with closing(connection):
+        connection.request("GET", parts.path)
+        answer = connection.getresponse()
+        return answer.status, answer.read(2_000).decode("utf-8", "replace")
 
 
 @main.command()
@@ -183,8 +211,7 @@ def openapi(**flags: Any) -> None:
     from mockserver.assumptions import Assumed, Profile
     from mockserver.web.openapi import document
 
-    url = settings.public_url or f"http://{settings.host}:{settings.port}"
-    echo(json.dumps(document(Assumed(Profile(settings.profile)), url.rstrip("/")), indent=2))
+    echo(json.dumps(document(Assumed(Profile(settings.profile)), settings.url), indent=2))
 
 
 @main.command()

@@ -10,16 +10,29 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from datetime import datetime
 from difflib import get_close_matches
 from enum import Enum
 from ipaddress import ip_address
 from pathlib import Path
 from typing import Any, assert_never
-from urllib.parse import urlsplit
+
+from mockserver.option_values import (
+    read_choice,
+    read_clock,
+    read_header_text,
+    read_host,
+    read_negated,
+    read_size,
+    read_switch,
+    read_text,
+    read_url,
+    read_whole,
+)
 
 PREFIX = "MOCKSERVER_"
 DEFAULT_WEBHOOK_KEY = "mockserver-webhook-key"
+LOG_LEVELS = ("info", "warning", "error")
+"""What the log tells: everything, or only what is at least so grave."""
 
 
 class SettingsError(ValueError):
@@ -58,6 +71,7 @@ class Settings:
     journal_memory: int = 500_000_000
     findings: str = "on"
     log_format: str = "text"
+    log_level: str = "info"
     data_dir: str | None = None
 
     def __post_init__(self) -> None:
@@ -72,6 +86,16 @@ class Settings:
             return self.host == "localhost" or ip_address(self.host).is_loopback
         except ValueError:
             return False
+
+    @property
+    def address(self) -> str:
+        """Where this server listens, as a URL without trailing slash."""
+        return f"http://{bracketed(self.host)}:{self.port}"
+
+    @property
+    def url(self) -> str:
+        """Under which address others reach it, without trailing slash."""
+        return (self.public_url or self.address).rstrip("/")
 
     @staticmethod
     def load(flags: Mapping[str, object], environ: Mapping[str, str]) -> Settings:
@@ -88,6 +112,11 @@ class Settings:
         names = {field.name for field in fields(self)}
         chosen = {name: value for name, value in values.items() if name in names}
         return replace(self, **chosen), {name: value for name, value in values.items() if name not in names}
+
+
+def bracketed(host: str) -> str:
+    """A host as URLs write it: IPv6 addresses in brackets."""
+    return f"[{host}]" if ":" in host else host
 
 
 class Kind(Enum):
@@ -145,16 +174,22 @@ class Setting:
         except ValueError:
             raise SettingsError(self._refusal(text, origin)) from None
 
-    def show(self, value: Any) -> str:
-        """``value`` as a person would write it; the value of a secret option only as "set"."""
-        if value is None or value == ():
-            return "-"
+    def plain(self, value: Any) -> Any:
+        """``value`` as JSON has it; the value of a secret option only as "(set)"."""
         if self.secret and value != self.default:
             return "(set)"
         if isinstance(value, bool):
             # As the flag reads, not as the field does: --no-test-values is true when test values are off.
-            return "true" if value is self.read("true") else "false"
-        return ",".join(value) if isinstance(value, tuple) else str(value)
+            return value is self.read("true")
+        return list(value) if isinstance(value, tuple) else value
+
+    def show(self, value: Any) -> str:
+        """``value`` as a person would write it; the value of a secret option only as "(set)"."""
+        plain = self.plain(value)
+        if isinstance(plain, bool):
+            return str(plain).lower()
+        words = plain if isinstance(plain, list) else [] if plain is None else [str(plain)]
+        return ",".join(words) or "-"
 
     def _refusal(self, text: str, origin: str) -> str:
         got = "a value that is not shown" if self.secret else repr(text)
@@ -175,139 +210,67 @@ class Chosen:
     source: Source
 
 
-def _whole(low: int, high: int) -> Callable[[str], int]:
-    def read(text: str) -> int:
-        if not text.isascii() or not text.isdecimal() or not low <= int(text[:20]) <= high:
-            raise ValueError(text)
-        return int(text)
-
-    return read
-
-
-def _choice(*choices: str) -> Callable[[str], str]:
-    def read(text: str) -> str:
-        if text.lower() not in choices:
-            raise ValueError(text)
-        return text.lower()
-
-    return read
-
-
-def _read_text(text: str) -> str:
-    if not text or not text.isprintable():
-        raise ValueError(text)
-    return text
-
-
-def _read_header_text(text: str) -> str:
-    if not text.isascii():
-        raise ValueError(text)
-    return _read_text(text)
-
-
-def _read_host(text: str) -> str:
-    bare = text[1:-1] if text.startswith("[") and text.endswith("]") else text
-    if not bare or any(character.isspace() or character in "/@?#" for character in bare):
-        raise ValueError(text)
-    return bare
-
-
-_SWITCHES = {"1": True, "true": True, "yes": True, "on": True, "0": False, "false": False, "no": False, "off": False}
-
-
-def _read_switch(text: str) -> bool:
-    return _SWITCHES[_choice(*_SWITCHES)(text)]
-
-
-def _read_negated(text: str) -> bool:
-    return not _read_switch(text)
-
-
-def _read_clock(text: str) -> str:
-    if text.lower() in ("real", "manual"):
-        return text.lower()
-    datetime.fromisoformat(text)
-    return text
-
-
-def _read_url(text: str) -> str:
-    parts = urlsplit(text)
-    if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment:
-        raise ValueError(text)
-    return text.rstrip("/")
-
-
-_SIZES = {"kb": 1_000, "mb": 1_000_000, "kib": 1_024, "mib": 1_048_576, "b": 1, "": 1}
-
-
-def _read_size(text: str) -> int:
-    digits = text.rstrip("BbIiKkMm ")
-    unit = text[len(digits) :].strip().lower()
-    if unit not in _SIZES:
-        raise ValueError(text)
-    size = _whole(1, 1_000_000_000)(digits) * _SIZES[unit]
-    if not 1_000 <= size <= 1_000_000_000:
-        raise ValueError(text)
-    return size
-
-
 _PORT = "a port number, 0 (any free port) to 65535"
 _SWITCH = "true or false"
 _SIZE = "a size from 1KB to 1000MB, in bytes or with KB, MB, KiB or MiB"
 
 # fmt: off
 SETTINGS: tuple[Setting, ...] = (
-    Setting("host", "--host", _read_host, "a host name or an IP address", "Address to listen on.", metavar="HOST"),
-    Setting("port", "--port", _whole(0, 65535), _PORT, "Port to listen on; 0 takes any free one.", metavar="PORT"),
-    Setting("port_file", "--port-file", _read_text, "a path", "Write the port to this file once ready.",
+    Setting("host", "--host", read_host, "a host name or an IP address", "Address to listen on.", metavar="HOST"),
+    Setting("port", "--port", read_whole(0, 65535), _PORT, "Port to listen on; 0 takes any free one.", metavar="PORT"),
+    Setting("port_file", "--port-file", read_text, "a path", "Write the port to this file once ready.",
             metavar="FILE"),
-    Setting("tls_port", "--tls-port", _whole(0, 65535), _PORT,
+    Setting("tls_port", "--tls-port", read_whole(0, 65535), _PORT,
             "Serve TLS on this port too; the published SDKs look for 5001.", metavar="PORT"),
-    Setting("tls_cert", "--tls-cert", _read_text, "a path", "Certificate chain (PEM) to serve.", metavar="FILE"),
-    Setting("tls_key", "--tls-key", _read_text, "a path", "Private key (PEM) of --tls-cert.", metavar="FILE"),
-    Setting("profile", "--profile", _choice("documented", "sdk"), "documented or sdk",
+    Setting("tls_cert", "--tls-cert", read_text, "a path", "Certificate chain (PEM) to serve.", metavar="FILE"),
+    Setting("tls_key", "--tls-key", read_text, "a path", "Private key (PEM) of --tls-cert.", metavar="FILE"),
+    Setting("profile", "--profile", read_choice("documented", "sdk"), "documented or sdk",
             "Follow the service's document, or what its published SDKs need.",
             metavar="documented|sdk", choices=("documented", "sdk")),
-    Setting("scenario", "--scenario", _read_text, "a file, a folder or the name of a shipped scenario",
+    Setting("scenario", "--scenario", read_text, "a file, a folder or the name of a shipped scenario",
             "Scenario to load (repeatable; later ones come first).", kind=Kind.LIST, metavar="FILE|NAME|DIR"),
-    Setting("watch", "--watch", _read_switch, _SWITCH, "Reload scenario files when they change.", kind=Kind.SWITCH),
-    Setting("seed", "--seed", _whole(0, 2**63 - 1), "a whole number, 0 to 2^63 - 1",
+    Setting("watch", "--watch", read_switch, _SWITCH, "Reload scenario files when they change.", kind=Kind.SWITCH),
+    Setting("seed", "--seed", read_whole(0, 2**63 - 1), "a whole number, 0 to 2^63 - 1",
             "Seed of identifiers and of chance.", metavar="N"),
-    Setting("clock", "--clock", _read_clock,
+    Setting("clock", "--clock", read_clock,
             "real, manual or an ISO 8601 instant such as 2031-03-01T18:00:00Z (UTC unless it has an offset)",
             "Run on real time, stand still until told, or stand still from an instant on.",
             metavar="real|manual|START", choices=("real", "manual")),
-    Setting("keys", "--keys", _read_header_text, "secret keys parted by commas",
+    Setting("keys", "--keys", read_header_text, "secret keys parted by commas",
             "Accept these secret keys only; without it any key opens its own sandbox.",
             kind=Kind.LIST, metavar="K1,K2", secret=True),
-    Setting("public_url", "--public-url", _read_url, "an http or https address without query",
+    Setting("public_url", "--public-url", read_url, "an http or https address without query",
             "Address under which others reach this server.", metavar="URL"),
-    Setting("strict", "--strict", _read_switch, _SWITCH, "Refuse unknown request fields.", kind=Kind.SWITCH),
-    Setting("test_values", "--no-test-values", _read_negated, _SWITCH, "Turn the built-in trigger values off.",
+    Setting("strict", "--strict", read_switch, _SWITCH, "Refuse unknown request fields.", kind=Kind.SWITCH),
+    Setting("test_values", "--no-test-values", read_negated, _SWITCH, "Turn the built-in trigger values off.",
             kind=Kind.SWITCH),
-    Setting("test_cards_only", "--test-cards-only", _read_switch, _SWITCH,
+    Setting("test_cards_only", "--test-cards-only", read_switch, _SWITCH,
             "Refuse card numbers that are not known test numbers.", kind=Kind.SWITCH),
-    Setting("webhook_key", "--webhook-key", _read_text, "a text that is not empty",
+    Setting("webhook_key", "--webhook-key", read_text, "a text that is not empty",
             "Key that signs webhooks; the default is public.", metavar="KEY", secret=True),
-    Setting("admin_token", "--admin-token", _read_header_text, "a text of ASCII characters that is not empty",
+    Setting("admin_token", "--admin-token", read_header_text, "a text of ASCII characters that is not empty",
             "Token that control calls must carry.", metavar="TOKEN", secret=True),
-    Setting("allow_host", "--allow-host", _read_host, "host names",
+    Setting("allow_host", "--allow-host", read_host, "host names",
             "Further Host name to answer to (repeatable).", kind=Kind.LIST, metavar="HOST"),
-    Setting("max_body", "--max-body", _read_size, _SIZE,
+    Setting("max_body", "--max-body", read_size, _SIZE,
             "Largest request body.", metavar="SIZE"),
-    Setting("rate_limit", "--rate-limit", _whole(1, 1_000_000), "a whole number, 1 to 1000000; without it, no limit",
+    Setting("rate_limit", "--rate-limit", read_whole(1, 1_000_000),
+            "a whole number, 1 to 1000000; without it, no limit",
             "Payments calls that each sandbox takes in a second of real time; more are refused (429, code 35).",
             metavar="N"),
-    Setting("journal_limit", "--journal-limit", _whole(0, 1_000_000), "a whole number, 0 to 1000000",
+    Setting("journal_limit", "--journal-limit", read_whole(0, 1_000_000), "a whole number, 0 to 1000000",
             "Journal entries kept for each sandbox.", metavar="N"),
-    Setting("journal_memory", "--journal-memory", _read_size, _SIZE,
+    Setting("journal_memory", "--journal-memory", read_size, _SIZE,
             "Memory that the journals and inboxes of all sandboxes may take together.", metavar="SIZE"),
-    Setting("findings", "--findings", _choice("on", "off"), "on or off",
+    Setting("findings", "--findings", read_choice("on", "off"), "on or off",
             "Judge what clients do with declines, lost answers and webhooks.", metavar="on|off",
             choices=("on", "off")),
-    Setting("log_format", "--log-format", _choice("text", "json"), "text or json",
-            "Form of the log on standard error.", metavar="text|json", choices=("text", "json")),
-    Setting("data_dir", "--data-dir", _read_text, "a path",
+    Setting("log_format", "--log-format", read_choice("text", "json"), "text or json",
+            "Form of the log, ready line included.", metavar="text|json", choices=("text", "json")),
+    Setting("log_level", "--log-level", read_choice(*LOG_LEVELS), "info, warning or error",
+            "Log everything, only what is a warning or worse, or only errors.",
+            metavar="info|warning|error", choices=LOG_LEVELS),
+    Setting("data_dir", "--data-dir", read_text, "a path",
             "Folder of the certificates that are made on first use.", metavar="DIR"),
 )
 # fmt: on

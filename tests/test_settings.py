@@ -61,6 +61,7 @@ def test_nothing_given_means_the_defaults() -> None:
         ("journal_limit", "0", 0),
         ("journal_memory", "64MB", 64_000_000),
         ("log_format", "json", "json"),
+        ("log_level", "Warning", "warning"),
         ("data_dir", "/var/lib/mock", "/var/lib/mock"),
     ],
 )
@@ -101,6 +102,7 @@ def test_flag_and_variable_read_the_same_value(name: str, text: str, value: obje
         ("journal_limit", "1000001"),
         ("journal_memory", "2GB"),
         ("log_format", "xml"),
+        ("log_level", "quiet"),
     ],
 )
 def test_a_bad_value_is_refused_naming_where_it_stood_and_what_is_allowed(name: str, text: str) -> None:

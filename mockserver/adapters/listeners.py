@@ -10,7 +10,7 @@ import sys
 from dataclasses import dataclass, replace
 
 from mockserver.adapters.exit_codes import Exit
-from mockserver.settings import Settings
+from mockserver.settings import Settings, bracketed
 
 if sys.platform != "win32":
     import resource
@@ -40,11 +40,11 @@ class Listeners:
 
     @property
     def address(self) -> str:
-        return f"http://{_bracketed(self.settings.host)}:{self.settings.port}"
+        return self.settings.address
 
     @property
     def tls_address(self) -> str:
-        name = "localhost" if self.settings.is_loopback else _bracketed(self.settings.host)
+        name = "localhost" if self.settings.host == "127.0.0.1" else bracketed(self.settings.host)
         return f"https://{name}:{self.settings.tls_port}"
 
     def close(self) -> None:
@@ -92,7 +92,7 @@ def allow_connections() -> int:
 
 
 def _bind(host: str, port: int, option: str) -> socket.socket:
-    address = f"{_bracketed(host)}:{port}"
+    address = f"{bracketed(host)}:{port}"
     try:
         family, kind, proto, _, where = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
         bound = socket.socket(family, kind, proto)
@@ -111,7 +111,3 @@ def _bind(host: str, port: int, option: str) -> socket.socket:
             raise CannotListen(message, Exit.PORT_IN_USE) from None
         raise CannotListen(f"cannot listen on {address}: {problem.strerror or problem}", Exit.USAGE) from None
     return bound
-
-
-def _bracketed(host: str) -> str:
-    return f"[{host}]" if ":" in host else host

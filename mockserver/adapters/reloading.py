@@ -8,22 +8,17 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from typing import Any, Protocol
+from typing import Any
 
+from mockserver.adapters.other_lines import ServerLog
 from mockserver.adapters.scenario_files import Watcher
 
 EVERY_SECONDS = 0.5
 """How often the files are looked at. A look asks the system for the times of the files and reads none."""
 
 
-class Tell(Protocol):
-    """Prints one line, on standard output or on standard error."""
-
-    def __call__(self, line: str, *, err: bool = False) -> None: ...
-
-
-def reloading(app: Any, tell: Tell) -> Callable[[], None]:
-    """A call that lets ``app`` read its files again and tells how it went."""
+def reloading(app: Any, log: ServerLog) -> Callable[[], None]:
+    """A call that lets ``app`` read its files again and logs how it went."""
 
     def reload() -> None:
         try:
@@ -32,9 +27,9 @@ def reloading(app: Any, tell: Tell) -> Callable[[], None]:
         except Exception as problem:
             problems = [str(problem)]
         for problem_line in problems:
-            tell(f"reload failed, the old rules stay in force: {problem_line}", err=True)
+            log.error(f"reload failed, the old rules stay in force: {problem_line}")
         if not problems:
-            tell("scenarios reloaded", err=True)
+            log.info("scenarios reloaded")
 
     return reload
 

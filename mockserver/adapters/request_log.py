@@ -13,12 +13,17 @@ from collections import deque
 from collections.abc import Callable
 from typing import Protocol
 
+from mockserver.settings import LOG_LEVELS
+
 FLUSH_SECONDS = 0.02
 MOST_WAITING = 100_000
 
 
 class Told(Protocol):
-    """Something to be logged."""
+    """Something to be logged; ``level`` is one of ``LOG_LEVELS``."""
+
+    @property
+    def level(self) -> str: ...
 
     def lines(self, *, as_json: bool) -> list[str]:
         """Its lines, without line ends."""
@@ -26,11 +31,15 @@ class Told(Protocol):
 
 
 class RequestLog:
-    """Call it with each request; ``write`` takes text to be shown at once."""
+    """Call it with each request; ``write`` takes text to be shown at once.
 
-    def __init__(self, write: Callable[[str], None], *, as_json: bool) -> None:
+    What is below the level ``least`` is left out.
+    """
+
+    def __init__(self, write: Callable[[str], None], *, as_json: bool, least: str = "info") -> None:
         self._write = write
         self._as_json = as_json
+        self._left_out = LOG_LEVELS[: LOG_LEVELS.index(least)]
         self._texts: deque[str] = deque()
         self._dropped = 0
         self._flushing = False
@@ -40,6 +49,8 @@ class RequestLog:
 
     def __call__(self, told: Told) -> None:
         """Note a request. Must be called in the event loop."""
+        if told.level in self._left_out:
+            return
         if len(self._texts) >= MOST_WAITING:
             self._dropped += 1
             return

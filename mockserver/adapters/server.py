@@ -27,7 +27,7 @@ from uvicorn.lifespan.on import LifespanOn
 from mockserver.adapters.exit_codes import Exit
 from mockserver.adapters.http import Protocol as HttpProtocol
 from mockserver.adapters.listeners import CannotListen, Listeners, allow_connections, listen
-from mockserver.adapters.other_lines import Complaints, Echo, InJson
+from mockserver.adapters.other_lines import Complaints, Echo, ServerLog
 from mockserver.adapters.reloading import reloading, watching
 from mockserver.adapters.request_log import RequestLog
 from mockserver.settings import Settings, data_directory
@@ -89,22 +89,22 @@ def serve(app: Any, settings: Settings, *, echo: Echo, listeners: Listeners | No
     ``stopping()`` (called when a signal asks for the end) and ``on_request`` (set to a function that it calls for each
     request).
     """
+    log = ServerLog(echo, settings)
     try:
         bound = listeners or listen(settings)
     except CannotListen as refusal:
-        echo(str(refusal), err=True)
+        log.error(str(refusal))
         return refusal.code
-    tell = InJson(echo) if bound.settings.log_format == "json" else echo
-    Complaints(tell).take_over()
+    Complaints(log).take_over()
     try:
         uvicorn_loop = uvicorn.Config(app, log_config=None).get_loop_factory()
         with asyncio.Runner(loop_factory=uvicorn_loop) as runner:
-            return runner.run(_serve(app, bound, tell, echo))
+            return runner.run(_serve(app, bound, log, echo))
     finally:
         bound.close()
 
 
-async def _serve(app: Any, bound: Listeners, echo: Echo, print_log: Echo) -> int:
+async def _serve(app: Any, bound: Listeners, log: ServerLog, echo: Echo) -> int:
     settings = bound.settings
     plain = uvicorn.Server(_config(app))
     servers = [(plain, [bound.plain])]
@@ -112,25 +112,25 @@ async def _serve(app: Any, bound: Listeners, echo: Echo, print_log: Echo) -> int
         try:
             secure = _tls_server(app, settings)
         except (OSError, ValueError) as problem:
-            echo(f"--tls-port: the certificate cannot be used: {problem}", err=True)
+            log.error(f"--tls-port: the certificate cannot be used: {problem}")
             return Exit.USAGE
         # The connections of both count together.
         secure.server_state = plain.server_state
         servers.append((secure, list(bound.tls)))
     lifespan = LifespanOn(plain.config)
-    with _signals(app, [server for server, _ in servers], echo):
+    with _signals(app, [server for server, _ in servers], log):
         await lifespan.startup()
         if lifespan.should_exit:
             return Exit.INTERNAL
         try:
             if problems := list(getattr(app, "ready_problems", [])):
                 for line in problems:
-                    echo(line, err=True)
+                    log.error(line)
                 return Exit.USAGE
             for server, sockets in servers:
                 server.lifespan = _AlreadyRunning(server.config, lifespan.state)
                 await server.startup(sockets=sockets)
-            return await _run(app, bound, servers, echo, print_log)
+            return await _run(app, bound, servers, log, echo)
         finally:
             await lifespan.shutdown()
 
@@ -139,38 +139,39 @@ async def _run(
     app: Any,
     bound: Listeners,
     servers: list[tuple[uvicorn.Server, list[socket.socket]]],
+    log: ServerLog,
     echo: Echo,
-    print_log: Echo,
 ) -> int:
     settings = bound.settings
     if hasattr(app, "on_request"):
         collector = Collector()
         app.on_request = collector.tick
         collector.start()
-    log = RequestLog(lambda text: print_log(text.removesuffix("\n"), err=True), as_json=settings.log_format == "json")
+    requests = RequestLog(
+        lambda text: echo(text.removesuffix("\n"), err=True),
+        as_json=settings.log_format == "json",
+        least=settings.log_level,
+    )
     if hasattr(app, "log"):
-        app.log = log
+        app.log = requests
     if not settings.is_loopback and settings.admin_token is None:
-        echo(
-            f"warning: {settings.host} can be reached from other machines and no --admin-token is set: "
-            "anyone there can use the control API",
-            err=True,
+        log.warning(
+            f"{settings.host} can be reached from other machines and no --admin-token is set: "
+            "anyone there can use the control API"
         )
     try:
         with _port_file(settings.port_file, settings.port):
             if bound.tls:
-                echo(f"tls on {bound.tls_address}")
-            echo(f"ready on {bound.address}")
-            async with (
-                watching(settings.scenario, reloading(app, echo)) if settings.watch else contextlib.nullcontext()
-            ):
+                log.address(f"tls on {bound.tls_address}")
+            log.address(f"ready on {bound.address}")
+            async with watching(settings.scenario, reloading(app, log)) if settings.watch else contextlib.nullcontext():
                 await asyncio.gather(*(server.main_loop() for server, _ in servers))
     except OSError as problem:
-        echo(f"--port-file: cannot write {settings.port_file}: {problem.strerror}", err=True)
+        log.error(f"--port-file: cannot write {settings.port_file}: {problem.strerror}")
         return Exit.USAGE
     finally:
         await asyncio.gather(*(server.shutdown(sockets=sockets) for server, sockets in servers))
-        log.close()
+        requests.close()
     return Exit.STOPPED
 
 
@@ -239,7 +240,7 @@ def _port_file(path: str | None, port: int) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _signals(app: Any, servers: list[uvicorn.Server], echo: Echo) -> Iterator[None]:
+def _signals(app: Any, servers: list[uvicorn.Server], log: ServerLog) -> Iterator[None]:
     """Stop at SIGTERM and SIGINT (a second one does not wait for answers), reload at SIGHUP."""
     loop = asyncio.get_running_loop()
 
@@ -253,7 +254,7 @@ def _signals(app: Any, servers: list[uvicorn.Server], echo: Echo) -> Iterator[No
 
     actions: dict[int, Callable[[], None]] = {signal.SIGTERM: stop, signal.SIGINT: stop}
     if sys.platform != "win32" and hasattr(app, "reload"):
-        actions[signal.SIGHUP] = reloading(app, echo)
+        actions[signal.SIGHUP] = reloading(app, log)
     before = {number: signal.getsignal(number) for number in actions}
     for number, action in actions.items():
         # Loops without add_signal_handler (Windows) are woken by the standard one.

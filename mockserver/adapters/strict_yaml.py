@@ -71,6 +71,8 @@ def read(text: str, file: str) -> Document:
         return reader.document(_events(text))
     except yaml.MarkedYAMLError as problem:
         words = " ".join(part for part in (problem.context, problem.problem) if part)
+        if _is_tab(text, problem.problem_mark):
+            words = "got a tab, and only spaces indent a line"
         raise ScenarioRefused([_problem(file, problem.problem_mark, f"this is no YAML: {words}")]) from None
     except yaml.YAMLError as problem:
         first = str(problem).splitlines()[0]
@@ -79,6 +81,12 @@ def read(text: str, file: str) -> Document:
 
 def _events(text: str) -> Iterator[Any]:
     yield from yaml.parse(_PAIRS.sub(_one_escape, text.removeprefix("\ufeff")), Loader=_Loader)
+
+
+def _is_tab(text: str, mark: Any) -> bool:
+    """Whether a problem is a tab, which looks like the spaces that YAML wants."""
+    line = "" if mark is None else "".join(text.split("\n")[mark.line : mark.line + 1])
+    return line[mark.column : mark.column + 1] == "\t"
 
 
 def _one_escape(pair: re.Match[str]) -> str:

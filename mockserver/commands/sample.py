@@ -17,7 +17,7 @@ MOST = 100_000
 @click.argument("count", type=click.IntRange(1, MOST), metavar="N")
 @click.option(
     "--url",
-    default=f"http://{Settings().host}:{Settings().port}",
+    default=Settings().address,
     show_default=True,
     help="Address of the running server.",
 )

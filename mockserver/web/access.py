@@ -51,6 +51,12 @@ class Access:
         self.ended = ended
         self.status = status
 
+    @property
+    def level(self) -> str:
+        """``warning`` when the request gave cause for one, else ``info``."""
+        _, turn = self.scope.get(STEP, _NO_STEP)
+        return "warning" if turn is not None and turn.warnings else "info"
+
     def lines(self, *, as_json: bool) -> list[str]:
         """The line of the request, and one for each warning that it gave cause for."""
         scope = self.scope

@@ -53,6 +53,11 @@ class ScenarioReader(Protocol):
 class Logged(Protocol):
     """A request as the log tells it."""
 
+    @property
+    def level(self) -> str:
+        """How grave it is: one of ``LOG_LEVELS``."""
+        ...
+
     def lines(self, *, as_json: bool) -> list[str]:
         """Its lines, without line ends."""
         ...
@@ -267,7 +272,7 @@ def _house(settings: Settings) -> House:
         seed=settings.seed,
         assumed=Assumed(Profile(settings.profile)),
         clock=_plan_of(settings.clock),
-        public_url=(settings.public_url or f"http://{settings.host}:{settings.port}").rstrip("/"),
+        public_url=settings.url,
         strict=settings.strict,
         test_cards_only=settings.test_cards_only,
         webhook_key=settings.webhook_key,

@@ -115,6 +115,12 @@ class FindingLine:
         self._key = masked_key
         self._real = real
 
+    @property
+    def level(self) -> str:
+        """That of its severity."""
+        word = self._finding.kind.severity.word
+        return "info" if word == "note" else word
+
     def lines(self, *, as_json: bool) -> list[str]:
         """Its line."""
         finding, time = self._finding, iso(self._real)[:23] + "Z"

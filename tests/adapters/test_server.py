@@ -106,7 +106,8 @@ def test_lines_that_tell_of_no_request_have_the_form_of_the_log(
     start: Start, form: str, read: Callable[[str], Any]
 ) -> None:
     process = start(MOCKSERVER_LOG_FORMAT=form, TINY_QUIET="1")
-    port = port_of(line(process))
+    ready = read(line(process))
+    port = port_of(ready["message"] if form == "json" else ready)
     with socket.create_connection(("127.0.0.1", port), timeout=10) as lost:
         lost.sendall(b"no http at all\r\n\r\n")
         assert lost.recv(4096).startswith(b"HTTP/1.1 400 ")
@@ -118,6 +119,19 @@ def test_lines_that_tell_of_no_request_have_the_form_of_the_log(
         assert told == [{"warning": "Invalid HTTP request received."}, {"message": "scenarios reloaded"}]
     else:
         assert told == ["warning: Invalid HTTP request received.", "scenarios reloaded"]
+
+
+@pytest.mark.parametrize(
+    ("level", "told"),
+    [("warning", ["warning: Invalid HTTP request received."]), ("error", [])],
+)
+def test_less_is_told_when_less_is_asked_for(start: Start, level: str, told: list[str]) -> None:
+    process = start(MOCKSERVER_LOG_LEVEL=level, TINY_QUIET="1")
+    with socket.create_connection(("127.0.0.1", port_of(line(process))), timeout=10) as lost:
+        lost.sendall(b"no http at all\r\n\r\n")
+        assert lost.recv(4096).startswith(b"HTTP/1.1 400 ")
+    process.send_signal(signal.SIGHUP)
+    assert stop(process) == (0, "".join(f"{text}\n" for text in told))
 
 
 def test_a_signal_lets_the_answer_under_way_finish(start: Start) -> None:
@@ -259,11 +273,13 @@ def test_addresses_are_written_as_urls() -> None:
 @pytest.mark.skipif(not socket.has_ipv6, reason="this machine has no IPv6")
 def test_an_ipv6_address_is_bracketed() -> None:
     try:
-        listeners = listen(Settings(host="::1", port=0))
+        listeners = listen(Settings(host="::1", port=0, tls_port=0))
     except CannotListen as refusal:
         pytest.skip(f"no IPv6 loopback: {refusal}")
     listeners.close()
     assert listeners.address.startswith("http://[::1]:")
+    assert listeners.tls_address.startswith("https://[::1]:")
+    assert listeners.settings.url == listeners.address
 
 
 def test_an_address_of_another_machine_is_bad_usage() -> None:

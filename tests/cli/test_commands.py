@@ -16,6 +16,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 import mockserver
+from mockserver.adapters.tls import server_context
 from mockserver.cli import main
 from mockserver.settings import SETTINGS, Kind
 
@@ -54,11 +55,19 @@ def test_config_shows_values_and_where_they_came_from() -> None:
     done = run("config", "--json", "--port", "6000", "--no-test-values", MOCKSERVER_SEED="9", MOCKSERVER_KEYS="sk_a")
     rows = {row["flag"]: (row["value"], row["source"]) for row in json.loads(done.output)}
     assert list(rows) == [setting.flag for setting in SETTINGS]
-    assert rows["--port"] == ("6000", "flag")
-    assert rows["--seed"] == ("9", "environment")
+    assert rows["--port"] == (6000, "flag")
+    assert rows["--seed"] == (9, "environment")
     assert rows["--keys"] == ("(set)", "environment")
-    assert rows["--no-test-values"] == ("true", "flag")
+    assert rows["--no-test-values"] == (True, "flag")
     assert rows["--profile"] == ("documented", "default")
+
+
+def test_config_as_json_has_plain_values() -> None:
+    done = run("config", "--json", "--port", "0", "--scenario", "a", "--scenario", "b", "--keys", "sk_a", "--strict")
+    values = {row["flag"]: row["value"] for row in json.loads(done.output)}
+    assert (values["--port"], values["--tls-port"], values["--seed"]) == (0, None, 1)
+    assert (values["--scenario"], values["--keys"], values["--allow-host"]) == (["a", "b"], "(set)", [])
+    assert (values["--strict"], values["--watch"], values["--no-test-values"]) == (True, False, False)
 
 
 def test_config_as_text_has_one_line_for_each_option() -> None:
@@ -87,6 +96,7 @@ def test_every_option_is_accepted_as_a_flag() -> None:
         "--public-url": "http://a.test",
         "--log-format": "json",
         "--findings": "off",
+        "--log-level": "error",
         "--max-body": "1MB",
         "--journal-memory": "1MB",
         "--tls-port": "5001",
@@ -169,6 +179,40 @@ def test_healthcheck_where_nothing_listens() -> None:
         port = free.getsockname()[1]
     done = run("healthcheck", "--port", str(port), "--within", "0")
     assert (done.exit_code, done.output.startswith("not ready: ")) == (5, True)
+
+
+def test_healthcheck_of_an_address(readiness: tuple[int, type[Ready]]) -> None:
+    port = readiness[0]
+    assert run("healthcheck", "--url", f"http://127.0.0.1:{port}/", MOCKSERVER_PORT="1").output == "ready\n"
+    below = run("healthcheck", "--url", f"http://127.0.0.1:{port}/below", "--within", "0")
+    assert (below.exit_code, f"not ready: http://127.0.0.1:{port}/below answered 404" in below.output) == (5, True)
+    wrong = run("healthcheck", "--url", f"127.0.0.1:{port}")
+    assert (wrong.exit_code, "--url: got '127.0.0.1:" in wrong.output) == (2, True)
+
+
+def test_healthcheck_over_tls_trusts_the_authority_of_this_user(tmp_path: Path) -> None:
+    class Served(Ready):
+        pass
+
+    server = http.server.HTTPServer(("127.0.0.1", 0), Served)
+    server.socket = server_context(tmp_path, None, None).wrap_socket(server.socket, server_side=True)
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+    thread.start()
+    url = f"https://127.0.0.1:{server.server_address[1]}"
+    assert run("healthcheck", "--url", url, "--data-dir", str(tmp_path)).output == "ready\n"
+    other = run("healthcheck", "--url", url, "--data-dir", str(tmp_path / "none"), "--within", "0")
+    assert (other.exit_code, "CERTIFICATE_VERIFY_FAILED" in other.output) == (5, True)
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+def test_an_ipv6_address_stands_in_brackets_in_every_address() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    done = run("healthcheck", "--host", "[::1]", "--port", str(port), "--within", "0")
+    assert done.output.startswith(f"not ready: http://[::1]:{port}: ")
+    assert json.loads(run("openapi", "--host", "::1").output)["servers"][0]["url"] == "http://[::1]:4111"
 
 
 def test_ca_prints_the_same_certificate_every_time(tmp_path: Path) -> None:

@@ -109,6 +109,8 @@ def test_a_key_that_does_not_look_like_one_is_starred_when_the_request_carries_i
 
 
 class Line:
+    level = "info"
+
     def __init__(self, text: str) -> None:
         self.text = text
 
@@ -135,6 +137,21 @@ def test_lines_come_in_order_and_later() -> None:
     assert written(1, as_json=True) == '"line 0"\n'
 
 
+def test_a_quiet_log_tells_the_requests_that_gave_cause_for_a_warning(shop: Shop, kept: Kept) -> None:
+    shop.charge(number=NUMBER)
+    shop.charge(number=NUMBER)
+    out: list[str] = []
+
+    async def run() -> None:
+        log = RequestLog(out.append, as_json=False, least="warning")
+        for told in kept.told:
+            log(told)  # type: ignore[arg-type]
+        log.close()
+
+    asyncio.run(run())
+    assert "".join(out).splitlines() == Kept.lines(kept)[:2]
+
+
 def test_lines_beyond_the_bound_are_dropped_and_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(request_log, "MOST_WAITING", 2)
     assert written(5) == "line 0\nline 1\n3 lines dropped\n"
@@ -151,7 +168,7 @@ def test_the_server_logs_to_standard_error() -> None:
     )
     try:
         assert process.stdout
-        address = process.stdout.readline().split()[-1]
+        address = json.loads(process.stdout.readline())["message"].removeprefix("ready on ")
         request = urllib.request.Request(f"{address}/charge?limit=1", headers={"x-secretkey": "sk_log"})
         with urllib.request.urlopen(request, timeout=5) as answer:
             assert answer.status == 200

@@ -174,3 +174,21 @@ def test_any_text_is_read_or_refused(text: str) -> None:
         problems = ()
         json.dumps(document.data, default=str)
     assert all(problem.line >= 1 and problem.column >= 1 and problem.message for problem in problems)
+
+
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        ("a: 1\nrules:\n\t- b\n", "3:1"),
+        ("rules:\n  - id: a\n\twhen: b\n", "3:1"),
+        ("rules:\n  - \tid: a\n    \twhen: b\n", "2:5"),
+        ("a: b\n\tc\n", "2:1"),
+    ],
+)
+def test_a_tab_is_called_a_tab(text: str, place: str) -> None:
+    assert refusal(text) == f"f.yaml:{place}: this is no YAML: got a tab, and only spaces indent a line"
+
+
+def test_a_tab_that_does_no_harm_is_not_blamed() -> None:
+    assert read("a:\t1\nb: [\n\t2]\n", "f.yaml").data == {"a": 1, "b": [2]}
+    assert "tab" not in refusal('{"a": 1,\n\t"b": [,]}')
