@@ -45,10 +45,20 @@ _KEY_FIELDS = frozenset(
 _NOT_WORD = re.compile(r"[^a-z0-9]")
 _LONGEST_PREFIX = 8
 _LONGEST_ID = 40
+_MOST_LOOKED_AT = 5_000
 _USUAL = (15, 16)
 _LONGEST_CARD_TEXT = 4 * MAX_LENGTH
 _MOST_KNOWN = 5_000
 _LONGEST_NAME = 100
+
+
+class Effort:
+    """How many signs have been looked at closely so far: long work rests by it, and nothing else depends on it."""
+
+    signs = 0
+
+
+EFFORT = Effort()
 
 
 class _Plain(dict[int, str]):
@@ -77,19 +87,32 @@ def mask_text(text: str) -> str:
 
     A card number has a right check digit and begins and is as long as those of a scheme; blanks, hyphens, points and
     the like may part its digits, which may be those of any script. A run of more digits than a card number has is
-    starred throughout when one may be in it. Takes a time in proportion to the text.
+    starred throughout when one may be in it, and so are the later runs of a text that has very many.
     """
     if "sk_" in text:
         text = _KEY.sub("sk_***", text)
     plain = text if text.isascii() else text.translate(_PLAIN)
     if not _QUICK.search(plain):
         return text
-    parts, done = [], 0
+    parts, done, left = [], 0, _MOST_LOOKED_AT
     for found in _CANDIDATE.finditer(plain):
-        if found["id"] is None:
-            for start, end, shown in _cards_in(plain, *found.span()):
-                parts += [text[done:start], shown]
-                done = end
+        if found["id"] is not None:
+            continue
+        begin, stop = found.span()
+        far = min(stop, begin + left)
+        left -= far - begin
+        EFFORT.signs += far - begin
+        # A number may reach beyond the part that is looked at, so its last signs are starred with the rest.
+        rest = stop if far == stop else max(begin, far - _LONGEST_CARD_TEXT)
+        for start, end, shown in _cards_in(plain, begin, far):
+            if end > rest:
+                rest = min(rest, start)
+                break
+            parts += [text[done:start], shown]
+            done = end
+        if rest < stop:
+            parts += [text[done:rest], star_digits(text[rest:stop])]
+            done = stop
     return "".join(parts) + text[done:]
 
 

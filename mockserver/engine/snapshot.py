@@ -17,7 +17,7 @@ from mockserver.assumptions import ROWS, Assumed, Profile
 from mockserver.domain.clock import FASTEST, Clock, ClockMode, Micros
 from mockserver.domain.codes import Code
 from mockserver.domain.errors import ForeignDocument, Refused, nearest
-from mockserver.domain.masking import mask_start
+from mockserver.domain.masking import EFFORT, mask_start
 from mockserver.domain.slices import Slices, at_once
 from mockserver.engine import soundness, tables
 from mockserver.engine.card_book import CardBook
@@ -35,6 +35,9 @@ FORMAT = "mockserver-sandbox"
 VERSION = 1
 SLICE = 100
 """Rows that are written in one go: others wait no longer than that takes."""
+
+_MUCH = 10_000
+"""Signs that are looked at closely in one go."""
 
 PARTS = (
     *("format", "version", "secrets", "seed", "profile", "assumptions", "clock", "counters", "schedule", "rules"),
@@ -118,10 +121,13 @@ def export_in_slices(box: Sandbox, *, secrets: bool) -> Slices[Document]:
 
 
 def _write(items: list[Any], write: Writer) -> Iterator[None]:
-    """Put plain data in the place of what was taken, with a rest after each slice."""
-    for start in range(0, len(items), SLICE):
-        items[start : start + SLICE] = [write(item) for item in items[start : start + SLICE]]
-        yield
+    """Put plain data in the place of what was taken, with a rest after each slice, and after rows with much to mask."""
+    rested, effort = 0, EFFORT.signs
+    for number, item in enumerate(items, 1):
+        items[number - 1] = write(item)
+        if number - rested >= SLICE or EFFORT.signs - effort > _MUCH:
+            rested, effort = number, EFFORT.signs
+            yield
 
 
 def _frame(box: Sandbox, *, secrets: bool) -> Document:
