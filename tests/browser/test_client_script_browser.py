@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from tests.browser.conftest import DUMMY, PATIENCE_MS, Box, Site, fields
+from mockserver.domain.checkouts import CHECKOUTS
+from tests.browser.conftest import DUMMY, PATIENCE_MS, ROOT, Box, Site, fields
 
 expect = pytest.importorskip("playwright.sync_api", reason="playwright is not installed").expect
 
@@ -634,3 +635,22 @@ def test_a_test_card_can_be_filled_in_by_script(elsewhere: Any) -> None:
         f"payfurl.init('sandbox', key).addCardLeastCost('card', 1, 'AUD').fillTestCard('card', {card}){KEEP}.execute();"
     )
     assert told(page)["token"]
+
+
+# A shop with every button.
+
+
+def test_every_button_shows_where_there_is_a_provider_of_each_kind(elsewhere: Any, box: Box) -> None:
+    text = (ROOT / "scenarios" / "one-provider-of-each-kind.yaml").read_text()
+    put = box.http.put("/__admin/scenarios", content=text, headers={"content-type": "application/yaml"})
+    assert put.status_code == 200, put.text
+    page = elsewhere(f"payfurl.init('sandbox', key).addDropIn('card', 12.5, 'AUD'){KEEP};")
+    tabs = page.get_by_role("tab")
+    expect(tabs).to_have_count(3 + len(CHECKOUTS))
+    assert {"Card", "PayPal", "PayTo", "PayID", "Zip", "Pay by Account", "UPI"} <= set(tabs.all_inner_texts())
+    expect(page.locator("[role=tabpanel] .payfurl-button")).to_have_count(1 + len(CHECKOUTS))
+    page.get_by_role("tab", name="Touchngo").click()
+    page.get_by_test_id("payfurl-touchngo").click()
+    page.get_by_test_id("payfurl-approve").click()
+    charge = box.call("GET", f"/charge/{told(page)['transactionId']}")
+    assert (charge["providerId"], charge["paymentInformation"]["type"]) == ("touchngo", "TOUCHNGO")
