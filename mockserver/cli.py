@@ -134,12 +134,7 @@ def config(as_json: bool, **flags: Any) -> None:
         }
         for chosen in resolve(flags, os.environ)
     ]
-    if as_json:
-        echo(json.dumps(rows, indent=2))
-        return
-    widths = {column: max(len(row[column]) for row in rows) for column in rows[0]}
-    for row in rows:
-        echo("  ".join(row[column].ljust(widths[column]) for column in row).rstrip())
+    echo(json.dumps(rows, indent=2) if as_json else tables.columns(rows).partition("\n")[2])
 
 
 @main.command()

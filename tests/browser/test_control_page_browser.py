@@ -349,6 +349,20 @@ def test_a_webhook_is_watched_and_sent_again(control: Any, box: Box) -> None:
     expect(control.get_by_test_id("message-body")).to_contain_text(charge["chargeId"])
 
 
+def test_a_request_shows_receiver_and_tries_of_the_webhooks_that_it_caused(control: Any, box: Box) -> None:
+    rule = "{id: down, when: {op: charge.create}, then: {webhook: {receiver: [503, 200]}}}"
+    scenario = f"version: 1\nname: down\nrules:\n  - {rule}"
+    box.http.put("/__admin/scenarios", content=scenario, headers={"content-type": "application/yaml"})
+    box.charge(webhook={"url": f"{box.url}/__inbox/shop"})
+    control.get_by_test_id("tab-requests").click()
+    rows(control, "requests").first.click()
+    caused = control.get_by_test_id("caused")
+    expect(caused).to_contain_text(f"{box.url}/__inbox/shop")
+    expect(caused).to_contain_text("1: 503")
+    caused.get_by_role("link").click()
+    expect(control.get_by_test_id("webhook-state")).to_have_text("waiting")
+
+
 def test_a_webhook_that_fails_shows_its_next_try(control: Any, box: Box) -> None:
     rule = "{id: down, when: {op: charge.create}, then: {webhook: {receiver: [500, 200]}}}"
     text = f"version: 1\nname: down\nrules:\n  - {rule}\n"

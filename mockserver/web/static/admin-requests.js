@@ -96,13 +96,14 @@ export function requests(panel, count) {
     list.select(Number(id));
     try {
       const entry = await api("GET", `/__admin/journal/${id}`);
-      if (shown === id) draw(entry);
+      const kept = entry.webhooks.length ? (await api("GET", "/__admin/webhooks?limit=1000")).webhooks : [];
+      if (shown === id) draw(entry, kept);
     } catch (problem) {
       say(problem.message);
     }
   }
 
-  function draw(entry) {
+  function draw(entry, kept) {
     const asked = entry.request;
     clear(detail).append(
       h("h2", { "data-testid": "entry-title" }, asked ? `${asked.method} ${asked.path}` : entry.op),
@@ -112,6 +113,7 @@ export function requests(panel, count) {
         entry.latency !== "0s" ? h("span", {}, `took ${entry.latency}`) : null),
       decisions(entry.decisions),
       ...(entry.events.length ? [events(entry.events)] : []),
+      ...(entry.webhooks.length ? [webhooks(entry.webhooks.map((id) => kept.find((one) => one.id === id) || { id }))] : []),
       ...[
         block("Query", asked && Object.keys(asked.query).length ? asked.query : null),
         block("Request", asked ? asked.body : null, "request-body"),
@@ -119,7 +121,6 @@ export function requests(panel, count) {
         block("Headers", asked ? asked.headers : null),
         block("Assumptions that shaped it", entry.assumptions.length ? entry.assumptions.join("\n") : null),
         block("Fields that no one knows", entry.ignored.length ? entry.ignored.join("\n") : null),
-        block("Webhooks that it caused", entry.webhooks.length ? entry.webhooks.join("\n") : null),
       ].filter(Boolean));
     detail.scrollTop = 0;
   }
@@ -139,6 +140,14 @@ function decisions(all) {
   return h("section", { class: "block" }, h("h3", {}, "Decision"),
     fired ? h("ul", { class: "rules" }, rows.filter((item) => item.className === "fired")) : h("p", { class: "soft" }, "No rule fired: it went its ordinary way."),
     lost ? h("details", { "data-testid": "losers" }, h("summary", {}, `${lost} ${lost === 1 ? "rule" : "rules"} did not fire, and why`), h("ul", { class: "rules" }, rows.filter((item) => item.className === "lost"))) : null);
+}
+
+function webhooks(all) {
+  return h("section", { class: "block" }, h("h3", {}, "Webhooks that it caused"), table(["Webhook", "Tries", "State", "Receiver"], all.map((one) => [
+    one.url ? h("a", { href: `#webhooks/${one.id}` }, one.eventType) : one.id,
+    (one.tries || []).map((made, number) => `${number + 1}: ${made.error || made.status}`).join(", "),
+    one.state ? one.state.replace("_", " ") : "no longer kept", one.url || "",
+  ]), "caused"));
 }
 
 export function events(all) {
