@@ -72,10 +72,16 @@ def read_clock(text: str) -> str:
     return text
 
 
+_UNFIT = frozenset(" \"'<>\\;,*")
+"""Signs that would mean something else where an address stands in the policy of a page."""
+
+
 def read_url(text: str) -> str:
     """An http or https address without query; its trailing slashes are taken off."""
     parts = urlsplit(text)
     if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment:
+        raise ValueError(text)
+    if not text.isascii() or not text.isprintable() or _UNFIT & set(text):
         raise ValueError(text)
     return text.rstrip("/")
 

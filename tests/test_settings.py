@@ -92,6 +92,8 @@ def test_flag_and_variable_read_the_same_value(name: str, text: str, value: obje
         ("clock", "2031-13-01"),
         ("public_url", "pay.example.test"),
         ("public_url", "ftp://pay.example.test"),
+        ("public_url", "http://*/"),
+        ("public_url", "http://a.test/;script-src"),
         ("strict", "2"),
         ("test_values", "perhaps"),
         ("admin_token", "clé"),
