@@ -12,10 +12,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import ROUND_DOWN, Decimal
 from io import StringIO
+from typing import Annotated
 
 from mockserver.domain.batch_states import BatchState
 from mockserver.domain.charge import WebhookTarget
 from mockserver.domain.clock import Micros
+from mockserver.domain.constraints import ChargeId, Count, Within
 from mockserver.domain.ids import Salt
 from mockserver.domain.money import number_text
 from mockserver.domain.record import record
@@ -71,7 +73,7 @@ class BatchRow:
     currency: str
     reference: str
     status: BatchState = BatchState.RECEIVED
-    charge_id: str | None = None
+    charge_id: ChargeId | None = None
     failure: Failure | None = None
 
 
@@ -80,7 +82,7 @@ class Step:
     """A point of a batch's progress: so many rows are done so long after it was handed in."""
 
     rows: int
-    after: Micros
+    after: Annotated[Micros, Within(0)]
 
 
 @record
@@ -89,7 +91,7 @@ class Pace:
     batch ends, breaks down (``breaks``), or, when rows are left, stands still for good."""
 
     steps: tuple[Step, ...]
-    last: int
+    last: Count
     breaks: bool = False
 
     def after(self, row: int) -> Micros:
@@ -117,7 +119,7 @@ class ResultsFault:
 
     omitted: tuple[int, ...] = ()
     shuffled: Salt | None = None
-    cut: int | None = None
+    cut: Count | None = None
 
 
 @dataclass(slots=True)

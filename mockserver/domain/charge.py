@@ -10,10 +10,20 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
-from typing import Any
+from typing import Annotated, Any
 
 from mockserver.domain.clock import DAY, Micros
 from mockserver.domain.codes import Code
+from mockserver.domain.constraints import (
+    Amount,
+    BatchId,
+    CurrencyCode,
+    CustomerId,
+    PaymentLinkId,
+    ProviderId,
+    SubscriptionId,
+    Within,
+)
 from mockserver.domain.errors import Invalid
 from mockserver.domain.money import CURRENCIES, exact, number_text
 from mockserver.domain.provider import ProviderSummary
@@ -31,7 +41,7 @@ class Payer:
     """The customer as a charge shows it: stored, or only named in the request (assumption
     ``charge.customer_summary``)."""
 
-    customer_id: str | None = None
+    customer_id: CustomerId | None = None
     reference: str | None = None
     first_name: str | None = None
     last_name: str | None = None
@@ -53,7 +63,7 @@ class WebhookTarget:
 class Refund:
     """One refund of a charge."""
 
-    amount: Decimal
+    amount: Amount
     added: Micros
     comment: str | None
 
@@ -62,7 +72,7 @@ class Refund:
 class FailedAttempt:
     """One try of one provider that failed."""
 
-    provider_id: str
+    provider_id: ProviderId
     attempted: Micros
     error_code: int
     error_message: str
@@ -77,24 +87,24 @@ class Charge:
 
     charge_id: str
     provider_charge_id: str | None
-    amount: Decimal
-    currency: str
+    amount: Amount
+    currency: CurrencyCode
     status: ChargeState
     provider: ProviderSummary
     instrument: Instrument
     added: Micros
     reference: str | None = None
     email: str | None = None
-    customer_id: str | None = None
+    customer_id: CustomerId | None = None
     payer: Payer | None = None
-    authorised: Decimal | None = None
+    authorised: Amount | None = None
     capture: bool = True
-    refunded: Decimal = ZERO
+    refunded: Amount = ZERO
     refunds: tuple[Refund, ...] = ()
     failed_attempts: tuple[FailedAttempt, ...] = ()
     succeeded: Micros | None = None
     voided: Micros | None = None
-    estimated_cost: Decimal | None = None
+    estimated_cost: Annotated[Decimal, Within(0)] | None = None
     three_ds_verified: bool = False
     three_ds_server_trans_id: str | None = None
     challenged: bool = False
@@ -102,9 +112,9 @@ class Charge:
     initiator: str | None = None
     ip: str | None = None
     descriptor: str | None = None
-    subscription_id: str | None = None
-    batch_id: str | None = None
-    payment_link_id: str | None = None
+    subscription_id: SubscriptionId | None = None
+    batch_id: BatchId | None = None
+    payment_link_id: PaymentLinkId | None = None
     metadata: Mapping[str, str] | None = None
     webhook: WebhookTarget | None = None
     transfer: CheckoutTransfer | None = None

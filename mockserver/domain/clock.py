@@ -10,9 +10,10 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from enum import StrEnum
-from typing import TypeAlias
+from typing import Annotated, TypeAlias
 
 from mockserver.domain.codes import Code
+from mockserver.domain.constraints import Within
 from mockserver.domain.errors import Invalid
 
 Micros: TypeAlias = int
@@ -75,7 +76,7 @@ class Clock:
     mode: ClockMode
     virtual: Micros
     real: Micros
-    rate: int = 1
+    rate: Annotated[int, Within(1, FASTEST)] = 1
 
     def read(self, real: Micros) -> Micros:
         """Sandbox time when the machine's is ``real``; never earlier than it was when last anchored."""

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from mockserver.domain.charge import Payer, WebhookTarget
 from mockserver.domain.clock import Micros
+from mockserver.domain.constraints import PaymentMethodId
 from mockserver.domain.record import record
 from mockserver.domain.states import Presence
 
@@ -42,7 +43,7 @@ class Customer:
     phone: str | None = None
     ip: str | None = None
     address: PostalAddress | None = None
-    default_payment_method_id: str | None = None
+    default_payment_method_id: PaymentMethodId | None = None
     metadata: Mapping[str, str] | None = None
     webhook: WebhookTarget | None = None
     removed: Micros | None = None

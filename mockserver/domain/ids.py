@@ -12,6 +12,9 @@ from typing import NewType
 Salt = NewType("Salt", int)
 """64 bits that look drawn by chance. A state document has them as a text: many readers of JSON would round them."""
 
+Seed = NewType("Seed", int)
+"""From 0 to 2^63 - 1."""
+
 _MASK_128 = (1 << 128) - 1
 _ODD = 0x9E3779B97F4A7C15F39CC0605CEDC835
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from mockserver.domain.cards import Card
 from mockserver.domain.clock import Micros
+from mockserver.domain.constraints import CustomerId, PaymentMethodId
 from mockserver.domain.method_states import NetworkTokenState
 from mockserver.domain.provider import ProviderSummary
 
@@ -24,7 +25,7 @@ class NetworkToken:
     card: Card
     added: Micros
     scheme_data: Mapping[str, str]
-    payment_method_id: str
-    customer_id: str | None = None
+    payment_method_id: PaymentMethodId
+    customer_id: CustomerId | None = None
     status: NetworkTokenState = NetworkTokenState.ACTIVE
     seq: int = -1

@@ -9,12 +9,13 @@ from base64 import b64decode
 from binascii import Error as BadBase64
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from decimal import Decimal
 from enum import StrEnum
+from typing import Annotated
 
 from mockserver.domain.addresses import is_web_address
 from mockserver.domain.clock import Micros
 from mockserver.domain.codes import Code
+from mockserver.domain.constraints import MOST, Amount, ChargeId, CurrencyCode, Within
 from mockserver.domain.errors import nearest
 from mockserver.domain.faults import Faults
 from mockserver.domain.states import ChargeState
@@ -55,20 +56,20 @@ class PaymentLink:
     payment_link_id: str
     added: Micros
     title: str | None = None
-    amount: Decimal | None = None
-    currency: str | None = None
+    amount: Amount | None = None
+    currency: CurrencyCode | None = None
     allowed_types: tuple[LinkPaymentType, ...] | None = None
     description: str | None = None
     image: str | None = None
     confirmation_message: str | None = None
     redirect_url: str | None = None
     call_to_action: CallToAction | None = None
-    limit: int | None = None
+    limit: Annotated[int, Within(1, MOST)] | None = None
     invoice_id: str | None = None
     metadata: Mapping[str, str] | None = None
     payments: int = 0
     under_way: int = 0
-    attempts: dict[str, str] = field(default_factory=dict)
+    attempts: dict[str, ChargeId] = field(default_factory=dict)
     seq: int = -1
 
     @property

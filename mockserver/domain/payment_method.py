@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 
 from mockserver.domain.charge import Payer, WebhookTarget
 from mockserver.domain.clock import Micros
+from mockserver.domain.constraints import CustomerId, NetworkTokenId, PaymentMethodId, PayToId, VaultId
 from mockserver.domain.provider import ProviderSummary
 from mockserver.domain.sources import Instrument
 from mockserver.domain.states import Presence
@@ -24,15 +25,15 @@ class PaymentMethod:
     provider: ProviderSummary
     added: Micros
     provider_payment_method_id: str | None = None
-    customer_id: str | None = None
+    customer_id: CustomerId | None = None
     payer: Payer | None = None
     email: str | None = None
     ip: str | None = None
-    vault_id: str | None = None
+    vault_id: VaultId | None = None
     token: str | None = None
-    network_token_id: str | None = None
-    payto_id: str | None = None
-    fallback_payment_method_id: str | None = None
+    network_token_id: NetworkTokenId | None = None
+    payto_id: PayToId | None = None
+    fallback_payment_method_id: PaymentMethodId | None = None
     provider_data: Mapping[str, str] | None = None
     metadata: Mapping[str, str] | None = None
     webhook: WebhookTarget | None = None

@@ -7,9 +7,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from decimal import Decimal
+from typing import Annotated
 
 from mockserver.domain.clock import Micros
 from mockserver.domain.codes import Code
+from mockserver.domain.constraints import Within
 from mockserver.domain.faults import Faults
 from mockserver.domain.method_states import PayToState
 from mockserver.domain.money import number_text
@@ -36,7 +38,7 @@ class Agreement:
     provider: ProviderSummary
     payer_name: str
     description: str
-    maximum_amount: int
+    maximum_amount: Annotated[int, Within(LEAST_MAXIMUM, MOST_MAXIMUM)]
     added: Micros
     pay_id: PayIdDetails | None = None
     status: PayToState = PayToState.PENDING

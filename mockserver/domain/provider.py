@@ -10,11 +10,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from enum import StrEnum
+from typing import Annotated
 
 from mockserver.domain.cards import Brand, CardNumber
 from mockserver.domain.checkouts import CHECKOUTS
 from mockserver.domain.clock import MILLISECOND, Micros
 from mockserver.domain.codes import Code
+from mockserver.domain.constraints import CurrencyCode, OneOf, ProviderId, Within
 from mockserver.domain.fake_lookups import iin_data
 from mockserver.domain.faults import Faults
 from mockserver.domain.money import Currency, share
@@ -56,6 +58,12 @@ CAPABILITIES: Mapping[str, frozenset[Capability]] = {
 """What each provider type can do; the types are the published ones."""
 
 
+LONGEST_LATENCY = 600_000
+"""Milliseconds that the dummy provider may be told to take."""
+
+Latency = Annotated[Micros, Within(0, LONGEST_LATENCY * MILLISECOND)]
+
+
 @dataclass(frozen=True, slots=True)
 class Cost:
     """One row of a provider's price list; ``scheme`` or ``international`` None means any. ``percent`` of the amount.
@@ -63,8 +71,8 @@ class Cost:
     A card is international when its issuer sits in another country than the provider.
     """
 
-    fixed: Decimal = Decimal(0)
-    percent: Decimal = Decimal(0)
+    fixed: Annotated[Decimal, Within(0, MOST_COST)] = Decimal(0)
+    percent: Annotated[Decimal, Within(0, MOST_COST)] = Decimal(0)
     scheme: Brand | None = None
     international: bool | None = None
 
@@ -73,8 +81,8 @@ class Cost:
 class ProviderSummary:
     """The provider as a charge or a payment method shows it."""
 
-    provider_id: str
-    type: str
+    provider_id: ProviderId
+    type: Annotated[str, OneOf(tuple(CAPABILITIES))]
     name: str
 
 
@@ -84,16 +92,16 @@ class Provider:
 
     provider_id: str
     summary: ProviderSummary
-    currency: str
+    currency: CurrencyCode
     added: Micros
-    environment: str = "SANDBOX"
+    environment: Annotated[str, OneOf(ENVIRONMENTS)] = "SANDBOX"
     country: str | None = None
     three_ds_provider_id: str | None = None
-    fallback_provider_id: str | None = None
+    fallback_provider_id: ProviderId | None = None
     authentication: dict[str, str] = field(default_factory=dict)
     additional: dict[str, str] = field(default_factory=dict)
     costs: tuple[Cost, ...] = ()
-    latency: tuple[Micros, Micros] | None = None
+    latency: tuple[Latency, Latency] | None = None
     max_capability: str | None = None
     hide: tuple[ProviderCondition, ...] = ()
     require: tuple[ProviderCondition, ...] = ()
@@ -140,9 +148,6 @@ class ProviderWish:
     hide: tuple[ProviderCondition, ...] | None = None
     require: tuple[ProviderCondition, ...] | None = None
 
-
-LONGEST_LATENCY = 600_000
-"""Milliseconds that the dummy provider may be told to take."""
 
 MOST_COST = Decimal(1_000_000)
 """Bound of both numbers of a cost row: far beyond any price list, and safe for exact arithmetic."""

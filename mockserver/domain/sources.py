@@ -9,9 +9,11 @@ from collections.abc import Mapping
 from dataclasses import field
 from decimal import Decimal
 from enum import StrEnum
+from typing import Annotated
 
 from mockserver.domain.cards import Card
 from mockserver.domain.checkouts import CHECKOUTS
+from mockserver.domain.constraints import CustomerId, PaymentMethodId, TokenId, Within
 from mockserver.domain.record import record
 
 
@@ -70,7 +72,7 @@ class CheckoutTransfer:
     """A part of a payment that goes on to another account (service document, CheckoutTransfer)."""
 
     account: str | None
-    amount: Decimal | None
+    amount: Annotated[Decimal, Within(0)] | None
 
 
 @record
@@ -160,7 +162,7 @@ class Instrument:
     type: PaymentType
     card: Card | None = None
     bank: BankAccount | None = None
-    payment_method_id: str | None = None
-    customer_id: str | None = None
-    token_id: str | None = None
+    payment_method_id: PaymentMethodId | None = None
+    customer_id: CustomerId | None = None
+    token_id: TokenId | None = None
     display_type: str | None = None

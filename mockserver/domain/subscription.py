@@ -8,19 +8,24 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
+from typing import Annotated
 
 from mockserver.domain.calendar import RETRY_LENGTHS, Interval, RetryInterval, later
 from mockserver.domain.charge import ZERO, WebhookTarget
 from mockserver.domain.clock import Instant, Micros
+from mockserver.domain.constraints import Amount, Count, CurrencyCode, PaymentMethodId, Within
 from mockserver.domain.states import SubscriptionState
+
+MOST_STEPS = 1000
+"""Intervals between two payments, and tries of one payment, that a subscription may have."""
 
 
 @dataclass(frozen=True, slots=True)
 class EndAfter:
     """When a subscription is complete: after so many payments, so much money, or a date; None does not end it."""
 
-    count: int | None = None
-    amount: Decimal | None = None
+    count: Count | None = None
+    amount: Annotated[Decimal, Within(0)] | None = None
     date: Instant | None = None
 
 
@@ -28,9 +33,9 @@ class EndAfter:
 class Retry:
     """How often, and after how many hours or days, a declined payment is tried again."""
 
-    maximum: int
+    maximum: Annotated[int, Within(0, MOST_STEPS)]
     interval: RetryInterval
-    frequency: int = 1
+    frequency: Annotated[int, Within(1, MOST_STEPS)] = 1
 
     @property
     def pause(self) -> Micros:
@@ -48,11 +53,11 @@ class Subscription:
     """
 
     subscription_id: str
-    payment_method_id: str
-    amount: Decimal
-    currency: str
+    payment_method_id: PaymentMethodId
+    amount: Amount
+    currency: CurrencyCode
     interval: Interval
-    frequency: int
+    frequency: Annotated[int, Within(1, MOST_STEPS)]
     start: Instant
     added: Micros
     anchor: Micros
@@ -61,13 +66,13 @@ class Subscription:
     retry: Retry | None = None
     webhook: WebhookTarget | None = None
     metadata: Mapping[str, str] | None = None
-    period: int = 0
-    retries: int = 0
+    period: Count = 0
+    retries: Count = 0
     payments: int = 0
-    paid: Decimal = ZERO
+    paid: Annotated[Decimal, Within(0)] = ZERO
     open_payments: int = 0
     open_amount: Decimal = ZERO
-    awaited: int = 0
+    awaited: Count = 0
     next_due: Micros | None = None
     seq: int = -1
 

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from mockserver.domain.clock import Micros
+from mockserver.domain.constraints import Count, PayToId, VaultId
 from mockserver.domain.method_states import TokenState
 from mockserver.domain.provider import ProviderSummary
 from mockserver.domain.sources import ChallengeAnswer, Instrument
@@ -27,10 +28,10 @@ class Token:
     provider: ProviderSummary
     added: Micros
     expires: Micros
-    uses: int
+    uses: Count
     gateway_token_id: str
-    vault_id: str | None = None
-    payto_id: str | None = None
+    vault_id: VaultId | None = None
+    payto_id: PayToId | None = None
     ip: str | None = None
     metadata: Mapping[str, str] | None = None
     used: Micros | None = None

@@ -6,9 +6,9 @@ Source: published facts, 1.2, 2.14, 3.1 (codes 60, 61, 67-70, 88); assumption ``
 from __future__ import annotations
 
 from dataclasses import dataclass
-from decimal import Decimal
 
 from mockserver.domain.clock import Micros
+from mockserver.domain.constraints import Amount, ChargeId, CurrencyCode, ProviderId
 from mockserver.domain.states import TransferState
 
 
@@ -18,12 +18,12 @@ class Transfer:
 
     transfer_id: str
     group_reference: str | None
-    provider_id: str
-    charge_id: str | None
+    provider_id: ProviderId
+    charge_id: ChargeId | None
     account: str
-    amount: Decimal
-    total: Decimal
-    currency: str
+    amount: Amount
+    total: Amount
+    currency: CurrencyCode
     reference: str | None
     message: str | None
     status: TransferState

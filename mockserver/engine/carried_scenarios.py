@@ -10,8 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import PurePath
 
 from mockserver.engine.charter import Charter
-from mockserver.engine.codec import writer
-from mockserver.engine.codec_reader import MOST_FAULTS, Misfit
+from mockserver.engine.codec import MOST_FAULTS, ImportFault, form
 from mockserver.scenario.parse import parse
 from mockserver.scenario.problems import ScenarioRefused
 from mockserver.scenario.scenario import Scenario
@@ -30,22 +29,19 @@ class Carried:
     setup: list[object] | None = field(default=None, repr=False)
 
 
-def carried(scenarios: Sequence[Scenario], *, secrets: bool) -> list[object]:
-    """Scenarios as plain data, in the order in which they were given."""
-    write = writer(Carried, secrets=secrets)
-    found: list[object] = []
+def carried(scenarios: Sequence[Scenario], *, secrets: bool) -> list[Carried]:
+    """Scenarios in the order in which they were given."""
+    found = []
     for scenario in scenarios:
         data = {name: part for name, part in scenario.source.items() if name not in ("examples", "setup")}
         setup = scenario.source.get("setup")
         found.append(
-            write(
-                Carried(
-                    name=scenario.name,
-                    file=PurePath(scenario.file).name,
-                    built_in=scenario.builtin,
-                    data=data if secrets else _without_secrets(data),
-                    setup=setup if isinstance(setup, list) else None,
-                )
+            Carried(
+                name=scenario.name,
+                file=PurePath(scenario.file).name,
+                built_in=scenario.builtin,
+                data=data if secrets else _without_secrets(data),
+                setup=setup if isinstance(setup, list) else None,
             )
         )
     return found
@@ -67,10 +63,10 @@ def _without_secrets(data: dict[str, object]) -> dict[str, object]:
 def charter_under(
     given: Sequence[Carried], in_force: Charter, charter_of: Callable[[Sequence[Scenario]], Charter], *, secrets: bool
 ) -> Charter:
-    """The charter under carried scenarios: the one in force when it has the same. Raises ``Misfit`` for a scenario that
-    would be refused as a file."""
-    write = writer(Carried, secrets=secrets)
-    if [write(one) for one in given] == carried(in_force.scenarios, secrets=secrets):
+    """The charter under carried scenarios: the one in force when it has the same. Raises ``ImportFault`` for a scenario
+    that would be refused as a file."""
+    write = form(list[Carried]).write
+    if write(given, secrets) == write(carried(in_force.scenarios, secrets=secrets), secrets):
         return in_force
     scenarios: list[Scenario] = []
     faults: list[tuple[str, str]] = []
@@ -81,5 +77,5 @@ def charter_under(
         except ScenarioRefused as refused:
             faults += [(f"scenarios.{place}.data", f"{fault.path}: {fault.message}") for fault in refused.problems]
     if faults:
-        raise Misfit(*faults[:MOST_FAULTS])
+        raise ImportFault(*faults[:MOST_FAULTS])
     return charter_of(scenarios)

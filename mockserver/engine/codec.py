@@ -1,164 +1,109 @@
-"""Stored objects as plain JSON data, for any dataclass: worked out once for each class from its annotations.
+"""Stored objects as plain JSON data and back, for any dataclass: worked out once for each type from its annotations.
 
 A field that is left out of the ``repr`` is a secret: it goes out only when secrets are asked for, and without them
-every text goes out with card numbers masked. Amounts are texts, instants whole microseconds, those with
-tenths of one texts; a field that is None and
-may be missing is left out.
+every text goes out with card numbers masked. Amounts are texts, instants whole microseconds, those with tenths of one
+texts; a field that is None and may be missing is left out. Back comes only what the types and their constraints
+(``domain.constraints``) allow; every fault names its place.
 """
 
 from __future__ import annotations
 
+import re
 import types
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from collections.abc import Set as AbstractSet
-from copy import copy
-from dataclasses import Field, dataclass, fields, is_dataclass
-from decimal import Decimal
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import MISSING, Field, dataclass, fields, is_dataclass, replace
+from decimal import Decimal, InvalidOperation
 from enum import Enum
-from functools import cache, partial
+from functools import cache
+from itertools import repeat
 from operator import attrgetter
-from typing import Annotated, Any, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
 
-from mockserver.domain.clock import Instant
-from mockserver.domain.ids import Salt
-from mockserver.domain.masking import mask_field, mask_text
-
-T = TypeVar("T")
-Writer = Callable[[Any], Any]
+from mockserver.domain.cards import CardNumber
+from mockserver.domain.clock import EARLIEST, LATEST, Instant
+from mockserver.domain.constraints import Within
+from mockserver.domain.errors import nearest
+from mockserver.domain.ids import Salt, Seed
+from mockserver.domain.masking import mask_field, mask_start, mask_text
+from mockserver.engine.card_book import CardBook
 
 KIND = "$kind"
-SCALARS: tuple[type, ...] = (str, int, bool)
+MOST_FAULTS = 20
+"""Faults of a document that are named at once."""
+
+_MOST_DIGITS = 40
+_TENTHS = re.compile(r"-?[0-9]{1,18}\.[1-9]", re.ASCII)
+_DIGITS = re.compile(r"[0-9]{1,20}", re.ASCII)
+
+Write = Callable[[Any, bool], Any]
+Read = Callable[[Any, CardBook], Any]
 
 
-@cache
-def writer(annotation: Any, *, secrets: bool) -> Writer:
-    """How values of an annotation become plain data. Raises ``TypeError`` for one that has no such form."""
-    origin, args = get_origin(annotation), get_args(annotation)
-    if origin is Annotated:
-        return writer(args[0], secrets=secrets)
-    if origin in (Union, types.UnionType):
-        return _union_writer(args, secrets=secrets)
-    if annotation in (Any, object):
-        return _plain_writer(secrets=secrets)
-    if annotation is Salt:
-        return str
-    if origin is None and isinstance(annotation, type):
-        return _class_writer(annotation, secrets=secrets)
-    if origin is tuple and not (len(args) == 2 and args[1] is Ellipsis):
-        parts = [writer(arg, secrets=secrets) for arg in args]
-        return lambda value: [write(item) for write, item in zip(parts, value, strict=True)]
-    if isinstance(origin, type) and issubclass(origin, Mapping):
-        return _mapping_writer(writer(args[0], secrets=secrets), writer(args[1], secrets=secrets), secrets=secrets)
-    if isinstance(origin, type) and issubclass(origin, AbstractSet):
-        write = writer(args[0], secrets=secrets)
-        return lambda value: sorted(write(item) for item in value)
-    if isinstance(origin, type) and issubclass(origin, Sequence):
-        write = writer(args[0], secrets=secrets)
-        return lambda value: [write(item) for item in value]
-    raise TypeError(f"{annotation} has no form in a state document")
+class ImportFault(ValueError):
+    """Data that no such object can be made of: every fault of it, by the dotted path to where it stands. Paths grow on
+    the way out."""
+
+    def __init__(self, *faults: tuple[str, str]) -> None:
+        self.faults = faults
+        super().__init__("; ".join(f"{place}: {words}" for place, words in faults))
+
+    def within(self, name: object) -> Iterator[tuple[str, str]]:
+        """The faults as seen from one step further out."""
+        return ((f"{name}.{place}" if place else str(name), words) for place, words in self.faults)
 
 
-def _class_writer(cls: type, *, secrets: bool) -> Writer:
-    if issubclass(cls, Enum):
-        return lambda value: value.value
-    if cls is str:
-        # A field that is written as text may hold a member of an enumeration.
-        return str if secrets else lambda value: mask_text(str(value))
-    if cls is Decimal:
-        return str
-    if cls is int:
-        return int
-    if cls is Instant:
-        return _instant
-    if cls in SCALARS or cls is types.NoneType:
-        return _same
-    if cls is bytes:
-        return bytes.hex
-    if hasattr(cls, "_fields"):
-        hints = get_type_hints(cls)
-        parts = [writer(hints[name], secrets=secrets) for name in cls._fields]
-        return lambda value: [write(item) for write, item in zip(parts, value, strict=True)]
-    if is_dataclass(cls):
-        return _record_writer(cls, secrets=secrets)
-    raise TypeError(f"{cls.__name__} has no form in a state document")
-
-
-def _record_writer(cls: type, *, secrets: bool) -> Writer:
-    hints = get_type_hints(cls)
-    writers = {field.name: writer(hints[field.name], secrets=secrets) for field in stored(cls)}
-    read, write = _values(list(writers)), _values_writer(cls, writers, secrets=secrets)
-    return lambda value: write(read(value))
-
-
-def _values_writer(cls: type, writers: Mapping[str, Writer], *, secrets: bool) -> Writer:
-    rows = [
-        (field.name, writers[field.name] if field.repr or secrets else _nothing, field.default is None)
-        for field in stored(cls)
-    ]
-
-    def write_values(values: Sequence[Any]) -> dict[str, Any]:
-        out: dict[str, Any] = {}
-        for (name, write, may_miss), item in zip(rows, values, strict=True):
-            value = None if item is None else write(item)
-            if value is not None or not may_miss:
-                out[name] = value
-        return out
-
-    return write_values
+def _wanted(words: str) -> ImportFault:
+    return ImportFault(("", f"wanted {words}"))
 
 
 @dataclass(frozen=True, slots=True)
-class Steps:
-    """How a record is written in two steps: ``take`` it as it stands now, which is quick, and ``write`` what was taken
-    later, whatever has happened to the record meanwhile. ``write`` leaves the items of its ``lists`` as they were
-    taken, so that they can be written a few at a time."""
+class Form:
+    """The plain data of a type. ``write`` takes a value and whether secrets go out; ``read`` raises ``ImportFault``."""
 
-    take: Callable[[Any], Sequence[Any]]
-    write: Writer
-    lists: Mapping[str, Writer]
+    write: Write
+    read: Read
+    copy: Callable[[Any], Any] | None = None
+    """Of what is changed in place: the value as it stands now."""
+    rows: Record | None = None
+    """Of a list of records: the form of each."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Record(Form):
+    """The plain data of a dataclass, which is also written in two steps: ``take`` a value as it stands now, which is
+    quick, and ``write_taken`` later, whatever has happened to it meanwhile. ``write_taken`` leaves the rows of its
+    ``lists`` as they were taken, so that they can be written a few at a time."""
+
+    take: Callable[[Any], Any]
+    write_taken: Write
+    lists: Mapping[str, Record]
 
 
 @cache
-def in_two_steps(cls: type, *, secrets: bool) -> Steps:
-    """The two steps of a class. What a record holds is never changed in place, but for its own lists and
-    dictionaries: these are copied."""
-    hints = get_type_hints(cls)
-    copies: list[tuple[int, Callable[[Any], Any]]] = []
-    writers: dict[str, Writer] = {}
-    lists: dict[str, Writer] = {}
-    for place, field in enumerate(stored(cls)):
-        annotation = hints[field.name]
-        origin, args = get_origin(annotation), get_args(annotation)
-        writers[field.name] = writer(annotation, secrets=secrets)
-        if origin is list and is_dataclass(args[0]):
-            steps = in_two_steps(args[0], secrets=secrets)  # type: ignore[arg-type]
-            copies.append((place, partial(each, steps.take)))
-            writers[field.name], lists[field.name] = _same, steps.write
-        elif origin in (list, dict):
-            copies.append((place, copy))
-    read = _values(list(writers))
-
-    def take(value: Any) -> Sequence[Any]:
-        values = read(value)
-        if not copies:
-            return values
-        taken = list(values)
-        for place, copied in copies:
-            taken[place] = copied(taken[place])
-        return taken
-
-    return Steps(take, _values_writer(cls, writers, secrets=secrets), lists)
-
-
-def each(do: Callable[[Any], Any], items: Iterable[Any]) -> list[Any]:
-    """A new list of what becomes of each item."""
-    return [do(item) for item in items]
-
-
-def _values(names: list[str]) -> Callable[[Any], tuple[Any, ...]]:
-    if len(names) > 1:
-        return attrgetter(*names)
-    return lambda value: tuple([getattr(value, name) for name in names])
+def form(annotation: Any) -> Form:
+    """The form of an annotation. Raises ``TypeError`` for one that has none."""
+    origin, args = get_origin(annotation), get_args(annotation)
+    if annotation in _LEAVES:
+        return _LEAVES[annotation]
+    if origin is Annotated:
+        return _constrained(form(args[0]), [fault for rule in args[1:] if (fault := getattr(rule, "fault", None))])
+    if origin in (Union, types.UnionType):
+        return _union(args)
+    if origin is tuple and args[-1] is not Ellipsis:
+        return _fixed(args, tuple)
+    if isinstance(origin, type) and issubclass(origin, Mapping):
+        return _mapping(args[0], form(args[1]), origin)
+    if isinstance(origin, type) and issubclass(origin, Sequence):
+        return _listed(form(args[0]), origin)
+    if isinstance(annotation, type):
+        if issubclass(annotation, Enum):
+            return _enum(annotation)
+        if hasattr(annotation, "_fields"):
+            hints = get_type_hints(annotation, include_extras=True)
+            return _fixed([hints[name] for name in annotation._fields], lambda items: annotation(*items))
+        if is_dataclass(annotation):
+            return record_form(annotation)
+    raise TypeError(f"{annotation} has no form in a state document")
 
 
 def stored(cls: type) -> list[Field[Any]]:
@@ -166,63 +111,271 @@ def stored(cls: type) -> list[Field[Any]]:
     return [field for field in fields(cls) if field.init and field.name != "seq"]
 
 
-def _union_writer(args: tuple[Any, ...], *, secrets: bool) -> Writer:
-    members = [arg for arg in args if arg is not types.NoneType]
-    if len(members) == 1:
-        write = writer(members[0], secrets=secrets)
-        return lambda value: None if value is None else write(value)
-    if all(member in SCALARS for member in members):
-        text = writer(str, secrets=secrets)
-        return lambda value: text(value) if isinstance(value, str) else value
-    writers = {member: writer(member, secrets=secrets) for member in members}
-    return lambda value: None if value is None else {KIND: type(value).__name__, **writers[type(value)](value)}
+def _every(names: Iterable[object], reads: Iterable[Read], items: Iterable[Any], book: CardBook) -> list[Any]:
+    """Every part of a value. Raises ``ImportFault`` with the faults of all of them, as far as anybody reads them."""
+    made: list[Any] = []
+    faults: list[tuple[str, str]] = []
+    for name, read, item in zip(names, reads, items, strict=False):
+        try:
+            made.append(read(item, book))
+        except ImportFault as fault:
+            faults += fault.within(name)
+            if len(faults) >= MOST_FAULTS:
+                break
+    if faults:
+        raise ImportFault(*faults)
+    return made
 
 
-def _mapping_writer(write_key: Writer, write_item: Writer, *, secrets: bool) -> Writer:
-    """Texts are masked by the name of their key too."""
+@cache
+def record_form(cls: type) -> Record:
+    """The form of a dataclass. Raises ``TypeError`` when a field has none."""
+    hints = get_type_hints(cls, include_extras=True)
+    parts = {field.name: form(hints[field.name]) for field in stored(cls)}
+    lists = {name: part.rows for name, part in parts.items() if part.rows}
+    copies = [(place, part.copy) for place, part in enumerate(parts.values()) if part.copy]
+    writes = [
+        (field.name, _as_taken if field.name in lists else parts[field.name].write, field.repr, field.default is None)
+        for field in stored(cls)
+    ]
+    reads = {name: part.read for name, part in parts.items()}
+    required = {field.name for field in stored(cls) if field.default is MISSING and field.default_factory is MISSING}
+    get: Any = attrgetter(*parts) if len(parts) > 1 else lambda value: [getattr(value, name) for name in parts]
 
-    def write(value: Mapping[Any, Any]) -> dict[str, Any]:
-        if secrets:
-            return {str(write_key(key)): write_item(item) for key, item in value.items()}
-        return {
-            str(write_key(key)): mask_field(str(key), str(item)) if isinstance(item, str) else write_item(item)
-            for key, item in value.items()
-        }
+    def take(value: Any) -> Any:
+        taken = get(value)
+        if copies:
+            taken = list(taken)
+            for place, copy in copies:
+                taken[place] = copy(taken[place])
+        return taken
 
-    return write
+    def write_taken(taken: Sequence[Any], secrets: bool) -> dict[str, Any]:
+        out: dict[str, Any] = {}
+        for (name, write, shown, may_miss), item in zip(writes, taken, strict=True):
+            value = write(item, secrets) if item is not None and (shown or secrets) else None
+            if value is not None or not may_miss:
+                out[name] = value
+        return out
+
+    def write(value: Any, secrets: bool) -> dict[str, Any]:
+        out = write_taken(take(value), secrets)
+        for name, row in lists.items():
+            out[name] = [row.write_taken(one, secrets) for one in out[name]]
+        return out
+
+    def read(raw: Any, book: CardBook) -> Any:
+        if not isinstance(raw, dict):
+            raise _wanted("an object")
+        if not raw.keys() <= reads.keys() or not required <= raw.keys():
+            if not raw:
+                raise _wanted(", ".join(reads))
+            unknown = [
+                (mask_start(name, 40), f"unknown field{nearest(name, reads)}") for name in raw if name not in reads
+            ]
+            missing = [(name, "missing, a state document has it") for name in reads if name in required - raw.keys()]
+            raise ImportFault(*unknown, *missing)
+        made = cls(**dict(zip(raw, _every(raw, [reads[name] for name in raw], raw.values(), book), strict=True)))
+        # Every object with the same card shares the facts of its number.
+        return book.remember(made) if cls is CardNumber else made
+
+    return Record(write, read, take=take, write_taken=write_taken, lists=lists)
 
 
-def _plain_writer(*, secrets: bool) -> Writer:
-    text = writer(str, secrets=secrets)
-
-    def write(value: Any) -> Any:
-        match value:
-            case Enum():
-                return value.value
-            case str():
-                return text(value)
-            case None | bool() | int():
-                return value
-            case Decimal():
-                return {KIND: "Decimal", "value": str(value)}
-            case Mapping():
-                written = {text(str(key)): write(item) for key, item in value.items()}
-                return {KIND: "Mapping", "value": written} if KIND in written else written
-            case list() | tuple():
-                return [write(item) for item in value]
-            case _:
-                raise TypeError(f"{type(value).__name__} has no form in a state document")
-
-    return write
-
-
-def _instant(value: Instant) -> int | str:
-    return f"{value:d}.{value.tenths}" if value.tenths else int(value)
-
-
-def _same(value: Any) -> Any:
+def _as_taken(value: Any, _: object) -> Any:
     return value
 
 
-def _nothing(value: Any) -> None:
-    return None
+def _listed(item: Form, origin: type) -> Form:
+    shape: Any = tuple if origin is Sequence else origin
+    rows = item if isinstance(item, Record) and origin is list else None
+
+    def read(raw: Any, book: CardBook) -> Any:
+        if not isinstance(raw, list):
+            raise _wanted("a list")
+        return shape(_every(range(len(raw)), repeat(item.read), raw, book))
+
+    return Form(
+        lambda value, secrets: [item.write(one, secrets) for one in value],
+        read,
+        (lambda value: [*map(rows.take, value)]) if rows else list if origin is list else None,
+        rows,
+    )
+
+
+def _fixed(annotations: Sequence[Any], shape: Callable[[list[Any]], Any]) -> Form:
+    """A tuple of so many parts, or a named one."""
+    parts = [form(annotation) for annotation in annotations]
+    reads = [part.read for part in parts]
+
+    def read(raw: Any, book: CardBook) -> Any:
+        if not isinstance(raw, list) or len(raw) != len(parts):
+            raise _wanted(f"a list of {len(parts)}")
+        return shape(_every(range(len(raw)), reads, raw, book))
+
+    return Form(
+        lambda value, secrets: [part.write(item, secrets) for part, item in zip(parts, value, strict=True)], read
+    )
+
+
+def _mapping(key: Any, item: Form, origin: type) -> Form:
+    """Keys are texts, those that are whole numbers too. Texts are masked by the name of their key as well."""
+    write_key, read_key = form(key).write, _read_number if key is int else form(key).read
+
+    def write_item(name: str, held: Any, secrets: bool) -> Any:
+        return mask_field(name, held) if isinstance(held, str) and not secrets else item.write(held, secrets)
+
+    def write(value: Mapping[Any, Any], secrets: bool) -> dict[str, Any]:
+        return {str(write_key(key, secrets)): write_item(str(key), held, secrets) for key, held in value.items()}
+
+    def read(raw: Any, book: CardBook) -> Any:
+        if not isinstance(raw, dict):
+            raise _wanted("an object")
+        keys = _every(raw, repeat(read_key), raw, book)
+        return dict(zip(keys, _every(raw, repeat(item.read), raw.values(), book), strict=True))
+
+    return Form(write, read, dict if origin is dict else None)
+
+
+def _union(args: tuple[Any, ...]) -> Form:
+    optional = types.NoneType in args
+    members = [arg for arg in args if arg is not types.NoneType]
+    if len(members) == 1:
+        # A secret that was not exported is read as None wherever the class knows None.
+        [only] = map(form, members)
+        return Form(
+            lambda value, secrets: None if value is None else only.write(value, secrets),
+            lambda raw, book: None if raw is None else only.read(raw, book),
+        )
+    kinds = {member.__name__: form(member) for member in members}
+
+    def read(raw: Any, book: CardBook) -> Any:
+        if raw is None and optional:
+            return None
+        kind = kinds.get(str(raw.get(KIND))) if isinstance(raw, dict) else None
+        if kind is None:
+            raise _wanted(f"an object whose {KIND} is one of {', '.join(kinds)}")
+        return kind.read({key: item for key, item in raw.items() if key != KIND}, book)
+
+    def write(value: Any, secrets: bool) -> Any:
+        name = type(value).__name__
+        return None if value is None else {KIND: name, **kinds[name].write(value, secrets)}
+
+    return Form(write, read)
+
+
+def _enum(cls: type[Enum]) -> Form:
+    by_value = {member.value: member for member in cls}
+    names = f"one of {', '.join(map(str, by_value))}"
+
+    def read(raw: Any, book: CardBook) -> Any:
+        return (by_value.get(raw) if isinstance(raw, (str, int)) else None) or _refuse(names)
+
+    return Form(lambda value, secrets: value.value, read)
+
+
+def _constrained(base: Form, faults: Sequence[Callable[[Any], str | None]]) -> Form:
+    def read(raw: Any, book: CardBook) -> Any:
+        value = base.read(raw, book)
+        for fault in faults:
+            words = fault(value)
+            if words is not None:
+                raise ImportFault(("", words))
+        return value
+
+    return replace(base, read=read) if faults else base
+
+
+def _exactly(kind: type, words: str) -> Read:
+    def read(raw: Any, book: CardBook) -> Any:
+        return raw if type(raw) is kind else _refuse(words)
+
+    return read
+
+
+def _refuse(words: str) -> Any:
+    raise _wanted(words)
+
+
+def _read_int(raw: Any, book: CardBook) -> int:
+    # Nothing that is counted or timed lies beyond the calendar.
+    return raw if type(raw) is int and EARLIEST <= raw <= LATEST else _refuse("a whole number")
+
+
+def _write_instant(value: Instant, secrets: bool) -> int | str:
+    return f"{value:d}.{value.tenths}" if value.tenths else int(value)
+
+
+def _read_instant(raw: Any, book: CardBook) -> Instant:
+    whole, _, tenths = raw.partition(".") if isinstance(raw, str) and _TENTHS.fullmatch(raw) else (raw, "", "0")
+    return Instant(_read_int(int(whole) if tenths != "0" else whole, book), int(tenths))
+
+
+def _read_decimal(raw: Any, book: CardBook) -> Decimal:
+    try:
+        number = Decimal(raw) if isinstance(raw, str) else Decimal("NaN")
+    except InvalidOperation:
+        number = Decimal("NaN")
+    if not number.is_finite() or number.adjusted() > _MOST_DIGITS:
+        raise _wanted("a number written as a text")
+    return number
+
+
+def _read_number(raw: Any, book: CardBook) -> int:
+    """A whole number that is written as a text: a key, or one that many readers of JSON would round."""
+    return int(raw) if isinstance(raw, str) and _DIGITS.fullmatch(raw) else _refuse("a whole number as a text")
+
+
+def _read_seed(raw: Any, book: CardBook) -> Seed:
+    """A seed may have more digits than a JSON reader gives as an ``int``."""
+    if isinstance(raw, bool) or not isinstance(raw, int | Decimal) or not 0 <= raw < 2**63 or raw % 1:
+        raise _wanted("a whole number, 0 to 2^63 - 1")
+    return Seed(int(raw))
+
+
+def _write_text(value: object, secrets: bool) -> str:
+    # A field that is written as text may hold a member of an enumeration.
+    return str(value) if secrets else mask_text(str(value))
+
+
+def _write_plain(value: Any, secrets: bool) -> Any:
+    match value:
+        case Enum():
+            return value.value
+        case str():
+            return _write_text(value, secrets)
+        case None | bool() | int():
+            return value
+        case Decimal():
+            return {KIND: "Decimal", "value": str(value)}
+        case Mapping():
+            written = {_write_text(key, secrets): _write_plain(item, secrets) for key, item in value.items()}
+            return {KIND: "Mapping", "value": written} if KIND in written else written
+        case list() | tuple():
+            return [_write_plain(item, secrets) for item in value]
+        case _:
+            raise TypeError(f"{type(value).__name__} has no form in a state document")
+
+
+def _read_plain(raw: Any, book: CardBook) -> Any:
+    match raw:
+        case {"$kind": "Decimal"}:
+            return _read_decimal(raw.get("value"), book)
+        case {"$kind": "Mapping", "value": dict(written)} | dict(written):
+            return {key: _read_plain(item, book) for key, item in written.items()}
+        case list():
+            return [_read_plain(item, book) for item in raw]
+        case _:
+            return raw
+
+
+_LEAVES: Mapping[Any, Form] = {
+    str: Form(_write_text, _exactly(str, "a text")),
+    int: Form(lambda value, secrets: int(value), _read_int),
+    bool: Form(_as_taken, _exactly(bool, "true or false")),
+    object: Form(_write_plain, _read_plain),
+    Decimal: Form(lambda value, secrets: str(value), _read_decimal),
+    Instant: Form(_write_instant, _read_instant),
+    Salt: _constrained(Form(lambda value, secrets: str(value), _read_number), [Within(0, 2**64 - 1).fault]),
+    Seed: Form(_as_taken, _read_seed),
+}

@@ -88,7 +88,7 @@ class Sandbox:
         self.ids = Ids(charter.seed, key)
         self.director = Director(charter.rules, charter.seed, key)
         self.cards = CardBook(digest("salt", charter.seed, key).hex())
-        self.schedule = Schedule()
+        self.schedule = Schedule(0, [])
         self.journal = Journal(charter.journal_limit, self.now)
         self.turn = Turn("open")
         self.warned: set[str] = set()

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
 from enum import StrEnum
 from heapq import heappop, heappush
 from typing import NamedTuple
 
 from mockserver.domain.clock import LATEST, Micros
+from mockserver.domain.constraints import Count
 
 
 class Due(StrEnum):
@@ -30,6 +33,28 @@ class Due(StrEnum):
     BATCH_ROWS = "batch_rows"
 
 
+SUBJECTS: Mapping[Due, str | None] = {
+    Due.VAULT_EXPIRY: "vault",
+    Due.CCV_DELAY: "vault",
+    Due.AUTHORISATION_LAPSE: "charges",
+    Due.CHALLENGE_LAPSE: "charges",
+    Due.SETTLEMENT: "charges",
+    Due.BOUNCE: "charges",
+    Due.TRANSFER_SETTLEMENT: "transfers",
+    Due.SUBSCRIPTION_RENEWAL: "subscriptions",
+    Due.TOKEN_EXPIRY: "tokens",
+    Due.PAYTO: "payto",
+    Due.LATER: None,
+    Due.WEBHOOK: None,
+    Due.WEBHOOK_HELD: None,
+    Due.BATCH_PREPARED: "batches",
+    Due.BATCH_STARTED: "batches",
+    Due.BATCH_ROWS: "batches",
+}
+"""The table of the object that an entry is about. That of a webhook may have been dropped since; that of ``later`` is
+named by its detail."""
+
+
 class Entry(NamedTuple):
     """One thing to come: at this instant, in this order among equals, for this object. ``detail`` belongs to
     ``what``."""
@@ -41,14 +66,13 @@ class Entry(NamedTuple):
     detail: str = ""
 
 
+@dataclass(slots=True)
 class Schedule:
-    """A queue by sandbox time. An entry whose object has moved on meanwhile is ignored when it comes due."""
+    """A queue by sandbox time, and the number of entries that were ever planned. An entry whose object has moved on
+    meanwhile is ignored when it comes due."""
 
-    __slots__ = ("entries", "order")
-
-    def __init__(self) -> None:
-        self.entries: list[Entry] = []
-        self.order = 0
+    order: Count
+    entries: list[Entry]
 
     def plan(self, at: Micros, what: Due, subject: str, detail: str = "") -> None:
         """Add an entry. What lies beyond the calendar never comes due, and is not kept."""

@@ -22,14 +22,11 @@ from mockserver.domain.money import currency, exact, number_text
 from mockserver.domain.payment_method import PaymentMethod
 from mockserver.domain.sources import Initiator, MethodSource
 from mockserver.domain.states import SUBSCRIPTION, Presence, SubscriptionEvent, SubscriptionState
-from mockserver.domain.subscription import EndAfter, Retry, Subscription
+from mockserver.domain.subscription import MOST_STEPS, EndAfter, Retry, Subscription
 from mockserver.engine import charges, listing, method_drafts, subscription_course
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.schedule import Entry
 from mockserver.engine.store import Page
-
-MOST_STEPS = 1000
-"""Intervals between two payments, and tries of one payment, that a subscription may have."""
 
 
 def create(box: Sandbox, command: NewSubscription) -> Subscription:

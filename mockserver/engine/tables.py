@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
+from functools import cache
 from operator import attrgetter
+from types import FunctionType
+from typing import get_args, get_origin, get_type_hints
 
 from mockserver.domain.batch import Batch
 from mockserver.domain.charge import Charge
@@ -171,3 +174,11 @@ def transfers() -> Table[Transfer]:
             Index("status", attrgetter("status"), frozenset({"status"})),
         ),
     )
+
+
+@cache
+def row_classes() -> Mapping[str, type]:
+    """The class of the rows of every table, by the table's name, in alphabetical order."""
+    makers = [make for make in globals().values() if isinstance(make, FunctionType) and make.__module__ == __name__]
+    returned = {make.__name__: get_type_hints(make)["return"] for make in makers}
+    return {name: get_args(table)[0] for name, table in sorted(returned.items()) if get_origin(table) is Table}

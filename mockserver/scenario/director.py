@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import NamedTuple
 
 from mockserver.domain.clock import Micros
 from mockserver.domain.codes import Code
+from mockserver.domain.constraints import Count
 from mockserver.domain.errors import nearest
 from mockserver.domain.ids import digest
 from mockserver.domain.record import record
@@ -71,18 +72,32 @@ SILENCE = {stage: Decision(NOTHING, None, stage) for stage in Stage}
 """What no rule decided, where none could have."""
 
 
+class Times(NamedTuple):
+    """How often a key of a rule was seen, and how often the rule fired for it."""
+
+    seen: Count
+    fired: Count
+
+
 @dataclass(slots=True)
-class _Count:
-    """Counters of one rule: calls that met its tests, firings, calls after its sequence ended; per key
-    (seen, fired).
-    """
+class Tally:
+    """Counters of one rule: calls that met its tests, firings, calls after its sequence ended, the first firing; and
+    those of each key."""
 
     text: str
-    calls: int = 0
-    hits: int = 0
-    exhausted: int = 0
+    calls: Count
+    hits: Count
+    exhausted: Count
+    first: Micros | None
+    keys: dict[str, Times]
+
+
+@dataclass(slots=True)
+class Tallies:
+    """Counters of all rules, and when the first rule was asked."""
+
     first: Micros | None = None
-    keys: dict[str, list[int]] = field(default_factory=dict)
+    rules: dict[str, Tally] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,13 +120,12 @@ class RuleReport:
 class Director:
     """Rules and counters of one sandbox."""
 
-    __slots__ = ("_counts", "_first", "_rules", "_worlds")
+    __slots__ = ("_rules", "_worlds", "tallies")
 
     def __init__(self, rules: Ruleset, seed: int, sandbox: str) -> None:
         self._rules = rules
         self._worlds = {Draws.SANDBOX: (seed, sandbox), Draws.SEED: (seed, "")}
-        self._counts: dict[str, _Count] = {}
-        self._first: Micros | None = None
+        self.tallies = Tallies()
 
     def listens(self, stage: Stage, op: str) -> bool:
         """Whether any rule of this stage names the operation: if none does, no attempt need be described."""
@@ -122,8 +136,8 @@ class Director:
         bucket = self._rules.bucket(stage, attempt.op, attempt.also)
         if bucket is None:
             return SILENCE[stage]
-        if self._first is None:
-            self._first = attempt.now
+        if self.tallies.first is None:
+            self.tallies.first = attempt.now
         passed: list[tuple[str, Difference]] = []
         for placed in bucket.candidates(attempt):
             rule = placed.rule
@@ -146,40 +160,41 @@ class Director:
             if difference is not None:
                 return difference
         if rule.window is not None:
-            difference = rule.window.difference(attempt.now, self._first or 0)
+            difference = rule.window.difference(attempt.now, self.tallies.first or 0)
             if difference is not None:
                 return difference
-        count = self._counts.get(rule.id)
+        count = self.tallies.rules.get(rule.id)
         if count is None:
-            count = self._counts[rule.id] = _Count(rule.text)
+            count = self.tallies.rules[rule.id] = _untouched(rule)
         spent = _spent(rule, count, attempt.now)
         if spent is not None:
             return spent
         count.calls += 1
-        key = rule.key_of(attempt) if rule.counts_by_key else ""
-        tally = [0, 0]
+        key, times = "", _ONCE
         if rule.counts_by_key:
-            tally = count.keys.setdefault(key, tally)
-        tally[0] += 1
+            key = rule.key_of(attempt)
+            seen, fired = count.keys.get(key, (0, 0))
+            times = count.keys[key] = Times(seen + 1, fired)
         if rule.nth is not None:
-            difference = rule.nth.difference_of(tally[0])
+            difference = rule.nth.difference_of(times.seen)
             if difference is not None:
                 return difference
-        outcome = self._outcome(rule, attempt, count, key, tally)
+        outcome = self._outcome(rule, attempt, count, key, times)
         if isinstance(outcome, Difference):
             return outcome
-        tally[1] += 1
+        if rule.counts_by_key:
+            count.keys[key] = Times(times.seen, times.fired + 1)
         count.hits += 1
         if count.first is None:
             count.first = attempt.now
-        return outcome, f"{rule.id}|{key}|{tally[0] if rule.counts_by_key else count.calls}"
+        return outcome, f"{rule.id}|{key}|{times.seen if rule.counts_by_key else count.calls}"
 
-    def _outcome(self, rule: Rule, attempt: Attempt, count: _Count, key: str, tally: list[int]) -> Outcome | Difference:
+    def _outcome(self, rule: Rule, attempt: Attempt, count: Tally, key: str, times: Times) -> Outcome | Difference:
         match rule.plan:
             case Always(outcome):
                 return outcome
             case Sequence() as sequence:
-                step = sequence.step(tally[1])
+                step = sequence.step(times.fired)
                 if step is not None:
                     return step
                 count.exhausted += 1
@@ -188,7 +203,7 @@ class Director:
                 return Difference("sequence", f"one of its {sequence.ends[-1]} steps", "a call after the last")
             case Chance() as chance:
                 world = self._worlds[rule.draws]
-                draw = int.from_bytes(digest("chance", rule.id, key, tally[0], *world, size=DRAW_BITS // 8), "big")
+                draw = int.from_bytes(digest("chance", rule.id, key, times.seen, *world, size=DRAW_BITS // 8), "big")
                 struck = chance.pick(draw)
                 if struck is not None:
                     return struck
@@ -199,55 +214,19 @@ class Director:
     def replace(self, rules: Ruleset) -> None:
         """Put other rules in force; counters of rules whose text is the same live on."""
         self._rules = rules
-        self._counts = {
-            rule.id: count
-            for rule in rules.rules
-            if (count := self._counts.get(rule.id)) is not None and count.text == rule.text
-        }
+        self.take_over(self.tallies)
 
-    def reset(self) -> None:
-        """Forget all counters."""
-        self._counts.clear()
-        self._first = None
-
-    def tallies(self) -> dict[str, Any]:
-        """All counters as plain data, in a stable order."""
-        return {
-            "first": self._first,
-            "rules": {
-                name: {
-                    "text": count.text,
-                    "calls": count.calls,
-                    "hits": count.hits,
-                    "exhausted": count.exhausted,
-                    "first": count.first,
-                    "keys": {key: list(tally) for key, tally in sorted(count.keys.items())},
-                }
-                for name, count in sorted(self._counts.items())
-            },
-        }
-
-    def restore(self, tallies: Mapping[str, Any]) -> None:
-        """Take over counters that ``tallies`` gave, for rules that are in force with the same text."""
-        self._first = tallies.get("first")
-        self._counts = {
-            name: _Count(
-                row["text"],
-                row["calls"],
-                row["hits"],
-                row["exhausted"],
-                row["first"],
-                {key: list(tally) for key, tally in row["keys"].items()},
-            )
-            for name, row in tallies.get("rules", {}).items()
-            if name in self._rules.by_id and self._rules.by_id[name].text == row["text"]
-        }
+    def take_over(self, tallies: Tallies) -> None:
+        """Count on from ``tallies``, for rules that are in force with the same text."""
+        kept = {rule.id: tallies.rules[rule.id] for rule in self._rules.rules if rule.id in tallies.rules}
+        same = {name: tally for name, tally in kept.items() if tally.text == self._rules.by_id[name].text}
+        self.tallies = Tallies(tallies.first, same)
 
     def rules(self, now: Micros | None = None) -> list[RuleReport]:
         """How every rule stands, in the order of asking; ``alive`` is judged at ``now`` when it is given."""
         reports = []
         for rule in self._rules.rules:
-            count = self._counts.get(rule.id) or _Count(rule.text)
+            count = self.tallies.rules.get(rule.id) or _untouched(rule)
             spent = _spent(rule, count, now if now is not None else count.first or 0)
             reports.append(
                 RuleReport(
@@ -268,13 +247,20 @@ class Director:
         """Every expectation that does not hold, in words: ``expect`` of a rule, or a sequence that had to suffice."""
         found = []
         for rule in self._rules.rules:
-            words = _unmet(rule, self._counts.get(rule.id) or _Count(rule.text))
+            words = _unmet(rule, self.tallies.rules.get(rule.id) or _untouched(rule))
             if words is not None:
                 found.append(f"rule '{rule.id}' ({rule.file}): {words}")
         return found
 
 
-def _spent(rule: Rule, count: _Count, now: Micros) -> Difference | None:
+_ONCE = Times(1, 0)
+
+
+def _untouched(rule: Rule) -> Tally:
+    return Tally(rule.text, 0, 0, 0, None, {})
+
+
+def _spent(rule: Rule, count: Tally, now: Micros) -> Difference | None:
     if rule.limit is not None and count.hits >= rule.limit:
         return Difference("limit", f"fewer than {rule.limit} firings", str(count.hits))
     if rule.lives is not None and count.first is not None and now >= count.first + rule.lives:
@@ -282,7 +268,7 @@ def _spent(rule: Rule, count: _Count, now: Micros) -> Difference | None:
     return None
 
 
-def _unmet(rule: Rule, count: _Count) -> str | None:
+def _unmet(rule: Rule, count: Tally) -> str | None:
     if isinstance(rule.plan, Sequence) and rule.plan.at_end is AtEnd.FAIL and count.exhausted:
         return f"its sequence of {rule.plan.ends[-1]} was used up, and {count.exhausted} more calls came"
     return rule.expect.unmet(count.hits) if rule.expect is not None else None

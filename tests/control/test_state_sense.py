@@ -6,14 +6,13 @@ import types
 from collections.abc import Callable, Iterator
 from dataclasses import fields, is_dataclass
 from decimal import Decimal
-from typing import Any, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
 
 import pytest
 
-from mockserver.engine import snapshot
-from mockserver.engine.schedule import Due
-from mockserver.engine.soundness_tables import COUNTED, CURRENCY, ID_NAMES, MONEY, RANGES, REFERENCES, SUBJECTS
-from mockserver.engine.store import Table
+from mockserver.domain.constraints import CodeOfCurrency, IdIn, InCurrency, Within
+from mockserver.engine.schedule import SUBJECTS, Due
+from mockserver.engine.tables import row_classes
 from tests.control.driving import DUMMY, Shop
 from tests.control.test_state import fill, fill_everything
 
@@ -269,7 +268,7 @@ def test_a_document_of_a_machine_whose_clock_is_ahead_is_taken() -> None:
     assert [row["reference"] for row in behind("GET", "/charge").body["charges"]] == ["late", "early"]
 
 
-# The tables of what makes sense, against the classes of the rows.
+# What the types of the rows say of ids, amounts and currencies.
 
 FOREIGN = {
     "charges.provider_charge_id": "the provider's",
@@ -300,56 +299,55 @@ FREE = {
 """Numbers without bounds."""
 
 
-def leaves(annotation: Any, path: str) -> Iterator[tuple[str, Any]]:
-    """Every field of a class and of the classes inside it, by its path."""
+def leaves(annotation: Any, path: str) -> Iterator[tuple[str, Any, tuple[object, ...]]]:
+    """Every field of a class and of the classes inside it, by its path, with its type and its constraints."""
     origin, args = get_origin(annotation), get_args(annotation)
     if origin in (Union, types.UnionType):
         for arg in args:
             yield from leaves(arg, path)
+    elif origin is Annotated:
+        yield path, args[0], args[1:]
     elif is_dataclass(annotation):
-        hints = get_type_hints(annotation)
+        hints = get_type_hints(annotation, include_extras=True)
         for field in fields(annotation):
             if field.init and field.name != "seq":
                 yield from leaves(hints[field.name], f"{path}.{field.name}")
     elif origin in (tuple, list) or (origin is not None and len(args) == 1):
         yield from leaves(args[0], f"{path}.*")
     elif annotation is not types.NoneType:
-        yield path, annotation
+        yield path, annotation, ()
 
 
-ROWS = dict(snapshot.table_rows())
-LEAVES = [leaf for name, row in ROWS.items() for leaf in leaves(row, name)]
+LEAVES = [leaf for name, row in row_classes().items() for leaf in leaves(row, name)]
 
 
 def test_every_id_is_a_reference_or_named_as_none() -> None:
-    known = {f"{table}.{path}" for table, paths in REFERENCES.items() for path in paths}
-    known |= {f"{table}.{name}" for table, name in ID_NAMES.items()} | FOREIGN.keys()
-    found = {path for path, _ in LEAVES if path.endswith("_id")}
-    assert found - known == set()
-    assert FOREIGN.keys() - found == set()
-    assert {path for path in known - found if "attempts" not in path} == set()
+    own = {f"{name}.{fields(row)[0].name}" for name, row in row_classes().items()}  # type: ignore[arg-type]
+    ids = {path: rules for path, _, rules in LEAVES if path.endswith("_id")}
+    assert {path for path, rules in ids.items() if not any(isinstance(rule, IdIn) for rule in rules)} == {
+        *own,
+        *FOREIGN,
+    }
+    named = {rule.table for _, _, rules in LEAVES for rule in rules if isinstance(rule, IdIn)}
+    assert named | {*filter(None, SUBJECTS.values())} <= row_classes().keys()
 
 
 def test_every_amount_has_bounds_or_a_reason_for_none() -> None:
-    known = {f"{table}.{path}" for table, paths in (*MONEY.items(), *RANGES.items()) for path in paths} | FREE.keys()
-    found = {path for path, kind in LEAVES if kind is Decimal}
-    assert found - known == set()
-    assert FREE.keys() - found == set()
-    currencies = {path for path, _ in LEAVES if path.endswith(".currency")}
-    assert currencies - {"batches.rows.*.currency", "providers.hide.*.currency", "providers.require.*.currency"} == {
-        f"{table}.{name}" for table, name in CURRENCY.items()
+    bounds = {path: rules for path, kind, rules in LEAVES if kind is Decimal}
+    free = {path for path, rules in bounds.items() if not any(isinstance(rule, InCurrency | Within) for rule in rules)}
+    assert free == FREE.keys()
+    currencies = {path: CodeOfCurrency() in rules for path, _, rules in LEAVES if path.endswith(".currency")}
+    assert {path for path, known in currencies.items() if not known} == {
+        "batches.rows.*.currency",
+        "providers.hide.*.currency",
+        "providers.require.*.currency",
     }
+    for path in (path for path, rules in bounds.items() if InCurrency() in rules):
+        assert f"{path.partition('.')[0]}.currency" in currencies
 
 
-def test_every_table_has_its_id_and_every_kind_of_due_work_its_subject() -> None:
-    assert ID_NAMES.keys() == ROWS.keys()
-    assert COUNTED.keys() == ROWS.keys() - {"providers"}
+def test_every_kind_of_due_work_has_its_subject() -> None:
     assert SUBJECTS.keys() == set(Due)
-    host = Shop().app.world
-    box = host.sandboxes.open("sk_any", 0)
-    tables = {name for name in ROWS if isinstance(getattr(box, name), Table)}
-    named = {target for paths in REFERENCES.values() for target in paths.values()} | {*filter(None, SUBJECTS.values())}
-    assert named <= tables
 
 
 def test_every_object_is_listed_by_its_kind() -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from mockserver.engine.facts import KINDS
 from mockserver.engine.sandbox import Sandbox
-from mockserver.engine.snapshot import table_rows
+from mockserver.engine.tables import row_classes
 from mockserver.scenario.kinds import FLAG, NUMBER, TEXT
 from mockserver.scenario.operations import OPERATIONS
 from mockserver.scenario.requests import Field, fields_of, parts_of
@@ -100,5 +100,5 @@ def test_stored_kinds_are_those_that_are_kept() -> None:
     api.get("/charge")
     (box,) = api.app.world.sandboxes
     assert isinstance(box, Sandbox)
-    rows = {id(getattr(box, name)): row for name, row in table_rows().items()}
+    rows = {id(getattr(box, name)): row for name, row in row_classes().items()}
     assert {kind: rows[id(table(box))] for kind, (_, table) in KINDS.items()} == STORED

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mockserver.engine.sandbox import Sandbox, masked_key, sandbox_id_of
-from mockserver.engine.snapshot import table_rows
+from mockserver.engine.tables import row_classes
 from mockserver.web.control.call import ControlCall
 from mockserver.wire.dates import moment
 
@@ -52,7 +52,7 @@ def _shown(box: Sandbox, public_key: str) -> dict[str, object]:
 
 def object_counts(box: Sandbox) -> dict[str, int]:
     """How many objects of each kind a sandbox holds, whatever state they are in."""
-    return {_camel(name): len(getattr(box, name)) for name in table_rows()}
+    return {_camel(name): len(getattr(box, name)) for name in row_classes()}
 
 
 def _camel(name: str) -> str:

@@ -1,0 +1,79 @@
+"""What fields of stored objects allow beyond their types, written beside the type: ``Annotated[int, Within(1, 12)]``.
+
+Requests are judged by rules of their own. These hold state documents, which may have been edited by hand, to what the
+rules would have let in.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Annotated
+
+from mockserver.domain.errors import nearest
+from mockserver.domain.money import number_text
+
+MOST = 10**11
+"""More than anything is ever counted to, with room to go on counting."""
+
+
+@dataclass(frozen=True, slots=True)
+class Within:
+    """A number from ``low`` to ``high``; None is no upper bound."""
+
+    low: int | Decimal
+    high: int | Decimal | None = None
+
+    def fault(self, value: int | Decimal) -> str | None:
+        """What is wrong with a value, None when nothing is."""
+        if self.low <= value and (self.high is None or value <= self.high):
+            return None
+        allowed = f"{self.low} or more" if self.high is None else f"{self.low} to {self.high}"
+        return f"got {number_text(value) if isinstance(value, Decimal) else value}, wanted {allowed}"
+
+
+@dataclass(frozen=True, slots=True)
+class OneOf:
+    """A text out of some."""
+
+    words: tuple[str, ...]
+
+    def fault(self, value: str) -> str | None:
+        """What is wrong with a value, None when nothing is."""
+        if value in self.words:
+            return None
+        return f"got '{value[:40]}', which is none of those known{nearest(value[:40], self.words)}"
+
+
+@dataclass(frozen=True, slots=True)
+class IdIn:
+    """The id of a row of a table of the sandbox."""
+
+    table: str
+
+
+@dataclass(frozen=True, slots=True)
+class CodeOfCurrency:
+    """The code of a currency, in capital letters."""
+
+
+@dataclass(frozen=True, slots=True)
+class InCurrency:
+    """An amount in the currency that the row names in its field ``currency``: neither negative nor finer than that."""
+
+
+Amount = Annotated[Decimal, InCurrency()]
+CurrencyCode = Annotated[str, CodeOfCurrency()]
+Count = Annotated[int, Within(0, MOST)]
+
+BatchId = Annotated[str, IdIn("batches")]
+ChargeId = Annotated[str, IdIn("charges")]
+CustomerId = Annotated[str, IdIn("customers")]
+NetworkTokenId = Annotated[str, IdIn("network_tokens")]
+PaymentLinkId = Annotated[str, IdIn("payment_links")]
+PaymentMethodId = Annotated[str, IdIn("payment_methods")]
+PayToId = Annotated[str, IdIn("payto")]
+ProviderId = Annotated[str, IdIn("providers")]
+SubscriptionId = Annotated[str, IdIn("subscriptions")]
+TokenId = Annotated[str, IdIn("tokens")]
+VaultId = Annotated[str, IdIn("vault")]

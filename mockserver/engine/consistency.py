@@ -1,0 +1,289 @@
+"""Whether a sandbox that was read from a document makes sense: what cannot be seen in one value.
+
+A document may have been edited by hand. Whatever would go wrong later, when nobody remembers the import, is refused
+with the place where it stands.
+Source: control document, Control API (``/__admin/state``).
+"""
+
+from __future__ import annotations
+
+import types
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, is_dataclass
+from decimal import Decimal
+from functools import cache
+from itertools import islice
+from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
+
+from mockserver.domain.batch import Batch
+from mockserver.domain.batch_states import BatchState
+from mockserver.domain.charge import Charge
+from mockserver.domain.clock import DAY, ClockMode, iso
+from mockserver.domain.constraints import CodeOfCurrency, IdIn, InCurrency
+from mockserver.domain.customer import Customer
+from mockserver.domain.errors import Invalid
+from mockserver.domain.method_states import PayToState, TokenState
+from mockserver.domain.money import CURRENCIES, currency, exact, number_text
+from mockserver.domain.payment_link import PAID, UNDER_WAY, PaymentLink
+from mockserver.domain.payment_method import PaymentMethod
+from mockserver.domain.provider import Provider
+from mockserver.domain.states import ChargeState
+from mockserver.domain.subscription import Subscription
+from mockserver.domain.token import Token
+from mockserver.engine import later
+from mockserver.engine.codec import MOST_FAULTS, ImportFault, stored
+from mockserver.engine.sandbox import Sandbox
+from mockserver.engine.schedule import SUBJECTS, Due
+from mockserver.engine.store import Table
+from mockserver.engine.tables import row_classes
+
+Fault = tuple[str, str]
+"""A place, and what was got there and what is allowed."""
+
+
+def check(box: Sandbox) -> None:
+    """Check everything. Raises ``ImportFault`` with every fault, as far as anybody reads them."""
+    found = tuple(islice(_faults(box), MOST_FAULTS))
+    if found:
+        raise ImportFault(*found)
+
+
+def _faults(box: Sandbox) -> Iterator[Fault]:
+    view = _View.of(box)
+    for name, table in view.tables.items():
+        id_name = stored(row_classes()[name])[0].name
+        yield from _of_order(box, f"tables.{name}", id_name, table)
+        for place, row in enumerate(table):
+            yield from ((f"tables.{name}.{place}.{where}", words) for where, words in _of_row(view, name, row))
+        kind, count = id_name.removesuffix("_id"), len(table)
+        # Ids of providers are often given by a person.
+        if kind != "provider" and (drawn := box.ids.counters.get(kind, 0)) < count:
+            words = f"got {drawn}, wanted {count} or more: so many rows stand in tables.{name}, and ids are given once"
+            yield f"counters.{kind}", words
+    yield from _of_schedule(view)
+    yield from _of_scripts(box)
+
+
+@dataclass(frozen=True, slots=True)
+class _View:
+    """A sandbox, and what its charges have left behind elsewhere: how many are paid and under way, by link and by
+    subscription."""
+
+    box: Sandbox
+    tables: Mapping[str, Table[Any]]
+    paid: Counter[str | None]
+    under_way: Counter[str | None]
+
+    @classmethod
+    def of(cls, box: Sandbox) -> _View:
+        view = cls(box, {name: getattr(box, name) for name in row_classes()}, Counter(), Counter())
+        for charge in box.charges:
+            for states, counts in ((PAID, view.paid), (UNDER_WAY, view.under_way)):
+                if charge.status in states:
+                    counts.update((charge.payment_link_id, charge.subscription_id))
+        return view
+
+
+def _of_order(box: Sandbox, above: str, id_name: str, table: Table[Any]) -> Iterator[Fault]:
+    """Rows stand in the order of their adding, and no two have one id."""
+    # A clock that runs may have been read on a machine whose own is ahead of ours.
+    latest = box.now if box.clock.mode is ClockMode.MANUAL else box.now + DAY * box.clock.rate
+    seen: set[str] = set()
+    before = None
+    for place, row in enumerate(table):
+        row_id, added = table.id_of(row), row.added
+        if not row_id or row_id in seen:
+            yield f"{above}.{place}.{id_name}", f"got '{row_id}', wanted an id that no row before it has"
+        seen.add(row_id)
+        where = f"{above}.{place}.added"
+        if before is not None and added < before:
+            yield where, f"got {added}, wanted {before} or later: rows stand in the order of their adding"
+        elif added > latest:
+            yield where, f"got {added}, wanted at most {latest}: the clock stands at {iso(box.now)}"
+        before = added
+
+
+def _of_row(view: _View, name: str, row: Any) -> Iterator[Fault]:
+    """What a row says of others and of money, and what must hold between its own fields."""
+    unit = CURRENCIES.get(getattr(row, "currency", None) or "")
+    for parts, constraint in _constraints(row_classes()[name]):
+        for where, value in _values(row, parts):
+            match constraint:
+                case IdIn(table) if view.tables[table].get(value) is None:
+                    yield where, f"got '{value[:64]}', wanted the id of a row of tables.{table}"
+                case CodeOfCurrency() if value not in CURRENCIES:
+                    yield where, _faulty_currency(value)
+                case InCurrency() if value < 0:
+                    yield where, f"got {number_text(value)}, wanted 0 or more"
+                case InCurrency() if unit is not None:
+                    try:
+                        exact(value, unit)
+                    except Invalid as refused:
+                        yield where, (refused.details or {})["Amount"]
+                case _:
+                    pass
+    if name in LAWS:
+        yield from LAWS[name](view, row)
+
+
+def _faulty_currency(code: str) -> str:
+    try:
+        currency(code)
+    except Invalid as refused:
+        return (refused.details or {})["Currency"]
+    return f"got '{code[:20]}', wanted the code in capital letters"
+
+
+@cache
+def _constraints(annotation: Any) -> tuple[tuple[tuple[str, ...], object], ...]:
+    """The constraints on the parts of a type that concern other parts, with the path of each; ``*`` is every item."""
+    origin, args = get_origin(annotation), get_args(annotation)
+    if origin is Annotated:
+        return tuple(((), rule) for rule in args[1:] if isinstance(rule, IdIn | CodeOfCurrency | InCurrency))
+    if is_dataclass(annotation) and isinstance(annotation, type):
+        hints = get_type_hints(annotation, include_extras=True)
+        below = [(field.name, hints[field.name]) for field in stored(annotation)]
+    elif origin in (Union, types.UnionType):
+        return tuple(found for member in args for found in _constraints(member))
+    else:
+        below = [("*", arg) for arg in dict.fromkeys(args) if arg is not Ellipsis]
+    return tuple(((name, *path), rule) for name, part in below for path, rule in _constraints(part))
+
+
+def _values(found: Any, parts: tuple[str, ...], where: str = "") -> Iterator[tuple[str, Any]]:
+    """What stands at a path of an object; what is None has nothing below it."""
+    if found is None:
+        return
+    if not parts:
+        yield where.removeprefix("."), found
+    elif parts[0] != "*":
+        yield from _values(getattr(found, parts[0]), parts[1:], f"{where}.{parts[0]}")
+    else:
+        for name, item in found.items() if isinstance(found, Mapping) else enumerate(found):
+            yield from _values(item, parts[1:], f"{where}.{name}")
+
+
+def _counted(name: str, got: int, wanted: int, words: str) -> Iterator[Fault]:
+    if got != wanted:
+        yield name, f"got {got}, wanted {wanted}: so many {words}"
+
+
+def _of_link(view: _View, link: PaymentLink) -> Iterator[Fault]:
+    key = link.payment_link_id
+    yield from _counted("payments", link.payments, view.paid[key], "of its charges are paid")
+    yield from _counted("under_way", link.under_way, view.under_way[key], "of its charges are under way")
+
+
+def _of_subscription(view: _View, row: Subscription) -> Iterator[Fault]:
+    key = row.subscription_id
+    yield from _counted("payments", row.payments, view.paid[key], "of its charges are paid")
+    yield from _counted("open_payments", row.open_payments, view.under_way[key], "of its charges are under way")
+
+
+def _of_token(view: _View, token: Token) -> Iterator[Fault]:
+    if token.state is TokenState.ACTIVE and token.uses < 1:
+        yield "uses", f"got {token.uses}, wanted 1 or more of a token in {token.state.value}"
+
+
+def _of_charge(view: _View, charge: Charge) -> Iterator[Fault]:
+    given = sum((refund.amount for refund in charge.refunds), Decimal(0))
+    if charge.refunded != given:
+        yield "refunded", f"got {number_text(charge.refunded)}, the refunds come to {number_text(given)}"
+        return
+    match charge.status:
+        case ChargeState.REFUND:
+            fits, wanted = charge.refunded == charge.amount, "all of the amount"
+        case ChargeState.PARTIAL_REFUND:
+            fits, wanted = 0 < charge.refunded < charge.amount, "a part of the amount"
+        case _:
+            fits, wanted = not charge.refunded, "nothing"
+    if not fits:
+        got = f"got {number_text(charge.refunded)} of {number_text(charge.amount)}"
+        yield "refunded", f"{got}, wanted {wanted} in {charge.status.value}"
+
+
+_OTHERS_METHOD = "got a payment method of another customer, wanted one of this one's"
+
+
+def _of_customer(view: _View, customer: Customer) -> Iterator[Fault]:
+    method = view.box.payment_methods.get(customer.default_payment_method_id or "")
+    if method is not None and method.customer_id != customer.customer_id:
+        yield "default_payment_method_id", _OTHERS_METHOD
+
+
+def _of_method(view: _View, method: PaymentMethod) -> Iterator[Fault]:
+    fallback = view.box.payment_methods.get(method.fallback_payment_method_id or "")
+    if fallback is not None and fallback.customer_id not in (None, method.customer_id):
+        yield "fallback_payment_method_id", _OTHERS_METHOD
+
+
+def _of_provider(view: _View, provider: Provider) -> Iterator[Fault]:
+    if provider.summary.provider_id != provider.provider_id:
+        yield "summary.provider_id", f"wanted that of the provider, '{provider.provider_id[:64]}'"
+    if provider.latency is not None and provider.latency[0] > provider.latency[1]:
+        yield "latency", f"got {provider.latency[0]} to {provider.latency[1]}, wanted the shorter first"
+
+
+_DONE = frozenset({BatchState.SUCCESS, BatchState.FAILED})
+
+
+def _of_batch(view: _View, batch: Batch) -> Iterator[Fault]:
+    rows, steps, count = batch.rows, batch.pace.steps, len(batch.rows)
+    if not rows:
+        yield "rows", "got none, wanted one or more"
+        return
+    done = Counter(row.status for row in rows if row.status in _DONE)
+    yield from _counted("success", batch.success, done[BatchState.SUCCESS], "rows are in that state")
+    yield from _counted("failure", batch.failure, done[BatchState.FAILED], "rows are in that state")
+    # Rows that are not done yet are in the state of the batch; none is left in a batch that is done.
+    first_open = done.total() if batch.status not in _DONE else count
+    for place, row in enumerate(rows):
+        if not (row.status in _DONE if place < first_open else row.status is batch.status):
+            wanted = "SUCCESS or FAILED" if place < first_open else batch.status.value
+            yield f"rows.{place}.status", f"got {row.status.value}, wanted {wanted} in a batch in {batch.status.value}"
+    reached, times = [step.rows for step in steps], [step.after for step in steps]
+    if reached[:1] != [0] or reached[-1] != count or reached != sorted(reached):
+        yield "pace.steps", f"got rows {reached[:10]}, wanted 0 to {count}, none before a smaller one"
+    if times != sorted(times):
+        yield "pace.steps", "got a step that comes before the one above it, wanted them in order of time"
+    if batch.pace.last > count:
+        yield "pace.last", f"got {batch.pace.last}, wanted at most {count}"
+
+
+LAWS: Mapping[str, Callable[[_View, Any], Iterator[Fault]]] = {
+    "charges": _of_charge,
+    "customers": _of_customer,
+    "payment_methods": _of_method,
+    "providers": _of_provider,
+    "tokens": _of_token,
+    "payment_links": _of_link,
+    "subscriptions": _of_subscription,
+    "batches": _of_batch,
+}
+"""What must hold between the fields of one row, or of one row and another."""
+
+
+def _of_schedule(view: _View) -> Iterator[Fault]:
+    schedule, seen = view.box.schedule, set[int]()
+    for place, entry in enumerate(schedule.entries):
+        above, table = f"schedule.entries.{place}", SUBJECTS[entry.what]
+        if not 1 <= entry.order <= schedule.order or entry.order in seen:
+            yield f"{above}.1", f"got {entry.order}, wanted a number from 1 to {schedule.order} of its own"
+        seen.add(entry.order)
+        if table is not None and view.tables[table].get(entry.subject) is None:
+            yield f"{above}.3", f"got '{entry.subject[:64]}', wanted the id of a row of tables.{table}"
+        if entry.what is Due.PAYTO and entry.detail not in PayToState._value2member_map_:
+            yield f"{above}.4", f"got '{entry.detail[:40]}', wanted one of {', '.join(PayToState)}"
+        elif entry.what is Due.LATER and (words := later.fault_of(view.box, entry)) is not None:
+            yield f"{above}.4", words
+
+
+def _of_scripts(box: Sandbox) -> Iterator[Fault]:
+    for batch_id, rows in box.scripts.items():
+        batch, above = box.batches.get(batch_id), f"records.scripts.{batch_id[:64]}"
+        if batch is None:
+            yield above, "wanted the id of a row of tables.batches"
+        else:
+            last = len(batch.rows)
+            yield from ((f"{above}.{row}", f"wanted a row from 1 to {last}") for row in rows if not 1 <= row <= last)
