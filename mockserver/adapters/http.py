@@ -10,6 +10,8 @@ A connection ends when its client lets its time pass: :data:`HEAD_SECONDS` for t
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import socket
 import sys
 from functools import partial
 from http import HTTPStatus
@@ -62,6 +64,7 @@ class Protocol(HttpToolsProtocol):
     _answering: RequestResponseCycle | None = None
     _begun: tuple[RequestResponseCycle, Any] | None = None
     _refusal: bytes | None = None
+    _raw: socket.socket | None = None
     _reading = False
 
     # A request has begun and is not whole; how many bytes that are no body it has so far, the last packet's apart.
@@ -86,10 +89,20 @@ class Protocol(HttpToolsProtocol):
         super().__init__(config, server_state, app_state, _loop)
         self._most = most
 
+    def handshake_begun(self, raw: socket.socket) -> None:
+        """A client has come that has still to agree on TLS."""
+        self._raw = raw
+        self.connections.add(self)
+        self._greet(HEAD_SECONDS)
+
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """A client has come."""
         super().connection_made(transport)
-        self._expect_by(self.loop.time() + self.timeout_keep_alive)
+        self._raw = None
+        self._greet(self.timeout_keep_alive)
+
+    def _greet(self, patience: float) -> None:
+        self._expect_by(self.loop.time() + patience)
         if len(self.connections) > self._most and not self._make_room():
             self.app = partial(_in_reserve, self.app)
 
@@ -142,10 +155,21 @@ class Protocol(HttpToolsProtocol):
     def hang_up(self) -> None:
         """End the connection; what the client does not take by itself is lost."""
         self._due = None
-        if self.transport.get_write_buffer_size():
+        if self._raw is not None:
+            # Whoever shakes hands on the socket notices.
+            with contextlib.suppress(OSError):
+                self._raw.shutdown(socket.SHUT_RDWR)
+        elif self.transport.get_write_buffer_size():
             self.transport.abort()
         else:
             self.transport.close()
+
+    def shutdown(self) -> None:
+        """The server stops: end the connection once what was asked is answered."""
+        if self._raw is not None:
+            self.hang_up()
+        else:
+            super().shutdown()
 
     # Reading
 

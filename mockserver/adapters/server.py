@@ -13,9 +13,10 @@ import gc
 import os
 import signal
 import socket
+import ssl
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -25,6 +26,7 @@ import uvicorn
 from uvicorn.lifespan.on import LifespanOn
 
 from mockserver.adapters.exit_codes import Exit
+from mockserver.adapters.handshakes import accept
 from mockserver.adapters.http import Protocol as HttpProtocol
 from mockserver.adapters.listeners import CannotListen, Listeners, allow_connections, listen
 from mockserver.adapters.other_lines import Complaints, Echo, ServerLog
@@ -106,19 +108,16 @@ def serve(app: Any, settings: Settings, *, echo: Echo, listeners: Listeners | No
 
 async def _serve(app: Any, bound: Listeners, log: ServerLog, echo: Echo) -> int:
     settings = bound.settings
-    plain = uvicorn.Server(_config(app))
-    servers = [(plain, [bound.plain])]
+    server = uvicorn.Server(_config(app))
+    context = None
     if bound.tls:
         try:
-            secure = _tls_server(app, settings)
+            context = _tls_context(settings)
         except (OSError, ValueError) as problem:
             log.error(f"--tls-port: the certificate cannot be used: {problem}")
             return Exit.USAGE
-        # The connections of both count together.
-        secure.server_state = plain.server_state
-        servers.append((secure, list(bound.tls)))
-    lifespan = LifespanOn(plain.config)
-    with _signals(app, [server for server, _ in servers], log):
+    lifespan = LifespanOn(server.config)
+    with _signals(app, server, log):
         await lifespan.startup()
         if lifespan.should_exit:
             return Exit.INTERNAL
@@ -127,20 +126,15 @@ async def _serve(app: Any, bound: Listeners, log: ServerLog, echo: Echo) -> int:
                 for line in problems:
                     log.error(line)
                 return Exit.USAGE
-            for server, sockets in servers:
-                server.lifespan = _AlreadyRunning(server.config, lifespan.state)
-                await server.startup(sockets=sockets)
-            return await _run(app, bound, servers, log, echo)
+            server.lifespan = _AlreadyRunning(server.config, lifespan.state)
+            await server.startup(sockets=[bound.plain])
+            return await _run(app, bound, server, context, log, echo)
         finally:
             await lifespan.shutdown()
 
 
 async def _run(
-    app: Any,
-    bound: Listeners,
-    servers: list[tuple[uvicorn.Server, list[socket.socket]]],
-    log: ServerLog,
-    echo: Echo,
+    app: Any, bound: Listeners, server: uvicorn.Server, context: ssl.SSLContext | None, log: ServerLog, echo: Echo
 ) -> int:
     settings = bound.settings
     if hasattr(app, "on_request"):
@@ -160,17 +154,20 @@ async def _run(
             "anyone there can use the control API"
         )
     try:
-        with _port_file(settings.port_file, settings.port):
-            if bound.tls:
-                log.address(f"tls on {bound.tls_address}")
-            log.address(f"ready on {bound.address}")
-            async with watching(settings.scenario, reloading(app, log)) if settings.watch else contextlib.nullcontext():
-                await asyncio.gather(*(server.main_loop() for server, _ in servers))
+        async with _accepting_tls(server, bound.tls, context):
+            with _port_file(settings.port_file, settings.port):
+                if bound.tls:
+                    log.address(f"tls on {bound.tls_address}")
+                log.address(f"ready on {bound.address}")
+                async with (
+                    watching(settings.scenario, reloading(app, log)) if settings.watch else contextlib.nullcontext()
+                ):
+                    await server.main_loop()
     except OSError as problem:
         log.error(f"--port-file: cannot write {settings.port_file}: {problem.strerror}")
         return Exit.USAGE
     finally:
-        await asyncio.gather(*(server.shutdown(sockets=sockets) for server, sockets in servers))
+        await server.shutdown(sockets=[bound.plain])
         requests.close()
     return Exit.STOPPED
 
@@ -190,7 +187,7 @@ class _AlreadyRunning:
         pass
 
 
-def _config(app: Any, **more: Any) -> uvicorn.Config:
+def _config(app: Any) -> uvicorn.Config:
     protocol: Any = partial(HttpProtocol, most=allow_connections())
     config = uvicorn.Config(
         app,
@@ -206,17 +203,38 @@ def _config(app: Any, **more: Any) -> uvicorn.Config:
         backlog=BACKLOG,
         timeout_keep_alive=KEEP_ALIVE_SECONDS,
         timeout_graceful_shutdown=GRACE_SECONDS,
-        **more,
     )
     config.load()
     return config
 
 
-def _tls_server(app: Any, settings: Settings) -> uvicorn.Server:
+def _tls_context(settings: Settings) -> ssl.SSLContext:
     from mockserver.adapters.tls import server_context
 
-    context = server_context(data_directory(settings, os.environ), settings.tls_cert, settings.tls_key)
-    return uvicorn.Server(_config(app, ssl_context_factory=lambda _config, _default: context))
+    return server_context(data_directory(settings, os.environ), settings.tls_cert, settings.tls_key)
+
+
+@contextlib.asynccontextmanager
+async def _accepting_tls(
+    server: uvicorn.Server, listeners: Sequence[socket.socket], context: ssl.SSLContext | None
+) -> AsyncIterator[None]:
+    """Accept on TLS listeners too; their connections are of the same server."""
+    if context is None:
+        yield
+        return
+    protocol: Any = server.config.http_protocol_class
+    connection = partial(protocol, server.config, server.server_state, server.lifespan.state)
+    for listener in listeners:
+        listener.listen(BACKLOG)
+    tasks = [asyncio.create_task(accept(listener, context, connection)) for listener in listeners]
+    try:
+        yield
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.wait(tasks)
+        for listener in listeners:
+            listener.close()
 
 
 @contextlib.contextmanager
@@ -240,7 +258,7 @@ def _port_file(path: str | None, port: int) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _signals(app: Any, servers: list[uvicorn.Server], log: ServerLog) -> Iterator[None]:
+def _signals(app: Any, server: uvicorn.Server, log: ServerLog) -> Iterator[None]:
     """Stop at SIGTERM and SIGINT (a second one does not wait for answers), reload at SIGHUP."""
     loop = asyncio.get_running_loop()
 
@@ -248,9 +266,8 @@ def _signals(app: Any, servers: list[uvicorn.Server], log: ServerLog) -> Iterato
         # Answers that go on until the reader leaves must hear that it is us who leave.
         if hasattr(app, "stopping"):
             app.stopping()
-        for server in servers:
-            server.force_exit = server.should_exit
-            server.should_exit = True
+        server.force_exit = server.should_exit
+        server.should_exit = True
 
     actions: dict[int, Callable[[], None]] = {signal.SIGTERM: stop, signal.SIGINT: stop}
     if sys.platform != "win32" and hasattr(app, "reload"):

@@ -153,12 +153,18 @@ def connected(
     clock: Clock, keep_alive: int = 75, app: App = echo, state: ServerState | None = None, most: int = 100
 ) -> tuple[Protocol, Wire]:
     """A connection of fakes."""
-    wire = Wire()
-    config = uvicorn.Config(app, lifespan="off", log_config=None, timeout_keep_alive=keep_alive)
-    config.load()
-    protocol = Protocol(config, state or ServerState(), {}, clock, most)
+    protocol, wire = unconnected(clock, keep_alive, app, state, most), Wire()
     protocol.connection_made(wire)
     return protocol, wire
+
+
+def unconnected(
+    clock: Clock, keep_alive: int = 75, app: App = echo, state: ServerState | None = None, most: int = 100
+) -> Protocol:
+    """A connection that has still to be made."""
+    config = uvicorn.Config(app, lifespan="off", log_config=None, timeout_keep_alive=keep_alive)
+    config.load()
+    return Protocol(config, state or ServerState(), {}, clock, most)
 
 
 def request(path: str, body: bytes = b"", *lines: str, method: str = "POST", version: str = "1.1") -> bytes:

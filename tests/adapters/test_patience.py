@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import socket
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -10,7 +12,7 @@ from uvicorn.server import ServerState
 
 from mockserver.adapters.http import HEAD_SECONDS, LINGER_SECONDS, TAKE_SECONDS, Protocol
 from mockserver.web.asgi import HungUp, read_body, send_bytes
-from tests.adapters.connecting import App, Clock, Wire, connected, request
+from tests.adapters.connecting import App, Clock, Wire, connected, request, unconnected
 
 
 def test_a_connection_on_which_nothing_comes_for_long_is_closed_and_one_that_is_used_is_not(clock: Clock) -> None:
@@ -237,6 +239,54 @@ def test_the_client_that_was_waited_for_longest_makes_room_first_one_that_never_
         assert gone[1].closed
         gone[0].connection_lost(None)
     assert not busy[1].closed
+
+
+@pytest.fixture
+def shaking() -> Iterator[tuple[socket.socket, socket.socket]]:
+    """Both ends of a connection on which nobody has agreed on TLS yet: the server's, the client's."""
+    ours, theirs = socket.socketpair()
+    theirs.settimeout(10)
+    with ours, theirs:
+        yield ours, theirs
+
+
+def test_a_client_must_agree_on_tls_in_time(clock: Clock, shaking: tuple[socket.socket, socket.socket]) -> None:
+    ours, theirs = shaking
+    protocol = unconnected(clock)
+    protocol.handshake_begun(ours)
+    clock.pass_time(HEAD_SECONDS - 1)
+    assert protocol in protocol.connections
+    clock.pass_time(HEAD_SECONDS)
+    assert theirs.recv(1) == b""
+    protocol.connection_lost(ConnectionAbortedError())
+    assert not protocol.connections
+
+
+def test_a_client_that_has_agreed_on_tls_is_as_any_other(
+    clock: Clock, shaking: tuple[socket.socket, socket.socket]
+) -> None:
+    protocol, wire = unconnected(clock), Wire()
+    protocol.handshake_begun(shaking[0])
+    clock.pass_time(HEAD_SECONDS - 1)
+    protocol.connection_made(wire)
+    clock.pass_time(HEAD_SECONDS + 73)
+    assert not wire.closed
+    clock.pass_time(HEAD_SECONDS + 74)
+    assert wire.closed
+
+
+@pytest.mark.parametrize("cause", ["crowd", "stop"])
+def test_a_client_that_does_not_agree_on_tls_is_in_nobodys_way(
+    clock: Clock, shaking: tuple[socket.socket, socket.socket], cause: str
+) -> None:
+    state = ServerState()
+    protocol = unconnected(clock, state=state, most=1)
+    protocol.handshake_begun(shaking[0])
+    if cause == "crowd":
+        connected(clock, state=state, most=1)
+    else:
+        protocol.shutdown()
+    assert shaking[1].recv(1) == b""
 
 
 def test_when_all_are_being_answered_only_the_health_of_the_server_can_be_asked(clock: Clock) -> None:
