@@ -36,7 +36,7 @@ LAYERS = {
     "findings": layer("domain findings"),
     "option_values": layer("option_values"),
     "settings": layer("settings option_values"),
-    "scenario": layer("domain scenario settings assumptions", "pydantic pydantic_core re2"),
+    "scenario": layer("domain findings scenario settings assumptions", "pydantic pydantic_core re2"),
     "engine": layer("domain findings scenario engine settings assumptions"),
     "wire": layer("domain wire settings assumptions", "pydantic pydantic_core orjson"),
     "web": layer(f"{BELOW_WEB} web", "starlette jinja2 orjson"),

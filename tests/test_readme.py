@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shutil
 import sys
+from pathlib import Path
 
 import pytest
 import yaml
@@ -19,8 +20,9 @@ FENCES = re.compile(r"^(?P<before>[^\n]*)\n```(?P<language>\w+)\n", re.MULTILINE
 @pytest.mark.skipif(sys.platform == "win32", reason="the commands are those of a POSIX shell")
 @pytest.mark.skipif(not shutil.which("curl"), reason="the commands use curl")
 @pytest.mark.slow
-def test_every_command_prints_what_the_readme_says() -> None:
-    assert docs.difference(README) == ""
+@pytest.mark.parametrize("page", docs.PAGES, ids=lambda page: page.name)
+def test_every_command_prints_what_the_pages_say(page: Path) -> None:
+    assert docs.difference(page.read_text("utf-8")) == ""
 
 
 def test_every_block_says_how_it_is_checked() -> None:
@@ -47,7 +49,8 @@ def test_a_table_that_is_not_the_codes_is_found() -> None:
 
 
 def test_every_table_is_shown_once() -> None:
-    assert sorted(re.findall(r"<!-- table: ([\w-]+) -->", README)) == sorted(tables.PRINT)
+    text = "".join(page.read_text("utf-8") for page in docs.PAGES)
+    assert sorted(re.findall(r"<!-- table: ([\w-]+) -->", text)) == sorted(tables.PRINT)
 
 
 def test_a_server_that_does_not_start_is_told() -> None:

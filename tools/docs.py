@@ -1,6 +1,6 @@
-"""Keeps README.md true: runs what it shows and rewrites what the program printed, and prints its tables from the code.
+"""Keeps README.md and docs/*.md true: runs what they show, rewrites what was printed, and prints the tables.
 
-    python -m tools.docs            rewrite README.md
+    python -m tools.docs            rewrite them
     python -m tools.docs --check    say what would change; exit code 1 when anything would
 
 A comment right before a fenced block says what the block is:
@@ -33,6 +33,7 @@ from tools import tables
 
 ROOT = Path(__file__).resolve().parents[1]
 README = ROOT / "README.md"
+PAGES = (README, *sorted((ROOT / "docs").glob("*.md")))
 PORT, TLS_PORT = "4111", "5001"
 START_SECONDS = 30.0
 SHELL_SECONDS = 120.0
@@ -228,27 +229,28 @@ def ended(text: str) -> str:
     return text if not text or text.endswith("\n") else f"{text}\n"
 
 
-def difference(readme: str) -> str:
-    """What a rewriting would change, as a unified difference; empty when the README is true."""
+def difference(page: str, name: str = "README.md") -> str:
+    """What a rewriting would change, as a unified difference; empty when the page is true."""
     with tempfile.TemporaryDirectory() as folder:
-        wanted = refreshed(readme, Path(folder))
-    return "\n".join(
-        difflib.unified_diff(readme.splitlines(), wanted.splitlines(), "README.md", "as it is", lineterm="")
-    )
+        wanted = refreshed(page, Path(folder))
+    return "\n".join(difflib.unified_diff(page.splitlines(), wanted.splitlines(), name, "as it is", lineterm=""))
 
 
 def main() -> int:
-    """Rewrite the README, or with ``--check`` only say what would change."""
+    """Rewrite the pages, or with ``--check`` only say what would change."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--check", action="store_true", help="change nothing, exit with 1 when something would change")
     chosen = parser.parse_args()
-    readme = README.read_text("utf-8")
-    if chosen.check:
-        print(changes := difference(readme))
-        return 1 if changes else 0
-    with tempfile.TemporaryDirectory() as folder:
-        README.write_text(refreshed(readme, Path(folder)), "utf-8")
-    return 0
+    changes = ""
+    for page in PAGES:
+        text = page.read_text("utf-8")
+        if chosen.check:
+            changes += difference(text, str(page.relative_to(ROOT)))
+            continue
+        with tempfile.TemporaryDirectory() as folder:
+            page.write_text(refreshed(text, Path(folder)), "utf-8")
+    print(changes)
+    return 1 if changes else 0
 
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@ from mockserver.assumptions import ROWS
 from mockserver.domain.cards import TEST_CARDS
 from mockserver.domain.law import mermaid
 from mockserver.domain.states import TABLES
+from mockserver.findings.catalogue import CATALOGUE as FINDINGS
 from mockserver.scenario.catalogue import CATALOGUE
 from mockserver.settings import SETTINGS
 from mockserver.web.control.routes import CONTROL_ROUTES
@@ -104,6 +105,25 @@ def pages() -> str:
     return markdown(["address", "shows"], shown)
 
 
+def findings() -> str:
+    """What clients do wrong."""
+    rows = []
+    for kind in FINDINGS.values():
+        rows.append([code(kind.name), kind.severity.word, kind.raised, kind.silent])
+    return markdown(["finding", "severity", "raised when", "silent when"], rows)
+
+
+def finding_pages() -> str:
+    """Each finding with what it costs, what to do, and what a client does wrong and right."""
+    parts = []
+    for kind in FINDINGS.values():
+        parts.append(
+            f"### `{kind.name}`\n\n{kind.title} ({kind.severity.word}). {kind.why}\n\n{kind.advice}\n\n"
+            f"Wrong:\n\n```text\n{kind.wrong}\n```\n\nRight:\n\n```text\n{kind.right}\n```"
+        )
+    return "\n\n".join(parts)
+
+
 PRINT: Mapping[str, Callable[[], str]] = {
     "settings": settings,
     "routes": routes,
@@ -114,4 +134,6 @@ PRINT: Mapping[str, Callable[[], str]] = {
     "test-values": test_values,
     "scenarios": scenarios,
     "pages": pages,
+    "findings": findings,
+    "finding-pages": finding_pages,
 }

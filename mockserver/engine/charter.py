@@ -4,8 +4,8 @@ sandboxes."""
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Protocol
 
 from mockserver.assumptions import Assumed
 from mockserver.domain.clock import Clock, Micros
@@ -85,10 +85,12 @@ class House:
         (90)."""
         seed, clock = self.seed, self.clock
         overrides: dict[str, object] = {}
+        judging: dict[str, Any] = {}
         for scenario in scenarios:
             overrides.update(scenario.assumptions)
             seed = scenario.seed if scenario.seed is not None else seed
             clock = scenario.clock or clock
+            judging.update(scenario.findings)
         return Charter(
             seed=seed,
             assumed=self.assumed.with_overrides(overrides) if overrides else self.assumed,
@@ -101,5 +103,5 @@ class House:
             webhook_key=self.webhook_key,
             journal_limit=self.journal_limit,
             tell=self.tell,
-            findings=self.findings,
+            findings=replace(self.findings, **judging) if self.findings is not None else None,
         )

@@ -137,6 +137,8 @@ class Sandbox:
         self.settle(self.own)
         self.journal.breach = "other scenarios were put in force"
         self.director.replace(charter.rules)
+        if self.watch is not None and charter.findings is not None:
+            self.watch.apply(charter.findings)
         for provider in charter.providers(self.now):
             known = self.providers.get(provider.provider_id)
             if known is None:

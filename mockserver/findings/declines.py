@@ -18,11 +18,11 @@ _MOST = 1_000
 class Declines:
     """The declined cards and accounts of one sandbox."""
 
-    __slots__ = ("_final", "_ledger", "_policy", "_tries")
+    __slots__ = ("_final", "_ledger", "_tries", "policy")
 
     def __init__(self, ledger: Ledger, policy: Policy) -> None:
         self._ledger = ledger
-        self._policy = policy
+        self.policy = policy
         self._final: Recent[str, Evidence] = Recent(_MOST)
         self._tries: Recent[str, deque[tuple[Micros, Evidence]]] = Recent(_MOST)
 
@@ -47,13 +47,13 @@ class Declines:
         evidence = evidence_of(call, "declined, not retryable" if is_final else "declined, retryable")
         if is_final and instrument not in self._final:
             self._final.put(instrument, evidence)
-        limit = self._policy.retry_limit
+        limit = self.policy.retry_limit
         tries = self._tries.get(instrument)
         if tries is None or tries.maxlen != limit + 1:
             tries = deque(tries or (), maxlen=limit + 1)
         tries.append((call.at, evidence))
         self._tries.put(instrument, tries)
-        if len(tries) > limit and call.at - tries[0][0] <= self._policy.retry_window:
+        if len(tries) > limit and call.at - tries[0][0] <= self.policy.retry_window:
             lines = (tries[0][1], tries[-1][1])
             self._ledger.add("too-many-retries", call.at, lines, **_about(call))
 

@@ -17,11 +17,11 @@ _MOST = 256
 class Pace:
     """The pace of one sandbox's client, in real time."""
 
-    __slots__ = ("_hanging", "_ledger", "_pauses", "_policy", "_reads")
+    __slots__ = ("_hanging", "_ledger", "_pauses", "_reads", "policy")
 
     def __init__(self, ledger: Ledger, policy: Policy) -> None:
         self._ledger = ledger
-        self._policy = policy
+        self.policy = policy
         self._pauses: Recent[tuple[str, str, bytes], tuple[Micros, Evidence]] = Recent(_MOST)
         self._hanging: Recent[int, Call] = Recent(_MOST)
         self._reads: Recent[str, deque[tuple[Micros, Call]]] = Recent(_MOST)
@@ -44,10 +44,10 @@ class Pace:
             return
         reads = self._reads.get(call.subject)
         if reads is None:
-            reads = deque(maxlen=self._policy.poll_limit + 1)
+            reads = deque(maxlen=self.policy.poll_limit + 1)
             self._reads.put(call.subject, reads)
         reads.append((call.real, call))
-        if len(reads) > self._policy.poll_limit and call.real - reads[0][0] < SECOND:
+        if len(reads) > self.policy.poll_limit and call.real - reads[0][0] < SECOND:
             lines = (evidence_of(reads[0][1]), evidence_of(call))
             self._ledger.add("polled-hard", call.at, lines, **{call.op.partition(".")[0]: call.subject})
             reads.clear()
@@ -77,7 +77,7 @@ class Pace:
 
     def _judge_wait(self, call: Call, at: Micros, real: Micros) -> bool:
         waited = real - call.real
-        if waited <= self._policy.timeout:
+        if waited <= self.policy.timeout:
             return False
         evidence = evidence_of(call, f"waited for {waited // SECOND} s")
         self._ledger.add("no-timeout", at, (evidence,), operation=call.op)

@@ -62,6 +62,11 @@ class Watch:
             and self._loose_ends.is_empty
         )
 
+    def apply(self, policy: Policy) -> None:
+        """Judge by another policy from now on; what was raised stays."""
+        self.ledger.allowed = policy.allow
+        self._declines.policy = self._pace.policy = self._webhooks.policy = policy
+
     def called(self, call: Call) -> None:
         """A call of the client was decided; ``ended`` follows when it is open."""
         self._habits.called(call)

@@ -38,11 +38,11 @@ class _Copies:
 class Webhooks:
     """The webhooks of one sandbox that were tried."""
 
-    __slots__ = ("_ledger", "_made", "_moves", "_policy", "_repeated", "_reported", "_taken")
+    __slots__ = ("_ledger", "_made", "_moves", "_repeated", "_reported", "_taken", "policy")
 
     def __init__(self, ledger: Ledger, policy: Policy) -> None:
         self._ledger = ledger
-        self._policy = policy
+        self.policy = policy
         self._taken: Recent[str, _Copies] = Recent(_MOST)
         self._repeated: Recent[str, _Copies] = Recent(_MOST)
         self._reported: Recent[str, tuple[str, Evidence]] = Recent(_MOST)
@@ -79,7 +79,7 @@ class Webhooks:
             self._took(tried, evidence)
         if tried.gave_up and tried.is_genuine and not tried.is_scripted:
             self._ledger.add("webhook-lost", tried.at, (evidence,), **about)
-        if tried.took > self._policy.slow_receiver and not tried.is_scripted:
+        if tried.took > self.policy.slow_receiver and not tried.is_scripted:
             slow = Evidence(f"{evidence.line} after {tried.took / SECOND:.1f} s", evidence.entry, evidence.webhook)
             self._ledger.add("webhook-slow", tried.at, (slow,), **about)
 

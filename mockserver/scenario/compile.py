@@ -18,6 +18,7 @@ from mockserver.scenario.model import (
     CallMap,
     ClockMap,
     ExampleMap,
+    FindingsMap,
     ProviderMap,
     ReplyMap,
     ScenarioFile,
@@ -74,10 +75,18 @@ def compile_scenario(
         providers=providers,
         setup=setup,
         rules=tuple(rules),
+        findings=_findings(model.findings),
         examples=tuple(_example(one, index, ids, problems) for index, one in enumerate(model.examples)),
         builtin=builtin,
         source=data,
     )
+
+
+def _findings(model: FindingsMap | None) -> Mapping[str, object]:
+    if model is None:
+        return {}
+    given = {name: value for name, value in model if value is not None}
+    return {**given, "allow": frozenset(model.allow)} if model.allow is not None else given
 
 
 def _clock(model: ClockMap, problems: Problems) -> ClockPlan:

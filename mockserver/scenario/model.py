@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import Discriminator, Field, Tag, WithJsonSchema
+from pydantic import AfterValidator, Discriminator, Field, Tag, WithJsonSchema
 
 from mockserver.domain.clock import ClockMode
+from mockserver.findings.catalogue import CATALOGUE as FINDINGS
+from mockserver.findings.catalogue import kind_of
 from mockserver.scenario.catalogue import CATALOGUE
 from mockserver.scenario.matching import OPERATORS
 from mockserver.scenario.operations import OPERATIONS, SOURCES
@@ -148,12 +150,34 @@ class RuleMap(Part):
     expect: ExpectMap | None = None
 
 
+FindingName = Annotated[
+    str,
+    AfterValidator(lambda name: kind_of(name).name),
+    WithJsonSchema({"type": "string", "enum": list(FINDINGS)}),
+]
+
+
 class ClockMap(Part):
     """The sandbox's clock."""
 
     start: Instant | None = None
     mode: ClockMode = ClockMode.REAL
     rate: Annotated[int, whole(1, 1_000_000)] | None = Field(None, description="of mode fast; default 60")
+
+
+class FindingsMap(Part):
+    """How clients are judged; what is left out stays as it is."""
+
+    allow: Annotated[list[FindingName], Field(max_length=100)] | None = Field(None, description="not raised")
+    retry_limit: Annotated[int, whole(0, 1_000)] | None = Field(
+        None, description="declined tries of one card within retry_window; default 15"
+    )
+    retry_window: Duration | None = Field(None, description="sandbox time; default 30d")
+    timeout: Duration | None = Field(None, description="longest wait for an answer, real time; default 30s")
+    slow_receiver: Duration | None = Field(None, description="longest answer of a receiver, real time; default 5s")
+    poll_limit: Annotated[int, whole(1, 1_000)] | None = Field(
+        None, description="reads of one object within a second; default 10"
+    )
 
 
 class CostMap(Part):
@@ -254,6 +278,7 @@ class ScenarioFile(Part):
         default_factory=list, description="calls made when the sandbox opens"
     )
     rules: Annotated[list[RuleMap], Field(max_length=MAX_RULES)] = Field(default_factory=list)
+    findings: FindingsMap | None = None
     examples: Annotated[list[ExampleMap], Field(max_length=100)] = Field(default_factory=list)
 
 

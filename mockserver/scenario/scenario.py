@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
+from typing import Any
 
 from mockserver.domain.clock import ClockMode, Micros
 from mockserver.scenario.outcome import Latency
@@ -114,6 +115,7 @@ class Scenario:
     providers: tuple[ProviderPlan, ...] = ()
     setup: tuple[Call, ...] = ()
     rules: tuple[Rule, ...] = ()
+    findings: Mapping[str, Any] = field(default_factory=dict)
     examples: tuple[Example, ...] = ()
     builtin: bool = False
     source: Mapping[str, object] = field(default_factory=dict, repr=False, compare=False)
