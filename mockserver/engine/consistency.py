@@ -184,6 +184,8 @@ def _of_subscription(view: _View, row: Subscription) -> Iterator[Fault]:
 def _of_token(view: _View, token: Token) -> Iterator[Fault]:
     if token.state is TokenState.ACTIVE and token.uses < 1:
         yield "uses", f"got {token.uses}, wanted 1 or more of a token in {token.state.value}"
+    if token.answer is not None and not token.challenged:
+        yield "answer", f"got {token.answer.value}, wanted none: nobody asked"
 
 
 def _of_charge(view: _View, charge: Charge) -> Iterator[Fault]:

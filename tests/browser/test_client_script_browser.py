@@ -618,6 +618,45 @@ def test_options_that_are_not_simulated_say_so_when_asked(elsewhere: Any, page: 
     assert said == (["preloadClickToPay", "createNetworkToken", "clickToPayEnabled"] if debug == "true" else [])
 
 
+def test_a_payment_whose_place_is_gone_does_not_block_the_next(elsewhere: Any) -> None:
+    page = elsewhere(
+        f"payfurl.init('sandbox', key).addCardLeastCost('card', 1, 'AUD').addPaypal('pay', 2, 'AUD'){KEEP};"
+    )
+    type_card(page)
+    page.evaluate("payfurl.execute(); document.getElementById('card').remove();")
+    page.get_by_test_id("payfurl-paypal").click()
+    page.get_by_test_id("payfurl-approve").click()
+    assert told(page)["transactionId"]
+
+
+def test_an_amount_that_changes_while_the_payer_looks_at_another_is_not_charged(elsewhere: Any, box: Box) -> None:
+    page = elsewhere(f"payfurl.init('sandbox', key).addPaypal('pay', 2, 'AUD'){KEEP};")
+    page.get_by_test_id("payfurl-paypal").click()
+    expect(page.get_by_test_id("payfurl-dialog")).to_contain_text("Pay AUD 2?")
+    page.evaluate("payfurl.setAmount(3)")
+    page.get_by_test_id("payfurl-approve").click()
+    assert box.call("GET", f"/charge/{told(page)['transactionId']}")["amount"] == 2
+
+
+def test_the_fields_look_as_the_page_around_them(elsewhere: Any) -> None:
+    style = "color: rgb(250, 240, 230); background: rgb(10, 20, 30); font: 20px/30px monospace; color-scheme: dark"
+    page = elsewhere(
+        "payfurl.init('sandbox', key).addCardLeastCost('card', 1, 'AUD');",
+        f'<main style="{style}"><p id="card"></p></main>',
+    )
+    look = (
+        fields(page)
+        .get_by_text("Card number")
+        .evaluate(
+            "(at) => { const own = getComputedStyle(at), page = getComputedStyle(document.documentElement);"
+            "return [own.color, own.fontSize, own.lineHeight, page.backgroundColor, page.colorScheme]; }"
+        )
+    )
+    assert look == ["rgb(250, 240, 230)", "20px", "30px", "rgb(10, 20, 30)", "dark"]
+    frame = page.get_by_test_id("payfurl-card")
+    assert frame.bounding_box()["height"] == fields(page).locator("form").bounding_box()["height"]
+
+
 def test_a_form_that_is_added_again_or_moved_works_anew(elsewhere: Any) -> None:
     page = elsewhere(f"payfurl.init('sandbox', key).addCardLeastCost('card', 1, 'AUD'){KEEP};")
     type_card(page)

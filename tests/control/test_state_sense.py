@@ -181,6 +181,7 @@ SENSELESS: dict[str, tuple[Callable[[Document], Any], str, str]] = {
         "got 10000, wanted 1 to 9999",
     ),
     "a used token that is active": (at("tables", "tokens", 0, "uses")(0), "Tables.tokens.0.uses", "1 or more"),
+    "an answer that nobody asked for": (at("tables", "tokens", 0, "answer")("pass"), "Tables.tokens.0.answer", "none"),
     "a link that counts another's payments": (
         at("tables", "payment_links", 0, "payments")(1),
         "Tables.payment_links.0.payments",

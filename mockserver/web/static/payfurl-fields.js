@@ -35,8 +35,7 @@
       this.publicKey = publicKey;
       this.port = port;
       this.kind = kind;
-      const style = document.documentElement.style;
-      [style.color, style.font, style.colorScheme] = [look.color, look.font, look.colorScheme];
+      Object.assign(document.documentElement.style, look);
       this.form = document.createElement("form");
       this.form.className = compact ? "compact" : "";
       this.form.setAttribute("aria-label", kind === "card" ? "Card" : "PayTo");

@@ -85,6 +85,19 @@
     return rows * (2 * line + 26) + (rows - 1) * 12 + 8;
   }
 
+  // What the fields inherit from the page around them; of its ground only a plain colour.
+  function lookOf(place) {
+    const { color, font, colorScheme } = window.getComputedStyle(place);
+    let ground = "transparent";
+    for (let at = place; at; at = at.parentElement) {
+      const { backgroundColor, backgroundImage } = window.getComputedStyle(at);
+      if (backgroundColor === "rgba(0, 0, 0, 0)" && backgroundImage === "none") continue;
+      if (backgroundImage === "none" && !/rgba|\//.test(backgroundColor)) ground = backgroundColor;
+      break;
+    }
+    return { color, font, colorScheme, background: ground };
+  }
+
   // The fields of a card or an agreement: a frame, and the channel to it.
   class Fields {
     constructor(kind, entry, options, listener) {
@@ -100,9 +113,8 @@
       });
       this.ready.catch(() => {});
       this.frame.addEventListener("load", () => {
-        const { color, font, colorScheme } = window.getComputedStyle(entry.place);
         const { port1, port2 } = new MessageChannel();
-        const settings = { kind, compact, look: { color, font, colorScheme }, publicKey: entry.publicKey };
+        const settings = { kind, compact, look: lookOf(entry.place), publicKey: entry.publicKey };
         this.settle({ failure: "The page with the fields was loaded anew" });
         this.port = port1;
         port1.onmessage = ({ data }) => {
@@ -112,7 +124,6 @@
           listener(data);
         };
         this.frame.contentWindow.postMessage({ payfurl: settings }, BASE, [port2]);
-        window.setTimeout(() => this.refuse(`The fields cannot be loaded from ${BASE}`), PATIENCE_MS);
       });
     }
 
@@ -121,6 +132,7 @@
     }
 
     async submit(payment) {
+      window.setTimeout(() => this.refuse(`The fields cannot be loaded from ${BASE}`), PATIENCE_MS);
       await this.ready;
       return new Promise((resolve) => {
         this.settled = resolve;
@@ -149,7 +161,7 @@
       this.amount = undefined;
       this.entries = [];
       this.current = null;
-      this.busy = false;
+      this.running = null;
       this.handing = false;
       this.forbidden = "";
       this.success = null;
@@ -302,11 +314,11 @@
         if (told.entered) this.run(entry);
       });
       entry.pay = async () => {
-        const { amount, currency } = entry;
-        const payment = { amount: number(amount), currency, threeDSEmail: text(options.threeDSEmail) };
+        const price = this.price(entry);
+        const payment = { amount: number(entry.amount), currency, threeDSEmail: text(options.threeDSEmail) };
         const { token, challenge, failure } = await entry.fields.submit(payment);
         if (failure) throw new Error(failure);
-        if (challenge) await this.challenge(challenge, entry);
+        if (challenge) await this.challenge(challenge, price);
         this.log("token", token);
         return { token, transactionId: "" };
       };
@@ -326,13 +338,14 @@
       if (!entry) return this;
       const word = name.toLowerCase().replace(/[^a-z0-9]/g, "");
       entry.pay = async () => {
-        const answer = await this.ask(name, this.price(entry));
+        const [price, about] = [this.price(entry), { amount: number(entry.amount), currency }];
+        const answer = await this.ask(name, price);
         if (answer === "cancel") throw new Error(`${name} was cancelled`);
         const [path, body] = asked(answer === "decline" ? { metadata: { mock: "do_not_honour" } } : {});
-        const about = { amount: number(entry.amount), currency, ...this.payer(), order: this.bought() };
-        const charge = await this.send(path, entry.publicKey, { ...about, ...body });
+        Object.assign(about, this.payer(), { order: this.bought() }, body);
+        const charge = await this.send(path, entry.publicKey, about);
         if (charge.status === "FAILED") throw new Error(`${name} declined the payment`);
-        if (charge.status === "PENDING_CHECKOUT") await this.challenge(charge.threeDsRedirectUrl, entry);
+        if (charge.status === "PENDING_CHECKOUT") await this.challenge(charge.threeDsRedirectUrl, price);
         this.log("charge", charge.chargeId);
         return { token: "", transactionId: charge.chargeId };
       };
@@ -415,9 +428,10 @@
       this.run(entry);
     }
 
+    // One payment at a time; one whose place has gone from the page with its fields is over.
     async run(entry) {
-      if (this.busy) return;
-      this.busy = true;
+      if (this.running && this.running.place.isConnected) return;
+      this.running = entry;
       let tell = () => {};
       try {
         if (await this.allowed()) {
@@ -428,7 +442,8 @@
       } catch (problem) {
         tell = () => this.fail(problem.message);
       }
-      this.busy = false;
+      if (this.running !== entry) return;
+      this.running = null;
       tell();
     }
 
@@ -516,13 +531,13 @@
     }
 
     // 3-D Secure, in a frame of the service: throws unless the payer passes.
-    async challenge(address, entry) {
+    async challenge(address, price) {
       const { pathname, search } = new URL(address);
       const frame = element("iframe", {
         src: BASE + pathname + search, class: "payfurl-frame", title: "3-D Secure", "data-testid": "payfurl-challenge",
       });
       // The focus begins outside the frame, where the Escape key is heard.
-      const heading = element("h2", { tabindex: "-1", autofocus: "" }, `Pay ${this.price(entry)}`);
+      const heading = element("h2", { tabindex: "-1", autofocus: "" }, `Pay ${price}`);
       let hear = null;
       const attributes = { class: "payfurl-dialog payfurl-challenge", "aria-label": "3-D Secure" };
       const answer = await this.dialog(attributes, (choice, close) => {
