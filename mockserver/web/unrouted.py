@@ -11,6 +11,7 @@ from difflib import SequenceMatcher
 
 from mockserver.domain.codes import Code
 from mockserver.domain.errors import Refused
+from mockserver.domain.masking import mask_start
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.turn import Turn
 from mockserver.web.asgi import HungUp, RawHeaders, Receive, Scope, Send, TooLarge, headers_of, read_body, send_json
@@ -23,6 +24,7 @@ OPERATION = "none"
 """Operation of such an entry."""
 
 _OURS = "/__"
+_ASKED_BY_BROWSERS = ("/favicon", "/apple-touch-icon", "/robots.txt", "/.well-known/")
 _LIKE = 0.6
 _LONGEST_PATH = 200
 _MOST_SEGMENTS = 10
@@ -38,13 +40,16 @@ class Unrouted:
     async def unknown_path(self, scope: Scope, receive: Receive, send: Send) -> None:
         """404, with the nearest path."""
         path: str = scope["path"]
-        await self._answer(scope, receive, send, 404, unknown_path(path, self.nearest(path)), [])
+        near = self.nearest(path)
+        await self._answer(scope, receive, send, 404, unknown_path(path, near), [], near)
 
     async def wrong_method(self, scope: Scope, receive: Receive, send: Send, allowed: str) -> None:
         """405, with the methods that the path has."""
         told = {"Method": f"got {scope['method']}, allowed: {allowed}"}
         body = dumps(problem(405, Code.UNKNOWN_ERROR, "Method Not Allowed", scope["path"], told))
-        await self._answer(scope, receive, send, 405, body, [(b"allow", allowed.encode())])
+        await self._answer(
+            scope, receive, send, 405, body, [(b"allow", allowed.encode())], f"{allowed} {scope['path']}"
+        )
 
     def nearest(self, path: str) -> str | None:
         """The path of a route that looks most alike, whatever stands in the place of its ids; None when none does."""
@@ -66,7 +71,14 @@ class Unrouted:
         return found
 
     async def _answer(
-        self, scope: Scope, receive: Receive, send: Send, status: int, body: bytes, extra: RawHeaders
+        self,
+        scope: Scope,
+        receive: Receive,
+        send: Send,
+        status: int,
+        body: bytes,
+        extra: RawHeaders,
+        near: str | None,
     ) -> None:
         host, headers = self.host, headers_of(scope)
         box = None if scope["path"].startswith(_OURS) else sandbox_of(host, headers)
@@ -78,7 +90,7 @@ class Unrouted:
             except TooLarge:
                 raw = b""
             await host.catch_up(box, host.real_clock())
-            keep(host, box, scope, headers, raw, status, body)
+            keep(host, box, scope, headers, raw, status, body, near)
         await send_json(send, status, body, extra)
 
 
@@ -98,8 +110,21 @@ def sandbox_of(host: Host, headers: Headers) -> Sandbox | None:
         return None
 
 
-def keep(host: Host, box: Sandbox, scope: Scope, headers: Headers, raw: bytes, status: int, body: bytes) -> None:
-    """Make a request that no route took an entry of the journal."""
+def keep(
+    host: Host,
+    box: Sandbox,
+    scope: Scope,
+    headers: Headers,
+    raw: bytes,
+    status: int,
+    body: bytes,
+    near: str | None = None,
+) -> None:
+    """Make a request that no route took an entry of the journal; ``near`` is what may have been meant."""
+    path: str = scope["path"]
+    if box.watch is not None and not path.startswith(_ASKED_BY_BROWSERS):
+        what = mask_start(f"{scope['method']} {path}", _LONGEST_PATH)
+        box.watch.lost(box.journal.last + 1, box.now, what, mask_start(near, _LONGEST_PATH) if near else None)
     turn = box.turn = Turn(OPERATION, answers=True, headers=headers)
-    request = Request(scope["path"], {}, scope["query_string"], headers, raw)
+    request = Request(path, {}, scope["query_string"], headers, raw)
     note(host, box, scope["method"], request, Reply(status, None, turn), body)

@@ -437,3 +437,23 @@ def test_many_objects_may_be_read_in_a_second() -> None:
     for number in range(12):
         api.get(f"/charge/{api.charge(reference=f'order-{number}')['chargeId']}")
     assert found(api) == {}
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "near"),
+    [("GET", "/chrge", "/charge"), ("PATCH", "/charge", "GET, HEAD /charge"), ("GET", "/zzz", None)],
+)
+def test_a_path_or_verb_that_does_not_exist(method: str, path: str, near: str | None) -> None:
+    api = Api()
+    api.call(method, path)
+    row = found(api)["no-such-operation"]
+    assert row["about"] == {"request": f"{method} {path}"}
+    assert row["evidence"][0]["entry"] == 1
+    assert (f"nearest {near}" in row["evidence"][0]["line"]) is (near is not None)
+
+
+@pytest.mark.parametrize("path", ["/favicon.ico", "/apple-touch-icon.png", "/robots.txt", "/.well-known/x"])
+def test_what_browsers_ask_for_by_themselves(path: str) -> None:
+    api = Api()
+    api.get(path)
+    assert found(api) == {}
