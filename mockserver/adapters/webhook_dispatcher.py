@@ -9,7 +9,7 @@ from typing import Protocol
 
 from mockserver.adapters.fair_share import FairShare
 from mockserver.adapters.webhook_sender import CONNECTIONS, Sent
-from mockserver.assumptions import WEBHOOK_TIMEOUT
+from mockserver.assumptions.table import WEBHOOK_TIMEOUT
 from mockserver.domain.clock import SECOND, Micros
 from mockserver.domain.delivery import Delivery, DeliveryState, Try
 from mockserver.engine import deliveries

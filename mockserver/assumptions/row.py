@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from enum import StrEnum
-from typing import Any, Generic, TypeVar
+from typing import Generic, TypeVar
 
 from mockserver.domain.clock import Micros, duration_text, parse_duration, parse_instant
 from mockserver.domain.errors import Invalid, nearest
@@ -160,15 +160,3 @@ PAUSES: Kind[tuple[Micros, ...]] = Kind(
     lambda pauses: " ".join(duration_text(pause) for pause in pauses) or "never",
 )
 TEXT: Kind[str] = Kind("a text", _read_text, str)
-
-ROWS: dict[str, Assumption[Any]] = {}
-"""Every row by its key, in the order of the document."""
-
-
-def row(key: str, question: str, kind: Kind[T], documented: T, evidence: str, *, sdk: T | None = None) -> Assumption[T]:
-    """Add a row to the table. Without ``sdk`` both profiles have the same value."""
-    if key in ROWS:
-        raise ValueError(f"two rows of the assumption table have the key {key}")
-    made = Assumption(key, question, kind, documented, documented if sdk is None else sdk, evidence)
-    ROWS[key] = made
-    return made

@@ -11,7 +11,7 @@ _FOLDER = Path(__file__).parent / "data"
 _Row = TypeVar("_Row")
 
 
-def read_table(name: str, row: Callable[..., _Row]) -> tuple[_Row, ...]:
-    """The rows of ``data/NAME.csv``, in its order, each made by ``row`` from the named columns, which are texts."""
-    with open(_FOLDER / f"{name}.csv", encoding="utf-8", newline="") as file:
+def read_table(name: str, row: Callable[..., _Row], folder: Path = _FOLDER) -> tuple[_Row, ...]:
+    """The rows of ``NAME.csv``, in its order, each made by ``row`` from the named columns, which are texts."""
+    with open(folder / f"{name}.csv", encoding="utf-8", newline="") as file:
         return tuple(row(**columns) for columns in csv.DictReader(file))

@@ -11,8 +11,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
-from mockserver.assumptions import BATCH_FLOW
-from mockserver.assumptions.conduct import BATCH_MAXIMUM, BATCH_RETURNED
+from mockserver.assumptions.table import BATCH_FLOW, BATCH_MAXIMUM, BATCH_RETURNED
 from mockserver.domain.batch import LINES, Batch, BatchRow, Failure, Pace, ResultsFault, Step, drawn, read_rows
 from mockserver.domain.batch_states import BATCH, BATCH_ROW, BatchEvent, BatchRowEvent, BatchState
 from mockserver.domain.charge import Charge

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from mockserver.assumptions.conduct import CARD_CCV, CARD_EXPIRED, CARD_REQUIRED
+from mockserver.assumptions.table import CARD_CCV, CARD_EXPIRED, CARD_REQUIRED
 from mockserver.domain.cards import MAX_LENGTH, MIN_LENGTH, Card, CardNumber, ccv_length, clean, passes_luhn
 from mockserver.domain.clock import DAY, datetime_of
 from mockserver.domain.codes import Code

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from decimal import Decimal
 
-from mockserver.assumptions import AMOUNT_MAXIMUM, AMOUNT_MINIMUM, CURRENCY_DEFAULT
+from mockserver.assumptions.table import AMOUNT_MAXIMUM, AMOUNT_MINIMUM, CURRENCY_DEFAULT
 from mockserver.domain.codes import Code
 from mockserver.domain.errors import Invalid
 from mockserver.domain.faults import Faults

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
-from mockserver.assumptions.conduct import SEARCH_BOUNDS, SEARCH_CARD
+from mockserver.assumptions.table import SEARCH_BOUNDS, SEARCH_CARD
 from mockserver.domain.cards import MIN_LENGTH, PREFIX_LENGTHS, clean
 from mockserver.domain.charge import Charge
 from mockserver.domain.clock import Micros

@@ -10,8 +10,16 @@ from dataclasses import replace
 from decimal import Decimal
 from typing import Any, assert_never
 
-from mockserver.assumptions import AUTHORISATION_EXPIRES_AFTER, CHALLENGE_EXPIRES_AFTER, PENDING_SETTLES_AFTER
-from mockserver.assumptions.conduct import BATCH_THREE_DS, CAPTURE_AMOUNT, FAILOVER, PENDING_TYPES, REFUND_AMOUNT
+from mockserver.assumptions.table import (
+    AUTHORISATION_EXPIRES_AFTER,
+    BATCH_THREE_DS,
+    CAPTURE_AMOUNT,
+    CHALLENGE_EXPIRES_AFTER,
+    FAILOVER,
+    PENDING_SETTLES_AFTER,
+    PENDING_TYPES,
+    REFUND_AMOUNT,
+)
 from mockserver.domain.charge import (
     ZERO,
     Charge,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from mockserver.assumptions.conduct import REMOVAL_TAKES_METHODS, REMOVED_IN_LIST
+from mockserver.assumptions.table import REMOVAL_TAKES_METHODS, REMOVED_IN_LIST
 from mockserver.domain.codes import Code
 from mockserver.domain.customer import DELETED, Customer, merged
 from mockserver.domain.errors import NotFound, WrongState

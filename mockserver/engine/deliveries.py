@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from functools import partial
 from urllib.parse import urlsplit
 
-from mockserver.assumptions import WEBHOOK_RETRY, WEBHOOK_TIMEOUT, WEBHOOK_VERSION
+from mockserver.assumptions.table import WEBHOOK_RETRY, WEBHOOK_TIMEOUT, WEBHOOK_VERSION
 from mockserver.domain.addresses import is_web_address
 from mockserver.domain.charge import Charge, WebhookTarget
 from mockserver.domain.clock import MINUTE, Micros

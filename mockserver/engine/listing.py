@@ -6,8 +6,7 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
-from mockserver.assumptions import PAGE_DEFAULT, PAGE_MAXIMUM
-from mockserver.assumptions.conduct import PAGE_ORDER, SEARCH_BOUNDS, SORT_UNKNOWN
+from mockserver.assumptions.table import PAGE_DEFAULT, PAGE_MAXIMUM, PAGE_ORDER, SEARCH_BOUNDS, SORT_UNKNOWN
 from mockserver.domain.clock import Micros
 from mockserver.domain.codes import Code
 from mockserver.domain.errors import nearest

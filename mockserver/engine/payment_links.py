@@ -8,8 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from mockserver.assumptions import CURRENCY_DEFAULT, LINK_IMAGE_MAXIMUM, LINK_REFUSAL, PROVIDER_CURRENCY
-from mockserver.assumptions.speech import LINK_URL
+from mockserver.assumptions.table import CURRENCY_DEFAULT, LINK_IMAGE_MAXIMUM, LINK_REFUSAL, LINK_URL, PROVIDER_CURRENCY
 from mockserver.domain.charge import Charge
 from mockserver.domain.clock import Micros
 from mockserver.domain.codes import Code

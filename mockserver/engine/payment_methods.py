@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from mockserver.assumptions.conduct import DEFAULT_REMOVED
+from mockserver.assumptions.table import DEFAULT_REMOVED
 from mockserver.domain.codes import Code
 from mockserver.domain.customer import DELETED, Customer
 from mockserver.domain.errors import Invalid, NotFound, WrongState

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from mockserver.assumptions import PAYTO_ACTIVE_AFTER
+from mockserver.assumptions.table import PAYTO_ACTIVE_AFTER
 from mockserver.domain.clock import Micros
 from mockserver.domain.codes import Code
 from mockserver.domain.events import Subject

@@ -11,8 +11,13 @@ from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
-from mockserver.assumptions import CURRENCY_DEFAULT, PROVIDER_CURRENCY, PROVIDER_LATENCY
-from mockserver.assumptions.conduct import LEAST_COST, PROVIDER_FOREIGN
+from mockserver.assumptions.table import (
+    CURRENCY_DEFAULT,
+    LEAST_COST,
+    PROVIDER_CURRENCY,
+    PROVIDER_FOREIGN,
+    PROVIDER_LATENCY,
+)
 from mockserver.domain.cards import CardNumber
 from mockserver.domain.checkouts import CHECKOUTS, Checkout
 from mockserver.domain.clock import Micros

@@ -9,8 +9,7 @@ from __future__ import annotations
 from decimal import Decimal
 from typing import assert_never
 
-from mockserver.assumptions.conduct import THREE_DS
-from mockserver.assumptions.speech import CHECKOUT_WORD, WALLET_WORD
+from mockserver.assumptions.table import CHECKOUT_WORD, THREE_DS, WALLET_WORD
 from mockserver.domain.charge import Payer
 from mockserver.domain.checkouts import CHECKOUTS, checkout_named
 from mockserver.domain.codes import Code

@@ -5,7 +5,7 @@ Source: published facts, 10 (Subscriptions); assumptions ``subscription.*``.
 
 from __future__ import annotations
 
-from mockserver.assumptions import SUBSCRIPTION_METHOD_REMOVED, SUBSCRIPTION_MISSED
+from mockserver.assumptions.table import SUBSCRIPTION_METHOD_REMOVED, SUBSCRIPTION_MISSED
 from mockserver.domain.charge import Charge
 from mockserver.domain.clock import Micros
 from mockserver.domain.events import Subject

@@ -10,8 +10,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
-from mockserver.assumptions import CURRENCY_DEFAULT, PROVIDER_CURRENCY, SUBSCRIPTION_PAST_START
-from mockserver.assumptions.conduct import SEARCH_BOUNDS
+from mockserver.assumptions.table import CURRENCY_DEFAULT, PROVIDER_CURRENCY, SEARCH_BOUNDS, SUBSCRIPTION_PAST_START
 from mockserver.domain.clock import Instant, Micros, iso
 from mockserver.domain.codes import Code
 from mockserver.domain.commands import ChangeSubscription, NewCharge, NewSubscription

@@ -10,7 +10,7 @@ from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from mockserver.assumptions import TOKEN_LIFETIME, TOKEN_USES
+from mockserver.assumptions.table import TOKEN_LIFETIME, TOKEN_USES
 from mockserver.domain.cards import Card
 from mockserver.domain.clock import Micros
 from mockserver.domain.codes import Code

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
-from mockserver.assumptions import TRANSFER_SETTLES_AFTER
+from mockserver.assumptions.table import TRANSFER_SETTLES_AFTER
 from mockserver.domain.charge import ZERO, Charge
 from mockserver.domain.clock import Micros
 from mockserver.domain.codes import Code

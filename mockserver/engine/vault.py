@@ -5,8 +5,7 @@ Source: service document, Vault; What the service does, 6-9.
 
 from __future__ import annotations
 
-from mockserver.assumptions import VAULT_CCV_DELAY, VAULT_CCV_SPENT_BY
-from mockserver.assumptions.conduct import VAULT_GONE
+from mockserver.assumptions.table import VAULT_CCV_DELAY, VAULT_CCV_SPENT_BY, VAULT_GONE
 from mockserver.domain.cards import CardNumber
 from mockserver.domain.clock import Instant
 from mockserver.domain.codes import Code

@@ -11,8 +11,7 @@ from functools import partial
 from typing import Any
 from urllib.parse import unquote
 
-from mockserver.assumptions import CREATED_STATUS
-from mockserver.assumptions.speech import DECIMAL_COMMA, JSON_DEPTH, UNKNOWN_FIELDS
+from mockserver.assumptions.table import CREATED_STATUS, DECIMAL_COMMA, JSON_DEPTH, UNKNOWN_FIELDS
 from mockserver.domain.clock import SECOND, Micros, duration_text
 from mockserver.domain.codes import Code
 from mockserver.domain.errors import Invalid, Refused

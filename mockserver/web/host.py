@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Protocol, TypeVar
 
-from mockserver.assumptions import WEBHOOK_TIMEOUT, Assumed, Profile
-from mockserver.assumptions.conduct import KEYS_BOTH
+from mockserver.assumptions import Assumed, Profile
+from mockserver.assumptions.table import KEYS_BOTH, WEBHOOK_TIMEOUT
 from mockserver.domain.clock import SECOND, ClockMode, Micros, parse_instant
 from mockserver.domain.codes import Code
 from mockserver.domain.delivery import DeliveryState

@@ -7,7 +7,8 @@ from functools import lru_cache
 from inspect import getdoc
 from typing import Any
 
-from mockserver.assumptions import CREATED_STATUS, NOT_FOUND_STATUS, WRONG_STATE_STATUS, Assumed
+from mockserver.assumptions import Assumed
+from mockserver.assumptions.table import CREATED_STATUS, NOT_FOUND_STATUS, WRONG_STATE_STATUS
 from mockserver.web.route import Auth, Route, Success
 from mockserver.web.routes import ROUTES
 from mockserver.wire.problems import Problem

@@ -6,7 +6,8 @@ import re
 from collections.abc import Mapping
 from typing import TypedDict
 
-from mockserver.assumptions import AUTHORISED_WORD, NOT_FOUND_STATUS, WRONG_STATE_STATUS, Assumed
+from mockserver.assumptions import Assumed
+from mockserver.assumptions.table import AUTHORISED_WORD, NOT_FOUND_STATUS, WRONG_STATE_STATUS
 from mockserver.domain.charge import Charge
 from mockserver.domain.codes import MESSAGES, Code
 from mockserver.domain.errors import NotFound, ProviderRefused, Refused, Unauthorised, WrongState

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from mockserver.assumptions import AUTHORISED_WORD, CARD_DATA_ALIAS, CARD_IIN_DIGITS, Assumed
-from mockserver.assumptions.speech import (
+from mockserver.assumptions import Assumed
+from mockserver.assumptions.table import (
+    AUTHORISED_WORD,
     BANK_MASKING,
+    CARD_DATA_ALIAS,
+    CARD_IIN_DIGITS,
     CARD_MASKING,
     CUSTOMER_SUMMARY,
     NETWORK_TOKEN_DATE,

@@ -1,16 +1,18 @@
 """Which assumptions an answer shows in its words and digits: told when an entry of the journal is read, at no cost to
 the request.
 
-Source: assumptions of ``mockserver.assumptions.speech``; what an operation asks while it runs is in its entry already.
+Source: the assumption table; what an operation asks while it runs is in its entry already.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-from mockserver.assumptions import AUTHORISED_WORD, CARD_DATA_ALIAS, CARD_IIN_DIGITS
-from mockserver.assumptions.speech import (
+from mockserver.assumptions.table import (
+    AUTHORISED_WORD,
     BANK_MASKING,
+    CARD_DATA_ALIAS,
+    CARD_IIN_DIGITS,
     CARD_MASKING,
     CUSTOMER_SUMMARY,
     NETWORK_TOKEN_DATE,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mockserver.assumptions import DECLINED_REPLY, DELETE_CHARGE_PATH
+from mockserver.assumptions.table import DECLINED_REPLY, DELETE_CHARGE_PATH
 from mockserver.domain.charge import Charge
 from mockserver.domain.codes import Code
 from mockserver.domain.errors import nearest

@@ -5,7 +5,7 @@ from __future__ import annotations
 from decimal import Decimal
 from urllib.parse import urlsplit
 
-from mockserver.assumptions import VERSION_NUMBER, VERSION_REGION, VERSION_RELEASED
+from mockserver.assumptions.table import VERSION_NUMBER, VERSION_REGION, VERSION_RELEASED
 from mockserver.domain.clock import parse_instant
 from mockserver.domain.provider import Capability, Provider
 from mockserver.engine import info, providers

@@ -1,0 +1,137 @@
+"""Every gap of the service document, settled in one place: ``table.csv`` says in words what is asked and what each
+profile answers, and on what that rests; here is how those answers can be overridden, and the name by which code asks.
+
+Rows that have no name here, and those with one answer only, are settled for good: they are listed so that nothing is
+silent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, TypeVar
+
+from mockserver.assumptions.row import (
+    AMOUNT,
+    AMOUNT_OR_UNIT,
+    CURRENCY,
+    CURRENCY_OR_PROVIDER,
+    DATE,
+    DURATION,
+    FLOW,
+    PAUSES,
+    SPAN,
+    TEXT,
+    Assumption,
+    Kind,
+    choice,
+    whole,
+)
+from mockserver.domain.record import record
+from mockserver.domain.reference_data import read_table
+
+T = TypeVar("T")
+
+
+@record
+class _Words:
+    key: str
+    documented: str
+    sdk: str
+    question: str
+    evidence: str
+
+
+_WORDS = {words.key: words for words in read_table("table", _Words, folder=Path(__file__).parent)}
+
+
+def _row(key: str, kind: Kind[T]) -> Assumption[T]:
+    words = _WORDS[key]
+    documented = kind.read(words.documented)
+    return Assumption(
+        key=key,
+        question=words.question,
+        kind=kind,
+        documented=documented,
+        sdk=kind.read(words.sdk) if words.sdk else documented,
+        evidence=words.evidence,
+    )
+
+
+CARD_REQUIRED = _row("card.required", choice("number_and_expiry", "number"))
+CARD_CCV = _row("card.ccv", choice("checked_when_given", "required"))
+CARD_EXPIRED = _row("card.expired", choice("refuse", "charge"))
+PENDING_TYPES = _row("charge.pending_types", choice("bank_account_and_payto", "none"))
+CAPTURE_AMOUNT = _row("charge.capture_amount", choice("whole_or_less"))
+REFUND_AMOUNT = _row("charge.refund_amount", choice("rest_or_less"))
+THREE_DS = _row("charge.three_ds", choice("trusted", "ignored"))
+SEARCH_CARD = _row("charge.search_card_number", choice("4_6_8_leading_digits_or_all"))
+FAILOVER = _row("failover", choice("retryable_failures", "never"))
+LEAST_COST = _row("least_cost", choice("cheapest_by_cost_data"))
+PROVIDER_FOREIGN = _row("provider.other_currency", choice("any", "none"))
+VAULT_GONE = _row("vault.gone", choice("not_found"))
+REMOVED = _row("removed.customer_or_method", choice("readable"))
+REMOVAL_TAKES_METHODS = _row("removed.customer_methods", choice("yes", "no"))
+DEFAULT_REMOVED = _row("removed.default_method", choice("none", "newest"))
+REMOVED_IN_LIST = _row("removed.in_customer_list", choice("hidden", "shown"))
+PAGE_ORDER = _row("paging.order", choice("newest_first", "oldest_first"))
+SEARCH_BOUNDS = _row("search.bounds", choice("exclusive", "inclusive"))
+SORT_UNKNOWN = _row("sort", choice("refuse", "ignore"))
+KEYS_BOTH = _row("keys.both", choice("public_key", "either"))
+BATCH_MAXIMUM = _row("batch.maximum", whole(1, 1_000_000))
+BATCH_THREE_DS = _row("batch.three_ds", choice("row_fails", "charged"))
+BATCH_RETURNED = _row("batch.returned_row", choice("row_fails", "stays"))
+JSON_DEPTH = _row("request.json_depth", whole(8, 200))
+UNKNOWN_FIELDS = _row("request.unknown_fields", choice("ignore", "refuse"))
+DECIMAL_COMMA = _row("request.decimal_comma", choice("refuse", "read"))
+CARD_MASKING = _row("card.masking", choice("first4_last4", "first6_last4", "last4"))
+BANK_MASKING = _row("bank_account.masking", choice("none", "last4"))
+CUSTOMER_SUMMARY = _row("charge.customer_summary", choice("shown", "stored_customers_only"))
+WALLET_WORD = _row("payment_method.wallet_type", choice("WALLET", "APPLEPAY"))
+CHECKOUT_WORD = _row("payment_method.checkout_type", choice("by_kind", "wallet_type"))
+VAULT_SECRETS = _row("vault.get_shows", choice("number_and_ccv", "nothing"))
+NETWORK_TOKEN_DATE = _row("network_token.date_added", choice("shown", "null"))
+LINK_URL = _row("link.url", choice("<public url>/pay/<paymentLinkId>"))
+CREATED_STATUS = _row("response.created_status", whole(200, 201))
+CURRENCY_DEFAULT = _row("currency.default", CURRENCY_OR_PROVIDER)
+AMOUNT_MINIMUM = _row("amount.minimum", AMOUNT_OR_UNIT)
+AMOUNT_MAXIMUM = _row("amount.maximum", AMOUNT)
+CARD_IIN_DIGITS = _row("card.iin_digits", whole(3, 6))
+AUTHORISED_WORD = _row("charge.status.authorised", choice("Authorised", "AUTHORISE"))
+PENDING_SETTLES_AFTER = _row("charge.pending_settles_after", DURATION)
+AUTHORISATION_EXPIRES_AFTER = _row("charge.authorisation_expires_after", DURATION)
+CHALLENGE_EXPIRES_AFTER = _row("charge.challenge_expires_after", DURATION)
+DECLINED_REPLY = _row("charge.declined_reply", choice("error", "charge"))
+DELETE_CHARGE_PATH = _row("charge.on_delete_path", choice("refund_or_void", "refund", "void"))
+PROVIDER_CURRENCY = _row("provider.currency", CURRENCY)
+PROVIDER_LATENCY = _row("provider.latency", SPAN)
+VAULT_CCV_DELAY = _row("vault.ccv_delay", DURATION)
+VAULT_CCV_SPENT_BY = _row("vault.ccv_spent_by", choice("same_card", "linked_method"))
+NOT_FOUND_STATUS = _row("error.not_found", whole(400, 404))
+WRONG_STATE_STATUS = _row("error.wrong_state", whole(400, 409))
+PAGE_DEFAULT = _row("paging.default", whole(1, 1000))
+PAGE_MAXIMUM = _row("paging.maximum", whole(1, 100_000))
+TOKEN_LIFETIME = _row("token.lifetime", DURATION)
+TOKEN_USES = _row("token.uses", whole(1, 1000))
+PAYTO_ACTIVE_AFTER = _row("payto.active_after", DURATION)
+CARD_DATA_ALIAS = _row("charge.card_data", choice("no", "yes"))
+BATCH_FLOW = _row("batch.flow", FLOW)
+WEBHOOK_RETRY = _row("webhook.retry", PAUSES)
+WEBHOOK_TIMEOUT = _row("webhook.timeout", DURATION)
+WEBHOOK_VERSION = _row("webhook.version", TEXT)
+LINK_IMAGE_MAXIMUM = _row("link.image_maximum", whole(1, 10_000_000))
+LINK_REFUSAL = _row("link.limit_code", whole(1, 117))
+SUBSCRIPTION_PAST_START = _row("subscription.past_start", choice("now", "refuse"))
+SUBSCRIPTION_MISSED = _row("subscription.missed_payments", choice("skip", "make_up"))
+SUBSCRIPTION_METHOD_REMOVED = _row("subscription.method_removed", choice("next_payment", "at_once"))
+TRANSFER_SETTLES_AFTER = _row("transfer.settles_after", DURATION)
+VERSION_NUMBER = _row("version.number", TEXT)
+VERSION_RELEASED = _row("version.released", DATE)
+VERSION_REGION = _row("version.region", choice("au", "jp", "us"))
+
+_NAMED: Mapping[str, Assumption[Any]] = {row.key: row for row in globals().values() if isinstance(row, Assumption)}
+
+ROWS: Mapping[str, Assumption[Any]] = {
+    key: _NAMED.get(key) or _row(key, choice(words.documented)) for key, words in _WORDS.items()
+}
+"""Every row by its key, in the order of the document."""
