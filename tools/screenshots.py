@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from typing import Any
 from urllib.request import Request, urlopen
 
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import Browser, expect, sync_playwright
 
 from tools.docs import ROOT
 
@@ -117,6 +117,8 @@ def main() -> None:
             page.goto(url + path)
             if name == "demo-shop":
                 page.get_by_test_id("try-1").click()
+                card = page.frame_locator("[data-testid=payfurl-card]")
+                expect(card.get_by_label("Name on the card")).to_have_value("Ann Example")
             page.screenshot(path=FOLDER / f"{name}.png", full_page=True)
             page.close()
         browser.close()
