@@ -137,26 +137,31 @@ class RemoteSandbox:
         conditions: Mapping[str, object] | None = None,
         /,
         *,
-        timeout: Duration = "5s",
+        timeout: Duration | None = None,
         advance: bool = False,
+        within: Duration | None = None,
         **more: object,
     ) -> dict[str, Any]:
         """Wait until all conditions hold, and return the answer of ``POST /__admin/wait``.
 
-        ``wait_for(charge={"id": ..., "status": "SUCCESS"}, inbox="shop")``. ``timeout`` is a duration, of real time,
-        or with ``advance`` of the sandbox's, whose clock is then moved. Raises :class:`VerificationFailed` saying why,
-        when the conditions did not hold in time.
+        ``wait_for(charge={"id": ..., "status": "SUCCESS"}, inbox="shop")``. With ``advance`` the sandbox's clock is
+        moved to what is due next, and so on, no further than ``within`` (``31d`` unless told). ``timeout`` is a
+        duration of real time, ``5s`` unless told, with ``advance`` ``30s``. Raises :class:`VerificationFailed` saying
+        why, when the conditions did not hold in time.
         """
         if conditions is not None and not isinstance(conditions, Mapping):
             raise TypeError(f"got {conditions!r}, wanted kinds by name, such as wait_for(inbox='shop')")
         wanted = {**(conditions or {}), **more}
-        timeout = _duration(timeout)
-        body = {"for": wanted, "timeout": timeout, "advance": advance}
+        given = {"timeout": timeout, "within": within}
+        bounds = {name: _duration(length) for name, length in given.items() if length is not None}
+        body = {"for": wanted, "advance": advance, **bounds}
         answer: dict[str, Any] = self.call("POST", "/__admin/wait", json=body, patience=None)
         if not answer["held"]:
             reasons = [f"{name}: {why}" for name, why in answer["why"].items()]
             hints = [answer["hint"]] if "hint" in answer else []
-            raise VerificationFailed(f"waited {timeout}: " + "; ".join(reasons + hints))
+            raise VerificationFailed(
+                f"waited {answer['waited'] if advance else bounds.get('timeout', '5s')}: " + "; ".join(reasons + hints)
+            )
         return answer
 
     def verify(self, *requests: Mapping[str, object] | str, rules: bool = True, **request: object) -> None:
@@ -231,13 +236,16 @@ class Clock:
         return _instant(self._sandbox.call("GET", "/__admin/clock")["now"])
 
     def advance(self, by: Duration) -> datetime:
-        """Move forward by a duration, running all that comes due; the new time."""
-        return _instant(self._sandbox.call("POST", "/__admin/clock/advance", json={"by": _duration(by)})["now"])
+        """Move forward by a duration, running all that comes due; the new time. Raises as ``to``."""
+        return self._advance({"by": _duration(by)})
 
     def to(self, instant: datetime | str) -> datetime:
-        """Move forward to an instant, running all that comes due; the new time."""
-        text = instant.isoformat() if isinstance(instant, datetime) else instant
-        return _instant(self._sandbox.call("POST", "/__admin/clock/advance", json={"to": text})["now"])
+        """Move forward to an instant, running all that comes due; the new time.
+
+        Webhooks on the way are sent, and answered, before time goes on. Raises :class:`VerificationFailed` when that
+        takes longer than ten minutes of real time.
+        """
+        return self._advance({"to": instant.isoformat() if isinstance(instant, datetime) else instant})
 
     def start(self, mode_or_instant: str) -> None:
         """Begin the time of an unused sandbox: ``real``, ``manual``, ``fast``, or standing still at an instant."""
@@ -248,6 +256,12 @@ class Clock:
     def freeze(self) -> datetime:
         """Stand still from now on; the time."""
         return _instant(self._sandbox.call("PUT", "/__admin/clock", json={"mode": "manual"})["now"])
+
+    def _advance(self, where: Mapping[str, str]) -> datetime:
+        moved = self._sandbox.call("POST", "/__admin/clock/advance", json=where, patience=None)
+        if "hint" in moved:
+            raise VerificationFailed(moved["hint"])
+        return _instant(moved["now"])
 
 
 class Inbox:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -12,6 +12,7 @@ from urllib.parse import unquote, urlencode
 
 from mockserver import Settings
 from mockserver.adapters.scenario_files import load, read_text
+from mockserver.domain.clock import Micros
 from mockserver.scenario.scenario import Scenario
 from mockserver.web.app import Application
 from mockserver.web.host import Host
@@ -67,11 +68,12 @@ class Api:
         key: str | None = "sk_tests",
         assumptions: Mapping[str, object] | None = None,
         scenario: str | None = None,
+        real_clock: Callable[[], Micros] = lambda: 0,
         **settings: Any,
     ) -> None:
         chosen = Settings(**{"clock": START, "seed": 42, **settings})
         self.key = key
-        self.app = Application(Host(chosen, lambda: 0, _Given(scenario, assumptions or {})))
+        self.app = Application(Host(chosen, real_clock, _Given(scenario, assumptions or {})))
 
     def send(
         self,
@@ -162,7 +164,9 @@ async def _exchange(app: Application, scope: dict[str, Any], raw: bytes) -> Repl
     answers: list[dict[str, Any]] = []
 
     async def receive() -> dict[str, Any]:
-        return messages.pop() if messages else {"type": "http.disconnect"}
+        if not messages:
+            await asyncio.Event().wait()  # the caller stays until the answer is there
+        return messages.pop()
 
     async def send(message: Any) -> None:
         answers.append(message)

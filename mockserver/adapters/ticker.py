@@ -1,5 +1,5 @@
-"""Lets time pass while nobody asks: brings sandboxes to the present when something comes due, and sends what is to be
-sent. It sleeps until the earliest thing that any sandbox waits for.
+"""Lets time pass while nobody asks: wakes the sandboxes in which something comes due. It sleeps until the earliest of
+them.
 
 Nothing depends on it but the moment: every request runs what is due before it anyway.
 """
@@ -7,13 +7,11 @@ Nothing depends on it but the moment: every request runs what is due before it a
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from heapq import heappop, heappush
 from typing import assert_never
 
-from mockserver.adapters.webhook_dispatcher import Sender, WebhookDispatcher
 from mockserver.domain.clock import MILLISECOND, SECOND, Clock, ClockMode, Micros
-from mockserver.engine import due
 from mockserver.engine.sandbox import Sandbox
 
 SHORTEST_NAP = 5 * MILLISECOND
@@ -24,20 +22,18 @@ CROWD = 100
 
 
 class Ticker:
-    """``is_live`` tells a sandbox from one that was reset meanwhile; ``stir`` is called with a sandbox's key after each
-    change."""
+    """``now`` is the machine's time, ``is_live`` tells a sandbox from one that was reset meanwhile, and ``run`` runs a
+    slice of what is due in one."""
 
     def __init__(
         self,
         now: Callable[[], Micros],
         is_live: Callable[[Sandbox], bool],
-        sender: Sender,
-        stir: Callable[[str], None],
+        run: Callable[[Sandbox], None],
     ) -> None:
         self._now = now
         self._is_live = is_live
-        self._stir = stir
-        self._dispatcher = WebhookDispatcher(sender, is_live, self._tried)
+        self._run = run
         self._heap: list[tuple[Micros, int, Sandbox]] = []
         self._planned: dict[Sandbox, Micros] = {}
         self._count = 0
@@ -46,8 +42,7 @@ class Ticker:
         self._wake = asyncio.Event()
 
     def note(self, box: Sandbox) -> None:
-        """Something may have changed in a sandbox: send what stands in its outbox, and wake when it has work due."""
-        self._dispatcher.send_all(box)
+        """Something may have changed in a sandbox: wake when it has work due."""
         entries = box.schedule.entries
         if not entries:
             return
@@ -82,23 +77,6 @@ class Ticker:
                     # Woken for something earlier: whatever is due already need not wait for it.
                     await self._tick()
 
-    async def flush(self, box: Sandbox, ids: Iterable[str], within: Micros) -> None:
-        """Wait for tries that are being made, at most so long."""
-        await self._dispatcher.flush(box, ids, within)
-
-    def end_soon(self) -> None:
-        """The server has been asked to stop."""
-        self._dispatcher.end_soon()
-
-    async def stop(self, boxes: Iterable[Sandbox]) -> None:
-        """Let the tries under way end, within a short time, and log what was not sent."""
-        await self._dispatcher.stop(boxes)
-
-    def _tried(self, box: Sandbox) -> None:
-        if self._is_live(box):
-            self.note(box)
-        self._stir(box.key)
-
     def _prune(self) -> None:
         """Forget sandboxes that were reset: what they wait for may be days away, and they are large."""
         self._planned = {box: at for box, at in self._planned.items() if self._is_live(box)}
@@ -115,8 +93,7 @@ class Ticker:
             del self._planned[box]
             if not self._is_live(box):
                 continue
-            due.run_slice(box, self._now())
-            self._stir(box.key)
+            self._run(box)
             self.note(box)
             await asyncio.sleep(0)
 
@@ -126,6 +103,8 @@ def real_due(clock: Clock, at: Micros) -> Micros | None:
     wait = at - clock.virtual
     if wait <= 0:
         return clock.real
+    if clock.holds:
+        return None
     match clock.mode:
         case ClockMode.MANUAL:
             return None

@@ -1,22 +1,31 @@
-"""Takes webhooks from the outboxes of sandboxes to the sender, a fair share for each sandbox and each receiver."""
+"""Takes webhooks from the outboxes of sandboxes to the sender, a fair share for each sandbox and each receiver.
+
+The time of a sandbox whose clock does not run with the machine's stands still meanwhile: what follows from a try
+follows from the instant at which it came due, however long the receiver took.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import logging
 from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Set as AbstractSet
 from typing import Protocol
 
 from mockserver.adapters.fair_share import FairShare
 from mockserver.adapters.webhook_sender import CONNECTIONS, Sent
 from mockserver.assumptions.table import WEBHOOK_TIMEOUT
-from mockserver.domain.clock import SECOND, Micros
+from mockserver.domain.clock import ClockMode, Micros
 from mockserver.domain.delivery import Delivery, DeliveryState, Try
 from mockserver.engine import deliveries
 from mockserver.engine.sandbox import Sandbox, masked_key
 
 PER_RECEIVER = 10
 """Tries that one sandbox makes at one receiver at once."""
+
+PATIENCE = 0.25
+"""Seconds that a webhook waits for the one before it to the same receiver, where time stands still: a receiver that
+answers sooner is told everything in order."""
 
 GRACE = 3.0
 """Seconds that webhooks under way may take when the server is asked to stop."""
@@ -38,14 +47,24 @@ class Sender(Protocol):
 
 
 class WebhookDispatcher:
-    """``is_live`` says whether a sandbox was not reset meanwhile; ``changed`` is called after each try."""
+    """``now`` is the machine's time; ``is_live`` says whether a sandbox was not reset meanwhile; ``changed`` is called
+    after each try."""
 
-    def __init__(self, sender: Sender, is_live: Callable[[Sandbox], bool], changed: Callable[[Sandbox], None]) -> None:
+    def __init__(
+        self,
+        now: Callable[[], Micros],
+        is_live: Callable[[Sandbox], bool],
+        sender: Sender,
+        changed: Callable[[Sandbox], None],
+    ) -> None:
+        self._now = now
         self._sender = sender
         self._is_live = is_live
         self._changed = changed
         self._share = FairShare(CONNECTIONS, PER_RECEIVER)
         self._tries: dict[Sandbox, dict[str, asyncio.Task[None]]] = {}
+        self._held: set[Sandbox] = set()
+        self._next_ends: dict[Sandbox, asyncio.Future[None]] = {}
         self._ends: float | None = None
 
     def send_all(self, sandbox: Sandbox) -> None:
@@ -56,15 +75,25 @@ class WebhookDispatcher:
             if delivery is not None and delivery.state is DeliveryState.SENDING:
                 tries = self._tries.setdefault(sandbox, {})
                 tries[delivery.delivery_id] = asyncio.create_task(self._try(sandbox, delivery))
+                if sandbox not in self._held and sandbox.clock.mode is not ClockMode.REAL:
+                    self._held.add(sandbox)
+                    sandbox.clock.hold(sandbox.now)
 
-    async def flush(self, sandbox: Sandbox, ids: Iterable[str], within: Micros) -> None:
-        """Wait for tries that are being made, at most so long."""
-        under_way = self._tries.get(sandbox, {})
-        if tries := [under_way[one] for one in ids if one in under_way]:
-            await asyncio.wait(tries, timeout=within / SECOND)
+    def sending(self, sandbox: Sandbox) -> AbstractSet[str]:
+        """The ids of the deliveries of a sandbox that are being tried."""
+        return self._tries.get(sandbox, {}).keys()
+
+    def next_end(self, sandbox: Sandbox) -> asyncio.Future[None]:
+        """Done when one of the tries under way ends, or when the server is asked to stop."""
+        ends = self._next_ends.get(sandbox)
+        if ends is None:
+            ends = self._next_ends[sandbox] = asyncio.get_running_loop().create_future()
+        return ends
 
     def end_soon(self) -> None:
-        """The server has been asked to stop: tries under way get ``GRACE`` from now on."""
+        """The server has been asked to stop: tries under way get ``GRACE`` from now on, and are not waited for."""
+        for sandbox in tuple(self._next_ends):
+            self._tell_end(sandbox)
         self._ends = asyncio.get_running_loop().time() + GRACE
 
     async def stop(self, sandboxes: Iterable[Sandbox]) -> None:
@@ -82,21 +111,33 @@ class WebhookDispatcher:
 
     async def _try(self, sandbox: Sandbox, delivery: Delivery) -> None:
         """Make one try, after those before it for the same object."""
+        lane, apart = (delivery.url, delivery.lane), PATIENCE if sandbox in self._held else 0.0
+        sent = None
         try:
-            async with self._share.place(sandbox, receiver_of(delivery.url), lane=(delivery.url, delivery.lane)):
-                if not self._is_live(sandbox):
-                    return
-                sent = await self._sender.send(
-                    delivery.url, delivery.headers(), delivery.body, sandbox.assumed[WEBHOOK_TIMEOUT], sandbox
-                )
+            async with self._share.place(sandbox, receiver_of(delivery.url), lane, apart):
+                if self._is_live(sandbox):
+                    within = sandbox.assumed[WEBHOOK_TIMEOUT]
+                    sent = await self._sender.send(delivery.url, delivery.headers(), delivery.body, within, sandbox)
         finally:
-            under_way = self._tries[sandbox]
-            del under_way[delivery.delivery_id]
-            if not under_way:
-                del self._tries[sandbox]
-        made = Try(delivery.due, sent.status, sent.error, sent.latency)
-        deliveries.report(sandbox, delivery, made, final=sent.final)
+            if sent is not None:
+                made = Try(delivery.due, sent.status, sent.error, sent.latency)
+                deliveries.report(sandbox, delivery, made, final=sent.final)
+            self._end(sandbox, delivery)
         self._changed(sandbox)
+
+    def _end(self, sandbox: Sandbox, delivery: Delivery) -> None:
+        tries = self._tries[sandbox]
+        del tries[delivery.delivery_id]
+        if not tries:
+            del self._tries[sandbox]
+            if sandbox in self._held:
+                self._held.remove(sandbox)
+                sandbox.clock.let_go(self._now())
+        self._tell_end(sandbox)
+
+    def _tell_end(self, sandbox: Sandbox) -> None:
+        if sandbox in self._next_ends:
+            self._next_ends.pop(sandbox).set_result(None)
 
 
 def receiver_of(url: str) -> str:

@@ -6,7 +6,7 @@ Real time is an argument: the clock is a function from the machine's time to the
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from enum import StrEnum
@@ -33,6 +33,9 @@ LATEST: Micros = 253_402_300_799 * SECOND
 
 FASTEST = 1_000_000
 """The highest rate of a clock in mode ``fast``."""
+
+FAST = 60
+"""The rate of a clock in mode ``fast`` when none is given: a minute of sandbox time in a second."""
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _UNITS: dict[str, Micros] = {
@@ -71,23 +74,27 @@ class ClockMode(StrEnum):
 
 @dataclass(slots=True)
 class Clock:
-    """Sandbox time: ``virtual`` when the machine said ``real``, and from there on by ``mode`` and ``rate``."""
+    """Sandbox time: ``virtual`` when the machine said ``real``, and from there on by ``mode`` and ``rate``.
+
+    ``holds`` counts those for whom time stands still, whatever the mode.
+    """
 
     mode: ClockMode
     virtual: Micros
     real: Micros
     rate: Annotated[int, Within(1, FASTEST)] = 1
+    holds: int = field(default=0, init=False)
 
     def read(self, real: Micros) -> Micros:
         """Sandbox time when the machine's is ``real``; never earlier than it was when last anchored."""
-        if self.mode is ClockMode.MANUAL or real <= self.real:
+        if self.holds or self.mode is ClockMode.MANUAL or real <= self.real:
             return self.virtual
         elapsed = real - self.real
         return min(self.virtual + (elapsed * self.rate if self.mode is ClockMode.FAST else elapsed), LATEST)
 
-    def move_to(self, instant: Micros, real: Micros, field: str = "To") -> None:
-        """Anchor the clock at ``instant``. Raises ``Invalid`` (90), naming the ``field``, when that lies in its past or
-        beyond year 9999."""
+    def check(self, instant: Micros, real: Micros, field: str = "To") -> None:
+        """Whether it can be moved to ``instant``. Raises ``Invalid`` (90), naming the ``field``, when that lies in its
+        past or beyond year 9999."""
         now = self.read(real)
         if instant < now:
             raise Invalid(
@@ -96,7 +103,21 @@ class Clock:
             )
         if instant > LATEST:
             raise Invalid(Code.VALIDATION_ERROR, {field: f"the clock ends at {iso(LATEST)}"})
+
+    def move_to(self, instant: Micros, real: Micros) -> None:
+        """Anchor the clock at ``instant``. Raises ``Invalid`` (90) as ``check``."""
+        self.check(instant, real)
         self.virtual, self.real = instant, real
+
+    def hold(self, instant: Micros) -> None:
+        """Stand still at ``instant``, until let go as often as held."""
+        self.virtual = instant
+        self.holds += 1
+
+    def let_go(self, real: Micros) -> None:
+        """Go on from here, once nobody holds it any more."""
+        self.holds -= 1
+        self.real = real
 
     def run(self, mode: ClockMode, rate: int, real: Micros) -> None:
         """Change how time runs from now on; ``rate`` counts in mode ``fast`` only. Raises ``Invalid`` (90) for a

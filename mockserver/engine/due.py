@@ -54,26 +54,22 @@ SLICE = 500
 """Entries that one slice runs, at most."""
 
 
-def run_due(box: Sandbox, real: Micros) -> int:
-    """Bring a sandbox to the present: all due work in the order of its sandbox time, what it causes included.
+def run_due(box: Sandbox, until: Micros) -> None:
+    """Run all due work up to ``until`` in the order of its sandbox time, what it causes included."""
+    run_slice(box, until)
+    while is_behind(box):
+        run_slice(box, until)
 
-    Returns how many entries ran.
+
+def run_slice(box: Sandbox, until: Micros) -> None:
+    """The next piece of due work up to ``until``, bounded in length.
+
+    It ends after the instant at which webhooks are to be sent: ``box.now`` stays there, so that they can be sent, and
+    answered, before time goes on. Once nothing is left, ``box.now`` is ``until``.
     """
-    ran = 0
-    while some := run_slice(box, real):
-        ran += some
-    return ran
-
-
-def run_slice(box: Sandbox, real: Micros) -> int:
-    """The next piece of due work, bounded in length; how many entries ran, 0 when the sandbox is in the present."""
-    box.horizon = now = box.clock.read(real)
-    entries = box.schedule.entries
-    if not entries or entries[0].at > now:
-        box.now = max(box.now, now)
-        return 0
-    ran = 0
-    while ran < SLICE and (entry := box.schedule.next_due(now)) is not None:
+    schedule, outbox, box.horizon = box.schedule, box.deliveries.outbox, until
+    sent, end = len(outbox), schedule.ran + SLICE
+    while schedule.ran < end and (entry := schedule.next_due(until)) is not None:
         box.now = max(box.now, entry.at)
         box.turn = Turn(f"clock.{entry.what}")
         WORK[entry.what](box, entry)
@@ -82,21 +78,12 @@ def run_slice(box: Sandbox, real: Micros) -> int:
         if box.watch is not None:
             for event in box.turn.events:
                 box.watch.moved(event)
-        ran += 1
-        if entry.what in HEAVY:
+        if entry.what in HEAVY or (len(outbox) > sent and not schedule.is_due(box.now)):
             break
-    if not entries or entries[0].at > now:
-        box.now = max(box.now, now)
-    return ran
-
-
-def is_waiting(box: Sandbox, real: Micros) -> bool:
-    """Whether something is due at this instant of the machine's clock."""
-    entries = box.schedule.entries
-    return bool(entries) and entries[0].at <= box.clock.read(real)
+    if len(outbox) == sent and not schedule.is_due(until):
+        box.now = max(box.now, until)
 
 
 def is_behind(box: Sandbox) -> bool:
-    """Whether a slice of work has left some that is due."""
-    entries = box.schedule.entries
-    return bool(entries) and entries[0].at <= box.horizon
+    """Whether a slice of work has left some that is due, or webhooks that are to be sent before time goes on."""
+    return box.now < box.horizon or box.schedule.is_due(box.horizon)

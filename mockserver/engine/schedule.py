@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from heapq import heappop, heappush
 from typing import NamedTuple
@@ -68,11 +68,14 @@ class Entry(NamedTuple):
 
 @dataclass(slots=True)
 class Schedule:
-    """A queue by sandbox time, and the number of entries that were ever planned. An entry whose object has moved on
-    meanwhile is ignored when it comes due."""
+    """A queue by sandbox time. An entry whose object has moved on meanwhile is ignored when it comes due.
+
+    ``order`` counts the entries that were ever planned, ``ran`` those that have come due.
+    """
 
     order: Count
     entries: list[Entry]
+    ran: int = field(default=0, init=False)
 
     def plan(self, at: Micros, what: Due, subject: str, detail: str = "") -> None:
         """Add an entry. What lies beyond the calendar never comes due, and is not kept."""
@@ -82,6 +85,11 @@ class Schedule:
 
     def next_due(self, now: Micros) -> Entry | None:
         """Take the earliest entry that is due at ``now``."""
-        if self.entries and self.entries[0].at <= now:
-            return heappop(self.entries)
-        return None
+        if not self.is_due(now):
+            return None
+        self.ran += 1
+        return heappop(self.entries)
+
+    def is_due(self, now: Micros) -> bool:
+        """Whether something is due at ``now``."""
+        return bool(self.entries) and self.entries[0].at <= now

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import assert_never
 
 from mockserver.assumptions import read as read_assumption
-from mockserver.domain.clock import ClockMode
+from mockserver.domain.clock import FAST, ClockMode
 from mockserver.domain.errors import nearest
 from mockserver.domain.money import currency
 from mockserver.domain.provider import CAPABILITIES, DEFAULT_PROVIDER_ID
@@ -37,8 +37,6 @@ from mockserver.scenario.scenario import (
     Scenario,
     Wait,
 )
-
-DEFAULT_RATE = 60
 
 
 def compile_scenario(
@@ -92,7 +90,7 @@ def _findings(model: FindingsMap | None) -> Mapping[str, object]:
 def _clock(model: ClockMap, problems: Problems) -> ClockPlan:
     if model.rate is not None and model.mode is not ClockMode.FAST:
         problems.add(("clock", "rate"), f"got a rate in mode {model.mode}, allowed in mode fast only")
-    return ClockPlan(model.start, model.mode, model.rate or (DEFAULT_RATE if model.mode is ClockMode.FAST else 1))
+    return ClockPlan(model.start, model.mode, model.rate or (FAST if model.mode is ClockMode.FAST else 1))
 
 
 def _providers(models: list[ProviderMap], problems: Problems) -> tuple[ProviderPlan, ...]:

@@ -64,8 +64,8 @@ class Application(Starlette):
     def stopping(self) -> None:
         """Let answers that would go on for ever come to their end."""
         self.world.stopping = True
-        if self.world.courier is not None:
-            self.world.courier.end_soon()
+        if self.world.dispatcher is not None:
+            self.world.dispatcher.end_soon()
         self.world.activity.stir()
 
     @property
@@ -93,19 +93,21 @@ def _lifespan(host: Host) -> Callable[[object], AbstractAsyncContextManager[None
     @asynccontextmanager
     async def lifespan(_: object) -> AsyncIterator[None]:
         from mockserver.adapters.ticker import Ticker
+        from mockserver.adapters.webhook_dispatcher import WebhookDispatcher
         from mockserver.adapters.webhook_sender import WebhookSender
 
-        ticker = Ticker(host.real_clock, host.sandboxes.is_live, WebhookSender(), host.activity.stir)
-        host.courier = ticker
+        is_live = host.sandboxes.is_live
+        host.ticker = ticker = Ticker(host.real_clock, is_live, host.run)
+        host.dispatcher = dispatcher = WebhookDispatcher(host.real_clock, is_live, WebhookSender(), host.changed)
         for box in host.sandboxes:
-            ticker.note(box)
+            host.changed(box)
         running = asyncio.create_task(ticker.run())
         try:
             yield
         finally:
             running.cancel()
-            await ticker.stop(host.sandboxes)
-            host.courier = None
+            await dispatcher.stop(host.sandboxes)
+            host.ticker = host.dispatcher = None
 
     return lifespan
 

@@ -84,8 +84,9 @@ class Endpoint:
             status, problem = problems.refusal(refused, scope["path"], self.host.assumed)
             await send_bytes(send, status, dumps(problem))
             return
-        if due.run_slice(box, self.host.real_clock()) and due.is_behind(box):
-            await self.host.catch_up(box, self.host.real_clock())
+        self.host.run(box)
+        if due.is_behind(box):
+            await self.host.catch_up(box)
         request = Request(scope["path"], scope["path_params"], scope["query_string"], headers, raw)
         limit = self.host.rate_limit
         if limit is not None and (wait := limit.take(box.key, self.host.real_clock())):
@@ -113,7 +114,7 @@ class Endpoint:
                 await Conversation(scope, receive, send).strike(arrived.fault)
                 return
             await asyncio.sleep(arrived.fault.delay / SECOND)
-            await self.host.catch_up(box, self.host.real_clock())
+            await self.host.catch_up(box)
         ahead, ready = self.route.ahead, None
         if ahead is not None and isinstance(arrived, Arrival):
             ready = await self.host.in_slices(box, ahead(box, arrived.turn))

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from typing import Protocol, TypeVar
 
@@ -11,7 +12,6 @@ from mockserver.assumptions import Assumed, Profile
 from mockserver.assumptions.table import KEYS_BOTH, WEBHOOK_TIMEOUT
 from mockserver.domain.clock import SECOND, ClockMode, Micros, parse_instant
 from mockserver.domain.codes import Code
-from mockserver.domain.delivery import DeliveryState
 from mockserver.domain.errors import Refused, Unauthorised
 from mockserver.domain.rate import RateLimit
 from mockserver.domain.slices import Slices
@@ -33,9 +33,6 @@ from mockserver.web.watching import FindingLine
 T = TypeVar("T")
 
 Headers = Mapping[str, str]
-
-SETTLING: Micros = SECOND
-"""How long an advance of the clock waits for webhooks that it caused, in real time."""
 
 
 class ScenarioReader(Protocol):
@@ -63,19 +60,31 @@ class Logged(Protocol):
         ...
 
 
-class Courier(Protocol):
-    """Sends webhooks and lets time pass while nobody asks."""
+class Dispatcher(Protocol):
+    """Sends webhooks."""
 
-    def note(self, box: Sandbox) -> None:
-        """Something may have changed in a sandbox."""
+    def send_all(self, sandbox: Sandbox) -> None:
+        """Begin a try of everything that is to be sent."""
         ...
 
-    async def flush(self, box: Sandbox, ids: Iterable[str], within: Micros) -> None:
-        """Wait for tries that are being made, at most so long."""
+    def sending(self, sandbox: Sandbox) -> AbstractSet[str]:
+        """The ids of the deliveries that are being tried."""
+        ...
+
+    def next_end(self, sandbox: Sandbox) -> asyncio.Future[None]:
+        """Done when one of the tries under way ends."""
         ...
 
     def end_soon(self) -> None:
         """The server has been asked to stop: what is being sent has a few seconds left."""
+        ...
+
+
+class Ticker(Protocol):
+    """Runs the work of sandboxes when it comes due."""
+
+    def note(self, box: Sandbox) -> None:
+        """Something may have changed in a sandbox."""
         ...
 
 
@@ -93,6 +102,7 @@ class Host:
 
     ``real_clock`` tells the machine's time; ``on_request`` is called for each request; ``prepare`` runs the set-up
     calls of a sandbox that opens; ``streams`` counts open event streams, which end when ``stopping``.
+    ``moving`` holds the sandboxes whose clock is being moved, each with what is set when that has ended.
     ``uses`` counts what has happened in all sandboxes, so that each can tell when it was last used.
     ``rate_limit`` goes by the machine's time, because it spares the machine, and because a sandbox whose clock stands
     still would never be let in again.
@@ -105,7 +115,9 @@ class Host:
     on_request: Callable[[], None] = _nothing
     prepare: Callable[[Sandbox], None] = _unprepared
     log: Callable[[Logged], None] | None = None
-    courier: Courier | None = None
+    dispatcher: Dispatcher | None = None
+    ticker: Ticker | None = None
+    moving: dict[Sandbox, asyncio.Event] = field(default_factory=dict)
     activity: Activity = field(default_factory=Activity)
     ready_problems: list[str] = field(default_factory=list)
     streams: int = 0
@@ -164,10 +176,6 @@ class Host:
         """The sandbox of the request's secret key, as it stands. Raises ``Unauthorised`` (40)."""
         return self.sandboxes.open(headers.get("x-secretkey"), self.real_clock())
 
-    def enter(self, headers: Headers) -> Sandbox:
-        """The sandbox of the request's secret key, brought to the present. Raises ``Unauthorised`` (40)."""
-        return self.present(self.known(headers))
-
     def known_by_either_key(self, headers: Headers) -> Sandbox:
         """The sandbox of the public key when there is one, else of the secret key (assumption ``keys.both``). Raises
         ``Unauthorised`` (40)."""
@@ -197,74 +205,79 @@ class Host:
             raise Unauthorised(Code.INVALID_AUTHENTICATION, {"XPublickey": told})
         return self.known_by_either_key(headers)
 
-    def present(self, box: Sandbox) -> Sandbox:
-        """Run what has come due meanwhile."""
-        due.run_due(box, self.real_clock())
-        return box
-
     async def in_slices(self, box: Sandbox, work: Slices[T]) -> T:
         """What long work makes, letting others have their turn meanwhile; the sandbox is in the present at the end."""
         made = await with_pauses(work)
-        await self.catch_up(box, self.real_clock())
+        await self.catch_up(box)
         return made
 
-    async def catch_up(self, box: Sandbox, real: Micros) -> int:
-        """Bring a sandbox to the present, letting others have their turn meanwhile; how many entries ran."""
-        ran = due.run_slice(box, real)
+    def run(self, box: Sandbox, real: Micros | None = None) -> None:
+        """Run a slice of the work that is due, by now or when the machine's time is ``real``; send what is to be
+        sent."""
+        ran = box.schedule.ran
+        due.run_slice(box, box.clock.read(self.real_clock() if real is None else real))
+        if box.schedule.ran > ran:
+            self.changed(box)
+
+    async def catch_up(self, box: Sandbox) -> None:
+        """Bring a sandbox to the present, letting others have their turn meanwhile."""
+        real = self.real_clock()
+        self.run(box, real)
         while due.is_behind(box):
             await asyncio.sleep(0)
-            ran += due.run_slice(box, real)
-        return ran
+            self.run(box, real)
 
     async def catch_up_all(self) -> list[Sandbox]:
         """Every sandbox, each of them brought to the present."""
-        boxes, real = list(self.sandboxes), self.real_clock()
+        boxes = list(self.sandboxes)
         for box in boxes:
-            if due.is_waiting(box, real):
-                await self.catch_up(box, real)
+            await self.catch_up(box)
         return boxes
 
+    def changed(self, box: Sandbox) -> None:
+        """Something may have changed in a sandbox: send what is to be sent, wake those who wait for it."""
+        if self.dispatcher is not None:
+            self.dispatcher.send_all(box)
+        if self.ticker is not None:
+            self.ticker.note(box)
+        self.activity.stir(box.key)
+
     def noticed(self, box: Sandbox) -> None:
-        """Something has happened in a sandbox: wake those who wait for it, send what is to be sent."""
+        """Something has been asked of a sandbox."""
         self.uses += 1
         box.used = self.uses
         if box.watch is not None and box.watch.ledger.unreported:
             for finding in box.watch.ledger.news():
                 if self.log is not None:
                     self.log(FindingLine(finding, masked_key(box.key), self.real_clock()))
-        self.activity.stir(box.key)
-        if self.courier is not None:
-            self.courier.note(box)
+        self.changed(box)
 
     def answered(self, box: Sandbox, turn: Turn) -> None:
         """A step has been answered: its webhooks may go out. What else is due by now may be long, and can wait."""
         deliveries.release(box, turn)
-        due.run_slice(box, self.real_clock())
+        self.run(box)
         self.noticed(box)
 
     async def hurry(self, box: Sandbox, turn: Turn) -> None:
         """Send the webhooks of a step that a scenario wants before its answer, and wait until they are tried."""
-        await self.catch_up(box, self.real_clock())
-        self.noticed(box)
-        if self.courier is not None:
-            await self.courier.flush(box, turn.webhooks, 2 * box.assumed[WEBHOOK_TIMEOUT])
+        await self.catch_up(box)
+        end = self.real_clock() + 2 * box.assumed[WEBHOOK_TIMEOUT]
+        while not self.sending(box).isdisjoint(turn.webhooks) and await self.try_ends(box, end):
+            pass
 
-    async def settle(self, box: Sandbox, real: Micros, within: Micros = SETTLING) -> int:
-        """Let webhooks that are being sent arrive, and run what that makes due, for a short time; how many entries
-        ran."""
-        ran, courier = 0, self.courier
-        if courier is None:
-            return ran
-        loop = asyncio.get_running_loop()
-        end = loop.time() + within / SECOND
-        while loop.time() < end:
-            courier.note(box)
-            sending = [one.delivery_id for one in box.deliveries if one.state is DeliveryState.SENDING]
-            if not sending:
-                break
-            await courier.flush(box, sending, round((end - loop.time()) * SECOND))
-            ran += await self.catch_up(box, real)
-        return ran
+    def sending(self, box: Sandbox) -> AbstractSet[str]:
+        """The ids of the deliveries of a sandbox that are being tried."""
+        return self.dispatcher.sending(box) if self.dispatcher is not None else frozenset()
+
+    async def try_ends(self, box: Sandbox, end: Micros, leaving: asyncio.Task[None] | None = None) -> bool:
+        """Wait until one of the tries under way in a sandbox ends, or ``leaving``; False when the machine's time has
+        reached ``end``, or the server stops."""
+        left = end - self.real_clock()
+        if left <= 0 or self.stopping or self.dispatcher is None:
+            return False
+        ends = {self.dispatcher.next_end(box), *([leaving] if leaving is not None else [])}
+        await asyncio.wait(ends, timeout=left / SECOND, return_when=asyncio.FIRST_COMPLETED)
+        return True
 
 
 def _house(settings: Settings) -> House:

@@ -67,7 +67,6 @@ class PageCall:
         holding = (box for box in self.host.sandboxes if wanted in (None, box.public_key) and holds(box) is not None)
         box = min(holding, key=lambda box: box.is_copy, default=None)
         if box is not None:
-            self.host.present(box)
             box.turn = Turn("page.view")
         return box
 

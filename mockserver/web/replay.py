@@ -41,7 +41,7 @@ def replay(host: Host, box: Sandbox, number: int) -> Sandbox:
     host.prepare(past)
     for entry in journal.entries:
         past.clock.move_to(max(entry.at, past.clock.virtual), journal.opened)
-        due.run_due(past, journal.opened)
+        due.run_due(past, past.clock.virtual)
         if isinstance(entry.door, Endpoint):
             _repeat(past, entry, entry.door)
         if entry.number == number:

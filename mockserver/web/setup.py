@@ -7,6 +7,7 @@ from urllib.parse import unquote, urlsplit
 
 from mockserver.domain.codes import Code
 from mockserver.domain.errors import Invalid
+from mockserver.engine import due
 from mockserver.engine.sandbox import Sandbox
 from mockserver.scenario.answers import ReadyCall, ready, unexpected
 from mockserver.scenario.scenario import Reply as Expected
@@ -59,7 +60,7 @@ def _run(box: Sandbox, routes: Dispatcher, call: ReadyCall) -> tuple[int, object
         headers={**call.headers, "x-secretkey": box.key},
         raw=dumps(call.body) if call.body is not None else b"",
     )
-    endpoint.host.present(box)
+    due.run_due(box, box.clock.read(endpoint.host.real_clock()))
     reply = endpoint.take(box, request)
     if reply.status is None:
         told = {"Rule": "a rule of a scenario stops it before anything happens"}

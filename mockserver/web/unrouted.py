@@ -89,7 +89,7 @@ class Unrouted:
                 return
             except TooLarge:
                 raw = b""
-            await host.catch_up(box, host.real_clock())
+            await host.catch_up(box)
             keep(host, box, scope, headers, raw, status, body, near)
         await send_json(send, status, body, extra)
 

@@ -6,19 +6,16 @@ import asyncio
 import gc
 
 from mockserver.adapters.ticker import CROWD, Ticker
-from mockserver.adapters.webhook_sender import WebhookSender
 from mockserver.engine.sandbox import Sandbox
 from tests.control.driving import START, Shop
 
 
 def test_sandboxes_that_were_reset_are_forgotten() -> None:
     shop = Shop(clock="real")
-    stirred: list[None] = []
 
     async def story() -> None:
-        sandboxes = shop.app.world.sandboxes
-        ticker = Ticker(lambda: START, sandboxes.is_live, WebhookSender(), stirred.append)
-        shop.app.world.courier = ticker
+        world = shop.app.world
+        world.ticker = Ticker(lambda: START, world.sandboxes.is_live, world.run)
         for _ in range(3 * CROWD):
             await shop.calling("POST", "/charge/card", shop_charge())
             await shop.calling("POST", "/__admin/reset", {})

@@ -79,10 +79,33 @@ def test_an_entry_names_the_assumptions_that_its_words_follow(shop: Shop) -> Non
 def test_due_work_that_changes_something_is_an_entry(shop: Shop) -> None:
     charge_id = shop.charge(capture=False).body["chargeId"]
     shop("POST", "/__admin/clock/advance", {"by": "8d"})
-    entry = entries(shop)[-1]
+    entry = entries(shop)[-2]
     assert (entry["op"], entry["request"], entry["status"]) == ("clock.authorisation_lapse", None, None)
     assert entry["events"][0]["id"] == charge_id
     assert entry["at"] == "2031-03-08T10:00:00.0000000Z"
+
+
+def test_a_move_of_the_clock_is_an_entry_after_all_that_came_due_on_the_way(shop: Shop) -> None:
+    account = {"bankCode": "001-002", "accountNumber": "123456", "accountName": "Ann"}
+    body = {"amount": 5, "providerId": DUMMY, "bankPaymentInformation": account}
+    charge_id = shop("POST", "/charge/bank_account", body).body["chargeId"]
+    paid = {"for": {"charge": {"id": charge_id, "status": "SUCCESS"}}, "advance": True}
+    shop("POST", "/__admin/clock/advance", {"by": "1h"})
+    shop("PUT", "/__admin/clock", {"mode": "fast", "now": "2031-03-01T12:00:00Z"})
+    shop("POST", "/__admin/wait", paid, slowly=True)
+    shop("POST", "/__admin/wait", paid)
+    told = [(entry["op"], entry["at"][8:16], entry["status"]) for entry in entries(shop)]
+    assert told == [
+        ("charge.create", "01T10:00", 201),
+        ("clock.advance", "01T11:00", 200),
+        ("clock.set", "01T12:00", 200),
+        ("clock.settlement", "02T10:00", None),
+        ("clock.advance", "02T10:00", 200),
+    ]
+    moved = entries(shop, "?op=clock.advance")[-1]
+    assert (moved["request"]["method"], moved["request"]["path"]) == ("POST", "/__admin/wait")
+    assert moved["request"]["body"] == paid
+    assert (moved["answer"]["held"], moved["answer"]["ran"]) == (True, 1)
 
 
 def test_a_row_of_a_batch_that_a_rule_decides_is_one_entry(shop: Shop) -> None:

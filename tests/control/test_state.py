@@ -319,6 +319,7 @@ def test_a_fork_at_a_journal_entry_is_the_past(shop: Shop) -> None:
     held = shop.charge(30, capture=False).body["chargeId"]
     states.append(shop("GET", "/__admin/state").body)
     shop("POST", "/__admin/clock/advance", {"by": "1d"})
+    states.append(shop("GET", "/__admin/state").body)
     shop("POST", f"/charge/{held}", {"amount": 12})
     states.append(shop("GET", "/__admin/state").body)
     shop("POST", "/__admin/clock/advance", {"by": "30d"})

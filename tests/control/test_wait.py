@@ -76,11 +76,26 @@ def test_a_wait_can_move_the_clock_from_one_due_thing_to_the_next(shop: Shop) ->
     assert answer["now"] == "2031-03-02T10:00:00.0000000Z"
 
 
-def test_a_wait_that_moves_the_clock_ends_at_its_timeout(shop: Shop) -> None:
+def test_a_wait_that_moves_the_clock_needs_to_be_told_nothing_more(shop: Shop) -> None:
     charge_id = bank_charge(shop)
-    answer = wait(shop, {"charge": {"id": charge_id, "status": "SUCCESS"}}, timeout="3h", advance=True)
-    assert (answer["held"], answer["waited"]) == (False, "3h")
+    answer = wait(shop, {"charge": {"id": charge_id, "status": "SUCCESS"}}, advance=True)
+    assert (answer["held"], answer["waited"], answer["ran"], answer["waiting"]) == (True, "1d", 1, 0)
+
+
+def test_a_wait_moves_the_clock_to_what_is_due_within_its_bound_and_no_further(shop: Shop) -> None:
+    charge_id = bank_charge(shop)
+    answer = wait(shop, {"charge": {"id": charge_id, "status": "SUCCESS"}}, within="3h", advance=True)
+    assert (answer["held"], answer["waited"]) == (False, "0s")
     assert "wanted 'SUCCESS', got 'PENDING'" in answer["why"]["charge"]
+    assert answer["hint"] == "what is due next, at 2031-03-02T10:00:00.0000000Z, lies beyond within: 3h"
+    assert wait(shop, {"charge": {"id": charge_id, "status": "SUCCESS"}}, within="1d", advance=True)["held"]
+
+
+def test_a_wait_ends_with_the_last_thing_that_is_due(shop: Shop) -> None:
+    bank_charge(shop)
+    answer = wait(shop, {"charge": {"status": "REFUND"}}, advance=True)
+    assert (answer["held"], answer["waited"]) == (False, "1d")
+    assert answer["hint"] == "nothing more is due in this sandbox, so the clock was moved no further"
 
 
 def test_a_batch_is_waited_for(shop: Shop) -> None:
@@ -165,7 +180,7 @@ def test_a_clock_is_not_moved_for_one_who_has_hung_up(shop: Shop) -> None:
     assert shop("POST", "/subscription/payment_method", plan).status == 201
 
     async def leave_meanwhile() -> tuple[Any, str, str]:
-        gone, body = asyncio.Event(), {"for": {"charge": {"amount": 2}}, "timeout": "2000d", "advance": True}
+        gone, body = asyncio.Event(), {"for": {"charge": {"amount": 2}}, "within": "2000d", "advance": True}
         waiting = asyncio.create_task(shop.calling("POST", "/__admin/wait", body, gone=gone))
         for _ in range(50):
             await asyncio.sleep(0)
@@ -295,6 +310,8 @@ def test_in_real_time_a_wait_lasts_until_the_thing_comes_due() -> None:
         ({"for": {"charge": {}}, "timeout": "soon"}, "Timeout"),
         ({"for": {"charge": {}}, "timeout": "11m"}, "Timeout"),
         ({"for": {"charge": {}}, "advance": "yes"}, "Advance"),
+        ({"for": {"charge": {}}, "within": "1d"}, "Within"),
+        ({"for": {"charge": {}}, "within": "soon", "advance": True}, "Within"),
         ({"for": {"charge": {}}, "until": "now"}, "Until"),
     ],
 )

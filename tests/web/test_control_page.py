@@ -91,8 +91,9 @@ def test_a_number_that_is_none_is_refused(api: Api, query: dict[str, object]) ->
 def test_due_work_is_a_line_too(api: Api) -> None:
     api.charge(capture=False)
     api.advance("7d")
-    line = api.get("/__admin/timeline")["lines"][-1]
-    assert (line[2], line[4], line[5]) == ("", "clock.authorisation_lapse", None)
+    lapsed, moved = api.get("/__admin/timeline")["lines"][-2:]
+    assert (lapsed[2], lapsed[4], lapsed[5]) == ("", "clock.authorisation_lapse", None)
+    assert (moved[2], moved[3], moved[4], moved[5]) == ("POST", "/__admin/clock/advance", "clock.advance", 200)
 
 
 def test_objects_are_counted_and_listed_newest_first(api: Api) -> None:

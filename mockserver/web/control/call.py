@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -21,8 +22,8 @@ from mockserver.wire.jsonio import MalformedJson, loads
 class ControlCall:
     """One control call; ``box`` opens the sandbox of its key, ``receive`` tells when the caller leaves."""
 
+    route: ControlRoute
     host: Host
-    method: str
     headers: Mapping[str, str]
     path: Mapping[str, str]
     query: Mapping[str, str]
@@ -30,8 +31,12 @@ class ControlCall:
     receive: Receive
 
     def box(self) -> Sandbox:
-        """The sandbox that the call names, brought to the present. Raises ``Unauthorised`` (40)."""
-        return self.host.present(self.host.known_to_control(self.headers, changes=self.method != "GET"))
+        """The sandbox that the call names. Raises ``Unauthorised`` (40)."""
+        return self.host.known_to_control(self.headers, changes=self.route.method != "GET")
+
+    def caller(self) -> Caller:
+        """Who made the call."""
+        return Caller(self.receive)
 
     def switch(self, name: str) -> bool:
         """A query parameter that is true or false, false when it is not given. Raises ``Invalid`` (90)."""
@@ -77,6 +82,38 @@ class ControlCall:
         return value
 
 
+class Caller:
+    """Who made a call, and may hang up before it is answered: then nothing more is done on their behalf."""
+
+    def __init__(self, receive: Receive) -> None:
+        self._receive = receive
+        self._leaving: asyncio.Task[None] | None = None
+
+    def __enter__(self) -> Caller:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._leaving is not None:
+            self._leaving.cancel()
+
+    @property
+    def leaving(self) -> asyncio.Task[None]:
+        """A task that ends when the caller hangs up."""
+        if self._leaving is None:
+            self._leaving = asyncio.create_task(self._leave())
+        return self._leaving
+
+    def stays(self) -> bool:
+        """True, or raises ``HungUp`` when the caller has left since the first look."""
+        if self.leaving.done():
+            raise HungUp
+        return True
+
+    async def _leave(self) -> None:
+        while (await self._receive())["type"] != "http.disconnect":
+            await asyncio.sleep(1)
+
+
 @dataclass(frozen=True, slots=True)
 class Given:
     """A query parameter, or a field of a body: its JSON type and what it means."""
@@ -120,13 +157,12 @@ class ControlEndpoint:
         try:
             raw = await read_body(receive, scope, self.route.largest or self.host.settings.max_body)
             query = dict(parse_qsl(scope["query_string"].decode("latin-1"), errors="replace"))
-            method, headers, path = self.route.method, headers_of(scope), scope["path_params"]
-            call = ControlCall(self.host, method, headers, path, query, raw, receive)
+            call = ControlCall(self.route, self.host, headers_of(scope), scope["path_params"], query, raw, receive)
             if self.route.keyed:
                 _check_names(query, [given.name for given in self.route.query])
                 known = self.host.sandboxes.named(call.headers)
                 if known is not None:
-                    await self.host.catch_up(known, self.host.real_clock())
+                    await self.host.catch_up(known)
             answer = self.route.handle(call)
             status, body = answer if isinstance(answer, tuple) else await answer
             if self.route.method != "GET" and (box := self.host.sandboxes.named(call.headers)) is not None:

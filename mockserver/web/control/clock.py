@@ -2,12 +2,29 @@
 
 from __future__ import annotations
 
-from mockserver.domain.clock import FASTEST, ClockMode, Micros, parse_duration, parse_instant
+from collections.abc import Callable
+
+from mockserver.domain.clock import (
+    FAST,
+    FASTEST,
+    MINUTE,
+    ClockMode,
+    Micros,
+    parse_duration,
+    parse_instant,
+)
 from mockserver.domain.codes import Code
+from mockserver.domain.delivery import DeliveryState
 from mockserver.domain.errors import Invalid, nearest
 from mockserver.engine.sandbox import Sandbox
+from mockserver.engine.turn import Turn
 from mockserver.web.control.call import ControlCall
+from mockserver.web.control.clock_moves import Mover, standing
 from mockserver.wire.dates import moment
+from mockserver.wire.jsonio import dumps
+
+LONGEST = 10 * MINUTE
+"""The longest time that a call waits, by the machine; a move of the clock that may take longer takes no longer."""
 
 
 def read(call: ControlCall) -> tuple[int, object]:
@@ -16,38 +33,82 @@ def read(call: ControlCall) -> tuple[int, object]:
 
 
 async def change(call: ControlCall) -> tuple[int, object]:
-    """Set ``mode`` (real, manual, fast), ``rate`` (of fast) and ``now`` (not in the past)."""
-    box, body, real = call.box(), call.body(), call.host.real_clock()
-    _known(body, "mode", "rate", "now")
+    """Set ``mode`` (real, manual, fast), ``rate`` (of fast) and ``now``, to which the clock moves as by ``advance``."""
+    box, body = call.box(), call.known("mode", "rate", "now", "timeout")
     mode = _mode(body.get("mode", box.clock.mode))
-    rate = body.get("rate", box.clock.rate)
+    rate = body.get("rate", box.clock.rate if box.clock.mode is ClockMode.FAST else FAST)
     if type(rate) is not int or not 1 <= rate <= FASTEST:
         raise Invalid(Code.VALIDATION_ERROR, {"Rate": f"wanted a whole number from 1 to {FASTEST}"})
-    if "now" in body:
-        box.clock.move_to(_instant(body["now"], "Now"), real, "Now")
-    box.clock.run(mode, rate, real)
-    await call.host.catch_up(box, real)
-    call.host.noticed(box)
-    return 200, _shown(box)
+    now = _instant(body["now"], "Now") if "now" in body else None
+    return await _move(
+        call,
+        box,
+        "clock.set",
+        "Now",
+        lambda: box.now if now is None else now,
+        lambda: box.clock.run(mode, rate if mode is ClockMode.FAST else 1, call.host.real_clock()),
+    )
 
 
 async def advance(call: ControlCall) -> tuple[int, object]:
     """Move forward ``by`` a duration or ``to`` a date-time, running everything that comes due on the way.
 
-    Webhooks that are sent on the way get a second of real time to arrive, so that their next tries keep their place.
+    Time stands while webhooks are being sent. When the move takes longer than ``timeout`` in real time, it ends at the
+    instant of those that are still being sent, which ``waiting`` counts.
     """
-    box, body, real = call.box(), call.body(), call.host.real_clock()
-    _known(body, "by", "to")
+    box, body = call.box(), call.known("by", "to", "timeout")
     if ("by" in body) == ("to" in body):
         raise Invalid(Code.VALIDATION_ERROR, {"By": "give one of by (such as 1h) and to (an ISO date-time)"})
-    if "by" in body:
-        box.clock.move_to(box.now + _duration(body["by"]), real, "By")
-    else:
-        box.clock.move_to(_instant(body["to"], "To"), real)
-    ran = await call.host.catch_up(box, real)
-    ran += await call.host.settle(box, real)
-    call.host.noticed(box)
-    return 200, {**_shown(box), "ran": ran}
+    if "to" in body:
+        to = _instant(body["to"], "To")
+        return await _move(call, box, "clock.advance", "To", lambda: to)
+    by = read_duration(body["by"], "By")
+    return await _move(call, box, "clock.advance", "By", lambda: box.now + by)
+
+
+async def _move(
+    call: ControlCall,
+    box: Sandbox,
+    op: str,
+    field: str,
+    destination: Callable[[], Micros],
+    arrive: Callable[[], None] = lambda: None,
+) -> tuple[int, object]:
+    host, until = call.host, call.host.real_clock() + min(read_timeout(call.body(), LONGEST), LONGEST)
+    with call.caller() as caller:
+        async with standing(host, box):
+            to = destination()
+            box.clock.check(to, host.real_clock(), field)
+            mover = Mover(host, caller, until)
+            await mover.advance(box, to)
+            arrive()
+            answer = {**_shown(box), "ran": mover.ran}
+            if box.now < to:
+                answer["hint"] = (
+                    f"the time-out was over on the way to {moment(to)}, while {answer['waiting']} webhooks were being "
+                    "sent: another call goes on from here"
+                )
+            journal_move(call, box, op, answer)
+    host.noticed(box)
+    return 200, answer
+
+
+def journal_move(call: ControlCall, box: Sandbox, op: str, answer: object) -> None:
+    """Keep a move of the clock as an entry of the journal, after all that came due on the way."""
+    turn = Turn(op, headers=call.headers)
+    turn.request = call.body()
+    route = call.route
+    box.journal.note(box.now, turn, route.method, None, route.path, b"", call.raw, 200, dumps(answer), None)
+
+
+def read_timeout(body: dict[str, object], default: Micros) -> Micros:
+    """The ``timeout`` of a body, in real time. Raises ``Invalid`` (90)."""
+    return read_duration(body["timeout"], "Timeout") if body.get("timeout") is not None else default
+
+
+def being_sent(box: Sandbox) -> int:
+    """How many webhooks are being sent."""
+    return sum(delivery.state is DeliveryState.SENDING for delivery in box.deliveries)
 
 
 def _shown(box: Sandbox) -> dict[str, object]:
@@ -56,13 +117,8 @@ def _shown(box: Sandbox) -> dict[str, object]:
         "mode": box.clock.mode.value,
         "rate": box.clock.rate,
         "pending": len(box.schedule.entries),
+        "waiting": being_sent(box),
     }
-
-
-def _known(body: dict[str, object], *names: str) -> None:
-    unknown = {name.capitalize(): f"unknown field{nearest(name, names)}" for name in body if name not in names}
-    if unknown:
-        raise Invalid(Code.VALIDATION_ERROR, unknown)
 
 
 def _mode(given: object) -> ClockMode:
@@ -83,8 +139,9 @@ def _instant(given: object, field: str) -> Micros:
         raise Invalid(Code.VALIDATION_ERROR, {field: str(problem)}) from None
 
 
-def _duration(given: object) -> Micros:
+def read_duration(given: object, field: str) -> Micros:
+    """A duration of a body. Raises ``Invalid`` (90), naming the ``field``."""
     try:
         return parse_duration(str(given))
     except ValueError as problem:
-        raise Invalid(Code.VALIDATION_ERROR, {"By": str(problem)}) from None
+        raise Invalid(Code.VALIDATION_ERROR, {field: str(problem)}) from None

@@ -56,7 +56,7 @@ class InboxEndpoint:
         try:
             raw = await read_body(receive, scope, host.settings.max_body)
             box = self._box(headers, dict(parse_qsl(query, errors="replace")).get("publicKey"))
-            await host.catch_up(box, host.real_clock())
+            await host.catch_up(box)
         except HungUp:
             return
         except TooLarge:

@@ -51,6 +51,7 @@ _OBJECTS = (
     Given("skip", "integer", "leave out so many of the newest"),
     Given("limit", "integer", "at most so many, 1000"),
 )
+_TIMEOUT = Given("timeout", "string", "how long it may take in real time; 10m unless told, and at most")
 _SCENARIO = (Given("name", "string", "name of the scenario when its text gives none"),)
 _WEBHOOKS = (
     Given("state", "string", "held, waiting, sending, delivered or given_up"),
@@ -69,8 +70,11 @@ _WAIT = (
         "{inbox: {name, count}} or {inbox: name}; all must hold",
         required=True,
     ),
-    Given("timeout", "string", "how long, such as 5s (the default); at most 10m in real time"),
-    Given("advance", "boolean", "move the sandbox's clock instead of waiting for it"),
+    Given(
+        "timeout", "string", "how long, in real time, such as 5s (the default; with advance 30s), 10m at the longest"
+    ),
+    Given("advance", "boolean", "move the sandbox's clock to what is due next, and so on, instead of waiting for it"),
+    Given("within", "string", "how far to move the clock, such as 31d (the default)"),
 )
 _EVENT = (
     Given("type", "string", "transaction, batch, subscription, customer or paymentMethod", required=True),
@@ -96,10 +100,11 @@ CONTROL_ROUTES: tuple[ControlRoute, ...] = (
     ControlRoute("GET", "/__admin/clock", clock.read, "The clock of this sandbox"),
     ControlRoute("PUT", "/__admin/clock", clock.change, "Set mode, rate and time",
                  body=(Given("mode", "string", "real, manual or fast"),
-                       Given("rate", "integer", "how fast, 1 to 1000000, in mode fast"),
-                       Given("now", "string", "an ISO date-time that is not in the past of the sandbox"))),
+                       Given("rate", "integer", "how fast, 1 to 1000000, in mode fast; 60 unless told"),
+                       Given("now", "string", "an ISO date-time that is not in the past of the sandbox"), _TIMEOUT)),
     ControlRoute("POST", "/__admin/clock/advance", clock.advance, "Move forward by a duration or to a date-time",
-                 body=(Given("by", "string", "a duration such as 1h30m"), Given("to", "string", "an ISO date-time"))),
+                 body=(Given("by", "string", "a duration such as 1h30m"), Given("to", "string", "an ISO date-time"),
+                       _TIMEOUT)),
     ControlRoute("GET", "/__admin/scenarios", scenarios.listing, "The scenarios in force"),
     ControlRoute("PUT", "/__admin/scenarios", scenarios.replace, "Put one scenario in the place of all others",
                  query=_SCENARIO, anything=True),

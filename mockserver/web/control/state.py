@@ -24,7 +24,7 @@ async def read(call: ControlCall) -> tuple[int, bytes]:
     Others have their turn while it is written; it tells how things stood when it was asked for.
     """
     secrets = call.switch("secrets")
-    box = call.host.enter(call.headers) if secrets else call.box()
+    box = call.host.known(call.headers) if secrets else call.box()
     return 200, await _text(await with_pauses(snapshot.export_in_slices(box, secrets=secrets)))
 
 
@@ -62,7 +62,7 @@ def fork(call: ControlCall) -> tuple[int, object]:
     Raises ``Invalid`` (90) for a key that is this one's or opens nothing, and for an entry that cannot be gone back to.
     """
     # A copy gives the vault away to whoever knows its key: it takes more than a public key.
-    box, body, sandboxes = call.host.enter(call.headers), call.known("to", "at"), call.host.sandboxes
+    box, body, sandboxes = call.host.known(call.headers), call.known("to", "at"), call.host.sandboxes
     to = body.get("to")
     if not isinstance(to, str) or not to:
         raise Invalid(Code.VALIDATION_ERROR, {"To": "wanted the secret key of the copy"})

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 
-from mockserver.domain.clock import MINUTE, SECOND, ClockMode, Micros, duration_text, parse_duration
+from mockserver.domain.clock import DAY, SECOND, ClockMode, Micros, duration_text
 from mockserver.domain.codes import Code
 from mockserver.domain.errors import Invalid
 from mockserver.domain.masking import mask_text
@@ -14,55 +12,73 @@ from mockserver.domain.slices import Slices
 from mockserver.engine import conditions
 from mockserver.engine.conditions import Condition
 from mockserver.engine.sandbox import Sandbox
-from mockserver.web.asgi import HungUp
-from mockserver.web.control.call import ControlCall
+from mockserver.web.control.call import Caller, ControlCall
+from mockserver.web.control.clock import LONGEST, being_sent, journal_move, read_duration, read_timeout
+from mockserver.web.control.clock_moves import Mover
 from mockserver.web.host import Host
 from mockserver.web.slices import with_pauses
 from mockserver.wire.dates import moment
 
-LONGEST = 10 * MINUTE
-"""The longest wait in real time; a wait that moves the clock may be of any length."""
+WITHIN = 31 * DAY
+"""How far a wait moves the clock when it does not say: long enough for a monthly renewal."""
 
-_DEFAULT = 5 * SECOND
+_TIMEOUT = 5 * SECOND
+_TIMEOUT_OF_MOVE = 30 * SECOND
 _NAP = 5_000
 """The shortest nap, in real time: what comes due in quick succession is looked at together."""
 
 
 async def wait(call: ControlCall) -> tuple[int, object]:
-    """Answer when all conditions hold, or with ``held`` false and why not when the time is over or the server stops."""
-    box, body = call.box(), call.known("for", "timeout", "advance")
-    timeout, advance = _duration(body.get("timeout")), body.get("advance", False)
+    """Answer when all conditions hold, or with ``held`` false and why not when the time is over or the server stops.
+
+    With ``advance`` the clock moves from one instant at which something is due to the next, as far as ``within``; time
+    stands while webhooks are being sent. ``timeout`` is real time either way.
+    """
+    box, body = call.box(), call.known("for", "timeout", "advance", "within")
+    advance = body.get("advance", False)
     if not isinstance(advance, bool):
         raise Invalid(Code.VALIDATION_ERROR, {"Advance": "wanted true or false"})
+    if "within" in body and not advance:
+        told = "it bounds how far the clock is moved, and nothing moves it without advance: true"
+        raise Invalid(Code.VALIDATION_ERROR, {"Within": told})
+    timeout = read_timeout(body, _TIMEOUT_OF_MOVE if advance else _TIMEOUT)
     if timeout > LONGEST and not advance:
         told = f"wanted at most {duration_text(LONGEST)}, or advance: true to move the clock"
         raise Invalid(Code.VALIDATION_ERROR, {"Timeout": told})
+    timeout = min(timeout, LONGEST)
+    within = read_duration(body["within"], "Within") if "within" in body else WITHIN
     wanted = conditions.read(box, body.get("for"))
     begun, why = box.now, await _unmet(box, wanted)
-    if why:
-        async with _leaving(call) as leaving:
-            box, why = await (_moving if advance else _watching)(call, box, wanted, timeout, why, leaving)
+    with call.caller() as caller:
+        mover = Mover(call.host, caller, call.host.real_clock() + timeout)
+        if why and advance:
+            box, why = await _moving(call.host, mover, box, wanted, within, why)
+        elif why:
+            box, why = await _watching(call.host, caller, box, wanted, timeout, why)
     answer: dict[str, object] = {
         "held": not why,
         "now": moment(box.now),
         "waited": duration_text(max(box.now - begun, 0)),
         "why": why,
     }
-    if why and not advance and box.clock.mode is ClockMode.MANUAL:
+    if advance:
+        answer |= {"ran": mover.ran, "waiting": being_sent(box)}
+        if why:
+            answer["hint"] = _why_it_ended(mover, box, timeout, within)
+        if box.now > begun or mover.ran:
+            journal_move(call, box, "clock.advance", answer)
+            call.host.noticed(box)
+    elif why and box.clock.mode is ClockMode.MANUAL:
         answer["hint"] = "this sandbox's clock stands still: with advance: true the wait moves it"
     return 200, answer
 
 
 async def _watching(
-    call: ControlCall,
-    box: Sandbox,
-    wanted: list[Condition],
-    timeout: Micros,
-    why: dict[str, str],
-    leaving: asyncio.Task[None],
+    host: Host, caller: Caller, box: Sandbox, wanted: list[Condition], timeout: Micros, why: dict[str, str]
 ) -> tuple[Sandbox, dict[str, str]]:
-    """Wait in real time, woken by whatever happens that makes the conditions hold, and by whatever comes due."""
-    host, loop = call.host, asyncio.get_running_loop()
+    """Wait in real time, woken by whatever happens that makes the conditions hold, and by whatever comes due. Raises
+    ``HungUp``."""
+    loop = asyncio.get_running_loop()
     end = loop.time() + timeout / SECOND
 
     def look() -> Slices[bool]:
@@ -72,39 +88,20 @@ async def _watching(
         left = round((end - loop.time()) * SECOND)
         if left <= 0 or host.stopping:
             break
-        await host.activity.wait(box.key, min(left, _until_due(host, box)), look, leaving)
-        _stay(leaving)
+        await host.activity.wait(box.key, min(left, _until_due(host, box)), look, caller.leaving)
+        caller.stays()
         box = host.sandboxes.present(box)
-        if await host.catch_up(box, host.real_clock()):
-            # Of nothing else: two who wait would wake one another without end.
-            host.noticed(box)
+        await host.catch_up(box)
         why = await _unmet(box, wanted)
     return box, why
 
 
 async def _moving(
-    call: ControlCall,
-    box: Sandbox,
-    wanted: list[Condition],
-    timeout: Micros,
-    why: dict[str, str],
-    leaving: asyncio.Task[None],
+    host: Host, mover: Mover, box: Sandbox, wanted: list[Condition], within: Micros, why: dict[str, str]
 ) -> tuple[Sandbox, dict[str, str]]:
-    """Move the clock from one thing that comes due to the next."""
-    host, end = call.host, box.now + timeout
-    while why:
-        real = host.real_clock()
-        now = box.clock.read(real)
-        entries = box.schedule.entries
-        if now >= end or host.stopping:
-            break
-        box.clock.move_to(max(now, min(entries[0].at, end) if entries else end), real)
-        # Thousands of moves may be needed, and not one of them waits for anything.
-        await asyncio.sleep(0)
-        _stay(leaving)
-        await host.catch_up(box, real)
-        await host.settle(box, real)
-        host.noticed(box)
+    """Move the clock until the conditions hold, no further than ``within``. Raises ``HungUp``."""
+    end = box.now + within
+    while why and await mover.step(box, end):
         present = host.sandboxes.present(box)
         if present is not box:
             # What is left of the time counts on, or resets without end would keep the wait from ending.
@@ -113,26 +110,13 @@ async def _moving(
     return box, why
 
 
-@asynccontextmanager
-async def _leaving(call: ControlCall) -> AsyncIterator[asyncio.Task[None]]:
-    """A task that ends when the caller has gone."""
-    leaving = asyncio.get_running_loop().create_task(_leave(call))
-    try:
-        yield leaving
-    finally:
-        leaving.cancel()
-
-
-async def _leave(call: ControlCall) -> None:
-    while (await call.receive())["type"] != "http.disconnect":
-        await asyncio.sleep(1)
-
-
-def _stay(leaving: asyncio.Task[None]) -> None:
-    """Raise ``HungUp`` when the caller has gone: nobody is waited for, and no clock moved, on behalf of one who
-    left."""
-    if leaving.done():
-        raise HungUp
+def _why_it_ended(mover: Mover, box: Sandbox, timeout: Micros, within: Micros) -> str:
+    if mover.is_over:
+        return f"the timeout of {duration_text(timeout)} in real time was over, and the clock stands where it was then"
+    entries = box.schedule.entries
+    if entries:
+        return f"what is due next, at {moment(entries[0].at)}, lies beyond within: {duration_text(within)}"
+    return "nothing more is due in this sandbox, so the clock was moved no further"
 
 
 async def _unmet(box: Sandbox, wanted: list[Condition]) -> dict[str, str]:
@@ -150,16 +134,7 @@ def _hold(box: Sandbox, wanted: list[Condition]) -> Slices[bool]:
 def _until_due(host: Host, box: Sandbox) -> Micros:
     """How long, in real time, until something may come due here that nobody else runs."""
     entries, clock = box.schedule.entries, box.clock
-    if host.courier is not None or not entries or clock.mode is ClockMode.MANUAL:
+    if host.ticker is not None or not entries or clock.mode is ClockMode.MANUAL:
         return LONGEST
     left = entries[0].at - clock.read(host.real_clock())
     return max(left // clock.rate if clock.mode is ClockMode.FAST else left, _NAP)
-
-
-def _duration(given: object) -> Micros:
-    if given is None:
-        return _DEFAULT
-    try:
-        return parse_duration(str(given))
-    except ValueError as problem:
-        raise Invalid(Code.VALIDATION_ERROR, {"Timeout": str(problem)}) from None

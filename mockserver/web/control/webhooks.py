@@ -53,7 +53,7 @@ def resend(call: ControlCall) -> tuple[int, DeliveryReply]:
     """Send a delivery again, now. Raises ``NotFound``, ``WrongState`` while it is being sent."""
     box = call.box()
     delivery = deliveries.resend(box, call.path["delivery_id"])
-    call.host.present(box)
+    call.host.run(box)
     call.host.noticed(box)
     return 200, delivery_reply(delivery)
 
@@ -87,6 +87,6 @@ def emit(call: ControlCall) -> tuple[int, object]:
     if not made:
         told = f"no url given, and no webhook subscription for {word} in this sandbox"
         raise Invalid(Code.VALIDATION_ERROR, {"Url": told})
-    call.host.present(box)
+    call.host.run(box)
     call.host.noticed(box)
     return 201, {"webhooks": [delivery_reply(one) for one in made]}
