@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from enum import StrEnum
 from typing import Generic, TypeVar
 
 from mockserver.domain.clock import Micros, duration_text, parse_duration, parse_instant
 from mockserver.domain.errors import Invalid, nearest
 from mockserver.domain.money import currency
+from mockserver.domain.reading import number_of, whole_of
 
 T = TypeVar("T")
 
@@ -76,11 +77,8 @@ def _read_span(value: object) -> tuple[Micros, Micros]:
 
 
 def _read_number(value: object) -> Decimal:
-    try:
-        number = Decimal(str(value))
-    except InvalidOperation:
-        number = Decimal("NaN")
-    if not number.is_finite() or number < 0:
+    number = number_of(str(value))
+    if number is None or number < 0:
         raise ValueError(f"got '{value}', wanted a number of 0 or more")
     return number
 
@@ -89,9 +87,10 @@ def whole(low: int, high: int) -> Kind[int]:
     """A whole number within bounds."""
 
     def read(value: object) -> int:
-        if isinstance(value, bool) or not str(value).isdecimal() or not low <= int(str(value)) <= high:
+        number = whole_of(value, low, high)
+        if number is None:
             raise ValueError(f"got '{value}', wanted a whole number from {low} to {high}")
-        return int(str(value))
+        return number
 
     return Kind(f"{low} to {high}", read, int)
 

@@ -21,6 +21,7 @@ from mockserver.domain.fake_lookups import iin_data
 from mockserver.domain.faults import Faults
 from mockserver.domain.money import Currency, share
 from mockserver.domain.provider_condition import ProviderCondition
+from mockserver.domain.reading import whole_of
 from mockserver.domain.states import Presence
 
 DEFAULT_PROVIDER_ID = "a26c371f-94f6-40da-add2-28ec8e9da8ed"
@@ -176,11 +177,11 @@ def _milliseconds(folded: Mapping[str, str], name: str, faults: Faults) -> int |
     text = folded.get(name.lower(), "").strip()
     if not text:
         return None
-    if not (text.isascii() and text.isdecimal() and len(text) <= 9 and int(text) <= LONGEST_LATENCY):
+    number = whole_of(text, 0, LONGEST_LATENCY)
+    if number is None:
         field_name = f"AuthenticationParameters.{name}"
         faults.add(Code.VALIDATION_ERROR, field_name, f"wanted whole milliseconds from 0 to {LONGEST_LATENCY}")
-        return None
-    return int(text)
+    return number
 
 
 def default_provider(added: Micros) -> Provider:

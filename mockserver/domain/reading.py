@@ -1,5 +1,5 @@
-"""How the service reads numbers, flags and choices, also where they are written as texts: one reading for requests and
-for the rules that look at them. None is the answer for anything that means none of them.
+"""How the service reads numbers, flags and choices, also where they are written as texts: one reading for requests, for
+the rules that look at them, for assumptions and for the control API. None is the answer for anything else.
 
 Sources: published facts, 5.1 (numeric texts), 8 (rows 7-16).
 """
@@ -17,6 +17,7 @@ MAX_NUMBER = 400
 
 _NUMBER = re.compile(r"([+-]?[0-9]+(?:\.[0-9]+)?)(?:[eE]([+-]?[0-9]+))?")
 _LONG = 18
+_LONGEST_WHOLE = 20
 _LONGEST_INDEX = 3
 
 En = TypeVar("En", bound=Enum)
@@ -33,6 +34,15 @@ def number_of(value: object) -> Decimal | None:
     if len(digits) > MAX_NUMBER or len(exponent) > _LONG or abs(int(exponent)) > MAX_NUMBER:
         return None
     return Decimal(found[0])
+
+
+def whole_of(value: object, low: int = 0, high: int = 10**18) -> int | None:
+    """The whole number from ``low`` to ``high`` that a JSON number or a text of plain digits means."""
+    if isinstance(value, str):
+        number = int(value) if value.isascii() and value.isdecimal() and len(value) <= _LONGEST_WHOLE else None
+    else:
+        number = value if type(value) is int else None
+    return number if number is not None and low <= number <= high else None
 
 
 def flag_of(value: object) -> bool | None:

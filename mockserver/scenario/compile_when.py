@@ -8,6 +8,7 @@ from mockserver.domain.cards import TEST_CARDS, Brand
 from mockserver.domain.clock import DAY, Micros, duration_text
 from mockserver.domain.errors import nearest
 from mockserver.domain.provider import DEFAULT_PROVIDER_ID
+from mockserver.domain.reading import whole_of
 from mockserver.scenario.matching import FieldTest, compile_test, known_operators, shown, spelt
 from mockserver.scenario.model import ClockWindow
 from mockserver.scenario.operations import ALL_OPERATIONS, OPERATIONS, SOURCES, operations_like
@@ -101,8 +102,7 @@ def _among(wanted: object, allowed: tuple[str, ...]) -> None:
 def counted(wanted: object) -> None:
     """Calls and attempts count from 1: nothing else can ever be equal to them."""
     for value in _wanted_values(wanted):
-        text = str(value)
-        if not text.isascii() or not text.isdecimal() or int(text) < 1:
+        if whole_of(value, 1) is None:
             raise ValueError(f"got {shown(value)}, wanted a whole number from 1 on")
 
 

@@ -6,12 +6,13 @@ Every reader raises ``ValueError`` with what was got and what is allowed.
 from __future__ import annotations
 
 import re
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from typing import Annotated, Any
 
 from pydantic import BeforeValidator, WithJsonSchema
 
-from mockserver.domain.clock import HOUR, LATEST, MINUTE, SECOND, Micros, parse_duration, parse_instant
+from mockserver.domain.clock import HOUR, MINUTE, SECOND, Micros, parse_duration, parse_instant
+from mockserver.domain.reading import number_of
 from mockserver.scenario.matching import shown
 
 _TIME_OF_DAY = re.compile(r"([01]?[0-9]|2[0-3]):([0-5][0-9])(?::([0-5][0-9]))?")
@@ -25,10 +26,7 @@ def read_duration(value: object) -> Micros:
         return 0
     if not isinstance(value, str):
         raise ValueError(f"got {shown(value)}, wanted a duration with its unit, such as 800ms, 10s or 2d")
-    length = parse_duration(value)
-    if length > LATEST:
-        raise ValueError(f"got {shown(value)}, which is longer than all time of the clock")
-    return length
+    return parse_duration(value)
 
 
 def read_instant(value: object) -> Micros:
@@ -53,13 +51,8 @@ def read_point(value: object) -> tuple[Micros, bool]:
 
 def read_number(value: object) -> Decimal:
     """A number of 0 or more, digits kept."""
-    number = Decimal("NaN")
-    if isinstance(value, (int, Decimal, str)) and not isinstance(value, bool):
-        try:
-            number = Decimal(value)
-        except InvalidOperation:
-            number = Decimal("NaN")
-    if not number.is_finite() or number < 0 or number.adjusted() > 15:
+    number = number_of(value)
+    if number is None or not number.is_finite() or number < 0 or number.adjusted() > 15:
         raise ValueError(f"got {shown(value)}, wanted a number of 0 or more")
     return number
 

@@ -11,6 +11,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from mockserver.domain.errors import Unauthorised
+from mockserver.domain.reading import whole_of
 from mockserver.domain.states import ChargeState
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.turn import Turn
@@ -118,5 +119,4 @@ def _thanks(box: Sandbox, charge_id: str) -> str:
 
 
 def _quantity(call: PageCall) -> int:
-    text = call.form.get("quantity", "1")
-    return min(MOST, max(1, int(text))) if text.isascii() and text.isdecimal() and len(text) < 4 else 1
+    return min(MOST, max(1, whole_of(call.form.get("quantity", ""), 0, 999) or 1))

@@ -11,6 +11,7 @@ from mockserver.domain.charge import Charge
 from mockserver.domain.clock import SECOND, ClockMode, Micros, iso
 from mockserver.domain.errors import nearest_of
 from mockserver.domain.masking import mask_text
+from mockserver.domain.reading import whole_of
 from mockserver.domain.states import ChargeState
 from mockserver.engine.facts import KINDS
 from mockserver.engine.sandbox import Sandbox
@@ -181,6 +182,5 @@ def _is_own_page(headers: Mapping[str, str]) -> bool:
 def _pause_of(sandbox: Sandbox, fault: Transport) -> Micros | None:
     """The pause that an answer asks for, as far as a client of a real clock can make it."""
     given = {name.lower(): text for name, text in (fault.headers or {}).items()}.get("retry-after", "")
-    if sandbox.clock.mode is not ClockMode.REAL or not given.isdigit():
-        return None
-    return int(given) * SECOND
+    seconds = whole_of(given)
+    return None if seconds is None or sandbox.clock.mode is not ClockMode.REAL else seconds * SECOND

@@ -11,6 +11,7 @@ from urllib.parse import parse_qsl
 from mockserver.domain.codes import Code
 from mockserver.domain.errors import Invalid, Refused, nearest
 from mockserver.domain.masking import mask_start
+from mockserver.domain.reading import flag_of, whole_of
 from mockserver.engine.sandbox import Sandbox
 from mockserver.web.asgi import HungUp, Receive, Scope, Send, TooLarge, headers_of, read_body, send_json
 from mockserver.web.host import Host
@@ -40,18 +41,33 @@ class ControlCall:
 
     def switch(self, name: str) -> bool:
         """A query parameter that is true or false, false when it is not given. Raises ``Invalid`` (90)."""
-        given = self.query.get(name, "false").lower()
-        if given not in ("true", "false"):
-            raise Invalid(Code.VALIDATION_ERROR, {name.capitalize(): f"got '{given[:20]}', wanted true or false"})
-        return given == "true"
+        given = self.query.get(name, "false")
+        flag = flag_of(given)
+        if flag is None:
+            words = f"got '{mask_start(given, 20)}', wanted true or false"
+            raise Invalid(Code.VALIDATION_ERROR, {name.capitalize(): words})
+        return flag
+
+    def whole(self, name: str, default: int, least: int = 0, most: int | None = None) -> int:
+        """A query parameter that is a whole number. Raises ``Invalid`` (90)."""
+        given = self.query.get(name)
+        if given is None:
+            return default
+        number = whole_of(given, least, most if most is not None else 10**18)
+        if number is None:
+            allowed = f"{least} to {most}" if most is not None else f"{least} or more"
+            words = f"got '{mask_start(given, 20)}', wanted a whole number, {allowed}"
+            raise Invalid(Code.VALIDATION_ERROR, {name.capitalize(): words})
+        return number
 
     def since(self, sandbox: Sandbox) -> int:
         """The journal entry of the query's ``since``, a mark or a number; 0 without one. Raises ``Invalid`` (90)."""
         given = self.query.get("since")
         if given is None:
             return 0
-        if given.isascii() and given.isdecimal() and len(given) < 19:
-            return int(given)
+        number = whole_of(given)
+        if number is not None:
+            return number
         marks = sandbox.journal.marks
         if given not in marks:
             shown = mask_start(given, 40)

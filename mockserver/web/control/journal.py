@@ -9,6 +9,7 @@ from mockserver.domain.clock import duration_text
 from mockserver.domain.codes import Code
 from mockserver.domain.errors import Invalid, NotFound
 from mockserver.domain.masking import mask_start
+from mockserver.domain.reading import whole_of
 from mockserver.engine.journal import Entry, Journal
 from mockserver.engine.schedule import Due
 from mockserver.scenario.operations import OPERATIONS, operations_like
@@ -49,7 +50,7 @@ _STATUS = re.compile(r"[1-5](?:[0-9]{2}|[xX]{2})")
 
 async def listing(call: ControlCall) -> tuple[int, JournalReply]:
     """Entries, oldest first: those after the number ``after``, or without it the newest; at most ``limit`` of them."""
-    limit, after = _whole(call, "limit", _PAGE, 1, _LARGEST_PAGE), _whole(call, "after", -1, 0, None)
+    limit, after = call.whole("limit", _PAGE, 1, _LARGEST_PAGE), call.whole("after", -1)
     sandbox = call.box()
     journal = sandbox.journal
     filters = _filters(call, journal)
@@ -64,7 +65,7 @@ async def listing(call: ControlCall) -> tuple[int, JournalReply]:
 def get(call: ControlCall) -> tuple[int, EntryReply]:
     """One entry. Raises ``NotFound`` (1) for a number that never was or is no longer kept."""
     number, journal = call.path["entry_id"], call.box().journal
-    entry = journal.get(int(number)) if number.isascii() and number.isdecimal() and len(number) < 19 else None
+    entry = journal.get(whole_of(number) or 0)
     if entry is None:
         kept = f"{journal.dropped + 1} to {journal.last}" if journal.entries else "none"
         raise NotFound(Code.UNKNOWN_ERROR, {"Id": f"got '{number[:20]}', kept entries: {kept}"}, message="Not Found")
@@ -129,16 +130,3 @@ def _by_status(wanted: str) -> Filter:
         raise ValueError(f"got '{wanted[:20]}', wanted a status such as 404, or a class of them such as 4xx")
     beginning = wanted.lower().rstrip("x")
     return lambda entry: str(status_of(entry) or "").startswith(beginning)
-
-
-def _whole(call: ControlCall, name: str, default: int, least: int, most: int | None) -> int:
-    text = call.query.get(name)
-    if text is None:
-        return default
-    number = int(text) if text.isascii() and text.isdecimal() and len(text) < 19 else None
-    if number is None or number < least or (most is not None and number > most):
-        allowed = f"{least} to {most}" if most is not None else f"{least} or more"
-        raise Invalid(
-            Code.VALIDATION_ERROR, {name.capitalize(): f"got '{text[:20]}', wanted a whole number, {allowed}"}
-        )
-    return number

@@ -41,8 +41,8 @@ _READERS: Mapping[str, Route] = {
 def lines(call: ControlCall) -> tuple[int, object]:
     """Lines of the journal after the number ``after``, oldest first, at most ``limit``."""
     sandbox = call.box()
-    journal, after = sandbox.journal, max(_number(call, "after", 0), call.since(sandbox))
-    limit = min(_number(call, "limit", MOST_LINES), MOST_LINES)
+    journal, after = sandbox.journal, max(call.whole("after", 0), call.since(sandbox))
+    limit = min(call.whole("limit", MOST_LINES), MOST_LINES)
     found: list[object] = []
     for entry in journal.since(after):
         if len(found) >= limit:
@@ -59,9 +59,9 @@ def objects(call: ControlCall) -> tuple[int, object]:
     if kind is None:
         return 200, {"counts": counts}
     _, table = _known(kind)
-    limit = min(_number(call, "limit", MOST_OBJECTS), MOST_OBJECTS)
+    limit = min(call.whole("limit", MOST_OBJECTS), MOST_OBJECTS)
     rows = table(box)
-    page = rows.search(Query(limit=limit, skip=_number(call, "skip", 0)))
+    page = rows.search(Query(limit=limit, skip=call.whole("skip", 0)))
     return 200, {"counts": counts, "count": page.count, "objects": [_row(row, rows.id_of(row)) for row in page.rows]}
 
 
@@ -142,12 +142,3 @@ def _known(kind: str) -> tuple[str, Any]:
         told = f"got '{mask_start(kind, 40)}', wanted one of {', '.join(KINDS)}{nearest(kind, KINDS)}"
         raise Invalid(Code.VALIDATION_ERROR, {"Kind": told})
     return KINDS[kind]
-
-
-def _number(call: ControlCall, name: str, default: int) -> int:
-    text = call.query.get(name)
-    if text is None:
-        return default
-    if not (text.isascii() and text.isdecimal() and len(text) < 10):
-        raise Invalid(Code.VALIDATION_ERROR, {name.capitalize(): "wanted a whole number of 0 or more"})
-    return int(text)

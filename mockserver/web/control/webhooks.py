@@ -10,7 +10,6 @@ from mockserver.domain.charge import WebhookTarget
 from mockserver.domain.codes import Code
 from mockserver.domain.delivery import Delivery, Message, header_fault
 from mockserver.domain.errors import Invalid, nearest
-from mockserver.domain.masking import mask_start
 from mockserver.domain.webhook_subscription import WebhookType
 from mockserver.engine import deliveries
 from mockserver.web.control.call import ControlCall
@@ -33,10 +32,7 @@ FILTERS: dict[str, Callable[[Delivery, str], bool]] = {
 
 async def listing(call: ControlCall) -> tuple[int, DeliveriesReply]:
     """Deliveries, oldest first; ``limit`` shows the newest only."""
-    limit = call.query.get("limit", str(_PAGE))
-    if not limit.isascii() or not limit.isdecimal() or not 1 <= int(limit[:9]) <= _LARGEST_PAGE:
-        told = f"got '{mask_start(limit, 20)}', wanted a whole number, 1 to {_LARGEST_PAGE}"
-        raise Invalid(Code.VALIDATION_ERROR, {"Limit": told})
+    limit = call.whole("limit", _PAGE, 1, _LARGEST_PAGE)
     log = call.box().deliveries
     found = [
         one for one in log if all(FILTERS[name](one, value) for name, value in call.query.items() if name in FILTERS)
@@ -45,7 +41,7 @@ async def listing(call: ControlCall) -> tuple[int, DeliveriesReply]:
         "count": len(found),
         "dropped": log.dropped,
         "refused": log.refused,
-        "webhooks": await one_by_one(delivery_reply(one) for one in found[-int(limit) :]),
+        "webhooks": await one_by_one(delivery_reply(one) for one in found[-limit:]),
     }
 
 
