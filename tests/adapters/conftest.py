@@ -1,3 +1,4 @@
+import asyncio
 from collections.abc import Iterator
 
 import pytest
@@ -9,4 +10,7 @@ from tests.adapters.connecting import Clock
 def clock() -> Iterator[Clock]:
     clock = Clock()
     yield clock
+    for task in asyncio.all_tasks(clock):
+        task.cancel()
+    clock.turn()
     clock.close()
