@@ -266,7 +266,8 @@ def _timeline(sandbox: RemoteSandbox) -> str:
     """What was asked of the sandbox, as lines; why there are none when it cannot be read."""
     from httpx import HTTPError
 
-    from mockserver.remote import ControlRefused, timeline
+    from mockserver.remote import ControlRefused
+    from mockserver.timeline import timeline
 
     try:
         return timeline(sandbox)

@@ -21,10 +21,6 @@ TIMEOUT_SECONDS = 30.0
 PAGE = 1_000
 """Journal entries that one call answers at most."""
 
-TIMELINE_LENGTH = 100
-"""Newest journal entries that a timeline shows."""
-
-_INDENT = " " * 25
 __tracebackhide__ = True
 """Reports of failing tests end at the line of the test, not in here."""
 
@@ -159,9 +155,8 @@ class RemoteSandbox:
         if not answer["held"]:
             reasons = [f"{name}: {why}" for name, why in answer["why"].items()]
             hints = [answer["hint"]] if "hint" in answer else []
-            raise VerificationFailed(
-                f"waited {answer['waited'] if advance else bounds.get('timeout', '5s')}: " + "; ".join(reasons + hints)
-            )
+            how = f"moved the clock by {answer['waited']}" if advance else f"waited {bounds.get('timeout', '5s')}"
+            raise VerificationFailed(f"{how}: " + "; ".join(reasons + hints))
         return answer
 
     def verify(self, *requests: Mapping[str, object] | str, rules: bool = True, **request: object) -> None:
@@ -353,56 +348,3 @@ def _words(body: object) -> str:
     if isinstance(body.get("differences"), list):
         return "\n".join(str(difference) for difference in body["differences"])
     return str(body)
-
-
-def timeline(sandbox: RemoteSandbox) -> str:
-    """What was asked of a sandbox and what it did, oldest first: sandbox time, request, status, rule; then changes."""
-    entries = sandbox.journal(**({"since": sandbox.since} if sandbox.since is not None else {}))
-    kept = sandbox.call("GET", "/__admin/webhooks", params={"limit": PAGE})["webhooks"]
-    webhooks = {delivery["id"]: delivery for delivery in kept}
-    hidden = len(entries) - TIMELINE_LENGTH
-    lines = [f"({hidden} entries before these)"] if hidden > 0 else []
-    for entry in entries[-TIMELINE_LENGTH:]:
-        lines.append(f"{_time(entry['at'])}  {_what(entry)}")
-        lines += [f"{_INDENT}{_change(event)}" for event in entry["events"]]
-        for told_id in entry["webhooks"]:
-            told = webhooks.get(told_id)
-            lines += _tries(told, entry["at"]) if told else [f"{_INDENT}webhook {told_id}"]
-    return "\n".join(lines) or "no request reached this sandbox"
-
-
-def _time(at: str) -> str:
-    return at[:23].replace("T", " ")
-
-
-def _what(entry: Mapping[str, Any]) -> str:
-    request, answer, fault = entry["request"], entry["answer"], entry["fault"]
-    words = [f"{request['method']} {request['path']}" if request else f"came due: {entry['op']}"]
-    if entry["status"] is not None:
-        words.append(str(entry["status"]))
-    if isinstance(answer, dict) and "message" in answer and "code" in answer:
-        words.append(f"{answer['message']} (code {answer['code']})")
-        if entry["op"] == "none":
-            words += answer["details"].values()
-    if fault:
-        words.append(f"fault {fault['kind']} at {fault['at']}")
-    words += [f"rule {decision['rule']}" for decision in entry["decisions"] if decision["rule"]]
-    return "  ".join(words)
-
-
-def _change(event: Mapping[str, Any]) -> str:
-    subject = f"{event['subject']} {event['id']}"
-    return f"{subject} {event['what']}: {event['before'] or '(new)'} -> {event['after'] or '(gone)'}"
-
-
-def _tries(delivery: Mapping[str, Any], since: str) -> list[str]:
-    """What was told to whom and how each try ended, with its time when it is not ``since``."""
-    told = f"{_INDENT}webhook {delivery['eventType']} to {delivery['url']}"
-    lines = []
-    for number, made in enumerate(delivery["tries"], 1):
-        at = f" at {_time(made['at'])}" if made["at"] != since else ""
-        lines.append(f"{told}  try {number}{at}  {made['status'] or made['error']}")
-    if delivery["state"] != "delivered":
-        due = f", next try at {_time(delivery['next'])}" if delivery["next"] else ""
-        lines.append(f"{told}  {delivery['state'].replace('_', ' ')}{due}")
-    return lines

@@ -47,7 +47,10 @@ LAYERS = {
     "cli": layer(f"{BELOW_WEB} option_values web adapters root cli commands", "click"),
     "commands": layer(f"{BELOW_WEB} web adapters root cli commands remote", "click httpx"),
     "remote": layer("engine adapters", "httpx"),
-    "pytest_plugin": layer(f"{BELOW_WEB} web adapters root remote pytest_plugin pytest_findings", "pytest httpx"),
+    "timeline": layer("remote"),
+    "pytest_plugin": layer(
+        f"{BELOW_WEB} web adapters root remote timeline pytest_plugin pytest_findings", "pytest httpx"
+    ),
     "pytest_findings": layer(f"{BELOW_WEB} commands remote", "pytest"),
     "root": layer("settings web cli"),
 }

@@ -255,6 +255,7 @@ def test_the_report_of_a_failing_test_ends_with_the_timeline(run: Run) -> None:
         r"                         charge \w{32} authorised: \(new\) -> AUTHORISE",
         r"2031-03-08 00:00:00\.000  came due: \S+",
         r"                         charge \w{32} lapsed: AUTHORISE -> AUTHORISE_CANCELLED",
+        r"2031-03-08 00:00:00\.000  POST /__admin/clock/advance  by 7d  200",
         r"2031-03-08 00:00:00\.000  POST /charge/card  400  [^(]+ \(code 905\)  rule card-do-not-honour",
         r"                         charge \w{32} declined: \(new\) -> FAILED",
     ]
@@ -402,8 +403,10 @@ def test_what_people_write_is_understood(run: Run) -> None:
             mockserver.clock.advance(90)
             mockserver.clock.advance(0.5)
             assert mockserver.clock.now - start == datetime.timedelta(days=7, seconds=90.5)
-            with pytest.raises(VerificationFailed, match="waited 10s: "):
-                mockserver.wait_for(charge={"status": "FAILED"}, timeout=10, advance=True)
+            with pytest.raises(VerificationFailed, match="waited 0.01s: "):
+                mockserver.wait_for(charge={"status": "FAILED"}, timeout=0.01)
+            with pytest.raises(VerificationFailed, match="moved the clock by 0s: .*nothing more is due"):
+                mockserver.wait_for(charge={"status": "FAILED"}, within=10, advance=True)
         """
     )
     assert passed(done) == 3, done.stdout
