@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from mockserver.adapters.scenario_files import shipped
-from mockserver.assumptions import ROWS
+from mockserver.assumptions import ROWS, Assumed, Profile
 from mockserver.domain.cards import TEST_CARDS
 from mockserver.domain.law import mermaid
 from mockserver.domain.states import TABLES
@@ -15,6 +15,7 @@ from mockserver.settings import SETTINGS
 from mockserver.web.control.routes import CONTROL_ROUTES
 from mockserver.web.pages import PAGE_ROUTES
 from mockserver.web.routes import ROUTES
+from mockserver.wire.profile import voice_of
 
 
 def markdown(names: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
@@ -47,7 +48,7 @@ def control() -> str:
 
 def states() -> str:
     """The states of a charge as a diagram, and how to see the others."""
-    return f"```mermaid\n{mermaid(TABLES['charge'])}\n```"
+    return f"```mermaid\n{mermaid(TABLES['charge'], voice_of(Assumed(Profile.DOCUMENTED)).word)}\n```"
 
 
 _YES = {True: "yes", False: "no", None: ""}

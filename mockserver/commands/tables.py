@@ -19,28 +19,32 @@ def columns(rows: Sequence[Mapping[str, str]]) -> str:
 @click.command()
 @click.argument("subject", required=False)
 @click.option("--mermaid", "as_mermaid", is_flag=True, help="Print Mermaid state diagrams.")
-def states(subject: str | None, as_mermaid: bool) -> None:
+@click.option("--profile", type=click.Choice(("documented", "sdk")), default="documented", help="Whose words to use.")
+def states(subject: str | None, as_mermaid: bool, profile: str) -> None:
     """Print every state with the events that move it; of SUBJECT only, when given."""
+    from mockserver.assumptions import Assumed, Profile
     from mockserver.domain.law import mermaid
     from mockserver.domain.states import TABLES
+    from mockserver.wire.profile import voice_of
 
     if subject is not None and subject not in TABLES:
         raise click.UsageError(f"SUBJECT: got {subject!r}, allowed: {', '.join(TABLES)}")
+    word = voice_of(Assumed(Profile(profile))).word
     chosen = [subject] if subject is not None else list(TABLES)
     if as_mermaid:
-        click.echo("\n\n".join(f"%% {name}\n{mermaid(TABLES[name])}" for name in chosen))
+        click.echo("\n\n".join(f"%% {name}\n{mermaid(TABLES[name], word)}" for name in chosen))
         return
     rows = []
     for name in chosen:
         table = TABLES[name]
         if isinstance(table.begins, Mapping):
-            rows += [_move(name, "(new)", event.value, after.value) for event, after in table.begins.items()]
+            rows += [_move(name, "(new)", event.value, word(after)) for event, after in table.begins.items()]
         else:
-            rows.append(_move(name, "(new)", "-", table.begins.value))
+            rows.append(_move(name, "(new)", "-", word(table.begins)))
         for state, moves in table.moves.items():
-            rows += [_move(name, state.value, event.value, after.value) for event, after in moves.items()]
+            rows += [_move(name, word(state), event.value, word(after)) for event, after in moves.items()]
             if not moves:
-                rows.append(_move(name, state.value, "-", "(final)"))
+                rows.append(_move(name, word(state), "-", "(final)"))
     click.echo(columns(rows))
 
 

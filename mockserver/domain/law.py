@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Generic, TypeVar
@@ -45,16 +45,16 @@ class Table(Generic[S, E]):
         return after
 
 
-def mermaid(table: Table[Any, Any]) -> str:
-    """The table as a Mermaid state diagram: what the README and the control page draw."""
+def mermaid(table: Table[Any, Any], word: Callable[[str], str] = str) -> str:
+    """The table as a Mermaid state diagram; ``word`` spells a state."""
     lines = ["stateDiagram-v2"]
     begins = table.begins
     if isinstance(begins, Mapping):
-        lines += [f"    [*] --> {state.name}: {event.value}" for event, state in begins.items()]
+        lines += [f"    [*] --> {word(state)}: {event.value}" for event, state in begins.items()]
     else:
-        lines.append(f"    [*] --> {begins.name}")
+        lines.append(f"    [*] --> {word(begins)}")
     for state, row in table.moves.items():
-        lines += [f"    {state.name} --> {after.name}: {event.value}" for event, after in row.items()]
+        lines += [f"    {word(state)} --> {word(after)}: {event.value}" for event, after in row.items()]
         if not row:
-            lines.append(f"    {state.name} --> [*]")
+            lines.append(f"    {word(state)} --> [*]")
     return "\n".join(lines)

@@ -23,6 +23,20 @@ _LONGEST_INDEX = 3
 En = TypeVar("En", bound=Enum)
 
 
+class Spoken(str):
+    """A word as somebody spells it; ``plain`` is the one name by which it is compared."""
+
+    __slots__ = ("plain",)
+
+    plain: str
+
+    def __new__(cls, word: str, plain: str) -> Spoken:
+        """The word of a name."""
+        made = super().__new__(cls, word)
+        made.plain = plain
+        return made
+
+
 def number_of(value: object) -> Decimal | None:
     """The number that a JSON number or a numeric text means: ``1e2``, ``+100``, ``050`` and ``" 50 "`` are numbers,
     true is none."""
@@ -58,6 +72,7 @@ def choice_of(choices: type[En]) -> Callable[[object], En | None]:
     row 12)."""
     members = list(choices)
     by_fold = {str(member.value).lower(): member for member in members}
+    by_fold |= getattr(choices, "other_words", dict)()
 
     def read(value: object) -> En | None:
         index = int(value) if isinstance(value, str) and value.isdecimal() and len(value) < _LONGEST_INDEX else value

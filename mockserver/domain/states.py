@@ -32,6 +32,12 @@ class ChargeState(StrEnum):
     AUTHORISE_CANCELLED = "AUTHORISE_CANCELLED"
     FAILED = "FAILED"
 
+    @classmethod
+    def other_words(cls) -> dict[str, ChargeState]:
+        """Spellings besides the values, in lower case (assumptions ``charge.status.authorised``,
+        ``charge.status_filter``)."""
+        return {"authorised": cls.AUTHORISED}
+
 
 class ChargeEvent(StrEnum):
     """What can happen to a charge."""

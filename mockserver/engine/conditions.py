@@ -17,8 +17,9 @@ from mockserver.engine.facts import KINDS, value_at
 from mockserver.engine.inboxes import Arrival
 from mockserver.engine.sandbox import Sandbox
 from mockserver.scenario.attempt import Attempt
-from mockserver.scenario.matching import FieldTest, compile_test, known_operators, spelt
-from mockserver.scenario.stored import STORED, camel, followed, snake
+from mockserver.scenario.kinds import TEXT, Kind
+from mockserver.scenario.matching import FieldTest, compile_test, known_operators
+from mockserver.scenario.stored import STORED, camel, followed, kind_of, snake
 
 SLICE = 250
 """Rows that are looked at before others have their turn."""
@@ -60,7 +61,7 @@ class Condition:
             return f"there is no {self.kind} '{self.id}'"
         fits, other = 0, None
         for number, row in enumerate(rows, 1):
-            if all(test.holds(self._read(row, test.path)) for test in self.tests):
+            if all(test.holds(self._read(box, row, test.path)) for test in self.tests):
                 fits += 1
                 if fits >= self.count:
                     return None
@@ -69,7 +70,7 @@ class Condition:
             if number % SLICE == 0:
                 yield
         told = f"{fits} of {self.count} fit, out of {len(rows)}"
-        differences = (test.difference_of(self._read(other, test.path)) for test in self.tests)
+        differences = (test.difference_of(self._read(box, other, test.path)) for test in self.tests)
         why = next((difference for difference in differences if difference is not None), None)
         return f"{told}; the newest other: {why}" if other is not None and why is not None else told
 
@@ -86,15 +87,15 @@ class Condition:
                 row = table.get(self.id)
                 return [] if row is None else [row]
 
-    def _read(self, row: Any, path: str) -> object:
+    def _read(self, box: Sandbox, row: Any, path: str) -> object:
         match row:
             case Delivery():
                 return _DELIVERY[path](row)
             case Arrival():
                 return _ARRIVAL[path](row)
             case _:
-                value = value_at(row, path)
-                return value_at(row, "state") if value is None and path == "status" else value
+                value = value_at(box, row, path)
+                return value_at(box, row, "state") if value is None and path == "status" else value
 
 
 def read(box: Sandbox, wanted: object) -> list[Condition]:
@@ -143,9 +144,7 @@ def _condition(box: Sandbox, kind: str, given: Wanted) -> Condition:
     for path, wanted in tests.items():
         try:
             known_operators(wanted)
-            plain = spelt(wanted) if kind == "charge" and path == "status" else wanted
-            _check_path(kind, path)
-            compiled.append(compile_test(path, _unread, plain))
+            compiled.append(compile_test(path, _unread, _read_as(_kind_of(kind, path), wanted)))
         except ValueError as fault:
             faults.append(str(fault) if path in str(fault) else f"{path}: {fault}")
     if faults:
@@ -153,13 +152,22 @@ def _condition(box: Sandbox, kind: str, given: Wanted) -> Condition:
     return Condition(kind, tuple(compiled), count, of, str(name))
 
 
-def _check_path(kind: str, path: str) -> None:
-    """Raises ``ValueError`` when a kind has no such field."""
+def _read_as(kind: Kind, wanted: object) -> object:
+    """A test, its operands read as the API reads them; one that no value can meet is waited for in vain."""
+    try:
+        return kind.wanted(wanted)
+    except ValueError:
+        return wanted
+
+
+def _kind_of(kind: str, path: str) -> Kind:
+    """How tests read a field. Raises ``ValueError`` when there is none."""
     known = _DELIVERY if kind == "webhook" else _ARRIVAL if kind == "inbox" else None
     if known is None:
-        followed(STORED[snake(kind)], path)
-    elif path not in known:
+        return kind_of(followed(STORED[snake(kind)], path))
+    if path not in known:
         raise ValueError(f"{path[:60]}: no such field{nearest(path[:60], known)}, allowed: {', '.join(known)}")
+    return TEXT
 
 
 def _unread(attempt: Attempt) -> object:

@@ -6,6 +6,9 @@ from collections.abc import Callable, Mapping
 from enum import Enum
 from typing import Any
 
+from mockserver.assumptions.table import AUTHORISED_WORD
+from mockserver.domain.reading import Spoken
+from mockserver.domain.states import ChargeState
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.store import Table
 from mockserver.scenario.stored import ALIASES, SECRET, camel, snake
@@ -32,13 +35,16 @@ def state_of(box: Sandbox, path: str) -> object:
     """The stored value at a dotted path of the step being taken, or None where there is none."""
     kind, _, rest = path.partition(".")
     found = _object(box, snake(kind))
-    return value_at(found, rest)
+    return value_at(box, found, rest)
 
 
-def value_at(found: object, path: str) -> object:
-    """The value at a dotted path of an object, or None where there is none."""
+def value_at(box: Sandbox, found: object, path: str) -> object:
+    """The value at a dotted path of an object, or None where there is none. States are words of the API as the sandbox
+    speaks it."""
     for part in path.split(".") if path else ():
         found = _member(found, part)
+    if found is ChargeState.AUTHORISED:
+        return Spoken(box.assumed[AUTHORISED_WORD], ChargeState.AUTHORISED.value)
     return found.value if isinstance(found, Enum) else found
 
 

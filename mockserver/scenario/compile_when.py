@@ -9,7 +9,7 @@ from mockserver.domain.clock import DAY, Micros, duration_text
 from mockserver.domain.errors import nearest
 from mockserver.domain.provider import DEFAULT_PROVIDER_ID
 from mockserver.domain.reading import whole_of
-from mockserver.scenario.matching import FieldTest, compile_test, known_operators, shown, spelt
+from mockserver.scenario.matching import FieldTest, compile_test, known_operators, shown
 from mockserver.scenario.model import ClockWindow
 from mockserver.scenario.operations import ALL_OPERATIONS, OPERATIONS, SOURCES, operations_like
 from mockserver.scenario.paths import CARD_FACTS, known_path
@@ -74,8 +74,6 @@ def tests_of(
                 counted(wanted)
             if key == "provider" and declared:
                 _declared(wanted, declared)
-            if key.startswith("state.") and key.endswith("charge.status"):
-                wanted = spelt(wanted)
             known = known_path(key, operations)
             tests.append(compile_test(key, known.read, known.kind.wanted(wanted)))
     return tuple(tests)

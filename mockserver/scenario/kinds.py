@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import Enum
 
 from mockserver.domain.errors import nearest
-from mockserver.domain.reading import choice_of, flag_of, number_of
+from mockserver.domain.reading import Spoken, choice_of, flag_of, number_of
 from mockserver.scenario.matching import shown
 
 _PLAIN = ("eq", "ne", "in")
@@ -61,9 +61,12 @@ FLAG = Kind(flag_of, "true or false", is_ordered=False)
 def choice(choices: type[Enum]) -> Kind:
     """The kind of a field that holds a member of an enumeration."""
     read = choice_of(choices)
+    others: Mapping[str, Enum] = getattr(choices, "other_words", dict)()
 
     def reading(value: object) -> object:
         found = read(value)
-        return None if found is None else found.value
+        if found is None:
+            return None
+        return Spoken(value, found.value) if isinstance(value, str) and value.lower() in others else found.value
 
     return Kind(reading, "a known word", tuple(str(member.value) for member in choices), is_ordered=False)

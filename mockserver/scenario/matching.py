@@ -2,7 +2,7 @@
 
 Equality is that of canonical values: amounts as exact decimals, numeric text included (``"1.50"`` is 1.5, ``"015"``
 is a text); ``true`` and ``false`` equal the words; an absent field and null are the same. Everything else is compared
-as text, exactly.
+as text, exactly; a word that is spelt in several ways is itself in each of them.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import TypeAlias
 
 from mockserver.domain.errors import nearest
 from mockserver.domain.masking import mask_start
+from mockserver.domain.reading import Spoken
 from mockserver.domain.record import record
 from mockserver.scenario.attempt import Attempt
 
@@ -33,6 +34,8 @@ def canonical(value: object) -> Value:
     match value:
         case None | Decimal():
             return value
+        case Spoken():
+            return value.plain
         case str():
             if value and (value[0] in "-0123456789") and _NUMBER.fullmatch(value):
                 return Decimal(value)
@@ -171,19 +174,6 @@ def _exists(wanted: object) -> Callable[[object], bool]:
     if not isinstance(wanted, bool):
         raise ValueError(f"got {shown(wanted)}, wanted true or false")
     return lambda got: (got is not None) is wanted
-
-
-def spelt(wanted: object) -> object:
-    """Both spellings of an authorised charge mean one state (assumption ``charge.status.authorised``)."""
-    match wanted:
-        case dict():
-            return {word: spelt(operand) for word, operand in wanted.items()}
-        case list():
-            return [spelt(one) for one in wanted]
-        case str() if wanted.lower() == "authorised":
-            return "AUTHORISE"
-        case _:
-            return wanted
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import TypedDict
 
 from mockserver.assumptions import Assumed
-from mockserver.assumptions.table import AUTHORISED_WORD, NOT_FOUND_STATUS, WRONG_STATE_STATUS
+from mockserver.assumptions.table import NOT_FOUND_STATUS, WRONG_STATE_STATUS
 from mockserver.domain.charge import Charge
 from mockserver.domain.codes import MESSAGES, Code
 from mockserver.domain.errors import NotFound, ProviderRefused, Refused, Unauthorised, WrongState
 from mockserver.domain.masking import mask_text
+from mockserver.wire.profile import voice_of
 
-_AUTHORISED = re.compile(r"\bAUTHORISE\b")
 _ANCHOR = "https://docs.payfurl.com/errorcodes#"
 
 
@@ -96,8 +95,8 @@ def refusal(refused: Refused, resource: str, assumed: Assumed) -> tuple[int, Pro
         )
     details = refused.details
     if isinstance(refused, WrongState) and details:
-        word = assumed[AUTHORISED_WORD]
-        details = {field: _AUTHORISED.sub(word, text) for field, text in details.items()}
+        voice = voice_of(assumed)
+        details = {field: voice.sentence(text) for field, text in details.items()}
     return status, problem(status, refused.code, refused.message, resource, details)
 
 

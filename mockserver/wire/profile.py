@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import lru_cache
 
 from mockserver.assumptions import Assumed
@@ -17,6 +18,8 @@ from mockserver.assumptions.table import (
 )
 from mockserver.domain.cards import CardNumber
 from mockserver.domain.states import ChargeState
+
+_AUTHORISED = re.compile(rf"\b{ChargeState.AUTHORISED.value}\b")
 
 
 class Voice:
@@ -43,7 +46,7 @@ class Voice:
         self.shows_account = assumed[BANK_MASKING] == "none"
         self.shows_payer = assumed[CUSTOMER_SUMMARY] == "shown"
         self.shows_secrets = assumed[VAULT_SECRETS] == "number_and_ccv"
-        self.status: dict[ChargeState, str] = {state: state.value for state in ChargeState}
+        self.status: dict[str, str] = {state: state.value for state in ChargeState}
         self.status[ChargeState.AUTHORISED] = assumed[AUTHORISED_WORD]
 
     def masked(self, number: CardNumber) -> str:
@@ -55,6 +58,14 @@ class Voice:
                 return "*" * (len(number.masked) - 4) + number.last4
             case _:
                 return number.masked
+
+    def word(self, state: str) -> str:
+        """The state of any object as the API spells it."""
+        return self.status.get(state, str(state))
+
+    def sentence(self, text: str) -> str:
+        """A sentence that names states of charges, in the words of the API."""
+        return _AUTHORISED.sub(self.status[ChargeState.AUTHORISED], text)
 
     def account(self, number: str) -> str:
         """A bank account number as it is shown (assumption ``bank_account.masking``)."""
@@ -69,6 +80,6 @@ def voice_of(assumed: Assumed) -> Voice:
 
 STATUS_BY_WORD: dict[str, ChargeState] = {
     **{state.value.lower(): state for state in ChargeState},
-    "authorised": ChargeState.AUTHORISED,
+    **ChargeState.other_words(),
 }
 """Charge states by every accepted spelling (assumption ``charge.status filter``)."""

@@ -18,11 +18,15 @@ def run(*args: str) -> Result:
 
 
 def test_states_prints_every_move_of_every_table() -> None:
-    printed = {tuple(line.split()) for line in run("states").output.splitlines()}
-    for name, table in TABLES.items():
-        for state, moves in table.moves.items():
-            wanted = {(name, state.value, event.value, after.value) for event, after in moves.items()}
-            assert (wanted or {(name, state.value, "-", "(final)")}) <= printed
+    for profile, authorised in (("documented", "Authorised"), ("sdk", "AUTHORISE")):
+        words = {"AUTHORISE": authorised}
+        printed = {tuple(line.split()) for line in run("states", "--profile", profile).output.splitlines()}
+        for name, table in TABLES.items():
+            for state, moves in table.moves.items():
+                before = words.get(state, state.value)
+                wanted = {(name, before, event.value, words.get(to, to.value)) for event, to in moves.items()}
+                assert (wanted or {(name, before, "-", "(final)")}) <= printed
+    assert "Authorised --> SUCCESS: captured" in run("states", "--mermaid", "charge").output
 
 
 def test_states_of_one_subject_only() -> None:

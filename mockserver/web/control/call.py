@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import parse_qsl
 
+from mockserver.assumptions import Assumed
 from mockserver.domain.codes import Code
 from mockserver.domain.errors import Invalid, Refused, nearest
 from mockserver.domain.masking import mask_start
@@ -38,6 +39,11 @@ class ControlCall:
     def caller(self) -> Caller:
         """Who made the call."""
         return Caller(self.receive)
+
+    def assumed(self) -> Assumed:
+        """The assumptions of the sandbox that the call names, or of the server. Raises ``Unauthorised`` (40)."""
+        named = {"x-secretkey", "x-sandbox", "x-publickey"} & self.headers.keys()
+        return self.box().assumed if named else self.host.assumed
 
     def switch(self, name: str) -> bool:
         """A query parameter that is true or false, false when it is not given. Raises ``Invalid`` (90)."""

@@ -14,6 +14,7 @@ from mockserver.findings.ledger import Finding, Ledger
 from mockserver.findings.watch import Watch
 from mockserver.web.control.call import ControlCall
 from mockserver.wire.dates import moment
+from mockserver.wire.profile import Voice, voice_of
 
 _LONGEST_MARK = 100
 
@@ -51,9 +52,10 @@ def mark(call: ControlCall) -> tuple[int, object]:
     return 201, {"name": name, "after": sandbox.journal.last}
 
 
-def shown(finding: Finding) -> dict[str, object]:
+def shown(finding: Finding, voice: Voice) -> dict[str, object]:
     """A finding as interfaces show it."""
     kind = finding.kind
+    evidence = [(one.entry, one.webhook, voice.sentence(one.line)) for one in finding.evidence]
     return {
         "id": finding.id,
         "finding": kind.name,
@@ -63,7 +65,7 @@ def shown(finding: Finding) -> dict[str, object]:
         "advice": kind.advice,
         "when": moment(finding.last),
         "about": dict(finding.about),
-        "evidence": [{"entry": line.entry, "webhook": line.webhook, "line": line.line} for line in finding.evidence],
+        "evidence": [{"entry": entry, "webhook": webhook, "line": line} for entry, webhook, line in evidence],
         "count": finding.count,
         "first": moment(finding.first),
         "last": moment(finding.last),
@@ -90,11 +92,12 @@ def _page(call: ControlCall, sandbox: Sandbox, ledger: Ledger) -> dict[str, obje
     if faults:
         raise Invalid(Code.VALIDATION_ERROR, faults)
     found = ledger.select(least=least, name=name, after=call.since(sandbox))
+    voice = voice_of(sandbox.assumed)
     return {
         "count": len(found),
         "last": sandbox.journal.last,
         "dropped": ledger.dropped,
-        "findings": [shown(finding) for finding in found],
+        "findings": [shown(finding, voice) for finding in found],
     }
 
 

@@ -25,6 +25,7 @@ from mockserver.wire.journal import (
     event_reply,
     request_reply,
 )
+from mockserver.wire.profile import Voice, voice_of
 from mockserver.wire.spoken import spoken
 
 _PAGE = 100
@@ -57,19 +58,21 @@ async def listing(call: ControlCall) -> tuple[int, JournalReply]:
     since = journal.since(max(after, call.since(sandbox)))
     fits = [entry for entry in since if all(passes(entry) for passes in filters)]
     page = fits[:limit] if after >= 0 else fits[-limit:]
+    voice = voice_of(sandbox.assumed)
     reply: JournalReply = {"count": len(fits), "last": journal.last, "dropped": journal.dropped, "entries": []}
-    reply["entries"] = await one_by_one(shown(entry) for entry in page)
+    reply["entries"] = await one_by_one(shown(entry, voice) for entry in page)
     return 200, reply
 
 
 def get(call: ControlCall) -> tuple[int, EntryReply]:
     """One entry. Raises ``NotFound`` (1) for a number that never was or is no longer kept."""
-    number, journal = call.path["entry_id"], call.box().journal
+    number, sandbox = call.path["entry_id"], call.box()
+    journal = sandbox.journal
     entry = journal.get(whole_of(number) or 0)
     if entry is None:
         kept = f"{journal.dropped + 1} to {journal.last}" if journal.entries else "none"
         raise NotFound(Code.UNKNOWN_ERROR, {"Id": f"got '{number[:20]}', kept entries: {kept}"}, message="Not Found")
-    return 200, shown(entry)
+    return 200, shown(entry, voice_of(sandbox.assumed))
 
 
 def status_of(entry: Entry) -> int | None:
@@ -79,7 +82,7 @@ def status_of(entry: Entry) -> int | None:
     return entry.status
 
 
-def shown(entry: Entry) -> EntryReply:
+def shown(entry: Entry, voice: Voice) -> EntryReply:
     """An entry with everything secret starred."""
     turn, answer = entry.turn, answer_reply(entry.answer)
     return {
@@ -95,7 +98,7 @@ def shown(entry: Entry) -> EntryReply:
             decision_reply(decision.stage.value, decision.rule, decision.delay, decision.lost())
             for decision in turn.decisions
         ],
-        "events": [event_reply(event) for event in turn.events],
+        "events": [event_reply(event, voice) for event in turn.events],
         "assumptions": sorted({*turn.assumed, *spoken(answer)}),
         "ignored": [mask_start(name, _LONGEST_NAME) for name in turn.ignored[:_MOST_NAMES]],
         "webhooks": list(turn.webhooks),

@@ -26,7 +26,7 @@ from mockserver.web.routes import ROUTES
 from mockserver.wire.dates import moment
 from mockserver.wire.jsonio import dumps
 from mockserver.wire.masking import mask_body
-from mockserver.wire.profile import voice_of
+from mockserver.wire.profile import Voice, voice_of
 
 MOST_LINES = 2_000
 MOST_OBJECTS = 1_000
@@ -43,11 +43,12 @@ def lines(call: ControlCall) -> tuple[int, object]:
     sandbox = call.box()
     journal, after = sandbox.journal, max(call.whole("after", 0), call.since(sandbox))
     limit = min(call.whole("limit", MOST_LINES), MOST_LINES)
+    voice = voice_of(sandbox.assumed)
     found: list[object] = []
     for entry in journal.since(after):
         if len(found) >= limit:
             break
-        found.append(_line(entry))
+        found.append(_line(entry, voice))
     return 200, {"last": journal.last, "dropped": journal.dropped, "lines": found}
 
 
@@ -62,7 +63,9 @@ def objects(call: ControlCall) -> tuple[int, object]:
     limit = min(call.whole("limit", MOST_OBJECTS), MOST_OBJECTS)
     rows = table(box)
     page = rows.search(Query(limit=limit, skip=call.whole("skip", 0)))
-    return 200, {"counts": counts, "count": page.count, "objects": [_row(row, rows.id_of(row)) for row in page.rows]}
+    voice = voice_of(box.assumed)
+    shown = [_row(row, rows.id_of(row), voice) for row in page.rows]
+    return 200, {"counts": counts, "count": page.count, "objects": shown}
 
 
 def one(call: ControlCall) -> tuple[int, object]:
@@ -74,21 +77,22 @@ def one(call: ControlCall) -> tuple[int, object]:
         raise NotFound(Code.UNKNOWN_ERROR, {"Id": f"no {kind} '{mask_start(object_id, 64)}'"}, message="Not Found")
     reader = _READERS.get(kind)
     shown = _read(box, reader, {id_name: object_id}) if reader is not None else None
-    return 200, {**_row(row, object_id), "kind": kind, "object": shown}
+    return 200, {**_row(row, object_id, voice_of(box.assumed)), "kind": kind, "object": shown}
 
 
 def states(call: ControlCall) -> tuple[int, object]:
-    """Every state table: how an object begins, and each legal move."""
+    """Every state table: how an object begins, and each legal move, in the words of the sandbox that is named."""
+    word = voice_of(call.assumed()).word
     return 200, {
         name: {
             "subject": table.subject,
             "begins": (
-                {str(event): str(state) for event, state in table.begins.items()}
+                {str(event): word(state) for event, state in table.begins.items()}
                 if isinstance(table.begins, Mapping)
-                else {"": str(table.begins)}
+                else {"": word(table.begins)}
             ),
             "moves": {
-                str(state): {str(event): str(after) for event, after in row.items()}
+                word(state): {str(event): word(after) for event, after in row.items()}
                 for state, row in table.moves.items()
             },
         }
@@ -96,7 +100,7 @@ def states(call: ControlCall) -> tuple[int, object]:
     }
 
 
-def _line(entry: Entry) -> list[object]:
+def _line(entry: Entry, voice: Voice) -> list[object]:
     turn = entry.turn
     rules = [decision.rule for decision in turn.decisions if decision.rule]
     return [
@@ -109,11 +113,11 @@ def _line(entry: Entry) -> list[object]:
         turn.latency,
         rules[-1] if rules else None,
         entry.fault.kind.value if entry.fault else None,
-        [f"{event.subject.value} {event.after or event.what}" for event in turn.events],
+        [f"{event.subject.value} {voice.word(event.after or event.what)}" for event in turn.events],
     ]
 
 
-def _row(row: Any, row_id: str) -> dict[str, object]:
+def _row(row: Any, row_id: str, voice: Voice) -> dict[str, object]:
     state = getattr(row, "status", None) or getattr(row, "state", None)
     amount, label = getattr(row, "amount", None), None
     for name in _LABELS:
@@ -121,7 +125,7 @@ def _row(row: Any, row_id: str) -> dict[str, object]:
     return {
         "id": row_id,
         "added": moment(row.added),
-        "state": str(state) if state is not None else None,
+        "state": voice.word(state) if state is not None else None,
         "amount": f"{getattr(row, 'currency', None) or ''} {number_text(amount)}".strip()
         if amount is not None
         else None,

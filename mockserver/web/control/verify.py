@@ -11,6 +11,7 @@ from mockserver.scenario.expecting import expectations
 from mockserver.web.control.call import ControlCall
 from mockserver.web.control.findings import at_least, shown
 from mockserver.wire.jsonio import dumps
+from mockserver.wire.profile import voice_of
 
 _LEAST = {"none": Severity.NOTE, "warning": Severity.WARNING, "error": Severity.ERROR}
 """The least severity that fails a verification, by its word: ``none`` allows no finding at all."""
@@ -45,7 +46,7 @@ def verify(call: ControlCall) -> tuple[int, object]:
         "differences": differences,
         "requests": [_shown(verdict) for verdict in verdicts],
         "rules": unmet,
-        "findings": [shown(one) for one in found],
+        "findings": [shown(one, voice_of(box.assumed)) for one in found],
     }
 
 

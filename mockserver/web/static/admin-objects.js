@@ -4,7 +4,6 @@ import { h, clear, say, List, split, block, table, time, clockTime, short } from
 import { diagram } from "./admin-diagram.js";
 
 const PAGE = 1000;
-let tables = null;
 
 export function objects(panel, count) {
   let kind = "charge";
@@ -64,9 +63,8 @@ export function objects(panel, count) {
   async function draw(id) {
     shown = id;
     try {
-      tables = tables || await api("GET", "/__admin/states");
-      const [object, journal] = await Promise.all([
-        api("GET", `/__admin/objects/${kind}/${id}`), api("GET", `/__admin/journal?subject=${id}&limit=1000`),
+      const [tables, object, journal] = await Promise.all([
+        api("GET", "/__admin/states"), api("GET", `/__admin/objects/${kind}/${id}`), api("GET", `/__admin/journal?subject=${id}&limit=1000`),
       ]);
       if (shown !== id) return;
       const history = journal.entries.flatMap((entry) => entry.events.filter((event) => event.id === id).map((event) => ({ ...event, entry })));
