@@ -31,6 +31,7 @@ T = TypeVar("T")
 class Sandbox:
     """One world. ``now`` is the instant of the step being taken; ``turn`` gathers what that step does.
 
+    ``opened`` are the counters of ids and schedule when it was opened, None for one that was made from a document.
     ``used`` is the greater the later something happened in it, 0 while nothing has.
     ``setup`` are the answers of the calls with which it was opened, by scenario and id.
     ``horizon`` is the instant that due work is being brought up to; ``scripts`` holds, for each batch under way, what
@@ -55,6 +56,7 @@ class Sandbox:
         "key",
         "network_tokens",
         "now",
+        "opened",
         "origin",
         "own",
         "payment_links",
@@ -94,6 +96,7 @@ class Sandbox:
         self.warned: set[str] = set()
         self.used = 0
         self.setup: dict[str, dict[str, object]] = {}
+        self.opened: tuple[dict[str, int], int] | None = None
         self.providers = tables.providers()
         self.vault = tables.vault()
         self.payment_methods = tables.payment_methods()
@@ -154,8 +157,12 @@ class Sandbox:
         self.assumed = above if own is None else Assumed(own.profile, {**above.overrides, **own.overrides})
 
     def is_untouched(self) -> bool:
-        """Whether nothing has been asked of it yet, so that it can as well be opened anew."""
-        return not self.ids.counters and not self.schedule.order
+        """Whether nothing has been asked of it since it was opened, so that it can as well be opened anew."""
+        return self.opened == (self.ids.counters, self.schedule.order)
+
+    def note_opened(self) -> None:
+        """It has been opened, and its set-up calls have run."""
+        self.opened = (dict(self.ids.counters), self.schedule.order)
 
     def assume(self, row: Assumption[T]) -> T:
         """The value of an assumption, remembered as one that shaped this step."""

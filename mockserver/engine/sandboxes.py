@@ -104,6 +104,7 @@ class Sandboxes:
             box.settle(own)
         try:
             self._on_open(box)
+            box.note_opened()
         except Refused:
             if before is None:
                 del self._boxes[key], self._by_public_key[box.public_key]

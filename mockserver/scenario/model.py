@@ -158,7 +158,7 @@ FindingName = Annotated[
 
 
 class ClockMap(Part):
-    """The sandbox's clock."""
+    """The sandbox's clock when it opens; a sandbox that has been used refuses another."""
 
     start: Instant | None = None
     mode: ClockMode = ClockMode.REAL

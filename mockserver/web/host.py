@@ -10,9 +10,9 @@ from typing import Protocol, TypeVar
 
 from mockserver.assumptions import Assumed, Profile
 from mockserver.assumptions.table import KEYS_BOTH, WEBHOOK_TIMEOUT
-from mockserver.domain.clock import SECOND, ClockMode, Micros, parse_instant
+from mockserver.domain.clock import SECOND, ClockMode, Micros, iso, parse_instant
 from mockserver.domain.codes import Code
-from mockserver.domain.errors import Refused, Unauthorised
+from mockserver.domain.errors import Invalid, Refused, Unauthorised
 from mockserver.domain.rate import RateLimit
 from mockserver.domain.slices import Slices
 from mockserver.engine import deliveries, due
@@ -159,9 +159,11 @@ class Host:
                 box.obey(self.charter)
 
     def put_in_force(self, box: Sandbox, scenarios: Sequence[Scenario]) -> Sandbox:
-        """Give one sandbox its own scenarios. One that was never used is opened anew: seed, clock and set-up count.
+        """Give one sandbox its own scenarios. One that was not used since it opened is opened anew: seed, clock and
+        set-up count.
 
-        Raises ``Invalid`` (90) for an assumption or a set-up call that is refused; then nothing has changed.
+        Raises ``Invalid`` (90) for an assumption or a set-up call that is refused, and for a clock that a used sandbox
+        does not have already; then nothing has changed.
         """
         builtin = [scenario for scenario in self.charter.scenarios if scenario.builtin]
         charter = self.house.charter([*scenarios, *builtin])
@@ -169,6 +171,7 @@ class Host:
             if not any(scenario.clock for scenario in scenarios):
                 charter = _keeping_time(charter, box, self.real_clock())
             return self.sandboxes.reopen(box, charter, self.real_clock(), own=box.own)
+        _check_clock(box, scenarios)
         box.obey(charter)
         return box
 
@@ -301,6 +304,18 @@ def _keeping_time(charter: Charter, box: Sandbox, real: Micros) -> Charter:
     if (clock.mode, clock.virtual, clock.rate) == (opened.mode, opened.virtual, opened.rate):
         return charter
     return replace(charter, clock=ClockPlan(clock.read(real), clock.mode, clock.rate))
+
+
+def _check_clock(box: Sandbox, scenarios: Sequence[Scenario]) -> None:
+    """A used sandbox lives in its own time: a scenario may say again what it began with, and nothing else. Raises
+    ``Invalid`` (90)."""
+    known = [box.charter.clock, *(scenario.clock for scenario in box.charter.scenarios)]
+    if any(scenario.clock is not None and scenario.clock not in known for scenario in scenarios):
+        told = (
+            f"this sandbox has been used, and its clock stands at {iso(box.now)}; the clock of a scenario counts when "
+            "a sandbox opens: reset it first (POST /__admin/reset), or leave the clock out and use /__admin/clock"
+        )
+        raise Invalid(Code.VALIDATION_ERROR, {"Clock": told})
 
 
 def _plan_of(clock: str) -> ClockPlan:

@@ -182,6 +182,7 @@ APART = {
     "journal": "tells what happened, not what is",
     "key": "names the sandbox; a document can be imported under any key",
     "now": "follows from the clock",
+    "opened": "tells whether it was used since it opened, and a copy was",
     "own": "written as profile and overrides",
     "public_key": "follows from the key",
     "setup": "tells what the calls answered with which it was opened; what they made is written",
