@@ -73,7 +73,7 @@ QUESTIONS = [
     "payment_method.types",
     "provider.unknown",
     "gateway_delete",
-    "idempotency",
+    "request.idempotency",
     "payto.status",
     "network_token.status",
     "batch.flow",

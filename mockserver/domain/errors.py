@@ -6,6 +6,7 @@ MockserverError
     Invalid               a field, alone or with others, is wrong            (assumption ``error.validation``)
     NotFound              an id names nothing the caller can see             (assumption ``error.not_found``)
     WrongState            the object is in a state that forbids the move     (assumption ``error.wrong_state``)
+    KeyInUse              an idempotency key belongs to another request      (assumption ``request.idempotency``)
     ProviderRefused       a provider said no to a capture, void, refund, verification or removal
     ForeignDocument       a state document that this version did not write
 
@@ -53,6 +54,15 @@ class NotFound(Refused):
 
 class WrongState(Refused):
     """The object is in a state from which the state table has no such move."""
+
+
+class KeyInUse(Refused):
+    """An idempotency key belongs to another request, or its first request is still being answered: then another try
+    may help."""
+
+    def __init__(self, code: Code, details: Mapping[str, str] | None = None, *, is_retryable: bool = False) -> None:
+        super().__init__(code, details)
+        self.is_retryable = is_retryable
 
 
 class ProviderRefused(Refused):

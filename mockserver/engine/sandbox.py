@@ -16,6 +16,7 @@ from mockserver.engine import tables
 from mockserver.engine.card_book import CardBook
 from mockserver.engine.charter import Charter
 from mockserver.engine.delivery_log import DeliveryLog
+from mockserver.engine.idempotency import Idempotency
 from mockserver.engine.inboxes import Inboxes
 from mockserver.engine.journal import Journal
 from mockserver.engine.schedule import Schedule
@@ -50,6 +51,7 @@ class Sandbox:
         "deliveries",
         "director",
         "horizon",
+        "idempotency",
         "ids",
         "inboxes",
         "journal",
@@ -106,6 +108,7 @@ class Sandbox:
         self.batches = tables.batches()
         self.deliveries = DeliveryLog(charter.journal_limit)
         self.inboxes = Inboxes(charter.journal_limit)
+        self.idempotency = Idempotency()
         self.scripts: dict[str, dict[int, ProviderOutcome]] = {}
         self.transfers = tables.transfers()
         self.webhook_subscriptions = tables.webhook_subscriptions()

@@ -25,6 +25,7 @@ from mockserver.engine.card_book import CardBook
 from mockserver.engine.carried_scenarios import Carried, carried, charter_under
 from mockserver.engine.charter import Charter
 from mockserver.engine.codec import ImportFault, Write, form, record_form
+from mockserver.engine.idempotency import First, Idempotency
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.schedule import Entry, Schedule
 from mockserver.engine.tables import row_classes
@@ -48,6 +49,7 @@ class Records:
     """What is stored and is no row of a table."""
 
     scripts: dict[str, dict[int, ProviderOutcome]]
+    idempotency: dict[str, First] = field(default_factory=dict)
 
 
 if TYPE_CHECKING:
@@ -129,7 +131,7 @@ def _state(box: Sandbox, *, secrets: bool) -> State:
         schedule=Schedule(box.schedule.order, []),
         rules=Tallies(tallies.first, dict(sorted(tallies.rules.items()))),
         tables=Tables(**{name: [] for name in row_classes()}),
-        records=Records(box.scripts),
+        records=Records(box.scripts, box.idempotency.firsts),
         scenarios=carried(box.charter.scenarios, secrets=secrets),
         salt=box.cards.salt,
     )
@@ -191,6 +193,7 @@ def _opened(key: str, charter: Charter, state: State, book: CardBook, real: Micr
     box.origin, box.own, box.assumed = state.origin, assumed, assumed
     book.salt = box.cards.salt if state.salt is None else state.salt
     box.cards, box.clock, box.schedule, box.scripts = book, state.clock, state.schedule, state.records.scripts
+    box.idempotency = Idempotency(state.records.idempotency.items())
     # A sorted list is a heap.
     box.schedule.entries.sort()
     box.ids.counters.update(state.counters)

@@ -70,6 +70,11 @@ class Watch:
     def called(self, call: Call) -> None:
         """A call of the client was decided; ``ended`` follows when it is open."""
         self._habits.called(call)
+        if call.is_repeat:
+            # It did nothing, so only what the client can know of the first call has changed.
+            self._doubts.called(call)
+            self._pace.called(call)
+            return
         if call.charge is not None and (call.events or call.code is not None):
             self._loose_ends.called(call)
         if call.op == "charge.create":

@@ -11,12 +11,12 @@ from functools import partial
 from typing import Any
 from urllib.parse import unquote
 
-from mockserver.assumptions.table import CREATED_STATUS, DECIMAL_COMMA, JSON_DEPTH, UNKNOWN_FIELDS
+from mockserver.assumptions.table import CREATED_STATUS, DECIMAL_COMMA, IDEMPOTENCY, JSON_DEPTH, UNKNOWN_FIELDS
 from mockserver.domain.clock import SECOND, Micros, duration_text
 from mockserver.domain.codes import Code
 from mockserver.domain.errors import Invalid, Refused
 from mockserver.domain.record import record
-from mockserver.engine import aftermath, due
+from mockserver.engine import aftermath, due, idempotency
 from mockserver.engine.facts import state_of
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.turn import Turn, Unreached
@@ -119,7 +119,7 @@ class Endpoint:
         if ahead is not None and isinstance(arrived, Arrival):
             ready = await self.host.in_slices(box, ahead(box, arrived.turn))
         reply = self.act(arrived, request, ready) if isinstance(arrived, Arrival) else arrived
-        body = dumps(reply.body)
+        body = reply.text()
         self.note(box, request, reply, body)
         if reply.turn.urgent:
             await self.host.hurry(box, reply.turn)
@@ -141,7 +141,7 @@ class Endpoint:
         turn = box.turn = Turn(self.route.op, answers=True, headers=request.headers, path=request.path)
         scope[STEP] = box, turn
         body = dumps(problem)
-        self.note(box, request, Reply(status, problem, turn), body, repeatable=False)
+        self.note(box, request, Reply(status, problem, turn, repeatable=False), body)
         await send_bytes(send, status, body, (JSON_TYPE, NOSNIFF, (b"retry-after", b"%d" % -(-wait // SECOND))))
 
     def take(self, box: Sandbox, request: Request) -> Reply:
@@ -153,11 +153,11 @@ class Endpoint:
         host = self.host
         return host.known(headers) if self.route.auth is Auth.SECRET else host.known_by_either_key(headers)
 
-    def note(self, box: Sandbox, request: Request, reply: Reply, body: bytes, *, repeatable: bool = True) -> None:
+    def note(self, box: Sandbox, request: Request, reply: Reply, body: bytes) -> None:
         """Keep the step in the journal."""
         route = self.route
         model = route.body or route.query
-        note(self.host, box, route.method, request, reply, body, door=self if repeatable else None, model=model)
+        note(self.host, box, route.method, request, reply, body, door=self if reply.repeatable else None, model=model)
 
     def arrive(self, box: Sandbox, request: Request) -> Arrival | Reply:
         """Read the request and ask the rules of arrival; or the reply that refuses."""
@@ -189,7 +189,35 @@ class Endpoint:
         return fault if fault is not None and fault.at is At.RECEIVE else None
 
     def act(self, arrived: Arrival, request: Request, ready: object = None) -> Reply:
-        """Carry the operation out, in one step; ``ready`` is what was made ahead of it."""
+        """Carry the operation out, in one step, unless it repeats one; ``ready`` is what was made ahead of it."""
+        if (
+            idempotency.HEADER in request.headers
+            and arrived.box.assumed[IDEMPOTENCY] == "by_header"
+            and self.route.method != "GET"
+        ):
+            return self._act_once(arrived, request, ready)
+        return self._carry_out(arrived, request, ready)
+
+    def _act_once(self, arrived: Arrival, request: Request, ready: object) -> Reply:
+        """The first answer under the request's idempotency key, or a new one (assumption ``request.idempotency``)."""
+        box, turn, keys = arrived.box, arrived.turn, arrived.box.idempotency
+        box.turn = turn
+        box.assume(IDEMPOTENCY)
+        key, asked = request.headers[idempotency.HEADER], (request.resource, request.query, request.raw)
+        try:
+            first = keys.first(box, key, asked)
+        except Refused as refused:
+            return Reply(*problems.refusal(refused, request.resource, box.assumed), turn, repeatable=False)
+        if first is not None:
+            return Reply(first.status, first.answer.encode(), turn)
+        reply = self._carry_out(arrived, request, ready)
+        if reply.status is None:
+            return reply
+        text = reply.text()
+        keys.keep(box, key, asked, reply.status, text)
+        return Reply(reply.status, text, turn, reply.fault)
+
+    def _carry_out(self, arrived: Arrival, request: Request, ready: object) -> Reply:
         box, turn, route = arrived.box, arrived.turn, self.route
         strict = box.charter.strict or box.assumed[UNKNOWN_FIELDS] == "refuse"
         box.turn = turn

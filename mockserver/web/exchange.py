@@ -12,6 +12,7 @@ from mockserver.web import watching
 from mockserver.web.host import Headers, Host
 from mockserver.wire.base import Body
 from mockserver.wire.fields import Fields
+from mockserver.wire.jsonio import dumps
 
 
 @record
@@ -27,12 +28,18 @@ class Request:
 
 @record
 class Reply:
-    """What is to be answered (``status`` None: nothing is); ``fault`` spoils it on the way."""
+    """What is to be answered (``status`` None: nothing is), ``body`` as bytes when it was written before; ``fault``
+    spoils it on the way. ``repeatable`` is False when the request must not be taken again to tell its story."""
 
     status: int | None
     body: object
     turn: Turn
     fault: Transport | None = None
+    repeatable: bool = True
+
+    def text(self) -> bytes:
+        """The body as it is sent."""
+        return self.body if isinstance(self.body, bytes) else dumps(self.body)
 
 
 def note(

@@ -14,6 +14,7 @@ from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 from mockserver.domain.addresses import is_web_address
 from mockserver.domain.clock import SECOND, Micros
 from mockserver.domain.record import record
+from mockserver.engine import idempotency
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.turn import Turn
 from mockserver.scenario.outcome import FaultKind, Transport
@@ -172,7 +173,8 @@ def carry_out(call: PageCall, route: Route, box: Sandbox, body: Mapping[str, obj
     """Let an ordinary route do what a form asks for, in the sandbox of the page, and keep it in the journal, under
     ``path`` when that is not the page's."""
     headers = {**call.headers, "content-type": "application/json"}
-    headers.pop("cookie", None)
+    for name in ("cookie", idempotency.HEADER):
+        headers.pop(name, None)
     request = Request(path or call.scope["path"], call.path, b"", headers, dumps(body))
     endpoint = Endpoint(route, call.host)
     arrived = endpoint.arrive(box, request)

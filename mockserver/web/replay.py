@@ -16,7 +16,6 @@ from mockserver.scenario.outcome import FaultKind
 from mockserver.web.endpoint import Arrival, Endpoint
 from mockserver.web.exchange import Request
 from mockserver.web.host import Host
-from mockserver.wire.jsonio import dumps
 
 
 def replay(host: Host, box: Sandbox, number: int) -> Sandbox:
@@ -60,6 +59,6 @@ def _repeat(past: Sandbox, entry: Entry, endpoint: Endpoint) -> None:
     if endpoint.route.method == "GET" and endpoint.route.ahead is not None:
         # It told how things stood when it was asked, and was noted when it had been written; nothing follows from it.
         return
-    if (reply.status, dumps(reply.body)) != (entry.status, entry.answer):
+    if (reply.status, reply.text()) != (entry.status, entry.answer):
         words = f"entry {entry.number} would be answered differently: something happened before it besides requests"
         raise Invalid(Code.VALIDATION_ERROR, {"At": words})

@@ -65,4 +65,4 @@ def _run(box: Sandbox, routes: Dispatcher, call: ReadyCall) -> tuple[int, object
     if reply.status is None:
         told = {"Rule": "a rule of a scenario stops it before anything happens"}
         return 503, problem(503, Code.RETRY_LATER, Code.RETRY_LATER.message, path, told)
-    return reply.status, loads(dumps(reply.body))
+    return reply.status, loads(reply.text())

@@ -98,6 +98,7 @@ def called(
             events=turn.events,
             unknown=_unknown(turn.ignored, model) if turn.ignored else None,
             is_open=is_open,
+            is_repeat=turn.is_repeat,
             is_partial=any(isinstance(one.outcome.provider, PartialApprove) for one in turn.decisions),
             is_browser=is_browser and not _is_own_page(headers),
             retry_after=_pause_of(sandbox, fault) if fault is not None else None,

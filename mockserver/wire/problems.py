@@ -9,7 +9,7 @@ from mockserver.assumptions import Assumed
 from mockserver.assumptions.table import NOT_FOUND_STATUS, WRONG_STATE_STATUS
 from mockserver.domain.charge import Charge
 from mockserver.domain.codes import MESSAGES, Code
-from mockserver.domain.errors import NotFound, ProviderRefused, Refused, Unauthorised, WrongState
+from mockserver.domain.errors import KeyInUse, NotFound, ProviderRefused, Refused, Unauthorised, WrongState
 from mockserver.domain.masking import mask_text
 from mockserver.wire.profile import voice_of
 
@@ -64,6 +64,8 @@ def status_of(refused: Refused, assumed: Assumed) -> int:
             return assumed[NOT_FOUND_STATUS]
         case WrongState():
             return assumed[WRONG_STATE_STATUS]
+        case KeyInUse():
+            return 409
         case _:
             return 400
 
@@ -97,7 +99,8 @@ def refusal(refused: Refused, resource: str, assumed: Assumed) -> tuple[int, Pro
     if isinstance(refused, WrongState) and details:
         voice = voice_of(assumed)
         details = {field: voice.sentence(text) for field, text in details.items()}
-    return status, problem(status, refused.code, refused.message, resource, details)
+    is_retryable = isinstance(refused, KeyInUse) and refused.is_retryable
+    return status, problem(status, refused.code, refused.message, resource, details, is_retryable=is_retryable)
 
 
 def declined(charge: Charge, resource: str) -> tuple[int, Problem]:

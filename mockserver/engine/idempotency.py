@@ -1,0 +1,128 @@
+"""Requests that carry an ``Idempotency-Key``: the first one acts, its repeats are given its answer.
+
+A request that was refused before anything happened is not kept: it may be put right and sent again under its key.
+Source: assumption ``request.idempotency``; published practice of payment services, as nothing is documented.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Annotated
+
+from mockserver.domain.clock import DAY, Micros
+from mockserver.domain.codes import Code
+from mockserver.domain.constraints import Within
+from mockserver.domain.errors import Invalid, KeyInUse
+from mockserver.domain.ids import digest
+from mockserver.engine.turn import Turn
+from mockserver.scenario.attempt import Stage
+
+if TYPE_CHECKING:
+    from mockserver.engine.sandbox import Sandbox
+
+HEADER = "idempotency-key"
+
+MOST = 1_000
+"""Keys that a sandbox keeps; the oldest are forgotten beyond."""
+
+MOST_SIGNS = 2_000_000
+"""Signs that the kept requests and answers may have in all; the newest is kept whatever its size."""
+
+LONGEST = 255
+"""Characters of a key."""
+
+_WINDOW: Micros = DAY
+_REFUSED = 400
+
+
+@dataclass(slots=True)
+class First:
+    """A request that acted, and its answer. ``asked`` is a digest of the request, None in an import without secrets:
+    then any request of the operation is taken for the same. ``turn`` is its step, None after an import."""
+
+    op: str
+    at: Micros
+    status: Annotated[int, Within(200, 599)]
+    answer: str
+    asked: str | None = field(default=None, repr=False)
+    turn: Turn | None = field(default=None, init=False)
+    size: int = field(default=0, init=False)
+
+
+class Idempotency:
+    """The keys of one sandbox, oldest first, by their digests."""
+
+    __slots__ = ("firsts", "size")
+
+    def __init__(self, firsts: Iterable[tuple[str, First]] = ()) -> None:
+        self.firsts: dict[str, First] = {}
+        self.size = 0
+        for key, first in firsts:
+            first.size = len(first.answer)
+            self._put(key, first)
+        self._bound()
+
+    def first(self, box: Sandbox, key: str, request: tuple[object, ...]) -> First | None:
+        """What acted under a key within 24 h, if the step that is being taken repeats it; ``request`` are the parts of
+        the request that must be equal.
+
+        Raises ``Invalid`` (90) for a key that is none, and ``KeyInUse`` when it belongs to another request (90), or the
+        first one is still being answered (31).
+        """
+        if not 0 < len(key) <= LONGEST:
+            raise Invalid(Code.VALIDATION_ERROR, {"IdempotencyKey": f"wanted 1 to {LONGEST} characters"})
+        name, turn = _name(key), box.turn
+        first = self.firsts.get(name)
+        if first is None:
+            return None
+        if box.now - first.at > _WINDOW:
+            self._forget(name)
+            return None
+        if first.op != turn.op or first.asked not in (None, _asked(box, request)):
+            told = f"this key was sent with another request ({first.op}): wanted the same one, or a new key"
+            raise KeyInUse(Code.VALIDATION_ERROR, {"IdempotencyKey": told})
+        if first.turn is not None:
+            if not first.turn.answered:
+                told = "the first request with this key is still being answered: send it again later"
+                raise KeyInUse(Code.DUPLICATE_TRANSACTION, {"IdempotencyKey": told}, is_retryable=True)
+            turn.about = first.turn.about
+        turn.is_repeat = True
+        turn.warnings += ("a repeat: its Idempotency-Key was given the first answer again, and nothing was done",)
+        return first
+
+    def keep(self, box: Sandbox, key: str, request: tuple[object, ...], status: int, answer: bytes) -> None:
+        """Remember the answer to the step that was taken, unless it was refused before anything happened."""
+        turn = box.turn
+        was_tried = turn.events or any(decision.stage is Stage.PROVIDER for decision in turn.decisions)
+        if status >= _REFUSED and not was_tried:
+            return
+        first = First(turn.op, box.now, status, answer.decode(), _asked(box, request))
+        first.turn = turn
+        first.size = len(answer) + sum(len(part) for part in request if isinstance(part, bytes))
+        self._put(_name(key), first)
+        while box.now - next(iter(self.firsts.values())).at > _WINDOW:
+            self._forget(next(iter(self.firsts)))
+        if len(self.firsts) > MOST or (self.size > MOST_SIGNS and len(self.firsts) > 1):
+            box.warn(f"only the newest {MOST} idempotency keys of 24 h are kept, with {MOST_SIGNS} signs of answers")
+            self._bound()
+
+    def _put(self, name: str, first: First) -> None:
+        self.firsts[name] = first
+        self.size += first.size
+
+    def _forget(self, name: str) -> None:
+        self.size -= self.firsts.pop(name).size
+
+    def _bound(self) -> None:
+        while len(self.firsts) > MOST or (self.size > MOST_SIGNS and len(self.firsts) > 1):
+            self._forget(next(iter(self.firsts)))
+
+
+def _name(key: str) -> str:
+    return digest("idempotency", key).hex()
+
+
+def _asked(box: Sandbox, request: tuple[object, ...]) -> str:
+    # The body may hold a card number, which a digest without a secret would give away.
+    return digest("asked", box.cards.salt, *request).hex()
