@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from mockserver.domain.codes import Code
 from mockserver.domain.errors import nearest
-from mockserver.scenario.outcome import Approve, Challenge, Decline, Pending, ProviderOutcome, Settlement
+from mockserver.scenario.provider_outcome import Approve, Challenge, Decline, Pending, ProviderOutcome, Settlement
 
 
 @dataclass(frozen=True, slots=True)

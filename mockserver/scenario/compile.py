@@ -10,8 +10,6 @@ from mockserver.domain.clock import FAST, ClockMode
 from mockserver.domain.errors import nearest
 from mockserver.domain.money import currency
 from mockserver.domain.provider import CAPABILITIES, DEFAULT_PROVIDER_ID
-from mockserver.scenario.compile_outcome import compile_latency
-from mockserver.scenario.compile_rule import compile_rule
 from mockserver.scenario.filling import placeholders
 from mockserver.scenario.model import (
     AdvanceMap,
@@ -25,6 +23,7 @@ from mockserver.scenario.model import (
     WaitMap,
 )
 from mockserver.scenario.problems import Path, Problems
+from mockserver.scenario.rule import Rule
 from mockserver.scenario.scenario import (
     Advance,
     Call,
@@ -40,29 +39,21 @@ from mockserver.scenario.scenario import (
 
 
 def compile_scenario(
-    model: ScenarioFile, data: Mapping[str, object], problems: Problems, *, name: str, builtin: bool
+    model: ScenarioFile,
+    rules: tuple[Rule, ...],
+    data: Mapping[str, object],
+    problems: Problems,
+    *,
+    name: str,
+    builtin: bool,
 ) -> Scenario:
-    """A scenario from a model of sound shape; faults of meaning go to ``problems``."""
+    """A scenario from a model of sound shape and its rules; faults of meaning go to ``problems``."""
     for key, value in model.assumptions.items():
         with problems.at("assumptions", key):
             read_assumption(key, value)
     clock = _clock(model.clock, problems) if model.clock is not None else None
     providers = _providers(model.providers, problems)
     setup, ids = _setup(model.setup, problems)
-    rules = []
-    taken: set[str] = set()
-    raw_rules = data.get("rules") or []
-    declared = frozenset(provider.id for provider in model.providers)
-    for index, rule in enumerate(model.rules):
-        path: Path = ("rules", index)
-        if rule.id in taken:
-            problems.add((*path, "id"), f"got '{rule.id}' a second time; every rule has an id of its own")
-        taken.add(rule.id)
-        raw = raw_rules[index] if isinstance(raw_rules, list) else {}
-        begins = clock.start if clock else None
-        compiled = compile_rule(rule, raw, path, problems, begins=begins, declared=declared, draws=model.draws)
-        if compiled is not None:
-            rules.append(compiled)
     return Scenario(
         name=model.name or name,
         file=problems.file,
@@ -72,7 +63,7 @@ def compile_scenario(
         assumptions=model.assumptions,
         providers=providers,
         setup=setup,
-        rules=tuple(rules),
+        rules=rules,
         findings=_findings(model.findings),
         examples=tuple(_example(one, index, ids, problems) for index, one in enumerate(model.examples)),
         builtin=builtin,
@@ -111,10 +102,6 @@ def _providers(models: list[ProviderMap], problems: Problems) -> tuple[ProviderP
             problems.add((*path, "fallback"), "a provider cannot take over from itself")
         with problems.at(*path, "currency"):
             currency(model.currency)
-        latency = None
-        if model.latency is not None:
-            with problems.at(*path, "latency"):
-                latency = compile_latency(model.latency)
         plans.append(
             ProviderPlan(
                 id=model.id,
@@ -122,7 +109,7 @@ def _providers(models: list[ProviderMap], problems: Problems) -> tuple[ProviderP
                 name=model.name,
                 currency=model.currency.upper(),
                 fallback=model.fallback,
-                latency=latency,
+                latency=model.latency,
                 cost=CostPlan(model.cost.fixed, model.cost.percent) if model.cost else None,
                 country=model.country,
             )

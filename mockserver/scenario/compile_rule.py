@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import json
 from decimal import Decimal
+from itertools import accumulate
 
 from mockserver.domain.clock import Micros
 from mockserver.domain.ids import digest
-from mockserver.scenario.attempt import Attempt, Stage
+from mockserver.scenario.attempt import Stage
 from mockserver.scenario.catalogue import CATALOGUE
-from mockserver.scenario.compile_outcome import compile_outcome
-from mockserver.scenario.compile_when import counted, named_in, operations_of, tests_of, window_of
+from mockserver.scenario.compile_when import compile_when, named_in, operations_of
 from mockserver.scenario.fitting import fitting
-from mockserver.scenario.matching import Reader, compile_test, known_operators
+from mockserver.scenario.matching import Reader
 from mockserver.scenario.model import ChanceOne, RuleMap
 from mockserver.scenario.operations import ALL_OPERATIONS, PROVIDER_OPERATIONS, UNREQUESTED
-from mockserver.scenario.outcome import NOTHING, Outcome
-from mockserver.scenario.outcome_model import OutcomeMap, ThenMap
+from mockserver.scenario.outcome import Outcome
+from mockserver.scenario.outcome_map import ThenMap
 from mockserver.scenario.paths import known_path
 from mockserver.scenario.problems import Path, Problems
 from mockserver.scenario.rule import Always, AtEnd, Chance, Draws, Expectation, Named, Plan, Rule, Sequence, thresholds
@@ -48,16 +48,7 @@ def compile_rule(
     stage = Stage.ARRIVAL
     if plan is not None and len(problems.found) == before:
         stage, operations = _placed(model, plan, operations, path, problems)
-    tests = tests_of(model.when, (*path, "when"), problems, operations or ALL_OPERATIONS, declared)
-    nth = None
-    if "nth" in model.when:
-        with problems.at(*path, "when", "nth"):
-            known_operators(model.when["nth"])
-            counted(model.when["nth"])
-            nth = compile_test("nth", _unread, model.when["nth"])
-    window = None
-    if "clock" in model.when:
-        window = window_of(model.when["clock"], (*path, "when", "clock"), problems, begins)
+    when = compile_when(model.when, (*path, "when"), problems, operations, begins, declared)
     key = _key(model, operations or ALL_OPERATIONS, path, problems)
     expect = _expectation(model, path, problems)
     if len(problems.found) > before or plan is None:
@@ -69,20 +60,16 @@ def compile_rule(
         text=digest(json.dumps(raw, sort_keys=True, default=str)).hex(),
         stage=stage,
         operations=operations,
-        tests=tests,
+        tests=when.tests,
         plan=plan,
-        nth=nth,
-        window=window,
+        nth=when.nth,
+        window=when.window,
         key=key,
         limit=model.limit,
         lives=model.for_,
         expect=expect,
         draws=draws,
     )
-
-
-def _unread(attempt: Attempt) -> object:
-    return None
 
 
 def _key(model: RuleMap, operations: frozenset[str], path: Path, problems: Problems) -> tuple[Reader, ...] | None:
@@ -105,21 +92,14 @@ def _plan(model: RuleMap, operations: frozenset[str], path: Path, problems: Prob
     if model.then is not None:
         return _then(model.then, operations, (*path, "then"), problems)
     if model.sequence is not None:
-        outcomes = _outcomes(
-            list(model.sequence), [(*path, "sequence", i) for i in range(len(model.sequence))], problems
-        )
-        ends: list[int] = []
-        for step in model.sequence:
-            ends.append(step.times + (ends[-1] if ends else 0))
-        return Sequence(outcomes, tuple(ends), model.at_end or AtEnd.PASS)
+        ends = tuple(accumulate(step.times for step in model.sequence))
+        return Sequence(tuple(step.outcome for step in model.sequence), ends, model.at_end or AtEnd.PASS)
     match model.chance:
         case ChanceOne() as one:
-            outcomes = _outcomes([one.then], [(*path, "chance", "then")], problems)
-            return Chance(outcomes, thresholds([one.p], Decimal(1)))
+            return Chance((one.then.outcome,), thresholds([one.p], Decimal(1)))
         case list() as weighted:
-            places: list[Path] = [(*path, "chance", index, "then") for index in range(len(weighted))]
-            outcomes = _outcomes([one.then for one in weighted], places, problems)
             weights = [one.weight for one in weighted]
+            outcomes = tuple(one.then.outcome for one in weighted)
             return Chance(outcomes, thresholds(weights, sum(weights, Decimal(0))))
         case _:
             return None
@@ -127,8 +107,7 @@ def _plan(model: RuleMap, operations: frozenset[str], path: Path, problems: Prob
 
 def _then(model: ThenMap, operations: frozenset[str], path: Path, problems: Problems) -> Plan | None:
     if model.outcome_from is None:
-        outcomes = _outcomes([model], [path], problems)
-        return Always(outcomes[0])
+        return Always(model.outcome)
     with problems.at(*path, "outcome_from"):
         if model.model_fields_set != {"outcome_from"}:
             raise ValueError("outcome_from names the whole outcome, so nothing else can stand beside it")
@@ -136,16 +115,6 @@ def _then(model: ThenMap, operations: frozenset[str], path: Path, problems: Prob
             raise ValueError(f"got '{model.outcome_from}', wanted request.<path> or header.<name>")
         return Named(model.outcome_from, known_path(model.outcome_from, operations).read, NAMED_OUTCOMES)
     return None
-
-
-def _outcomes(models: list[OutcomeMap], places: list[Path], problems: Problems) -> tuple[Outcome, ...]:
-    found = []
-    for model, place in zip(models, places, strict=True):
-        outcome = NOTHING
-        with problems.at(*place):
-            outcome = compile_outcome(model)
-        found.append(outcome)
-    return tuple(found)
 
 
 def outcomes_of(plan: Plan) -> tuple[Outcome, ...]:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 from mockserver.domain.cards import TEST_CARDS, Brand
 from mockserver.domain.clock import DAY, Micros, duration_text
 from mockserver.domain.errors import nearest
 from mockserver.domain.provider import DEFAULT_PROVIDER_ID
 from mockserver.domain.reading import whole_of
+from mockserver.scenario.attempt import Attempt
 from mockserver.scenario.matching import FieldTest, compile_test, known_operators, shown
 from mockserver.scenario.model import ClockWindow
 from mockserver.scenario.operations import ALL_OPERATIONS, OPERATIONS, SOURCES, operations_like
@@ -19,6 +21,39 @@ from mockserver.scenario.rule import Window
 _PLAIN_KEYS = ("op", "source", "provider", "card", "bank_account.accountNumber", "attempt", "nth", "clock")
 _PREFIXES = ("request.", "state.", "header.")
 _MOST_BIN_DIGITS = 6
+
+
+@dataclass(frozen=True, slots=True)
+class When:
+    """What must hold: tests of the attempt, of how often its key was seen, and a span of time."""
+
+    tests: tuple[FieldTest, ...]
+    nth: FieldTest | None
+    window: Window | None
+
+
+def compile_when(
+    when: Mapping[str, object],
+    path: Path,
+    problems: Problems,
+    operations: frozenset[str],
+    begins: Micros | None,
+    declared: frozenset[str],
+) -> When:
+    """The meaning of ``when`` in some operations, ``op`` apart; its faults go to ``problems``."""
+    tests = tests_of(when, path, problems, operations or ALL_OPERATIONS, declared)
+    nth = None
+    if "nth" in when:
+        with problems.at(*path, "nth"):
+            known_operators(when["nth"])
+            _counted(when["nth"])
+            nth = compile_test("nth", _unread, when["nth"])
+    window = window_of(when["clock"], (*path, "clock"), problems, begins) if "clock" in when else None
+    return When(tests, nth, window)
+
+
+def _unread(attempt: Attempt) -> object:
+    return None
 
 
 def operations_of(wanted: object, path: Path, problems: Problems) -> frozenset[str]:
@@ -71,7 +106,7 @@ def tests_of(
             if key == "source":
                 _among(wanted, SOURCES)
             if key == "attempt":
-                counted(wanted)
+                _counted(wanted)
             if key == "provider" and declared:
                 _declared(wanted, declared)
             known = known_path(key, operations)
@@ -97,7 +132,7 @@ def _among(wanted: object, allowed: tuple[str, ...]) -> None:
             raise ValueError(f"got {shown(value)}, allowed: {', '.join(allowed)}{nearest(str(value), allowed)}")
 
 
-def counted(wanted: object) -> None:
+def _counted(wanted: object) -> None:
     """Calls and attempts count from 1: nothing else can ever be equal to them."""
     for value in _wanted_values(wanted):
         if whole_of(value, 1) is None:

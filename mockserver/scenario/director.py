@@ -20,7 +20,7 @@ from mockserver.domain.record import record
 from mockserver.scenario.attempt import Attempt, Stage
 from mockserver.scenario.fitting import fitting
 from mockserver.scenario.matching import Difference, shown
-from mockserver.scenario.outcome import NOTHING, At, Decline, ErrorBody, FaultKind, Outcome, Transport, draw_latency
+from mockserver.scenario.outcome import NOTHING, At, Decline, ErrorBody, Outcome, Transport, draw_latency
 from mockserver.scenario.rule import DRAW_BITS, Always, AtEnd, Chance, Draws, Named, Rule, Sequence
 from mockserver.scenario.ruleset import EMPTY, Bucket, Ruleset, indexed_test
 
@@ -282,7 +282,7 @@ def exhausted(rule: Rule) -> Outcome:
             return Outcome(provider=Decline("sequence_exhausted", 1, message, None, None, is_retryable=False))
         case Stage.ARRIVAL:
             body = ErrorBody(Code.UNKNOWN_ERROR, message)
-            return Outcome(transport=Transport(At.RECEIVE, FaultKind.STATUS, status=400, body=body))
+            return Outcome(transport=Transport(At.RECEIVE, status=400, body=body))
 
 
 def named_outcome(named: Named, attempt: Attempt) -> Outcome | Difference:

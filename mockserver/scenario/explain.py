@@ -16,7 +16,6 @@ from mockserver.scenario.outcome import At, FaultKind, Outcome, Transport
 from mockserver.scenario.rule import Rule
 from mockserver.scenario.ruleset import Ruleset
 from mockserver.scenario.scenario import Scenario
-from mockserver.scenario.words import outcome_words
 
 OpOf = Callable[[str, str], str | None]
 """The operation that a method and a path mean, or None."""
@@ -78,7 +77,7 @@ def _asked(rules: Ruleset, stage: Stage, op: str, decision: Decision) -> Iterato
             continue
         if rule.id == decision.rule:
             fired = True
-            yield f"  fires: {_place(rule)}: {outcome_words(decision.outcome)}"
+            yield f"  fires: {_place(rule)}: {decision.outcome.words}"
         elif op not in rule.operations:
             wanted = " or ".join(sorted(rule.operations)[:4]) + (" ..." if len(rule.operations) > 4 else "")
             yield f"  not:   {_place(rule)}: op: wanted {wanted}, got {op}"

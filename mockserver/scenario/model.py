@@ -1,6 +1,6 @@
 """The models of a scenario file: what may stand where. ``mockserver schema`` is made from them.
 
-They check shapes; what the words mean (operations, outcomes, paths) is checked where a file is compiled. Units:
+They check shapes and outcomes; what other words mean (operations, paths) is checked where a file is compiled. Units:
 durations are texts with a unit, amounts exact decimals, instants ISO 8601 in UTC.
 """
 
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, Discriminator, Field, Tag, WithJsonSchema
+from pydantic import AfterValidator, Discriminator, Field, SkipValidation, Tag, WithJsonSchema
 
 from mockserver.domain.clock import ClockMode
 from mockserver.findings.catalogue import CATALOGUE as FINDINGS
@@ -16,8 +16,10 @@ from mockserver.findings.catalogue import kind_of
 from mockserver.scenario.catalogue import CATALOGUE
 from mockserver.scenario.matching import OPERATORS
 from mockserver.scenario.operations import OPERATIONS, SOURCES
-from mockserver.scenario.outcome_model import LatencyWord, OutcomeMap, Part, StepMap, ThenMap
+from mockserver.scenario.outcome_map import OutcomeMap, StepMap, ThenMap
+from mockserver.scenario.part import Part
 from mockserver.scenario.paths import CARD_FACTS
+from mockserver.scenario.provider_outcome import LatencyWord
 from mockserver.scenario.rule import AtEnd, Draws
 from mockserver.scenario.scalars import (
     Count,
@@ -277,7 +279,8 @@ class ScenarioFile(Part):
     setup: Annotated[list[CallMap], Field(max_length=1000)] = Field(
         default_factory=list, description="calls made when the sandbox opens"
     )
-    rules: Annotated[list[RuleMap], Field(max_length=MAX_RULES)] = Field(default_factory=list)
+    # Plain data here: rules are read one by one, so that a fault of one hides none of another.
+    rules: Annotated[list[SkipValidation[RuleMap]], Field(max_length=MAX_RULES)] = Field(default_factory=list)
     findings: FindingsMap | None = None
     examples: Annotated[list[ExampleMap], Field(max_length=100)] = Field(default_factory=list)
 

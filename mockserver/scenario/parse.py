@@ -5,7 +5,6 @@ First the models check the shape, then the words are given their meaning; all fa
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, TypeVar
 
 from pydantic import ValidationError
@@ -14,18 +13,23 @@ from pydantic_core import ErrorDetails
 from mockserver.domain.errors import nearest
 from mockserver.scenario.compile import compile_scenario
 from mockserver.scenario.compile_rule import compile_rule
+from mockserver.scenario.compile_when import compile_when, operations_of
 from mockserver.scenario.matching import shown
 from mockserver.scenario.model import RuleMap, ScenarioFile
-from mockserver.scenario.outcome_model import Part
+from mockserver.scenario.part import Part
 from mockserver.scenario.problems import Path, Positions, Problems, ScenarioRefused
+from mockserver.scenario.rule import Draws, Rule
 from mockserver.scenario.scenario import Scenario
 
 P = TypeVar("P", bound=Part)
 
 _WANTED = {
     "model_type": "a map of keys and values",
+    "dataclass_type": "a map of keys and values",
     "dict_type": "a map of keys and values",
     "list_type": "a list",
+    "tuple_type": "a list",
+    "frozen_set_type": "a list",
     "string_type": "a text",
 }
 
@@ -40,21 +44,42 @@ def parse(data: object, positions: Positions, *, file: str, name: str, builtin: 
         problems.add((), f"got {_got(data)}, wanted a map that begins with version: 1")
         raise ScenarioRefused(problems.found)
     model = _shaped(ScenarioFile, data, (), problems)
-    if model is None:
-        _compile_sound_rules(data, problems)
-        raise ScenarioRefused(problems.found)
-    scenario = compile_scenario(model, data, problems, name=name, builtin=builtin)
+    rules = _rules(data.get("rules"), model, problems)
+    scenario = compile_scenario(model, rules, data, problems, name=name, builtin=builtin) if model else None
     problems.refuse()
+    if scenario is None:
+        raise RuntimeError("a file of unsound shape has no problems")
     return scenario
 
 
-def _compile_sound_rules(data: Mapping[str, object], problems: Problems) -> None:
-    """Report faults of meaning in rules of sound shape, although another part of the file is out of shape."""
-    rules = data.get("rules")
-    for index, raw in enumerate(rules if isinstance(rules, list) else []):
-        rule = _shaped(RuleMap, raw, ("rules", index), None)
-        if rule is not None:
-            compile_rule(rule, raw, ("rules", index), problems, begins=None)
+def _rules(given: object, model: ScenarioFile | None, problems: Problems) -> tuple[Rule, ...]:
+    """The rules of a file, each read by itself: a fault of one, or of another part of the file, hides none of
+    another."""
+    begins = model.clock.start if model is not None and model.clock is not None else None
+    declared = frozenset(provider.id for provider in model.providers) if model is not None else frozenset()
+    draws = model.draws if model is not None else Draws.SANDBOX
+    rules: list[Rule] = []
+    taken: set[str] = set()
+    for index, raw in enumerate(given if isinstance(given, list) else []):
+        path: Path = ("rules", index)
+        shaped = _shaped(RuleMap, raw, path, problems)
+        if shaped is None:
+            _check_when(raw, path, problems)
+            continue
+        if shaped.id in taken:
+            problems.add((*path, "id"), f"got '{shaped.id}' a second time; every rule has an id of its own")
+        taken.add(shaped.id)
+        rule = compile_rule(shaped, raw, path, problems, begins=begins, declared=declared, draws=draws)
+        rules += [rule] if rule is not None else []
+    return tuple(rules)
+
+
+def _check_when(raw: object, path: Path, problems: Problems) -> None:
+    """Report the faults of ``when`` in a rule that is out of shape elsewhere."""
+    when = raw.get("when") if isinstance(raw, dict) else None
+    if isinstance(when, dict):
+        operations = operations_of(when.get("op"), (*path, "when", "op"), problems)
+        compile_when(when, (*path, "when"), problems, operations, None, frozenset())
 
 
 def _shaped(model: type[P], data: object, base: Path, problems: Problems | None) -> P | None:
@@ -62,8 +87,9 @@ def _shaped(model: type[P], data: object, base: Path, problems: Problems | None)
         return model.model_validate(data)
     except ValidationError as refused:
         if problems is not None:
-            for fault in refused.errors(include_url=False):
-                path, words = _in_words(fault, data)
+            # A short form may stand for two fields: its fault is told once.
+            found = dict.fromkeys(_in_words(fault, data) for fault in refused.errors(include_url=False))
+            for path, words in found:
                 problems.add((*base, *path), words)
         return None
 

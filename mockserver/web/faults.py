@@ -14,7 +14,7 @@ from http import HTTPStatus
 from typing import Any
 
 from mockserver.domain.clock import SECOND
-from mockserver.scenario.outcome import ErrorBody, FaultKind, Transport
+from mockserver.scenario.outcome import Dribble, ErrorBody, FaultKind, Transport
 from mockserver.web.access import STEP
 from mockserver.web.asgi import JSON_TYPE, RawHeaders, Receive, Scope, Send, send_bytes
 from mockserver.wire.jsonio import dumps
@@ -93,15 +93,15 @@ class Conversation:
 
 
 async def _status(talk: Conversation, fault: Transport) -> None:
-    body = fault.body
+    body, status = fault.body, fault.status or 500
     if isinstance(body, ErrorBody):
-        body = scripted(fault.status, talk.op, talk.scope["path"], body.code, body.message)
+        body = scripted(status, talk.op, talk.scope["path"], body.code, body.message)
     raw = body.encode() if isinstance(body, str) else b"" if body is None else dumps(body)
     given = {name.lower(): value for name, value in (fault.headers or {}).items()}
     headers = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in given.items()]
     if "content-type" not in given:
         headers.append(JSON_TYPE)
-    await send_bytes(talk.send, fault.status, raw, headers)
+    await send_bytes(talk.send, status, raw, headers)
 
 
 async def _delay(talk: Conversation, fault: Transport) -> None:
@@ -113,7 +113,7 @@ async def _reset(talk: Conversation, fault: Transport) -> None:
 
 
 async def _close_after(talk: Conversation, fault: Transport) -> None:
-    await talk.cut(talk.raw()[: fault.count])
+    await talk.cut(talk.raw()[: fault.close_after])
 
 
 async def _truncate(talk: Conversation, fault: Transport) -> None:
@@ -124,11 +124,12 @@ async def _truncate(talk: Conversation, fault: Transport) -> None:
 async def _dribble(talk: Conversation, fault: Transport) -> None:
     headers = [*talk.headers, (b"content-length", b"%d" % len(talk.body))]
     await talk.send({"type": "http.response.start", "status": talk.status, "headers": headers})
-    for start in range(0, len(talk.body), fault.chunk):
-        await asyncio.sleep(fault.every / SECOND)
-        chunk = talk.body[start : start + fault.chunk]
-        more = start + fault.chunk < len(talk.body)
-        await talk.send({"type": "http.response.body", "body": chunk, "more_body": more})
+    pieces = fault.dribble or Dribble(chunk=1, every=0)
+    for start in range(0, len(talk.body), pieces.chunk):
+        await asyncio.sleep(pieces.every / SECOND)
+        stop = start + pieces.chunk
+        chunk = talk.body[start:stop]
+        await talk.send({"type": "http.response.body", "body": chunk, "more_body": stop < len(talk.body)})
 
 
 async def _garbage(talk: Conversation, fault: Transport) -> None:

@@ -160,7 +160,7 @@ def _doubt_of(fault: Transport) -> Doubt | None:
     if fault.kind is FaultKind.STATUS:
         body = fault.body
         is_ours = isinstance(body, ErrorBody) or (isinstance(body, Mapping) and "code" in body)
-        return Doubt.BAD_GATEWAY if fault.status >= 500 and not is_ours else None
+        return Doubt.BAD_GATEWAY if (fault.status or 0) >= 500 and not is_ours else None
     return _DOUBTS.get(fault.kind)
 
 

@@ -7,7 +7,6 @@ import pytest
 from mockserver.adapters.scenario_files import load
 from mockserver.scenario.compile_rule import outcomes_of
 from mockserver.scenario.explain import explain
-from mockserver.scenario.words import outcome_words
 from tests.scenario.telling import NOW, one, told
 
 RULES = """
@@ -163,4 +162,4 @@ def test_refused(request_: dict[str, object], words: str) -> None:
 def test_words(then: str, words: str) -> None:
     when = "{op: batch.create}" if then.startswith("{batch") else "{}"
     (outcome,) = outcomes_of(told(one(when, f"then: {then}")).rules[0].plan)
-    assert outcome_words(outcome) == words
+    assert outcome.words == words

@@ -1,0 +1,146 @@
+"""What becomes of a batch and its rows, as a file says it and as it runs.
+
+Source: scenario language, Outcomes, batch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import StrEnum
+from itertools import pairwise
+from typing import Annotated
+
+from pydantic import Field, PlainValidator, WithJsonSchema
+
+from mockserver.domain.errors import nearest
+from mockserver.scenario.attempt import Attempt
+from mockserver.scenario.declining import DeclineWord, Down, TimedOut
+from mockserver.scenario.kinds import NUMBER, TEXT
+from mockserver.scenario.matching import FieldTest, compile_test, known_operators, shown
+from mockserver.scenario.part import keys_of, part
+from mockserver.scenario.provider_outcome import Approve, ProviderOutcome
+from mockserver.scenario.scalars import Count, Duration, Flag, Share, whole
+
+ROW_FIELDS = ("paymentMethodId", "amount", "currency", "reference")
+_WHICH = ("at", "every", "where", "share")
+_WHAT = ("decline", "approve", "provider_down", "provider_timeout")
+_COUNTS = {"type": "array", "items": {"type": "integer", "minimum": 1, "maximum": 1_000_000_000}}
+
+Rows = Annotated[frozenset[Count], Field(min_length=1), WithJsonSchema({**_COUNTS, "minItems": 1})]
+
+
+class BatchEnd(StrEnum):
+    """How a batch ends as a whole (service document, States and transitions, Batch)."""
+
+    SUCCESS = "SUCCESS"
+    FAILED = "FAILED"
+
+
+def _no_reader(attempt: Attempt) -> object:
+    return None
+
+
+def _read_where(value: object) -> tuple[FieldTest, ...] | None:
+    """Tests of the fields of a row."""
+    if value is None:
+        return None
+    if not isinstance(value, dict):
+        raise ValueError(f"got {shown(value)}, wanted a map of keys and values")
+    tests = []
+    for name, wanted in value.items():
+        if name not in ROW_FIELDS:
+            hint = nearest(str(name), ROW_FIELDS) or f", allowed: {', '.join(ROW_FIELDS)}"
+            raise ValueError(f"unknown column '{str(name)[:60]}'{hint}")
+        known_operators(wanted)
+        kind = NUMBER if name == "amount" else TEXT
+        tests.append(compile_test(name, _no_reader, kind.wanted(wanted)))
+    return tuple(tests)
+
+
+Where = Annotated[
+    tuple[FieldTest, ...] | None,
+    PlainValidator(_read_where),
+    WithJsonSchema({"anyOf": [{"type": "object", "additionalProperties": True}, {"type": "null"}]}),
+    Field(description="tests of paymentMethodId, amount, currency, reference"),
+]
+
+
+@part
+class RowRule:
+    """Rows of a batch and what becomes of them; rows count from 1. ``where`` reads paymentMethodId, amount, currency
+    and reference."""
+
+    at: Annotated[Rows | None, Field(description="numbers of rows")] = None
+    every: Annotated[Count | None, Field(description="every nth row")] = None
+    where: Where = None
+    share: Annotated[Share | None, Field(description="a share of the rows, drawn by the seed")] = None
+    decline: DeclineWord | None = None
+    approve: Approve | None = None
+    provider_down: Down | None = None
+    provider_timeout: TimedOut | None = None
+
+    def __post_init__(self) -> None:
+        for words in (_WHICH, _WHAT):
+            given = [word for word in words if getattr(self, word) is not None]
+            if len(given) != 1:
+                raise ValueError(f"got {' and '.join(given) or 'none'}, wanted exactly one of {', '.join(words)}")
+
+    @property
+    def outcome(self) -> ProviderOutcome:
+        """What the provider says to these rows."""
+        found: ProviderOutcome = next(one for word in _WHAT if (one := getattr(self, word)) is not None)
+        return found
+
+
+@part
+class Progress:
+    """A point of the progress curve: reach this share of the rows this long after the batch began."""
+
+    reach: Share
+    after: Duration
+
+
+@part
+class ResultsPlan:
+    """What is wrong with the results text."""
+
+    omit_rows: Annotated[
+        frozenset[Count], WithJsonSchema(_COUNTS), Field(description="numbers of rows to leave out")
+    ] = frozenset()
+    shuffle: Annotated[Flag, Field(description="rows in another order")] = False
+    cut: Annotated[
+        Annotated[int, whole(0, 100_000_000)] | None, Field(description="cut the text after so many characters")
+    ] = None
+
+
+@part
+class BatchScript:
+    """What becomes of a batch."""
+
+    rows: Annotated[tuple[RowRule, ...], Field(description="first match wins, row by row")] = ()
+    progress: tuple[Progress, ...] = ()
+    stall_at: Annotated[Share | None, Field(description="progress at which it stops for good")] = None
+    end: BatchEnd | None = None
+    results: ResultsPlan = ResultsPlan()
+
+    @classmethod
+    def given(cls, data: Mapping[str, object]) -> Mapping[str, object]:
+        """Results that are null are as usual. Refuses a script that says nothing."""
+        if not data:
+            raise ValueError(f"got nothing, wanted at least one of {', '.join(keys_of(cls))}")
+        return {key: value for key, value in data.items() if key != "results" or value is not None}
+
+    def __post_init__(self) -> None:
+        for before, after in pairwise(self.progress):
+            if after.reach < before.reach or after.after < before.after:
+                raise ValueError("progress: wanted steps that rise in reach and in time")
+
+    @property
+    def words(self) -> str:
+        """What explanations say."""
+        said = [f"{len(self.rows)} rules for rows"] if self.rows else []
+        said += [f"{len(self.progress)} steps of progress"] if self.progress else []
+        said += [f"stalls at {self.stall_at:f}"] if self.stall_at is not None else []
+        said += [f"ends {self.end}"] if self.end is not None else []
+        said += ["results spoilt"] if self.results != ResultsPlan() else []
+        return "batch: " + ", ".join(said)

@@ -1,0 +1,79 @@
+"""How a file says a refusal: the name of a row of the catalogue, single fields of it replaced, or all one's own."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from pydantic import BeforeValidator, Field, GetCoreSchemaHandler
+from pydantic_core import core_schema
+
+from mockserver.domain.codes import MESSAGES, Code
+from mockserver.scenario.catalogue import DECLINES, PROVIDER_DOWN, PROVIDER_TIMEOUT, decline
+from mockserver.scenario.part import Empty, Part
+from mockserver.scenario.provider_outcome import Decline
+from mockserver.scenario.scalars import Flag, Text, whole
+
+
+class DeclineMap(Part):
+    """A refusal: a row of the catalogue with single fields replaced, or all one's own (then errorCode is required)."""
+
+    name: Text | None = Field(None, description="a row of the catalogue, or a name of one's own")
+    error_code: Annotated[int, whole(0, 9999)] | None = Field(None, alias="errorCode")
+    error_message: Text | None = Field(None, alias="errorMessage")
+    gateway_code: Text | None = Field(None, alias="gatewayCode")
+    gateway_message: Text | None = Field(None, alias="gatewayMessage")
+    is_retryable: Flag | None = Field(None, alias="isRetryable")
+
+    def decline(self) -> Decline:
+        """The refusal. Raises ``ValueError`` for a name that no row has, when nothing else says what it means."""
+        base = DECLINES.get(self.name) if self.name is not None else None
+        code = self.error_code
+        if base is None and code is None:
+            if self.name is None:
+                raise ValueError("wanted the name of a refusal, or an errorCode of your own")
+            base = decline(self.name)
+        if base is None:
+            base = Decline(self.name or f"error_{code}", code or 0, "Declined", None, None, is_retryable=False)
+        other = code is not None and (code != base.error_code or base.name not in DECLINES)
+        message = MESSAGES.get(Code(code), base.error_message) if other and code in _CODES else base.error_message
+        return Decline(
+            name=base.name,
+            error_code=base.error_code if code is None else code,
+            error_message=self.error_message or message,
+            gateway_code=base.gateway_code if self.gateway_code is None else self.gateway_code,
+            gateway_message=base.gateway_message if self.gateway_message is None else self.gateway_message,
+            is_retryable=base.is_retryable if self.is_retryable is None else self.is_retryable,
+            own_code=code,
+            own_message=self.error_message,
+        )
+
+
+_CODES = frozenset(map(int, Code))
+
+
+def _named(value: object) -> object:
+    return {"name": value} if isinstance(value, str) else value
+
+
+class _Read:
+    """Reads the map, and gives the refusal that it means."""
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: Any, handler: GetCoreSchemaHandler) -> core_schema.CoreSchema:
+        return core_schema.no_info_after_validator_function(DeclineMap.decline, handler.generate_schema(DeclineMap))
+
+
+class _Fixed:
+    """Reads ``{}``, and gives one row of the catalogue."""
+
+    def __init__(self, meant: Decline) -> None:
+        self._meant = meant
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> core_schema.CoreSchema:
+        return core_schema.no_info_after_validator_function(lambda _: self._meant, handler.generate_schema(Empty))
+
+
+_Name = Annotated[str, Field(json_schema_extra={"enum": list(DECLINES)})]
+DeclineWord = Annotated[Decline, _Read, BeforeValidator(_named, json_schema_input_type=_Name | DeclineMap)]
+Down = Annotated[Decline, _Fixed(PROVIDER_DOWN)]
+TimedOut = Annotated[Decline, _Fixed(PROVIDER_TIMEOUT)]

@@ -1,0 +1,95 @@
+"""The keys under which a file says what happens: one map of levels, in ``then``, in a step, in a chance."""
+
+from __future__ import annotations
+
+from typing import Annotated, Self
+
+from pydantic import BeforeValidator, Field, model_validator
+
+from mockserver.scenario.declining import DeclineWord, Down, TimedOut
+from mockserver.scenario.later_step import act_of_payer
+from mockserver.scenario.outcome import (
+    Approve,
+    BatchScript,
+    Challenge,
+    Later,
+    Outcome,
+    PartialApprove,
+    Pending,
+    Transport,
+    WebhookPlan,
+)
+from mockserver.scenario.part import Part
+from mockserver.scenario.provider_outcome import LatencyWord
+from mockserver.scenario.scalars import Count, Number, Text
+
+PROVIDER_WORDS = ("approve", "decline", "pending", "challenge", "provider_down", "provider_timeout", "partial_approve")
+
+
+def _amount(value: object) -> object:
+    return None if value is None else {"amount": value}
+
+
+class OutcomeMap(Part):
+    """What happens, level by level; one outcome may combine several levels."""
+
+    approve: Approve | None = None
+    decline: DeclineWord | None = None
+    pending: Pending | None = None
+    challenge: Challenge | None = None
+    provider_down: Down | None = None
+    provider_timeout: TimedOut | None = None
+    partial_approve: Annotated[
+        PartialApprove | None, BeforeValidator(_amount, json_schema_input_type=Number | None)
+    ] = Field(None, description="the provider approves this part of the amount only")
+    latency: LatencyWord | None = Field(None, description="time the provider takes")
+    transport: Transport | None = None
+    webhook: WebhookPlan | None = None
+    batch: BatchScript | None = None
+    later: tuple[Later, ...] = ()
+
+    @model_validator(mode="after")
+    def _says_one_thing(self) -> Self:
+        asked = [word for word in PROVIDER_WORDS if getattr(self, word) is not None]
+        if len(asked) > 1:
+            raise ValueError(f"got {' and '.join(asked)}, only one of {', '.join(PROVIDER_WORDS)} is allowed")
+        if not self.names_another and self.outcome == Outcome():
+            raise ValueError(
+                f"got nothing that can happen, wanted at least one of {', '.join(OutcomeMap.model_fields)}"
+            )
+        return self
+
+    @property
+    def names_another(self) -> bool:
+        """Whether the outcome stands elsewhere."""
+        return False
+
+    @property
+    def outcome(self) -> Outcome:
+        """What happens."""
+        said = (getattr(self, word) for word in PROVIDER_WORDS)
+        return Outcome(
+            provider=next((one for one in said if one is not None), None),
+            latency=self.latency,
+            transport=self.transport,
+            webhook=self.webhook,
+            batch=self.batch,
+            later=self.later + (act_of_payer(self.challenge) if self.challenge is not None else ()),
+        )
+
+
+class ThenMap(OutcomeMap):
+    """What happens; or, alone, where its name stands."""
+
+    outcome_from: Text | None = Field(None, description="path of the request that holds the name of an outcome")
+
+    @property
+    def names_another(self) -> bool:
+        """Whether the outcome stands in the request."""
+        return self.outcome_from is not None
+
+
+class StepMap(OutcomeMap):
+    """A step of a sequence."""
+
+    times: Count = Field(1, description="how often it is taken")

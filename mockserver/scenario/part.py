@@ -1,0 +1,110 @@
+"""The parts of a scenario file: what all of them share.
+
+A part is a model of pydantic, or a plain dataclass that pydantic checks as it reads a file: then the value that was
+read is the value that runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from functools import cache
+from typing import Any, Self, TypeVar, cast, dataclass_transform, get_type_hints
+
+from pydantic import BaseModel, ConfigDict, ModelWrapValidatorHandler, ValidationError, model_validator
+from pydantic.fields import FieldInfo
+from pydantic_core import InitErrorDetails, PydanticCustomError
+
+from mockserver.domain.errors import nearest
+
+T = TypeVar("T")
+
+
+def unknown_key(key: str, known: Sequence[str]) -> str:
+    """What is said of a key that no part has."""
+    return f"unknown key '{key[:60]}'{nearest(key, known) or ', allowed: ' + ', '.join(known)}"
+
+
+def checked(name: str, known: Sequence[str], data: Any, read: Callable[[Any], Any]) -> Any:
+    """What is read of the data of a part. Names the nearest known key for each unknown one, besides every other fault
+    of the part."""
+    unknown = [key for key in data if key not in known] if isinstance(data, dict) else []
+    if not unknown:
+        return read(data)
+    faults = [_fault("unknown_key", unknown_key(str(key), known), (str(key),), None, {}) for key in unknown]
+    try:
+        read({key: value for key, value in data.items() if key in known})
+    except ValidationError as problem:
+        faults += [
+            _fault(one["type"], one["msg"], one["loc"], one["input"], one.get("ctx", {}))
+            for one in problem.errors(include_url=False)
+        ]
+    raise ValidationError.from_exception_data(name, faults)
+
+
+def _fault(
+    kind: Any, text: str, place: tuple[int | str, ...], got: object, context: Mapping[str, Any]
+) -> InitErrorDetails:
+    error = PydanticCustomError(kind, "{text}", {**context, "text": text})
+    return InitErrorDetails(type=error, loc=place, input=got)
+
+
+class Part(BaseModel):
+    """Base of the parts that are models: no unknown keys, nothing changes."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True, defer_build=True)
+
+    @model_validator(mode="wrap")
+    @classmethod
+    def _know_the_keys(cls, data: Any, handler: ModelWrapValidatorHandler[Self]) -> Self:
+        known = [field.alias or name for name, field in cls.model_fields.items()]
+        read: Self = checked(cls.__name__, known, data, handler)
+        return read
+
+
+@dataclass_transform(frozen_default=True, field_specifiers=(field,))
+def part(cls: type[T]) -> type[T]:
+    """A frozen dataclass that is a part: no unknown keys.
+
+    What it refuses, it refuses in ``__post_init__``; what can only be told of the file, in a class method ``given``,
+    which gives the data as they are to be read.
+    """
+    made: Any = cls
+    made.__pydantic_config__ = ConfigDict(extra="forbid", hide_input_in_errors=True)
+    made.read_part = model_validator(mode="wrap")(cast(Any, classmethod(_read_part)))
+    return dataclass(frozen=True, slots=True)(cls)
+
+
+def _read_part(cls: type[T], data: Any, handler: ModelWrapValidatorHandler[T]) -> T:
+    known = keys_of(cls)
+    if isinstance(data, dict) and all(key in known for key in data):
+        data = getattr(cls, "given", _as_it_is)(data)
+    read: T = checked(cls.__name__, known, data, handler)
+    return read
+
+
+def _as_it_is(data: Mapping[str, object]) -> Mapping[str, object]:
+    return data
+
+
+def keys_of(cls: Any) -> list[str]:
+    """The keys that a part has in a file."""
+    known: list[str] = _keys(cls)
+    return known
+
+
+@cache
+def _keys(cls: Any) -> list[str]:
+    return [_alias(cls, one.name) for one in fields(cls) if one.init]
+
+
+def _alias(cls: type, name: str) -> str:
+    for note in getattr(get_type_hints(cls, include_extras=True)[name], "__metadata__", ()):
+        if isinstance(note, FieldInfo) and note.alias:
+            return note.alias
+    return name
+
+
+@part
+class Empty:
+    """Nothing more to say: ``{}``."""

@@ -1,0 +1,185 @@
+"""What a provider can say to a step: each is a part of a file and the value that runs.
+
+Source: scenario language, Outcomes, provider.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from decimal import Decimal
+from enum import StrEnum
+from math import exp, log
+from typing import Annotated
+
+from pydantic import BeforeValidator, Field
+
+from mockserver.domain.clock import SECOND, Micros, duration_text
+from mockserver.scenario.part import part
+from mockserver.scenario.scalars import Duration, Number
+
+_SPREAD = 1 << 32
+_LN_99 = 4.59511985013459
+
+
+@part
+class Approve:
+    """The provider takes the payment."""
+
+    @property
+    def words(self) -> str:
+        """What explanations say."""
+        return "approve"
+
+
+@dataclass(frozen=True, slots=True)
+class Decline:
+    """The provider refuses, in the words of one row of the catalogue (or of the file); also outages and time-outs.
+
+    ``own_code`` and ``own_message`` are those that the file itself gives. They count also where an operation answers a
+    refusal with a code of its own (capture 47, void 48, refund 45).
+    """
+
+    name: str
+    error_code: int
+    error_message: str
+    gateway_code: str | None
+    gateway_message: str | None
+    is_retryable: bool
+    own_code: int | None = field(default=None, compare=False)
+    own_message: str | None = field(default=None, compare=False)
+
+    @property
+    def words(self) -> str:
+        """What explanations say."""
+        gateway = f", gateway {self.gateway_code}" if self.gateway_code is not None else ""
+        retry = "retryable" if self.is_retryable else "not retryable"
+        return f"decline {self.name} (code {self.error_code}{gateway}, {retry})"
+
+
+class Settlement(StrEnum):
+    """How a pending charge ends."""
+
+    SUCCESS = "SUCCESS"
+    FAILED = "FAILED"
+
+
+@part
+class Pending:
+    """The provider answers later."""
+
+    settle: Annotated[Settlement, Field(description="how it ends")] = Settlement.SUCCESS
+    after: Annotated[Duration | None, Field(description="default: the assumption charge.pending_settles_after")] = None
+
+    @property
+    def words(self) -> str:
+        """What explanations say."""
+        return f"pending, then {self.settle}" + (
+            f" after {duration_text(self.after)}" if self.after is not None else ""
+        )
+
+
+class Payer(StrEnum):
+    """What the payer of a challenge does."""
+
+    PASSES = "passes"
+    FAILS = "fails"
+    ABANDONS = "abandons"
+
+
+@part
+class Challenge:
+    """3-D Secure: the payer must act; ``payer`` lets the sandbox act for the payer."""
+
+    payer: Annotated[Payer | None, Field(description="absent: the hosted page decides")] = None
+    after: Annotated[Duration | None, Field(description="how long the payer takes; default 30s")] = None
+
+    def __post_init__(self) -> None:
+        if self.payer is None and self.after is not None:
+            raise ValueError("after says when the payer acts, and payer is not given")
+
+    @property
+    def words(self) -> str:
+        """What explanations say."""
+        return "3-D Secure challenge"
+
+    @property
+    def payer_takes(self) -> Micros:
+        """How long it is until the payer acts."""
+        return 30 * SECOND if self.after is None else self.after
+
+
+@part
+class PartialApprove:
+    """The provider approves a part of the amount only."""
+
+    amount: Number
+
+    def __post_init__(self) -> None:
+        if self.amount == Decimal(0):
+            raise ValueError("got 0, wanted an amount above 0")
+
+    @property
+    def words(self) -> str:
+        """What explanations say."""
+        return f"approve {self.amount:f} only"
+
+
+ProviderOutcome = Approve | Decline | Pending | Challenge | PartialApprove
+
+
+@part
+class Latency:
+    """Time a provider takes: a range, or the two percentiles of a skewed distribution."""
+
+    low: Annotated[Duration, Field(alias="min")] = 0
+    high: Annotated[Duration, Field(alias="max")] = 0
+    p50: Duration | None = None
+    p99: Duration | None = None
+
+    @classmethod
+    def given(cls, data: Mapping[str, object]) -> Mapping[str, object]:
+        """A range without an end ends where it begins. Refuses a range beside percentiles."""
+        data = {key: value for key, value in data.items() if value is not None}
+        if data.keys() & {"p50", "p99"} and data.keys() & {"min", "max"}:
+            raise ValueError("got a range and percentiles, allowed: min and max, or p50 and p99")
+        return {"max": data["min"], **data} if "min" in data else data
+
+    def __post_init__(self) -> None:
+        if (self.p50 is not None or self.p99 is not None) and (
+            self.p50 is None or self.p99 is None or not 0 < self.p50 <= self.p99
+        ):
+            raise ValueError("wanted both p50 and p99, above 0 and the shorter first")
+        if self.high < self.low:
+            raise ValueError("wanted min to be no longer than max")
+
+    @property
+    def words(self) -> str:
+        """What explanations say."""
+        if self.p50 is not None and self.p99 is not None:
+            return f"latency p50 {duration_text(self.p50)}, p99 {duration_text(self.p99)}"
+        low, high = duration_text(self.low), duration_text(self.high)
+        return f"latency {low}" if low == high else f"latency {low} to {high}"
+
+
+def _fixed(value: object) -> object:
+    return value if isinstance(value, dict) else {"min": value}
+
+
+LatencyWord = Annotated[Latency, BeforeValidator(_fixed, json_schema_input_type=Duration | Latency)]
+
+
+def draw_latency(latency: Latency, draw: int) -> Micros:
+    """The time that a draw (any integer of 0 or more) picks, in microseconds.
+
+    Uniform from ``low`` to ``high``; with ``p50`` and ``p99`` log-logistic, so that half of the draws lie under the
+    one and 99 of 100 under the other, and none above ten times ``p99``.
+    """
+    if latency.p50 is None or latency.p99 is None:
+        return latency.low + draw % (latency.high - latency.low + 1)
+    if latency.p50 == 0:
+        return 0
+    share = (draw % _SPREAD + 0.5) / _SPREAD
+    odds = log(share / (1 - share)) / _LN_99
+    spread = log(latency.p99 / latency.p50)
+    return min(round(latency.p50 * exp(spread * odds)), 10 * latency.p99)
