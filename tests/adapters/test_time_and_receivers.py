@@ -15,6 +15,8 @@ from mockserver.domain.clock import MILLISECOND
 from tests.adapters.test_webhook_sender import CARD, Receiver, charge, listening, lived
 from tests.control.driving import DUMMY, START, Shop
 
+pytestmark = pytest.mark.slow
+
 NOBODY = "http://127.0.0.1:1/"
 DAY_0 = "2031-03-01T10:00:00.0000000Z"
 

@@ -273,6 +273,7 @@ def test_a_dead_slow_or_endless_receiver_slows_no_call() -> None:
     assert time.monotonic() - begun < 8
 
 
+@pytest.mark.slow
 def test_a_thousand_webhooks_to_a_silent_receiver_keep_no_other_waiting() -> None:
     shop = Shop()
 

@@ -66,6 +66,7 @@ def test_nonsense_is_refused(row: ControlRoute) -> None:
         sane(shop(row.method, re.sub(r"\{\w+\}", name, row.path)), name)
 
 
+@pytest.mark.slow
 def test_nonsense_inside_a_state_document_is_refused(shop: Shop) -> None:
     shop.charge()
     shop("POST", "/vault", {"cardNumber": "4111111111111111", "expireSeconds": 9})

@@ -142,6 +142,7 @@ def clean(text: str, what: str) -> None:
     assert found is None, f"{what} tells it: ...{text[max(found.start() - 120, 0) : found.end() + 20]}..."
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("route", ROUTES, ids=lambda route: f"{route.method} {route.path}")
 def test_no_operation_leaks(route: Route, shop: Shop, log: Kept, monkeypatch: pytest.MonkeyPatch) -> None:
     raised: list[str] = []
