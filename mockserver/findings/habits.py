@@ -9,12 +9,15 @@ from functools import lru_cache
 from urllib.parse import unquote_plus
 
 from mockserver.domain.cards import MAX_LENGTH, lengths_of, passes_luhn
+from mockserver.domain.charge import Charge
+from mockserver.domain.clock import Micros
 from mockserver.domain.masking import mask_text
 from mockserver.findings.facts import Call
 from mockserver.findings.intents import evidence_of
 from mockserver.findings.ledger import Evidence, Ledger
 
 _CANDIDATE = re.compile(r"(?<![0-9A-Za-z.])[0-9](?:[ -]?[0-9]){12,}+(?![0-9A-Za-z])")
+_LONG = re.compile("[0-9][0-9 -]{12}")
 _LONG_RUN = b"0" * 13
 _DIGITS_AS_ZEROS = bytes(ord("0") if chr(byte).isdigit() and byte < 128 else ord(" ") for byte in range(256))
 _PARTING = b" -"
@@ -48,11 +51,11 @@ class Habits:
         if not is_clean(call.text, call.where, call.headers):
             self._numbers(call)
 
-    def created(self, call: Call) -> None:
-        """A charge was created."""
-        charge = call.charge
-        if charge is not None and not charge.reference and not call.code:
-            self._ledger.add("no-reference", call.at, (evidence_of(call),), operation=call.op)
+    def unnamed(self, entry: int, at: Micros, charge: Charge) -> None:
+        """A charge was made without a reference."""
+        if not self._ledger.again("no-reference", at, operation="charge.create"):
+            line = f"charge.create {charge.amount} {charge.currency} {charge.charge_id}: no reference"
+            self._ledger.add("no-reference", at, (Evidence(line, entry=entry),), operation="charge.create")
 
     def lost(self, entry: int, at: int, what: str, nearest: str | None) -> None:
         """A call named a path or verb that does not exist."""
@@ -73,6 +76,8 @@ class Habits:
 def is_clean(text: bytes, where: str, headers: Mapping[str, str]) -> bool:
     """Whether so many digits stand nowhere but in the field of the card number: true for nearly every call, and
     therefore quick to find out."""
+    if not text:
+        return _is_clean_place(where[:_MOST_READ]) and _are_clean(*_headers_in_short(headers))
     zeros = text.translate(_DIGITS_AS_ZEROS)
     start = zeros.find(_LONG_RUN)
     runs = 0
@@ -94,9 +99,10 @@ def _headers_in_short(headers: Mapping[str, str]) -> tuple[tuple[str, ...], tupl
     return tuple(headers), values
 
 
-@lru_cache(maxsize=1_000)
 def _is_clean_place(where: str) -> bool:
-    return not card_number_in(unquote_plus(where))
+    if "%" in where or "+" in where:
+        where = unquote_plus(where)
+    return not (_LONG.search(where) and card_number_in(where))
 
 
 @lru_cache(maxsize=1_000)

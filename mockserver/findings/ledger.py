@@ -89,6 +89,19 @@ class Ledger:
                 finding.evidence.append(line)
         finding.evidence.sort(key=_age)
 
+    def again(self, name: str, at: Micros, **about: str) -> bool:
+        """Count a habit once more when its evidence is complete or it is allowed; False when it is to be raised."""
+        if name in self.allowed:
+            return True
+        finding = self._by_subject.get((name, tuple(about.items())))
+        if finding is None or len(finding.evidence) < MOST_EVIDENCE:
+            return False
+        self.raised += 1
+        finding.count += 1
+        finding.last = at
+        finding.newest = self.raised
+        return True
+
     def select(self, *, least: Severity = Severity.NOTE, name: str | None = None, after: int = 0) -> list[Finding]:
         """Findings of at least a severity, of one kind or all, raised since a journal entry, oldest first."""
         return [

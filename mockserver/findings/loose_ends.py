@@ -44,9 +44,9 @@ class LooseEnds:
         self._short: Recent[str, _Short] = Recent(_MOST)
 
     @property
-    def is_empty(self) -> bool:
-        """Whether nothing is open."""
-        return not (self._authorised or self._challenged or self._short)
+    def is_complete(self) -> bool:
+        """Whether no partial approval waits for a second charge."""
+        return not self._short
 
     def called(self, call: Call) -> None:
         """A call about a charge was decided."""

@@ -24,7 +24,7 @@ class Pace:
         self.policy = policy
         self._pauses: Recent[tuple[str, str, bytes], tuple[Micros, Evidence]] = Recent(_MOST)
         self._hanging: Recent[int, Call] = Recent(_MOST)
-        self._reads: Recent[str, deque[tuple[Micros, Call]]] = Recent(_MOST)
+        self._reads: Recent[str, deque[tuple[Micros, int]]] = Recent(_MOST)
 
     @property
     def is_empty(self) -> bool:
@@ -38,18 +38,16 @@ class Pace:
         if call.is_open:
             self._hanging.put(call.entry, call)
 
-    def read(self, call: Call) -> None:
+    def read(self, op: str, entry: int, at: Micros, real: Micros, subject: str) -> None:
         """One object was read."""
-        if call.subject is None:
-            return
-        reads = self._reads.get(call.subject)
+        reads = self._reads.get(subject)
         if reads is None:
             reads = deque(maxlen=self.policy.poll_limit + 1)
-            self._reads.put(call.subject, reads)
-        reads.append((call.real, call))
-        if len(reads) > self.policy.poll_limit and call.real - reads[0][0] < SECOND:
-            lines = (evidence_of(reads[0][1]), evidence_of(call))
-            self._ledger.add("polled-hard", call.at, lines, **{call.op.partition(".")[0]: call.subject})
+            self._reads.put(subject, reads)
+        reads.append((real, entry))
+        if len(reads) > self.policy.poll_limit and real - reads[0][0] < SECOND:
+            lines = (Evidence(f"{op} {subject}", entry=reads[0][1]), Evidence(f"{op} {subject}", entry=entry))
+            self._ledger.add("polled-hard", at, lines, **{op.partition(".")[0]: subject})
             reads.clear()
 
     def ended(self, entry: int, at: Micros, real: Micros) -> None:

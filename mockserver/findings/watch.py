@@ -52,15 +52,27 @@ class Watch:
         self._loose_ends = LooseEnds(ledger, self._doubts)
         self._habits = Habits(ledger)
 
-    def is_quiet(self) -> bool:
-        """Whether nothing that was seen before can make a finding of an ordinary payment."""
-        return (
+    def paid(self, entry: int, at: Micros, charge: Charge) -> bool:
+        """A charge was paid in full at once. False when what was seen before asks for the whole call (``called``)."""
+        if not (
             self._doubts.is_empty
             and self._declines.is_empty
             and self._webhooks.is_empty
             and self._pace.is_empty
-            and self._loose_ends.is_empty
-        )
+            and self._loose_ends.is_complete
+        ):
+            return False
+        if not charge.reference:
+            self._habits.unnamed(entry, at, charge)
+        return True
+
+    def read(self, op: str, entry: int, at: Micros, real: Micros, subject: str | None) -> bool:
+        """A call went well that moved nothing. False when what was seen before asks for the whole call (``called``)."""
+        if not (self._doubts.is_empty and self._pace.is_empty):
+            return False
+        if subject is not None and op in _READS:
+            self._pace.read(op, entry, at, real, subject)
+        return True
 
     def apply(self, policy: Policy) -> None:
         """Judge by another policy from now on; what was raised stays."""
@@ -78,13 +90,14 @@ class Watch:
         if call.charge is not None and (call.events or call.code is not None):
             self._loose_ends.called(call)
         if call.op == "charge.create":
-            self._habits.created(call)
+            if call.charge is not None and not call.charge.reference and call.code is None:
+                self._habits.unnamed(call.entry, call.at, call.charge)
             self._declines.called(call)
         self._webhooks.called(call)
         self._doubts.called(call)
         self._pace.called(call)
-        if call.op in _READS:
-            self._pace.read(call)
+        if call.subject is not None and call.op in _READS:
+            self._pace.read(call.op, call.entry, call.at, call.real, call.subject)
 
     def lost(self, entry: int, at: Micros, what: str, nearest: str | None) -> None:
         """A call named a path or verb that does not exist; ``what`` is its verb and masked path."""

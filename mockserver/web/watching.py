@@ -6,6 +6,7 @@ Source: findings document (*in doubt*).
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from mockserver.domain.charge import Charge
 from mockserver.domain.clock import SECOND, ClockMode, Micros, iso
@@ -23,6 +24,7 @@ from mockserver.scenario.outcome import ErrorBody, FaultKind, PartialApprove, Tr
 from mockserver.wire.base import Body
 from mockserver.wire.jsonio import MalformedJson, dumps, loads
 
+_REFUSED = 400
 PAYER_OPERATIONS = frozenset({"charge.challenge", "payment_link.pay"})
 """Operations that payers ask for on pages: what they do is not the client's doing."""
 
@@ -58,24 +60,25 @@ def called(
         for event in turn.events:
             watch.moved(event)
         return
-    charge = turn.about.get("charge")
+    charge: Any = turn.about.get("charge")
     headers = turn.headers
+    entry = sandbox.journal.last
     where = f"{path}?{query.decode('latin-1')}" if query else path
     is_browser = "x-secretkey" in headers and ("origin" in headers or "sec-fetch-mode" in headers)
     if (
-        isinstance(charge, Charge)
-        and charge.status is ChargeState.SUCCESS
-        and turn.op == "charge.create"
-        and fault is None
-        and charge.reference
+        fault is None
+        and status is not None
+        and status < _REFUSED
         and not (turn.latency or turn.urgent or turn.ignored or turn.webhooks or is_browser)
-        and not any(decision.rule for decision in turn.decisions)
-        and watch.is_quiet()
         and is_clean(raw, where, headers)
     ):
-        # An ordinary payment after nothing suspicious, as nearly all are: there is nothing to judge.
-        return
-    entry = sandbox.journal.last
+        # A call that went well, as nearly all do: mostly there is nothing more to judge.
+        if turn.op == "charge.create":
+            is_plain = charge.status is ChargeState.SUCCESS and not any(one.rule for one in turn.decisions)
+            if is_plain and watch.paid(entry, sandbox.now, charge):
+                return
+        elif not turn.events and watch.read(turn.op, entry, sandbox.now, real, _subject_of(turn)):
+            return
     is_open = bool(turn.latency) or turn.urgent or (fault is not None and (fault.delay > 0 or fault.kind in _SLOW))
     if is_open:
         turn.watched = entry
