@@ -3,7 +3,7 @@ sandboxes."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -22,17 +22,22 @@ if TYPE_CHECKING:
 
 
 class Tell(Protocol):
-    """Writes the body of a webhook about an event, or with data of the caller's own; ``stale``: the state before."""
+    """What a webhook says about an event, or with data of the caller's own; ``stale``: the state before."""
 
     def __call__(
         self, box: Sandbox, message_id: str, message: Message, event: Event | None, data: object, *, stale: bool = False
-    ) -> bytes: ...
+    ) -> dict[str, object]: ...
 
 
 def untold(
     box: Sandbox, message_id: str, message: Message, event: Event | None, data: object, *, stale: bool = False
-) -> bytes:
-    """An empty object, where nobody says how webhooks are written."""
+) -> dict[str, object]:
+    """Nothing, where nobody says what webhooks say."""
+    return {}
+
+
+def unwritten(value: object) -> bytes:
+    """An empty object, where nobody says how values are written."""
     return b"{}"
 
 
@@ -51,6 +56,7 @@ class Charter:
     webhook_key: str = field(default="", repr=False)
     journal_limit: int = 1_000
     tell: Tell = untold
+    write: Callable[[object], bytes] = unwritten
     findings: Policy | None = None
 
     def start_clock(self, real: Micros) -> Clock:
@@ -78,6 +84,7 @@ class House:
     webhook_key: str = field(repr=False)
     journal_limit: int
     tell: Tell = untold
+    write: Callable[[object], bytes] = unwritten
     findings: Policy | None = None
 
     def charter(self, scenarios: Sequence[Scenario]) -> Charter:
@@ -103,5 +110,6 @@ class House:
             webhook_key=self.webhook_key,
             journal_limit=self.journal_limit,
             tell=self.tell,
+            write=self.write,
             findings=replace(self.findings, **judging) if self.findings is not None else None,
         )

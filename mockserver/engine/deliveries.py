@@ -241,6 +241,7 @@ def _choreography(box: Sandbox, news: _News, target: WebhookTarget) -> WebhookPl
         "eventType": message.event_type,
         "url": target.url,
         "id": message.subject_id,
+        **box.charter.tell(box, "", message, news.event, None),
     }
     decision = box.director.decide(
         Stage.ARRIVAL,
@@ -268,7 +269,7 @@ def _plan_one(
 ) -> Iterator[Delivery]:
     """The copies of one message to one receiver, as many as there is room for."""
     message_id = box.ids.hex32("webhook")
-    body = box.charter.tell(box, message_id, message, event, data, stale=wanted.stale)
+    body = box.charter.write(box.charter.tell(box, message_id, message, event, data, stale=wanted.stale))
     key = box.charter.webhook_key
     for number in range(wanted.copies):
         if not box.deliveries.has_room:

@@ -1,6 +1,7 @@
 """What the request of each operation holds, field by field, and how the API reads it.
 
-Source: service document, Endpoints; published facts, 1.2, 1.3. A test compares the table with the models of the routes.
+``data`` and ``meta`` are what a webhook says. Source: service document, Endpoints; published facts, 1.2, 1.3, 6. Tests
+compare the table with the models of the routes and with webhooks.
 """
 
 from __future__ import annotations
@@ -63,7 +64,7 @@ transfer.search addedAfter addedBefore limit# providerId reference skip# sortBy 
 settlement.search endDate startDate
 webhook_subscription.create authorization types[]!WebhookType url
 webhook_subscription.search addedAfter addedBefore id limit# skip# sortBy sortOrder type!WebhookType
-webhook.deliver eventType id type url
+webhook.deliver data eventType id meta type url
 batch.create batch count# description metadata* webhook
 batch.search addedAfter addedBefore description limit# skip# sortBy sortOrder status
 batch.row amount# currency metadata* paymentMethodId reference
@@ -78,6 +79,13 @@ address city country line1 line2 postalCode state
 bankPaymentInformation accountName accountNumber bankCode
 card cardNumber cardholder expiryDate
 costData cardScheme!Brand isInternationalCard? transactionCost# transactionPercentage#
+data address* amount# authorisationAmount# bankPayment* batchId card* chargeId count# createdDate currency customer*
+  customerId dateAdded dateRemoved defaultPaymentMethod* description email endAfter* estimatedCost#
+  estimatedCostCurrency failure# fallbackPaymentMethodId firstName frequency# initiator interval ip lastName metadata*
+  networkToken* networkTokenId payTo* payToStatus paymentInformation* paymentMethodId phone progress# provider*
+  providerChargeId providerId providerPaymentMethodData* providerPaymentMethodId providerType reference refundedAmount#
+  refunds[] retry* startDate status subscriptionId success# successDate threeDSServerTransID threeDsVerified? token type
+  vaultId voidDate webhook*
 endAfter amount# count# date
 geolocation latitude# longitude#
 header ephemeralPublicKey publicKeyHash transactionId
@@ -87,6 +95,7 @@ order discountAmount# dutyAmount# freightAmount# items[] orderNumber taxAmount#
 payToAgreement description fallbackPaymentMethodId ip maximumAmount# metadata* payerName payerPayIdDetails providerId
   setDefault? webhook
 payerPayIdDetails payId payIdType
+meta eventType timestamp type
 paymentData data header signature version
 paymentInformation cardNumber cardholder ccv expiryDate externalThreeDsData* threeDSServerTransID
 paymentMethod displayName network type

@@ -29,6 +29,7 @@ from mockserver.web.activity import SERVER, Activity
 from mockserver.web.slices import with_pauses
 from mockserver.web.telling import tell
 from mockserver.web.watching import FindingLine
+from mockserver.wire.jsonio import dumps
 
 T = TypeVar("T")
 
@@ -294,6 +295,7 @@ def _house(settings: Settings) -> House:
         webhook_key=settings.webhook_key,
         journal_limit=settings.journal_limit,
         tell=tell,
+        write=dumps,
         findings=DEFAULT if settings.findings == "on" else None,
     )
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 def tell(
     box: Sandbox, message_id: str, message: Message, event: Event | None, data: object, *, stale: bool = False
-) -> bytes:
+) -> dict[str, object]:
     """The body of a webhook about an event, or with data of the caller's own; ``stale`` tells the state before it."""
     # The shapes are imported when the first webhook is told.
     from mockserver.wire.webhooks import envelope

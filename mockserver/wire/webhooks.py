@@ -12,7 +12,6 @@ from mockserver.domain.clock import Micros, duration_text
 from mockserver.domain.delivery import Delivery, Message
 from mockserver.domain.masking import mask_text
 from mockserver.wire.dates import moment
-from mockserver.wire.jsonio import dumps
 from mockserver.wire.masking import mask_body
 from mockserver.wire.profile import Voice
 from mockserver.wire.shapes import optional_moment
@@ -55,15 +54,15 @@ class DeliveriesReply(TypedDict):
     webhooks: list[DeliveryReply]
 
 
-def envelope(message_id: str, at: Micros, message: Message, data: object) -> bytes:
+def envelope(message_id: str, at: Micros, message: Message, data: object) -> dict[str, object]:
     """The body of a webhook."""
-    meta = {
+    meta: dict[str, object] = {
         "messageId": message_id,
         "timestamp": moment(at),
         "type": message.type,
         "eventType": message.event_type,
     }
-    return dumps({"meta": meta, "data": data})
+    return {"meta": meta, "data": data}
 
 
 def transaction(charge: Charge, voice: Voice) -> dict[str, object]:

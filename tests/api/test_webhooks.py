@@ -196,6 +196,37 @@ rules:
     assert [one["type"] for one in logged(api)][-1] == "transaction"
 
 
+@pytest.mark.parametrize(
+    ("test", "dropped"),
+    [
+        ("request.data.status: Authorised", ["Authorised"]),
+        ("request.data.status: SUCCESS", ["SUCCESS"]),
+        ("request.data.amount: {gt: 20}", []),
+        ("request.data.amount: 20", ["Authorised", "SUCCESS"]),
+        ("request.data.paymentInformation.card.type: VISA", ["Authorised", "SUCCESS"]),
+        ("request.meta.type: customer", []),
+    ],
+)
+def test_a_rule_for_deliveries_sees_what_the_webhook_says(test: str, dropped: list[str]) -> None:
+    rule = f"{{id: w, when: {{op: webhook.deliver, {test}}}, then: {{webhook: {{drop: true}}}}}}"
+    api = Api(scenario=f"version: 1\nname: s\nrules:\n  - {rule}\n")
+    charge = api.charge(webhook=HOOK, capture=False)
+    api.post(f"/charge/{charge['chargeId']}", {})
+    told = {one["body"]["data"]["status"] for one in logged(api)}
+    assert told == {"Authorised", "SUCCESS"} - set(dropped)
+
+
+def test_a_rule_for_deliveries_that_looks_for_what_no_webhook_says_is_refused() -> None:
+    rule = {
+        "id": "w",
+        "when": {"op": "webhook.deliver", "request.data.statuss": "x"},
+        "then": {"webhook": {"drop": True}},
+    }
+    reply = Api().put("/__admin/scenarios", {"version": 1, "name": "s", "rules": [rule]})
+    assert problem_of(reply) == (400, 90)
+    assert "did you mean 'status'?" in str(reply.body["details"])
+
+
 def test_dropped() -> None:
     api = scripted("{drop: true}")
     api.charge(webhook=HOOK)

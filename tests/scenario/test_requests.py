@@ -20,7 +20,7 @@ from mockserver.web.route import Route
 from mockserver.web.routes import ROUTES
 from mockserver.web.three_ds import ANSWER
 from mockserver.wire.base import Body, nested_body
-from tests.driving import Api
+from tests.driving import DUMMY, Api, card
 
 ALL = (*ROUTES, PAY, ANSWER)
 UNSERVED = {"batch.row", "subscription.renew", "webhook.deliver"}
@@ -93,6 +93,34 @@ def test_the_fields_inside_a_field_are_those_that_some_request_has_there() -> No
                 wanted.setdefault(name, {}).update(served(below))
                 waiting.append(below)
     assert {name: shapes(parts_of(name)) for name in wanted} == wanted
+
+
+def test_the_fields_of_a_delivery_are_what_webhooks_say() -> None:
+    api = Api()
+    hook = "http://127.0.0.1:4111/__inbox/shop"
+    api.post("/webhook/subscription", {"url": hook})
+    api.post("/customer/card", {"providerId": DUMMY, "paymentInformation": card()})
+    method = api.post("/payment_method/card", {"providerId": DUMMY, "paymentInformation": card()})["paymentMethodId"]
+    api.post("/subscription/payment_method", {"paymentMethodId": method, "amount": 1, "interval": "Day"})
+    rows = f"PaymentMethodId,Amount,Currency,Reference\n{method},1,AUD,a"
+    api.post("/batch/transaction/payment_method", {"count": 1, "description": "d", "batch": rows})
+    charge = api.charge()
+    api.delete(f"/refund/{charge['chargeId']}")
+    held = api.charge(
+        capture=False, paymentInformation=card(threeDSServerTransID="8a4bd9b8-4d9f-4bb3-9b1a-1f9f5b6a0c11")
+    )
+    api.delete(f"/charge/{held['chargeId']}")
+    api.advance("1s")
+    told = [one["body"] for one in api.get("/__admin/webhooks")["webhooks"]]
+    assert {one["meta"]["type"] for one in told} == {
+        "transaction",
+        "batch",
+        "subscription",
+        "customer",
+        "paymentMethod",
+    }
+    assert {name for one in told for name in one["data"]} == parts_of("data").keys()
+    assert {name for one in told for name in one["meta"]} - {"messageId"} == parts_of("meta").keys()
 
 
 def test_stored_kinds_are_those_that_are_kept() -> None:
