@@ -5,16 +5,32 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Coroutine, Generator
 from functools import lru_cache
+from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
 from uvicorn.protocols.http.httptools_impl import HEADER_RE, HEADER_VALUE_RE, STATUS_LINE, RequestResponseCycle
+
+from mockserver.adapters import not_http
 
 if TYPE_CHECKING:
     from mockserver.adapters.http import Protocol
 
 Headers = tuple[tuple[bytes, bytes], ...]
 
+ALWAYS_ANSWERED = frozenset({"/healthz", "/readyz"})
+"""Paths that are answered however many connections are open."""
+
 _FRAMING = frozenset({b"connection", b"content-length", b"transfer-encoding"})
+
+
+async def in_reserve(app: Any, scope: Any, receive: Any, send: Any) -> None:
+    """The application on a connection too many: whether the server lives can be asked even then."""
+    if scope["path"] in ALWAYS_ANSWERED:
+        await app(scope, receive, send)
+        return
+    body, headers = not_http.crowded()
+    await send({"type": "http.response.start", "status": HTTPStatus.SERVICE_UNAVAILABLE, "headers": headers})
+    await send({"type": "http.response.body", "body": body})
 
 
 async def answer(app: Any, cycle: RequestResponseCycle, connection: Protocol) -> None:

@@ -14,7 +14,6 @@ import contextlib
 import socket
 import sys
 from functools import partial
-from http import HTTPStatus
 from typing import Any
 
 import httptools
@@ -24,7 +23,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResp
 from uvicorn.server import ServerState
 
 from mockserver.adapters import not_http
-from mockserver.adapters.exchange import Begun, answer
+from mockserver.adapters.exchange import Begun, answer, in_reserve
 
 TRANSPORT = "mockserver.transport"
 """The scope extension under which the application finds the connection's transport."""
@@ -44,9 +43,6 @@ is reset, and a reset can overtake the refusal."""
 
 AT_ONCE = 16
 """Requests of one connection that are served before the others have their turn."""
-
-ALWAYS_ANSWERED = frozenset({"/healthz", "/readyz"})
-"""Paths that are answered however many connections are open."""
 
 
 class Protocol(HttpToolsProtocol):
@@ -104,7 +100,7 @@ class Protocol(HttpToolsProtocol):
     def _greet(self, patience: float) -> None:
         self._expect_by(self.loop.time() + patience)
         if len(self.connections) > self._most and not self._make_room():
-            self.app = partial(_in_reserve, self.app)
+            self.app = partial(in_reserve, self.app)
 
     def data_received(self, data: bytes) -> None:
         """Read, and serve the requests that this completes."""
@@ -398,13 +394,3 @@ class Protocol(HttpToolsProtocol):
 def _is_open(cycle: RequestResponseCycle) -> bool:
     """Whether a request is still to be answered."""
     return not (cycle.response_complete or cycle.disconnected)
-
-
-async def _in_reserve(app: Any, scope: Any, receive: Any, send: Any) -> None:
-    """The application on a connection too many: whether the server lives can be asked even then."""
-    if scope["path"] in ALWAYS_ANSWERED:
-        await app(scope, receive, send)
-        return
-    body, headers = not_http.crowded()
-    await send({"type": "http.response.start", "status": HTTPStatus.SERVICE_UNAVAILABLE, "headers": headers})
-    await send({"type": "http.response.body", "body": body})
