@@ -183,6 +183,9 @@ def test_a_card_number_is_masked_as_assumed_everywhere(masking: str, shown: str)
     assert api.post("/vault", {"cardNumber": VISA})["maskedCardNumber"] == shown
     stored = api.post("/payment_method/card", {"providerId": DUMMY, "paymentInformation": card()})
     assert stored["card"]["cardNumber"] == shown
+    api.charge(webhook={"url": "http://127.0.0.1:4111/__inbox/shop"})
+    [told] = api.get("/__admin/inbox/shop")["messages"]
+    assert told["body"]["data"]["paymentInformation"]["card"]["cardNumber"] == shown
 
 
 def test_a_bank_account_can_be_masked() -> None:

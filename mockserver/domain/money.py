@@ -6,7 +6,7 @@ Amounts stay decimal for every currency, those without minor units included (pub
 from __future__ import annotations
 
 from dataclasses import dataclass
-from decimal import ROUND_HALF_UP, Context, Decimal
+from decimal import ROUND_DOWN, ROUND_HALF_UP, Context, Decimal
 from functools import lru_cache
 
 from mockserver.domain.codes import Code
@@ -104,6 +104,12 @@ def number_text(number: Decimal) -> str:
     if "." in text:
         text = text.rstrip("0").rstrip(".")
     return text if number else "0"
+
+
+def cut(amount: Decimal, currency: Currency) -> Decimal:
+    """An amount above 0 without the digits that its currency does not have, and at least its smallest unit."""
+    whole = amount.quantize(currency.unit, ROUND_DOWN, context=_COSTS)
+    return Decimal(number_text(max(whole, currency.unit)))
 
 
 @lru_cache(maxsize=4096)

@@ -33,7 +33,7 @@ from mockserver.domain.codes import Code
 from mockserver.domain.commands import NewCharge
 from mockserver.domain.errors import NotFound
 from mockserver.domain.events import Subject
-from mockserver.domain.money import CURRENCIES
+from mockserver.domain.money import CURRENCIES, cut
 from mockserver.domain.provider import Capability
 from mockserver.domain.record import record
 from mockserver.domain.sources import PaymentType, TokenSource
@@ -212,7 +212,7 @@ def _store(box: Sandbox, command: NewCharge, begun: Plan, verdict: _Verdict, mon
     route, outcome, amount = verdict.route, verdict.outcome, money.amount
     event = _event_of(box, command, begun, route, outcome)
     if isinstance(outcome.provider, PartialApprove):
-        amount = min(amount, outcome.provider.amount)
+        amount = cut(min(amount, outcome.provider.amount), money.currency)
     instrument = route.instrument
     card = instrument.card
     payer = sources.payer_of(command.payer, begun.payer)

@@ -72,7 +72,7 @@ def transaction(charge: Charge, voice: Voice) -> dict[str, object]:
     shown_card: dict[str, object] | None = None
     if card is not None:
         shown_card = {
-            "cardNumber": card.number.masked,
+            "cardNumber": voice.masked(card.number),
             "expiryDate": card.expiry,
             "type": card.number.brand.value,
             "cardType": card.number.funding.value,

@@ -11,7 +11,8 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.driving import DUMMY, VISA, Api, card
+from mockserver.domain.money import CURRENCIES, Currency
+from tests.driving import DUMMY, VISA, Api, card, card_charge
 
 CENTS = st.integers(min_value=1, max_value=100_000)
 SLOW = settings(max_examples=60, deadline=None)
@@ -88,6 +89,27 @@ def test_every_amount_comes_back_digit_by_digit(whole: int, cent: int) -> None:
     assert shown == (f"{amount:.2f}".rstrip("0").rstrip("."))
 
 
+@SLOW
+@given(
+    asked=st.integers(1, 10**6),
+    approved=st.decimals("0.0001", 10**6, places=4),
+    money=st.sampled_from([CURRENCIES[code] for code in ("JPY", "AUD", "KWD")]),
+)
+def test_a_partial_approval_has_the_digits_of_the_currency(asked: int, approved: Decimal, money: Currency) -> None:
+    rule = f"{{id: part, when: {{op: charge.create}}, then: {{partial_approve: {approved}}}}}"
+    api = Api(scenario=f"version: 1\nrules: [{rule}]\n")
+    amount = asked * money.unit
+    charge = exact(api.post("/charge/card", card_charge(amount=str(amount), currency=money.code)).raw)
+    taken = charge["amount"]
+    assert taken == taken.quantize(money.unit)
+    assert money.unit <= taken <= amount
+    assert taken == amount or approved - money.unit < taken <= max(approved, money.unit)
+    refunded = exact(api.delete(f"/refund/{charge['chargeId']}").raw)
+    assert (refunded["status"], refunded["refundedAmount"]) == ("REFUND", taken)
+    document = api.get("/__admin/state").body
+    assert api.put("/__admin/state", document).status == 200
+
+
 @settings(max_examples=30, deadline=None)
 @given(rows=st.lists(st.tuples(st.sampled_from(("paid", "declined", "challenged", "unknown")), CENTS), min_size=1))
 def test_rows_counts_and_charges_of_a_batch_tell_one_story(rows: list[tuple[str, int]]) -> None:
@@ -117,6 +139,4 @@ def test_rows_counts_and_charges_of_a_batch_tell_one_story(rows: list[tuple[str,
 
 
 def _body(amount: str) -> dict[str, object]:
-    from tests.driving import card_charge
-
     return card_charge(amount=amount)
