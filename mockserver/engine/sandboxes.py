@@ -25,9 +25,9 @@ _LIVE_MARKS = ("live", "prod")
 
 class Sandboxes:
     """The sandboxes of one server. ``charter`` says how a new one begins; ``on_open`` prepares it; their journals
-    and inboxes share ``room``."""
+    and inboxes share ``room``. ``named_times`` counts the names that were given."""
 
-    __slots__ = ("_boxes", "_by_id", "_by_public_key", "_charter", "_keys", "_on_open", "room")
+    __slots__ = ("_boxes", "_by_id", "_by_public_key", "_charter", "_keys", "_names", "_on_open", "named_times", "room")
 
     def __init__(
         self,
@@ -43,6 +43,8 @@ class Sandboxes:
         self._boxes: dict[str, Sandbox] = {}
         self._by_id: dict[str, str] = {}
         self._by_public_key: dict[str, Sandbox] = {}
+        self._names: dict[str, str] = {}
+        self.named_times = 0
 
     def __iter__(self) -> Iterator[Sandbox]:
         return iter(tuple(self._boxes.values()))
@@ -57,6 +59,15 @@ class Sandboxes:
     def present(self, box: Sandbox) -> Sandbox:
         """The sandbox that the key of one opens by now: a reset or an import may have put another in its place."""
         return self._boxes.get(box.key, box)
+
+    def name(self, box: Sandbox, name: str) -> None:
+        """Give the sandbox of a key a name for people. A reset or an import leaves it."""
+        self._names[box.key] = name
+        self.named_times += 1
+
+    def name_of(self, box: Sandbox) -> str | None:
+        """The name that the sandbox of a key was given."""
+        return self._names.get(box.key)
 
     def named(self, headers: Mapping[str, str]) -> Sandbox | None:
         """The sandbox of a secret key among the headers, else of an id, else of a public key, if it is open."""

@@ -99,7 +99,7 @@ async def _news(host: Host, key: str, look: Callable[[], dict[str, object]]) -> 
 
 
 def _of_server(host: Host) -> dict[str, object]:
-    return {"sandboxes": len(host.sandboxes)}
+    return {"sandboxes": len(host.sandboxes), "named": host.sandboxes.named_times}
 
 
 def _of_sandbox(host: Host, box: Sandbox) -> dict[str, object]:

@@ -215,6 +215,16 @@ def test_another_sandbox_is_chosen_and_keys_stay_masked(control: Any, box: Box) 
     assert other not in control.content()
 
 
+def test_a_sandbox_is_shown_by_its_name_as_soon_as_it_has_one(control: Any, box: Box) -> None:
+    expect(control).to_have_title("mockserver")
+    box.call("POST", "/__admin/sandboxes", {"key": box.key, "name": "Checkout tests"})
+    expect(control).to_have_title("Checkout tests · mockserver")
+    shown = control.get_by_test_id("sandbox").locator(f"option[value='{box.sandbox_id}']")
+    expect(shown).to_contain_text("Checkout tests")
+    control.reload()
+    expect(control).to_have_title("Checkout tests · mockserver")
+
+
 def test_the_sandbox_that_was_used_last_is_opened(page: Any, box: Box) -> None:
     box.charge()
     page.goto(f"{box.url}/__admin/")

@@ -1,24 +1,56 @@
-"""Sandboxes as a whole: list and reset (``/__admin/sandboxes``, ``/__admin/reset``)."""
+"""Sandboxes as a whole: list, name and reset (``/__admin/sandboxes``, ``/__admin/reset``)."""
 
 from __future__ import annotations
 
+from mockserver.domain.codes import Code
+from mockserver.domain.errors import Invalid, Unauthorised
+from mockserver.domain.masking import mask_text
 from mockserver.engine.sandbox import Sandbox, masked_key, sandbox_id_of
 from mockserver.engine.tables import row_classes
+from mockserver.web.activity import SERVER
 from mockserver.web.control.call import ControlCall
 from mockserver.wire.dates import moment
 
+LONGEST_NAME = 100
+
 
 async def listing(call: ControlCall) -> tuple[int, object]:
-    """Every sandbox, the last used first: id, masked keys, clock, scenarios, number of objects."""
+    """Every sandbox, the last used first: id, name, masked keys, clock, scenarios, number of objects."""
     boxes = sorted(await call.host.catch_up_all(), key=lambda box: box.used)[::-1]
-    return 200, {"sandboxes": [_shown(box, masked_key(box.public_key)) for box in boxes]}
+    return 200, {"sandboxes": [_shown(call, box, masked_key(box.public_key)) for box in boxes]}
 
 
 def one(call: ControlCall) -> tuple[int, object]:
     """The sandbox of the call's key, opened on first use; the public key in full for those who have a key."""
     box = call.box()
     is_known = box.key == call.headers.get("x-secretkey") or box.public_key == call.headers.get("x-publickey")
-    return 200, _shown(box, box.public_key if is_known else masked_key(box.public_key))
+    return 200, _shown(call, box, box.public_key if is_known else masked_key(box.public_key))
+
+
+async def name(call: ControlCall) -> tuple[int, object]:
+    """Give the sandbox of a key a name, and open it if need be. Raises ``Invalid`` (90) naming what is wrong with
+    both."""
+    host, body = call.host, call.known("key", "name")
+    key, given = body.get("key"), body.get("name")
+    faults = {}
+    if not isinstance(key, str) or not key or not key.isascii() or not key.isprintable() or key != key.strip():
+        faults["Key"] = "wanted a secret key, as it is sent in x-secretkey"
+    else:
+        try:
+            host.sandboxes.admit(key)
+        except Unauthorised as refused:
+            faults["Key"] = "; ".join((refused.details or {}).values())
+    if not isinstance(given, str) or not 0 < len(given.strip()) <= LONGEST_NAME or not given.isprintable():
+        faults["Name"] = f"wanted a text of 1 to {LONGEST_NAME} printable characters"
+    elif mask_text(given) != given or (isinstance(key, str) and key and key in given):
+        faults["Name"] = "a name is shown to everybody: it must hold neither the key nor a card number"
+    if faults:
+        raise Invalid(Code.VALIDATION_ERROR, faults)
+    box = host.sandboxes.open(key, host.real_clock())
+    await host.catch_up(box)
+    host.sandboxes.name(box, str(given).strip())
+    host.activity.stir(SERVER)
+    return 201, _shown(call, box, box.public_key)
 
 
 def reset(call: ControlCall) -> tuple[int, object]:
@@ -34,10 +66,11 @@ def reset(call: ControlCall) -> tuple[int, object]:
     return 200, {"reset": len(boxes)}
 
 
-def _shown(box: Sandbox, public_key: str) -> dict[str, object]:
+def _shown(call: ControlCall, box: Sandbox, public_key: str) -> dict[str, object]:
     # A public key shown in full would tell the secret one: pk_X pairs with sk_X.
     return {
         "id": sandbox_id_of(box.key),
+        "name": call.host.sandboxes.name_of(box),
         "key": masked_key(box.key),
         "publicKey": public_key,
         "now": moment(box.now),

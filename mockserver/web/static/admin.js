@@ -67,18 +67,26 @@ async function listSandboxes() {
   const select = clear(byId("sandbox"));
   const here = chosen();
   for (const box of sandboxes) {
-    select.append(h("option", { value: box.id }, `${box.key}  ·  ${box.requests ?? 0} requests`));
+    const label = [box.name, box.key, `${box.requests ?? 0} requests`].filter(Boolean).join("  ·  ");
+    select.append(h("option", { value: box.id, "data-name": box.name }, label));
   }
   if (!sandboxes.length) select.append(h("option", { value: "" }, "No sandbox yet"));
   const wanted = sandboxes.some((box) => box.id === here) ? here : sandboxes.length ? sandboxes[0].id : null;
   if (wanted && wanted === followed) select.value = wanted;
   else if (wanted) enter(wanted);
+  entitle();
+}
+
+function entitle() {
+  const name = byId("sandbox").selectedOptions[0]?.dataset.name;
+  document.title = name ? `${name} · mockserver` : "mockserver";
 }
 
 function enter(id) {
   choose(id);
   followed = id;
   byId("sandbox").value = id;
+  entitle();
   stopFollowing();
   if (view && view.close) view.close();
   view = null;
