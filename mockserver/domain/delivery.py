@@ -40,6 +40,7 @@ class DeliveryEvent(StrEnum):
     ACCEPTED = "accepted"
     FAILED = "failed"
     EXHAUSTED = "exhausted"
+    WITHDRAWN = "withdrawn"
     RESENT = "resent"
 
 
@@ -47,10 +48,14 @@ DELIVERY: Table[DeliveryState, DeliveryEvent] = Table(
     subject="webhook",
     begins={DeliveryEvent.PLANNED: DeliveryState.WAITING, DeliveryEvent.HELD_BACK: DeliveryState.HELD},
     moves={
-        DeliveryState.HELD: {DeliveryEvent.RELEASED: DeliveryState.WAITING},
+        DeliveryState.HELD: {
+            DeliveryEvent.RELEASED: DeliveryState.WAITING,
+            DeliveryEvent.WITHDRAWN: DeliveryState.GIVEN_UP,
+        },
         DeliveryState.WAITING: {
             DeliveryEvent.CAME_DUE: DeliveryState.SENDING,
             DeliveryEvent.RESENT: DeliveryState.WAITING,
+            DeliveryEvent.WITHDRAWN: DeliveryState.GIVEN_UP,
         },
         DeliveryState.SENDING: {
             DeliveryEvent.ACCEPTED: DeliveryState.DELIVERED,
@@ -98,7 +103,7 @@ class Delivery:
 
     ``due`` is when the next try is to be made; ``series`` counts the tries since it was planned or sent again;
     ``script`` is what the pretend receiver answers, in turn. ``entry`` is the journal entry that caused it, ``reports``
-    the state of its subject that it reports.
+    the state of its subject that it reports, ``subscription_id`` the webhook subscription that it is for.
     """
 
     delivery_id: str
@@ -118,6 +123,7 @@ class Delivery:
     series: int = 0
     entry: int | None = None
     reports: str | None = None
+    subscription_id: str | None = None
 
     def headers(self) -> dict[str, str]:
         """The headers that it is sent with (published facts, 6 and 10; assumption ``webhook.headers``)."""

@@ -19,7 +19,7 @@ from mockserver.domain.delivery import DELIVERY, Delivery, DeliveryEvent, Delive
 from mockserver.domain.errors import NotFound
 from mockserver.domain.events import Event, Subject
 from mockserver.domain.record import record
-from mockserver.domain.states import ChargeState
+from mockserver.domain.states import ChargeState, PresenceEvent
 from mockserver.domain.webhook_subscription import WebhookType
 from mockserver.engine import inboxes, webhook_subscriptions
 from mockserver.engine.facts import KINDS, state_of
@@ -49,6 +49,7 @@ _TYPES: Mapping[Subject, WebhookType] = {
 _KEPT = {subject: KINDS[subject.value][1] for subject in _TYPES}
 """Where each of them is kept."""
 
+_STILL_TO_COME = frozenset({DeliveryState.HELD, DeliveryState.WAITING})
 _STATUS_CHANGES = frozenset({Subject.BATCH, Subject.SUBSCRIPTION})
 _BY_STATUS = frozenset({WebhookType.TRANSACTION, WebhookType.BATCH, WebhookType.SUBSCRIPTION})
 
@@ -61,6 +62,14 @@ class _News:
     message: Message
     event: Event
     subject: object
+
+
+@record
+class _Target:
+    """A receiver, and the webhook subscription by which it is one."""
+
+    receiver: WebhookTarget
+    subscription_id: str | None = None
 
 
 def word_of(kind: WebhookType) -> str:
@@ -81,6 +90,8 @@ def plan(box: Sandbox) -> None:
         if decision.rule is not None:
             scripted = scripted or decision.outcome.webhook
     for event in tuple(turn.events):
+        if event.subject is Subject.WEBHOOK_SUBSCRIPTION and event.what == PresenceEvent.REMOVED:
+            _withdraw(box, event.subject_id)
         kind = _TYPES.get(event.subject)
         if kind is not None and _concerns(box, event):
             for news in _news(box, kind, event):
@@ -92,13 +103,13 @@ def release(box: Sandbox, turn: Turn) -> None:
     turn.answered = True
     for delivery_id in turn.webhooks:
         delivery = box.deliveries.get(delivery_id)
-        if delivery is not None and not delivery.tries:
+        if delivery is not None and not delivery.tries and delivery.state in _STILL_TO_COME:
             _enter(box, delivery)
 
 
 def emit(box: Sandbox, message: Message, data: object, target: WebhookTarget | None) -> list[Delivery]:
     """Tell something of the caller's own, to one receiver or to all subscriptions of its type."""
-    targets = [target] if target is not None else list(_subscribed(box, message.type))
+    targets = [_Target(target)] if target is not None else list(_subscribed(box, message.type))
     return [one for receiver in targets for one in _plan_one(box, message, receiver, _ORDINARY, None, data)]
 
 
@@ -136,7 +147,7 @@ def report(box: Sandbox, delivery: Delivery, made: Try, *, final: bool = False) 
     pauses = box.assumed[WEBHOOK_RETRY]
     if made.is_accepted:
         _move(delivery, DeliveryEvent.ACCEPTED)
-    elif final or delivery.series > len(pauses):
+    elif final or delivery.series > len(pauses) or not webhook_subscriptions.wants(box, delivery.subscription_id):
         _move(delivery, DeliveryEvent.EXHAUSTED)
     else:
         _watch(box, delivery, made)
@@ -169,6 +180,14 @@ def resend(box: Sandbox, delivery_id: str) -> Delivery:
     return delivery
 
 
+def _withdraw(box: Sandbox, subscription_id: str) -> None:
+    """A webhook subscription was deleted: nothing more is sent for it."""
+    for delivery in box.deliveries:
+        if delivery.subscription_id == subscription_id and delivery.state in _STILL_TO_COME:
+            _move(delivery, DeliveryEvent.WITHDRAWN)
+            box.deliveries.note_ended(delivery)
+
+
 def _concerns(box: Sandbox, event: Event) -> bool:
     """Whether anybody may want to be told: asked of every event, so it is cheap."""
     if box.webhook_subscriptions.rows or event.subject is Subject.PAYTO:
@@ -199,11 +218,11 @@ def _tell(box: Sandbox, news: _News, scripted: WebhookPlan | None) -> None:
     shop = _shop_of_challenge(news)
     if own is None and shop is None and not box.webhook_subscriptions.rows:
         return
-    targets = [target for target in (own, shop) if target is not None]
+    targets = [_Target(target) for target in (own, shop) if target is not None]
     targets += _subscribed(box, news.message.type)
     turn = box.turn
     for target in targets:
-        wanted = scripted or _choreography(box, news, target)
+        wanted = scripted or _choreography(box, news, target.receiver)
         if wanted.drop:
             continue
         for delivery in _plan_one(box, news.message, target, wanted, news.event, None):
@@ -224,11 +243,11 @@ def _shop_of_challenge(news: _News) -> WebhookTarget | None:
     return WebhookTarget(url) if url is not None and is_web_address(url) else None
 
 
-def _subscribed(box: Sandbox, word: str) -> Iterator[WebhookTarget]:
+def _subscribed(box: Sandbox, word: str) -> Iterator[_Target]:
     kind = next((one for one in WebhookType if word_of(one) == word), None)
     if kind is not None:
         for row in webhook_subscriptions.told_of(box, kind):
-            yield WebhookTarget(row.url, row.authorization)
+            yield _Target(WebhookTarget(row.url, row.authorization), row.webhook_subscription_id)
 
 
 def _choreography(box: Sandbox, news: _News, target: WebhookTarget) -> WebhookPlan:
@@ -262,7 +281,7 @@ def _choreography(box: Sandbox, news: _News, target: WebhookTarget) -> WebhookPl
 def _plan_one(
     box: Sandbox,
     message: Message,
-    target: WebhookTarget,
+    target: _Target,
     wanted: WebhookPlan,
     event: Event | None,
     data: object,
@@ -270,7 +289,7 @@ def _plan_one(
     """The copies of one message to one receiver, as many as there is room for."""
     message_id = box.ids.hex32("webhook")
     body = box.charter.write(box.charter.tell(box, message_id, message, event, data, stale=wanted.stale))
-    key = box.charter.webhook_key
+    key, receiver = box.charter.webhook_key, target.receiver
     for number in range(wanted.copies):
         if not box.deliveries.has_room:
             box.deliveries.refused += 1
@@ -280,8 +299,8 @@ def _plan_one(
             delivery_id=message_id if number == 0 else f"{message_id}-{number + 1}",
             message_id=message_id,
             message=message,
-            url=target.url,
-            authorization=target.authorization if wanted.authorization is None else wanted.authorization,
+            url=receiver.url,
+            authorization=receiver.authorization if wanted.authorization is None else wanted.authorization,
             body=body,
             signature=sign(_WRONG_KEY + key if wanted.bad_signature else key, body),
             version=box.assumed[WEBHOOK_VERSION],
@@ -292,6 +311,7 @@ def _plan_one(
             script=wanted.receiver,
             entry=box.journal.last + 1,
             reports=None if event is None else event.before if wanted.stale else event.after,
+            subscription_id=target.subscription_id,
         )
         box.deliveries.add(delivery)
         if event is None:
@@ -311,7 +331,7 @@ def _enter(box: Sandbox, delivery: Delivery) -> None:
     box.schedule.plan(delivery.due, Due.WEBHOOK, delivery.delivery_id)
     for delivery_id in held.pop(delivery.url, ()):
         overtaken = box.deliveries.get(delivery_id)
-        if overtaken is not None:
+        if overtaken is not None and overtaken.state is DeliveryState.HELD:
             _send_held(box, overtaken, delivery.lane, delivery.due)
 
 

@@ -93,6 +93,12 @@ def told_of(box: Sandbox, what: WebhookType) -> Iterator[WebhookSubscription]:
     return (row for row in box.webhook_subscriptions if row.state is Presence.ACTIVE and what in row.types)
 
 
+def wants(box: Sandbox, subscription_id: str | None) -> bool:
+    """Whether deliveries for a subscription go on; those that are for none do."""
+    row = box.webhook_subscriptions.get(subscription_id) if subscription_id is not None else None
+    return row is None or row.state is Presence.ACTIVE
+
+
 def _known(box: Sandbox, subscription_id: str, code: Code) -> WebhookSubscription:
     row = box.webhook_subscriptions.get(subscription_id)
     if row is None:

@@ -319,6 +319,26 @@ def test_webhooks_of_one_object_keep_their_order_though_the_receiver_is_slow() -
     assert seen == ["Authorised", "SUCCESS", "REFUND"]
 
 
+def test_a_try_under_way_is_the_last_when_its_subscription_is_deleted_meanwhile() -> None:
+    shop, asked, deleted = Shop(), asyncio.Event(), asyncio.Event()
+
+    async def failing(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        asked.set()
+        await deleted.wait()
+        writer.write(b"HTTP/1.1 500 X\r\ncontent-length: 0\r\nconnection: close\r\n\r\n")
+
+    async def story() -> None:
+        async with listening(Receiver(answer=failing)) as receiver:
+            made = (await shop.calling("POST", "/webhook/subscription", {"url": receiver.url})).body
+            await shop.calling("POST", "/charge/card", {**charge(receiver.url), "webhook": None})
+            await asked.wait()
+            await shop.calling("DELETE", f"/webhook/subscription/{made['webhookSubscriptionId']}")
+            deleted.set()
+            assert (await waited(shop, {"webhook": {"state": "given_up", "tries": 1}}))["held"]
+
+    lived(shop, story)
+
+
 def test_before_the_answer_means_before_it() -> None:
     shop, receiver = Shop(), Receiver()
     rule = "version: 1\nname: s\nrules:\n  - {id: w, then: {webhook: {before_answer: true}}}"

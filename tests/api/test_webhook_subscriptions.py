@@ -153,6 +153,33 @@ def test_deleting_ends_a_subscription_once(api: Api) -> None:
     assert problem_of(api.delete(path)) == (409, 111)
 
 
+@pytest.mark.parametrize("what", ["receiver: [500, 500]", "delay: 1h", "swap_with_next: true"])
+def test_deleting_ends_what_is_still_to_be_sent(what: str) -> None:
+    rule = f"{{id: w, then: {{webhook: {{{what}}}}}}}"
+    api = Api(scenario=f"version: 1\nname: s\nrules:\n  - {rule}\n")
+    made = make(api, url="http://127.0.0.1:4111/__inbox/subscribed")
+    api.charge()
+    tried = len(api.get("/__admin/webhooks")["webhooks"][0]["tries"])
+    api.delete(f"{PATH}/{made['webhookSubscriptionId']}")
+    api.advance("1d")
+    (delivery,) = api.get("/__admin/webhooks")["webhooks"]
+    assert (delivery["state"], delivery["next"], len(delivery["tries"])) == ("given_up", None, tried)
+    api.post(f"/__admin/webhooks/{delivery['id']}/resend")
+    assert len(api.get("/__admin/webhooks")["webhooks"][0]["tries"]) == tried + 1
+
+
+def test_deleting_ends_nothing_that_another_asked_for() -> None:
+    api = Api(scenario="version: 1\nname: s\nrules:\n  - {id: w, then: {webhook: {receiver: [500]}}}\n")
+    made = make(api, url="http://127.0.0.1:4111/__inbox/subscribed")
+    api.charge(webhook={"url": "http://127.0.0.1:4111/__inbox/own"})
+    api.delete(f"{PATH}/{made['webhookSubscriptionId']}")
+    api.advance("1d")
+    assert {one["url"][-4:]: one["state"] for one in api.get("/__admin/webhooks")["webhooks"]} == {
+        "/own": "delivered",
+        "ibed": "given_up",
+    }
+
+
 def test_unknown_ids_have_their_own_codes(api: Api) -> None:
     assert problem_of(api.get(f"{PATH}/nothing")) == (404, 110)
     assert problem_of(api.delete(f"{PATH}/nothing")) == (404, 111)
