@@ -16,6 +16,7 @@ from mockserver.domain.reading import flag_of, whole_of
 from mockserver.engine.sandbox import Sandbox
 from mockserver.web.asgi import HungUp, Receive, Scope, Send, TooLarge, headers_of, read_body, send_json
 from mockserver.web.host import Host
+from mockserver.web.lazy import loaded
 from mockserver.wire import problems
 from mockserver.wire.jsonio import MalformedJson, loads
 
@@ -185,7 +186,7 @@ class ControlEndpoint:
                 known = self.host.sandboxes.named(call.headers)
                 if known is not None:
                     await self.host.catch_up(known)
-            answer = self.route.handle(call)
+            answer = loaded(self.route.handle)(call)
             status, body = answer if isinstance(answer, tuple) else await answer
             if self.route.method != "GET" and (box := self.host.sandboxes.named(call.headers)) is not None:
                 # Whatever a call changes may be what somebody waits for.

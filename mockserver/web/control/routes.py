@@ -2,23 +2,35 @@
 
 from __future__ import annotations
 
-from mockserver.web.control import (
-    assumptions,
-    clock,
-    findings,
-    health,
-    inbox,
-    journal,
-    openapi,
-    sandboxes,
-    scenarios,
-    state,
-    timeline,
-    verify,
-    wait,
-    webhooks,
-)
+from typing import TYPE_CHECKING
+
 from mockserver.web.control.call import ControlRoute, Given
+from mockserver.web.lazy import lazy
+
+if TYPE_CHECKING:
+    from mockserver.web.control import (
+        assumptions,
+        clock,
+        findings,
+        health,
+        inbox,
+        journal,
+        openapi,
+        sandboxes,
+        scenarios,
+        state,
+        timeline,
+        verify,
+        wait,
+        webhooks,
+    )
+else:  # the same names, imported when a call first needs them
+    assumptions, clock, findings, health, inbox, journal, openapi = lazy(
+        "mockserver.web.control", "assumptions", "clock", "findings", "health", "inbox", "journal", "openapi"
+    )
+    sandboxes, scenarios, state, timeline, verify, wait, webhooks = lazy(
+        "mockserver.web.control", "sandboxes", "scenarios", "state", "timeline", "verify", "wait", "webhooks"
+    )
 
 LARGEST_STATE = 500_000_000
 """Bytes of a state document that can be imported: far more than a request of the payments API may have."""
