@@ -122,6 +122,8 @@ class RemoteSandbox:
     def reset(self) -> None:
         """Empty this sandbox; its scenario stays."""
         self.call("POST", "/__admin/reset")
+        if self.since is not None:
+            self.mark(self.since)
 
     def rules(self) -> list[dict[str, Any]]:
         """Every rule with its counters."""

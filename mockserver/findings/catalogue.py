@@ -77,7 +77,8 @@ _ROWS = (
         "one day.",
         advice="Read or search the object first; send again only when it is not there.",
         raised="A money operation in doubt is sent again with the same intent, not looked before, whatever came of it.",
-        silent="The client looked, the intent is another, or an Idempotency-Key was repeated that "
+        silent="The client looked (a search also counts that finds nothing because there is nothing), the intent is "
+        "another, or an Idempotency-Key was repeated that "
         "request.idempotency honours.",
         wrong="POST /charge/card -> connection reset; POST /charge/card again",
         right="POST /charge/card -> connection reset; GET /charge?Reference=order-5 -> none; POST /charge/card again",
@@ -89,8 +90,8 @@ _ROWS = (
         why="Card schemes fine merchants for each retry of a decline that is not retryable, and issuers block them.",
         advice="When isRetryable is false, ask the customer for another card.",
         raised="A card or method is charged again after a refusal that was not retryable, the method unchanged.",
-        silent="The card or its expiry was updated, another card was used, or the refusal was the merchant's "
-        "(validation).",
+        silent="The card, its expiry or a ccv told wrong was changed, the refusal was of this payment only (amount, "
+        "currency, 3-D Secure, PayTo agreement) or the merchant's (validation), or its answer was lost.",
         wrong="POST /charge/payment_method -> 400, isRetryable false; the same again tomorrow",
         right="POST /charge/payment_method -> 400, isRetryable false; PUT /payment_method/pm_1 with a new card; charge",
     ),
@@ -101,6 +102,7 @@ _ROWS = (
         why="Card schemes fine merchants for more than 15 declined tries on one card within 30 days.",
         advice="Count the declined tries of a card and stop, or ask for another card.",
         raised="More than 15 declined tries on one card within 30 days of sandbox time (findings.retry_limit).",
+        silent="The provider was down or too slow: no issuer has declined anything.",
         wrong="a soft decline retried every hour until it works",
         right="a soft decline retried after 1, 3 and 7 days, then the customer is asked",
     ),
@@ -251,8 +253,8 @@ _ROWS = (
         title="A browser used the secret key",
         why="Everybody who opens the page can read the key and move money with it.",
         advice="Use the public key in browsers and the secret key on the server only.",
-        raised="A request with a secret key carries Origin or Sec-Fetch-* headers.",
-        silent="A page of the sandbox itself sent it.",
+        raised="A request with a secret key carries Origin or Sec-Fetch-Site, as browsers send them.",
+        silent="A page of the sandbox itself sent it, or a server whose HTTP client sends Sec-Fetch-Mode alone (Node).",
         wrong='fetch("/charge/card", {headers: {"x-secretkey": "sk_..."}})',
         right="the browser makes a token with the public key; the server charges the token",
     ),

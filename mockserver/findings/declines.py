@@ -5,14 +5,33 @@ from __future__ import annotations
 from collections import deque
 
 from mockserver.domain.clock import Micros
+from mockserver.domain.codes import Code
 from mockserver.domain.states import ChargeState
 from mockserver.findings.facts import Call
-from mockserver.findings.intents import evidence_of, instrument_of
+from mockserver.findings.intents import ccv_of, evidence_of, instrument_of
 from mockserver.findings.ledger import Evidence, Ledger
 from mockserver.findings.policy import Policy
 from mockserver.findings.recent import Recent
 
 _MOST = 1_000
+_OF_THE_PAYMENT = frozenset(
+    {
+        Code.AMOUNT_EXCEEDS_MAX_AMOUNT_FOR_PAYTO_AGREEMENT,
+        Code.AMOUNT_TOO_LARGE,
+        Code.CURRENCY_NOT_SUPPORTED,
+        Code.DUPLICATE_TRANSACTION,
+        Code.ISSUER_INVALID_AMOUNT,
+        Code.LOCATION_NOT_SUPPORTED,
+        Code.PAYTO_AGREEMENT_IS_NOT_ACTIVE,
+        Code.THREE_D_SECURE_FAILED,
+    }
+)
+"""Refusals of one payment: they say nothing against the next one with the same card."""
+
+_TECHNICAL = frozenset(
+    {Code.PROVIDER_SERVICE_ERROR, Code.GATEWAY_TIMEOUT, Code.RATE_LIMITING_APPLIED, Code.RETRY_LATER}
+)
+"""Refusals that no issuer has made."""
 
 
 class Declines:
@@ -23,7 +42,7 @@ class Declines:
     def __init__(self, ledger: Ledger, policy: Policy) -> None:
         self._ledger = ledger
         self.policy = policy
-        self._final: Recent[str, Evidence] = Recent(_MOST)
+        self._final: Recent[str, tuple[Evidence, str | None]] = Recent(_MOST)
         self._tries: Recent[str, deque[tuple[Micros, Evidence]]] = Recent(_MOST)
 
     @property
@@ -37,16 +56,36 @@ class Declines:
         if charge is None or (charge.status is not ChargeState.FAILED and not self._final):
             return
         instrument = instrument_of(charge)
+        if instrument is None:
+            return
         final = self._final.get(instrument)
         if final is not None:
-            self._ledger.add("hard-decline-retried", call.at, (final, evidence_of(call)), **_about(call))
+            evidence, ccv = final
+            if ccv is None or ccv == ccv_of(call):
+                self._ledger.add("hard-decline-retried", call.at, (evidence, evidence_of(call)), **_about(call))
+            if charge.status is not ChargeState.FAILED:
+                del self._final[instrument]
         if charge.status is ChargeState.FAILED and charge.failed_attempts:
-            self._declined(call, instrument, is_final=not charge.failed_attempts[-1].is_retryable)
+            said = charge.failed_attempts[-1]
+            if said.error_code not in _TECHNICAL:
+                self._declined(call, instrument, said.error_code, is_final=not said.is_retryable)
 
-    def _declined(self, call: Call, instrument: str, *, is_final: bool) -> None:
+    def ended(self, entry: int) -> None:
+        """The client has hung up before an answer: it was not told of a decline."""
+        for instrument, (evidence, _) in list(self._final.items()):
+            if evidence.entry == entry:
+                del self._final[instrument]
+
+    def finish(self) -> None:
+        """The story has ended: the next one may use the same test cards."""
+        self._final.clear()
+        self._tries.clear()
+
+    def _declined(self, call: Call, instrument: str, code: int, *, is_final: bool) -> None:
         evidence = evidence_of(call, "declined, not retryable" if is_final else "declined, retryable")
-        if is_final and instrument not in self._final:
-            self._final.put(instrument, evidence)
+        is_told = call.doubt is None and code not in _OF_THE_PAYMENT
+        if is_final and is_told and instrument not in self._final:
+            self._final.put(instrument, (evidence, ccv_of(call) if code == Code.INVALID_CCV else None))
         limit = self.policy.retry_limit
         tries = self._tries.get(instrument)
         if tries is None or tries.maxlen != limit + 1:

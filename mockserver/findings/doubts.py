@@ -7,10 +7,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from mockserver.domain.charge import Charge
+from mockserver.domain.clock import Micros
 from mockserver.domain.events import Event
 from mockserver.domain.states import ChargeState
 from mockserver.findings.facts import Call, Doubt, WebhookTry
-from mockserver.findings.intents import MONEY, WINDOW, Intent, evidence_of, intent_of
+from mockserver.findings.intents import MONEY, WINDOW, Intent, asked_of, evidence_of, intent_of
 from mockserver.findings.ledger import Evidence, Ledger
 from mockserver.findings.recent import Recent
 
@@ -22,32 +23,42 @@ _SEARCHES = {
     "batch.create": "batch.search",
     "transfer.create": "transfer.search",
 }
+_UNDONE = frozenset({ChargeState.FAILED, ChargeState.AUTHORISE_CANCELLED, ChargeState.REFUND})
+"""States in which a charge holds no money any more."""
+
 _MOST = 256
 
 
 @dataclass(slots=True)
 class _Doubtful:
-    """A call in doubt. ``root`` is the first object of a chain of retries; ``is_settled`` is False while its answer is
-    still on the way; ``retries`` came meanwhile."""
+    """A call in doubt, without its body and answer, which may be long. ``has_acted`` says that it changed something;
+    ``root`` is the first object of a chain of retries; ``is_settled`` is False while its answer is still on the way;
+    ``retries`` came meanwhile."""
 
-    call: Call
+    entry: int
+    at: Micros
+    subject: str | None
+    asked: str
     intent: Intent
     evidence: Evidence
+    has_acted: bool
+    is_repeat: bool
     root: str | None
     looked: bool = False
     is_settled: bool = True
-    retries: list[tuple[Call, Evidence]] = field(default_factory=list)
+    retries: list[_Doubtful] = field(default_factory=list)
 
 
 class Doubts:
     """The calls in doubt of one sandbox. ``charge_of`` gives a charge as it is now."""
 
-    __slots__ = ("_calls", "_charge_of", "_ledger", "_pairs")
+    __slots__ = ("_calls", "_charge_of", "_ledger", "_looks", "_pairs")
 
     def __init__(self, ledger: Ledger, charge_of: Callable[[str], Charge | None]) -> None:
         self._ledger = ledger
         self._charge_of = charge_of
         self._calls: Recent[int, _Doubtful] = Recent(_MOST)
+        self._looks: Recent[int, list[_Doubtful]] = Recent(_MOST)
         self._pairs: Recent[str, tuple[str, str, str, tuple[Evidence, ...]]] = Recent(_MOST)
 
     @property
@@ -61,7 +72,7 @@ class Doubts:
             return
         if call.op in MONEY:
             self._money(call)
-        elif self._calls and call.doubt is None and call.code is None and not call.is_open:
+        elif self._calls and call.doubt is None and call.code is None and call.is_ours:
             self._look(call)
 
     def moved(self, event: Event) -> None:
@@ -77,6 +88,9 @@ class Doubts:
 
     def ended(self, entry: int, doubt: Doubt | None) -> None:
         """The answer of an open call has ended, whole or in doubt."""
+        shown = self._looks.pop(entry, ())
+        for seen in shown if doubt is None else ():
+            seen.looked = True
         doubtful = self._calls.get(entry)
         if doubtful is None or doubtful.is_settled:
             return
@@ -84,63 +98,79 @@ class Doubts:
             del self._calls[entry]
             return
         doubtful.is_settled = True
-        doubtful.evidence = evidence_of(doubtful.call, doubt.value)
-        for call, evidence in doubtful.retries:
-            self._retried(doubtful, call, evidence)
+        doubtful.evidence = Evidence(f"{doubtful.asked}: {doubt.value}", entry)
+        for later in doubtful.retries:
+            self._retried(doubtful, later)
         if doubtful.retries:
             self._calls.pop(entry, None)
 
     def took(self, tried: WebhookTry) -> None:
         """A receiver took a webhook: the client has heard of its subject."""
         for doubtful in self._calls.values():
-            if tried.subject is not None and doubtful.call.subject == tried.subject:
+            if tried.subject is not None and doubtful.subject == tried.subject:
                 doubtful.looked = True
 
     def is_about(self, charge_id: str) -> bool:
         """Whether the client is in doubt about a charge."""
-        return any(doubtful.call.subject == charge_id and not doubtful.looked for doubtful in self._calls.values())
+        return any(doubtful.subject == charge_id and not doubtful.looked for doubtful in self._calls.values())
+
+    def finish(self) -> None:
+        """The story has ended: what the next one asks for is no retry. Answers on their way are still waited for."""
+        for entry, doubtful in list(self._calls.items()):
+            if doubtful.is_settled:
+                del self._calls[entry]
+        self._pairs.clear()
 
     def _money(self, call: Call) -> None:
-        intent, evidence = intent_of(call), evidence_of(call)
-        root = call.subject
+        asked = asked_of(call)
+        new = _Doubtful(
+            entry=call.entry,
+            at=call.at,
+            subject=call.subject,
+            asked=asked,
+            intent=intent_of(call),
+            evidence=evidence_of(call),
+            has_acted=bool(call.events),
+            is_repeat=call.is_repeat,
+            root=call.subject,
+            is_settled=not call.is_open or call.doubt is not None,
+        )
         for entry, doubtful in list(self._calls.items()):
-            if call.at - doubtful.call.at > WINDOW:
+            if call.at - doubtful.at > WINDOW:
                 del self._calls[entry]
-            elif doubtful.intent.is_same(intent):
+            elif doubtful.intent.is_same(new.intent):
                 if not doubtful.is_settled:
-                    doubtful.retries.append((call, evidence))
+                    if len(doubtful.retries) < _MOST:
+                        doubtful.retries.append(new)
                     continue
-                self._retried(doubtful, call, evidence)
-                root = doubtful.root or root
+                self._retried(doubtful, new)
+                new.root = doubtful.root or new.root
                 del self._calls[entry]
         if call.doubt is not None or call.is_open:
-            self._calls.put(
-                call.entry,
-                _Doubtful(call, intent, evidence, root, is_settled=not call.is_open or call.doubt is not None),
-            )
+            self._calls.put(call.entry, new)
 
-    def _retried(self, first: _Doubtful, call: Call, evidence: Evidence) -> None:
+    def _retried(self, first: _Doubtful, later: _Doubtful) -> None:
         """A call of the same intent came after one in doubt."""
-        both = first.evidence, evidence
-        op, subject = call.op, first.root or call.subject
+        both = first.evidence, later.evidence
+        op, subject = later.intent.op, first.root or later.subject
         kind = op.partition(".")[0]
         if op == "charge.create":
-            self._charged_again(first, call, both)
+            self._charged_again(first, later, both)
         elif op == "batch.create":
-            if first.call.subject is not None and call.subject is not None and call.subject != first.call.subject:
-                self._ledger.add("batch-sent-twice", call.at, both, batch=first.root)
-        elif op == "charge.refund" and not first.looked and first.call.events and call.events:
-            self._ledger.add("double-refund", call.at, both, charge=subject)
-        if not first.looked and not call.is_repeat:
-            self._ledger.add("blind-retry", call.at, both, operation=op, **{kind: subject})
+            if first.subject is not None and later.subject is not None and later.subject != first.subject:
+                self._ledger.add("batch-sent-twice", later.at, both, batch=first.root)
+        elif op == "charge.refund" and not first.looked and first.has_acted and later.has_acted:
+            self._ledger.add("double-refund", later.at, both, charge=subject)
+        if not first.looked and not later.is_repeat:
+            self._ledger.add("blind-retry", later.at, both, operation=op, **{kind: subject})
 
-    def _charged_again(self, first: _Doubtful, call: Call, both: tuple[Evidence, ...]) -> None:
-        earlier, later = first.call.subject, call.subject
+    def _charged_again(self, first: _Doubtful, again: _Doubtful, both: tuple[Evidence, ...]) -> None:
+        earlier, later = first.subject, again.subject
         if earlier is None or later is None or earlier == later:
             return
         root = first.root or earlier
         if self._hold_money(earlier, later):
-            self._ledger.add("double-charge", call.at, both, charge=root)
+            self._ledger.add("double-charge", again.at, both, charge=root)
             return
         pair = root, earlier, later, both
         for charge_id in (earlier, later):
@@ -152,10 +182,25 @@ class Doubts:
         charges = [self._charge_of(charge_id) for charge_id in charge_ids]
         return all(charge is not None and charge.status in HOLDING for charge in charges)
 
+    def _is_undone(self, charge_id: str) -> bool:
+        charge = self._charge_of(charge_id)
+        return charge is not None and charge.status in _UNDONE
+
     def _look(self, call: Call) -> None:
-        for doubtful in self._calls.values():
-            subject = doubtful.call.subject
-            if subject is not None:
-                doubtful.looked = doubtful.looked or call.subject == subject or subject.encode() in call.answer
-            elif _SEARCHES.get(doubtful.call.op) == call.op:
-                doubtful.looked = True
+        shown = [doubtful for doubtful in self._calls.values() if not doubtful.looked and self._shows(call, doubtful)]
+        if call.is_open:
+            self._looks.put(call.entry, shown)
+            return
+        for doubtful in shown:
+            doubtful.looked = True
+
+    def _shows(self, call: Call, doubtful: _Doubtful) -> bool:
+        """Whether an answer lets the client see how a call in doubt has ended."""
+        subject, intent = doubtful.subject, doubtful.intent
+        if subject is not None and (call.subject == subject or subject.encode() in call.answer):
+            return True
+        if _SEARCHES.get(intent.op) != call.op or (subject is not None and not self._is_undone(subject)):
+            return False
+        # Nothing holds money, so that a search for it rightly finds nothing.
+        sought = call.request.get("reference")
+        return sought is None or intent.reference is None or str(sought) == intent.reference

@@ -35,8 +35,8 @@ class Call:
     ``charge`` is the charge that it is about or has made, as it now is; ``subject`` the id of what it is about or has
     made. ``unknown`` are the fields that nobody reads, with the nearest known name. ``is_open`` says that its answer is
     still on the way and that ``Watch.ended`` follows. ``is_repeat`` says that an idempotency key gave it the first
-    answer again, ``is_partial`` that the provider approved a part only. ``retry_after`` is the pause that the answer
-    asks for.
+    answer again, ``is_ours`` that no scenario put another answer in the place of ours, ``is_partial`` that the provider
+    approved a part only. ``retry_after`` is the pause that the answer asks for.
     """
 
     entry: int
@@ -57,6 +57,7 @@ class Call:
     unknown: Mapping[str, str | None] | None = None
     is_open: bool = False
     is_repeat: bool = False
+    is_ours: bool = True
     is_partial: bool = False
     is_browser: bool = False
     retry_after: Micros | None = None

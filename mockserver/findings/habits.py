@@ -11,7 +11,7 @@ from urllib.parse import unquote_plus
 from mockserver.domain.cards import MAX_LENGTH, lengths_of, passes_luhn
 from mockserver.domain.charge import Charge
 from mockserver.domain.clock import Micros
-from mockserver.domain.masking import mask_text
+from mockserver.domain.masking import mask_start
 from mockserver.findings.facts import Call
 from mockserver.findings.intents import evidence_of
 from mockserver.findings.ledger import Evidence, Ledger
@@ -26,6 +26,7 @@ _LONGEST_NAME = 20
 _KEYS = frozenset({"x-secretkey", "x-publickey", "authorization", "cookie", "x-admin-token"})
 _OWN = frozenset({"cardnumber", "card_number"})
 _INEXACT = 2
+_LONGEST_PATH = 60
 _MOST_READ = 5_000
 """Signs of one call that are searched for card numbers field by field."""
 
@@ -115,7 +116,7 @@ def _places(call: Call) -> Iterator[str]:
     left = _MOST_READ
     for path, text in _texts(call.request, "", is_search=call.op.endswith(".search")):
         if card_number_in(text[:left]):
-            yield mask_text(path)
+            yield mask_start(path, _LONGEST_PATH)
         left -= len(text)
         if left <= 0:
             break
@@ -123,7 +124,7 @@ def _places(call: Call) -> Iterator[str]:
         yield "path or query"
     for name, text in zip(*_headers_in_short(call.headers), strict=True):
         if name not in _KEYS and card_number_in(text):
-            yield f"header {mask_text(name)}"
+            yield f"header {mask_start(name, _LONGEST_PATH)}"
 
 
 def _texts(value: object, path: str, *, is_search: bool) -> Iterator[tuple[str, str]]:

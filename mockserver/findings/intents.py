@@ -11,7 +11,7 @@ from decimal import Decimal, InvalidOperation
 from mockserver.domain.charge import Charge
 from mockserver.domain.clock import DAY, Micros
 from mockserver.domain.ids import digest
-from mockserver.domain.masking import mask_text
+from mockserver.domain.masking import mask_start, mask_text
 from mockserver.domain.record import record
 from mockserver.findings.facts import Call
 from mockserver.findings.ledger import Evidence
@@ -57,6 +57,9 @@ def intent_of(call: Call) -> Intent:
     if call.op == "batch.create":
         rows = str(request.get("batch") or "").strip()
         return Intent(call.op, frozenset((digest("rows", rows).hex(),)), None, None, None)
+    if call.op == "transfer.create":
+        rows, group = repr(request.get("transfers")), request.get("groupReference")
+        return Intent(call.op, frozenset((digest("transfers", rows).hex(),)), None, None, str(group) if group else None)
     charge = call.charge
     reference = request.get("reference")
     currency = charge.currency if charge is not None else request.get("currency")
@@ -70,7 +73,7 @@ def intent_of(call: Call) -> Intent:
 
 
 def _sources_of(request: Mapping[str, object], charge: Charge | None) -> list[str]:
-    found = [f"{name}:{request[name]}" for name in _SOURCE_FIELDS if request.get(name)]
+    found = [f"{name}:{request[name]}" for name in _SOURCE_FIELDS if isinstance(request.get(name), str)]
     card = request.get("paymentInformation")
     if isinstance(card, Mapping) and card.get("cardNumber"):
         digits = "".join(char for char in str(card["cardNumber"]) if char.isdigit())
@@ -78,22 +81,36 @@ def _sources_of(request: Mapping[str, object], charge: Charge | None) -> list[st
     bank = request.get("bankPaymentInformation")
     if isinstance(bank, Mapping):
         found.append(f"account:{bank.get('bankCode')}:{bank.get('accountNumber')}")
+    wallet = request.get("token")
+    if isinstance(wallet, Mapping):
+        found.append("wallet:" + digest("wallet", repr(wallet)).hex())
     if charge is not None:
-        found.append(instrument_of(charge))
+        instrument = instrument_of(charge)
+        if instrument is not None:
+            found.append(instrument)
         method = charge.instrument.payment_method_id
         if method is not None:
             found.append(f"paymentMethodId:{method}")
     return found
 
 
-def instrument_of(charge: Charge) -> str:
-    """The card or account behind a charge, the same for each way to it; another one after an update of the card."""
+def instrument_of(charge: Charge) -> str | None:
+    """The card or account behind a charge, the same for each way to it; another one after an update of the card. None
+    when the charge does not know it, as of wallets and checkouts."""
     instrument = charge.instrument
     if instrument.card is not None:
         return f"fingerprint:{instrument.card.number.fingerprint}:{instrument.card.expiry}"
     if instrument.bank is not None:
         return f"account:{instrument.bank.bank_code}:{instrument.bank.account_number}"
-    return f"paymentMethodId:{instrument.payment_method_id or instrument.token_id}"
+    stored = instrument.payment_method_id or instrument.token_id
+    return f"paymentMethodId:{stored}" if stored is not None else None
+
+
+def ccv_of(call: Call) -> str | None:
+    """What tells the ccv that was sent from another one."""
+    card = call.request.get("paymentInformation")
+    ccv = card.get("ccv") if isinstance(card, Mapping) else None
+    return digest("ccv", str(ccv)).hex() if ccv else None
 
 
 def amount_of(value: object) -> Decimal | None:
@@ -109,6 +126,11 @@ def amount_of(value: object) -> Decimal | None:
 
 def evidence_of(call: Call, said: str | None = None) -> Evidence:
     """One line about a call: what was asked, and ``said`` or how it ended."""
+    return Evidence(f"{asked_of(call)}: {said or ending_of(call)}", entry=call.entry)
+
+
+def asked_of(call: Call) -> str:
+    """What was asked, in a few words."""
     words = [call.op]
     amount = call.request.get("amount")
     if isinstance(amount, str | int | Decimal) and not isinstance(amount, bool):
@@ -118,11 +140,10 @@ def evidence_of(call: Call, said: str | None = None) -> Evidence:
         words.append(currency.upper()[:3])
     reference = call.request.get("reference")
     if isinstance(reference, str) and reference:
-        words.append(reference[:40])
+        words.append(mask_start(reference, 40))
     if call.subject is not None:
         words.append(call.subject)
-    line = f"{' '.join(words)}: {said or ending_of(call)}"
-    return Evidence(mask_text(line), entry=call.entry)
+    return mask_text(" ".join(words))
 
 
 def ending_of(call: Call) -> str:

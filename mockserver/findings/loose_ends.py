@@ -9,13 +9,14 @@ from mockserver.domain.charge import Charge
 from mockserver.domain.clock import Micros
 from mockserver.domain.events import Event, Subject
 from mockserver.domain.states import ChargeEvent, ChargeState
-from mockserver.findings.doubts import Doubts
+from mockserver.findings.doubts import HOLDING, Doubts
 from mockserver.findings.facts import Call
 from mockserver.findings.intents import amount_of, evidence_of
 from mockserver.findings.ledger import Evidence, Ledger
 from mockserver.findings.recent import Recent
 
 _MOST = 10_000
+_MOST_SHORT = 256
 _WRONG_STATE = 54
 _MOVES = frozenset({"charge.capture", "charge.void", "charge.refund"})
 _UNDONE = frozenset({ChargeEvent.VOIDED, ChargeEvent.PARTLY_REFUNDED, ChargeEvent.FULLY_REFUNDED})
@@ -34,14 +35,15 @@ class _Short:
 class LooseEnds:
     """Open authorisations, waiting challenges and partial approvals of one sandbox."""
 
-    __slots__ = ("_authorised", "_challenged", "_doubts", "_ledger", "_short")
+    __slots__ = ("_authorised", "_challenged", "_doubts", "_ledger", "_short", "_visited")
 
     def __init__(self, ledger: Ledger, doubts: Doubts) -> None:
         self._ledger = ledger
         self._doubts = doubts
         self._authorised: Recent[str, Evidence] = Recent(_MOST)
         self._challenged: Recent[str, Evidence] = Recent(_MOST)
-        self._short: Recent[str, _Short] = Recent(_MOST)
+        self._visited: Recent[str, Evidence] = Recent(_MOST)
+        self._short: Recent[str, _Short] = Recent(_MOST_SHORT)
 
     @property
     def is_complete(self) -> bool:
@@ -62,22 +64,23 @@ class LooseEnds:
     def moved(self, event: Event) -> None:
         """Time or a payer has moved a charge."""
         if event.after == ChargeState.AUTHORISED:
-            after = Evidence(f"{event.subject_id}: authorised after the challenge")
-            self._authorised.put(event.subject_id, self._challenged.pop(event.subject_id, after))
+            self.visited(event.subject_id)
+            made = self._visited.pop(event.subject_id, None)
+            self._authorised.put(event.subject_id, made or Evidence(f"{event.subject_id}: authorised by the payer"))
             return
-        if event.what == ChargeEvent.LAPSED:
-            evidence = self._authorised.pop(event.subject_id, None)
-            self._ledger.add(
-                "authorisation-forgotten",
-                event.at,
-                (evidence, Evidence(f"{event.subject_id}: the authorisation expired")),
-                charge=event.subject_id,
-            )
+        evidence = self._authorised.get(event.subject_id)
+        if event.what == ChargeEvent.LAPSED and evidence is not None:
+            expired = Evidence(f"{event.subject_id}: the authorisation expired")
+            self._ledger.add("authorisation-forgotten", event.at, (evidence, expired), charge=event.subject_id)
         self._forget(event.subject_id)
+        if event.after not in HOLDING:
+            self._short.pop(event.subject_id, None)
 
     def visited(self, charge_id: str) -> None:
         """The payer has come to the page of a challenge."""
-        self._challenged.pop(charge_id, None)
+        evidence = self._challenged.pop(charge_id, None)
+        if evidence is not None:
+            self._visited.put(charge_id, evidence)
 
     def finish(self, at: Micros) -> None:
         """The story has ended: what is still open stays open."""
@@ -106,7 +109,7 @@ class LooseEnds:
             self._authorised.put(charge_id, evidence_of(call))
         elif event.after == ChargeState.PENDING_CHECKOUT:
             self._challenged.put(charge_id, evidence_of(call))
-        elif self._authorised or self._challenged or self._short:
+        elif self._authorised or self._challenged or self._visited or self._short:
             self._forget(charge_id)
             if event.what in _UNDONE:
                 self._short.pop(charge_id, None)
@@ -114,19 +117,26 @@ class LooseEnds:
     def _forget(self, charge_id: str) -> None:
         self._authorised.pop(charge_id, None)
         self._challenged.pop(charge_id, None)
+        self._visited.pop(charge_id, None)
 
     def _created(self, call: Call, charge: Charge) -> None:
-        if self._short and charge.status is not ChargeState.FAILED:
-            self._complete(charge)
-        wanted = amount_of(call.request.get("amount")) if call.is_partial else None
-        if wanted is not None and charge.amount < wanted and charge.status is not ChargeState.FAILED:
+        if charge.status is ChargeState.FAILED:
+            return
+        wanted = amount_of(call.request.get("amount"))
+        if wanted is None or (self._short and self._complete(charge, wanted)):
+            return
+        if call.is_partial and charge.amount < wanted:
             line = evidence_of(call, f"approved for {charge.amount} {charge.currency} only")
             short = _Short(wanted - charge.amount, charge.currency, charge.reference, line)
             self._short.put(charge.charge_id, short)
 
-    def _complete(self, charge: Charge) -> None:
+    def _complete(self, charge: Charge, wanted: Decimal) -> bool:
+        """Whether a charge was asked for what another one lacks: the whole of it, or a part of it for its order."""
         for charge_id, short in self._short.items():
-            same = short.reference is None or charge.reference is None or short.reference == charge.reference
-            if same and charge.currency == short.currency and charge.amount == short.missing:
-                del self._short[charge_id]
-                return
+            is_part = wanted < short.missing and short.reference is not None and short.reference == charge.reference
+            if charge.currency == short.currency and (wanted == short.missing or is_part):
+                short.missing -= charge.amount
+                if short.missing <= 0:
+                    del self._short[charge_id]
+                return True
+        return False

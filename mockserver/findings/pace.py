@@ -5,13 +5,25 @@ from __future__ import annotations
 from collections import deque
 
 from mockserver.domain.clock import SECOND, Micros
+from mockserver.domain.ids import digest
+from mockserver.domain.record import record
 from mockserver.findings.facts import Call
-from mockserver.findings.intents import evidence_of
+from mockserver.findings.intents import asked_of, evidence_of
 from mockserver.findings.ledger import Evidence, Ledger
 from mockserver.findings.policy import Policy
 from mockserver.findings.recent import Recent
 
 _MOST = 256
+
+
+@record
+class _Wait:
+    """A call whose answer is on its way."""
+
+    entry: int
+    real: Micros
+    op: str
+    asked: str
 
 
 class Pace:
@@ -22,8 +34,8 @@ class Pace:
     def __init__(self, ledger: Ledger, policy: Policy) -> None:
         self._ledger = ledger
         self.policy = policy
-        self._pauses: Recent[tuple[str, str, bytes], tuple[Micros, Evidence]] = Recent(_MOST)
-        self._hanging: Recent[int, Call] = Recent(_MOST)
+        self._pauses: Recent[bytes, tuple[Micros, Evidence]] = Recent(_MOST)
+        self._hanging: Recent[int, _Wait] = Recent(_MOST)
         self._reads: Recent[str, deque[tuple[Micros, int]]] = Recent(_MOST)
 
     @property
@@ -36,7 +48,7 @@ class Pace:
         if self._pauses or call.retry_after is not None:
             self._paused(call)
         if call.is_open:
-            self._hanging.put(call.entry, call)
+            self._hanging.put(call.entry, _Wait(call.entry, call.real, call.op, asked_of(call)))
 
     def read(self, op: str, entry: int, at: Micros, real: Micros, subject: str) -> None:
         """One object was read."""
@@ -52,18 +64,19 @@ class Pace:
 
     def ended(self, entry: int, at: Micros, real: Micros) -> None:
         """The answer of an open call has ended, or the client has hung up."""
-        call = self._hanging.pop(entry, None)
-        if call is not None:
-            self._judge_wait(call, at, real)
+        wait = self._hanging.pop(entry, None)
+        if wait is not None:
+            self._judge_wait(wait, at, real)
 
     def look(self, at: Micros, real: Micros) -> None:
         """Judge the calls that still wait."""
-        for entry, call in list(self._hanging.items()):
-            if self._judge_wait(call, at, real):
+        for entry, wait in list(self._hanging.items()):
+            if self._judge_wait(wait, at, real):
                 del self._hanging[entry]
 
     def _paused(self, call: Call) -> None:
-        what = call.op, repr(sorted(call.path.items())), call.text
+        # Digested, as a body may be long and hold a card number.
+        what = digest("call", call.op, call.where, call.text)
         pause = self._pauses.pop(what, None)
         if pause is not None and call.real < pause[0]:
             short = (pause[0] - call.real) / SECOND
@@ -73,10 +86,10 @@ class Pace:
             told = evidence_of(call, f"answered with Retry-After: {call.retry_after // SECOND}")
             self._pauses.put(what, (call.real + call.retry_after, told))
 
-    def _judge_wait(self, call: Call, at: Micros, real: Micros) -> bool:
-        waited = real - call.real
+    def _judge_wait(self, wait: _Wait, at: Micros, real: Micros) -> bool:
+        waited = real - wait.real
         if waited <= self.policy.timeout:
             return False
-        evidence = evidence_of(call, f"waited for {waited // SECOND} s")
-        self._ledger.add("no-timeout", at, (evidence,), operation=call.op)
+        evidence = Evidence(f"{wait.asked}: waited for {waited // SECOND} s", wait.entry)
+        self._ledger.add("no-timeout", at, (evidence,), operation=wait.op)
         return True

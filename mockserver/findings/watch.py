@@ -72,6 +72,7 @@ class Watch:
             return False
         if subject is not None and op in _READS:
             self._pace.read(op, entry, at, real, subject)
+            self._webhooks.read(subject)
         return True
 
     def apply(self, policy: Policy) -> None:
@@ -98,6 +99,8 @@ class Watch:
         self._pace.called(call)
         if call.subject is not None and call.op in _READS:
             self._pace.read(call.op, call.entry, call.at, call.real, call.subject)
+            if call.doubt is None and call.is_ours:
+                self._webhooks.read(call.subject)
 
     def lost(self, entry: int, at: Micros, what: str, nearest: str | None) -> None:
         """A call named a path or verb that does not exist; ``what`` is its verb and masked path."""
@@ -107,6 +110,8 @@ class Watch:
         """The answer of an open call has ended, whole (``doubt`` None) or not."""
         self._pace.ended(entry, at, real)
         self._doubts.ended(entry, doubt)
+        if doubt is not None:
+            self._declines.ended(entry)
 
     def moved(self, event: Event) -> None:
         """Time or a payer has moved an object."""
@@ -117,7 +122,7 @@ class Watch:
     def tried(self, tried: WebhookTry) -> None:
         """A webhook was tried."""
         self._webhooks.tried(tried)
-        if tried.is_accepted and tried.subject is not None:
+        if tried.is_accepted and not tried.is_scripted and tried.subject is not None:
             self._doubts.took(tried)
             charge = self._charge_of(tried.subject)
             if charge is not None:
@@ -132,5 +137,8 @@ class Watch:
         self._pace.look(at, real)
 
     def finish(self, at: Micros) -> None:
-        """The story has ended: judge what was left open."""
+        """The story has ended: judge what was left open. Nothing of it counts against the next story."""
         self._loose_ends.finish(at)
+        self._doubts.finish()
+        self._declines.finish()
+        self._webhooks.finish()

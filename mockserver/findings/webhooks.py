@@ -58,10 +58,12 @@ class Webhooks:
         """The client asked for a money operation."""
         if self._taken and call.op in MONEY:
             intent, evidence = intent_of(call), evidence_of(call)
-            if self._repeated:
+            if self._repeated and not call.is_repeat:
                 self._judge_repeat(call, intent, evidence)
             self._made += 1
-            self._moves.append((self._made, intent, evidence))
+            if call.code is None and call.doubt is None and not _is_declined(call):
+                # An operation that failed, or whose answer was lost, is repeated for that reason.
+                self._moves.append((self._made, intent, evidence))
         if call.code == _WRONG_STATE and call.subject is not None and self._reported:
             self._judge_belief(call)
 
@@ -103,15 +105,24 @@ class Webhooks:
         self._repeated.put(tried.event_id, copies)
 
     def _judge_repeat(self, call: Call, intent: Intent, evidence: Evidence) -> None:
-        for event_id, copies in list(self._repeated.items()):
-            if call.at - copies.repeated > _REPEAT:
-                del self._repeated[event_id]
-                continue
-            for number, made, first in self._moves:
-                if copies.first_at < number <= copies.repeated_at and made.is_same(intent):
-                    lines = (copies.evidence, first, copies.repeat, evidence)
-                    self._ledger.add("webhook-not-deduplicated", call.at, lines, event=event_id)
-                    break
+        while self._repeated and call.at - self._repeated[oldest := next(iter(self._repeated))].repeated > _REPEAT:
+            del self._repeated[oldest]
+        for number, made, first in self._moves:
+            if made.is_same(intent):
+                for event_id, copies in self._repeated.items():
+                    if copies.first_at < number <= copies.repeated_at:
+                        lines = (copies.evidence, first, copies.repeat, evidence)
+                        self._ledger.add("webhook-not-deduplicated", call.at, lines, event=event_id)
+                break
+
+    def read(self, subject: str) -> None:
+        """The client has read an object: what it does now rests on that."""
+        self._reported.pop(subject, None)
+
+    def finish(self) -> None:
+        """The story has ended: what the next one does is no answer to the webhooks of this one."""
+        self._repeated.clear()
+        self._reported.clear()
 
     def _judge_belief(self, call: Call) -> None:
         event = _EVENTS.get(call.op)
@@ -124,3 +135,7 @@ class Webhooks:
         except (WrongState, ValueError):
             return
         self._ledger.add("stale-webhook-believed", call.at, (evidence, evidence_of(call)), charge=call.subject)
+
+
+def _is_declined(call: Call) -> bool:
+    return call.op == "charge.create" and call.charge is not None and call.charge.status is ChargeState.FAILED

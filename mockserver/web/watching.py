@@ -11,7 +11,7 @@ from typing import Any
 from mockserver.domain.charge import Charge
 from mockserver.domain.clock import SECOND, ClockMode, Micros, iso
 from mockserver.domain.errors import nearest_of
-from mockserver.domain.masking import mask_text
+from mockserver.domain.masking import mask_start
 from mockserver.domain.reading import whole_of
 from mockserver.domain.states import ChargeState
 from mockserver.engine.facts import KINDS
@@ -64,7 +64,7 @@ def called(
     headers = turn.headers
     entry = sandbox.journal.last
     where = f"{path}?{query.decode('latin-1')}" if query else path
-    is_browser = "x-secretkey" in headers and ("origin" in headers or "sec-fetch-mode" in headers)
+    is_browser = "x-secretkey" in headers and ("origin" in headers or "sec-fetch-site" in headers)
     if (
         fault is None
         and status is not None
@@ -102,6 +102,7 @@ def called(
             unknown=_unknown(turn.ignored, model) if turn.ignored else None,
             is_open=is_open,
             is_repeat=turn.is_repeat,
+            is_ours=fault is None or fault.kind is not FaultKind.STATUS,
             is_partial=any(isinstance(one.outcome.provider, PartialApprove) for one in turn.decisions),
             is_browser=is_browser and not _is_own_page(headers),
             retry_after=_pause_of(sandbox, fault) if fault is not None else None,
@@ -147,7 +148,7 @@ def ended(sandbox: Sandbox, turn: Turn, real: Micros, *, is_gone: bool) -> None:
 
 def _unknown(names: Sequence[str], model: type[Body] | None) -> dict[str, str | None]:
     known = [field.alias or name for name, field in model.model_fields.items()] if model is not None else []
-    return {mask_text(name[:60]): nearest_of(name, known) for name in names}
+    return {mask_start(name, 60): nearest_of(name, known) for name in names}
 
 
 def _code_of(answer: bytes) -> int | None:

@@ -161,6 +161,70 @@ def test_what_leaves_a_client_in_doubt(fault: str, is_in_doubt: bool) -> None:
     assert ("blind-retry" in found(api)) is is_in_doubt
 
 
+@pytest.mark.parametrize(
+    ("rule", "sought", "is_look"),
+    [
+        ("transport: {at: answer, delay: 1ms}", "order-5", True),
+        ("transport: {at: receive, status: 503}", "order-5", False),
+        ("approve: {}", "order-6", False),
+    ],
+    ids=["slow", "refused", "another"],
+)
+def test_a_search_counts_when_its_answer_is_whole_and_about_the_charge(rule: str, sought: str, is_look: bool) -> None:
+    api = scripted(
+        "when: {op: charge.create}, limit: 1, then: {transport: {at: receive, reset: true}}",
+        *([f"when: {{op: charge.search}}, then: {{{rule}}}"] if "approve" not in rule else []),
+    )
+    charge(api)
+    send(api, "GET", "/charge", Reference=sought)
+    charge(api)
+    assert list(found(api)) == ([] if is_look else ["blind-retry"])
+
+
+def test_a_search_for_paid_charges_that_rightly_finds_none_is_a_look() -> None:
+    api = scripted(
+        "when: {op: charge.create}, limit: 1, then: {decline: insufficient_funds, transport: {at: answer, reset: true}}"
+    )
+    charge(api)
+    assert api.get("/charge", Reference="order-5", Status="SUCCESS")["count"] == 0
+    charge(api)
+    assert found(api) == {}
+
+
+def test_two_wallets_are_two_payers() -> None:
+    api = lossy()
+    for data in ("one", "two"):
+        token = {"paymentData": {"data": data}}
+        send(api, "POST", "/charge/token/apple", {"amount": 20, "providerId": DUMMY, "token": token})
+    assert list(found(api)) == ["no-reference"]
+
+
+def test_a_wallet_charged_again_blindly_pays_twice() -> None:
+    api = lossy()
+    for _ in range(2):
+        token = {"paymentData": {"data": "one"}}
+        send(api, "POST", "/charge/token/apple", {"amount": 20, "providerId": DUMMY, "token": token, **ORDER})
+    assert list(found(api)) == ["double-charge", "blind-retry"]
+
+
+def test_transfers_sent_again_blindly() -> None:
+    api = lossy("transfer.create")
+    for _ in range(2):
+        rows = [{"account": "acc_1", "amount": 5, "currency": "AUD", "reference": "t-1"}]
+        send(api, "POST", "/transfer", {"providerId": DUMMY, "groupReference": "g-1", "transfers": rows})
+    assert list(found(api)) == ["blind-retry"]
+
+
+def test_the_end_of_a_story_is_forgotten_by_the_next() -> None:
+    api = lossy()
+    charge(api)
+    charge(api, reference="order-6", paymentInformation=card(DEAD))
+    assert finished(api) == {}
+    charge(api)
+    charge(api, reference="order-7", paymentInformation=card(DEAD))
+    assert finished(api) == {}
+
+
 def test_three_blind_tries_are_one_finding_with_a_count() -> None:
     api = scripted("when: {op: charge.create}, limit: 2, then: {transport: {at: answer, reset: true}}")
     for _ in range(3):
@@ -222,6 +286,39 @@ def test_another_card_or_a_new_expiry_may_be_charged(second: dict[str, object]) 
     assert found(api) == {}
 
 
+def test_a_decline_that_the_client_was_not_told_is_not_ignored() -> None:
+    api = scripted(
+        "when: {op: charge.create}, limit: 1, then: {decline: lost_card, transport: {at: answer, reset: true}}"
+    )
+    charge(api)
+    charge(api)
+    assert list(found(api)) == ["blind-retry"]
+
+
+@pytest.mark.parametrize(("ccv", "names"), [("124", []), ("123", ["hard-decline-retried"])])
+def test_a_ccv_that_was_wrong_may_be_corrected(ccv: str, names: list[str]) -> None:
+    api = scripted("when: {op: charge.create}, limit: 1, then: {decline: wrong_ccv}")
+    charge(api)
+    charge(api, paymentInformation=card(ccv=ccv))
+    charge(api, reference="order-6", paymentInformation=card(ccv=ccv))
+    assert list(found(api)) == names
+
+
+@pytest.mark.parametrize("name", ["amount_too_large", "currency_not_supported", "payto_not_active", "three_ds_failed"])
+def test_a_refusal_of_one_payment_says_nothing_against_the_card(name: str) -> None:
+    api = scripted(f"when: {{op: charge.create}}, limit: 1, then: {{decline: {name}}}")
+    charge(api)
+    charge(api, amount=5)
+    assert found(api) == {}
+
+
+def test_an_outage_declines_no_card() -> None:
+    api = scripted("when: {op: charge.create}, then: {provider_down: {}}")
+    for _ in range(16):
+        charge(api)
+    assert found(api) == {}
+
+
 def test_a_refused_request_is_no_decline() -> None:
     api = Api()
     for _ in range(2):
@@ -254,6 +351,17 @@ def test_an_authorisation_that_expires_was_forgotten() -> None:
     row = found(api)["authorisation-forgotten"]
     assert row["about"] == {"charge": charge_id}
     assert "authorisation-forgotten" in finished(api)
+
+
+def test_an_authorisation_that_the_scenario_made_is_not_the_clients() -> None:
+    body = (
+        "{amount: 20, providerId: " + DUMMY + ", capture: false, paymentInformation: {cardNumber: '4111111111111111', "
+    )
+    setup = f"setup:\n  - {{call: POST /charge/card, body: {body}expiryDate: 12/40, ccv: '123'}}}}}}\n"
+    api = Api(scenario=f"version: 1\nname: s\n{setup}")
+    assert api.get("/charge")["count"] == 1
+    api.advance("8d")
+    assert finished(api) == {}
 
 
 @pytest.mark.parametrize("end", ["capture", "void"])
@@ -323,6 +431,20 @@ def test_a_partial_approval_was_undone_or_completed(end: str) -> None:
     assert finished(api) == {}
 
 
+def test_a_partial_approval_may_be_completed_in_parts() -> None:
+    api = scripted("when: {op: charge.create, request.amount: {gt: 8}}, then: {partial_approve: 8}")
+    for amount, reference in (("20", "order-5"), ("12", "order-5-2"), ("4", "order-5-3")):
+        charge(api, amount=amount, reference=reference)
+    assert finished(api) == {}
+
+
+def test_a_partial_approval_that_the_provider_cancelled_is_over() -> None:
+    api = scripted("when: {op: charge.create}, limit: 1, then: {partial_approve: 5, later: [{after: 1h, void: {}}]}")
+    charge(api, capture=False)
+    api.advance("1h")
+    assert finished(api) == {}
+
+
 def test_a_batch_sent_again_blindly_is_accepted_twice() -> None:
     api = lossy("batch.create")
     method = api.post("/payment_method/card", {"providerId": DUMMY, "paymentInformation": card()})["paymentMethodId"]
@@ -360,6 +482,14 @@ def test_a_card_number_outside_its_field(fields: dict[str, object], place: str) 
     assert b"378282246310005" not in rows.raw
 
 
+def test_evidence_is_masked_before_it_is_cut() -> None:
+    api = Api()
+    charge(api, reference="a long reference of thirty si 4111111111111111")
+    reply = api.get("/__admin/findings")
+    assert reply["count"] == 1
+    assert b"41111" not in reply.raw
+
+
 @pytest.mark.parametrize(
     "reference", ["1732237337123", "order-41111111111111111", "4111111111111112", "a4111111111111111", "20310301-1000"]
 )
@@ -377,7 +507,7 @@ def test_a_search_by_the_whole_card_number() -> None:
     assert list(found(api)) == ["card-number-outside-its-field"]
 
 
-@pytest.mark.parametrize("headers", [{"origin": "https://shop.example"}, {"sec-fetch-mode": "cors"}])
+@pytest.mark.parametrize("headers", [{"origin": "https://shop.example"}, {"sec-fetch-site": "cross-site"}])
 def test_a_browser_with_the_secret_key(headers: dict[str, str]) -> None:
     api = Api()
     api.call("GET", "/charge", headers=headers)
@@ -385,9 +515,15 @@ def test_a_browser_with_the_secret_key(headers: dict[str, str]) -> None:
 
 
 @pytest.mark.parametrize(
-    "headers", [{"origin": "http://127.0.0.1"}, {"sec-fetch-mode": "cors", "sec-fetch-site": "same-origin"}]
+    "headers",
+    [
+        {"origin": "http://127.0.0.1"},
+        {"sec-fetch-mode": "cors", "sec-fetch-site": "same-origin"},
+        # As Node sends it from a server.
+        {"sec-fetch-mode": "cors", "user-agent": "node"},
+    ],
 )
-def test_a_page_of_the_sandbox_may_use_the_key(headers: dict[str, str]) -> None:
+def test_a_page_of_the_sandbox_or_a_server_may_use_the_key(headers: dict[str, str]) -> None:
     api = Api()
     api.call("GET", "/charge", headers=headers)
     assert found(api) == {}

@@ -6,7 +6,7 @@ from decimal import Decimal
 
 import pytest
 
-from mockserver.domain.charge import Charge
+from mockserver.domain.charge import Charge, FailedAttempt
 from mockserver.domain.clock import MINUTE, SECOND
 from mockserver.domain.events import Event, Subject
 from mockserver.domain.provider import ProviderSummary
@@ -129,6 +129,30 @@ def test_two_events_are_no_copies(story: Story) -> None:
     assert story.found() == []
 
 
+@pytest.mark.parametrize("facts", [{"code": 34}, {"doubt": Doubt.RESET}])
+def test_an_operation_that_failed_is_repeated_for_that_reason(story: Story, facts: dict[str, object]) -> None:
+    story.webhook()
+    story.call("charge.refund", **facts)
+    story.webhook(delivery_id="wh_1-2")
+    story.call("charge.refund", charge=story.charges["ch_1"])
+    assert "webhook-not-deduplicated" not in story.found()
+
+
+def test_a_client_that_reads_after_an_outdated_webhook_did_not_believe_it(story: Story) -> None:
+    story.charges["ch_1"] = charge_in(ChargeState.AUTHORISE_CANCELLED)
+    story.webhook()
+    story.call("charge.get")
+    story.call(code=54, charge=story.charges["ch_1"])
+    assert story.found() == ["wrong-state"]
+
+
+def test_an_outdated_webhook_that_the_sandbox_took_itself_misleads_nobody(story: Story) -> None:
+    story.charges["ch_1"] = charge_in(ChargeState.AUTHORISE_CANCELLED)
+    story.webhook(is_scripted=True)
+    story.call(code=54, charge=story.charges["ch_1"])
+    assert story.found() == ["wrong-state"]
+
+
 def test_an_outdated_webhook_is_believed(story: Story) -> None:
     story.charges["ch_1"] = charge_in(ChargeState.AUTHORISE_CANCELLED)
     story.webhook()
@@ -174,6 +198,23 @@ def test_a_webhook_about_a_charge_in_doubt_is_a_look(story: Story) -> None:
     assert story.found() == []
 
 
+def test_a_webhook_that_the_sandbox_took_itself_is_no_look(story: Story) -> None:
+    story.call(doubt=Doubt.RESET)
+    story.webhook(is_scripted=True)
+    story.call()
+    assert story.found() == ["blind-retry"]
+
+
+def test_a_decline_after_the_client_hung_up_was_not_told(story: Story) -> None:
+    declined = charge_in(ChargeState.FAILED)
+    declined.instrument = Instrument(PaymentType.CARD, payment_method_id="pm_1")
+    declined.failed_attempts = (FailedAttempt("p", 0, 943, "Stolen", "43", "Stolen", False),)
+    for number in range(2):
+        call = story.call("charge.create", f"ch_{number}", request={"token": "tok"}, charge=declined, is_open=True)
+        story.watch.ended(call.entry, Doubt.HUNG_UP, call.at, call.real)
+    assert "hard-decline-retried" not in story.found()
+
+
 @pytest.mark.parametrize(("after", "found"), [(5 * SECOND, []), (5 * SECOND - 1, ["retry-after-ignored"])])
 def test_a_pause_that_was_asked_for(story: Story, after: int, found: list[str]) -> None:
     first = story.call(op="charge.search", subject=None, retry_after=5 * SECOND)
@@ -184,6 +225,8 @@ def test_a_pause_that_was_asked_for(story: Story, after: int, found: list[str]) 
 def test_another_call_needs_no_pause(story: Story) -> None:
     story.call(op="charge.create", subject=None, text=b"1", retry_after=5 * SECOND)
     story.call(op="charge.create", subject=None, text=b"2")
+    story.call(op="charge.search", subject=None, where="/charge?Reference=a", retry_after=5 * SECOND)
+    story.call(op="charge.search", subject=None, where="/charge?Reference=b")
     assert story.found() == []
 
 
