@@ -44,7 +44,7 @@ class Reply:
 
 def note(
     host: Host,
-    box: Sandbox,
+    sandbox: Sandbox,
     method: str,
     request: Request,
     reply: Reply,
@@ -56,8 +56,8 @@ def note(
     """Keep a request and its answer in the journal. ``door`` is what can take the request again, ``model`` has the
     fields that it read."""
     turn = reply.turn
-    box.journal.note(
-        box.now,
+    sandbox.journal.note(
+        sandbox.now,
         turn,
         method,
         door,
@@ -68,9 +68,9 @@ def note(
         body,
         reply.fault,
     )
-    if box.watch is not None:
+    if sandbox.watch is not None:
         watching.called(
-            box,
+            sandbox,
             turn,
             host.real_clock(),
             path=request.resource,
@@ -83,21 +83,21 @@ def note(
         )
     if isinstance(turn.request, Fields):
         turn.request.rest()
-    if box.journal.dropped or box.deliveries.dropped or box.inboxes.dropped:
-        _tell_drops(box)
-    room = box.journal.room
+    if sandbox.journal.dropped or sandbox.deliveries.dropped or sandbox.inboxes.dropped:
+        _tell_drops(sandbox)
+    room = sandbox.journal.room
     if room is not None and room.dropped and (news := room.news()) is not None:
         turn.warnings += (news,)
-    host.noticed(box)
+    host.noticed(sandbox)
 
 
-def _tell_drops(box: Sandbox) -> None:
+def _tell_drops(sandbox: Sandbox) -> None:
     """Say, once in the life of a sandbox and of each list, that the oldest are no longer kept."""
     lists = (
-        ("journal entries", box.journal.limit, box.journal.overflown),
-        ("webhooks", box.deliveries.limit, box.deliveries.dropped),
-        ("inbox messages", box.inboxes.limit, box.inboxes.dropped),
+        ("journal entries", sandbox.journal.limit, sandbox.journal.overflown),
+        ("webhooks", sandbox.deliveries.limit, sandbox.deliveries.dropped),
+        ("inbox messages", sandbox.inboxes.limit, sandbox.inboxes.dropped),
     )
     for name, limit, dropped in lists:
         if dropped:
-            box.warn(f"only the newest {limit} {name} are kept (--journal-limit); older ones are dropped")
+            sandbox.warn(f"only the newest {limit} {name} are kept (--journal-limit); older ones are dropped")

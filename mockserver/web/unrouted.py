@@ -81,16 +81,16 @@ class Unrouted:
         near: str | None,
     ) -> None:
         host, headers = self.host, headers_of(scope)
-        box = None if scope["path"].startswith(_OURS) else sandbox_of(host, headers)
-        if box is not None:
+        sandbox = None if scope["path"].startswith(_OURS) else sandbox_of(host, headers)
+        if sandbox is not None:
             try:
                 raw = await read_body(receive, scope, host.settings.max_body)
             except HungUp:
                 return
             except TooLarge:
                 raw = b""
-            await host.catch_up(box)
-            keep(host, box, scope, headers, raw, status, body, near)
+            await host.catch_up(sandbox)
+            keep(host, sandbox, scope, headers, raw, status, body, near)
         await send_json(send, status, body, extra)
 
 
@@ -112,7 +112,7 @@ def sandbox_of(host: Host, headers: Headers) -> Sandbox | None:
 
 def keep(
     host: Host,
-    box: Sandbox,
+    sandbox: Sandbox,
     scope: Scope,
     headers: Headers,
     raw: bytes,
@@ -122,9 +122,11 @@ def keep(
 ) -> None:
     """Make a request that no route took an entry of the journal; ``near`` is what may have been meant."""
     path: str = scope["path"]
-    if box.watch is not None and not path.startswith(_ASKED_BY_BROWSERS):
+    if sandbox.watch is not None and not path.startswith(_ASKED_BY_BROWSERS):
         what = mask_start(f"{scope['method']} {path}", _LONGEST_PATH)
-        box.watch.lost(box.journal.last + 1, box.now, what, mask_start(near, _LONGEST_PATH) if near else None)
-    turn = box.turn = Turn(OPERATION, answers=True, headers=headers)
+        sandbox.watch.lost(
+            sandbox.journal.last + 1, sandbox.now, what, mask_start(near, _LONGEST_PATH) if near else None
+        )
+    turn = sandbox.turn = Turn(OPERATION, answers=True, headers=headers)
     request = Request(path, {}, scope["query_string"], headers, raw)
-    note(host, box, scope["method"], request, Reply(status, None, turn), body)
+    note(host, sandbox, scope["method"], request, Reply(status, None, turn), body)
