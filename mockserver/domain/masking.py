@@ -53,7 +53,8 @@ _LONGEST_NAME = 100
 
 
 class Effort:
-    """How many signs have been looked at closely so far: long work rests by it, and nothing else depends on it."""
+    """How many signs have been looked at closely so far, and a tenth of all: long work rests by it, and nothing else
+    depends on it."""
 
     signs = 0
 
@@ -89,6 +90,7 @@ def mask_text(text: str) -> str:
     the like may part its digits, which may be those of any script. A run of more digits than a card number has is
     starred throughout when one may be in it, and so are the later runs of a text that has very many.
     """
+    EFFORT.signs += len(text) // 10
     if "sk_" in text:
         text = _KEY.sub("sk_***", text)
     plain = text if text.isascii() else text.translate(_PLAIN)
@@ -119,6 +121,11 @@ def mask_text(text: str) -> str:
 def mask_start(text: str, most: int) -> str:
     """The first ``most`` signs of a masked text; the whole of a long one is not looked at."""
     return mask_text(text[: most + _LONGEST_CARD_TEXT])[:most]
+
+
+def star_key(path: str, key: str | None) -> str:
+    """The path with each part that is the key starred, even when it does not look like a key."""
+    return "/".join("***" if part == key else part for part in path.split("/")) if key and key in path else path
 
 
 def star_digits(text: str) -> str:

@@ -39,7 +39,7 @@ SLICE = 100
 """Rows that are written in one go: others wait no longer than that takes."""
 
 _MUCH = 10_000
-"""Signs that are looked at closely in one go."""
+"""Signs that are looked at closely in one go, and a tenth of those that are read."""
 
 Document = dict[str, Any]
 

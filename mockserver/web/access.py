@@ -10,7 +10,7 @@ from decimal import Decimal
 from functools import lru_cache
 
 from mockserver.domain.clock import MILLISECOND, SECOND, Micros, iso
-from mockserver.domain.masking import mask_query, mask_text
+from mockserver.domain.masking import mask_query, mask_text, star_key
 from mockserver.engine.sandbox import Sandbox, masked_key
 from mockserver.engine.turn import Turn
 from mockserver.web.asgi import Message, Scope, Send
@@ -101,9 +101,7 @@ class Access:
 
     def _target(self, key: str | None) -> str:
         """Path and query; the key of the request is starred in them even when it does not look like one."""
-        path = mask_text(self.scope["path"])
-        if key and key in path:
-            path = "/".join("***" if part == key else part for part in path.split("/"))
+        path = star_key(mask_text(self.scope["path"]), key)
         query: bytes = self.scope["query_string"]
         if not query:
             return path

@@ -11,7 +11,7 @@ from difflib import SequenceMatcher
 
 from mockserver.domain.codes import Code
 from mockserver.domain.errors import Refused
-from mockserver.domain.masking import mask_start
+from mockserver.domain.masking import mask_start, star_key
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.turn import Turn
 from mockserver.web.asgi import HungUp, RawHeaders, Receive, Scope, Send, TooLarge, headers_of, read_body, send_json
@@ -121,7 +121,9 @@ def keep(
     near: str | None = None,
 ) -> None:
     """Make a request that no route took an entry of the journal; ``near`` is what may have been meant."""
-    path: str = scope["path"]
+    path = star_key(scope["path"], sandbox.key)
+    if path != scope["path"]:
+        body, near = body.replace(sandbox.key.encode(), b"***"), near and star_key(near, sandbox.key)
     if sandbox.watch is not None and not path.startswith(_ASKED_BY_BROWSERS):
         what = mask_start(f"{scope['method']} {path}", _LONGEST_PATH)
         sandbox.watch.lost(

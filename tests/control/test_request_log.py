@@ -108,6 +108,18 @@ def test_a_key_that_does_not_look_like_one_is_starred_when_the_request_carries_i
     assert "/charge/***?search=***&limit=5" in log.lines()[0]
 
 
+@pytest.mark.parametrize("method", ["GET", "PATCH"])
+def test_a_key_in_a_path_that_no_route_takes_is_starred_in_findings_and_in_the_journal(method: str) -> None:
+    shop = Shop(key="plainkey")
+    shop.app.log = log = Kept()
+    shop(method, "/charge/plainkey/void" if method == "PATCH" else "/nowhere/plainkey")
+    assert "plainkey" not in "".join(log.lines(as_json=True))
+    assert b"plainkey" not in shop("GET", "/__admin/journal").raw
+    findings = shop("GET", "/__admin/findings").raw
+    assert b"/***" in findings
+    assert b"plainkey" not in findings
+
+
 class Line:
     level = "info"
 

@@ -543,6 +543,18 @@ def test_others_have_their_turn_while_a_state_is_exported(shop: Shop, monkeypatc
     assert shop("GET", "/__admin/state").raw != plain
 
 
+def test_an_export_rests_after_each_row_with_a_long_text(shop: Shop) -> None:
+    for text in ("1\u200b" * 50_000, "\uff11" * 100_000, "123456789012x" * 8_000):
+        shop(
+            "POST",
+            "/charge/card",
+            {"amount": 1, "providerId": DUMMY, "paymentInformation": CARD, "metadata": {"a": text}},
+        )
+    short, _ = to_the_end(snapshot.export_in_slices(shop.app.world.sandboxes.open("sk_empty", START), secrets=False))
+    rests, _ = to_the_end(snapshot.export_in_slices(shop.app.world.sandboxes.open(shop.key, START), secrets=False))
+    assert rests >= short + 3
+
+
 @pytest.mark.parametrize("rows", [1, 2, 500])
 def test_the_text_of_a_state_is_that_of_the_document(rows: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(state_calls, "_ROWS", rows)
