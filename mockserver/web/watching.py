@@ -74,8 +74,9 @@ def called(
     ):
         # A call that went well, as nearly all do: mostly there is nothing more to judge.
         if turn.op == "charge.create":
-            is_plain = charge.status is ChargeState.SUCCESS and not any(one.rule for one in turn.decisions)
-            if is_plain and watch.paid(entry, sandbox.now, charge):
+            # A call that repeats an idempotency key has made no charge.
+            is_paid = charge is not None and charge.status is ChargeState.SUCCESS
+            if is_paid and not any(one.rule for one in turn.decisions) and watch.paid(entry, sandbox.now, charge):
                 return
         elif not turn.events and watch.read(turn.op, entry, sandbox.now, real, _subject_of(turn)):
             return
