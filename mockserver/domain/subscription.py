@@ -5,6 +5,7 @@ Sources: published facts, 1.2, 2.11, 3, 8 row 16, 10 (Subscriptions); assumption
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
@@ -41,6 +42,10 @@ class Retry:
     def pause(self) -> Micros:
         """Time between two tries."""
         return RETRY_LENGTHS[self.interval] * self.frequency
+
+
+_PERIODS = range(4_000_000)
+"""Days from the year 1 to 9999: no subscription has more payments."""
 
 
 @dataclass(slots=True)
@@ -80,14 +85,24 @@ class Subscription:
         """When payment number ``period`` is due; None beyond the year 9999."""
         return later(self.anchor, self.interval, period * self.frequency)
 
-    def has_enough(self) -> bool:
-        """Whether the payments made and under way reach the count or the amount that ends it."""
-        end = self.end_after
-        if end is None:
-            return False
-        if end.count is not None and self.payments + self.open_payments >= end.count:
-            return True
-        return end.amount is not None and self.paid + self.open_amount >= end.amount
+    def period_from(self, instant: Micros) -> int:
+        """The number of the first payment, from ``period`` on, that is due at ``instant`` or later, or never."""
+
+        def is_due_then(period: int) -> bool:
+            due = self.due(period)
+            return due is None or due >= instant
+
+        return bisect_left(_PERIODS, x=True, lo=self.period, key=is_due_then)
+
+    def has_enough_payments(self) -> bool:
+        """Whether the payments made and under way reach the count that ends it."""
+        count = self.end_after.count if self.end_after is not None else None
+        return count is not None and self.payments + self.open_payments >= count
+
+    def left(self) -> Decimal | None:
+        """What the payments made and under way leave of the amount that ends it; None when no amount does."""
+        total = self.end_after.amount if self.end_after is not None else None
+        return None if total is None else total - self.paid - self.open_amount
 
     def ends_before(self, instant: Micros | None) -> bool:
         """Whether its end date lies before ``instant``; nothing is due beyond the end of the calendar."""

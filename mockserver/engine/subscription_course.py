@@ -5,10 +5,20 @@ Source: published facts, 10 (Subscriptions); assumptions ``subscription.*``.
 
 from __future__ import annotations
 
-from mockserver.assumptions.table import SUBSCRIPTION_METHOD_REMOVED, SUBSCRIPTION_MISSED
-from mockserver.domain.charge import Charge
+from decimal import Decimal
+
+from mockserver.assumptions.table import (
+    SUBSCRIPTION_END_AMOUNT,
+    SUBSCRIPTION_HARD_DECLINES,
+    SUBSCRIPTION_METHOD_REMOVED,
+    SUBSCRIPTION_MISSED,
+    SUBSCRIPTION_OWED_PAYMENT,
+    SUBSCRIPTION_RETRIES_EXHAUSTED,
+)
+from mockserver.domain.charge import ZERO, Charge
 from mockserver.domain.clock import Micros
 from mockserver.domain.events import Subject
+from mockserver.domain.money import currency
 from mockserver.domain.payment_link import PAID, UNDER_WAY
 from mockserver.domain.states import SUBSCRIPTION, ChargeState, SubscriptionEvent, SubscriptionState
 from mockserver.domain.subscription import Subscription
@@ -39,7 +49,7 @@ def follow(box: Sandbox, charge: Charge, before: ChargeState | None) -> None:
     if after is ChargeState.FAILED:
         if before is not None:  # it had begun as the payment of its period, and is that no longer
             box.subscriptions.change(row, {"period": max(row.period - 1, 0)})
-        _try_again(box, row)
+        _try_again(box, row, charge)
     elif before is None:
         box.subscriptions.change(row, {"period": row.period + 1})
         go_on(box, row)
@@ -50,7 +60,7 @@ def follow(box: Sandbox, charge: Charge, before: ChargeState | None) -> None:
 def go_on(box: Sandbox, row: Subscription) -> None:
     """Plan the next payment of an active subscription, or complete it when none is to come."""
     due = row.due(row.period)
-    if row.has_enough() or row.ends_before(due) or due is None:
+    if row.has_enough_payments() or not next_amount(box, row) or row.ends_before(due) or due is None:
         _await(box, row, None)
         if not row.open_payments:
             move(box, row, SubscriptionEvent.COMPLETED)
@@ -58,12 +68,23 @@ def go_on(box: Sandbox, row: Subscription) -> None:
     _await(box, row, max(due, box.now))
 
 
+def next_amount(box: Sandbox, row: Subscription) -> Decimal:
+    """What the next payment takes; 0 when the amount that ends the subscription leaves room for none."""
+    left = row.left()
+    if left is None or left >= row.amount:
+        return row.amount
+    taken = box.assume(SUBSCRIPTION_END_AMOUNT) if left > 0 else "before"
+    if taken == "whole":
+        return row.amount
+    return left - left % currency(row.currency).unit if taken == "rest" else ZERO
+
+
 def catch_up(box: Sandbox, row: Subscription) -> None:
     """Plan the next payment after a pause or a change: those missed are skipped or made up for, as assumed."""
     if box.assume(SUBSCRIPTION_MISSED) == "skip":
-        period = row.period
-        while (due := row.due(period)) is not None and due < box.now:
-            period += 1
+        period = row.period_from(box.now)
+        if row.retries and period > row.period and box.assume(SUBSCRIPTION_OWED_PAYMENT) == "collect":
+            period -= 1  # one payment is due now, before the next of the plan
         box.subscriptions.change(row, {"period": period})
     box.subscriptions.change(row, {"retries": 0})
     go_on(box, row)
@@ -87,12 +108,26 @@ def move(box: Sandbox, row: Subscription, event: SubscriptionEvent) -> None:
     box.emit(Subject.SUBSCRIPTION, row.subscription_id, event, before, status)
 
 
-def _try_again(box: Sandbox, row: Subscription) -> None:
-    if row.retry is None or row.retries >= row.retry.maximum:
-        move(box, row, SubscriptionEvent.SUSPENDED)
+def _try_again(box: Sandbox, row: Subscription, charge: Charge) -> None:
+    if row.retry is None or row.retries >= row.retry.maximum or _is_final(box, charge):
+        match box.assume(SUBSCRIPTION_RETRIES_EXHAUSTED):
+            case "cancel":
+                move(box, row, SubscriptionEvent.CANCELLED)
+            case "next_payment":
+                box.subscriptions.change(row, {"period": row.period + 1, "retries": 0})
+                go_on(box, row)
+            case _:
+                move(box, row, SubscriptionEvent.SUSPENDED)
         return
     box.subscriptions.change(row, {"retries": row.retries + 1})
     _await(box, row, box.now + row.retry.pause)
+
+
+def _is_final(box: Sandbox, charge: Charge) -> bool:
+    """Whether a declined payment is not tried again, because its provider says that it is not worth it."""
+    attempts = charge.failed_attempts
+    hard = bool(attempts) and not attempts[-1].is_retryable
+    return hard and box.assume(SUBSCRIPTION_HARD_DECLINES) == "final"
 
 
 def _await(box: Sandbox, row: Subscription, due: Micros | None) -> None:

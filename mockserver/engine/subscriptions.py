@@ -10,7 +10,13 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
-from mockserver.assumptions.table import CURRENCY_DEFAULT, PROVIDER_CURRENCY, SEARCH_BOUNDS, SUBSCRIPTION_PAST_START
+from mockserver.assumptions.table import (
+    CURRENCY_DEFAULT,
+    PROVIDER_CURRENCY,
+    SEARCH_BOUNDS,
+    SUBSCRIPTION_PAST_START,
+    SUBSCRIPTION_PAST_START_DATES,
+)
 from mockserver.domain.clock import Instant, Micros, iso
 from mockserver.domain.codes import Code
 from mockserver.domain.commands import ChangeSubscription, NewCharge, NewSubscription
@@ -40,6 +46,7 @@ def create(box: Sandbox, command: NewSubscription) -> Subscription:
     if start < box.now and box.assume(SUBSCRIPTION_PAST_START) == "refuse":
         told = f"got {iso(start)}, wanted {iso(box.now)} or later"
         faults.add(Code.VALIDATION_ERROR, "StartDate", told)
+    on_its_dates = start < box.now and box.assume(SUBSCRIPTION_PAST_START_DATES) == "from_start"
     _check_steps(command.frequency, command.end_after, command.retry, start, faults)
     faults.refuse()
     row = box.subscriptions.add(
@@ -52,7 +59,7 @@ def create(box: Sandbox, command: NewSubscription) -> Subscription:
             frequency=command.frequency,
             start=start,
             added=box.now,
-            anchor=max(start, box.now),
+            anchor=start if on_its_dates else max(start, box.now),
             status=SUBSCRIPTION.begin(SubscriptionEvent.CREATED),
             end_after=command.end_after,
             retry=command.retry,
@@ -62,6 +69,9 @@ def create(box: Sandbox, command: NewSubscription) -> Subscription:
     )
     box.turn.about["subscription"] = row
     box.emit(Subject.SUBSCRIPTION, row.subscription_id, SubscriptionEvent.CREATED, None, row.status)
+    if on_its_dates:
+        # The payment that is due now is that of the last of the dates that have passed.
+        box.subscriptions.change(row, {"period": row.period_from(box.now + 1) - 1})
     subscription_course.go_on(box, row)
     return row
 
@@ -154,10 +164,14 @@ def renew(box: Sandbox, entry: Entry) -> None:
     if row is None or row.status is not SubscriptionState.ACTIVE or entry.detail != str(row.awaited):
         return
     box.turn.about["subscription"] = row
+    amount = subscription_course.next_amount(box, row)
+    if not amount:
+        subscription_course.go_on(box, row)
+        return
     box.turn.request = {
         "subscriptionId": row.subscription_id,
         "paymentMethodId": row.payment_method_id,
-        "amount": row.amount,
+        "amount": amount,
         "currency": row.currency,
         "metadata": dict(row.metadata or {}),
     }
@@ -166,7 +180,7 @@ def renew(box: Sandbox, entry: Entry) -> None:
             box,
             NewCharge(
                 source=MethodSource(row.payment_method_id),
-                amount=row.amount,
+                amount=amount,
                 currency=row.currency,
                 initiator=Initiator.MERCHANT,
                 webhook=row.webhook,

@@ -507,3 +507,110 @@ def test_searching(api: Api) -> None:
     assert (page["limit"], page["skip"], page["count"]) == (1, 1, 3)
     assert problem_of(api.get("/subscription", status="Paused")) == (400, 90)
     assert problem_of(api.get("/subscription", sortBy="colour")) == (400, 90)
+
+
+DECLINE = "{{id: declined, when: {{op: subscription.renew}}, limit: {times}, then: {{decline: {reason}}}}}"
+
+
+def assuming(times: int = 0, reason: str = "insufficient_funds", **rows: str) -> Api:
+    """A sandbox with assumptions about subscriptions, whose first ``times`` payments are declined."""
+    rule = DECLINE.format(times=times, reason=reason) if times else ""
+    assumptions = {f"subscription.{name}": value for name, value in rows.items()}
+    return Api(assumptions=assumptions, scenario=f"version: 1\nrules: [{rule}]\n")
+
+
+@pytest.mark.parametrize(
+    ("value", "ends", "paid"),
+    [
+        ("suspend", "Suspended", []),
+        ("cancel", "Cancelled", []),
+        ("next_payment", "Active", ["2031-04-01", "2031-05-01"]),
+    ],
+)
+def test_what_follows_when_no_tries_are_left(value: str, ends: str, paid: list[str]) -> None:
+    api = assuming(times=2, retries_exhausted=value)
+    made = subscribe(api, retry={"maximum": 1, "interval": "Day"})
+    api.advance("62d")
+    assert payments(api, made) == [
+        ("2031-03-01", "FAILED"),
+        ("2031-03-02", "FAILED"),
+        *((day, "SUCCESS") for day in paid),
+    ]
+    assert status(api, made) == ends
+
+
+@pytest.mark.parametrize(
+    ("reason", "value", "tries"),
+    [
+        ("lost_card", "retry", 3),
+        ("lost_card", "final", 1),
+        ("insufficient_funds", "final", 3),
+    ],
+)
+def test_whether_a_decline_that_is_not_retryable_is_tried_again(reason: str, value: str, tries: int) -> None:
+    api = assuming(times=9, reason=reason, hard_declines=value)
+    made = subscribe(api, retry={"maximum": 2, "interval": "Hour"})
+    api.advance("1d")
+    assert (len(payments(api, made)), status(api, made)) == (tries, "Suspended")
+
+
+@pytest.mark.parametrize(
+    ("value", "amounts"),
+    [("whole", [10, 10, 10]), ("rest", [10, 10, 5.02]), ("before", [10, 10])],
+)
+def test_how_an_end_by_amount_is_reached(value: str, amounts: list[float]) -> None:
+    api = assuming(end_amount=value)
+    made = subscribe(api, interval="Day", endAfter={"amount": 25.02})
+    api.advance("30d")
+    found = api.get("/charge", SubscriptionId=made["subscriptionId"])["charges"]
+    assert [charge["amount"] for charge in found[::-1]] == amounts
+    assert status(api, made) == "Complete"
+
+
+@pytest.mark.parametrize(
+    ("currency", "total", "amounts"), [("AUD", 10.005, [10]), ("AUD", 13.337, [10, 3.33]), ("JPY", 15.5, [10, 5])]
+)
+def test_a_rest_is_cut_to_what_the_currency_has(currency: str, total: float, amounts: list[float]) -> None:
+    api = assuming(end_amount="rest")
+    made = subscribe(api, interval="Day", currency=currency, endAfter={"amount": total})
+    api.advance("30d")
+    found = api.get("/charge", SubscriptionId=made["subscriptionId"])["charges"]
+    assert [charge["amount"] for charge in found[::-1]] == amounts
+    assert status(api, made) == "Complete"
+
+
+@pytest.mark.parametrize(
+    ("value", "interval", "start", "expected"),
+    [
+        ("from_now", "Month", "2031-01-20", ["2031-03-01", "2031-04-01"]),
+        ("from_start", "Month", "2031-01-20", ["2031-03-01", "2031-03-20", "2031-04-20"]),
+        ("from_start", "Month", "2031-01-01", ["2031-03-01", "2031-04-01"]),
+        ("from_start", "Year", "0001-06-15", ["2031-03-01"]),
+    ],
+)
+def test_when_payments_are_due_whose_start_has_passed(
+    value: str, interval: str, start: str, expected: list[str]
+) -> None:
+    api = assuming(past_start_dates=value)
+    made = subscribe(api, interval=interval, startDate=start)
+    api.advance("55d")
+    assert days(api, made) == expected
+
+
+@pytest.mark.parametrize(
+    ("rows", "expected"),
+    [
+        ({}, ["2031-03-01", "2031-06-01"]),
+        ({"owed_payment": "collect"}, ["2031-03-01", "2031-05-16", "2031-06-01"]),
+        ({"owed_payment": "collect", "missed_payments": "make_up"}, ["2031-03-01", *["2031-05-16"] * 3, "2031-06-01"]),
+    ],
+)
+def test_a_payment_that_was_owed_when_a_subscription_was_suspended(rows: dict[str, str], expected: list[str]) -> None:
+    api = assuming(times=1, **rows)
+    made = subscribe(api, retry={"maximum": 1, "interval": "Day", "frequency": 5})
+    api.advance("1d")
+    api.put(path_of(made) + "/status", {"status": "Suspended"})
+    api.advance("75d")
+    api.put(path_of(made) + "/status", {"status": "Active"})
+    api.advance("30d")
+    assert days(api, made) == expected
