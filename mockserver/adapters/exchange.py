@@ -6,14 +6,11 @@ import asyncio
 from collections.abc import Awaitable, Coroutine, Generator
 from functools import lru_cache
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from uvicorn.protocols.http.httptools_impl import HEADER_RE, HEADER_VALUE_RE, STATUS_LINE, RequestResponseCycle
 
 from mockserver.adapters import not_http
-
-if TYPE_CHECKING:
-    from mockserver.adapters.http import Protocol
 
 Headers = tuple[tuple[bytes, bytes], ...]
 
@@ -21,6 +18,18 @@ ALWAYS_ANSWERED = frozenset({"/healthz", "/readyz"})
 """Paths that are answered however many connections are open."""
 
 _FRAMING = frozenset({b"connection", b"content-length", b"transfer-encoding"})
+
+
+class Connection(Protocol):
+    """What a request uses of its connection: ``ended`` when the client sends nothing more, ``listening`` is the request
+    whose application waits to hear more of its client."""
+
+    ended: bool
+    listening: RequestResponseCycle | None
+
+    def give_up(self, cycle: RequestResponseCycle) -> None:
+        """Answer a request no more."""
+        ...
 
 
 async def in_reserve(app: Any, scope: Any, receive: Any, send: Any) -> None:
@@ -33,7 +42,7 @@ async def in_reserve(app: Any, scope: Any, receive: Any, send: Any) -> None:
     await send({"type": "http.response.body", "body": body})
 
 
-async def answer(app: Any, cycle: RequestResponseCycle, connection: Protocol) -> None:
+async def answer(app: Any, cycle: RequestResponseCycle, connection: Connection) -> None:
     """Let the application answer a request; when it fails to, that is logged and answered for it."""
     try:
         await app(cycle.scope, Body(cycle, connection), Answer(cycle))
@@ -93,7 +102,7 @@ class Body:
 
     __slots__ = ("_connection", "_cycle")
 
-    def __init__(self, cycle: RequestResponseCycle, connection: Protocol) -> None:
+    def __init__(self, cycle: RequestResponseCycle, connection: Connection) -> None:
         self._cycle = cycle
         self._connection = connection
 

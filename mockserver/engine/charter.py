@@ -5,33 +5,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, TypeAlias
 
 from mockserver.assumptions import Assumed
 from mockserver.domain.clock import Clock, Micros
 from mockserver.domain.delivery import Message
-from mockserver.domain.events import Event
+from mockserver.domain.notice import Notice
 from mockserver.domain.provider import Provider
 from mockserver.engine.provider_plans import planned
 from mockserver.findings.policy import Policy
 from mockserver.scenario.ruleset import Ruleset
 from mockserver.scenario.scenario import ClockPlan, Scenario
 
-if TYPE_CHECKING:
-    from mockserver.engine.sandbox import Sandbox
+Tell: TypeAlias = Callable[[str, Message, Notice, Assumed], dict[str, object]]
+"""The body of a webhook by its id, type and content, as the assumptions word it."""
 
 
-class Tell(Protocol):
-    """What a webhook says about an event, or with data of the caller's own; ``stale``: the state before."""
-
-    def __call__(
-        self, box: Sandbox, message_id: str, message: Message, event: Event | None, data: object, *, stale: bool = False
-    ) -> dict[str, object]: ...
-
-
-def untold(
-    box: Sandbox, message_id: str, message: Message, event: Event | None, data: object, *, stale: bool = False
-) -> dict[str, object]:
+def untold(message_id: str, message: Message, notice: Notice, assumed: Assumed) -> dict[str, object]:
     """Nothing, where nobody says what webhooks say."""
     return {}
 

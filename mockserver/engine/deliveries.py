@@ -23,6 +23,7 @@ from mockserver.domain.states import ChargeState, PresenceEvent
 from mockserver.domain.webhook_subscription import WebhookType
 from mockserver.engine import inboxes, webhook_subscriptions
 from mockserver.engine.facts import KINDS, state_of
+from mockserver.engine.notices import notice_of
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.schedule import Due
 from mockserver.engine.turn import Turn
@@ -260,7 +261,7 @@ def _choreography(box: Sandbox, news: _News, target: WebhookTarget) -> WebhookPl
         "eventType": message.event_type,
         "url": target.url,
         "id": message.subject_id,
-        **box.charter.tell(box, "", message, news.event, None),
+        **box.charter.tell("", message, notice_of(box, message, news.event, None), box.assumed),
     }
     decision = box.director.decide(
         Stage.ARRIVAL,
@@ -288,7 +289,8 @@ def _plan_one(
 ) -> Iterator[Delivery]:
     """The copies of one message to one receiver, as many as there is room for."""
     message_id = box.ids.hex32("webhook")
-    body = box.charter.write(box.charter.tell(box, message_id, message, event, data, stale=wanted.stale))
+    notice = notice_of(box, message, event, data, stale=wanted.stale)
+    body = box.charter.write(box.charter.tell(message_id, message, notice, box.assumed))
     key, receiver = box.charter.webhook_key, target.receiver
     for number in range(wanted.copies):
         if not box.deliveries.has_room:

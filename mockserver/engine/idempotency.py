@@ -8,18 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated, Protocol
 
 from mockserver.domain.clock import DAY, Micros
 from mockserver.domain.codes import Code
 from mockserver.domain.constraints import Within
 from mockserver.domain.errors import Invalid, KeyInUse
 from mockserver.domain.ids import digest
+from mockserver.engine.card_book import CardBook
 from mockserver.engine.turn import Turn
 from mockserver.scenario.attempt import Stage
-
-if TYPE_CHECKING:
-    from mockserver.engine.sandbox import Sandbox
 
 HEADER = "idempotency-key"
 
@@ -34,6 +32,18 @@ LONGEST = 255
 
 _WINDOW: Micros = DAY
 _REFUSED = 400
+
+
+class CurrentStep(Protocol):
+    """What is used of the sandbox whose step is being taken."""
+
+    now: Micros
+    turn: Turn
+    cards: CardBook
+
+    def warn(self, text: str) -> None:
+        """Give a person a warning."""
+        ...
 
 
 @dataclass(slots=True)
@@ -63,7 +73,7 @@ class Idempotency:
             self._put(key, first)
         self._bound()
 
-    def first(self, box: Sandbox, key: str, request: tuple[object, ...]) -> First | None:
+    def first(self, box: CurrentStep, key: str, request: tuple[object, ...]) -> First | None:
         """What acted under a key within 24 h, if the step that is being taken repeats it; ``request`` are the parts of
         the request that must be equal.
 
@@ -91,7 +101,7 @@ class Idempotency:
         turn.warnings += ("a repeat: its Idempotency-Key was given the first answer again, and nothing was done",)
         return first
 
-    def keep(self, box: Sandbox, key: str, request: tuple[object, ...], status: int, answer: bytes) -> None:
+    def keep(self, box: CurrentStep, key: str, request: tuple[object, ...], status: int, answer: bytes) -> None:
         """Remember the answer to the step that was taken, unless it was refused before anything happened."""
         turn = box.turn
         was_tried = turn.events or any(decision.stage is Stage.PROVIDER for decision in turn.decisions)
@@ -123,6 +133,6 @@ def _name(key: str) -> str:
     return digest("idempotency", key).hex()
 
 
-def _asked(box: Sandbox, request: tuple[object, ...]) -> str:
+def _asked(box: CurrentStep, request: tuple[object, ...]) -> str:
     # The body may hold a card number, which a digest without a secret would give away.
     return digest("asked", box.cards.salt, *request).hex()

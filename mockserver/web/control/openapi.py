@@ -1,8 +1,32 @@
-"""The descriptions of the payments API and of this one (``/openapi.json``, ``/__admin/openapi.json``)."""
+"""The control API as an OpenAPI 3.1 document, made from its route table: never written by hand
+(``/__admin/openapi.json``); and the call that describes the payments API (``/openapi.json``)."""
 
 from __future__ import annotations
 
-from mockserver.web.control.call import ControlCall
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from mockserver.web.control.call import ControlCall, ControlRoute, Given
+
+_PLACEHOLDER = re.compile(r"\{(\w+)\}")
+_JSON = "application/json"
+_INTRODUCTION = """\
+See everything, undo anything: sandboxes, time, scenarios, journal and state of a local payments sandbox.
+
+Calls that act on one sandbox name it as payments calls do, by `x-secretkey`, or by `x-sandbox` with the `id` that
+`/__admin/sandboxes` tells. By `x-publickey` it can be looked at, not changed. Calls that change something carry JSON or
+YAML (`Content-Type`) and come from no other site. A server that is started with `--admin-token` wants the token in
+`x-admin-token` or as `Authorization: Bearer`. Card numbers and ccv are starred everywhere but in an export with
+`secrets=true`.
+"""
+_REFUSED: dict[str, str] = {
+    "400": "Something is wrong with the call: `details` says what was got and what is allowed.",
+    "401": "No key or one that opens nothing (code 40), or no admin token.",
+    "403": "The Host is not this server's, or the page that calls is another site's.",
+    "413": "The body is over the limit.",
+    "415": "The body is neither JSON nor YAML by its content type.",
+}
 
 
 def payments(call: ControlCall) -> tuple[int, object]:
@@ -12,8 +36,107 @@ def payments(call: ControlCall) -> tuple[int, object]:
     return 200, document(call.assumed(), call.host.charter.public_url)
 
 
-def control(call: ControlCall) -> tuple[int, object]:
-    """The control API as an OpenAPI document."""
-    from mockserver.web.control.description import document
+def control(routes: Sequence[ControlRoute], url: str) -> dict[str, Any]:
+    """The control API with these routes, for the address of a server."""
+    paths: dict[str, dict[str, Any]] = {}
+    for row in routes:
+        paths.setdefault(row.path, {})[row.method.lower()] = _operation(row)
+    return {
+        "openapi": "3.1.0",
+        "info": {"title": "Sandbox control", "version": "1", "description": _INTRODUCTION},
+        "servers": [{"url": url}],
+        "paths": paths,
+        "components": {
+            "schemas": {"Problem": _PROBLEM},
+            "securitySchemes": {
+                "secretKey": {"type": "apiKey", "in": "header", "name": "x-secretkey"},
+                "sandbox": {"type": "apiKey", "in": "header", "name": "x-sandbox"},
+                "adminToken": {"type": "apiKey", "in": "header", "name": "x-admin-token"},
+                "adminBearer": {"type": "http", "scheme": "bearer"},
+            },
+        },
+    }
 
-    return 200, document(call.host.charter.public_url)
+
+_PROBLEM = {
+    "type": "object",
+    "required": ["message", "code", "httpStatus"],
+    "properties": {
+        "message": {"type": "string"},
+        "code": {"type": "integer"},
+        "httpStatus": {"type": "integer"},
+        "details": {"type": ["object", "null"], "additionalProperties": {"type": "string"}},
+    },
+}
+
+
+def _operation(row: ControlRoute) -> dict[str, Any]:
+    changes = row.method != "GET"
+    operation: dict[str, Any] = {
+        "operationId": _name(row),
+        "summary": row.summary,
+        "security": _security(row),
+        "responses": {
+            str(row.success): _answer("Done", {"type": "object"}),
+            **{str(status): _answer(words, {"type": "object"}) for status, words in row.answers.items()},
+            **{
+                status: _answer(words, {"$ref": "#/components/schemas/Problem"})
+                for status, words in _REFUSED.items()
+                if changes or status not in ("413", "415")
+            },
+        },
+    }
+    parameters = [
+        _parameter(Given(name, "string", "", required=True), "path") for name in _PLACEHOLDER.findall(row.path)
+    ]
+    parameters += [_parameter(given, "query") for given in row.query]
+    if parameters:
+        operation["parameters"] = parameters
+    if row.body or row.anything:
+        operation["requestBody"] = {
+            "required": any(given.required for given in row.body),
+            "content": {kind: {"schema": _schema(row.body, open_=row.anything)} for kind in _kinds(row)},
+        }
+    return operation
+
+
+def _kinds(row: ControlRoute) -> list[str]:
+    return [_JSON, "application/yaml"] if row.path == "/__admin/scenarios" else [_JSON]
+
+
+def _security(row: ControlRoute) -> list[dict[str, list[str]]]:
+    """Each entry is one way in: the key or id of a sandbox, and where a token is set that too, in either header."""
+    if not row.path.startswith("/__admin"):
+        return []
+    ways: list[dict[str, list[str]]] = [{"secretKey": []}, {"sandbox": []}] if row.keyed else [{}]
+    tokens: list[dict[str, list[str]]] = [{}, {"adminToken": []}, {"adminBearer": []}]
+    return [{**way, **token} for way in ways for token in tokens]
+
+
+def _name(row: ControlRoute) -> str:
+    words = _PLACEHOLDER.sub(r"by_\1", row.path).replace("__admin", "admin").replace(".", "_")
+    return "_".join([row.method.lower(), *filter(None, words.split("/"))])
+
+
+def _answer(words: str, schema: dict[str, Any]) -> dict[str, Any]:
+    return {"description": words, "content": {_JSON: {"schema": schema}}}
+
+
+def _parameter(given: Given, place: str) -> dict[str, Any]:
+    found: dict[str, Any] = {"name": given.name, "in": place, "schema": {"type": given.type}}
+    if given.words:
+        found["description"] = given.words
+    if given.required:
+        found["required"] = True
+    return found
+
+
+def _schema(body: Sequence[Given], *, open_: bool) -> dict[str, Any]:
+    schema: dict[str, Any] = {
+        "type": "object",
+        "properties": {given.name: {"type": given.type, "description": given.words} for given in body},
+        "additionalProperties": open_,
+    }
+    if required := [given.name for given in body if given.required]:
+        schema["required"] = required
+    return schema

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mockserver.web.control.call import ControlRoute, Given
+from mockserver.web.control.call import ControlCall, ControlRoute, Given
 from mockserver.web.lazy import lazy
 
 if TYPE_CHECKING:
@@ -96,13 +96,18 @@ _EVENT = (
     Given("authorization", "string", "Authorization header for that receiver"),
 )
 
+
+def _describe(call: ControlCall) -> tuple[int, object]:
+    return 200, openapi.control(CONTROL_ROUTES, call.host.charter.public_url)
+
+
 CONTROL_ROUTES: tuple[ControlRoute, ...] = (
     ControlRoute("GET", "/healthz", health.alive, "Whether the server lives", keyed=False),
     ControlRoute("GET", "/readyz", health.ready, "Whether the server is ready, else the reasons", keyed=False,
                  answers={503: "Not ready, with the reasons"}),
     ControlRoute("GET", "/openapi.json", openapi.payments, "The payments API as an OpenAPI document, profile applied",
                  keyed=False),
-    ControlRoute("GET", "/__admin/openapi.json", openapi.control, "This API as an OpenAPI document", keyed=False),
+    ControlRoute("GET", "/__admin/openapi.json", _describe, "This API as an OpenAPI document", keyed=False),
     ControlRoute("GET", "/__admin/sandboxes", sandboxes.listing, "Every sandbox, the last used first, keys masked",
                  keyed=False),
     ControlRoute("POST", "/__admin/sandboxes", sandboxes.name, "Give the sandbox of a key a name, open it if need be",

@@ -1,0 +1,30 @@
+"""What a webhook reports: a stored object as it stands, or data of the caller's own.
+
+Source: published facts, 6; control document, Control API (``/__admin/events``).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mockserver.domain.clock import Micros
+from mockserver.domain.events import Subject
+from mockserver.domain.network_token import NetworkToken
+from mockserver.domain.payment_method import PaymentMethod
+from mockserver.domain.payto import Agreement
+from mockserver.domain.record import record
+
+
+@record
+class Notice:
+    """``data`` at the instant ``at``: an object of ``kind``, or the caller's own data when that is None.
+
+    A customer comes with its ``default_method``, a payment method with its ``agreement`` and ``network_token``.
+    """
+
+    at: Micros
+    data: Any
+    kind: Subject | None = None
+    default_method: PaymentMethod | None = None
+    agreement: Agreement | None = None
+    network_token: NetworkToken | None = None

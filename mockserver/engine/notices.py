@@ -1,0 +1,47 @@
+"""What a webhook has to report of an event: the object, and the stored objects that are shown inside it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mockserver.domain.charge import Charge, as_before
+from mockserver.domain.delivery import Message
+from mockserver.domain.events import Event, Subject
+from mockserver.domain.notice import Notice
+from mockserver.domain.states import ChargeState
+from mockserver.engine import customers
+from mockserver.engine.facts import KINDS
+from mockserver.engine.sandbox import Sandbox
+
+
+def notice_of(box: Sandbox, message: Message, event: Event | None, data: object, *, stale: bool = False) -> Notice:
+    """The object of an event, or without one ``data``; ``stale`` takes the object as it was before the event."""
+    if event is None:
+        return Notice(box.now, data)
+    subject, at = _subject(box, message, event), event.at
+    if stale:
+        subject, at = _stale(subject, event), subject.added
+    match event.subject:
+        case Subject.CHARGE | Subject.BATCH | Subject.SUBSCRIPTION:
+            return Notice(at, subject, event.subject)
+        case Subject.CUSTOMER:
+            return Notice(at, subject, Subject.CUSTOMER, default_method=customers.default_method(box, subject))
+        case _:
+            return Notice(
+                at,
+                subject,
+                Subject.PAYMENT_METHOD,
+                agreement=box.payto.get(subject.payto_id) if subject.payto_id else None,
+                network_token=box.network_tokens.get(subject.network_token_id) if subject.network_token_id else None,
+            )
+
+
+def _subject(box: Sandbox, message: Message, event: Event) -> Any:
+    kind = Subject.PAYMENT_METHOD if event.subject is Subject.PAYTO else event.subject
+    return KINDS[kind.value][1](box).get(message.subject_id or "")
+
+
+def _stale(subject: Any, event: Event) -> Any:
+    if isinstance(subject, Charge) and event.before is not None:
+        return as_before(subject, ChargeState(event.before))
+    return subject
