@@ -5,14 +5,15 @@ from __future__ import annotations
 import ast
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
 
-PACKAGE = Path(__file__).resolve().parent.parent / "mockserver"
-MODULES = sorted(path for path in PACKAGE.rglob("*.py") if "__pycache__" not in path.parts)
+from tools.imports import MODULES, dotted, graph, imports, layer_of
+
 LONGEST_MODULE = 400
 VAGUE = re.compile(r"(^|_)(utils?|helpers?|common|managers?|services?|handlers?|misc)(_|$)")
 
@@ -75,34 +76,14 @@ BANNED_MODULES = {"random", "secrets"}
 EDGES = {"adapters", "settings", "cli", "commands", "pytest_plugin"}
 
 
-def dotted(path: Path) -> str:
-    parts = path.relative_to(PACKAGE.parent).with_suffix("").parts
-    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
-
-
-def layer_of(module: str) -> str:
-    parts = module.split(".")
-    return "root" if len(parts) == 1 or parts[1] == "__main__" else parts[1]
-
-
-def imports(source: str, module: str, *, package: bool = False) -> Iterator[tuple[int, str]]:
-    """Line and absolute dotted name of every import, those inside functions included."""
-    for node in ast.walk(ast.parse(source)):
-        if isinstance(node, ast.Import):
-            yield from ((node.lineno, alias.name) for alias in node.names)
-        elif isinstance(node, ast.ImportFrom):
-            above = module.split(".")
-            base = above[: len(above) - node.level + (1 if package else 0)] if node.level else []
-            origin = ".".join([*base, *([node.module] if node.module else [])])
-            if origin == "mockserver":
-                yield from ((node.lineno, imported_from_root(alias.name)) for alias in node.names)
-            else:
-                yield node.lineno, origin
-
-
-def imported_from_root(name: str) -> str:
-    below = PACKAGE / name
-    return f"mockserver.{name}" if below.is_dir() or below.with_suffix(".py").exists() else "mockserver"
+def circle(graph: Mapping[str, Iterable[str]]) -> list[str]:
+    """The modules of a circle of imports, in order; empty when there is none."""
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as fault:
+        found: list[str] = fault.args[1]
+        return found
+    return []
 
 
 def trespasses(source: str, module: str, *, package: bool = False) -> list[str]:
@@ -153,6 +134,21 @@ def test_module_takes_time_chance_and_environment_as_arguments(path: Path) -> No
 def test_module_fits_on_a_few_screens_and_has_a_telling_name(path: Path) -> None:
     assert len(path.read_text("utf-8").splitlines()) <= LONGEST_MODULE
     assert not [part for part in dotted(path).split(".") if VAGUE.search(part)]
+
+
+def test_no_modules_import_each_other_in_a_circle() -> None:
+    assert circle(graph()) == []
+
+
+def test_a_circle_is_found_through_imports_for_type_checkers_and_inside_functions() -> None:
+    sources = {
+        "mockserver.domain.money": "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from . import cards",
+        "mockserver.domain.cards": "def late():\n    from mockserver.domain.ids import Ids",
+        "mockserver.domain.ids": "import mockserver.domain.money",
+    }
+    found = {module: [name for _, name in imports(source, module)] for module, source in sources.items()}
+    assert set(circle(found)) == set(sources)
+    assert circle({**found, "mockserver.domain.ids": []}) == []
 
 
 def test_every_module_belongs_to_a_layer() -> None:

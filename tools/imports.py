@@ -1,0 +1,55 @@
+"""The imports of the package, read from its source: those inside functions and for type checkers included."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping
+from functools import cache
+from pathlib import Path
+
+PACKAGE = Path(__file__).resolve().parents[1] / "mockserver"
+MODULES = sorted(path for path in PACKAGE.rglob("*.py") if "__pycache__" not in path.parts)
+
+
+def dotted(path: Path) -> str:
+    """The name of the module in a file."""
+    parts = path.relative_to(PACKAGE.parent).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def layer_of(module: str) -> str:
+    """The part of the package that a module belongs to: the first name below ``mockserver``, else ``root``."""
+    parts = module.split(".")
+    return "root" if len(parts) == 1 or parts[1] == "__main__" else parts[1]
+
+
+def imports(source: str, module: str, *, package: bool = False) -> Iterator[tuple[int, str]]:
+    """Line and absolute dotted name of every module that ``source`` imports."""
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            yield from ((node.lineno, alias.name) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            above = module.split(".")
+            base = above[: len(above) - node.level + (1 if package else 0)] if node.level else []
+            origin = ".".join([*base, *([node.module] if node.module else [])])
+            for alias in node.names:
+                name = f"{origin}.{alias.name}"
+                yield node.lineno, name if name in _names() else origin
+
+
+@cache
+def graph() -> Mapping[str, frozenset[str]]:
+    """Every module of the package, with those of the package that it imports."""
+    return {
+        dotted(path): frozenset(
+            name
+            for _, name in imports(path.read_text("utf-8"), dotted(path), package=path.name == "__init__.py")
+            if name in _names()
+        )
+        for path in MODULES
+    }
+
+
+@cache
+def _names() -> frozenset[str]:
+    return frozenset(map(dotted, MODULES))
