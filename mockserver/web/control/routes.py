@@ -98,7 +98,9 @@ _EVENT = (
 
 
 def _describe(call: ControlCall) -> tuple[int, object]:
-    return 200, openapi.control(CONTROL_ROUTES, call.host.charter.public_url)
+    from mockserver.web.control.openapi import control
+
+    return 200, control(CONTROL_ROUTES, call.host.charter.public_url)
 
 
 CONTROL_ROUTES: tuple[ControlRoute, ...] = (
