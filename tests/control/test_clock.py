@@ -65,6 +65,15 @@ def test_the_clock_of_a_scenario_is_refused_in_a_used_sandbox_and_nothing_change
     assert shop("GET", "/__admin/scenarios").body["scenarios"][0]["builtIn"]
 
 
+def test_what_else_counts_only_when_a_sandbox_opens_is_named(shop: Shop) -> None:
+    first = put(shop, None, setup=[METHOD], seed=7)
+    assert "notApplied" not in first.body
+    shop.charge()
+    assert "notApplied" not in put(shop, None, "again", setup=[METHOD], seed=7).body
+    assert put(shop, None, "other", setup=[METHOD, METHOD], seed=8).body["notApplied"] == ["seed", "setup"]
+    assert shop("GET", "/payment_method").body["count"] == 1
+
+
 def test_a_used_sandbox_takes_a_scenario_again_with_the_clock_that_it_began_with(shop: Shop) -> None:
     assert put(shop, NEW_YEAR).status == 200
     shop.charge()

@@ -12,6 +12,9 @@ from mockserver.scenario.scenario import Scenario
 from mockserver.web.control.call import ControlCall
 from mockserver.wire.dates import moment
 
+_OPENING = ("seed", "setup")
+"""Parts of a scenario that count when a sandbox opens; its clock does too, and is refused in a used one."""
+
 
 def listing(call: ControlCall) -> tuple[int, object]:
     """The scenarios in force, in the order in which they were given."""
@@ -21,14 +24,14 @@ def listing(call: ControlCall) -> tuple[int, object]:
 def replace(call: ControlCall) -> tuple[int, object]:
     """Put one scenario in the place of all others but the built-in test values."""
     box, scenario = call.box(), _read(call)
-    return 200, _shown(call.host.put_in_force(box, [scenario]))
+    return 200, _put(call, box, [scenario])
 
 
 def add(call: ControlCall) -> tuple[int, object]:
     """Add a scenario: its rules are asked before those that were there. One of the same name is replaced."""
     box, scenario = call.box(), _read(call)
     kept = [known for known in _own(box) if known.name != scenario.name]
-    return 201, _shown(call.host.put_in_force(box, [*kept, scenario]))
+    return 201, _put(call, box, [*kept, scenario])
 
 
 def clear(call: ControlCall) -> tuple[int, object]:
@@ -61,6 +64,18 @@ def rules(call: ControlCall) -> tuple[int, object]:
         ],
         "unmet": box.director.unmet(),
     }
+
+
+def _put(call: ControlCall, box: Sandbox, scenarios: Sequence[Scenario]) -> dict[str, object]:
+    """Put scenarios in force; ``notApplied`` names what counts only when a sandbox opens, and this one was used."""
+    late = [] if box.is_untouched() else [name for name in _OPENING if _is_late(name, box, scenarios)]
+    shown = _shown(call.host.put_in_force(box, scenarios))
+    return {**shown, "notApplied": late} if late else shown
+
+
+def _is_late(name: str, box: Sandbox, scenarios: Sequence[Scenario]) -> bool:
+    known = [getattr(scenario, name) for scenario in box.charter.scenarios]
+    return any(getattr(scenario, name) not in (*known, None, ()) for scenario in scenarios)
 
 
 def _own(box: Sandbox) -> list[Scenario]:

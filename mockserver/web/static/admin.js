@@ -123,7 +123,7 @@ async function moveClock(by) {
   const body = /^\d{4}-/.test(by) ? { to: by } : { by };
   try {
     const moved = await api("POST", "/__admin/clock/advance", body);
-    say(moved.ran ? `${moved.ran} due ${moved.ran === 1 ? "thing" : "things"} happened` : "", "info");
+    say(moved.hint || (moved.ran ? `${moved.ran} due ${moved.ran === 1 ? "thing" : "things"} happened` : ""), "info");
     byId("to").value = "";
   } catch (problem) {
     say(problem.message);
