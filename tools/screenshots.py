@@ -42,12 +42,13 @@ def _serving() -> Iterator[str]:
 class _Shop:
     """A caller with a secret key."""
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, key: str = "sk_demo") -> None:
         self.url = url
+        self.key = key
 
     def call(self, method: str, path: str, body: object = None) -> Any:
         raw = None if body is None else json.dumps(body).encode()
-        headers = {"x-secretkey": "sk_demo", "content-type": "application/json"}
+        headers = {"x-secretkey": self.key, "content-type": "application/json"}
         # The address is that of the server above.
         with urlopen(Request(self.url + path, raw, headers, method=method)) as answer:
             return json.loads(answer.read())
@@ -87,6 +88,17 @@ class _Shop:
             "demo-shop": "/demo?key=pk_demo",
         }
 
+    def double_charge(self) -> None:
+        """A checkout that sends a charge again whose answer was lost, without a look."""
+        lost = {"id": "lost", "when": {"op": "charge.create"}, "limit": 1, "then": {"transport": _LOST}}
+        self.call("POST", "/__admin/sandboxes", {"key": self.key, "name": "Checkout tests"})
+        self.call("PUT", "/__admin/scenarios", {"version": 1, "name": "lost-answer", "rules": [lost]})
+        for reference in ("Order 1017", "Order 1017", None):
+            self.charge("4111111111111111", reference=reference)
+
+
+_LOST = {"at": "answer", "reset": True}
+
 
 def _amex() -> dict[str, str]:
     return {"cardNumber": "378282246310005", "expiryDate": "12/40", "ccv": "1234", "cardholder": "Ann Example"}
@@ -105,6 +117,15 @@ def _control(browser: Browser, url: str) -> None:
     page.close()
 
 
+def _findings(browser: Browser, url: str) -> None:
+    page = browser.new_page(viewport=DESK)
+    page.goto(f"{url}/__admin/#findings")
+    page.get_by_test_id("findings").get_by_role("option").first.click()
+    page.get_by_test_id("evidence").wait_for()
+    page.screenshot(path=FOLDER / "control-findings.png")
+    page.close()
+
+
 def main() -> None:
     """Take every picture."""
     chromium = next(filter(None, map(shutil.which, BROWSERS)), None)
@@ -112,6 +133,8 @@ def main() -> None:
         browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox", "--disable-gpu"])
         pages = _Shop(url).story()
         _control(browser, url)
+        _Shop(url, "sk_checkout").double_charge()
+        _findings(browser, url)
         for name, path in pages.items():
             page = browser.new_page(viewport=PHONE)
             page.goto(url + path)

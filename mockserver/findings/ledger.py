@@ -45,15 +45,17 @@ class Finding:
 
 
 class Ledger:
-    """What was raised, oldest first. ``allowed`` kinds are never raised; ``raised`` counts every raise."""
+    """What was raised, oldest first. ``allowed`` kinds are never raised; ``raised`` counts every raise, ``cleared`` how
+    often all were forgotten."""
 
-    __slots__ = ("_by_subject", "allowed", "dropped", "raised", "unreported")
+    __slots__ = ("_by_subject", "allowed", "cleared", "dropped", "raised", "unreported")
 
     def __init__(self, allowed: frozenset[str] = frozenset()) -> None:
         self.allowed = allowed
         self._by_subject: dict[tuple[str, tuple[tuple[str, str], ...]], Finding] = {}
         self.raised = 0
         self.dropped = 0
+        self.cleared = 0
         self.unreported: list[Finding] = []
 
     def __iter__(self) -> Iterator[Finding]:
@@ -102,14 +104,18 @@ class Ledger:
         finding.newest = self.raised
         return True
 
-    def select(self, *, least: Severity = Severity.NOTE, name: str | None = None, after: int = 0) -> list[Finding]:
-        """Findings of at least a severity, of one kind or all, raised since a journal entry, oldest first."""
+    def select(
+        self, *, least: Severity = Severity.NOTE, name: str | None = None, after: int = 0, raised: int = 0
+    ) -> list[Finding]:
+        """Findings of at least a severity, of one kind or all, raised since a journal entry, and since so many raises,
+        oldest first."""
         return [
             finding
             for finding in self
             if finding.kind.severity >= least
             and (name is None or finding.kind.name == name)
             and (not after or finding.last_entry() > after)
+            and finding.newest > raised
         ]
 
     def news(self) -> list[Finding]:
@@ -119,6 +125,7 @@ class Ledger:
 
     def clear(self) -> None:
         """Forget all findings; their numbers go on."""
+        self.cleared += 1
         self.dropped += len(self._by_subject)
         self._by_subject.clear()
         self.unreported.clear()

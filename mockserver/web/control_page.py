@@ -119,4 +119,12 @@ def _of_sandbox(host: Host, box: Sandbox) -> dict[str, object]:
         "objects": object_counts(box),
         "tries": sum(len(delivery.tries) + 1 for delivery in box.deliveries),
         "arrivals": box.inboxes.number,
+        "findings": _of_findings(box),
     }
+
+
+def _of_findings(box: Sandbox) -> dict[str, object] | None:
+    """How often findings were raised and all of them cleared; None where nothing is judged."""
+    if box.watch is None:
+        return None
+    return {"raised": box.watch.ledger.raised, "cleared": box.watch.ledger.cleared}

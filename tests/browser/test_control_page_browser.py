@@ -11,7 +11,7 @@ import httpx
 import pytest
 
 from mockserver.engine.sandbox import sandbox_id_of
-from tests.browser.conftest import Box, serving
+from tests.browser.conftest import Box, Site, serving
 
 expect = pytest.importorskip("playwright.sync_api", reason="playwright is not installed").expect
 
@@ -125,7 +125,8 @@ def test_a_jump_makes_due_work_happen(control: Any, box: Box) -> None:
     control.get_by_test_id("jump").click()
     expect(control.get_by_test_id("now")).to_have_text("2031-03-08 09:30:00")
     expect(control.get_by_test_id("message")).to_contain_text("1 due thing happened")
-    expect(rows(control).first).to_contain_text("due")
+    expect(rows(control).first).to_contain_text("/__admin/clock/advance")
+    expect(rows(control).nth(1)).to_contain_text("due")
     assert box.call("GET", f"/charge/{charge['chargeId']}")["status"] == "AUTHORISE_CANCELLED"
     control.get_by_test_id("jump-to").fill("2031-04-01T00:00:00Z")
     control.get_by_test_id("jump").click()
@@ -215,6 +216,100 @@ def test_another_sandbox_is_chosen_and_keys_stay_masked(control: Any, box: Box) 
     assert other not in control.content()
 
 
+LOSSY = """version: 1
+name: lost-answer
+rules:
+  - {id: lost, when: {op: charge.create}, limit: 1, then: {transport: {at: answer, reset: true}}}
+"""
+
+
+def charge_twice(box: Box) -> list[str]:
+    """The ids of two charges of one order: the answer to the first one was lost."""
+    box.http.put("/__admin/scenarios", content=LOSSY, headers={"content-type": "application/yaml"}).raise_for_status()
+    with pytest.raises(httpx.HTTPError):
+        box.charge(reference="order-5")
+    box.charge(reference="order-5")
+    return [charge["chargeId"] for charge in box.charges()][::-1]
+
+
+def test_a_double_charge_is_shown_live_with_its_evidence(control: Any, box: Box) -> None:
+    control.get_by_test_id("tab-findings").click()
+    expect(control.get_by_test_id("findings-lesson")).to_contain_text("Nothing was found")
+    first, _ = charge_twice(box)
+    expect(rows(control, "findings")).to_have_count(2)
+    expect(rows(control, "findings").first).to_contain_text("error")
+    expect(rows(control, "findings").last).to_contain_text("warning")
+    expect(control.locator("#count-findings")).to_have_text("2")
+    control.get_by_test_id("findings").focus()
+    control.keyboard.press("ArrowDown")
+    expect(control.get_by_test_id("finding-title")).to_have_text("The customer was charged twice")
+    expect(control.get_by_test_id("finding-severity")).to_have_text("error")
+    expect(control.get_by_test_id("finding-count")).to_have_text("once")
+    expect(control.get_by_test_id("finding-advice")).to_contain_text("search for the charge by its reference")
+    expect(control.get_by_test_id("evidence")).to_contain_text("the connection was reset")
+    control.get_by_test_id("evidence").get_by_role("link").first.click()
+    expect(control.get_by_test_id("entry-title")).to_have_text("POST /charge/card")
+    control.go_back()
+    control.get_by_role("link", name=first).click()
+    expect(control.get_by_test_id("object-state")).to_have_text("SUCCESS")
+
+
+def test_requests_and_charges_are_marked_and_lead_to_the_finding(control: Any, box: Box) -> None:
+    charge_twice(box)
+    marks = control.get_by_test_id("requests").get_by_test_id("mark")
+    expect(marks).to_have_count(2)
+    expect(marks.first).to_have_text("error: The customer was charged twice")
+    rows(control).filter(has_text="/charge/card").first.click()
+    expect(control.get_by_test_id("concerning").get_by_role("link")).to_have_count(2)
+    control.get_by_test_id("concerning").get_by_role("link").first.click()
+    expect(control.get_by_test_id("finding-title")).to_have_text("The customer was charged twice")
+    control.get_by_test_id("tab-objects").click()
+    expect(rows(control, "objects")).to_have_count(2)
+    expect(control.get_by_test_id("objects").get_by_test_id("mark")).to_have_count(2)
+    control.get_by_test_id("objects").get_by_test_id("mark").first.click()
+    expect(control.get_by_test_id("finding-title")).to_have_text("The customer was charged twice")
+
+
+def test_a_forged_webhook_that_was_accepted_is_marked(control: Any, box: Box, other_site: Site) -> None:
+    rule = "{id: forged, when: {op: charge.create}, then: {webhook: {bad_signature: true}}}"
+    forged = f"version: 1\nname: forged\nrules: [{rule}]\n"
+    box.http.put("/__admin/scenarios", content=forged, headers={"content-type": "application/yaml"}).raise_for_status()
+    other_site.pages["/hook"] = "taken"
+    control.get_by_test_id("tab-webhooks").click()
+    box.charge(webhook={"url": f"{other_site.url}/hook", "authorization": "Bearer s3cret"})
+    mark = control.get_by_test_id("webhooks").get_by_test_id("mark")
+    expect(mark).to_have_text("error: A webhook with a wrong signature was accepted")
+    rows(control, "webhooks").first.click()
+    control.get_by_test_id("concerning").get_by_role("link").click()
+    control.get_by_test_id("evidence").get_by_role("link", name="webhook").click()
+    expect(control.get_by_test_id("webhook-state")).to_have_text("delivered")
+
+
+def test_findings_are_fetched_once_each_and_go_with_a_clear_and_a_reset(control: Any, box: Box) -> None:
+    asked: list[str] = []
+    control.on("request", lambda request: asked.append(request.url) if "/__admin/findings" in request.url else None)
+    control.get_by_test_id("tab-findings").click()
+    charge_twice(box)
+    expect(rows(control, "findings")).to_have_count(2)
+    box.charge(reference="order-6", amout=6)
+    expect(rows(control, "findings")).to_have_count(3)
+    for _ in range(3):
+        box.call("GET", "/charge")
+    box.charge(reference="order-7", curency="AUD")
+    expect(rows(control, "findings")).to_have_count(4)
+    assert [url.partition("?")[2] for url in asked][-2:] == ["raised=2", "raised=3"]
+    control.get_by_test_id("findings-clear").click()
+    expect(rows(control, "findings")).to_have_count(0)
+    expect(control.get_by_test_id("findings-lesson")).to_be_visible()
+    expect(control.locator("#count-findings")).to_have_text("")
+    box.charge(capture=False, reference="order-8")
+    control.get_by_test_id("findings-finish").click()
+    expect(rows(control, "findings")).to_have_count(1)
+    expect(rows(control, "findings").first).to_contain_text("An authorisation was neither captured nor voided")
+    box.call("POST", "/__admin/reset")
+    expect(rows(control, "findings")).to_have_count(0)
+
+
 def test_a_sandbox_is_shown_by_its_name_as_soon_as_it_has_one(control: Any, box: Box) -> None:
     expect(control).to_have_title("mockserver")
     box.call("POST", "/__admin/sandboxes", {"key": box.key, "name": "Checkout tests"})
@@ -290,11 +385,15 @@ def test_ten_thousand_requests_are_drawn_as_the_few_in_sight(control: Any) -> No
 
 @pytest.mark.parametrize("context_options", [{"viewport": {"width": 360, "height": 740}}], ids=["phone"])
 def test_nothing_is_cut_off_on_a_phone(control: Any, box: Box) -> None:
+    charge_twice(box)
     box.charge(webhook={"url": f"{box.url}/__inbox/shop", "authorization": "Bearer s3cret"})
-    for tab in ("requests", "objects", "webhooks", "inbox", "scenarios", "assumptions"):
+    for tab in ("requests", "objects", "webhooks", "inbox", "findings", "scenarios", "assumptions"):
         control.get_by_test_id(f"tab-{tab}").click()
-        if tab in ("requests", "objects", "webhooks", "inbox"):
+        if tab in ("requests", "objects", "webhooks", "inbox", "findings"):
             rows(control, tab).first.wait_for()
+        if tab == "findings":
+            rows(control, tab).first.click()
+            control.get_by_test_id("evidence").wait_for()
         assert control.evaluate(CUT_OFF) == [], tab
         assert control.evaluate("document.documentElement.scrollWidth <= window.innerWidth"), tab
 
@@ -309,7 +408,7 @@ def test_every_stop_of_the_tab_key_is_named_and_seen(control: Any, box: Box) -> 
     box.charge(POOR)
     rows(control).filter(has_text="/charge/card").click()
     control.get_by_test_id("fired").wait_for()
-    for tab in ("requests", "objects", "webhooks", "inbox", "scenarios", "assumptions"):
+    for tab in ("requests", "objects", "webhooks", "inbox", "findings", "scenarios", "assumptions"):
         control.get_by_test_id(f"tab-{tab}").click()
         control.locator(f"#tab-{tab}[aria-selected=true]").wait_for()
         control.get_by_role("link", name="Skip to content").focus()

@@ -67,6 +67,19 @@ def test_a_blind_retry_after_a_lost_answer_charges_twice() -> None:
     assert rows["blind-retry"]["severity"] == "warning"
 
 
+def test_findings_are_listed_since_the_raises_that_are_known() -> None:
+    api = lossy()
+    charge(api)
+    charge(api)
+    known = api.get("/__admin/findings")["raised"]
+    assert list(found(api, raised=known)) == []
+    charge(api, reference="order-6", amout=1)
+    assert list(found(api, raised=known)) == ["unknown-field"]
+    charge(api, reference="order-7", amout=1)
+    assert found(api, raised=known + 1)["unknown-field"]["count"] == 2
+    assert api.get("/__admin/findings", raised="x").status == 400
+
+
 def test_a_client_that_looks_first_charges_once() -> None:
     api = lossy()
     assert charge(api) is None

@@ -91,12 +91,13 @@ def _page(call: ControlCall, sandbox: Sandbox, ledger: Ledger) -> dict[str, obje
         faults["Finding"] = str(fault)
     if faults:
         raise Invalid(Code.VALIDATION_ERROR, faults)
-    found = ledger.select(least=least, name=name, after=call.since(sandbox))
+    found = ledger.select(least=least, name=name, after=call.since(sandbox), raised=call.whole("raised", 0))
     voice = voice_of(sandbox.assumed)
     return {
         "count": len(found),
         "last": sandbox.journal.last,
         "dropped": ledger.dropped,
+        "raised": ledger.raised,
         "findings": [shown(finding, voice) for finding in found],
     }
 

@@ -52,6 +52,7 @@ _FINDINGS = (
     Given("severity", "string", "at least note, warning or error"),
     Given("finding", "string", "one kind, such as double-charge"),
     _SINCE,
+    Given("raised", "integer", "raised, or raised again, after so many raises: the field raised of an earlier answer"),
 )
 _SHORT = (
     Given("after", "integer", "lines after this number"),

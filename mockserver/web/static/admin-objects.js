@@ -1,6 +1,7 @@
 // Objects: what the sandbox holds, each with its history and the diagram of its states.
 import { api } from "./admin-api.js";
 import { h, clear, say, List, split, block, table, time, clockTime, short } from "./admin-dom.js";
+import { mark, concerning } from "./admin-findings.js";
 import { diagram } from "./admin-diagram.js";
 
 const PAGE = 1000;
@@ -19,6 +20,7 @@ export function objects(panel, count) {
     draw: (item) => [
       h("span", { class: "c-time", title: time(item.added) }, clockTime(item.added).slice(0, 8)),
       h("span", { class: "c-path", title: item.id }, item.id),
+      mark("object", item.id),
       h("span", { class: "c-rule" }, item.label || ""),
       h("span", { class: "c-amount" }, item.amount || ""),
       h("span", { class: "c-state" }, item.state || ""),
@@ -72,6 +74,7 @@ export function objects(panel, count) {
       clear(detail).append(
         h("h2", { "data-testid": "object-title" }, `${kind.replaceAll("_", " ")} `, h("code", {}, id)),
         h("p", { class: "facts" }, object.state ? h("span", { class: "badge", "data-testid": "object-state" }, object.state) : null, h("span", {}, `added ${time(object.added)}`)),
+        concerning("object", id),
         ...(law && object.state ? [states(law, object.state, history)] : []),
         h("section", { class: "block" }, h("h3", {}, "History"), history.length
           ? table(["", "When", "Happened", "From", "To", "By"], history.map((event, i) => [
@@ -94,7 +97,7 @@ export function objects(panel, count) {
     }, 250);
   }
 
-  return { news, open: (...rest) => open(...rest.filter(Boolean)), close: () => { clearTimeout(later); list.watcher.disconnect(); } };
+  return { news, list, open: (...rest) => open(...rest.filter(Boolean)), close: () => { clearTimeout(later); list.watcher.disconnect(); } };
 }
 
 function states(law, state, history) {

@@ -1,6 +1,7 @@
 // Requests: every step of the journal with the rules that fired, and why others did not.
 import { api } from "./admin-api.js";
 import { h, clear, say, List, split, block, table, clockTime, time, short } from "./admin-dom.js";
+import { mark, concerning } from "./admin-findings.js";
 
 const CHUNK = 2000;
 
@@ -38,6 +39,7 @@ export function requests(panel, count) {
       h("span", { class: "c-time" }, clockTime(item.at)),
       h("span", { class: "c-method" }, item.method || "·"),
       h("span", { class: "c-path", title: item.path }, short(item.path) || item.op),
+      mark("request", item.id),
       h("span", { class: "c-rule" }, item.rule || ""),
       h("span", { class: "c-latency" }, latency(item.latency)),
       h("span", { class: `c-status ${statusClass(item.status, item.fault)}` }, item.method ? String(item.fault || item.status) : "due"),
@@ -111,6 +113,7 @@ export function requests(panel, count) {
         asked ? h("span", { class: `badge ${statusClass(entry.status, entry.fault)}`, "data-testid": "entry-status" }, entry.fault ? `${entry.fault.kind} at ${entry.fault.at}` : String(entry.status)) : null,
         h("span", {}, entry.op), h("span", {}, time(entry.at)),
         entry.latency !== "0s" ? h("span", {}, `took ${entry.latency}`) : null),
+      concerning("request", entry.id),
       decisions(entry.decisions),
       ...(entry.events.length ? [events(entry.events)] : []),
       ...(entry.webhooks.length ? [webhooks(entry.webhooks.map((id) => kept.find((one) => one.id === id) || { id }))] : []),
@@ -126,7 +129,7 @@ export function requests(panel, count) {
   }
 
   load();
-  return { news: (event) => { if (event.last !== last) load(); }, open, close: () => list.watcher.disconnect() };
+  return { news: (event) => { if (event.last !== last) load(); }, open, list, close: () => list.watcher.disconnect() };
 }
 
 function decisions(all) {

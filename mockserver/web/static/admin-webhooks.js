@@ -1,6 +1,7 @@
 // Webhooks with every attempt, and the inboxes that received some.
 import { api } from "./admin-api.js";
 import { h, clear, say, List, split, block, table, time, clockTime } from "./admin-dom.js";
+import { mark, concerning } from "./admin-findings.js";
 
 const MOST = 1000;
 const SOON_MS = 250;
@@ -25,6 +26,7 @@ export function webhooks(panel, count) {
       h("span", { class: "c-time", title: time(item.added) }, clockTime(item.added).slice(0, 8)),
       h("span", { class: "c-event" }, item.eventType),
       h("span", { class: "c-path", title: item.url }, item.url),
+      mark("webhook", item.id),
       h("span", { class: "c-latency" }, `${item.tries.length} ${item.tries.length === 1 ? "try" : "tries"}`),
       h("span", { class: `c-state ${LOOKS[item.state] || ""}` }, item.state.replace("_", " ")),
     ],
@@ -69,6 +71,7 @@ export function webhooks(panel, count) {
         h("span", {}, item.url), item.next ? h("span", {}, `next try ${time(item.next)}`) : null,
         item.subject ? h("span", {}, `about ${item.subject}`) : null),
       h("p", {}, h("button", { class: "primary", onclick: () => resend(item.id), "data-testid": "resend" }, "Send again")),
+      concerning("webhook", item.id),
       h("section", { class: "block" }, h("h3", {}, "Tries"), item.tries.length
         ? table(["When", "Answer", "Took", ""], item.tries.map((one) => [
           time(one.at), one.error || String(one.status), one.latency, one.scripted ? "said by the scenario" : "",
@@ -87,7 +90,7 @@ export function webhooks(panel, count) {
     if (id) list.select(id);
   }
 
-  return { news: () => later.soon(), open, close: () => { later.stop(); list.watcher.disconnect(); } };
+  return { news: () => later.soon(), open, list, close: () => { later.stop(); list.watcher.disconnect(); } };
 }
 
 export function inbox(panel, count) {

@@ -4,9 +4,10 @@ import { h, clear, say } from "./admin-dom.js";
 import { requests } from "./admin-requests.js";
 import { objects } from "./admin-objects.js";
 import { webhooks, inbox } from "./admin-webhooks.js";
+import { findings, forget, learn, refresh } from "./admin-findings.js";
 import { scenarios, assumptions } from "./admin-scenarios.js";
 
-const VIEWS = { requests, objects, webhooks, inbox, scenarios, assumptions };
+const VIEWS = { requests, objects, webhooks, inbox, findings, scenarios, assumptions };
 const byId = (id) => document.getElementById(id);
 let view = null;
 let followed = null;
@@ -90,6 +91,7 @@ function enter(id) {
   stopFollowing();
   if (view && view.close) view.close();
   view = null;
+  forget();
   for (const count of document.querySelectorAll(".count")) count.textContent = "";
   show();
   stopFollowing = follow(id, news, live);
@@ -109,6 +111,12 @@ function news(event) {
   byId("clock").dataset.pending = event.pending;
   tick();
   if (view && view.news) view.news(event);
+  learn(event, (many) => {
+    byId("count-findings").textContent = many || "";
+    refresh();
+    if (view && view.list) view.list.later();
+    if (view && view.update) view.update();
+  });
 }
 
 function tick() {
