@@ -137,6 +137,8 @@ def come_due(box: Sandbox, delivery_id: str) -> None:
         report(box, delivery, Try(delivery.due, 200 if kept is not None else 507))
         return
     box.deliveries.outbox.append(delivery_id)
+    if box.watch is not None:
+        box.watch.sent(delivery_id, box.journal.last)
 
 
 def report(box: Sandbox, delivery: Delivery, made: Try, *, final: bool = False) -> None:
@@ -312,7 +314,7 @@ def _plan_one(
             state=DELIVERY.begin(begun),
             script=wanted.receiver,
             entry=box.journal.last + 1,
-            reports=None if event is None else event.before if wanted.stale else event.after,
+            reports=None if event is None else (wanted.stale and event.before) or event.after,
             subscription_id=target.subscription_id,
         )
         box.deliveries.add(delivery)

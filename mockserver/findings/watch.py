@@ -121,12 +121,14 @@ class Watch:
 
     def tried(self, tried: WebhookTry) -> None:
         """A webhook was tried."""
-        self._webhooks.tried(tried)
-        if tried.is_accepted and not tried.is_scripted and tried.subject is not None:
+        charge = self._charge_of(tried.subject) if tried.subject is not None else None
+        self._webhooks.tried(tried, charge.status.value if charge is not None else None)
+        if tried.is_accepted and not tried.is_scripted:
             self._doubts.took(tried)
-            charge = self._charge_of(tried.subject)
-            if charge is not None:
-                self._webhooks.reported(tried, charge.status.value)
+
+    def sent(self, delivery_id: str, entry: int) -> None:
+        """A webhook goes out to a receiver of the client, after a journal entry; ``tried`` follows."""
+        self._webhooks.sent(delivery_id, entry)
 
     def visited(self, charge_id: str) -> None:
         """The payer has come to the page of a challenge."""

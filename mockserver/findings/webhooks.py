@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from mockserver.domain.clock import MINUTE, SECOND, Micros
 from mockserver.domain.errors import WrongState
+from mockserver.domain.record import record
 from mockserver.domain.states import CHARGE, ChargeEvent, ChargeState
 from mockserver.findings.facts import Call, WebhookTry
 from mockserver.findings.intents import MONEY, Intent, evidence_of, intent_of
@@ -26,7 +27,7 @@ _EVENTS = {
 
 @dataclass(slots=True)
 class _Copies:
-    """An event that was taken: by how many money operations before, at its first and at its newest copy."""
+    """An event that was taken: the journal entries before which its first and its newest copy were sent."""
 
     first_at: int
     evidence: Evidence
@@ -35,10 +36,20 @@ class _Copies:
     repeat: Evidence | None = None
 
 
+@record
+class _Move:
+    """A money operation. ``has_gone_well``: one that did not is repeated for that reason."""
+
+    entry: int
+    intent: Intent
+    evidence: Evidence
+    has_gone_well: bool
+
+
 class Webhooks:
     """The webhooks of one sandbox that were tried."""
 
-    __slots__ = ("_ledger", "_made", "_moves", "_repeated", "_reported", "_taken", "policy")
+    __slots__ = ("_ledger", "_moves", "_refused", "_repeated", "_reported", "_sent", "_taken", "policy")
 
     def __init__(self, ledger: Ledger, policy: Policy) -> None:
         self._ledger = ledger
@@ -46,29 +57,33 @@ class Webhooks:
         self._taken: Recent[str, _Copies] = Recent(_MOST)
         self._repeated: Recent[str, _Copies] = Recent(_MOST)
         self._reported: Recent[str, tuple[str, Evidence]] = Recent(_MOST)
-        self._moves: deque[tuple[int, Intent, Evidence]] = deque(maxlen=_MOST)
-        self._made = 0
+        self._sent: Recent[str, int] = Recent(_MOST)
+        self._refused: Recent[str, tuple[int, str, Evidence]] = Recent(_MOST)
+        self._moves: deque[_Move] = deque(maxlen=_MOST)
 
     @property
     def is_empty(self) -> bool:
-        """Whether no webhook was taken."""
-        return not (self._taken or self._reported)
+        """Whether no webhook was sent or taken."""
+        return not (self._sent or self._taken or self._reported)
 
     def called(self, call: Call) -> None:
         """The client asked for a money operation."""
-        if self._taken and call.op in MONEY:
-            intent, evidence = intent_of(call), evidence_of(call)
-            if self._repeated and not call.is_repeat:
-                self._judge_repeat(call, intent, evidence)
-            self._made += 1
-            if call.code is None and call.doubt is None and not _is_declined(call):
-                # An operation that failed, or whose answer was lost, is repeated for that reason.
-                self._moves.append((self._made, intent, evidence))
-        if call.code == _WRONG_STATE and call.subject is not None and self._reported:
-            self._judge_belief(call)
+        if (self._sent or self._taken) and call.op in MONEY:
+            has_gone_well = call.code is None and call.doubt is None and not _is_declined(call)
+            move = _Move(call.entry, intent_of(call), evidence_of(call), has_gone_well)
+            self._judge_repeat(move, call.at)
+            self._moves.append(move)
+        if call.code == _WRONG_STATE and call.subject is not None and (self._sent or self._reported):
+            self._refused.put(call.subject, (call.entry, call.op, evidence_of(call)))
+            self._judge_belief(call.subject, call.at)
 
-    def tried(self, tried: WebhookTry) -> None:
-        """A webhook was sent, or its last try has failed."""
+    def sent(self, delivery_id: str, entry: int) -> None:
+        """A webhook goes out, after a journal entry: what the client does while it takes it comes after that."""
+        self._sent.put(delivery_id, entry)
+
+    def tried(self, tried: WebhookTry, state: str | None) -> None:
+        """A webhook was sent and has arrived or not; ``state`` is that of its charge now."""
+        began = self._sent.pop(tried.delivery_id, 0)
         about = {"webhook": tried.delivery_id}
         evidence = Evidence(
             f"{tried.event_type} {tried.subject or ''} try {tried.number}: {tried.result}",
@@ -78,15 +93,16 @@ class Webhooks:
         if tried.is_accepted and not tried.is_scripted:
             if not tried.is_genuine:
                 self._ledger.add("forged-webhook-accepted", tried.at, (evidence,), **about)
-            self._took(tried, evidence)
+            self._took(tried, evidence, began)
+            if state is not None:
+                self._told(tried, state, began)
         if tried.gave_up and tried.is_genuine and not tried.is_scripted:
             self._ledger.add("webhook-lost", tried.at, (evidence,), **about)
         if tried.took > self.policy.slow_receiver and not tried.is_scripted:
             slow = Evidence(f"{evidence.line} after {tried.took / SECOND:.1f} s", evidence.entry, evidence.webhook)
             self._ledger.add("webhook-slow", tried.at, (slow,), **about)
 
-    def reported(self, tried: WebhookTry, state: str) -> None:
-        """A webhook was taken about a charge that is in ``state``."""
+    def _told(self, tried: WebhookTry, state: str, began: int) -> None:
         charge_id = tried.subject
         if charge_id is None or tried.reported is None:
             return
@@ -95,25 +111,30 @@ class Webhooks:
             return
         line = f"{tried.event_type} {charge_id}: reported {tried.reported}, the charge was {state}"
         self._reported.put(charge_id, (tried.reported, Evidence(line, tried.caused_by, tried.delivery_id)))
+        refused = self._refused.get(charge_id)
+        if refused is not None and refused[0] > began:
+            self._judge_belief(charge_id, tried.at)
 
-    def _took(self, tried: WebhookTry, evidence: Evidence) -> None:
+    def _took(self, tried: WebhookTry, evidence: Evidence, began: int) -> None:
         copies = self._taken.get(tried.event_id)
         if copies is None:
-            self._taken.put(tried.event_id, _Copies(self._made, evidence))
+            self._taken.put(tried.event_id, _Copies(began, evidence))
             return
-        copies.repeated_at, copies.repeated, copies.repeat = self._made, tried.at, evidence
+        copies.repeated_at, copies.repeated, copies.repeat = began, tried.at, evidence
         self._repeated.put(tried.event_id, copies)
+        for move in [move for move in self._moves if move.entry > began]:
+            self._judge_repeat(move, tried.at)
 
-    def _judge_repeat(self, call: Call, intent: Intent, evidence: Evidence) -> None:
-        while self._repeated and call.at - self._repeated[oldest := next(iter(self._repeated))].repeated > _REPEAT:
-            del self._repeated[oldest]
-        for number, made, first in self._moves:
-            if made.is_same(intent):
-                for event_id, copies in self._repeated.items():
-                    if copies.first_at < number <= copies.repeated_at:
-                        lines = (copies.evidence, first, copies.repeat, evidence)
-                        self._ledger.add("webhook-not-deduplicated", call.at, lines, event=event_id)
-                break
+    def _judge_repeat(self, again: _Move, at: Micros) -> None:
+        repeated = self._repeated
+        while repeated and at - repeated[oldest := next(iter(repeated))].repeated > _REPEAT:
+            del repeated[oldest]
+        for first in self._moves if repeated else ():
+            if first.has_gone_well and first.intent.is_same(again.intent):
+                for event_id, copies in repeated.items():
+                    if copies.first_at < first.entry <= copies.repeated_at < again.entry:
+                        lines = (copies.evidence, first.evidence, copies.repeat, again.evidence)
+                        self._ledger.add("webhook-not-deduplicated", at, lines, event=event_id)
 
     def read(self, subject: str) -> None:
         """The client has read an object: what it does now rests on that."""
@@ -121,12 +142,12 @@ class Webhooks:
 
     def finish(self) -> None:
         """The story has ended: what the next one does is no answer to the webhooks of this one."""
-        self._repeated.clear()
-        self._reported.clear()
+        for memory in (self._repeated, self._reported, self._refused):
+            memory.clear()
 
-    def _judge_belief(self, call: Call) -> None:
-        event = _EVENTS.get(call.op)
-        reported = self._reported.get(call.subject or "")
+    def _judge_belief(self, charge_id: str, at: Micros) -> None:
+        _, op, refused = self._refused[charge_id]
+        event, reported = _EVENTS.get(op), self._reported.get(charge_id)
         if event is None or reported is None:
             return
         state, evidence = reported
@@ -134,7 +155,7 @@ class Webhooks:
             CHARGE.advance(ChargeState(state), event)
         except (WrongState, ValueError):
             return
-        self._ledger.add("stale-webhook-believed", call.at, (evidence, evidence_of(call)), charge=call.subject)
+        self._ledger.add("stale-webhook-believed", at, (evidence, refused), charge=charge_id)
 
 
 def _is_declined(call: Call) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from decimal import Decimal
 
 import pytest
@@ -47,7 +48,8 @@ class Story:
         self.watch.called(call)
         return call
 
-    def webhook(self, **facts: object) -> None:
+    def webhook(self, meanwhile: Callable[[], object] | None = None, **facts: object) -> None:
+        """A webhook that is sent and answered; the client acts ``meanwhile``."""
         fields = {
             "at": self.entry * SECOND,
             "delivery_id": "wh_1",
@@ -64,7 +66,11 @@ class Story:
             "took": 0,
             "result": "200",
         }
-        self.watch.tried(WebhookTry(**{**fields, **facts}))  # type: ignore[arg-type]
+        tried = WebhookTry(**{**fields, **facts})  # type: ignore[arg-type]
+        self.watch.sent(tried.delivery_id, self.entry)
+        if meanwhile is not None:
+            meanwhile()
+        self.watch.tried(tried)
 
     def found(self) -> list[str]:
         return [finding.kind.name for finding in self.watch.ledger]
@@ -95,6 +101,18 @@ def test_a_repeated_webhook_captures_again(story: Story) -> None:
     (finding,) = story.watch.ledger
     assert finding.about == {"event": "evt_1"}
     assert [line.entry for line in finding.evidence] == [1, 1, 1, 2]
+
+
+def test_a_repeated_webhook_captures_again_before_it_is_answered(story: Story) -> None:
+    story.webhook(story.call)
+    story.webhook(story.call, delivery_id="wh_1-2")
+    assert story.found() == ["webhook-not-deduplicated"]
+
+
+def test_an_outdated_webhook_is_believed_before_it_is_answered(story: Story) -> None:
+    story.charges["ch_1"] = charge_in(ChargeState.AUTHORISE_CANCELLED)
+    story.webhook(lambda: story.call(code=54, charge=story.charges["ch_1"]))
+    assert story.found() == ["wrong-state", "stale-webhook-believed"]
 
 
 def test_a_repeated_webhook_of_which_nothing_is_made_again(story: Story) -> None:

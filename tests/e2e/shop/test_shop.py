@@ -8,7 +8,7 @@ VISA = "4111111111111111"
 
 @pytest.fixture
 def shop(mockserver):
-    return Shop(mockserver.url, mockserver.secret_key, mockserver.inbox.url("shop"))
+    return Shop(mockserver.url, mockserver.secret_key, mockserver.inbox.url("shop"), wait=mockserver.clock.advance)
 
 
 @pytest.mark.parametrize("amount", ["0.01", "19.99", "20000"])
