@@ -69,14 +69,13 @@ def called(
         fault is None
         and status is not None
         and status < _REFUSED
-        and not (turn.latency or turn.urgent or turn.ignored or turn.webhooks or is_browser)
+        and not (turn.latency or turn.urgent or turn.ignored or turn.webhooks or turn.is_repeat or is_browser)
         and is_clean(raw, where, headers)
     ):
         # A call that went well, as nearly all do: mostly there is nothing more to judge.
         if turn.op == "charge.create":
-            # A call that repeats an idempotency key has made no charge.
-            is_paid = charge is not None and charge.status is ChargeState.SUCCESS
-            if is_paid and not any(one.rule for one in turn.decisions) and watch.paid(entry, sandbox.now, charge):
+            is_plain = charge.status is ChargeState.SUCCESS and not any(one.rule for one in turn.decisions)
+            if is_plain and watch.paid(entry, sandbox.now, charge):
                 return
         elif not turn.events and watch.read(turn.op, entry, sandbox.now, real, _subject_of(turn)):
             return

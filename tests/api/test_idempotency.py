@@ -78,6 +78,14 @@ def test_a_retry_without_the_key_is_as_blind_as_ever() -> None:
     assert findings(api) == ["double-charge", "blind-retry"]
 
 
+def test_a_repeat_is_no_second_charge_to_the_findings() -> None:
+    api = api_with()
+    for _ in range(2):
+        assert charge(api).status == 201
+    (row,) = api.get("/__admin/findings")["findings"]
+    assert (row["finding"], row["count"]) == ("no-reference", 1)
+
+
 def test_a_decline_is_repeated_and_counts_as_one_try() -> None:
     api = api_with()
     body = {"paymentInformation": {**CARD, "cardNumber": DECLINED}, "reference": "order-5"}
@@ -201,6 +209,18 @@ def test_keys_are_kept_in_exports_without_a_digest_that_gives_a_card_away(secret
     assert api.put("/__admin/state", document).status == 200
     assert charge(api).raw == first.raw
     assert count(api) == 1
+
+
+@pytest.mark.parametrize(("field", "value"), [("status", 700), ("answer", 5), ("at", "now"), ("more", 1)])
+def test_a_document_with_a_key_that_makes_no_sense_is_refused(field: str, value: object) -> None:
+    api = api_with()
+    charge(api)
+    document = api.get("/__admin/state").body
+    ((name, kept),) = document["records"]["idempotency"].items()
+    kept[field] = value
+    refused = api.put("/__admin/state", document)
+    assert refused.status == 400
+    assert list(refused["details"]) == [f"Records.idempotency.{name}.{field}"]
 
 
 def test_a_fork_knows_the_keys() -> None:
