@@ -37,8 +37,8 @@ from mockserver.settings import Settings, data_directory
 BACKLOG = 2048
 # Longer than the pools of common clients keep a connection, so that it is the client who closes an idle one.
 KEEP_ALIVE_SECONDS = 75
-# Less than the ten seconds that container engines wait before they kill.
-GRACE_SECONDS = 5
+# With what webhooks and the process itself take after that, less than six: container engines kill after ten.
+GRACE_SECONDS = 4
 
 
 @dataclass(slots=True)
