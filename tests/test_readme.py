@@ -53,6 +53,13 @@ def test_every_table_is_shown_once() -> None:
     assert sorted(re.findall(r"<!-- table: ([\w-]+) -->", text)) == sorted(tables.PRINT)
 
 
+def test_every_file_that_a_page_names_is_there() -> None:
+    text = "".join(page.read_text("utf-8") for page in docs.PAGES)
+    named = set(re.findall(r"\b(?:mockserver|tests|tools|scenarios)/[\w./-]*\w", text))
+    assert len(named) > 50
+    assert sorted(path for path in named if not (docs.ROOT / path).exists()) == []
+
+
 def test_a_server_that_does_not_start_is_told() -> None:
     with pytest.raises(docs.Untrue, match="--profile: got 'x'"):
         docs.difference("<!-- serve: a -->\n```sh\nmockserver --profile x\n```\n")

@@ -1,8 +1,10 @@
-"""The tables of README.md, printed from the tables that the product is made of."""
+"""The tables of README.md and of the pages in docs, printed from the tables that the product is made of."""
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from graphlib import TopologicalSorter
 
 from mockserver.adapters.scenario_files import shipped
 from mockserver.assumptions import ROWS, Assumed, Profile
@@ -16,6 +18,7 @@ from mockserver.web.control.routes import CONTROL_ROUTES
 from mockserver.web.pages import PAGE_ROUTES
 from mockserver.web.routes import ROUTES
 from mockserver.wire.profile import voice_of
+from tools.imports import PACKAGE, graph, layer_of
 
 
 def markdown(names: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
@@ -125,6 +128,61 @@ def finding_pages() -> str:
     return "\n\n".join(parts)
 
 
+_SHOWN_WITH = {
+    "commands": "cli",
+    "option_values": "settings",
+    "pytest_findings": "pytest_plugin",
+    "timeline": "pytest_plugin",
+}
+"""Parts of the package that are drawn and listed as one with another."""
+
+
+def _layers() -> dict[str, set[str]]:
+    """Every part of the package with the parts that it imports, those first that import none. ``mockserver`` itself
+    only hands out what ``web`` makes."""
+    found: dict[str, set[str]] = {}
+    for module, imported in graph().items():
+        names = [_SHOWN_WITH.get(layer_of(name), layer_of(name)) for name in (module, *imported)]
+        if names[0] != "root":
+            found.setdefault(names[0], set()).update(set(names[1:]) - {"root", names[0]})
+    order = TopologicalSorter({name: sorted(below) for name, below in sorted(found.items())}).static_order()
+    return {name: found[name] for name in order}
+
+
+def _reached(name: str, layers: Mapping[str, set[str]]) -> set[str]:
+    return {further for below in layers[name] for further in (below, *_reached(below, layers))}
+
+
+def house() -> str:
+    """The layers as a diagram: an arrow means imports. What is reached by a longer way has no arrow of its own."""
+    found = _layers()
+    lines = ["flowchart TD"]
+    for name in reversed(found):
+        packages = sorted(path.parent.name for path in PACKAGE.glob(f"{name}/*/__init__.py"))
+        lines.append(f'    {name}["{"<br>".join([name, *packages])}"]')
+        longer = {far for below in found[name] for far in _reached(below, found)}
+        lines += [f"    {name} --> {below}" for below in sorted(found[name] - longer)]
+    return "\n".join(["```mermaid", *lines, "```"])
+
+
+def layers() -> str:
+    """What each layer holds, in the words of its own documentation, and what it imports."""
+    rows = []
+    for name, below in reversed(_layers().items()):
+        path = PACKAGE / name / "__init__.py"
+        path = path if path.exists() else path.parent.with_suffix(".py")
+        words = ast.get_docstring(ast.parse(path.read_text("utf-8"))) or ""
+        place = path.relative_to(PACKAGE.parent)
+        rows.append(
+            [
+                code(str(place.parent if place.name == "__init__.py" else place)),
+                words.partition("\n\n")[0].replace("\n", " ").replace("``", "`"),
+                ", ".join(sorted(below)),
+            ]
+        )
+    return markdown(["where", "holds", "imports"], rows)
+
+
 PRINT: Mapping[str, Callable[[], str]] = {
     "settings": settings,
     "routes": routes,
@@ -137,4 +195,6 @@ PRINT: Mapping[str, Callable[[], str]] = {
     "pages": pages,
     "findings": findings,
     "finding-pages": finding_pages,
+    "house": house,
+    "layers": layers,
 }
