@@ -53,10 +53,10 @@ def shop(mockserver, receiver):
 
 @pytest.fixture
 def found(mockserver):
-    """The names of what was found; ``finish`` ends the story."""
+    """The names of what was found when the story has ended, each once."""
 
-    def names(finish=True):
-        return [row["finding"] for row in mockserver.findings(finish=finish)]
+    def names():
+        return list(dict.fromkeys(row["finding"] for row in mockserver.findings(finish=True)))
 
     return names
 
