@@ -14,6 +14,7 @@ import pytest
 
 from tests.e2e.test_example_shop import ROOT, run
 from tests.served import serve
+from tools import docs
 
 NODE_SHOP = Path(__file__).with_name("node_shop")
 KEY = "sk_shell"
@@ -29,6 +30,16 @@ def test_the_shop_is_tested_by_pytest(project: Path) -> None:
     done = run(project)
     assert done.returncode == 0, done.stdout
     assert "2 passed" in done.stdout
+
+
+def test_the_documented_recipe_runs(project: Path) -> None:
+    text = (docs.ROOT / "docs" / "findings.md").read_text("utf-8")
+    shown = {found["what"].removeprefix("app "): found["text"] for found in docs.BLOCK.finditer(text)}
+    for name in ("conftest.py", "test_shop.py"):
+        (project / name).write_text(shown[name])
+    done = run(project)
+    assert done.returncode == 0, done.stdout
+    assert "1 passed" in done.stdout
 
 
 def test_a_careless_shop_fails_the_test_in_which_it_paid_twice(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
