@@ -89,6 +89,7 @@ class Idempotency:
         if box.now - first.at > _WINDOW:
             self._forget(name)
             return None
+        turn.is_repeat = True
         if first.op != turn.op or first.asked not in (None, _asked(box, request)):
             told = f"this key was sent with another request ({first.op}): wanted the same one, or a new key"
             raise KeyInUse(Code.VALIDATION_ERROR, {"IdempotencyKey": told})
@@ -97,7 +98,6 @@ class Idempotency:
                 told = "the first request with this key is still being answered: send it again later"
                 raise KeyInUse(Code.DUPLICATE_TRANSACTION, {"IdempotencyKey": told}, is_retryable=True)
             turn.about = first.turn.about
-        turn.is_repeat = True
         turn.warnings += ("a repeat: its Idempotency-Key was given the first answer again, and nothing was done",)
         return first
 

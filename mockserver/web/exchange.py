@@ -68,7 +68,8 @@ def note(
         body,
         reply.fault,
     )
-    if sandbox.watch is not None:
+    # A request that was refused for its idempotency key did nothing, and its answer says nothing of the first one.
+    if sandbox.watch is not None and not (turn.is_repeat and not reply.repeatable):
         watching.called(
             sandbox,
             turn,

@@ -78,6 +78,17 @@ def test_a_retry_without_the_key_is_as_blind_as_ever() -> None:
     assert findings(api) == ["double-charge", "blind-retry"]
 
 
+def test_a_refused_key_is_no_blind_retry_and_answers_no_doubt() -> None:
+    lost = "  - {id: lost, when: {op: charge.create}, limit: 1, then: {transport: {at: answer, reset: true}}}\n"
+    api = api_with(lost)
+    with pytest.raises(Cut):
+        charge(api, reference="order-5")
+    assert charge(api, reference="order-5", descriptor="again").status == 409
+    assert findings(api) == []
+    assert charge(api, "k-2", reference="order-5").status == 201
+    assert findings(api) == ["double-charge", "blind-retry"]
+
+
 def test_a_repeat_is_no_second_charge_to_the_findings() -> None:
     api = api_with()
     for _ in range(2):
