@@ -181,6 +181,9 @@ def test_a_move_that_would_take_too_long_says_who_is_waited_for_and_goes_on_when
             assert (moved["now"], moved["waiting"], moved["ran"]) == (DAY_0, 1, 0)
             assert "on the way to 2031-03-09T10:00:00.0000000Z" in moved["hint"]
             assert (await call(shop, "GET", "/__admin/clock"))["waiting"] == 1
+            assert "on the way to" in (await advance(shop, "0s", timeout="1ms"))["hint"]
+            frozen = await call(shop, "PUT", "/__admin/clock", {"mode": "manual"})
+            assert (frozen["waiting"], "hint" in frozen) == (1, False)
             answer = await wait(shop, {"webhook": {"state": "delivered"}}, timeout="50ms")
             assert (answer["held"], answer["waiting"]) == (False, 1)
             assert "50ms in real time" in answer["hint"]

@@ -37,19 +37,23 @@ class Mover:
         """Whether there is no time left, or the server stops."""
         return self._host.stopping or self._host.real_clock() >= self._until
 
-    async def advance(self, sandbox: Sandbox, to: Micros) -> None:
-        """Go to an instant, within ``standing``; when it is over before, the clock stands at an earlier one, whose
-        webhooks may still be being sent. Raises ``HungUp``."""
-        before, steps = sandbox.schedule.ran, 0
+    async def advance(self, sandbox: Sandbox, to: Micros) -> bool:
+        """Go to an instant, within ``standing``; whether it was reached and all that came due has ended. Else the clock
+        stands at the instant whose webhooks are still being sent. Raises ``HungUp``."""
+        before, steps, arrived = sandbox.schedule.ran, 0, False
         while self._host.sandboxes.is_live(sandbox) and (steps < _UNWATCHED or self._caller.stays()):
             if self._host.sending(sandbox):
                 if not await self._try_ends(sandbox):
                     break
-            elif not self._run(sandbox, to) or self.is_over:
+            elif not self._run(sandbox, to):
+                arrived = True
+                break
+            elif self.is_over:
                 break
             steps += 1
             await asyncio.sleep(0)
         self.ran += sandbox.schedule.ran - before
+        return arrived
 
     async def step(self, sandbox: Sandbox, end: Micros) -> bool:
         """Let one of the tries end that are being made, or else go to the next instant up to ``end`` at which something
