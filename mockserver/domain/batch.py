@@ -213,7 +213,7 @@ def _row(cells: list[str], amounts: dict[str, Decimal]) -> BatchRow | str:
     if number is None:
         bare = amount.strip()
         if not _AMOUNT.fullmatch(bare):
-            return "Amount: wanted a number such as 12.50"
+            return f"Amount: {'got a comma, ' if ',' in bare else ''}wanted a number such as 12.50"
         number = amounts[amount] = Decimal(bare)
     if len(reference) > LONGEST_REFERENCE:
         return f"Reference: wanted at most {LONGEST_REFERENCE} characters"

@@ -295,7 +295,7 @@ class ScenarioFile(Part):
     draws: Draws = Field(
         Draws.SANDBOX,
         description="what chance follows, for each rule and key: the seed and the sandbox's key (sandbox), or the seed "
-        "alone, so that every sandbox meets the same (seed)",
+        "alone (seed): a rule whose `key` names fields of the request then meets the same in every sandbox",
     )
     clock: ClockMap | None = None
     assumptions: dict[str, Any] = Field(default_factory=dict, description="see `mockserver assumptions`")

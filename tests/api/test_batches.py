@@ -195,6 +195,7 @@ def test_quoted_fields_come_back_quoted(api: Api) -> None:
     [
         ("id,amount\nx,1", 1, "Batch.Line1", "wanted the header"),
         (lines("pm,1,AUD"), 1, "Batch.Line2", "wanted 4 columns, got 3"),
+        (lines('pm,"5,5",AUD,r'), 1, "Batch.Line2", "got a comma"),
         (lines("pm,1,AUD,a", "pm,x,AUD,b"), 2, "Batch.Line3", "Amount"),
         (lines("pm,1,AUD,a", ",1,AUD,b"), 2, "Batch.Line3", "PaymentMethodId"),
         (lines("pm,1,AUD," + "r" * 41), 1, "Batch.Line2", "40 characters"),
