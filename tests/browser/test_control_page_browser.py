@@ -310,6 +310,23 @@ def test_findings_are_fetched_once_each_and_go_with_a_clear_and_a_reset(control:
     expect(rows(control, "findings")).to_have_count(0)
 
 
+def test_a_request_says_that_it_was_a_repeat(control: Any, box: Box) -> None:
+    box.call("PUT", "/__admin/assumptions", {"request.idempotency": "by_header"})
+    box.http.headers["idempotency-key"] = "k-1"
+    assert box.charge()["chargeId"] == box.charge()["chargeId"]
+    rows(control).filter(has_text="/charge/card").first.click()
+    expect(control.get_by_test_id("warnings")).to_contain_text("a repeat")
+
+
+def test_a_server_that_judges_nothing_says_so(page: Any, tmp_path: Path) -> None:
+    with serving(tmp_path, "--findings", "off") as url:
+        with httpx.Client(base_url=url, headers={"x-secretkey": "sk_off"}, trust_env=False) as http:
+            http.get("/charge")
+        page.goto(f"{url}/__admin/#findings")
+        expect(page.get_by_test_id("detail")).to_contain_text("--findings off")
+        page.goto("about:blank")
+
+
 def test_a_sandbox_is_shown_by_its_name_as_soon_as_it_has_one(control: Any, box: Box) -> None:
     expect(control).to_have_title("mockserver")
     box.call("POST", "/__admin/sandboxes", {"key": box.key, "name": "Checkout tests"})

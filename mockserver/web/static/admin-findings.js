@@ -159,7 +159,7 @@ export function findings(panel) {
 
   function draw() {
     const one = found.get(shown);
-    const now = one ? `${one.id} ${one.count} ${one.last}` : String(found.size > 0 && judges);
+    const now = one ? `${one.id} ${one.count} ${one.last}` : `${found.size > 0} ${judges}`;
     if (now === drawn) return;
     drawn = now;
     clear(detail).append(...(one ? finding(one) : found.size ? [h("p", { class: "soft hint" }, "Choose a finding to see its evidence and what to do.")] : lesson()));

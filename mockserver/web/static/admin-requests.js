@@ -118,6 +118,7 @@ export function requests(panel, count) {
       ...(entry.events.length ? [events(entry.events)] : []),
       ...(entry.webhooks.length ? [webhooks(entry.webhooks.map((id) => kept.find((one) => one.id === id) || { id }))] : []),
       ...[
+        block("Worth knowing", entry.warnings.length ? entry.warnings.join("\n") : null, "warnings"),
         block("Query", asked && Object.keys(asked.query).length ? asked.query : null),
         block("Request", asked ? asked.body : null, "request-body"),
         block("Answer", entry.answer, "answer-body"),
