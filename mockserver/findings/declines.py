@@ -8,7 +8,7 @@ from mockserver.domain.clock import Micros
 from mockserver.domain.codes import Code
 from mockserver.domain.states import ChargeState
 from mockserver.findings.facts import Call
-from mockserver.findings.intents import ccv_of, evidence_of, instrument_of
+from mockserver.findings.intents import ccv_of, charged_of, evidence_of
 from mockserver.findings.ledger import Evidence, Ledger
 from mockserver.findings.policy import Policy
 from mockserver.findings.recent import Recent
@@ -55,7 +55,7 @@ class Declines:
         charge = call.charge
         if charge is None or (charge.status is not ChargeState.FAILED and not self._final):
             return
-        instrument = instrument_of(charge)
+        instrument = charged_of(call, charge)
         if instrument is None:
             return
         final = self._final.get(instrument)

@@ -131,8 +131,10 @@ def _texts(value: object, path: str, *, is_search: bool) -> Iterator[tuple[str, 
     match value:
         case Mapping():
             for name, item in value.items():
+                place = f"{path}.{name}" if path else str(name)
+                yield place, str(name)
                 if is_search or str(name).lower() not in _OWN:
-                    yield from _texts(item, f"{path}.{name}" if path else str(name), is_search=is_search)
+                    yield from _texts(item, place, is_search=is_search)
         case list():
             for item in value:
                 yield from _texts(item, path, is_search=is_search)

@@ -81,9 +81,9 @@ def _sources_of(request: Mapping[str, object], charge: Charge | None) -> list[st
     bank = request.get("bankPaymentInformation")
     if isinstance(bank, Mapping):
         found.append(f"account:{bank.get('bankCode')}:{bank.get('accountNumber')}")
-    wallet = request.get("token")
-    if isinstance(wallet, Mapping):
-        found.append("wallet:" + digest("wallet", repr(wallet)).hex())
+    wallet = _wallet_of(request)
+    if wallet is not None:
+        found.append(wallet)
     if charge is not None:
         instrument = instrument_of(charge)
         if instrument is not None:
@@ -92,6 +92,16 @@ def _sources_of(request: Mapping[str, object], charge: Charge | None) -> list[st
         if method is not None:
             found.append(f"paymentMethodId:{method}")
     return found
+
+
+def _wallet_of(request: Mapping[str, object]) -> str | None:
+    wallet = request.get("token")
+    return "wallet:" + digest("wallet", repr(wallet)).hex() if isinstance(wallet, Mapping) else None
+
+
+def charged_of(call: Call, charge: Charge) -> str | None:
+    """The card or account that a call has charged, the wallet as it was sent."""
+    return instrument_of(charge) or _wallet_of(call.request)
 
 
 def instrument_of(charge: Charge) -> str | None:

@@ -25,6 +25,7 @@ from mockserver.wire.base import Body
 from mockserver.wire.jsonio import MalformedJson, dumps, loads
 
 _REFUSED = 400
+_LONGEST_ID = 60
 PAYER_OPERATIONS = frozenset({"charge.challenge", "payment_link.pay"})
 """Operations that payers ask for on pages: what they do is not the client's doing."""
 
@@ -173,8 +174,12 @@ def _subject_of(turn: Turn) -> str | None:
     if kind not in KINDS:
         return None
     name = KINDS[kind][0]
-    about = turn.about.get(kind)
-    return getattr(about, name, None) or turn.path.get(name)
+    known: str | None = getattr(turn.about.get(kind), name, None)
+    if known is not None:
+        return known
+    # What stands in the path names nothing that there is: a card number or a key, at worst.
+    given = turn.path.get(name)
+    return mask_start(given, _LONGEST_ID) if given is not None else None
 
 
 def _is_own_page(headers: Mapping[str, str]) -> bool:

@@ -299,6 +299,15 @@ def test_another_card_or_a_new_expiry_may_be_charged(second: dict[str, object]) 
     assert found(api) == {}
 
 
+@pytest.mark.parametrize("data", ["one", "two"])
+def test_a_wallet_declined_for_good_is_charged_again(data: str) -> None:
+    api = scripted("when: {op: charge.create}, then: {decline: stolen_card}")
+    for sent in ("one", data):
+        token = {"paymentData": {"data": sent}}
+        send(api, "POST", "/charge/token/apple", {"amount": 20, "providerId": DUMMY, "token": token, **ORDER})
+    assert list(found(api)) == (["hard-decline-retried"] if data == "one" else [])
+
+
 def test_a_decline_that_the_client_was_not_told_is_not_ignored() -> None:
     api = scripted(
         "when: {op: charge.create}, limit: 1, then: {decline: lost_card, transport: {at: answer, reset: true}}"
@@ -482,6 +491,7 @@ def test_other_rows_are_another_batch() -> None:
     [
         ({"reference": "4111111111111111"}, "reference"),
         ({"metadata": {"note": "card 4111 1111 1111 1111"}}, "metadata.note"),
+        ({"metadata": {"4111111111111111": "paid"}}, "metadata.4111********1111"),
         ({"descriptor": "378282246310005"}, "descriptor"),
     ],
 )
@@ -493,6 +503,18 @@ def test_a_card_number_outside_its_field(fields: dict[str, object], place: str) 
     assert row["about"] == {"operation": "charge.create", "field": place}
     assert b"4111111111111111" not in rows.raw.replace(b" ", b"")
     assert b"378282246310005" not in rows.raw
+
+
+@pytest.mark.parametrize("secret", ["4111111111111111", "sk_live_abcdef123456"])
+def test_a_secret_in_a_path_is_not_what_a_finding_is_about(secret: str) -> None:
+    api = lossy("charge.refund")
+    for _ in range(11):
+        api.get(f"/charge/{secret}")
+    for _ in range(2):
+        send(api, "DELETE", f"/refund/{secret}", amount=5)
+    rows = api.get("/__admin/findings")
+    assert {"polled-hard", "blind-retry"} <= {row["finding"] for row in rows["findings"]}
+    assert secret.encode() not in rows.raw
 
 
 def test_evidence_is_masked_before_it_is_cut() -> None:
