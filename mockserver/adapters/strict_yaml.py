@@ -95,9 +95,9 @@ def _one_escape(pair: re.Match[str]) -> str:
     return f"{pair.group(1)}\\U{0x10000 + ((high - 0xD800) << 10) + low - 0xDC00:08x}"
 
 
-def _problem(file: str, mark: Any, message: str, path: str = "") -> ScenarioProblem:
+def _problem(file: str, mark: Any, message: str) -> ScenarioProblem:
     line, column = _place(mark)
-    return ScenarioProblem(file, line, column, path, message)
+    return ScenarioProblem(file, line, column, "", message)
 
 
 def _place(mark: Any) -> tuple[int, int]:

@@ -26,7 +26,7 @@ BACKDATE = timedelta(hours=1)
 NAMES = ("localhost", "127.0.0.1", "::1")
 
 
-def server_context(directory: Path, cert: str | None, key: str | None, now: datetime | None = None) -> ssl.SSLContext:
+def server_context(directory: Path, cert: str | None, key: str | None) -> ssl.SSLContext:
     """The TLS settings of the listener: TLS 1.2 or later, with the given files or with the certificate made here.
 
     Raises :class:`OSError` when a file cannot be read or written (:class:`ssl.SSLError` is one) and
@@ -37,7 +37,7 @@ def server_context(directory: Path, cert: str | None, key: str | None, now: date
     if cert is not None and key is not None:
         context.load_cert_chain(cert, key)
     else:
-        context.load_cert_chain(*leaf_files(directory, now or datetime.now(UTC)))
+        context.load_cert_chain(*leaf_files(directory, datetime.now(UTC)))
     return context
 
 

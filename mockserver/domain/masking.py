@@ -193,12 +193,12 @@ def _hides_number(digits: str) -> bool:
     return any(begin == 0 or end == len(digits) or end - begin in _USUAL for begin, end in found)
 
 
-def mask_json(value: object, name: str = "") -> object:
-    """A JSON value with card numbers, ccv and keys starred, by the name of their field and by their form.
+def mask_json(value: object) -> object:
+    """A JSON value with card numbers, ccv and keys starred, by the names of fields and by their form.
 
     Of a long text the beginning is shown, and of a value that holds very much its first parts.
     """
-    return _Shown(_MOST_SHOWN).value(value, name)
+    return _Shown(_MOST_SHOWN).value(value, "")
 
 
 def mask_field(name: str, text: str) -> str:

@@ -22,7 +22,7 @@ from mockserver.scenario.fitting import fitting
 from mockserver.scenario.matching import Difference, shown
 from mockserver.scenario.outcome import NOTHING, At, Decline, ErrorBody, Outcome, Transport, draw_latency
 from mockserver.scenario.rule import DRAW_BITS, Always, AtEnd, Chance, Draws, Named, Rule, Sequence
-from mockserver.scenario.ruleset import EMPTY, Bucket, Ruleset, indexed_test
+from mockserver.scenario.ruleset import Bucket, Ruleset, indexed_test
 
 _PASSED_NOTHING: tuple[tuple[str, Difference], ...] = ()
 
@@ -299,7 +299,3 @@ def named_outcome(named: Named, attempt: Attempt) -> Outcome | Difference:
     if misfits:
         message = f"{named.path}: got {shown(name)}, which means nothing in {attempt.op}"
     return Outcome(provider=Decline("unknown_outcome", 90, message, None, None, is_retryable=False))
-
-
-QUIET = Director(EMPTY, 0, "")
-"""A director without rules."""

@@ -32,7 +32,6 @@ def explain(
     request: Mapping[str, object],
     *,
     now: Micros,
-    seed: int = 1,
     op_of: OpOf | None = None,
 ) -> list[str]:
     """Which rule fires on a request, and the first test that every other rule fails, line by line.
@@ -44,7 +43,7 @@ def explain(
     start = next((one.clock.start for one in scenarios if one.clock and one.clock.start is not None), None)
     attempt = _attempt(op, request, now if start is None else start)
     rules = Ruleset.of(scenarios)
-    director = Director(rules, seed, "explain")
+    director = Director(rules, 1, "explain")
     lines = [f"{op} at {iso(attempt.now)}: at each stage the first rule that matches decides"]
     fired: list[Decision] = []
     for stage, words in _ASKED.items():

@@ -129,7 +129,3 @@ class Ruleset:
         ]
         bucket = self._buckets[key] = Bucket(rules) if rules else None
         return bucket
-
-
-EMPTY = Ruleset((), ())
-"""No rules at all."""

@@ -41,7 +41,6 @@ class ProviderPlan:
     latency: Latency | None = None
     cost: CostPlan | None = None
     country: str | None = None
-    accepts: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
