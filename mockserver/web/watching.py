@@ -75,7 +75,10 @@ def called(
     ):
         # A call that went well, as nearly all do: mostly there is nothing more to judge.
         if turn.op == "charge.create":
-            is_plain = charge.status is ChargeState.SUCCESS and not any(one.rule for one in turn.decisions)
+            is_plain = charge.status is ChargeState.SUCCESS
+            for decision in turn.decisions:
+                if decision.rule is not None:
+                    is_plain = False
             if is_plain and watch.paid(entry, sandbox.now, charge):
                 return
         elif not turn.events and watch.read(turn.op, entry, sandbox.now, real, _subject_of(turn)):
