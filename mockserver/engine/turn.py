@@ -30,10 +30,10 @@ class Turn:
     caused; ``warnings`` what a person should be told. ``answers`` tells a request, whose answer a fault can spoil,
     from work that time causes. ``answered`` is False while an answer is still to be given, and webhooks wait for it;
     ``urgent`` when some must go before it. ``row`` is the row of a batch, from 1, and ``scripted`` what its batch's
-    script says that the provider answers. ``is_repeat`` says that its idempotency key was used
-    before: it was given the first answer again, or refused. ``watched`` is the journal entry of a request whose answer
-    is still on its way, for the findings; 0 otherwise. ``told`` are faults of the form of a
-    request that must be refused: only a check of the rest.
+    script says that the provider answers. ``is_repeat`` says that its idempotency key was used before: it was given the
+    first answer again, or refused. ``watched`` is the journal entry of a request whose answer is still on its way, for
+    the findings; 0 otherwise. ``pause`` is how long the client was told to wait before it asks again. ``told`` are
+    faults of the form of a request that must be refused: only a check of the rest.
     """
 
     __slots__ = (
@@ -50,6 +50,7 @@ class Turn:
         "latency",
         "op",
         "path",
+        "pause",
         "request",
         "row",
         "scripted",
@@ -91,3 +92,4 @@ class Turn:
         self.urgent = False
         self.is_repeat = False
         self.watched = 0
+        self.pause: Micros = 0

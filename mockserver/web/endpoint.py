@@ -139,10 +139,11 @@ class Endpoint:
         )
         status, problem = problems.too_many({"RateLimit": told}, request.resource)
         turn = box.turn = Turn(self.route.op, answers=True, headers=request.headers, path=request.path)
+        turn.pause = -(-wait // SECOND) * SECOND
         scope[STEP] = box, turn
         body = dumps(problem)
         self.note(box, request, Reply(status, problem, turn, repeatable=False), body)
-        await send_bytes(send, status, body, (JSON_TYPE, NOSNIFF, (b"retry-after", b"%d" % -(-wait // SECOND))))
+        await send_bytes(send, status, body, (JSON_TYPE, NOSNIFF, (b"retry-after", b"%d" % (turn.pause // SECOND))))
 
     def take(self, box: Sandbox, request: Request) -> Reply:
         """The reply to a request, without faults of the connection and without waiting."""

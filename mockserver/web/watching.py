@@ -109,7 +109,7 @@ def called(
             is_ours=fault is None or fault.kind is not FaultKind.STATUS,
             is_partial=any(isinstance(one.outcome.provider, PartialApprove) for one in turn.decisions),
             is_browser=is_browser and not _is_own_page(headers),
-            retry_after=_pause_of(sandbox, fault) if fault is not None else None,
+            retry_after=_pause_of(sandbox, turn, fault) if fault is not None or turn.pause else None,
         )
     )
 
@@ -192,8 +192,10 @@ def _is_own_page(headers: Mapping[str, str]) -> bool:
     return from_here or headers.get("sec-fetch-site") == "same-origin"
 
 
-def _pause_of(sandbox: Sandbox, fault: Transport) -> Micros | None:
+def _pause_of(sandbox: Sandbox, turn: Turn, fault: Transport | None) -> Micros | None:
     """The pause that an answer asks for, as far as a client of a real clock can make it."""
-    given = {name.lower(): text for name, text in (fault.headers or {}).items()}.get("retry-after", "")
-    seconds = whole_of(given)
-    return None if seconds is None or sandbox.clock.mode is not ClockMode.REAL else seconds * SECOND
+    if sandbox.clock.mode is not ClockMode.REAL:
+        return None
+    headers = (fault.headers if fault is not None else None) or {}
+    seconds = whole_of({name.lower(): text for name, text in headers.items()}.get("retry-after", ""))
+    return seconds * SECOND if seconds is not None else turn.pause or None

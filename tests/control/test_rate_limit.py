@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from mockserver.domain.clock import SECOND
 from tests.control.driving import START, Shop
 
@@ -107,3 +109,14 @@ def test_a_refused_call_is_an_entry_of_the_journal_and_no_part_of_a_repetition()
 def test_without_the_setting_there_is_no_limit() -> None:
     shop = Shop()
     assert {shop("GET", "/charge").status for _ in range(200)} == {200}
+
+
+@pytest.mark.parametrize(("pause", "found"), [(SECOND, []), (SECOND // 2, ["retry-after-ignored"])])
+def test_a_client_that_comes_back_before_the_pause_is_over_is_told_so(pause: int, found: list[str]) -> None:
+    machine = Machine()
+    shop = Shop(rate_limit=1, real_clock=machine, clock="real")
+    for _ in range(2):
+        shop("GET", "/charge")
+    machine.now += pause
+    shop("GET", "/charge")
+    assert [row["finding"] for row in shop("GET", "/__admin/findings").body["findings"]] == found
