@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 from collections.abc import Awaitable, Coroutine, Generator
 from functools import lru_cache
 from http import HTTPStatus
@@ -123,8 +124,10 @@ class Body:
             connection.listening = None
 
     def is_gone(self) -> bool:
-        """Whether the client has hung up."""
-        return self._cycle.disconnected
+        """Whether the client has hung up. One that sends nothing more may still read: it has hung up when it has
+        refused what was written to it."""
+        cycle = self._cycle
+        return cycle.disconnected or (self._connection.ended and _is_refused(cycle.transport))
 
     def whole(self) -> bytes | None:
         """What is left of the body, when all of it has come; else None."""
@@ -134,6 +137,15 @@ class Body:
         body, cycle.body = bytes(cycle.body), bytearray()
         cycle.message_event.clear()
         return body
+
+
+def _is_refused(transport: Any) -> bool:
+    """Whether the other end has reset the connection, though nobody has read from it since."""
+    connection = transport.get_extra_info("socket")
+    try:
+        return connection is not None and connection.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR) != 0
+    except OSError:
+        return True
 
 
 class Answer:

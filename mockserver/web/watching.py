@@ -26,6 +26,7 @@ from mockserver.wire.jsonio import MalformedJson, dumps, loads
 
 _REFUSED = 400
 _LONGEST_ID = 60
+_MOST_UNKNOWN = 20
 PAYER_OPERATIONS = frozenset({"charge.challenge", "payment_link.pay"})
 """Operations that payers ask for on pages: what they do is not the client's doing."""
 
@@ -152,7 +153,7 @@ def ended(sandbox: Sandbox, turn: Turn, real: Micros, *, is_gone: bool) -> None:
 
 def _unknown(names: Sequence[str], model: type[Body] | None) -> dict[str, str | None]:
     known = [field.alias or name for name, field in model.model_fields.items()] if model is not None else []
-    return {mask_start(name, 60): nearest_of(name, known) for name in names}
+    return {mask_start(name, 60): nearest_of(name, known) for name in names[:_MOST_UNKNOWN]}
 
 
 def _code_of(answer: bytes) -> int | None:

@@ -585,6 +585,12 @@ def test_a_field_that_nobody_reads() -> None:
     assert "nearest reference" in row["evidence"][0]["line"]
 
 
+def test_of_many_fields_that_nobody_reads_the_first_are_told() -> None:
+    api = Api()
+    charge(api, **{f"field{number}": 1 for number in range(500)})
+    assert api.get("/__admin/findings")["count"] == 20
+
+
 def test_a_charge_without_a_reference() -> None:
     api = Api()
     charge(api, reference=None)

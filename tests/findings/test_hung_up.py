@@ -1,0 +1,73 @@
+"""Clients that hang up over a real connection while they wait for an answer."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import socket
+import struct
+import time
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from tests.served import CHARGE, Process, serve
+
+SLOW = """version: 1
+name: slow
+rules:
+  - {id: slow, when: {op: charge.create}, limit: 1, then: {latency: 500ms}}
+"""
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Process]:
+    process = serve()
+    yield process
+    assert process.stop() == 0
+
+
+def prepare(server: Process, key: str) -> socket.socket:
+    """A client that waits for the answer to a charge that was made."""
+    admin = http.client.HTTPConnection("127.0.0.1", server.port, timeout=20)
+    admin.request("PUT", "/__admin/scenarios", SLOW, {"x-secretkey": key, "content-type": "application/yaml"})
+    assert admin.getresponse().status == 200
+    admin.close()
+    body = json.dumps(CHARGE)
+    head = f"POST /charge/card HTTP/1.1\r\nhost: 127.0.0.1\r\nx-secretkey: {key}\r\ncontent-type: application/json\r\n"
+    client = socket.create_connection(("127.0.0.1", server.port), 20)
+    client.sendall(f"{head}content-length: {len(body)}\r\n\r\n{body}".encode())
+    eventually(lambda: server.call("GET", "/__admin/journal", key=key)[1]["entries"] != [])
+    return client
+
+
+def eventually(holds: Callable[[], bool]) -> None:
+    end = time.monotonic() + 5
+    while not holds():
+        assert time.monotonic() < end, "it never came to hold"
+
+
+def found(server: Process, key: str) -> list[str]:
+    rows = server.call("GET", "/__admin/findings?severity=warning", key=key)[1]["findings"]
+    return [row["finding"] for row in rows]
+
+
+@pytest.mark.parametrize("is_reset", [False, True])
+def test_a_client_that_hangs_up_and_asks_again_pays_twice(server: Process, is_reset: bool) -> None:
+    key = f"sk_hung_{is_reset}"
+    client = prepare(server, key)
+    if is_reset:
+        client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    client.close()
+    assert server.call("POST", "/charge/card", CHARGE, key)[0] == 201
+    eventually(lambda: found(server, key) == ["double-charge", "blind-retry"])
+
+
+def test_a_client_that_only_sends_no_more_reads_its_answer(server: Process) -> None:
+    client = prepare(server, "sk_half")
+    client.shutdown(socket.SHUT_WR)
+    assert server.call("POST", "/charge/card", CHARGE, "sk_half")[0] == 201
+    with client, client.makefile("rb") as answer:
+        assert b" 201 " in answer.readline()
+        answer.read()
+    assert found(server, "sk_half") == []
