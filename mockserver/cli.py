@@ -25,7 +25,7 @@ from mockserver.commands import findings, sample, scenarios, tables
 from mockserver.option_values import read_url
 from mockserver.settings import (
     SETTINGS,
-    Kind,
+    OptionKind,
     Setting,
     Settings,
     SettingsError,
@@ -50,11 +50,11 @@ class ServeByDefault(click.Group):
 def _option(setting: Setting) -> Callable[..., Any]:
     words = f"{setting.help} [{setting.variable}; default: {setting.show(setting.default)}]"
     match setting.kind:
-        case Kind.SWITCH:
+        case OptionKind.SWITCH:
             return click.option(setting.flag, setting.name, is_flag=True, help=words)
-        case Kind.LIST:
+        case OptionKind.LIST:
             return click.option(setting.flag, setting.name, multiple=True, metavar=setting.metavar, help=words)
-        case Kind.VALUE:
+        case OptionKind.VALUE:
             return click.option(setting.flag, setting.name, metavar=setting.metavar, help=words)
 
 
@@ -94,7 +94,7 @@ def serve(**flags: Any) -> None:
     from mockserver import create_app
     from mockserver.adapters import server
     from mockserver.adapters.listeners import CannotListen, listen
-    from mockserver.adapters.other_lines import ServerLog
+    from mockserver.adapters.server_log import ServerLog
     from mockserver.domain.errors import MockserverError
 
     log = ServerLog(echo, settings)

@@ -58,9 +58,9 @@ class RemoteSandbox:
         self.judged = False
         self.since: str | None = None
         self._folders = tuple(folders)
-        self.clock = Clock(self)
+        self.clock = RemoteClock(self)
         self.inbox = Inbox(self)
-        self.journal = Journal(self)
+        self.journal = RemoteJournal(self)
 
     def __repr__(self) -> str:
         # Shown in the reports of failing tests, which many people read: no key, and the same in every run.
@@ -221,7 +221,7 @@ class RemoteSandbox:
         return shipped_file(text).read_text("utf-8")
 
 
-class Clock:
+class RemoteClock:
     """The clock of a sandbox. Instants are aware date-times in UTC; durations are texts such as ``1h30m``."""
 
     def __init__(self, sandbox: RemoteSandbox) -> None:
@@ -286,7 +286,7 @@ class Inbox:
         self._sandbox.call("DELETE", f"/__admin/inbox/{quote(name, safe='')}")
 
 
-class Journal:
+class RemoteJournal:
     """What was asked of a sandbox and why it answered so, in order. Iterate it, or filter it by calling it."""
 
     def __init__(self, sandbox: RemoteSandbox) -> None:

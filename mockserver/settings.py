@@ -119,7 +119,7 @@ def bracketed(host: str) -> str:
     return f"[{host}]" if ":" in host else host
 
 
-class Kind(Enum):
+class OptionKind(Enum):
     """How an option is written."""
 
     VALUE = "one value"
@@ -148,7 +148,7 @@ class Setting:
     read: Callable[[str], Any]
     allowed: str
     help: str
-    kind: Kind = Kind.VALUE
+    kind: OptionKind = OptionKind.VALUE
     metavar: str = "TEXT"
     choices: tuple[str, ...] = ()
     secret: bool = False
@@ -165,9 +165,9 @@ class Setting:
         """The value of ``text`` as written at ``origin`` (a flag or a variable). Raises :class:`SettingsError`."""
         try:
             match self.kind:
-                case Kind.VALUE | Kind.SWITCH:
+                case OptionKind.VALUE | OptionKind.SWITCH:
                     return self.read(text.strip())
-                case Kind.LIST:
+                case OptionKind.LIST:
                     return tuple(self.read(part.strip()) for part in text.split(",") if part.strip())
                 case _:
                     assert_never(self.kind)
@@ -228,8 +228,9 @@ SETTINGS: tuple[Setting, ...] = (
             "Follow the service's document, or what its published SDKs need.",
             metavar="documented|sdk", choices=("documented", "sdk")),
     Setting("scenario", "--scenario", read_text, "a file, a folder or the name of a shipped scenario",
-            "Scenario to load (repeatable; later ones come first).", kind=Kind.LIST, metavar="FILE|NAME|DIR"),
-    Setting("watch", "--watch", read_switch, _SWITCH, "Reload scenario files when they change.", kind=Kind.SWITCH),
+            "Scenario to load (repeatable; later ones come first).", kind=OptionKind.LIST, metavar="FILE|NAME|DIR"),
+    Setting("watch", "--watch", read_switch, _SWITCH, "Reload scenario files when they change.",
+            kind=OptionKind.SWITCH),
     Setting("seed", "--seed", read_whole(0, 2**63 - 1), "a whole number, 0 to 2^63 - 1",
             "Seed of identifiers and of chance.", metavar="N"),
     Setting("clock", "--clock", read_clock,
@@ -238,20 +239,20 @@ SETTINGS: tuple[Setting, ...] = (
             metavar="real|manual|START", choices=("real", "manual")),
     Setting("keys", "--keys", read_header_text, "secret keys parted by commas",
             "Accept these secret keys only; without it any key opens its own sandbox.",
-            kind=Kind.LIST, metavar="K1,K2", secret=True),
+            kind=OptionKind.LIST, metavar="K1,K2", secret=True),
     Setting("public_url", "--public-url", read_url, "an http or https address without query",
             "Address under which others reach this server.", metavar="URL"),
-    Setting("strict", "--strict", read_switch, _SWITCH, "Refuse unknown request fields.", kind=Kind.SWITCH),
+    Setting("strict", "--strict", read_switch, _SWITCH, "Refuse unknown request fields.", kind=OptionKind.SWITCH),
     Setting("test_values", "--no-test-values", read_negated, _SWITCH, "Turn the built-in trigger values off.",
-            kind=Kind.SWITCH),
+            kind=OptionKind.SWITCH),
     Setting("test_cards_only", "--test-cards-only", read_switch, _SWITCH,
-            "Refuse card numbers that are not known test numbers.", kind=Kind.SWITCH),
+            "Refuse card numbers that are not known test numbers.", kind=OptionKind.SWITCH),
     Setting("webhook_key", "--webhook-key", read_text, "a text that is not empty",
             "Key that signs webhooks; the default is public.", metavar="KEY", secret=True),
     Setting("admin_token", "--admin-token", read_header_text, "a text of ASCII characters that is not empty",
             "Token that control calls must carry.", metavar="TOKEN", secret=True),
     Setting("allow_host", "--allow-host", read_host, "host names",
-            "Further Host name to answer to (repeatable).", kind=Kind.LIST, metavar="HOST"),
+            "Further Host name to answer to (repeatable).", kind=OptionKind.LIST, metavar="HOST"),
     Setting("max_body", "--max-body", read_size, _SIZE,
             "Largest request body.", metavar="SIZE"),
     Setting("rate_limit", "--rate-limit", read_whole(1, 1_000_000),
@@ -292,7 +293,7 @@ def _choose(setting: Setting, flag: object, variable: str) -> Chosen:
         return Chosen(setting, setting.read("true"), Source.FLAG)
     if isinstance(given, Sequence) and given:
         values = [setting.parse(str(text), setting.flag) for text in given]
-        value = tuple(part for several in values for part in several) if setting.kind is Kind.LIST else values[-1]
+        value = tuple(part for several in values for part in several) if setting.kind is OptionKind.LIST else values[-1]
         return Chosen(setting, value, Source.FLAG)
     if variable.strip():
         return Chosen(setting, setting.parse(variable, setting.variable), Source.ENVIRONMENT)

@@ -9,7 +9,7 @@ import pytest
 
 from mockserver.settings import (
     SETTINGS,
-    Kind,
+    OptionKind,
     Settings,
     SettingsError,
     Source,
@@ -68,8 +68,8 @@ def test_nothing_given_means_the_defaults() -> None:
 def test_flag_and_variable_read_the_same_value(name: str, text: str, value: object) -> None:
     from_variable = Settings.load({}, {ROWS[name].variable: text})
     assert getattr(from_variable, name) == value
-    if ROWS[name].kind is not Kind.SWITCH:
-        flag = (text,) if ROWS[name].kind is Kind.LIST else text
+    if ROWS[name].kind is not OptionKind.SWITCH:
+        flag = (text,) if ROWS[name].kind is OptionKind.LIST else text
         assert Settings.load({name: flag}, {}) == from_variable
 
 
@@ -113,7 +113,7 @@ def test_a_bad_value_is_refused_naming_where_it_stood_and_what_is_allowed(name: 
         Settings.load({}, {row.variable: text})
     assert str(refused.value).startswith(f"{row.variable}: got ")
     assert row.allowed in str(refused.value)
-    if row.kind is Kind.VALUE:
+    if row.kind is OptionKind.VALUE:
         with pytest.raises(SettingsError, match=f"^{row.flag}: got "):
             Settings.load({name: text}, {})
 

@@ -17,7 +17,7 @@ from mockserver.settings import SETTINGS
 from mockserver.web.control.routes import CONTROL_ROUTES
 from mockserver.web.pages import PAGE_ROUTES
 from mockserver.web.routes import ROUTES
-from mockserver.wire.profile import voice_of
+from mockserver.wire.profile import profile_of
 from tools.imports import PACKAGE, graph, layer_of
 
 
@@ -51,7 +51,7 @@ def control() -> str:
 
 def states() -> str:
     """The states of a charge as a diagram, and how to see the others."""
-    return f"```mermaid\n{mermaid(TABLES['charge'], voice_of(Assumed(Profile.DOCUMENTED)).word)}\n```"
+    return f"```mermaid\n{mermaid(TABLES['charge'], profile_of(Assumed(Profile.DOCUMENTED)).word)}\n```"
 
 
 _YES = {True: "yes", False: "no", None: ""}
@@ -153,7 +153,7 @@ def _reached(name: str, layers: Mapping[str, set[str]]) -> set[str]:
     return {further for below in layers[name] for further in (below, *_reached(below, layers))}
 
 
-def house() -> str:
+def server_config() -> str:
     """The layers as a diagram: an arrow means imports. What is reached by a longer way has no arrow of its own."""
     found = _layers()
     lines = ["flowchart TD"]
@@ -195,6 +195,6 @@ PRINT: Mapping[str, Callable[[], str]] = {
     "pages": pages,
     "findings": findings,
     "finding-pages": finding_pages,
-    "house": house,
+    "house": server_config,
     "layers": layers,
 }

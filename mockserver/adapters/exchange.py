@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 from uvicorn.protocols.http.httptools_impl import HEADER_RE, HEADER_VALUE_RE, STATUS_LINE, RequestResponseCycle
 
-from mockserver.adapters import not_http
+from mockserver.adapters import bad_request
 
 Headers = tuple[tuple[bytes, bytes], ...]
 
@@ -38,7 +38,7 @@ async def in_reserve(app: Any, scope: Any, receive: Any, send: Any) -> None:
     if scope["path"] in ALWAYS_ANSWERED:
         await app(scope, receive, send)
         return
-    body, headers = not_http.crowded()
+    body, headers = bad_request.crowded()
     await send({"type": "http.response.start", "status": HTTPStatus.SERVICE_UNAVAILABLE, "headers": headers})
     await send({"type": "http.response.body", "body": body})
 

@@ -18,7 +18,7 @@ class _Ticket:
     """One who waits, in the order of ``number``, or ``holds`` a place."""
 
     number: int
-    lane: Hashable = field(compare=False)
+    ordering_key: Hashable = field(compare=False)
     given: asyncio.Future[None] = field(compare=False)
     holds: bool = field(default=False, compare=False)
 
@@ -55,21 +55,23 @@ class FairShare:
 
     @asynccontextmanager
     async def place(
-        self, owner: Hashable, thing: Hashable, lane: Hashable = None, apart: float = 0.0
+        self, owner: Hashable, thing: Hashable, ordering_key: Hashable = None, apart: float = 0.0
     ) -> AsyncIterator[None]:
         """Wait for a place and hold it.
 
-        For one thing places are given in the order of asking, and in one ``lane`` one after the other. The next one
-        for the same thing is given when this one has ended, or ``apart`` seconds after it has begun.
+        For one thing places are given in the order of asking, and for one ``ordering_key`` one after the other. The
+        next one for the same thing is given when this one has ended, or ``apart`` seconds after it has begun.
         """
         self._count += 1
-        ticket = _Ticket(self._count, object() if lane is None else lane, asyncio.get_running_loop().create_future())
+        ticket = _Ticket(
+            self._count, object() if ordering_key is None else ordering_key, asyncio.get_running_loop().create_future()
+        )
         line = self._lines.setdefault(owner, {}).setdefault(thing, _Line())
         line.apart = apart
-        if ticket.lane in line.behind:
-            line.behind[ticket.lane].append(ticket)
+        if ticket.ordering_key in line.behind:
+            line.behind[ticket.ordering_key].append(ticket)
         else:
-            line.behind[ticket.lane] = deque()
+            line.behind[ticket.ordering_key] = deque()
             heappush(line.ready, ticket)
             self._serve()
         try:
@@ -113,13 +115,13 @@ class FairShare:
         elif ticket in line.ready:
             line.ready = sorted(other for other in line.ready if other is not ticket)
         else:
-            line.behind[ticket.lane].remove(ticket)
+            line.behind[ticket.ordering_key].remove(ticket)
             return
-        behind = line.behind[ticket.lane]
+        behind = line.behind[ticket.ordering_key]
         if behind:
             heappush(line.ready, behind.popleft())
         else:
-            del line.behind[ticket.lane]
+            del line.behind[ticket.ordering_key]
         self._put_last(owner, thing)
         if not line.behind:
             del self._lines[owner][thing]

@@ -22,7 +22,7 @@ from uvicorn.protocols.http.flow_control import HIGH_WATER_LIMIT
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 from uvicorn.server import ServerState
 
-from mockserver.adapters import not_http
+from mockserver.adapters import bad_request
 from mockserver.adapters.exchange import Begun, answer, in_reserve
 
 TRANSPORT = "mockserver.transport"
@@ -152,7 +152,7 @@ class Protocol(HttpToolsProtocol):
         """End the connection; what the client does not take by itself is lost."""
         self._due = None
         if self._raw is not None:
-            # Whoever shakes hands on the socket notices.
+            # The TLS handshake notices.
             with contextlib.suppress(OSError):
                 self._raw.shutdown(socket.SHUT_RDWR)
         elif self.transport.get_write_buffer_size():
@@ -178,7 +178,7 @@ class Protocol(HttpToolsProtocol):
                 self.parser.feed_data(piece)
             except httptools.HttpParserUpgrade as upgrade:
                 if self.scope["method"] == "CONNECT":
-                    self._refuse(not_http.tunnel(self.server_state.default_headers))
+                    self._refuse(bad_request.tunnel(self.server_state.default_headers))
                     return
                 # No upgrade is offered, so each is ignored (RFC 9110, 7.8). The parser may be past its last request.
                 self.parser = httptools.HttpRequestParser(self)
@@ -186,7 +186,7 @@ class Protocol(HttpToolsProtocol):
                 unread += [memoryview(piece)[upgrade.args[0] :], self._head_without_upgrade()]
             except httptools.HttpParserError as fault:
                 self.logger.warning("Invalid HTTP request received.")
-                self._refuse(not_http.refusal(fault, self.server_state.default_headers))
+                self._refuse(bad_request.refusal(fault, self.server_state.default_headers))
                 return
 
     def _should_upgrade(self) -> bool:
@@ -239,7 +239,7 @@ class Protocol(HttpToolsProtocol):
         """Bound the rest of a request that is not whole, in bytes of what is no body and in time."""
         self._overhead += self._packet
         if self._overhead > MOST_HEAD:
-            self._refuse(not_http.endless(MOST_HEAD, self.server_state.default_headers))
+            self._refuse(bad_request.endless(MOST_HEAD, self.server_state.default_headers))
         elif self.flow.read_paused:
             return
         elif self._head_is_whole():
@@ -364,7 +364,7 @@ class Protocol(HttpToolsProtocol):
         if self._due > self.loop.time():
             self._ring_at(self._due)
         elif self._open and self._refusal is None and not self.flow.write_paused:
-            self._refuse(not_http.late(self.server_state.default_headers))
+            self._refuse(bad_request.late(self.server_state.default_headers))
         else:
             self.hang_up()
 

@@ -10,8 +10,8 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
-from mockserver.adapters.other_lines import ServerLog
 from mockserver.adapters.scenario_files import Watcher
+from mockserver.adapters.server_log import ServerLog
 
 EVERY_SECONDS = 0.5
 """How often the files are looked at. A look asks the system for the times of the files and reads none."""

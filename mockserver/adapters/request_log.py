@@ -1,7 +1,7 @@
 """The request log: a request is put into words when it has been answered, and a thread writes the words a little later.
 
 Words are kept rather than what they tell of: everything that a request made would otherwise stay in memory until it is
-written, which costs more than the words. A slow terminal holds no answer up; when whoever reads the log falls behind by
+written, which costs more than the words. A slow terminal holds no answer up; when the reader of the log falls behind by
 more than the bound, lines are dropped and their number is told.
 """
 
@@ -19,7 +19,7 @@ FLUSH_SECONDS = 0.02
 MOST_WAITING = 100_000
 
 
-class Told(Protocol):
+class LogRecord(Protocol):
     """Something to be logged; ``level`` is one of ``LOG_LEVELS``."""
 
     @property
@@ -47,7 +47,7 @@ class RequestLog:
         self._closing = False
         self._thread: threading.Thread | None = None
 
-    def __call__(self, told: Told) -> None:
+    def __call__(self, told: LogRecord) -> None:
         """Note a request. Must be called in the event loop."""
         if told.level in self._left_out:
             return

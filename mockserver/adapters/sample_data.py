@@ -39,7 +39,7 @@ class NoServer(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Order:
+class SampleOrder:
     """What a customer is charged for."""
 
     customer: Json
@@ -67,18 +67,18 @@ class Sampler:
         for number in range(1, count + 1):
             customer = self._customer(number)
             self.made["customers"] += 1
-            for turn in range(1, self.fake.random_int(1, MOST_CHARGES) + 1):
-                order = Order(customer, f"order-{number}-{turn}", self.fake.random_int(500, 50_000))
+            for step in range(1, self.fake.random_int(1, MOST_CHARGES) + 1):
+                order = SampleOrder(customer, f"order-{number}-{step}", self.fake.random_int(500, 50_000))
                 charge = self._story()(self, order)
                 self.made[f"charges {charge['status']}"] += 1
             yield customer
 
-    def charge(self, order: Order, **more: object) -> Json:
+    def charge(self, order: SampleOrder, **more: object) -> Json:
         """Charge the customer's card."""
         body = {"customerId": order.customer["customerId"], "amount": _money(order.cents), **more}
         return self._answer("POST", "/charge/customer", json={**body, "reference": order.reference})
 
-    def declined(self, order: Order) -> Json:
+    def declined(self, order: SampleOrder) -> Json:
         """Charge another card of the customer's, which is declined; the charge as stored."""
         card = self._card(self.fake.random_element(_BAD_CARDS), order.customer)
         body = {"providerId": DEFAULT_PROVIDER_ID, "amount": _money(order.cents), "paymentInformation": card}
@@ -102,11 +102,11 @@ class Sampler:
         query = {"comment": self.fake.random_element(_COMMENTS)} | ({} if cents is None else {"amount": _money(cents)})
         return self._answer("DELETE", f"/refund/{charge['chargeId']}", params=query)
 
-    def part(self, order: Order) -> int:
+    def part(self, order: SampleOrder) -> int:
         """Some cents of an order, less than all."""
         return self.fake.random_int(1, order.cents - 1)
 
-    def _story(self) -> Callable[[Sampler, Order], Json]:
+    def _story(self) -> Callable[[Sampler, SampleOrder], Json]:
         draw = self.fake.random_int(1, sum(weight for weight, _ in STORIES))
         for weight, story in STORIES:
             draw -= weight
@@ -150,7 +150,7 @@ class Sampler:
         return _json(answer)
 
 
-STORIES: tuple[tuple[int, Callable[[Sampler, Order], Json]], ...] = (
+STORIES: tuple[tuple[int, Callable[[Sampler, SampleOrder], Json]], ...] = (
     (45, lambda make, order: make.charge(order)),
     (8, lambda make, order: make.charge(order, capture=False)),
     (8, lambda make, order: make.capture(make.charge(order, capture=False))),

@@ -12,7 +12,7 @@ from typing import Any, assert_never
 from mockserver.domain.clock import Micros, duration_text
 from mockserver.domain.errors import Refused
 from mockserver.scenario.answers import ready, unexpected
-from mockserver.scenario.scenario import Advance, Call, Example, Scenario, Wait
+from mockserver.scenario.scenario import Advance, Example, Scenario, SetupCall, Wait
 
 OpenApp = Callable[[Sequence[Scenario]], Any]
 """Makes the ASGI application that runs these scenarios, its machine clock standing still. Its ``open`` opens the
@@ -76,7 +76,7 @@ async def _run(app: Any, scenario: Scenario, example: Example) -> None:
     async with httpx.AsyncClient(transport=transport, base_url=_BASE, headers={"x-secretkey": EXAMPLE_KEY}) as client:
         for step in example.steps:
             match step:
-                case Call():
+                case SetupCall():
                     await _call(client, step, answers)
                 case Advance():
                     await _advance(client, step.by, step.line)
@@ -99,7 +99,7 @@ def _opened(app: Any, scenario: Scenario) -> dict[str, object]:
         raise
 
 
-async def _call(client: Any, call: Call, answers: dict[str, object]) -> None:
+async def _call(client: Any, call: SetupCall, answers: dict[str, object]) -> None:
     """Make a call; keep its answer under its id. Raises ``_Unexpected``."""
     try:
         asked = ready(call, answers)

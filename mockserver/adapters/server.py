@@ -29,9 +29,9 @@ from mockserver.adapters.exit_codes import Exit
 from mockserver.adapters.handshakes import accept
 from mockserver.adapters.http import Protocol as HttpProtocol
 from mockserver.adapters.listeners import CannotListen, Listeners, allow_connections, listen
-from mockserver.adapters.other_lines import Complaints, Echo, ServerLog
 from mockserver.adapters.reloading import reloading, watching
 from mockserver.adapters.request_log import RequestLog
+from mockserver.adapters.server_log import Complaints, Echo, ServerLog
 from mockserver.settings import Settings, data_directory
 
 BACKLOG = 2048

@@ -41,19 +41,19 @@ class Ticker:
         self._wakes: Micros | None = None
         self._wake = asyncio.Event()
 
-    def note(self, box: Sandbox) -> None:
+    def note(self, sandbox: Sandbox) -> None:
         """Something may have changed in a sandbox: wake when it has work due."""
-        entries = box.schedule.entries
+        entries = sandbox.schedule.entries
         if not entries:
             return
-        at = real_due(box.clock, entries[0].at)
+        at = real_due(sandbox.clock, entries[0].at)
         if at is None:
             return
-        known = self._planned.get(box)
+        known = self._planned.get(sandbox)
         if known is None or at < known:
-            self._planned[box] = at
+            self._planned[sandbox] = at
             self._count += 1
-            heappush(self._heap, (at, self._count, box))
+            heappush(self._heap, (at, self._count, sandbox))
             if len(self._heap) > self._crowded:
                 self._prune()
             if self._wakes is None or at < self._wakes:
@@ -79,7 +79,7 @@ class Ticker:
 
     def _prune(self) -> None:
         """Forget sandboxes that were reset: what they wait for may be days away, and they are large."""
-        self._planned = {box: at for box, at in self._planned.items() if self._is_live(box)}
+        self._planned = {sandbox: at for sandbox, at in self._planned.items() if self._is_live(sandbox)}
         self._heap = sorted(entry for entry in self._heap if self._planned.get(entry[2]) == entry[0])
         self._crowded = 2 * len(self._heap) + CROWD
 
@@ -87,14 +87,14 @@ class Ticker:
         """Run what is due by now, sandbox after sandbox, a slice at a time."""
         now = self._now()
         while self._heap and self._heap[0][0] <= now:
-            at, _, box = heappop(self._heap)
-            if self._planned.get(box) != at:
+            at, _, sandbox = heappop(self._heap)
+            if self._planned.get(sandbox) != at:
                 continue
-            del self._planned[box]
-            if not self._is_live(box):
+            del self._planned[sandbox]
+            if not self._is_live(sandbox):
                 continue
-            self._run(box)
-            self.note(box)
+            self._run(sandbox)
+            self.note(sandbox)
             await asyncio.sleep(0)
 
 

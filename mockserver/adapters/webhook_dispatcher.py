@@ -111,10 +111,10 @@ class WebhookDispatcher:
 
     async def _try(self, sandbox: Sandbox, delivery: Delivery) -> None:
         """Make one try, after those before it for the same object."""
-        lane, apart = (delivery.url, delivery.lane), PATIENCE if sandbox in self._held else 0.0
+        ordering_key, apart = (delivery.url, delivery.ordering_key), PATIENCE if sandbox in self._held else 0.0
         sent = None
         try:
-            async with self._share.place(sandbox, receiver_of(delivery.url), lane, apart):
+            async with self._share.place(sandbox, receiver_of(delivery.url), ordering_key, apart):
                 if self._is_live(sandbox):
                     within = sandbox.assumed[WEBHOOK_TIMEOUT]
                     sent = await self._sender.send(delivery.url, delivery.headers(), delivery.body, within, sandbox)

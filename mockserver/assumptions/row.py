@@ -24,7 +24,7 @@ class Profile(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Kind(Generic[T]):
+class ValueKind(Generic[T]):
     """How a value of a row is read from a file or a call, shown again, and described."""
 
     allowed: str
@@ -38,7 +38,7 @@ class Assumption(Generic[T]):
 
     key: str
     question: str
-    kind: Kind[T]
+    kind: ValueKind[T]
     documented: T
     sdk: T
     evidence: str
@@ -48,7 +48,7 @@ class Assumption(Generic[T]):
         return self.sdk if profile is Profile.SDK else self.documented
 
 
-def choice(*words: str) -> Kind[str]:
+def choice(*words: str) -> ValueKind[str]:
     """One of some words, in any letter case; of one word: a behaviour that is settled and cannot be changed."""
     by_fold = {word.lower(): word for word in words}
 
@@ -58,7 +58,7 @@ def choice(*words: str) -> Kind[str]:
             raise ValueError(f"got '{value}', allowed: {', '.join(words)}{nearest(str(value), words)}")
         return found
 
-    return Kind(" | ".join(words), read, str)
+    return ValueKind(" | ".join(words), read, str)
 
 
 def _read_duration(value: object) -> Micros:
@@ -83,7 +83,7 @@ def _read_number(value: object) -> Decimal:
     return number
 
 
-def whole(low: int, high: int) -> Kind[int]:
+def whole(low: int, high: int) -> ValueKind[int]:
     """A whole number within bounds."""
 
     def read(value: object) -> int:
@@ -92,7 +92,7 @@ def whole(low: int, high: int) -> Kind[int]:
             raise ValueError(f"got '{value}', wanted a whole number from {low} to {high}")
         return number
 
-    return Kind(f"{low} to {high}", read, int)
+    return ValueKind(f"{low} to {high}", read, int)
 
 
 def _read_flow(value: object) -> tuple[Micros, Micros, Micros]:
@@ -133,29 +133,29 @@ def _read_date(value: object) -> str:
     return str(value)
 
 
-DURATION: Kind[Micros] = Kind("a duration, such as 5m", _read_duration, duration_text)
-DATE: Kind[str] = Kind("an ISO 8601 date-time", _read_date, str)
-SPAN: Kind[tuple[Micros, Micros]] = Kind("a duration or a range, such as 30ms..80ms", _read_span, _show_span)
-AMOUNT: Kind[Decimal] = Kind("a number of 0 or more", _read_number, lambda number: format(number, "f"))
-AMOUNT_OR_UNIT: Kind[Decimal | None] = Kind(
+DURATION: ValueKind[Micros] = ValueKind("a duration, such as 5m", _read_duration, duration_text)
+DATE: ValueKind[str] = ValueKind("an ISO 8601 date-time", _read_date, str)
+SPAN: ValueKind[tuple[Micros, Micros]] = ValueKind("a duration or a range, such as 30ms..80ms", _read_span, _show_span)
+AMOUNT: ValueKind[Decimal] = ValueKind("a number of 0 or more", _read_number, lambda number: format(number, "f"))
+AMOUNT_OR_UNIT: ValueKind[Decimal | None] = ValueKind(
     "smallest_unit, or a number of 0 or more",
     lambda given: None if str(given).lower() == "smallest_unit" else _read_number(given),
     lambda number: "smallest_unit" if number is None else format(number, "f"),
 )
-CURRENCY: Kind[str] = Kind("an ISO 4217 code", _read_currency, str)
-CURRENCY_OR_PROVIDER: Kind[str] = Kind(
+CURRENCY: ValueKind[str] = ValueKind("an ISO 4217 code", _read_currency, str)
+CURRENCY_OR_PROVIDER: ValueKind[str] = ValueKind(
     "provider, or an ISO 4217 code",
     lambda given: "provider" if str(given).lower() == "provider" else _read_currency(given),
     str,
 )
-FLOW: Kind[tuple[Micros, Micros, Micros]] = Kind(
+FLOW: ValueKind[tuple[Micros, Micros, Micros]] = ValueKind(
     "three durations: until CREATED, until IN_PROGRESS, and for each row, such as 50ms 100ms 2ms",
     _read_flow,
     lambda flow: " ".join(duration_text(part) for part in flow),
 )
-PAUSES: Kind[tuple[Micros, ...]] = Kind(
+PAUSES: ValueKind[tuple[Micros, ...]] = ValueKind(
     "never, or durations such as 10s 1m 10m",
     _read_pauses,
     lambda pauses: " ".join(duration_text(pause) for pause in pauses) or "never",
 )
-TEXT: Kind[str] = Kind("a text", _read_text, str)
+TEXT: ValueKind[str] = ValueKind("a text", _read_text, str)

@@ -23,7 +23,7 @@ from mockserver.assumptions.row import (
     SPAN,
     TEXT,
     Assumption,
-    Kind,
+    ValueKind,
     choice,
     whole,
 )
@@ -45,7 +45,7 @@ class _Words:
 _WORDS = {words.key: words for words in read_table("table", _Words, folder=Path(__file__).parent)}
 
 
-def _row(key: str, kind: Kind[T]) -> Assumption[T]:
+def _row(key: str, kind: ValueKind[T]) -> Assumption[T]:
     words = _WORDS[key]
     documented = kind.read(words.documented)
     return Assumption(

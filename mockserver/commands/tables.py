@@ -25,11 +25,11 @@ def states(subject: str | None, as_mermaid: bool, profile: str) -> None:
     from mockserver.assumptions import Assumed, Profile
     from mockserver.domain.law import mermaid
     from mockserver.domain.states import TABLES
-    from mockserver.wire.profile import voice_of
+    from mockserver.wire.profile import profile_of
 
     if subject is not None and subject not in TABLES:
         raise click.UsageError(f"SUBJECT: got {subject!r}, allowed: {', '.join(TABLES)}")
-    word = voice_of(Assumed(Profile(profile))).word
+    word = profile_of(Assumed(Profile(profile))).word
     chosen = [subject] if subject is not None else list(TABLES)
     if as_mermaid:
         click.echo("\n\n".join(f"%% {name}\n{mermaid(TABLES[name], word)}" for name in chosen))

@@ -78,7 +78,7 @@ class BatchRow:
 
 
 @record
-class Step:
+class PacePoint:
     """A point of a batch's progress: so many rows are done so long after it was handed in."""
 
     rows: int
@@ -90,7 +90,7 @@ class Pace:
     """When which row is done: straight lines between ``steps``. After ``last`` rows no more are tried, and then the
     batch ends, breaks down (``breaks``), or, when rows are left, stands still for good."""
 
-    steps: tuple[Step, ...]
+    steps: tuple[PacePoint, ...]
     last: Count
     breaks: bool = False
 
@@ -108,7 +108,7 @@ class Pace:
                 yield start + span * number // rows
 
 
-def _rows(step: Step) -> int:
+def _rows(step: PacePoint) -> int:
     return step.rows
 
 

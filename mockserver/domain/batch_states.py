@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import StrEnum
 
 from mockserver.domain.codes import Code
-from mockserver.domain.law import Table
+from mockserver.domain.law import TransitionTable
 
 
 class BatchState(StrEnum):
@@ -37,7 +37,7 @@ class BatchRowEvent(StrEnum):
     RETURNED = "returned"
 
 
-BATCH: Table[BatchState, BatchEvent] = Table(
+BATCH: TransitionTable[BatchState, BatchEvent] = TransitionTable(
     subject="batch",
     begins=BatchState.RECEIVED,
     moves={
@@ -53,7 +53,7 @@ BATCH: Table[BatchState, BatchEvent] = Table(
     refusal=Code.INVALID_BATCH,
 )
 
-BATCH_ROW: Table[BatchState, BatchRowEvent] = Table(
+BATCH_ROW: TransitionTable[BatchState, BatchRowEvent] = TransitionTable(
     subject="batch row",
     begins=BatchState.RECEIVED,
     moves={

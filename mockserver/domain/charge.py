@@ -165,7 +165,7 @@ def capture_changes(charge: Charge, amount: Decimal | None, now: Micros) -> Chan
 
 
 def void_changes(charge: Charge, event: ChargeEvent, now: Micros) -> Changes:
-    """Cancel an authorised charge, by request (``VOIDED``) or by time (``LAPSED``). Raises ``WrongState`` (54)."""
+    """Cancel an authorised charge, by request (``VOIDED``) or by time (``EXPIRED``). Raises ``WrongState`` (54)."""
     return {"status": CHARGE.advance(charge.status, event), "voided": now}
 
 
@@ -191,7 +191,7 @@ def refund_changes(charge: Charge, amount: Decimal | None, comment: str | None, 
 
 
 def settle_changes(charge: Charge, event: ChargeEvent, now: Micros) -> Changes:
-    """End a pending charge: ``SETTLED`` or ``BOUNCED``. Raises ``WrongState`` (54)."""
+    """End a pending charge: ``SETTLED`` or ``RETURNED``. Raises ``WrongState`` (54)."""
     status = CHARGE.advance(charge.status, event)
     return {"status": status, "succeeded": now} if status is ChargeState.SUCCESS else {"status": status}
 

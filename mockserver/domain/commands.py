@@ -80,7 +80,7 @@ class NewPaymentLink:
 class LinkPayment:
     """One payment on a link's page. ``amount`` counts only where the link leaves it to the payer.
 
-    ``attempt_key`` belongs to one view of the page: whoever sends it twice is shown the same charge.
+    ``attempt_key`` belongs to one view of the page: sent twice, it shows the same charge.
     """
 
     source: Source

@@ -14,7 +14,7 @@ from hmac import digest
 
 from mockserver.domain.clock import Micros
 from mockserver.domain.codes import Code
-from mockserver.domain.law import Table
+from mockserver.domain.law import TransitionTable
 from mockserver.domain.record import record
 
 _CONTROLS = re.compile(r"[\x00-\x1f\x7f]")
@@ -44,7 +44,7 @@ class DeliveryEvent(StrEnum):
     RESENT = "resent"
 
 
-DELIVERY: Table[DeliveryState, DeliveryEvent] = Table(
+DELIVERY: TransitionTable[DeliveryState, DeliveryEvent] = TransitionTable(
     subject="webhook",
     begins={DeliveryEvent.PLANNED: DeliveryState.WAITING, DeliveryEvent.HELD_BACK: DeliveryState.HELD},
     moves={
@@ -99,7 +99,7 @@ class Try:
 
 @dataclass(slots=True)
 class Delivery:
-    """One message to one receiver. Deliveries of one ``lane`` go out one after the other.
+    """One message to one receiver. Deliveries of one ``ordering_key`` go out one after the other.
 
     ``due`` is when the next try is to be made; ``series`` counts the tries since it was planned or sent again;
     ``script`` is what the pretend receiver answers, in turn. ``entry`` is the journal entry that caused it, ``reports``
@@ -116,7 +116,7 @@ class Delivery:
     version: str
     added: Micros
     due: Micros
-    lane: str
+    ordering_key: str
     state: DeliveryState = DeliveryState.WAITING
     script: tuple[int | str, ...] = ()
     tries: list[Try] = field(default_factory=list)

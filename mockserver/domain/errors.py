@@ -31,7 +31,7 @@ class MockserverError(Exception):
 
 class Refused(MockserverError):
     """A rule forbids the command. ``details`` maps a PascalCase field to what was got and what is allowed; whatever in
-    it could be a card number is starred, so that no trace of the error holds one."""
+    it could be a card number is masked, so that no trace of the error holds one."""
 
     def __init__(self, code: Code, details: Mapping[str, str] | None = None, *, message: str | None = None) -> None:
         self.code = code

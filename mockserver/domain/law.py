@@ -15,7 +15,7 @@ E = TypeVar("E", bound=StrEnum)
 
 
 @dataclass(frozen=True, slots=True)
-class Table(Generic[S, E]):
+class TransitionTable(Generic[S, E]):
     """The law of one kind of object: how it begins and how it moves; ``refusal`` is the code of an illegal move."""
 
     subject: str
@@ -45,7 +45,7 @@ class Table(Generic[S, E]):
         return after
 
 
-def mermaid(table: Table[Any, Any], word: Callable[[str], str] = str) -> str:
+def mermaid(table: TransitionTable[Any, Any], word: Callable[[str], str] = str) -> str:
     """The table as a Mermaid state diagram; ``word`` spells a state."""
     lines = ["stateDiagram-v2"]
     begins = table.begins

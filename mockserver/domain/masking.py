@@ -1,4 +1,4 @@
-"""Card numbers, ccv and keys, starred wherever a caller put them: none reaches a log, a journal, an export, an error
+"""Card numbers, ccv and keys, masked wherever a caller put them: none reaches a log, a journal, an export, an error
 or a page.
 
 Sources: service document, What the service does, 6-8; assumption ``card.masking``; control document, Security;
@@ -88,7 +88,7 @@ def mask_text(text: str) -> str:
 
     A card number has a right check digit and begins and is as long as those of a scheme; blanks, hyphens, points and
     the like may part its digits, which may be those of any script. A run of more digits than a card number has is
-    starred throughout when one may be in it, and so are the later runs of a text that has very many.
+    masked throughout when one may be in it, and so are the later runs of a text that has very many.
     """
     EFFORT.signs += len(text) // 10
     if "sk_" in text:
@@ -104,7 +104,7 @@ def mask_text(text: str) -> str:
         far = min(stop, begin + left)
         left -= far - begin
         EFFORT.signs += far - begin
-        # A number may reach beyond the part that is looked at, so its last signs are starred with the rest.
+        # A number may reach beyond the part that is looked at, so its last signs are masked with the rest.
         rest = stop if far == stop else max(begin, far - _LONGEST_CARD_TEXT)
         for start, end, shown in _cards_in(plain, begin, far):
             if end > rest:
@@ -124,12 +124,12 @@ def mask_start(text: str, most: int) -> str:
 
 
 def star_key(path: str, key: str | None) -> str:
-    """The path with each part that is the key starred, even when it does not look like a key."""
+    """The path with each part that is the key masked, even when it does not look like a key."""
     return "/".join("***" if part == key else part for part in path.split("/")) if key and key in path else path
 
 
 def star_digits(text: str) -> str:
-    """The text with every digit starred: for what cannot be read, where a card number may stand in any disguise."""
+    """The text with every digit masked: for what cannot be read, where a card number may stand in any form."""
     if text.isascii():
         return text.translate(_STARS)
     plain = text.translate(_PLAIN)
@@ -194,7 +194,7 @@ def _hides_number(digits: str) -> bool:
 
 
 def mask_json(value: object) -> object:
-    """A JSON value with card numbers, ccv and keys starred, by the names of fields and by their form.
+    """A JSON value with card numbers, ccv and keys masked, by the names of fields and by their form.
 
     Of a long text the beginning is shown, and of a value that holds very much its first parts.
     """
@@ -202,7 +202,7 @@ def mask_json(value: object) -> object:
 
 
 def mask_field(name: str, text: str) -> str:
-    """The whole text of a field, starred by its name and its form."""
+    """The whole text of a field, masked by its name and its form."""
     match _kind_of(name[-_LONGEST_NAME:]):
         case _Kind.PLAIN:
             return mask_text(text)

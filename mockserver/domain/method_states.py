@@ -8,7 +8,7 @@ from __future__ import annotations
 from enum import StrEnum
 
 from mockserver.domain.codes import Code
-from mockserver.domain.law import Table
+from mockserver.domain.law import TransitionTable
 
 
 class TokenState(StrEnum):
@@ -66,7 +66,7 @@ class NetworkTokenEvent(StrEnum):
     DELETED = "deleted"
 
 
-TOKEN: Table[TokenState, TokenEvent] = Table(
+TOKEN: TransitionTable[TokenState, TokenEvent] = TransitionTable(
     subject="payment token",
     begins=TokenState.ACTIVE,
     moves={
@@ -81,7 +81,7 @@ TOKEN: Table[TokenState, TokenEvent] = Table(
     refusal=Code.INVALID_OR_EXPIRED_TOKEN,
 )
 
-PAYTO: Table[PayToState, PayToEvent] = Table(
+PAYTO: TransitionTable[PayToState, PayToEvent] = TransitionTable(
     subject="PayTo agreement",
     begins=PayToState.PENDING,
     moves={
@@ -108,7 +108,7 @@ PAYTO: Table[PayToState, PayToEvent] = Table(
     refusal=Code.PAYTO_AGREEMENT_IS_NOT_ACTIVE,
 )
 
-NETWORK_TOKEN: Table[NetworkTokenState, NetworkTokenEvent] = Table(
+NETWORK_TOKEN: TransitionTable[NetworkTokenState, NetworkTokenEvent] = TransitionTable(
     subject="network token",
     begins=NetworkTokenState.ACTIVE,
     moves={

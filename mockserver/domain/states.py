@@ -1,7 +1,8 @@
 """THE LAW: every state, every event and every legal move, as complete tables.
 
 A table lists each state with a row of the events that move it; an empty row is a state that nothing leaves. What is
-not in the table is refused by ``Table.advance``, the only way to change a state, before anything else changes.
+not in the table is refused by ``TransitionTable.advance``, the only way to change a state, before anything else
+changes.
 
 Sources: service document, States and transitions; where it is silent, the assumptions ``charge.status.*``,
 ``vault.gone``, ``vault.ccv_delay``, ``token.lifetime``, ``removed.customer_or_method``.
@@ -16,7 +17,7 @@ from typing import Any
 from mockserver.domain.batch_states import BATCH, BATCH_ROW
 from mockserver.domain.codes import Code
 from mockserver.domain.delivery import DELIVERY
-from mockserver.domain.law import Table
+from mockserver.domain.law import TransitionTable
 from mockserver.domain.method_states import NETWORK_TOKEN, PAYTO, TOKEN
 
 
@@ -44,14 +45,14 @@ class ChargeEvent(StrEnum):
 
     AUTHORISED = "authorised"
     PAID = "paid"
-    PENDED = "pended"
+    PENDING = "pending"
     CHALLENGED = "challenged"
     DECLINED = "declined"
     CAPTURED = "captured"
     VOIDED = "voided"
-    LAPSED = "lapsed"
+    EXPIRED = "expired"
     SETTLED = "settled"
-    BOUNCED = "bounced"
+    RETURNED = "returned"
     ABANDONED = "abandoned"
     PARTLY_REFUNDED = "partly_refunded"
     FULLY_REFUNDED = "fully_refunded"
@@ -78,7 +79,7 @@ class CcvState(StrEnum):
     ABSENT = "absent"
     HELD = "held"
     SPENT = "spent"
-    LAPSED = "lapsed"
+    EXPIRED = "expired"
 
 
 class CcvEvent(StrEnum):
@@ -136,12 +137,12 @@ class TransferEvent(StrEnum):
     SETTLED = "settled"
 
 
-CHARGE: Table[ChargeState, ChargeEvent] = Table(
+CHARGE: TransitionTable[ChargeState, ChargeEvent] = TransitionTable(
     subject="charge",
     begins={
         ChargeEvent.AUTHORISED: ChargeState.AUTHORISED,
         ChargeEvent.PAID: ChargeState.SUCCESS,
-        ChargeEvent.PENDED: ChargeState.PENDING,
+        ChargeEvent.PENDING: ChargeState.PENDING,
         ChargeEvent.CHALLENGED: ChargeState.PENDING_CHECKOUT,
         ChargeEvent.DECLINED: ChargeState.FAILED,
     },
@@ -149,18 +150,18 @@ CHARGE: Table[ChargeState, ChargeEvent] = Table(
         ChargeState.PENDING_CHECKOUT: {
             ChargeEvent.AUTHORISED: ChargeState.AUTHORISED,
             ChargeEvent.PAID: ChargeState.SUCCESS,
-            ChargeEvent.PENDED: ChargeState.PENDING,
+            ChargeEvent.PENDING: ChargeState.PENDING,
             ChargeEvent.DECLINED: ChargeState.FAILED,
             ChargeEvent.ABANDONED: ChargeState.FAILED,
         },
         ChargeState.PENDING: {
             ChargeEvent.SETTLED: ChargeState.SUCCESS,
-            ChargeEvent.BOUNCED: ChargeState.FAILED,
+            ChargeEvent.RETURNED: ChargeState.FAILED,
         },
         ChargeState.AUTHORISED: {
             ChargeEvent.CAPTURED: ChargeState.SUCCESS,
             ChargeEvent.VOIDED: ChargeState.AUTHORISE_CANCELLED,
-            ChargeEvent.LAPSED: ChargeState.AUTHORISE_CANCELLED,
+            ChargeEvent.EXPIRED: ChargeState.AUTHORISE_CANCELLED,
         },
         ChargeState.SUCCESS: {
             ChargeEvent.PARTLY_REFUNDED: ChargeState.PARTIAL_REFUND,
@@ -177,7 +178,7 @@ CHARGE: Table[ChargeState, ChargeEvent] = Table(
     refusal=Code.INVALID_CHARGE_STATUS,
 )
 
-VAULT: Table[VaultState, VaultEvent] = Table(
+VAULT: TransitionTable[VaultState, VaultEvent] = TransitionTable(
     subject="vault item",
     begins=VaultState.STORED,
     moves={
@@ -188,26 +189,26 @@ VAULT: Table[VaultState, VaultEvent] = Table(
     refusal=Code.INVALID_VAULT_ID,
 )
 
-CCV: Table[CcvState, CcvEvent] = Table(
+CCV: TransitionTable[CcvState, CcvEvent] = TransitionTable(
     subject="ccv",
     begins=CcvState.HELD,
     moves={
         CcvState.ABSENT: {},
         CcvState.HELD: {
             CcvEvent.PAID: CcvState.SPENT,
-            CcvEvent.DELAY_PASSED: CcvState.LAPSED,
-            CcvEvent.ITEM_GONE: CcvState.LAPSED,
+            CcvEvent.DELAY_PASSED: CcvState.EXPIRED,
+            CcvEvent.ITEM_GONE: CcvState.EXPIRED,
         },
         CcvState.SPENT: {},
-        CcvState.LAPSED: {},
+        CcvState.EXPIRED: {},
     },
     refusal=Code.INVALID_CCV,
 )
 
 
-def _comes_and_goes(subject: str, refusal: Code) -> Table[Presence, PresenceEvent]:
+def _comes_and_goes(subject: str, refusal: Code) -> TransitionTable[Presence, PresenceEvent]:
     """The table of what is in use until it is removed."""
-    return Table(
+    return TransitionTable(
         subject=subject,
         begins=Presence.ACTIVE,
         moves={Presence.ACTIVE: {PresenceEvent.REMOVED: Presence.REMOVED}, Presence.REMOVED: {}},
@@ -220,7 +221,7 @@ PAYMENT_METHOD = _comes_and_goes("payment method", Code.INVALID_PAYMENT_METHOD_I
 PROVIDER = _comes_and_goes("provider", Code.INVALID_PROVIDER_ID)
 WEBHOOK_SUBSCRIPTION = _comes_and_goes("webhook subscription", Code.UNABLE_TO_DELETE_WEBHOOK_SUBSCRIPTION)
 
-SUBSCRIPTION: Table[SubscriptionState, SubscriptionEvent] = Table(
+SUBSCRIPTION: TransitionTable[SubscriptionState, SubscriptionEvent] = TransitionTable(
     subject="subscription",
     begins={SubscriptionEvent.CREATED: SubscriptionState.ACTIVE},
     moves={
@@ -242,7 +243,7 @@ SUBSCRIPTION: Table[SubscriptionState, SubscriptionEvent] = Table(
     refusal=Code.UNABLE_TO_UPDATE_SUBSCRIPTION,
 )
 
-TRANSFER: Table[TransferState, TransferEvent] = Table(
+TRANSFER: TransitionTable[TransferState, TransferEvent] = TransitionTable(
     subject="transfer",
     begins={TransferEvent.ORDERED: TransferState.PENDING, TransferEvent.SETTLED: TransferState.SUCCESS},
     moves={
@@ -252,7 +253,7 @@ TRANSFER: Table[TransferState, TransferEvent] = Table(
     refusal=Code.INVALID_TRANSFER_ID,
 )
 
-TABLES: Mapping[str, Table[Any, Any]] = {
+TABLES: Mapping[str, TransitionTable[Any, Any]] = {
     "charge": CHARGE,
     "vault": VAULT,
     "ccv": CCV,

@@ -6,7 +6,7 @@ from mockserver.engine import deliveries, later
 from mockserver.engine.sandbox import Sandbox
 
 
-def of_step(box: Sandbox) -> None:
+def of_step(sandbox: Sandbox) -> None:
     """Plan all that the present step causes."""
-    later.plan(box)
-    deliveries.plan(box)
+    later.plan(sandbox)
+    deliveries.plan(sandbox)

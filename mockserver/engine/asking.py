@@ -13,13 +13,13 @@ from mockserver.domain.provider import Provider
 from mockserver.domain.sources import Instrument
 from mockserver.engine.facts import state_of
 from mockserver.engine.sandbox import Sandbox
-from mockserver.engine.turn import Unreached
+from mockserver.engine.step import Unreached
 from mockserver.scenario.attempt import Attempt, Stage
 from mockserver.scenario.outcome import At, Decline, FaultKind, Outcome
 
 
 def ask(
-    box: Sandbox,
+    sandbox: Sandbox,
     op: str,
     provider: Provider,
     instrument: Instrument,
@@ -32,30 +32,30 @@ def ask(
 
     Raises ``Unreached`` when a rule stops the operation before anything has happened.
     """
-    turn, card, bank = box.turn, instrument.card, instrument.bank
+    step, card, bank = sandbox.step, instrument.card, instrument.bank
     # In the order of the fields: every charge asks, and naming them would double the cost.
     attempt = Attempt(
         op,
-        box.now,
+        sandbox.now,
         also,
         source,
         provider.provider_id,
         number,
         card.number if card else None,
-        turn.request,
-        turn.headers,
-        partial(state_of, box),
+        step.request,
+        step.headers,
+        partial(state_of, sandbox),
         instrument.payment_method_id or (card.number.fingerprint if card else None),
-        turn.row,
+        step.row,
         bank.account_number if bank else None,
     )
-    decision = box.ask(Stage.PROVIDER, attempt)
+    decision = sandbox.ask(Stage.PROVIDER, attempt)
     fault = decision.outcome.transport
-    if fault is not None and fault.at is At.RECEIVE and turn.answers:
+    if fault is not None and fault.at is At.RECEIVE and step.answers:
         if fault.kind is not FaultKind.DELAY:
             raise Unreached(fault)
-        turn.latency += fault.delay
-    turn.latency += decision.delay
+        step.latency += fault.delay
+    step.latency += decision.delay
     return decision.outcome
 
 

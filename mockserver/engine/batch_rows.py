@@ -15,7 +15,7 @@ from mockserver.domain.states import ChargeState
 from mockserver.engine import aftermath, batches, charges
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.schedule import Due
-from mockserver.engine.turn import Turn
+from mockserver.engine.step import Step
 
 SLICE = 200
 """Rows taken in one go, at most: other sandboxes and their callers wait no longer than that takes."""
@@ -23,39 +23,39 @@ SLICE = 200
 _BROKEN = Failure("The batch failed before this transaction was processed", is_retryable=True)
 
 
-def run(box: Sandbox, batch_id: str) -> None:
+def run(sandbox: Sandbox, batch_id: str) -> None:
     """Take the rows that are due, up to the next thing that is due before them, and end the batch after the last."""
-    batch = box.batches.get(batch_id)
+    batch = sandbox.batches.get(batch_id)
     if batch is None or batch.status is not BatchState.IN_PROGRESS:
         return
-    turn = box.turn
-    entries, scripts = box.schedule.entries, box.scripts.get(batch_id)
+    step = sandbox.step
+    entries, scripts = sandbox.schedule.entries, sandbox.scripts.get(batch_id)
     last, full = batch.pace.last, batch.done + SLICE
     for row, after in enumerate(batch.pace.times(batch.done + 1), batch.done + 1):
         if row > last:
             break
         at = batch.added + after
-        if row > full or at > box.horizon or (entries and entries[0].at < at):
-            box.schedule.plan(max(at, box.now), Due.BATCH_ROWS, batch_id)
-            box.turn = turn
+        if row > full or at > sandbox.horizon or (entries and entries[0].at < at):
+            sandbox.schedule.plan(max(at, sandbox.now), Due.BATCH_ROWS, batch_id)
+            sandbox.step = step
             return
-        if at > box.now:
-            box.now = at
-        step = box.turn = Turn("batch.row", row=row, scripted=scripts.get(row) if scripts else None)
-        _take(box, batch, batch.rows[row - 1])
-        aftermath.of_step(box)
-        for decision in step.decisions:
+        if at > sandbox.now:
+            sandbox.now = at
+        row_step = sandbox.step = Step("batch.row", row=row, scripted=scripts.get(row) if scripts else None)
+        _take(sandbox, batch, batch.rows[row - 1])
+        aftermath.of_step(sandbox)
+        for decision in row_step.decisions:
             if decision.rule is not None:
-                box.journal.note_due(box.now, step)
+                sandbox.journal.note_due(sandbox.now, row_step)
                 break
-    box.turn = turn
-    _end(box, batch)
+    sandbox.step = step
+    _end(sandbox, batch)
 
 
-def _take(box: Sandbox, batch: Batch, row: BatchRow) -> None:
-    turn = box.turn
-    turn.about["batch"] = batch
-    turn.request = {
+def _take(sandbox: Sandbox, batch: Batch, row: BatchRow) -> None:
+    step = sandbox.step
+    step.about["batch"] = batch
+    step.request = {
         "paymentMethodId": row.payment_method_id,
         "amount": row.amount,
         "currency": row.currency,
@@ -64,7 +64,7 @@ def _take(box: Sandbox, batch: Batch, row: BatchRow) -> None:
     }
     try:
         charge = charges.create(
-            box,
+            sandbox,
             NewCharge(
                 MethodSource(row.payment_method_id),
                 row.amount,
@@ -90,18 +90,18 @@ def _close(batch: Batch, row: BatchRow, failure: Failure | None) -> None:
         batch.failure += 1
 
 
-def _end(box: Sandbox, batch: Batch) -> None:
+def _end(sandbox: Sandbox, batch: Batch) -> None:
     """After the last row that is tried: the batch has finished, breaks down, or stands still for good."""
     pace = batch.pace
     if pace.breaks:
         for row in batch.rows[batch.done :]:
             _close(batch, row, _BROKEN)
-        batches.move(box, batch, BatchEvent.BROKE_DOWN)
+        batches.move(sandbox, batch, BatchEvent.BROKE_DOWN)
     elif batch.done == len(batch.rows):
-        batches.move(box, batch, BatchEvent.FINISHED)
+        batches.move(sandbox, batch, BatchEvent.FINISHED)
     else:
         return
-    box.scripts.pop(batch.batch_id, None)
+    sandbox.scripts.pop(batch.batch_id, None)
 
 
 def _failure_of(charge: Charge) -> Failure | None:

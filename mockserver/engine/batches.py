@@ -12,7 +12,7 @@ from decimal import Decimal
 from typing import Any
 
 from mockserver.assumptions.table import BATCH_FLOW, BATCH_MAXIMUM, BATCH_RETURNED
-from mockserver.domain.batch import LINES, Batch, BatchRow, Failure, Pace, ResultsFault, Step, drawn, read_rows
+from mockserver.domain.batch import LINES, Batch, BatchRow, Failure, Pace, PacePoint, ResultsFault, drawn, read_rows
 from mockserver.domain.batch_states import BATCH, BATCH_ROW, BatchEvent, BatchRowEvent, BatchState
 from mockserver.domain.charge import Charge
 from mockserver.domain.clock import Micros
@@ -28,8 +28,8 @@ from mockserver.domain.states import ChargeState
 from mockserver.engine import listing
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.schedule import Due
-from mockserver.engine.store import Page
-from mockserver.engine.turn import Turn
+from mockserver.engine.step import Step
+from mockserver.engine.store import ListPage
 from mockserver.scenario.outcome import BatchEnd, BatchScript, ProviderOutcome, RowRule
 
 SORTS: Mapping[str, Callable[[Batch], Any]] = {
@@ -68,23 +68,23 @@ class Reading:
     outcomes: dict[int, ProviderOutcome]
 
 
-def reading(turn: Turn, text: str) -> Slices[Reading]:
+def reading(step: Step, text: str) -> Slices[Reading]:
     """Read the text of a batch that is being handed in. Nothing changes."""
-    script, salt = _script(turn)
+    script, salt = _script(step)
     rows, wrong = yield from read_rows(text)
     outcomes = (yield from _scripted(rows, script.rows, salt)) if script.rows and not wrong else {}
     return Reading(rows, wrong, script, salt, outcomes)
 
 
-def create(box: Sandbox, command: NewBatch, read: Reading | None = None) -> Batch:
+def create(sandbox: Sandbox, command: NewBatch, read: Reading | None = None) -> Batch:
     """Take a batch in; ``read`` is what was read of it ahead.
 
     Raises ``Invalid`` 102 naming every faulty line (at most 20), or a wrong count; 90 beside faults of another kind.
     """
-    faults = box.faults()
-    read = read or at_once(reading(box.turn, command.text))
+    faults = sandbox.faults()
+    read = read or at_once(reading(sandbox.step, command.text))
     rows, wrong = read.rows, dict(read.wrong)
-    most = box.assume(BATCH_MAXIMUM)
+    most = sandbox.assume(BATCH_MAXIMUM)
     if not wrong and command.count != len(rows):
         wrong["Count"] = f"got {command.count}, the batch has {len(rows)} transactions"
     elif not wrong and not rows:
@@ -96,12 +96,12 @@ def create(box: Sandbox, command: NewBatch, read: Reading | None = None) -> Batc
     if not faults.blames("Batch"):
         faults.absorb(Invalid(Code.INVALID_BATCH_DATA, wrong))
     faults.refuse()
-    batch = box.batches.add(
+    batch = sandbox.batches.add(
         Batch(
-            batch_id=box.ids.hex32("batch"),
+            batch_id=sandbox.ids.hex32("batch"),
             description=command.description,
-            added=box.now,
-            pace=_pace(box, len(rows), read.script),
+            added=sandbox.now,
+            pace=_pace(sandbox, len(rows), read.script),
             rows=rows,
             results_fault=_results_fault(read.script, read.salt),
             metadata=command.metadata,
@@ -109,62 +109,62 @@ def create(box: Sandbox, command: NewBatch, read: Reading | None = None) -> Batc
         )
     )
     if read.script.rows:
-        box.scripts[batch.batch_id] = read.outcomes
-    created, started, _ = box.assume(BATCH_FLOW)
-    box.schedule.plan(box.now + created, Due.BATCH_PREPARED, batch.batch_id)
-    box.schedule.plan(box.now + started, Due.BATCH_STARTED, batch.batch_id)
-    box.turn.about["batch"] = batch
-    box.emit(Subject.BATCH, batch.batch_id, "received", None, batch.status)
+        sandbox.scripts[batch.batch_id] = read.outcomes
+    created, started, _ = sandbox.assume(BATCH_FLOW)
+    sandbox.schedule.plan(sandbox.now + created, Due.BATCH_PREPARED, batch.batch_id)
+    sandbox.schedule.plan(sandbox.now + started, Due.BATCH_STARTED, batch.batch_id)
+    sandbox.step.about["batch"] = batch
+    sandbox.emit(Subject.BATCH, batch.batch_id, "received", None, batch.status)
     return batch
 
 
-def get(box: Sandbox, batch_id: str) -> Batch:
+def get(sandbox: Sandbox, batch_id: str) -> Batch:
     """A batch. Raises ``NotFound`` (101)."""
-    batch = box.batches.get(batch_id)
+    batch = sandbox.batches.get(batch_id)
     if batch is None:
         raise NotFound(Code.INVALID_BATCH, {"BatchId": f"no batch '{batch_id[:64]}' in this sandbox"})
-    box.turn.about["batch"] = batch
+    sandbox.step.about["batch"] = batch
     return batch
 
 
-def search(box: Sandbox, wanted: BatchFilter, paging: listing.Paging, faults: Faults) -> Page[Batch]:
+def search(sandbox: Sandbox, wanted: BatchFilter, paging: listing.Paging, faults: Faults) -> ListPage[Batch]:
     """Batches, newest first. Raises ``Invalid`` (90) for ``faults`` found before and for a bad page or sort."""
-    after, before = listing.window(box, wanted.added_after, wanted.added_before)
-    page = listing.bounds(box, paging, SORTS, faults)
+    after, before = listing.window(sandbox, wanted.added_after, wanted.added_before)
+    page = listing.bounds(sandbox, paging, SORTS, faults)
     where: list[Callable[[Batch], bool]] = []
     if wanted.description:
         words = wanted.description.lower()
         where.append(lambda batch: words in batch.description.lower())
     if wanted.status is not None:
         where.append(lambda batch: batch.status is wanted.status)
-    return box.batches.search(page.query(after, before, where=where))
+    return sandbox.batches.search(page.query(after, before, where=where))
 
 
-def prepare(box: Sandbox, batch_id: str) -> None:
+def prepare(sandbox: Sandbox, batch_id: str) -> None:
     """The transactions of a batch are ready for the service."""
-    _move_all(box, batch_id, BatchEvent.PREPARED, BatchRowEvent.PREPARED)
+    _move_all(sandbox, batch_id, BatchEvent.PREPARED, BatchRowEvent.PREPARED)
 
 
-def start(box: Sandbox, batch_id: str) -> None:
+def start(sandbox: Sandbox, batch_id: str) -> None:
     """The transactions of a batch are being processed from now on."""
-    batch = _move_all(box, batch_id, BatchEvent.STARTED, BatchRowEvent.STARTED)
+    batch = _move_all(sandbox, batch_id, BatchEvent.STARTED, BatchRowEvent.STARTED)
     if batch is not None:
         first = batch.pace.after(1) if batch.pace.last else batch.pace.steps[0].after
-        box.schedule.plan(max(batch.added + first, box.now), Due.BATCH_ROWS, batch_id)
+        sandbox.schedule.plan(max(batch.added + first, sandbox.now), Due.BATCH_ROWS, batch_id)
 
 
-def move(box: Sandbox, batch: Batch, event: BatchEvent) -> None:
+def move(sandbox: Sandbox, batch: Batch, event: BatchEvent) -> None:
     """Change the state of a batch by its table."""
     before = batch.status
-    box.batches.change(batch, {"status": BATCH.advance(before, event)})
-    box.emit(Subject.BATCH, batch.batch_id, event, before, batch.status)
+    sandbox.batches.change(batch, {"status": BATCH.advance(before, event)})
+    sandbox.emit(Subject.BATCH, batch.batch_id, event, before, batch.status)
 
 
-def follow(box: Sandbox, charge: Charge, before: ChargeState | None) -> None:
+def follow(sandbox: Sandbox, charge: Charge, before: ChargeState | None) -> None:
     """A charge of a batch has moved: a row whose payment is returned has failed (assumption ``batch.returned_row``)."""
-    batch = box.batches.get(charge.batch_id or "")
+    batch = sandbox.batches.get(charge.batch_id or "")
     returned = before is ChargeState.PENDING and charge.status is ChargeState.FAILED
-    if batch is None or not returned or box.assume(BATCH_RETURNED) != "row_fails":
+    if batch is None or not returned or sandbox.assume(BATCH_RETURNED) != "row_fails":
         return
     row = batch.row_of(charge.charge_id)
     if row is not None:
@@ -174,31 +174,31 @@ def follow(box: Sandbox, charge: Charge, before: ChargeState | None) -> None:
         batch.failure += 1
 
 
-def _move_all(box: Sandbox, batch_id: str, event: BatchEvent, row_event: BatchRowEvent) -> Batch | None:
-    batch = box.batches.get(batch_id)
+def _move_all(sandbox: Sandbox, batch_id: str, event: BatchEvent, row_event: BatchRowEvent) -> Batch | None:
+    batch = sandbox.batches.get(batch_id)
     if batch is None or event not in BATCH.moves[batch.status]:
         return None
     # All rows stand alike, so one look at the table is enough for them.
     after = BATCH_ROW.advance(batch.rows[0].status, row_event)
     for row in batch.rows:
         row.status = after
-    move(box, batch, event)
+    move(sandbox, batch, event)
     return batch
 
 
-def _script(turn: Turn) -> tuple[BatchScript, str]:
+def _script(step: Step) -> tuple[BatchScript, str]:
     """What the scenario says of the batch that is being handed in, and the salt of its draws."""
-    for decision in turn.decisions:
+    for decision in step.decisions:
         if decision.outcome.batch is not None:
             return decision.outcome.batch, decision.salt
     return _ORDINARY, ""
 
 
-def _pace(box: Sandbox, count: int, script: BatchScript) -> Pace:
-    _, started, each = box.assume(BATCH_FLOW)
-    steps = [Step(0, started)]
+def _pace(sandbox: Sandbox, count: int, script: BatchScript) -> Pace:
+    _, started, each = sandbox.assume(BATCH_FLOW)
+    steps = [PacePoint(0, started)]
     for point in script.progress:
-        steps.append(Step(_share(point.reach, count), max(point.after, steps[-1].after)))
+        steps.append(PacePoint(_share(point.reach, count), max(point.after, steps[-1].after)))
     reached = steps[-1]
     breaks = script.end is BatchEnd.FAILED
     if script.stall_at is not None:
@@ -208,7 +208,7 @@ def _pace(box: Sandbox, count: int, script: BatchScript) -> Pace:
     else:
         last = count
     if reached.rows < count:
-        steps.append(Step(count, reached.after + each * (count - reached.rows)))
+        steps.append(PacePoint(count, reached.after + each * (count - reached.rows)))
     return Pace(tuple(steps), last, breaks)
 
 

@@ -24,7 +24,9 @@ _EXPIRY = re.compile(r"(0?[1-9]|1[0-2])\s*/\s*((?:20)?[0-9]{2})")
 _TRANS_ID = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 
 
-def check(box: Sandbox, details: CardDetails | None, faults: Faults, *, skip_expiry_check: bool = False) -> Card | None:
+def check(
+    sandbox: Sandbox, details: CardDetails | None, faults: Faults, *, skip_expiry_check: bool = False
+) -> Card | None:
     """The card as it may be remembered, or None with at least one fault added.
 
     Faults: 81 (no card), 5 (number), 6 (ccv), 9 (expiry malformed), 14 (expired), 59 (3-D Secure transaction id).
@@ -32,12 +34,12 @@ def check(box: Sandbox, details: CardDetails | None, faults: Faults, *, skip_exp
     if details is None:
         faults.add(Code.INVALID_PAYMENT_INFORMATION, "PaymentInformation", "required: cardNumber and expiryDate")
         return None
-    facts = check_number(box, details.number, "CardNumber", faults)
-    if details.ccv is None and box.assume(CARD_CCV) == "required":
+    facts = check_number(sandbox, details.number, "CardNumber", faults)
+    if details.ccv is None and sandbox.assume(CARD_CCV) == "required":
         faults.add(Code.INVALID_CCV, "Ccv", "required")
     check_ccv(details.ccv, "Ccv", facts, faults)
-    dated = details.expiry or box.assume(CARD_REQUIRED) == "number_and_expiry"
-    expiry = check_expiry_date(box, details.expiry, faults, skip=skip_expiry_check) if dated else None
+    dated = details.expiry or sandbox.assume(CARD_REQUIRED) == "number_and_expiry"
+    expiry = check_expiry_date(sandbox, details.expiry, faults, skip=skip_expiry_check) if dated else None
     trans_id = details.three_ds_server_trans_id or None
     if trans_id is not None and not _TRANS_ID.fullmatch(trans_id):
         faults.add(Code.INVALID_THREE_DS_SERVER_TRANS_ID, "ThreeDSServerTransID", "wanted a UUID")
@@ -46,25 +48,25 @@ def check(box: Sandbox, details: CardDetails | None, faults: Faults, *, skip_exp
     return Card(facts, expiry, details.cardholder, bool(details.ccv), trans_id)
 
 
-def check_number(box: Sandbox, number: str | None, field: str, faults: Faults) -> CardNumber | None:
+def check_number(sandbox: Sandbox, number: str | None, field: str, faults: Faults) -> CardNumber | None:
     """The facts of a card number, or None and a fault (5)."""
     if not number:
         faults.add(Code.INVALID_PAYMENT_INFORMATION, field, "required")
         return None
     digits = clean(number)
-    facts = box.cards.known(digits) if digits else None
+    facts = sandbox.cards.known(digits) if digits else None
     if facts is None and digits and MIN_LENGTH <= len(digits) <= MAX_LENGTH and passes_luhn(digits):
-        facts = box.cards.meet(digits)
+        facts = sandbox.cards.meet(digits)
     if facts is None:
         faults.add(
             Code.INVALID_CARD_NUMBER, field, f"wanted {MIN_LENGTH} to {MAX_LENGTH} digits with a right check digit"
         )
         return None
     if facts.test_name is None:
-        if box.charter.test_cards_only:
+        if sandbox.config.test_cards_only:
             faults.add(Code.INVALID_CARD_NUMBER, field, "only published test numbers are accepted (--test-cards-only)")
             return None
-        box.warn(_NO_TEST_NUMBER)
+        sandbox.warn(_NO_TEST_NUMBER)
     return facts
 
 
@@ -78,7 +80,7 @@ def check_ccv(ccv: str | None, field: str, facts: CardNumber | None, faults: Fau
         faults.add(Code.INVALID_CCV, field, f"wanted {wanted} digits")
 
 
-def check_expiry_date(box: Sandbox, expiry: str | None, faults: Faults, *, skip: bool = False) -> str | None:
+def check_expiry_date(sandbox: Sandbox, expiry: str | None, faults: Faults, *, skip: bool = False) -> str | None:
     """``MM/YY``, or None and a fault (9, 14). A card is good to the end of its month, on the sandbox's clock."""
     if not expiry:
         faults.add(Code.INVALID_PAYMENT_INFORMATION, "ExpiryDate", "required")
@@ -88,18 +90,20 @@ def check_expiry_date(box: Sandbox, expiry: str | None, faults: Faults, *, skip:
         faults.add(Code.INVALID_EXPIRY_DATE, "ExpiryDate", f"got '{expiry[:7]}', wanted MM/YY")
         return None
     written, month = read
-    if not skip and month < _month_of(box.now // DAY):
-        today = datetime_of(box.now)
+    if not skip and month < _month_of(sandbox.now // DAY):
+        today = datetime_of(sandbox.now)
         faults.add(Code.EXPIRED_CARD, "ExpiryDate", f"got {written}, today is {today:%Y-%m-%d}")
         return None
     return written
 
 
-def check_stored(box: Sandbox, card: Card | None, field: str, faults: Faults) -> None:
+def check_stored(sandbox: Sandbox, card: Card | None, field: str, faults: Faults) -> None:
     """A fault (14) when a card that was stored has expired since (assumption ``card.expired``)."""
     read = read_expiry(card.expiry) if card is not None and card.expiry else None
-    if read is not None and read[1] < _month_of(box.now // DAY) and box.assume(CARD_EXPIRED) == "refuse":
-        faults.add(Code.EXPIRED_CARD, field, f"its card expired {read[0]}, today is {datetime_of(box.now):%Y-%m-%d}")
+    if read is not None and read[1] < _month_of(sandbox.now // DAY) and sandbox.assume(CARD_EXPIRED) == "refuse":
+        faults.add(
+            Code.EXPIRED_CARD, field, f"its card expired {read[0]}, today is {datetime_of(sandbox.now):%Y-%m-%d}"
+        )
 
 
 @lru_cache(maxsize=1024)

@@ -9,8 +9,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import PurePath
 
-from mockserver.engine.charter import Charter
 from mockserver.engine.codec import MOST_FAULTS, ImportFault, form
+from mockserver.engine.config import SandboxConfig
 from mockserver.scenario.parse import parse
 from mockserver.scenario.problems import ScenarioRefused
 from mockserver.scenario.scenario import Scenario
@@ -61,8 +61,12 @@ def _without_secrets(data: dict[str, object]) -> dict[str, object]:
 
 
 def charter_under(
-    given: Sequence[Carried], in_force: Charter, charter_of: Callable[[Sequence[Scenario]], Charter], *, secrets: bool
-) -> Charter:
+    given: Sequence[Carried],
+    in_force: SandboxConfig,
+    charter_of: Callable[[Sequence[Scenario]], SandboxConfig],
+    *,
+    secrets: bool,
+) -> SandboxConfig:
     """The charter under carried scenarios: the one in force when it has the same. Raises ``ImportFault`` for a scenario
     that would be refused as a file."""
     write = form(list[Carried]).write

@@ -19,7 +19,7 @@ from mockserver.domain.faults import Faults
 from mockserver.domain.states import ChargeState
 from mockserver.engine import listing
 from mockserver.engine.sandbox import Sandbox
-from mockserver.engine.store import Page
+from mockserver.engine.store import ListPage
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +61,7 @@ SORTS: Mapping[str, Callable[[Charge], Any]] = {
 """Fields that ``SortBy`` may name, in any letter case."""
 
 
-def search(box: Sandbox, wanted: ChargeFilter, paging: listing.Paging, faults: Faults) -> Page[Charge]:
+def search(sandbox: Sandbox, wanted: ChargeFilter, paging: listing.Paging, faults: Faults) -> ListPage[Charge]:
     """Charges that fit, newest first. Raises ``Invalid`` (90) for ``faults`` found before and for a bad page, sort or
     card number.
     """
@@ -83,24 +83,24 @@ def search(box: Sandbox, wanted: ChargeFilter, paging: listing.Paging, faults: F
         if value is not None
     ]
     if wanted.card_number is not None:
-        box.assume(SEARCH_CARD)
-        equal.append(("fingerprint", tuple(_fingerprints(box, wanted.card_number, faults))))
+        sandbox.assume(SEARCH_CARD)
+        equal.append(("fingerprint", tuple(_fingerprints(sandbox, wanted.card_number, faults))))
     where: list[Callable[[Charge], bool]] = []
     more, less = wanted.more_than, wanted.less_than
-    inclusive = (more is not None or less is not None) and box.assume(SEARCH_BOUNDS) == "inclusive"
+    inclusive = (more is not None or less is not None) and sandbox.assume(SEARCH_BOUNDS) == "inclusive"
     if more is not None:
         where.append(lambda charge: charge.amount > more or (inclusive and charge.amount == more))
     if less is not None:
         where.append(lambda charge: charge.amount < less or (inclusive and charge.amount == less))
-    after, before = listing.window(box, wanted.added_after, wanted.added_before)
-    page = listing.bounds(box, paging, SORTS, faults)
-    return box.charges.search(page.query(after, before, equal=equal, where=where))
+    after, before = listing.window(sandbox, wanted.added_after, wanted.added_before)
+    page = listing.bounds(sandbox, paging, SORTS, faults)
+    return sandbox.charges.search(page.query(after, before, equal=equal, where=where))
 
 
-def _fingerprints(box: Sandbox, given: str, faults: Faults) -> list[str]:
+def _fingerprints(sandbox: Sandbox, given: str, faults: Faults) -> list[str]:
     digits = clean(given)
     if digits is None or (len(digits) not in PREFIX_LENGTHS and len(digits) < MIN_LENGTH):
         allowed = ", ".join(map(str, PREFIX_LENGTHS))
         faults.add(Code.VALIDATION_ERROR, "CardNumber", f"wanted {allowed} leading digits, or the whole number")
         return []
-    return box.cards.fingerprints(digits)
+    return sandbox.cards.fingerprints(digits)

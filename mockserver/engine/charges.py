@@ -38,9 +38,9 @@ from mockserver.domain.provider import Capability
 from mockserver.domain.record import record
 from mockserver.domain.sources import PaymentType, TokenSource
 from mockserver.domain.states import CHARGE, ChargeEvent, ChargeState
-from mockserver.engine import asking, charge_money, consequences, providers, routing, sources, tokens, vault
-from mockserver.engine.charge_money import Money
-from mockserver.engine.routing import Route
+from mockserver.engine import amount_check, asking, consequences, providers, routing, sources, tokens, vault
+from mockserver.engine.amount_check import Money
+from mockserver.engine.routing import ProviderRoute
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.schedule import Due
 from mockserver.engine.sources import Plan
@@ -63,83 +63,83 @@ _SLOW = frozenset({PaymentType.BANK_ACCOUNT, PaymentType.PAYTO})
 """Types whose provider answers later when no scenario says otherwise (assumption ``charge.pending_types``)."""
 
 
-def create(box: Sandbox, command: NewCharge) -> Charge:
+def create(sandbox: Sandbox, command: NewCharge) -> Charge:
     """Take a payment or authorise one, trying the next provider after each retryable failure.
 
     A payment that every provider declined is stored too, as ``FAILED``. Raises ``Invalid`` with all faults of the
     command.
     """
-    faults = box.faults()
-    money = charge_money.check(box, command.amount, command.currency, faults)
-    begun = sources.plan(box, command, money.currency if money else None, faults)
+    faults = sandbox.faults()
+    money = amount_check.check(sandbox, command.amount, command.currency, faults)
+    begun = sources.plan(sandbox, command, money.currency if money else None, faults)
     if money is None and begun is not None and not faults:
         own = CURRENCIES[begun.first.provider.currency]
-        money = charge_money.of_currency(box, command.amount, own, faults)
+        money = amount_check.of_currency(sandbox, command.amount, own, faults)
     transfer = command.source.transfer if isinstance(command.source, TokenSource) else None
     if transfer is not None:
-        charge_money.check_transfer(transfer, command.amount, money.currency if money else None, faults)
+        amount_check.check_transfer(transfer, command.amount, money.currency if money else None, faults)
     if begun is not None and not command.capture and Capability.AUTHORISE not in begun.first.provider.capabilities:
         faults.add(*providers.lacks(begun.first.provider, Capability.AUTHORISE))
     faults.refuse()
     if begun is None or money is None:
         raise RuntimeError("a charge without a route passed its checks")
-    return _store(box, command, begun, _try_routes(box, command, begun), money)
+    return _store(sandbox, command, begun, _try_routes(sandbox, command, begun), money)
 
 
-def capture(box: Sandbox, charge_id: str, amount: Decimal | None) -> Charge:
+def capture(sandbox: Sandbox, charge_id: str, amount: Decimal | None) -> Charge:
     """Complete an authorised charge. Raises ``NotFound`` 84, ``WrongState`` 54, ``Invalid`` 74, 2, 77, 78,
     ``ProviderRefused``."""
-    charge = get(box, charge_id)
-    box.assume(CAPTURE_AMOUNT)
-    changes = capture_changes(charge, amount, box.now)
+    charge = get(sandbox, charge_id)
+    sandbox.assume(CAPTURE_AMOUNT)
+    changes = capture_changes(charge, amount, sandbox.now)
     if changes["amount"] != charge.amount:
-        _require(box, charge, Capability.PARTIAL_CAPTURE)
-    _consult(box, "charge.capture", charge, Code.UNABLE_TO_CAPTURE)
-    return move(box, charge, ChargeEvent.CAPTURED, changes)
+        _require(sandbox, charge, Capability.PARTIAL_CAPTURE)
+    _consult(sandbox, "charge.capture", charge, Code.UNABLE_TO_CAPTURE)
+    return move(sandbox, charge, ChargeEvent.CAPTURED, changes)
 
 
-def void(box: Sandbox, charge_id: str) -> Charge:
+def void(sandbox: Sandbox, charge_id: str) -> Charge:
     """Cancel an authorised charge. Raises ``NotFound`` 84, ``WrongState`` 54, ``ProviderRefused``."""
-    charge = get(box, charge_id)
-    changes = void_changes(charge, ChargeEvent.VOIDED, box.now)
-    _consult(box, "charge.void", charge, Code.UNABLE_TO_VOID)
-    return move(box, charge, ChargeEvent.VOIDED, changes)
+    charge = get(sandbox, charge_id)
+    changes = void_changes(charge, ChargeEvent.VOIDED, sandbox.now)
+    _consult(sandbox, "charge.void", charge, Code.UNABLE_TO_VOID)
+    return move(sandbox, charge, ChargeEvent.VOIDED, changes)
 
 
-def refund(box: Sandbox, charge_id: str, amount: Decimal | None, comment: str | None) -> Charge:
+def refund(sandbox: Sandbox, charge_id: str, amount: Decimal | None, comment: str | None) -> Charge:
     """Give money back. Raises ``NotFound`` 84, ``WrongState`` 54, ``Invalid`` 74, 2, 76, ``ProviderRefused``."""
-    charge = get(box, charge_id)
-    box.assume(REFUND_AMOUNT)
-    changes = refund_changes(charge, amount, comment, box.now)
+    charge = get(sandbox, charge_id)
+    sandbox.assume(REFUND_AMOUNT)
+    changes = refund_changes(charge, amount, comment, sandbox.now)
     full = changes["status"] is ChargeState.REFUND
     if not full:
-        _require(box, charge, Capability.PARTIAL_REFUND)
-    _consult(box, "charge.refund", charge, Code.UNABLE_TO_REFUND)
+        _require(sandbox, charge, Capability.PARTIAL_REFUND)
+    _consult(sandbox, "charge.refund", charge, Code.UNABLE_TO_REFUND)
     event = ChargeEvent.FULLY_REFUNDED if full else ChargeEvent.PARTLY_REFUNDED
-    return move(box, charge, event, changes)
+    return move(sandbox, charge, event, changes)
 
 
-def get(box: Sandbox, charge_id: str) -> Charge:
+def get(sandbox: Sandbox, charge_id: str) -> Charge:
     """A charge. Raises ``NotFound`` (84)."""
-    charge = box.charges.get(charge_id)
+    charge = sandbox.charges.get(charge_id)
     if charge is None:
         raise NotFound(Code.INVALID_CHARGE_ID, {"ChargeId": f"no charge '{charge_id[:64]}' in this sandbox"})
-    box.turn.about["charge"] = charge
+    sandbox.step.about["charge"] = charge
     return charge
 
 
-def settle(box: Sandbox, charge_id: str, event: ChargeEvent) -> None:
-    """The provider of a pending charge has its answer: ``SETTLED`` or ``BOUNCED``."""
-    charge = box.charges.get(charge_id)
+def settle(sandbox: Sandbox, charge_id: str, event: ChargeEvent) -> None:
+    """The provider of a pending charge has its answer: ``SETTLED`` or ``RETURNED``."""
+    charge = sandbox.charges.get(charge_id)
     if charge is not None and charge.status is ChargeState.PENDING:
-        move(box, charge, event, settle_changes(charge, event, box.now))
+        move(sandbox, charge, event, settle_changes(charge, event, sandbox.now))
 
 
-def lapse(box: Sandbox, charge_id: str) -> None:
+def expire(sandbox: Sandbox, charge_id: str) -> None:
     """Nobody captured an authorisation in time."""
-    charge = box.charges.get(charge_id)
+    charge = sandbox.charges.get(charge_id)
     if charge is not None and charge.status is ChargeState.AUTHORISED:
-        move(box, charge, ChargeEvent.LAPSED, void_changes(charge, ChargeEvent.LAPSED, box.now))
+        move(sandbox, charge, ChargeEvent.EXPIRED, void_changes(charge, ChargeEvent.EXPIRED, sandbox.now))
 
 
 def _named(command: NewCharge, begun: Plan) -> tuple[str, str | None]:
@@ -157,41 +157,43 @@ def _named(command: NewCharge, begun: Plan) -> tuple[str, str | None]:
 class _Verdict:
     """What the providers said: the last route tried, its outcome, and the tries that failed."""
 
-    route: Route
+    route: ProviderRoute
     outcome: Outcome
     failed: tuple[FailedAttempt, ...]
 
 
-def _try_routes(box: Sandbox, command: NewCharge, begun: Plan) -> _Verdict:
+def _try_routes(sandbox: Sandbox, command: NewCharge, begun: Plan) -> _Verdict:
     source, also = _named(command, begun)
     failed: list[FailedAttempt] = []
-    scripted = box.turn.scripted
-    ways: Iterator[Route] | None = None
-    route: Route | None = begun.first
+    scripted = sandbox.step.scripted
+    ways: Iterator[ProviderRoute] | None = None
+    route: ProviderRoute | None = begun.first
     while route is not None:
         tried = route
         if scripted is None:
-            outcome = ask_provider(box, "charge.create", tried, source, also, len(failed) + 1)
+            outcome = ask_provider(sandbox, "charge.create", tried, source, also, len(failed) + 1)
         else:
             outcome = Outcome(provider=scripted)
         if isinstance(outcome.provider, Challenge) and command.batch_id is not None:
-            outcome = replace(outcome, provider=_UNATTENDED if box.assume(BATCH_THREE_DS) == "row_fails" else Approve())
+            outcome = replace(
+                outcome, provider=_UNATTENDED if sandbox.assume(BATCH_THREE_DS) == "row_fails" else Approve()
+            )
         decline = outcome.provider
         if not isinstance(decline, Decline):
             break
-        failed.append(failed_attempt(box, tried.provider.provider_id, decline))
-        if not decline.is_retryable or box.assume(FAILOVER) == "never":
+        failed.append(failed_attempt(sandbox, tried.provider.provider_id, decline))
+        if not decline.is_retryable or sandbox.assume(FAILOVER) == "never":
             break
-        ways = ways or routing.others(box, begun.first, begun.others, command.amount)
+        ways = ways or routing.others(sandbox, begun.first, begun.others, command.amount)
         route = next(ways, None)
     return _Verdict(tried, outcome, tuple(failed))
 
 
-def failed_attempt(box: Sandbox, provider_id: str, decline: Decline) -> FailedAttempt:
+def failed_attempt(sandbox: Sandbox, provider_id: str, decline: Decline) -> FailedAttempt:
     """A try of a provider that said no just now."""
     return FailedAttempt(
         provider_id=provider_id,
-        attempted=box.now,
+        attempted=sandbox.now,
         error_code=decline.error_code,
         error_message=decline.error_message,
         gateway_code=decline.gateway_code,
@@ -200,29 +202,31 @@ def failed_attempt(box: Sandbox, provider_id: str, decline: Decline) -> FailedAt
     )
 
 
-def ask_provider(box: Sandbox, op: str, route: Route, source: str, also: str | None = None, number: int = 1) -> Outcome:
+def ask_provider(
+    sandbox: Sandbox, op: str, route: ProviderRoute, source: str, also: str | None = None, number: int = 1
+) -> Outcome:
     """What the rules let a provider say to a step of a charge; the time it takes is added to the turn's latency."""
-    outcome = asking.ask(box, op, route.provider, route.instrument, source, also=also, number=number)
+    outcome = asking.ask(sandbox, op, route.provider, route.instrument, source, also=also, number=number)
     if outcome.latency is None:
-        box.turn.latency += providers.latency_of(box, route.provider)
+        sandbox.step.latency += providers.latency_of(sandbox, route.provider)
     return outcome
 
 
-def _store(box: Sandbox, command: NewCharge, begun: Plan, verdict: _Verdict, money: Money) -> Charge:
+def _store(sandbox: Sandbox, command: NewCharge, begun: Plan, verdict: _Verdict, money: Money) -> Charge:
     route, outcome, amount = verdict.route, verdict.outcome, money.amount
-    event = _event_of(box, command, begun, route, outcome)
+    event = _event_of(sandbox, command, begun, route, outcome)
     if isinstance(outcome.provider, PartialApprove):
         amount = cut(min(amount, outcome.provider.amount), money.currency)
     instrument = route.instrument
     card = instrument.card
     payer = sources.payer_of(command.payer, begun.payer)
     if begun.token is not None:
-        tokens.use(box, begun.token)
-    charge_id = box.ids.hex32("charge")
+        tokens.use(sandbox, begun.token)
+    charge_id = sandbox.ids.hex32("charge")
     declined = event is ChargeEvent.DECLINED
     challenged = event is ChargeEvent.CHALLENGED
     # In the order of the fields: naming thirty of them costs more than all that is stored here.
-    charge = box.charges.add(
+    charge = sandbox.charges.add(
         Charge(
             charge_id,
             None if declined else "ch_" + charge_id[:-25:-1],
@@ -231,7 +235,7 @@ def _store(box: Sandbox, command: NewCharge, begun: Plan, verdict: _Verdict, mon
             CHARGE.begin(event),
             route.provider.summary,
             instrument,
-            box.now,
+            sandbox.now,
             command.reference,
             command.email or (payer.email if payer else None),
             begun.first.instrument.customer_id,
@@ -241,7 +245,7 @@ def _store(box: Sandbox, command: NewCharge, begun: Plan, verdict: _Verdict, mon
             ZERO,
             (),
             verdict.failed,
-            box.now if event is ChargeEvent.PAID else None,
+            sandbox.now if event is ChargeEvent.PAID else None,
             None,
             route.provider.cost_of(amount, money.currency, card.number if card else None),
             begun.verified,
@@ -259,28 +263,28 @@ def _store(box: Sandbox, command: NewCharge, begun: Plan, verdict: _Verdict, mon
             command.source.transfer if isinstance(command.source, TokenSource) else None,
         )
     )
-    box.turn.about["charge"] = charge
-    box.emit(Subject.CHARGE, charge_id, event, None, charge.status)
-    follow_up(box, charge, event, route, outcome)
-    consequences.of_charge(box, charge, None)
+    sandbox.step.about["charge"] = charge
+    sandbox.emit(Subject.CHARGE, charge_id, event, None, charge.status)
+    follow_up(sandbox, charge, event, route, outcome)
+    consequences.of_charge(sandbox, charge, None)
     return charge
 
 
-def _answers_later(box: Sandbox) -> bool:
-    return box.assume(PENDING_TYPES) == "bank_account_and_payto"
+def _answers_later(sandbox: Sandbox) -> bool:
+    return sandbox.assume(PENDING_TYPES) == "bank_account_and_payto"
 
 
-def _event_of(box: Sandbox, command: NewCharge, begun: Plan, route: Route, outcome: Outcome) -> ChargeEvent:
+def _event_of(sandbox: Sandbox, command: NewCharge, begun: Plan, route: ProviderRoute, outcome: Outcome) -> ChargeEvent:
     match outcome.provider:
         case None:
-            slow = command.capture and route.instrument.type in _SLOW and _answers_later(box)
-            return ChargeEvent.PENDED if slow else _taken(command)
+            slow = command.capture and route.instrument.type in _SLOW and _answers_later(sandbox)
+            return ChargeEvent.PENDING if slow else _taken(command)
         case Decline():
             return ChargeEvent.DECLINED
         case Challenge():
             return _taken(command) if begun.verified else ChargeEvent.CHALLENGED
         case Pending():
-            return ChargeEvent.PENDED
+            return ChargeEvent.PENDING
         case Approve() | PartialApprove():
             return _taken(command)
         case _:
@@ -291,46 +295,48 @@ def _taken(command: NewCharge) -> ChargeEvent:
     return ChargeEvent.PAID if command.capture else ChargeEvent.AUTHORISED
 
 
-def follow_up(box: Sandbox, charge: Charge, event: ChargeEvent, route: Route, outcome: Outcome) -> None:
+def follow_up(sandbox: Sandbox, charge: Charge, event: ChargeEvent, route: ProviderRoute, outcome: Outcome) -> None:
     """Plan what time will do to a charge that has just begun or was just paid, and spend the ccv of its card."""
     if event is ChargeEvent.AUTHORISED:
-        due = box.now + box.assume(AUTHORISATION_EXPIRES_AFTER)
-        box.schedule.plan(due, Due.AUTHORISATION_LAPSE, charge.charge_id)
-    elif event is ChargeEvent.PENDED:
+        due = sandbox.now + sandbox.assume(AUTHORISATION_EXPIRES_AFTER)
+        sandbox.schedule.plan(due, Due.AUTHORISATION_EXPIRY, charge.charge_id)
+    elif event is ChargeEvent.PENDING:
         pending = outcome.provider if isinstance(outcome.provider, Pending) else Pending()
-        after = pending.after if pending.after is not None else box.assume(PENDING_SETTLES_AFTER)
-        what = Due.SETTLEMENT if pending.settle is Settlement.SUCCESS else Due.BOUNCE
-        box.schedule.plan(box.now + after, what, charge.charge_id)
+        after = pending.after if pending.after is not None else sandbox.assume(PENDING_SETTLES_AFTER)
+        what = Due.SETTLEMENT if pending.settle is Settlement.SUCCESS else Due.RETURN
+        sandbox.schedule.plan(sandbox.now + after, what, charge.charge_id)
     elif event is ChargeEvent.CHALLENGED:
-        box.schedule.plan(box.now + box.assume(CHALLENGE_EXPIRES_AFTER), Due.CHALLENGE_LAPSE, charge.charge_id)
+        sandbox.schedule.plan(
+            sandbox.now + sandbox.assume(CHALLENGE_EXPIRES_AFTER), Due.CHALLENGE_EXPIRY, charge.charge_id
+        )
     card = charge.instrument.card
-    if card is not None and box.vault.rows and event in _PAYMENTS:
+    if card is not None and sandbox.vault.rows and event in _PAYMENTS:
         token_id = charge.instrument.token_id
-        held = route.method or (box.tokens.get(token_id) if token_id else None)
-        vault.spend_ccv(box, card.number, held.vault_id if held else None)
+        held = route.method or (sandbox.tokens.get(token_id) if token_id else None)
+        vault.spend_ccv(sandbox, card.number, held.vault_id if held else None)
 
 
-_PAYMENTS = frozenset({ChargeEvent.AUTHORISED, ChargeEvent.PAID, ChargeEvent.PENDED})
+_PAYMENTS = frozenset({ChargeEvent.AUTHORISED, ChargeEvent.PAID, ChargeEvent.PENDING})
 """What counts as a payment that occurred (service document, What the service does, 8)."""
 
 
-def _consult(box: Sandbox, op: str, charge: Charge, refusal: Code) -> None:
-    provider = box.providers.get(charge.provider.provider_id)
+def _consult(sandbox: Sandbox, op: str, charge: Charge, refusal: Code) -> None:
+    provider = sandbox.providers.get(charge.provider.provider_id)
     if provider is None:
         return
-    asking.refuse_declined(ask_provider(box, op, Route(provider, charge.instrument), "charge"), refusal)
+    asking.refuse_declined(ask_provider(sandbox, op, ProviderRoute(provider, charge.instrument), "charge"), refusal)
 
 
-def _require(box: Sandbox, charge: Charge, feature: Capability) -> None:
-    provider = box.providers.get(charge.provider.provider_id)
+def _require(sandbox: Sandbox, charge: Charge, feature: Capability) -> None:
+    provider = sandbox.providers.get(charge.provider.provider_id)
     if provider is not None:
         providers.require(provider, feature)
 
 
-def move(box: Sandbox, charge: Charge, event: ChargeEvent, changes: Mapping[str, Any]) -> Charge:
+def move(sandbox: Sandbox, charge: Charge, event: ChargeEvent, changes: Mapping[str, Any]) -> Charge:
     """Give a charge its new state and tell everyone who must know."""
     before = charge.status
-    box.charges.change(charge, changes)
-    box.emit(Subject.CHARGE, charge.charge_id, event, before, charge.status)
-    consequences.of_charge(box, charge, before)
+    sandbox.charges.change(charge, changes)
+    sandbox.emit(Subject.CHARGE, charge.charge_id, event, before, charge.status)
+    consequences.of_charge(sandbox, charge, before)
     return charge

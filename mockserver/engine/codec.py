@@ -25,7 +25,7 @@ from mockserver.domain.constraints import Within
 from mockserver.domain.errors import nearest
 from mockserver.domain.ids import Salt, Seed
 from mockserver.domain.masking import mask_field, mask_start, mask_text
-from mockserver.engine.card_book import CardBook
+from mockserver.engine.card_registry import CardRegistry
 
 KIND = "$kind"
 MOST_FAULTS = 20
@@ -36,7 +36,7 @@ _TENTHS = re.compile(r"-?[0-9]{1,18}\.[1-9]", re.ASCII)
 _DIGITS = re.compile(r"[0-9]{1,20}", re.ASCII)
 
 Write = Callable[[Any, bool], Any]
-Read = Callable[[Any, CardBook], Any]
+Read = Callable[[Any, CardRegistry], Any]
 
 
 class ImportFault(ValueError):
@@ -111,8 +111,8 @@ def stored(cls: type) -> list[Field[Any]]:
     return [field for field in fields(cls) if field.init and field.name != "seq"]
 
 
-def _every(names: Iterable[object], reads: Iterable[Read], items: Iterable[Any], book: CardBook) -> list[Any]:
-    """Every part of a value. Raises ``ImportFault`` with the faults of all of them, as far as anybody reads them."""
+def _every(names: Iterable[object], reads: Iterable[Read], items: Iterable[Any], book: CardRegistry) -> list[Any]:
+    """Every part of a value. Raises ``ImportFault`` with the faults of all of them, as far as they can be read."""
     made: list[Any] = []
     faults: list[tuple[str, str]] = []
     for name, read, item in zip(names, reads, items, strict=False):
@@ -164,7 +164,7 @@ def record_form(cls: type) -> Record:
             out[name] = [row.write_taken(one, secrets) for one in out[name]]
         return out
 
-    def read(raw: Any, book: CardBook) -> Any:
+    def read(raw: Any, book: CardRegistry) -> Any:
         if not isinstance(raw, dict):
             raise _wanted("an object")
         if not raw.keys() <= reads.keys() or not required <= raw.keys():
@@ -190,7 +190,7 @@ def _listed(item: Form, origin: type) -> Form:
     shape: Any = tuple if origin is Sequence else origin
     rows = item if isinstance(item, Record) and origin is list else None
 
-    def read(raw: Any, book: CardBook) -> Any:
+    def read(raw: Any, book: CardRegistry) -> Any:
         if not isinstance(raw, list):
             raise _wanted("a list")
         return shape(_every(range(len(raw)), repeat(item.read), raw, book))
@@ -208,7 +208,7 @@ def _fixed(annotations: Sequence[Any], shape: Callable[[list[Any]], Any]) -> For
     parts = [form(annotation) for annotation in annotations]
     reads = [part.read for part in parts]
 
-    def read(raw: Any, book: CardBook) -> Any:
+    def read(raw: Any, book: CardRegistry) -> Any:
         if not isinstance(raw, list) or len(raw) != len(parts):
             raise _wanted(f"a list of {len(parts)}")
         return shape(_every(range(len(raw)), reads, raw, book))
@@ -228,7 +228,7 @@ def _mapping(key: Any, item: Form, origin: type) -> Form:
     def write(value: Mapping[Any, Any], secrets: bool) -> dict[str, Any]:
         return {str(write_key(key, secrets)): write_item(str(key), held, secrets) for key, held in value.items()}
 
-    def read(raw: Any, book: CardBook) -> Any:
+    def read(raw: Any, book: CardRegistry) -> Any:
         if not isinstance(raw, dict):
             raise _wanted("an object")
         keys = _every(raw, repeat(read_key), raw, book)
@@ -249,7 +249,7 @@ def _union(args: tuple[Any, ...]) -> Form:
         )
     kinds = {member.__name__: form(member) for member in members}
 
-    def read(raw: Any, book: CardBook) -> Any:
+    def read(raw: Any, book: CardRegistry) -> Any:
         if raw is None and optional:
             return None
         kind = kinds.get(str(raw.get(KIND))) if isinstance(raw, dict) else None
@@ -268,14 +268,14 @@ def _enum(cls: type[Enum]) -> Form:
     by_value = {member.value: member for member in cls}
     names = f"one of {', '.join(map(str, by_value))}"
 
-    def read(raw: Any, book: CardBook) -> Any:
+    def read(raw: Any, book: CardRegistry) -> Any:
         return (by_value.get(raw) if isinstance(raw, (str, int)) else None) or _refuse(names)
 
     return Form(lambda value, secrets: value.value, read)
 
 
 def _constrained(base: Form, faults: Sequence[Callable[[Any], str | None]]) -> Form:
-    def read(raw: Any, book: CardBook) -> Any:
+    def read(raw: Any, book: CardRegistry) -> Any:
         value = base.read(raw, book)
         for fault in faults:
             words = fault(value)
@@ -287,7 +287,7 @@ def _constrained(base: Form, faults: Sequence[Callable[[Any], str | None]]) -> F
 
 
 def _exactly(kind: type, words: str) -> Read:
-    def read(raw: Any, book: CardBook) -> Any:
+    def read(raw: Any, book: CardRegistry) -> Any:
         return raw if type(raw) is kind else _refuse(words)
 
     return read
@@ -297,7 +297,7 @@ def _refuse(words: str) -> Any:
     raise _wanted(words)
 
 
-def _read_int(raw: Any, book: CardBook) -> int:
+def _read_int(raw: Any, book: CardRegistry) -> int:
     # Nothing that is counted or timed lies beyond the calendar.
     return raw if type(raw) is int and EARLIEST <= raw <= LATEST else _refuse("a whole number")
 
@@ -306,12 +306,12 @@ def _write_instant(value: Instant, secrets: bool) -> int | str:
     return f"{value:d}.{value.tenths}" if value.tenths else int(value)
 
 
-def _read_instant(raw: Any, book: CardBook) -> Instant:
+def _read_instant(raw: Any, book: CardRegistry) -> Instant:
     whole, _, tenths = raw.partition(".") if isinstance(raw, str) and _TENTHS.fullmatch(raw) else (raw, "", "0")
     return Instant(_read_int(int(whole) if tenths != "0" else whole, book), int(tenths))
 
 
-def _read_decimal(raw: Any, book: CardBook) -> Decimal:
+def _read_decimal(raw: Any, book: CardRegistry) -> Decimal:
     try:
         number = Decimal(raw) if isinstance(raw, str) else Decimal("NaN")
     except InvalidOperation:
@@ -321,12 +321,12 @@ def _read_decimal(raw: Any, book: CardBook) -> Decimal:
     return number
 
 
-def _read_number(raw: Any, book: CardBook) -> int:
+def _read_number(raw: Any, book: CardRegistry) -> int:
     """A whole number that is written as a text: a key, or one that many readers of JSON would round."""
     return int(raw) if isinstance(raw, str) and _DIGITS.fullmatch(raw) else _refuse("a whole number as a text")
 
 
-def _read_seed(raw: Any, book: CardBook) -> Seed:
+def _read_seed(raw: Any, book: CardRegistry) -> Seed:
     """A seed may have more digits than a JSON reader gives as an ``int``."""
     if isinstance(raw, bool) or not isinstance(raw, int | Decimal) or not 0 <= raw < 2**63 or raw % 1:
         raise _wanted("a whole number, 0 to 2^63 - 1")
@@ -357,7 +357,7 @@ def _write_plain(value: Any, secrets: bool) -> Any:
             raise TypeError(f"{type(value).__name__} has no form in a state document")
 
 
-def _read_plain(raw: Any, book: CardBook) -> Any:
+def _read_plain(raw: Any, book: CardRegistry) -> Any:
     match raw:
         case {"$kind": "Decimal"}:
             return _read_decimal(raw.get("value"), book)

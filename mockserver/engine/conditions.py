@@ -14,7 +14,7 @@ from mockserver.domain.delivery import Delivery
 from mockserver.domain.errors import Invalid, nearest
 from mockserver.domain.slices import Slices
 from mockserver.engine.facts import KINDS, value_at
-from mockserver.engine.inboxes import Arrival
+from mockserver.engine.inboxes import InboxMessage
 from mockserver.engine.sandbox import Sandbox
 from mockserver.scenario.attempt import Attempt
 from mockserver.scenario.kinds import TEXT, Kind
@@ -36,7 +36,7 @@ _DELIVERY: Mapping[str, Callable[[Delivery], object]] = {
     "state": lambda one: one.state.value,
     "tries": lambda one: len(one.tries),
 }
-_ARRIVAL: Mapping[str, Callable[[Arrival], object]] = {
+_ARRIVAL: Mapping[str, Callable[[InboxMessage], object]] = {
     "method": lambda one: one.method,
     "path": lambda one: one.path,
     "signature": lambda one: one.signature.value,
@@ -45,7 +45,7 @@ _ARRIVAL: Mapping[str, Callable[[Arrival], object]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Condition:
+class WaitCondition:
     """One thing waited for: of ``kind``, so many (``count``) that pass all tests; ``name`` is that of an inbox."""
 
     kind: str
@@ -54,14 +54,14 @@ class Condition:
     id: str | None = None
     name: str = ""
 
-    def unmet(self, box: Sandbox) -> Slices[str | None]:
+    def unmet(self, sandbox: Sandbox) -> Slices[str | None]:
         """Why it does not hold yet, in words; None when it holds."""
-        rows = self._rows(box)
+        rows = self._rows(sandbox)
         if self.id is not None and not rows:
             return f"there is no {self.kind} '{self.id}'"
         fits, other = 0, None
         for number, row in enumerate(rows, 1):
-            if all(test.holds(self._read(box, row, test.path)) for test in self.tests):
+            if all(test.holds(self._read(sandbox, row, test.path)) for test in self.tests):
                 fits += 1
                 if fits >= self.count:
                     return None
@@ -70,40 +70,40 @@ class Condition:
             if number % SLICE == 0:
                 yield
         told = f"{fits} of {self.count} fit, out of {len(rows)}"
-        differences = (test.difference_of(self._read(box, other, test.path)) for test in self.tests)
+        differences = (test.difference_of(self._read(sandbox, other, test.path)) for test in self.tests)
         why = next((difference for difference in differences if difference is not None), None)
         return f"{told}; the newest other: {why}" if other is not None and why is not None else told
 
-    def _rows(self, box: Sandbox) -> list[Any]:
+    def _rows(self, sandbox: Sandbox) -> list[Any]:
         match self.kind:
             case "webhook":
-                return [one for one in reversed(list(box.deliveries)) if self.id in (None, one.delivery_id)]
+                return [one for one in reversed(list(sandbox.deliveries)) if self.id in (None, one.delivery_id)]
             case "inbox":
-                return box.inboxes.arrivals(self.name)[::-1]
+                return sandbox.inboxes.arrivals(self.name)[::-1]
             case _:
-                table = KINDS[snake(self.kind)][1](box)
+                table = KINDS[snake(self.kind)][1](sandbox)
                 if self.id is None:
                     return table.rows[::-1]
                 row = table.get(self.id)
                 return [] if row is None else [row]
 
-    def _read(self, box: Sandbox, row: Any, path: str) -> object:
+    def _read(self, sandbox: Sandbox, row: Any, path: str) -> object:
         match row:
             case Delivery():
                 return _DELIVERY[path](row)
-            case Arrival():
+            case InboxMessage():
                 return _ARRIVAL[path](row)
             case _:
-                value = value_at(box, row, path)
-                return value_at(box, row, "state") if value is None and path == "status" else value
+                value = value_at(sandbox, row, path)
+                return value_at(sandbox, row, "state") if value is None and path == "status" else value
 
 
-def read(box: Sandbox, wanted: object) -> list[Condition]:
+def read(sandbox: Sandbox, wanted: object) -> list[WaitCondition]:
     """The conditions of ``for``: by kind, an object of tests; of an inbox the name will do.
 
     Raises ``Invalid`` (90) with every fault.
 
-    ``box`` is any sandbox: it tells which fields the objects of a kind have.
+    ``sandbox`` is any sandbox: it tells which fields the objects of a kind have.
     """
     if not isinstance(wanted, dict) or not wanted:
         raise Invalid(Code.VALIDATION_ERROR, {"For": 'wanted an object such as {"charge": {"id": ..., "status": ...}}'})
@@ -121,7 +121,7 @@ def read(box: Sandbox, wanted: object) -> list[Condition]:
             faults[place] = f"wanted an object of tests, such as {form}"
         else:
             try:
-                found.append(_condition(box, kind, tests))
+                found.append(_condition(sandbox, kind, tests))
             except ValueError as problem:
                 faults[place] = str(problem)
     if faults:
@@ -129,7 +129,7 @@ def read(box: Sandbox, wanted: object) -> list[Condition]:
     return found
 
 
-def _condition(box: Sandbox, kind: str, given: Wanted) -> Condition:
+def _condition(sandbox: Sandbox, kind: str, given: Wanted) -> WaitCondition:
     tests = dict(given)
     count = tests.pop("count", 1)
     if type(count) is not int or not 1 <= count <= 1_000_000:
@@ -149,7 +149,7 @@ def _condition(box: Sandbox, kind: str, given: Wanted) -> Condition:
             faults.append(str(fault) if path in str(fault) else f"{path}: {fault}")
     if faults:
         raise ValueError("; ".join(faults))
-    return Condition(kind, tuple(compiled), count, of, str(name))
+    return WaitCondition(kind, tuple(compiled), count, of, str(name))
 
 
 def _read_as(kind: Kind, wanted: object) -> object:

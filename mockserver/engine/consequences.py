@@ -11,32 +11,32 @@ from mockserver.engine import batches, subscription_course, transfers
 from mockserver.engine.sandbox import Sandbox
 
 
-def of_charge(box: Sandbox, charge: Charge, before: ChargeState | None) -> None:
+def of_charge(sandbox: Sandbox, charge: Charge, before: ChargeState | None) -> None:
     """A charge has gone from ``before`` (None: it is new) to where it is."""
     if charge.payment_link_id is not None:
-        _count_payment(box, charge.payment_link_id, before, charge.status)
+        _count_payment(sandbox, charge.payment_link_id, before, charge.status)
     if charge.transfer is not None and charge.status is ChargeState.SUCCESS and before is not ChargeState.SUCCESS:
-        _pass_on(box, charge, charge.transfer)
+        _pass_on(sandbox, charge, charge.transfer)
     if charge.subscription_id is not None:
-        subscription_course.follow(box, charge, before)
+        subscription_course.follow(sandbox, charge, before)
     if charge.batch_id is not None:
-        batches.follow(box, charge, before)
+        batches.follow(sandbox, charge, before)
 
 
-def _pass_on(box: Sandbox, charge: Charge, wanted: CheckoutTransfer) -> None:
+def _pass_on(sandbox: Sandbox, charge: Charge, wanted: CheckoutTransfer) -> None:
     """The part of a paid token charge that goes on to another account; never more than was paid."""
-    provider = box.providers.get(charge.provider.provider_id)
+    provider = sandbox.providers.get(charge.provider.provider_id)
     if provider is None or provider.state is Presence.REMOVED or not wanted.account or wanted.amount is None:
         return
     part = NewTransfer(wanted.account, min(wanted.amount, charge.amount), charge.currency)
-    transfers.create(box, NewTransferGroup(provider.provider_id, (part,), charge_id=charge.charge_id))
+    transfers.create(sandbox, NewTransferGroup(provider.provider_id, (part,), charge_id=charge.charge_id))
 
 
-def _count_payment(box: Sandbox, payment_link_id: str, before: ChargeState | None, after: ChargeState) -> None:
+def _count_payment(sandbox: Sandbox, payment_link_id: str, before: ChargeState | None, after: ChargeState) -> None:
     """A link counts each charge that succeeds, whenever it does, and keeps a place for each that still may."""
-    link = box.payment_links.get(payment_link_id)
+    link = sandbox.payment_links.get(payment_link_id)
     if link is not None:
-        box.payment_links.change(
+        sandbox.payment_links.change(
             link,
             {
                 "payments": link.payments + (after in PAID) - (before in PAID),

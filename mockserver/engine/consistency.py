@@ -42,27 +42,27 @@ Fault = tuple[str, str]
 """A place, and what was got there and what is allowed."""
 
 
-def check(box: Sandbox) -> None:
-    """Check everything. Raises ``ImportFault`` with every fault, as far as anybody reads them."""
-    found = tuple(islice(_faults(box), MOST_FAULTS))
+def check(sandbox: Sandbox) -> None:
+    """Check everything. Raises ``ImportFault`` with every fault, as far as they can be read."""
+    found = tuple(islice(_faults(sandbox), MOST_FAULTS))
     if found:
         raise ImportFault(*found)
 
 
-def _faults(box: Sandbox) -> Iterator[Fault]:
-    view = _View.of(box)
+def _faults(sandbox: Sandbox) -> Iterator[Fault]:
+    view = _View.of(sandbox)
     for name, table in view.tables.items():
         id_name = stored(row_classes()[name])[0].name
-        yield from _of_order(box, f"tables.{name}", id_name, table)
+        yield from _of_order(sandbox, f"tables.{name}", id_name, table)
         for place, row in enumerate(table):
             yield from ((f"tables.{name}.{place}.{where}", words) for where, words in _of_row(view, name, row))
         kind, count = id_name.removesuffix("_id"), len(table)
         # Ids of providers are often given by a person.
-        if kind != "provider" and (drawn := box.ids.counters.get(kind, 0)) < count:
+        if kind != "provider" and (drawn := sandbox.ids.counters.get(kind, 0)) < count:
             words = f"got {drawn}, wanted {count} or more: so many rows stand in tables.{name}, and ids are given once"
             yield f"counters.{kind}", words
     yield from _of_schedule(view)
-    yield from _of_scripts(box)
+    yield from _of_scripts(sandbox)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,25 +70,25 @@ class _View:
     """A sandbox, and what its charges have left behind elsewhere: how many are paid and under way, by link and by
     subscription."""
 
-    box: Sandbox
+    sandbox: Sandbox
     tables: Mapping[str, Table[Any]]
     paid: Counter[str | None]
     under_way: Counter[str | None]
 
     @classmethod
-    def of(cls, box: Sandbox) -> _View:
-        view = cls(box, {name: getattr(box, name) for name in row_classes()}, Counter(), Counter())
-        for charge in box.charges:
+    def of(cls, sandbox: Sandbox) -> _View:
+        view = cls(sandbox, {name: getattr(sandbox, name) for name in row_classes()}, Counter(), Counter())
+        for charge in sandbox.charges:
             for states, counts in ((PAID, view.paid), (UNDER_WAY, view.under_way)):
                 if charge.status in states:
                     counts.update((charge.payment_link_id, charge.subscription_id))
         return view
 
 
-def _of_order(box: Sandbox, above: str, id_name: str, table: Table[Any]) -> Iterator[Fault]:
+def _of_order(sandbox: Sandbox, above: str, id_name: str, table: Table[Any]) -> Iterator[Fault]:
     """Rows stand in the order of their adding, and no two have one id."""
     # A clock that runs may have been read on a machine whose own is ahead of ours.
-    latest = box.now if box.clock.mode is ClockMode.MANUAL else box.now + DAY * box.clock.rate
+    latest = sandbox.now if sandbox.clock.mode is ClockMode.MANUAL else sandbox.now + DAY * sandbox.clock.rate
     seen: set[str] = set()
     before = None
     for place, row in enumerate(table):
@@ -100,7 +100,7 @@ def _of_order(box: Sandbox, above: str, id_name: str, table: Table[Any]) -> Iter
         if before is not None and added < before:
             yield where, f"got {added}, wanted {before} or later: rows stand in the order of their adding"
         elif added > latest:
-            yield where, f"got {added}, wanted at most {latest}: the clock stands at {iso(box.now)}"
+            yield where, f"got {added}, wanted at most {latest}: the clock stands at {iso(sandbox.now)}"
         before = added
 
 
@@ -209,13 +209,13 @@ _OTHERS_METHOD = "got a payment method of another customer, wanted one of this o
 
 
 def _of_customer(view: _View, customer: Customer) -> Iterator[Fault]:
-    method = view.box.payment_methods.get(customer.default_payment_method_id or "")
+    method = view.sandbox.payment_methods.get(customer.default_payment_method_id or "")
     if method is not None and method.customer_id != customer.customer_id:
         yield "default_payment_method_id", _OTHERS_METHOD
 
 
 def _of_method(view: _View, method: PaymentMethod) -> Iterator[Fault]:
-    fallback = view.box.payment_methods.get(method.fallback_payment_method_id or "")
+    fallback = view.sandbox.payment_methods.get(method.fallback_payment_method_id or "")
     if fallback is not None and fallback.customer_id not in (None, method.customer_id):
         yield "fallback_payment_method_id", _OTHERS_METHOD
 
@@ -267,7 +267,7 @@ LAWS: Mapping[str, Callable[[_View, Any], Iterator[Fault]]] = {
 
 
 def _of_schedule(view: _View) -> Iterator[Fault]:
-    schedule, seen = view.box.schedule, set[int]()
+    schedule, seen = view.sandbox.schedule, set[int]()
     for place, entry in enumerate(schedule.entries):
         above, table = f"schedule.entries.{place}", SUBJECTS[entry.what]
         if not 1 <= entry.order <= schedule.order or entry.order in seen:
@@ -277,13 +277,13 @@ def _of_schedule(view: _View) -> Iterator[Fault]:
             yield f"{above}.3", f"got '{entry.subject[:64]}', wanted the id of a row of tables.{table}"
         if entry.what is Due.PAYTO and entry.detail not in PayToState._value2member_map_:
             yield f"{above}.4", f"got '{entry.detail[:40]}', wanted one of {', '.join(PayToState)}"
-        elif entry.what is Due.LATER and (words := later.fault_of(view.box, entry)) is not None:
+        elif entry.what is Due.LATER and (words := later.fault_of(view.sandbox, entry)) is not None:
             yield f"{above}.4", words
 
 
-def _of_scripts(box: Sandbox) -> Iterator[Fault]:
-    for batch_id, rows in box.scripts.items():
-        batch, above = box.batches.get(batch_id), f"records.scripts.{batch_id[:64]}"
+def _of_scripts(sandbox: Sandbox) -> Iterator[Fault]:
+    for batch_id, rows in sandbox.scripts.items():
+        batch, above = sandbox.batches.get(batch_id), f"records.scripts.{batch_id[:64]}"
         if batch is None:
             yield above, "wanted the id of a row of tables.batches"
         else:

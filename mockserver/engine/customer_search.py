@@ -11,7 +11,7 @@ from mockserver.domain.customer import Customer
 from mockserver.domain.states import Presence
 from mockserver.engine import listing
 from mockserver.engine.sandbox import Sandbox
-from mockserver.engine.store import Page
+from mockserver.engine.store import ListPage
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,11 +42,11 @@ SORTS: Mapping[str, Callable[[Customer], Any]] = {
 """Fields that ``SortBy`` may name, in any letter case."""
 
 
-def search(box: Sandbox, wanted: CustomerFilter, paging: listing.Paging) -> Page[Customer]:
+def search(sandbox: Sandbox, wanted: CustomerFilter, paging: listing.Paging) -> ListPage[Customer]:
     """Customers that fit, newest first. Raises ``Invalid`` (90) for a bad page or sort."""
     customer_ids = [wanted.customer_id] if wanted.customer_id is not None else []
     if wanted.payment_method_id is not None:
-        method = box.payment_methods.get(wanted.payment_method_id)
+        method = sandbox.payment_methods.get(wanted.payment_method_id)
         customer_ids.append((method.customer_id if method else None) or "")
     equal: list[tuple[str, tuple[Hashable, ...]]] = [("id", (customer_id,)) for customer_id in customer_ids]
     if wanted.reference is not None:
@@ -55,9 +55,9 @@ def search(box: Sandbox, wanted: CustomerFilter, paging: listing.Paging) -> Page
         equal.append(("email", (wanted.email.lower(),)))
     if not wanted.include_removed:
         equal.append(("state", (Presence.ACTIVE,)))
-    after, before = listing.window(box, wanted.added_after, wanted.added_before)
-    page = listing.bounds(box, paging, SORTS)
-    return box.customers.search(
+    after, before = listing.window(sandbox, wanted.added_after, wanted.added_before)
+    page = listing.bounds(sandbox, paging, SORTS)
+    return sandbox.customers.search(
         page.query(after, before, equal=equal, where=[_holds(wanted.text.lower())] if wanted.text else [])
     )
 

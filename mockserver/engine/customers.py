@@ -17,22 +17,22 @@ from mockserver.domain.faults import Faults
 from mockserver.domain.method_commands import CustomerDetails, NewCustomer, NewMethod
 from mockserver.domain.payment_method import PaymentMethod
 from mockserver.domain.states import CUSTOMER, Presence, PresenceEvent
-from mockserver.engine import method_drafts, payment_methods
+from mockserver.engine import payment_methods, prepared_methods
 from mockserver.engine.sandbox import Sandbox
 
 
-def create(box: Sandbox, command: NewCustomer) -> Customer:
+def create(sandbox: Sandbox, command: NewCustomer) -> Customer:
     """Create a customer with a payment method, which becomes the default.
 
-    Raises ``Invalid`` with the faults of ``method_drafts.draft``, or ``ProviderRefused``; then nothing is stored.
+    Raises ``Invalid`` with the faults of ``prepared_methods.draft``, or ``ProviderRefused``; then nothing is stored.
     """
-    wanted = payment_methods.checked(box, command.method)
-    payment_methods.ask(box, "customer.create", wanted)
+    wanted = payment_methods.checked(sandbox, command.method)
+    payment_methods.ask(sandbox, "customer.create", wanted)
     details = command.details
-    customer = box.customers.add(
+    customer = sandbox.customers.add(
         Customer(
-            customer_id=box.ids.hex32("customer"),
-            added=box.now,
+            customer_id=sandbox.ids.hex32("customer"),
+            added=sandbox.now,
             reference=details.reference,
             first_name=details.first_name,
             last_name=details.last_name,
@@ -44,38 +44,40 @@ def create(box: Sandbox, command: NewCustomer) -> Customer:
             webhook=command.webhook,
         )
     )
-    box.turn.about["customer"] = customer
-    method = payment_methods.store(box, wanted, customer)
-    box.customers.change(customer, {"default_payment_method_id": method.payment_method_id})
-    box.emit(Subject.CUSTOMER, customer.customer_id, "created", None, customer.state)
+    sandbox.step.about["customer"] = customer
+    method = payment_methods.store(sandbox, wanted, customer)
+    sandbox.customers.change(customer, {"default_payment_method_id": method.payment_method_id})
+    sandbox.emit(Subject.CUSTOMER, customer.customer_id, "created", None, customer.state)
     return customer
 
 
-def add_method(box: Sandbox, customer_id: str, command: NewMethod) -> PaymentMethod:
+def add_method(sandbox: Sandbox, customer_id: str, command: NewMethod) -> PaymentMethod:
     """Store another payment method of a customer; the first one, and one with ``set_default``, is the default.
 
     Raises ``NotFound`` 52, ``WrongState`` 72 (removed), and what ``payment_methods.create`` raises.
     """
-    customer = _present(box, customer_id)
-    wanted = payment_methods.checked(box, command, customer)
-    payment_methods.ask(box, "payment_method.create", wanted)
-    method = payment_methods.store(box, wanted, customer)
+    customer = _present(sandbox, customer_id)
+    wanted = payment_methods.checked(sandbox, command, customer)
+    payment_methods.ask(sandbox, "payment_method.create", wanted)
+    method = payment_methods.store(sandbox, wanted, customer)
     if command.terms.set_default or customer.default_payment_method_id is None:
-        box.customers.change(customer, {"default_payment_method_id": method.payment_method_id})
-        box.emit(Subject.CUSTOMER, customer_id, "updated", customer.state, customer.state)
+        sandbox.customers.change(customer, {"default_payment_method_id": method.payment_method_id})
+        sandbox.emit(Subject.CUSTOMER, customer_id, "updated", customer.state, customer.state)
     return method
 
 
-def update(box: Sandbox, customer_id: str, details: CustomerDetails, default_payment_method_id: str | None) -> Customer:
+def update(
+    sandbox: Sandbox, customer_id: str, details: CustomerDetails, default_payment_method_id: str | None
+) -> Customer:
     """Change the fields that are given; null leaves a field as it is (published facts, 8 row 17).
 
     Raises ``NotFound`` 52, ``WrongState`` 72 (removed), ``Invalid`` 56 (no such method of this customer), 73 (removed
     method).
     """
-    customer = _present(box, customer_id)
-    faults = box.faults()
+    customer = _present(sandbox, customer_id)
+    faults = sandbox.faults()
     if default_payment_method_id is not None:
-        _check_default(box, customer, default_payment_method_id, faults)
+        _check_default(sandbox, customer, default_payment_method_id, faults)
     faults.refuse()
     given: dict[str, Any] = {
         "reference": details.reference,
@@ -87,58 +89,58 @@ def update(box: Sandbox, customer_id: str, details: CustomerDetails, default_pay
         "address": merged(customer.address, details.address),
         "default_payment_method_id": default_payment_method_id,
     }
-    box.customers.change(customer, {name: value for name, value in given.items() if value is not None})
-    _show_on_methods(box, customer)
-    box.emit(Subject.CUSTOMER, customer_id, "updated", customer.state, customer.state)
+    sandbox.customers.change(customer, {name: value for name, value in given.items() if value is not None})
+    _show_on_methods(sandbox, customer)
+    sandbox.emit(Subject.CUSTOMER, customer_id, "updated", customer.state, customer.state)
     return customer
 
 
-def delete(box: Sandbox, customer_id: str, *, ask_provider: bool) -> Customer:
+def delete(sandbox: Sandbox, customer_id: str, *, ask_provider: bool) -> Customer:
     """Remove a customer, and with it its payment methods (assumption ``removed.customer_methods``).
 
     Raises ``NotFound`` 52, ``WrongState`` 72 (removed before), ``ProviderRefused``; then nothing is removed.
     """
-    customer = get(box, customer_id)
+    customer = get(sandbox, customer_id)
     before = customer.state
     after = CUSTOMER.advance(before, PresenceEvent.REMOVED)
-    kept = [method for method in methods(box, customer_id) if method.state is Presence.ACTIVE]
+    kept = [method for method in methods(sandbox, customer_id) if method.state is Presence.ACTIVE]
     if ask_provider:
         for method in kept:
-            payment_methods.ask_to_forget(box, "customer.delete", method)
-    box.customers.change(customer, {"state": after, "removed": box.now, "email": DELETED, "phone": DELETED})
-    if box.assume(REMOVAL_TAKES_METHODS) == "yes":
+            payment_methods.ask_to_forget(sandbox, "customer.delete", method)
+    sandbox.customers.change(customer, {"state": after, "removed": sandbox.now, "email": DELETED, "phone": DELETED})
+    if sandbox.assume(REMOVAL_TAKES_METHODS) == "yes":
         for method in kept:
-            payment_methods.remove(box, method)
-    _show_on_methods(box, customer)
-    box.emit(Subject.CUSTOMER, customer_id, "removed", before, after)
+            payment_methods.remove(sandbox, method)
+    _show_on_methods(sandbox, customer)
+    sandbox.emit(Subject.CUSTOMER, customer_id, "removed", before, after)
     return customer
 
 
-def get(box: Sandbox, customer_id: str) -> Customer:
+def get(sandbox: Sandbox, customer_id: str) -> Customer:
     """A customer, removed ones included. Raises ``NotFound`` (52)."""
-    customer = box.customers.get(customer_id)
+    customer = sandbox.customers.get(customer_id)
     if customer is None:
         raise NotFound(Code.INVALID_CUSTOMER_ID, {"CustomerId": unknown(customer_id)})
-    box.turn.about["customer"] = customer
+    sandbox.step.about["customer"] = customer
     return customer
 
 
-def methods(box: Sandbox, customer_id: str) -> list[PaymentMethod]:
+def methods(sandbox: Sandbox, customer_id: str) -> list[PaymentMethod]:
     """The payment methods of a customer, newest first (assumption ``removed.in_customer_list``).
 
     Raises ``NotFound`` (52).
     """
-    get(box, customer_id)
-    found = list(box.payment_methods.find("customer", customer_id))[::-1]
-    if box.assume(REMOVED_IN_LIST) == "shown":
+    get(sandbox, customer_id)
+    found = list(sandbox.payment_methods.find("customer", customer_id))[::-1]
+    if sandbox.assume(REMOVED_IN_LIST) == "shown":
         return found
     return [method for method in found if method.state is Presence.ACTIVE]
 
 
-def default_method(box: Sandbox, customer: Customer) -> PaymentMethod | None:
+def default_method(sandbox: Sandbox, customer: Customer) -> PaymentMethod | None:
     """The default payment method, when there is one."""
     method_id = customer.default_payment_method_id
-    return box.payment_methods.get(method_id) if method_id else None
+    return sandbox.payment_methods.get(method_id) if method_id else None
 
 
 def unknown(customer_id: str) -> str:
@@ -146,22 +148,22 @@ def unknown(customer_id: str) -> str:
     return f"no customer '{customer_id[:64]}' in this sandbox"
 
 
-def _present(box: Sandbox, customer_id: str) -> Customer:
-    customer = get(box, customer_id)
+def _present(sandbox: Sandbox, customer_id: str) -> Customer:
+    customer = get(sandbox, customer_id)
     if customer.state is Presence.REMOVED:
         raise WrongState(Code.INVALID_CUSTOMER_ID_REMOVED, {"CustomerId": "a removed customer cannot be changed"})
     return customer
 
 
-def _check_default(box: Sandbox, customer: Customer, method_id: str, faults: Faults) -> None:
-    method = box.payment_methods.get(method_id)
+def _check_default(sandbox: Sandbox, customer: Customer, method_id: str, faults: Faults) -> None:
+    method = sandbox.payment_methods.get(method_id)
     if method is None or method.customer_id != customer.customer_id:
-        text = method_drafts.unknown(method_id) if method is None else "this payment method is not the customer's"
+        text = prepared_methods.unknown(method_id) if method is None else "this payment method is not the customer's"
         faults.add(Code.INVALID_PAYMENT_METHOD_ID, "DefaultPaymentMethodId", text)
     elif method.state is Presence.REMOVED:
         faults.add(Code.INVALID_PAYMENT_METHOD_ID_REMOVED, "DefaultPaymentMethodId", "this payment method was removed")
 
 
-def _show_on_methods(box: Sandbox, customer: Customer) -> None:
-    for method in box.payment_methods.find("customer", customer.customer_id):
-        box.payment_methods.change(method, {"payer": customer.payer()})
+def _show_on_methods(sandbox: Sandbox, customer: Customer) -> None:
+    for method in sandbox.payment_methods.find("customer", customer.customer_id):
+        sandbox.payment_methods.change(method, {"payer": customer.payer()})

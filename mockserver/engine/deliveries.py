@@ -1,6 +1,6 @@
 """Webhooks: from what happened to a plan, from the plan to tries on the sandbox's clock, from the answers to an end.
 
-Nothing is sent here: what is to be sent by now stands in the outbox, and whoever sends it reports how that went.
+Nothing is sent here: what is to be sent by now stands in the outbox, and the sender reports how that went.
 Sources: published facts, 6; assumptions ``webhook.*``; scenario language, Outcomes, webhook.
 """
 
@@ -26,7 +26,7 @@ from mockserver.engine.facts import KINDS, state_of
 from mockserver.engine.notices import notice_of
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.schedule import Due
-from mockserver.engine.turn import Turn
+from mockserver.engine.step import Step
 from mockserver.findings.facts import WebhookTry
 from mockserver.scenario.attempt import Attempt, Stage
 from mockserver.scenario.outcome import WebhookPlan
@@ -78,163 +78,163 @@ def word_of(kind: WebhookType) -> str:
     return kind.value[:1].lower() + kind.value[1:]
 
 
-def plan(box: Sandbox) -> None:
+def plan(sandbox: Sandbox) -> None:
     """Plan the deliveries of everything that the present step has caused.
 
     They go out when the step has been answered (``release``), those that a scenario wants before that at once.
     """
-    turn = box.turn
-    if not turn.events:
+    step = sandbox.step
+    if not step.events:
         return
     scripted: WebhookPlan | None = None
-    for decision in turn.decisions:
+    for decision in step.decisions:
         if decision.rule is not None:
             scripted = scripted or decision.outcome.webhook
-    for event in tuple(turn.events):
+    for event in tuple(step.events):
         if event.subject is Subject.WEBHOOK_SUBSCRIPTION and event.what == PresenceEvent.REMOVED:
-            _withdraw(box, event.subject_id)
+            _withdraw(sandbox, event.subject_id)
         kind = _TYPES.get(event.subject)
-        if kind is not None and _concerns(box, event):
-            for news in _news(box, kind, event):
-                _tell(box, news, scripted)
+        if kind is not None and _concerns(sandbox, event):
+            for news in _news(sandbox, kind, event):
+                _tell(sandbox, news, scripted)
 
 
-def release(box: Sandbox, turn: Turn) -> None:
+def release(sandbox: Sandbox, step: Step) -> None:
     """The step has been answered: let its deliveries go out."""
-    turn.answered = True
-    for delivery_id in turn.webhooks:
-        delivery = box.deliveries.get(delivery_id)
+    step.answered = True
+    for delivery_id in step.webhooks:
+        delivery = sandbox.deliveries.get(delivery_id)
         if delivery is not None and not delivery.tries and delivery.state in _STILL_TO_COME:
-            _enter(box, delivery)
+            _enter(sandbox, delivery)
 
 
-def emit(box: Sandbox, message: Message, data: object, target: WebhookTarget | None) -> list[Delivery]:
+def emit(sandbox: Sandbox, message: Message, data: object, target: WebhookTarget | None) -> list[Delivery]:
     """Tell something of the caller's own, to one receiver or to all subscriptions of its type."""
-    targets = [_Target(target)] if target is not None else list(_subscribed(box, message.type))
-    return [one for receiver in targets for one in _plan_one(box, message, receiver, _ORDINARY, None, data)]
+    targets = [_Target(target)] if target is not None else list(_subscribed(sandbox, message.type))
+    return [one for receiver in targets for one in _plan_one(sandbox, message, receiver, _ORDINARY, None, data)]
 
 
-def come_due(box: Sandbox, delivery_id: str) -> None:
+def come_due(sandbox: Sandbox, delivery_id: str) -> None:
     """Make the next try: in the scenario's pretence, in an inbox of this server, or by the outbox."""
-    delivery = box.deliveries.get(delivery_id)
-    if delivery is None or delivery.state is not DeliveryState.WAITING or delivery.due > box.now:
+    delivery = sandbox.deliveries.get(delivery_id)
+    if delivery is None or delivery.state is not DeliveryState.WAITING or delivery.due > sandbox.now:
         return
     _move(delivery, DeliveryEvent.CAME_DUE)
     number = len(delivery.tries)
     if number < len(delivery.script):
         said = delivery.script[number]
         if isinstance(said, int):
-            report(box, delivery, Try(delivery.due, said, scripted=True))
+            report(sandbox, delivery, Try(delivery.due, said, scripted=True))
         else:
-            waited = box.assume(WEBHOOK_TIMEOUT)
-            report(box, delivery, Try(delivery.due, error="timeout", latency=waited, scripted=True))
+            waited = sandbox.assume(WEBHOOK_TIMEOUT)
+            report(sandbox, delivery, Try(delivery.due, error="timeout", latency=waited, scripted=True))
         return
-    inbox = inboxes.name_in(delivery.url, box.charter.public_url)
+    inbox = inboxes.name_in(delivery.url, sandbox.config.public_url)
     if inbox is not None:
         query = urlsplit(delivery.url).query
-        key = box.charter.webhook_key
-        kept = box.inboxes.put(key, box.now, inbox, delivery.body, delivery.headers(), query=query)
-        report(box, delivery, Try(delivery.due, 200 if kept is not None else 507))
+        key = sandbox.config.webhook_key
+        kept = sandbox.inboxes.put(key, sandbox.now, inbox, delivery.body, delivery.headers(), query=query)
+        report(sandbox, delivery, Try(delivery.due, 200 if kept is not None else 507))
         return
-    box.deliveries.outbox.append(delivery_id)
-    if box.watch is not None:
-        box.watch.sent(delivery_id, box.journal.last)
+    sandbox.deliveries.outbox.append(delivery_id)
+    if sandbox.watch is not None:
+        sandbox.watch.sent(delivery_id, sandbox.journal.last)
 
 
-def report(box: Sandbox, delivery: Delivery, made: Try, *, final: bool = False) -> None:
+def report(sandbox: Sandbox, delivery: Delivery, made: Try, *, final: bool = False) -> None:
     """A try has been made: the delivery has arrived, is tried again later, or is given up (at once when ``final``)."""
     if delivery.state is not DeliveryState.SENDING:
         return
     delivery.tries.append(made)
     delivery.series += 1
-    pauses = box.assumed[WEBHOOK_RETRY]
+    pauses = sandbox.assumed[WEBHOOK_RETRY]
     if made.is_accepted:
         _move(delivery, DeliveryEvent.ACCEPTED)
-    elif final or delivery.series > len(pauses) or not webhook_subscriptions.wants(box, delivery.subscription_id):
+    elif final or delivery.series > len(pauses) or not webhook_subscriptions.wants(sandbox, delivery.subscription_id):
         _move(delivery, DeliveryEvent.EXHAUSTED)
     else:
-        _watch(box, delivery, made)
+        _watch(sandbox, delivery, made)
         _move(delivery, DeliveryEvent.FAILED)
         delivery.due = made.at + pauses[delivery.series - 1]
-        box.schedule.plan(delivery.due, Due.WEBHOOK, delivery.delivery_id)
+        sandbox.schedule.plan(delivery.due, Due.WEBHOOK, delivery.delivery_id)
         return
-    _watch(box, delivery, made)
-    box.deliveries.note_ended(delivery)
+    _watch(sandbox, delivery, made)
+    sandbox.deliveries.note_ended(delivery)
 
 
-def let_pass(box: Sandbox, delivery_id: str) -> None:
+def let_pass(sandbox: Sandbox, delivery_id: str) -> None:
     """Nobody has overtaken a held delivery in time: it goes out."""
-    delivery = box.deliveries.get(delivery_id)
+    delivery = sandbox.deliveries.get(delivery_id)
     if delivery is not None and delivery.state is DeliveryState.HELD:
-        box.deliveries.held.get(delivery.url, []).remove(delivery_id)
-        _send_held(box, delivery, delivery.lane, box.now)
+        sandbox.deliveries.held.get(delivery.url, []).remove(delivery_id)
+        _send_held(sandbox, delivery, delivery.ordering_key, sandbox.now)
 
 
-def resend(box: Sandbox, delivery_id: str) -> Delivery:
+def resend(sandbox: Sandbox, delivery_id: str) -> Delivery:
     """Send a delivery again, now: the same message, and a new series of tries. Raises ``NotFound`` (61), ``WrongState``
     (61) while it is being sent or held."""
-    delivery = box.deliveries.get(delivery_id)
+    delivery = sandbox.deliveries.get(delivery_id)
     if delivery is None:
         raise NotFound(Code.INVALID_REFERENCE_ID, {"Id": f"no webhook '{delivery_id[:64]}' is kept in this sandbox"})
     _move(delivery, DeliveryEvent.RESENT)
     delivery.series = 0
-    delivery.due = box.now
-    box.schedule.plan(box.now, Due.WEBHOOK, delivery_id)
+    delivery.due = sandbox.now
+    sandbox.schedule.plan(sandbox.now, Due.WEBHOOK, delivery_id)
     return delivery
 
 
-def _withdraw(box: Sandbox, subscription_id: str) -> None:
+def _withdraw(sandbox: Sandbox, subscription_id: str) -> None:
     """A webhook subscription was deleted: nothing more is sent for it."""
-    for delivery in box.deliveries:
+    for delivery in sandbox.deliveries:
         if delivery.subscription_id == subscription_id and delivery.state in _STILL_TO_COME:
             _move(delivery, DeliveryEvent.WITHDRAWN)
-            box.deliveries.note_ended(delivery)
+            sandbox.deliveries.note_ended(delivery)
 
 
-def _concerns(box: Sandbox, event: Event) -> bool:
+def _concerns(sandbox: Sandbox, event: Event) -> bool:
     """Whether anybody may want to be told: asked of every event, so it is cheap."""
-    if box.webhook_subscriptions.rows or event.subject is Subject.PAYTO:
+    if sandbox.webhook_subscriptions.rows or event.subject is Subject.PAYTO:
         return True
-    subject = _KEPT[event.subject](box).get(event.subject_id)
+    subject = _KEPT[event.subject](sandbox).get(event.subject_id)
     return (
         getattr(subject, "webhook", None) is not None or getattr(subject, "three_ds_notification_url", None) is not None
     )
 
 
-def _news(box: Sandbox, kind: WebhookType, event: Event) -> Iterator[_News]:
+def _news(sandbox: Sandbox, kind: WebhookType, event: Event) -> Iterator[_News]:
     if event.subject in _STATUS_CHANGES and event.before == event.after:
         return
     if event.subject is Subject.PAYTO:
         if event.before is not None and event.before != event.after:
-            for method in box.payment_methods.find("payto", event.subject_id):
+            for method in sandbox.payment_methods.find("payto", event.subject_id):
                 message = Message(word_of(kind), f"{word_of(kind)}.updated", method.payment_method_id)
                 yield _News(kind, message, event, method)
         return
-    subject = _KEPT[event.subject](box).get(event.subject_id)
+    subject = _KEPT[event.subject](sandbox).get(event.subject_id)
     if subject is not None:
         change = "status.changed" if kind in _BY_STATUS else str(event.what)
         yield _News(kind, Message(word_of(kind), f"{word_of(kind)}.{change}", event.subject_id), event, subject)
 
 
-def _tell(box: Sandbox, news: _News, scripted: WebhookPlan | None) -> None:
+def _tell(sandbox: Sandbox, news: _News, scripted: WebhookPlan | None) -> None:
     own: WebhookTarget | None = getattr(news.subject, "webhook", None)
     shop = _shop_of_challenge(news)
-    if own is None and shop is None and not box.webhook_subscriptions.rows:
+    if own is None and shop is None and not sandbox.webhook_subscriptions.rows:
         return
     targets = [_Target(target) for target in (own, shop) if target is not None]
-    targets += _subscribed(box, news.message.type)
-    turn = box.turn
+    targets += _subscribed(sandbox, news.message.type)
+    step = sandbox.step
     for target in targets:
-        wanted = scripted or _choreography(box, news, target.receiver)
+        wanted = scripted or _choreography(sandbox, news, target.receiver)
         if wanted.drop:
             continue
-        for delivery in _plan_one(box, news.message, target, wanted, news.event, None):
-            turn.webhooks.append(delivery.delivery_id)
+        for delivery in _plan_one(sandbox, news.message, target, wanted, news.event, None):
+            step.webhooks.append(delivery.delivery_id)
             if wanted.before_answer:
-                turn.urgent = True
-                _enter(box, delivery)
-            elif turn.answered:
-                _enter(box, delivery)
+                step.urgent = True
+                _enter(sandbox, delivery)
+            elif step.answered:
+                _enter(sandbox, delivery)
 
 
 def _shop_of_challenge(news: _News) -> WebhookTarget | None:
@@ -246,16 +246,16 @@ def _shop_of_challenge(news: _News) -> WebhookTarget | None:
     return WebhookTarget(url) if url is not None and is_web_address(url) else None
 
 
-def _subscribed(box: Sandbox, word: str) -> Iterator[_Target]:
+def _subscribed(sandbox: Sandbox, word: str) -> Iterator[_Target]:
     kind = next((one for one in WebhookType if word_of(one) == word), None)
     if kind is not None:
-        for row in webhook_subscriptions.told_of(box, kind):
+        for row in webhook_subscriptions.told_of(sandbox, kind):
             yield _Target(WebhookTarget(row.url, row.authorization), row.webhook_subscription_id)
 
 
-def _choreography(box: Sandbox, news: _News, target: WebhookTarget) -> WebhookPlan:
+def _choreography(sandbox: Sandbox, news: _News, target: WebhookTarget) -> WebhookPlan:
     """What a rule for ``webhook.deliver`` makes of a delivery; one for the step itself counts before it."""
-    if not box.director.listens(Stage.ARRIVAL, _OP):
+    if not sandbox.director.listens(Stage.ARRIVAL, _OP):
         return _ORDINARY
     message = news.message
     facts: dict[str, object] = {
@@ -263,26 +263,26 @@ def _choreography(box: Sandbox, news: _News, target: WebhookTarget) -> WebhookPl
         "eventType": message.event_type,
         "url": target.url,
         "id": message.subject_id,
-        **box.charter.tell("", message, notice_of(box, message, news.event, None), box.assumed),
+        **sandbox.config.tell("", message, notice_of(sandbox, message, news.event, None), sandbox.assumed),
     }
-    decision = box.director.decide(
+    decision = sandbox.director.decide(
         Stage.ARRIVAL,
         Attempt(
             op=_OP,
-            now=box.now,
+            now=sandbox.now,
             request=facts,
-            state=partial(state_of, box),
+            state=partial(state_of, sandbox),
             subject=message.subject_id,
         ),
     )
     if decision.outcome.webhook is None:
         return _ORDINARY
-    box.turn.decisions.append(decision)
+    sandbox.step.decisions.append(decision)
     return decision.outcome.webhook
 
 
 def _plan_one(
-    box: Sandbox,
+    sandbox: Sandbox,
     message: Message,
     target: _Target,
     wanted: WebhookPlan,
@@ -290,13 +290,13 @@ def _plan_one(
     data: object,
 ) -> Iterator[Delivery]:
     """The copies of one message to one receiver, as many as there is room for."""
-    message_id = box.ids.hex32("webhook")
-    notice = notice_of(box, message, event, data, stale=wanted.stale)
-    body = box.charter.write(box.charter.tell(message_id, message, notice, box.assumed))
-    key, receiver = box.charter.webhook_key, target.receiver
+    message_id = sandbox.ids.hex32("webhook")
+    notice = notice_of(sandbox, message, event, data, stale=wanted.stale)
+    body = sandbox.config.write(sandbox.config.tell(message_id, message, notice, sandbox.assumed))
+    key, receiver = sandbox.config.webhook_key, target.receiver
     for number in range(wanted.copies):
-        if not box.deliveries.has_room:
-            box.deliveries.refused += 1
+        if not sandbox.deliveries.has_room:
+            sandbox.deliveries.refused += 1
             continue
         begun = DeliveryEvent.HELD_BACK if wanted.swap_with_next and number == 0 else DeliveryEvent.PLANNED
         delivery = Delivery(
@@ -307,52 +307,52 @@ def _plan_one(
             authorization=receiver.authorization if wanted.authorization is None else wanted.authorization,
             body=body,
             signature=sign(_WRONG_KEY + key if wanted.bad_signature else key, body),
-            version=box.assumed[WEBHOOK_VERSION],
-            added=box.now,
-            due=box.now + wanted.delay + number * wanted.gap,
-            lane=message.subject_id or message_id,
+            version=sandbox.assumed[WEBHOOK_VERSION],
+            added=sandbox.now,
+            due=sandbox.now + wanted.delay + number * wanted.gap,
+            ordering_key=message.subject_id or message_id,
             state=DELIVERY.begin(begun),
             script=wanted.receiver,
-            entry=box.journal.last + 1,
+            entry=sandbox.journal.last + 1,
             reports=None if event is None else (wanted.stale and event.before) or event.after,
             subscription_id=target.subscription_id,
         )
-        box.deliveries.add(delivery)
+        sandbox.deliveries.add(delivery)
         if event is None:
-            _enter(box, delivery)
+            _enter(sandbox, delivery)
         yield delivery
 
 
-def _enter(box: Sandbox, delivery: Delivery) -> None:
+def _enter(sandbox: Sandbox, delivery: Delivery) -> None:
     """Put a delivery on the schedule, or among those that wait to be overtaken by the next to the same receiver."""
-    held = box.deliveries.held
+    held = sandbox.deliveries.held
     if delivery.state is DeliveryState.HELD:
         waiting = held.setdefault(delivery.url, [])
         if delivery.delivery_id not in waiting:
             waiting.append(delivery.delivery_id)
-            box.schedule.plan(box.now + PATIENCE, Due.WEBHOOK_HELD, delivery.delivery_id)
+            sandbox.schedule.plan(sandbox.now + PATIENCE, Due.WEBHOOK_HELD, delivery.delivery_id)
         return
-    box.schedule.plan(delivery.due, Due.WEBHOOK, delivery.delivery_id)
+    sandbox.schedule.plan(delivery.due, Due.WEBHOOK, delivery.delivery_id)
     for delivery_id in held.pop(delivery.url, ()):
-        overtaken = box.deliveries.get(delivery_id)
+        overtaken = sandbox.deliveries.get(delivery_id)
         if overtaken is not None and overtaken.state is DeliveryState.HELD:
-            _send_held(box, overtaken, delivery.lane, delivery.due)
+            _send_held(sandbox, overtaken, delivery.ordering_key, delivery.due)
 
 
-def _send_held(box: Sandbox, delivery: Delivery, lane: str, earliest: Micros) -> None:
+def _send_held(sandbox: Sandbox, delivery: Delivery, ordering_key: str, earliest: Micros) -> None:
     _move(delivery, DeliveryEvent.RELEASED)
-    delivery.lane = lane
+    delivery.ordering_key = ordering_key
     delivery.due = max(delivery.due, earliest)
-    box.schedule.plan(delivery.due, Due.WEBHOOK, delivery.delivery_id)
+    sandbox.schedule.plan(delivery.due, Due.WEBHOOK, delivery.delivery_id)
 
 
-def _watch(box: Sandbox, delivery: Delivery, made: Try) -> None:
-    if box.watch is None:
+def _watch(sandbox: Sandbox, delivery: Delivery, made: Try) -> None:
+    if sandbox.watch is None:
         return
-    in_inbox = inboxes.name_in(delivery.url, box.charter.public_url) is not None
-    box.watch.tried(
+    in_inbox = inboxes.name_in(delivery.url, sandbox.config.public_url) is not None
+    sandbox.watch.tried(
         WebhookTry(
-            at=box.now,
+            at=sandbox.now,
             delivery_id=delivery.delivery_id,
             event_id=delivery.message_id,
             event_type=delivery.message.event_type,
@@ -361,7 +361,7 @@ def _watch(box: Sandbox, delivery: Delivery, made: Try) -> None:
             reported=delivery.reports,
             number=len(delivery.tries),
             is_accepted=made.is_accepted,
-            is_genuine=delivery.signature == sign(box.charter.webhook_key, delivery.body),
+            is_genuine=delivery.signature == sign(sandbox.config.webhook_key, delivery.body),
             is_scripted=made.scripted or in_inbox,
             gave_up=delivery.state is DeliveryState.GIVEN_UP,
             took=made.latency,

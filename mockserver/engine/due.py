@@ -23,26 +23,26 @@ from mockserver.engine import (
     vault,
 )
 from mockserver.engine.sandbox import Sandbox
-from mockserver.engine.schedule import Due, Entry
-from mockserver.engine.turn import Turn
+from mockserver.engine.schedule import Due, ScheduledWork
+from mockserver.engine.step import Step
 
-WORK: Mapping[Due, Callable[[Sandbox, Entry], None]] = {
-    Due.VAULT_EXPIRY: lambda box, entry: vault.expire(box, entry.subject),
-    Due.CCV_DELAY: lambda box, entry: vault.lapse_ccv(box, entry.subject),
-    Due.AUTHORISATION_LAPSE: lambda box, entry: charges.lapse(box, entry.subject),
-    Due.CHALLENGE_LAPSE: lambda box, entry: three_ds.abandon(box, entry.subject),
-    Due.SETTLEMENT: lambda box, entry: charges.settle(box, entry.subject, ChargeEvent.SETTLED),
-    Due.BOUNCE: lambda box, entry: charges.settle(box, entry.subject, ChargeEvent.BOUNCED),
-    Due.TRANSFER_SETTLEMENT: lambda box, entry: transfers.settle(box, entry.subject),
+WORK: Mapping[Due, Callable[[Sandbox, ScheduledWork], None]] = {
+    Due.VAULT_EXPIRY: lambda sandbox, entry: vault.expire(sandbox, entry.subject),
+    Due.CCV_DELAY: lambda sandbox, entry: vault.lapse_ccv(sandbox, entry.subject),
+    Due.AUTHORISATION_EXPIRY: lambda sandbox, entry: charges.expire(sandbox, entry.subject),
+    Due.CHALLENGE_EXPIRY: lambda sandbox, entry: three_ds.abandon(sandbox, entry.subject),
+    Due.SETTLEMENT: lambda sandbox, entry: charges.settle(sandbox, entry.subject, ChargeEvent.SETTLED),
+    Due.RETURN: lambda sandbox, entry: charges.settle(sandbox, entry.subject, ChargeEvent.RETURNED),
+    Due.TRANSFER_SETTLEMENT: lambda sandbox, entry: transfers.settle(sandbox, entry.subject),
     Due.SUBSCRIPTION_RENEWAL: subscriptions.renew,
-    Due.TOKEN_EXPIRY: lambda box, entry: tokens.expire(box, entry.subject),
-    Due.PAYTO: lambda box, entry: payto.come_due(box, entry.subject, PayToState(entry.detail)),
+    Due.TOKEN_EXPIRY: lambda sandbox, entry: tokens.expire(sandbox, entry.subject),
+    Due.PAYTO: lambda sandbox, entry: payto.come_due(sandbox, entry.subject, PayToState(entry.detail)),
     Due.LATER: later.happen,
-    Due.WEBHOOK: lambda box, entry: deliveries.come_due(box, entry.subject),
-    Due.WEBHOOK_HELD: lambda box, entry: deliveries.let_pass(box, entry.subject),
-    Due.BATCH_PREPARED: lambda box, entry: batches.prepare(box, entry.subject),
-    Due.BATCH_STARTED: lambda box, entry: batches.start(box, entry.subject),
-    Due.BATCH_ROWS: lambda box, entry: batch_rows.run(box, entry.subject),
+    Due.WEBHOOK: lambda sandbox, entry: deliveries.come_due(sandbox, entry.subject),
+    Due.WEBHOOK_HELD: lambda sandbox, entry: deliveries.let_pass(sandbox, entry.subject),
+    Due.BATCH_PREPARED: lambda sandbox, entry: batches.prepare(sandbox, entry.subject),
+    Due.BATCH_STARTED: lambda sandbox, entry: batches.start(sandbox, entry.subject),
+    Due.BATCH_ROWS: lambda sandbox, entry: batch_rows.run(sandbox, entry.subject),
 }
 """What to do when an entry comes due. An entry whose object has moved on does nothing."""
 
@@ -54,36 +54,36 @@ SLICE = 500
 """Entries that one slice runs, at most."""
 
 
-def run_due(box: Sandbox, until: Micros) -> None:
+def run_due(sandbox: Sandbox, until: Micros) -> None:
     """Run all due work up to ``until`` in the order of its sandbox time, what it causes included."""
-    run_slice(box, until)
-    while is_behind(box):
-        run_slice(box, until)
+    run_slice(sandbox, until)
+    while is_behind(sandbox):
+        run_slice(sandbox, until)
 
 
-def run_slice(box: Sandbox, until: Micros) -> None:
+def run_slice(sandbox: Sandbox, until: Micros) -> None:
     """The next piece of due work up to ``until``, bounded in length.
 
-    It ends after the instant at which webhooks are to be sent: ``box.now`` stays there, so that they can be sent, and
-    answered, before time goes on. Once nothing is left, ``box.now`` is ``until``.
+    It ends after the instant at which webhooks are to be sent: ``sandbox.now`` stays there, so that they can be sent,
+    and answered, before time goes on. Once nothing is left, ``sandbox.now`` is ``until``.
     """
-    schedule, outbox, box.horizon = box.schedule, box.deliveries.outbox, until
+    schedule, outbox, sandbox.horizon = sandbox.schedule, sandbox.deliveries.outbox, until
     sent, end = len(outbox), schedule.ran + SLICE
     while schedule.ran < end and (entry := schedule.next_due(until)) is not None:
-        box.now = max(box.now, entry.at)
-        box.turn = Turn(f"clock.{entry.what}")
-        WORK[entry.what](box, entry)
-        aftermath.of_step(box)
-        box.journal.note_due(box.now, box.turn)
-        if box.watch is not None:
-            for event in box.turn.events:
-                box.watch.moved(event)
-        if entry.what in HEAVY or (len(outbox) > sent and not schedule.is_due(box.now)):
+        sandbox.now = max(sandbox.now, entry.at)
+        sandbox.step = Step(f"clock.{entry.what}")
+        WORK[entry.what](sandbox, entry)
+        aftermath.of_step(sandbox)
+        sandbox.journal.note_due(sandbox.now, sandbox.step)
+        if sandbox.watch is not None:
+            for event in sandbox.step.events:
+                sandbox.watch.moved(event)
+        if entry.what in HEAVY or (len(outbox) > sent and not schedule.is_due(sandbox.now)):
             break
     if len(outbox) == sent and not schedule.is_due(until):
-        box.now = max(box.now, until)
+        sandbox.now = max(sandbox.now, until)
 
 
-def is_behind(box: Sandbox) -> bool:
+def is_behind(sandbox: Sandbox) -> bool:
     """Whether a slice of work has left some that is due, or webhooks that are to be sent before time goes on."""
-    return box.now < box.horizon or box.schedule.is_due(box.horizon)
+    return sandbox.now < sandbox.horizon or sandbox.schedule.is_due(sandbox.horizon)

@@ -14,48 +14,48 @@ from mockserver.engine.store import Table
 from mockserver.scenario.stored import ALIASES, SECRET, camel, snake
 
 KINDS: Mapping[str, tuple[str, Callable[[Sandbox], Table[Any]]]] = {
-    "charge": ("charge_id", lambda box: box.charges),
-    "vault": ("vault_id", lambda box: box.vault),
-    "payment_method": ("payment_method_id", lambda box: box.payment_methods),
-    "provider": ("provider_id", lambda box: box.providers),
-    "transfer": ("transfer_id", lambda box: box.transfers),
-    "subscription": ("subscription_id", lambda box: box.subscriptions),
-    "webhook_subscription": ("webhook_subscription_id", lambda box: box.webhook_subscriptions),
-    "batch": ("batch_id", lambda box: box.batches),
-    "payment_link": ("payment_link_id", lambda box: box.payment_links),
-    "customer": ("customer_id", lambda box: box.customers),
-    "token": ("token", lambda box: box.tokens),
-    "network_token": ("network_token_id", lambda box: box.network_tokens),
-    "payto": ("payto_id", lambda box: box.payto),
+    "charge": ("charge_id", lambda sandbox: sandbox.charges),
+    "vault": ("vault_id", lambda sandbox: sandbox.vault),
+    "payment_method": ("payment_method_id", lambda sandbox: sandbox.payment_methods),
+    "provider": ("provider_id", lambda sandbox: sandbox.providers),
+    "transfer": ("transfer_id", lambda sandbox: sandbox.transfers),
+    "subscription": ("subscription_id", lambda sandbox: sandbox.subscriptions),
+    "webhook_subscription": ("webhook_subscription_id", lambda sandbox: sandbox.webhook_subscriptions),
+    "batch": ("batch_id", lambda sandbox: sandbox.batches),
+    "payment_link": ("payment_link_id", lambda sandbox: sandbox.payment_links),
+    "customer": ("customer_id", lambda sandbox: sandbox.customers),
+    "token": ("token", lambda sandbox: sandbox.tokens),
+    "network_token": ("network_token_id", lambda sandbox: sandbox.network_tokens),
+    "payto": ("payto_id", lambda sandbox: sandbox.payto),
 }
 """Kinds of objects that a path may begin with: the name of their id, and where they are kept."""
 
 
-def state_of(box: Sandbox, path: str) -> object:
+def state_of(sandbox: Sandbox, path: str) -> object:
     """The stored value at a dotted path of the step being taken, or None where there is none."""
     kind, _, rest = path.partition(".")
-    found = _object(box, snake(kind))
-    return value_at(box, found, rest)
+    found = _object(sandbox, snake(kind))
+    return value_at(sandbox, found, rest)
 
 
-def value_at(box: Sandbox, found: object, path: str) -> object:
+def value_at(sandbox: Sandbox, found: object, path: str) -> object:
     """The value at a dotted path of an object, or None where there is none. States are words of the API as the sandbox
     speaks it."""
     for part in path.split(".") if path else ():
         found = _member(found, part)
     if found is ChargeState.AUTHORISED:
-        return Spoken(box.assumed[AUTHORISED_WORD], ChargeState.AUTHORISED.value)
+        return Spoken(sandbox.assumed[AUTHORISED_WORD], ChargeState.AUTHORISED.value)
     return found.value if isinstance(found, Enum) else found
 
 
-def _object(box: Sandbox, kind: str) -> object:
-    turn = box.turn
-    known = turn.about.get(kind)
+def _object(sandbox: Sandbox, kind: str) -> object:
+    step = sandbox.step
+    known = step.about.get(kind)
     if known is not None or kind not in KINDS:
         return known
     id_name, table = KINDS[kind]
-    given = turn.path.get(id_name) or turn.request.get(camel(id_name))
-    return table(box).get(given) if isinstance(given, str) else None
+    given = step.path.get(id_name) or step.request.get(camel(id_name))
+    return table(sandbox).get(given) if isinstance(given, str) else None
 
 
 def _member(found: object, part: str) -> object:

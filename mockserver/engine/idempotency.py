@@ -15,8 +15,8 @@ from mockserver.domain.codes import Code
 from mockserver.domain.constraints import Within
 from mockserver.domain.errors import Invalid, KeyInUse
 from mockserver.domain.ids import digest
-from mockserver.engine.card_book import CardBook
-from mockserver.engine.turn import Turn
+from mockserver.engine.card_registry import CardRegistry
+from mockserver.engine.step import Step
 from mockserver.scenario.attempt import Stage
 
 HEADER = "idempotency-key"
@@ -38,8 +38,8 @@ class CurrentStep(Protocol):
     """What is used of the sandbox whose step is being taken."""
 
     now: Micros
-    turn: Turn
-    cards: CardBook
+    step: Step
+    cards: CardRegistry
 
     def warn(self, text: str) -> None:
         """Give a person a warning."""
@@ -49,14 +49,14 @@ class CurrentStep(Protocol):
 @dataclass(slots=True)
 class First:
     """A request that acted, and its answer. ``asked`` is a digest of the request, None in an import without secrets:
-    then any request of the operation is taken for the same. ``turn`` is its step, None after an import."""
+    then any request of the operation is taken for the same. ``step`` is its step, None after an import."""
 
     op: str
     at: Micros
     status: Annotated[int, Within(200, 599)]
     answer: str
     asked: str | None = field(default=None, repr=False)
-    turn: Turn | None = field(default=None, init=False)
+    step: Step | None = field(default=None, init=False)
     size: int = field(default=0, init=False)
 
 
@@ -73,7 +73,7 @@ class Idempotency:
             self._put(key, first)
         self._bound()
 
-    def first(self, box: CurrentStep, key: str, request: tuple[object, ...]) -> First | None:
+    def first(self, sandbox: CurrentStep, key: str, request: tuple[object, ...]) -> First | None:
         """What acted under a key within 24 h, if the step that is being taken repeats it; ``request`` are the parts of
         the request that must be equal.
 
@@ -82,39 +82,41 @@ class Idempotency:
         """
         if not 0 < len(key) <= LONGEST:
             raise Invalid(Code.VALIDATION_ERROR, {"IdempotencyKey": f"wanted 1 to {LONGEST} characters"})
-        name, turn = _name(key), box.turn
+        name, step = _name(key), sandbox.step
         first = self.firsts.get(name)
         if first is None:
             return None
-        if box.now - first.at > _WINDOW:
+        if sandbox.now - first.at > _WINDOW:
             self._forget(name)
             return None
-        turn.is_repeat = True
-        if first.op != turn.op or first.asked not in (None, _asked(box, request)):
+        step.is_repeat = True
+        if first.op != step.op or first.asked not in (None, _asked(sandbox, request)):
             told = f"this key was sent with another request ({first.op}): wanted the same one, or a new key"
             raise KeyInUse(Code.VALIDATION_ERROR, {"IdempotencyKey": told})
-        if first.turn is not None:
-            if not first.turn.answered:
+        if first.step is not None:
+            if not first.step.answered:
                 told = "the first request with this key is still being answered: send it again later"
                 raise KeyInUse(Code.DUPLICATE_TRANSACTION, {"IdempotencyKey": told}, is_retryable=True)
-            turn.about = first.turn.about
-        turn.warnings += ("a repeat: its Idempotency-Key was given the first answer again, and nothing was done",)
+            step.about = first.step.about
+        step.warnings += ("a repeat: its Idempotency-Key was given the first answer again, and nothing was done",)
         return first
 
-    def keep(self, box: CurrentStep, key: str, request: tuple[object, ...], status: int, answer: bytes) -> None:
+    def keep(self, sandbox: CurrentStep, key: str, request: tuple[object, ...], status: int, answer: bytes) -> None:
         """Remember the answer to the step that was taken, unless it was refused before anything happened."""
-        turn = box.turn
-        was_tried = turn.events or any(decision.stage is Stage.PROVIDER for decision in turn.decisions)
+        step = sandbox.step
+        was_tried = step.events or any(decision.stage is Stage.PROVIDER for decision in step.decisions)
         if status >= _REFUSED and not was_tried:
             return
-        first = First(turn.op, box.now, status, answer.decode(), _asked(box, request))
-        first.turn = turn
+        first = First(step.op, sandbox.now, status, answer.decode(), _asked(sandbox, request))
+        first.step = step
         first.size = len(answer) + sum(len(part) for part in request if isinstance(part, bytes))
         self._put(_name(key), first)
-        while box.now - next(iter(self.firsts.values())).at > _WINDOW:
+        while sandbox.now - next(iter(self.firsts.values())).at > _WINDOW:
             self._forget(next(iter(self.firsts)))
         if len(self.firsts) > MOST or (self.size > MOST_SIGNS and len(self.firsts) > 1):
-            box.warn(f"only the newest {MOST} idempotency keys of 24 h are kept, with {MOST_SIGNS} signs of answers")
+            sandbox.warn(
+                f"only the newest {MOST} idempotency keys of 24 h are kept, with {MOST_SIGNS} signs of answers"
+            )
             self._bound()
 
     def _put(self, name: str, first: First) -> None:
@@ -133,6 +135,6 @@ def _name(key: str) -> str:
     return digest("idempotency", key).hex()
 
 
-def _asked(box: CurrentStep, request: tuple[object, ...]) -> str:
+def _asked(sandbox: CurrentStep, request: tuple[object, ...]) -> str:
     # The body may hold a card number, which a digest without a secret would give away.
-    return digest("asked", box.cards.salt, *request).hex()
+    return digest("asked", sandbox.cards.salt, *request).hex()

@@ -41,7 +41,7 @@ class Signature(StrEnum):
 
 
 @record
-class Arrival:
+class InboxMessage:
     """One thing that arrived, at an instant of sandbox time; header names are in lower case."""
 
     number: int
@@ -54,7 +54,7 @@ class Arrival:
     signature: Signature = Signature.MISSING
 
 
-def size_of(arrival: Arrival) -> int:
+def size_of(arrival: InboxMessage) -> int:
     """Roughly the memory that an arrival takes, in bytes."""
     texts = sum(len(name) + len(value) for name, value in arrival.headers.items())
     return _ARRIVAL + len(arrival.body) + texts + len(arrival.path) + len(arrival.query)
@@ -75,9 +75,9 @@ class Inboxes:
         self.dropped = 0
         self.size = 0
         self.room: JournalRoom | None = None
-        self._boxes: dict[str, deque[Arrival]] = {}
+        self._boxes: dict[str, deque[InboxMessage]] = {}
 
-    def arrivals(self, name: str) -> list[Arrival]:
+    def arrivals(self, name: str) -> list[InboxMessage]:
         """What has arrived at an inbox, oldest first."""
         return list(self._boxes.get(name, ()))
 
@@ -119,7 +119,7 @@ class Inboxes:
         method: str = "POST",
         path: str = "",
         query: str = "",
-    ) -> Arrival | None:
+    ) -> InboxMessage | None:
         """Take something in and check its signature with the webhook key; None when there are too many inboxes."""
         if name not in self._boxes and len(self._boxes) >= MOST_INBOXES:
             self.dropped += 1
@@ -127,11 +127,13 @@ class Inboxes:
         self.number += 1
         lower = {header.lower(): value for header, value in headers.items()}
         checked = _checked(key, body, lower.get(SIGNATURE))
-        arrival = Arrival(self.number, at, method, path or PREFIX + name, query, lower, body[:LONGEST_BODY], checked)
+        arrival = InboxMessage(
+            self.number, at, method, path or PREFIX + name, query, lower, body[:LONGEST_BODY], checked
+        )
         self._keep(name, arrival)
         return arrival
 
-    def _keep(self, name: str, arrival: Arrival) -> None:
+    def _keep(self, name: str, arrival: InboxMessage) -> None:
         if not self.limit:
             self.dropped += 1
             return

@@ -43,7 +43,7 @@ class Offer:
         ]
 
 
-def offer(box: Sandbox, amount: Decimal | None, given: str | None, card_provider_id: str | None) -> Offer:
+def offer(sandbox: Sandbox, amount: Decimal | None, given: str | None, card_provider_id: str | None) -> Offer:
     """What is offered for an amount and a currency; without them, everything in use that no row hides.
 
     Raises ``Invalid`` 29 (currency), ``NotFound`` 39 (card provider).
@@ -51,28 +51,28 @@ def offer(box: Sandbox, amount: Decimal | None, given: str | None, card_provider
     code = currency(given).code if given else None
     able: dict[Capability, Sequence[Provider]] = {}
     for feature in Capability:
-        offered = [one for one in providers.in_use(box, feature) if is_offered(one.hide, one.require, amount, code)]
-        able[feature] = providers.taking(box, offered, code)
-    named = providers.get(box, card_provider_id) if card_provider_id else None
+        offered = [one for one in providers.in_use(sandbox, feature) if is_offered(one.hide, one.require, amount, code)]
+        able[feature] = providers.taking(sandbox, offered, code)
+    named = providers.get(sandbox, card_provider_id) if card_provider_id else None
     return Offer(able, named or next(iter(able[Capability.CARD]), None))
 
 
-def of_token(box: Sandbox, token_id: str) -> Provider:
+def of_token(sandbox: Sandbox, token_id: str) -> Provider:
     """The provider that a payment token belongs to. Raises ``NotFound`` 87 (token), 39 (provider removed)."""
-    return providers.get(box, tokens.get(box, token_id).provider.provider_id)
+    return providers.get(sandbox, tokens.get(sandbox, token_id).provider.provider_id)
 
 
-def default_fallback(box: Sandbox) -> Provider:
+def default_fallback(sandbox: Sandbox) -> Provider:
     """The provider that takes over where none is configured to: the first in use that takes cards.
 
     Raises ``NotFound`` (65).
     """
-    for provider in providers.in_use(box, Capability.CARD):
+    for provider in providers.in_use(sandbox, Capability.CARD):
         return provider
     raise NotFound(Code.NO_PROVIDER_FOUND, {"Provider": "no provider of this sandbox takes cards"})
 
 
-def three_ds_of(box: Sandbox, provider: Provider) -> Provider | None:
+def three_ds_of(sandbox: Sandbox, provider: Provider) -> Provider | None:
     """The provider that challenges the payers of another one."""
-    found = box.providers.get(provider.three_ds_provider_id) if provider.three_ds_provider_id else None
+    found = sandbox.providers.get(provider.three_ds_provider_id) if provider.three_ds_provider_id else None
     return found if found is not None and found.state is Presence.ACTIVE else None

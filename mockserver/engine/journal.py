@@ -1,6 +1,6 @@
 """The journal of a sandbox: what was asked, decided, changed and answered, in order, as far back as its bound reaches.
 
-Entries hold the request as it came, so that it can be taken again; whoever shows one masks it first (``wire.journal``).
+Entries hold the request as it came, so that it can be taken again; it is masked before it is shown (``wire.journal``).
 Source: control document, Control API.
 """
 
@@ -14,7 +14,7 @@ from itertools import islice
 from mockserver.domain.clock import Micros
 from mockserver.domain.record import record
 from mockserver.engine.journal_room import JournalRoom
-from mockserver.engine.turn import Turn
+from mockserver.engine.step import Step
 from mockserver.findings.recent import Recent
 from mockserver.scenario.outcome import Transport
 
@@ -26,19 +26,19 @@ _ENTRY = 3_000
 
 
 @record
-class Entry:
+class JournalEntry:
     """One step: a request with its answer, or due work that changed something (``method`` is empty then).
 
-    ``at`` is sandbox time; ``door`` whatever carried the request out, and can again. ``raw`` and the turn's headers are
-    the request as it came, secrets included. ``answer`` is what the step answered, which a ``fault`` may have kept from
+    ``at`` is sandbox time; ``endpoint`` carried the request out, and can again. ``raw`` and the step's headers are the
+    request as it came, secrets included. ``answer`` is what the step answered, which a ``fault`` may have kept from
     the client.
     """
 
     number: int
     at: Micros
-    turn: Turn
+    step: Step
     method: str = ""
-    door: object = field(default=None, repr=False)
+    endpoint: object = field(default=None, repr=False)
     path: str = ""
     query: bytes = b""
     raw: bytes = field(default=b"", repr=False)
@@ -47,7 +47,7 @@ class Entry:
     fault: Transport | None = None
 
 
-def size_of(entry: Entry) -> int:
+def size_of(entry: JournalEntry) -> int:
     """Roughly the memory that an entry takes, in bytes."""
     return _ENTRY + len(entry.raw) + len(entry.answer)
 
@@ -57,18 +57,18 @@ class Journal:
 
     ``size`` is roughly what they take, in bytes; ``room`` what they share with the journals of other sandboxes, for
     which ``given_up`` of them went.
-    ``opened`` is the instant at which the sandbox began; ``breach`` says why the entries since then do not tell the
+    ``opened`` is the instant at which the sandbox began; ``gap_reason`` says why the entries since then do not tell the
     whole story, None while they do.
     """
 
-    __slots__ = ("breach", "entries", "given_up", "last", "limit", "marks", "opened", "room", "size")
+    __slots__ = ("entries", "gap_reason", "given_up", "last", "limit", "marks", "opened", "room", "size")
 
     def __init__(self, limit: int, opened: Micros) -> None:
         self.opened = opened
         self.limit = limit
-        self.entries: deque[Entry] = deque(maxlen=limit)
+        self.entries: deque[JournalEntry] = deque(maxlen=limit)
         self.last = 0
-        self.breach: str | None = None
+        self.gap_reason: str | None = None
         self.size = 0
         self.given_up = 0
         self.room: JournalRoom | None = None
@@ -87,9 +87,9 @@ class Journal:
     def note(
         self,
         at: Micros,
-        turn: Turn,
+        step: Step,
         method: str,
-        door: object,
+        endpoint: object,
         path: str,
         query: bytes,
         raw: bytes,
@@ -101,13 +101,13 @@ class Journal:
         self.last = number = self.last + 1
         # The encoder leaves its answer in a far larger buffer, which a copy does not keep.
         kept = bytes(memoryview(answer))
-        self._keep(Entry(number, at, turn, method, door, path, query, raw, status, kept, fault))
+        self._keep(JournalEntry(number, at, step, method, endpoint, path, query, raw, status, kept, fault))
 
-    def note_due(self, at: Micros, turn: Turn) -> None:
+    def note_due(self, at: Micros, step: Step) -> None:
         """Keep a piece of due work, unless it found nothing left to do."""
-        if turn.events or turn.decisions or turn.warnings:
+        if step.events or step.decisions or step.warnings:
             self.last += 1
-            self._keep(Entry(self.last, at, turn))
+            self._keep(JournalEntry(self.last, at, step))
 
     def mark(self, name: str) -> None:
         """Give a name to this place, after the newest entry."""
@@ -126,7 +126,7 @@ class Journal:
         shared = f", those of all sandboxes {self.room.most} bytes (--journal-memory)," if self.room else ""
         return f"the journal keeps {self.limit} entries (--journal-limit){shared} and has dropped {self.dropped}"
 
-    def _keep(self, entry: Entry) -> None:
+    def _keep(self, entry: JournalEntry) -> None:
         entries = self.entries
         grown = size_of(entry)
         if len(entries) == self.limit:
@@ -142,11 +142,11 @@ class Journal:
         else:
             self.room.resize(self, by)
 
-    def get(self, number: int) -> Entry | None:
+    def get(self, number: int) -> JournalEntry | None:
         """The entry of a number, while it is kept."""
         place = number - self.dropped - 1
         return self.entries[place] if 0 <= place < len(self.entries) else None
 
-    def since(self, after: int) -> Iterator[Entry]:
+    def since(self, after: int) -> Iterator[JournalEntry]:
         """Kept entries with a number above ``after``, oldest first."""
         return islice(self.entries, max(after - self.dropped, 0), None)

@@ -19,56 +19,56 @@ from mockserver.domain.states import ChargeEvent, ChargeState, SubscriptionState
 from mockserver.engine import charges, customers, network_tokens, payment_methods, payto, subscriptions, three_ds, vault
 from mockserver.engine.facts import KINDS
 from mockserver.engine.sandbox import Sandbox
-from mockserver.engine.schedule import Due, Entry
-from mockserver.engine.turn import Turn
+from mockserver.engine.schedule import Due, ScheduledWork
+from mockserver.engine.step import Step
 from mockserver.scenario.fitting import DELETABLE
 from mockserver.scenario.outcome import Later, Move
 
 _PART = "|"
 
 
-def plan(box: Sandbox) -> None:
+def plan(sandbox: Sandbox) -> None:
     """Put on the schedule what the rules of the present step say of later."""
-    for decision in box.turn.decisions:
+    for decision in sandbox.step.decisions:
         if decision.rule is None:
             continue
         for wish in decision.outcome.later:
-            for kind, detail in _moves(wish, box.turn):
-                subject = _subject(box, kind)
+            for kind, detail in _moves(wish, sandbox.step):
+                subject = _subject(sandbox, kind)
                 if subject is None:
-                    why = f"later: {wish.move.value} will not happen, {box.turn.op} is about no {kind}"
-                    box.turn.warnings += (why,)
+                    why = f"later: {wish.move.value} will not happen, {sandbox.step.op} is about no {kind}"
+                    sandbox.step.warnings += (why,)
                 else:
                     parts = (kind, wish.move.value, *detail)
-                    box.schedule.plan(box.now + wish.after, Due.LATER, subject, _PART.join(parts))
+                    sandbox.schedule.plan(sandbox.now + wish.after, Due.LATER, subject, _PART.join(parts))
 
 
-def happen(box: Sandbox, entry: Entry) -> None:
+def happen(sandbox: Sandbox, entry: ScheduledWork) -> None:
     """It is later now."""
     kind, move, *detail = entry.detail.split(_PART, 3)
     try:
         if move == Move.SET:
-            if not _SET[kind](box, entry.subject, detail[0]):
-                status = getattr(KINDS[kind][1](box).get(entry.subject), "status", "gone")
+            if not _SET[kind](sandbox, entry.subject, detail[0]):
+                status = getattr(KINDS[kind][1](sandbox).get(entry.subject), "status", "gone")
                 why = f"it is {status} by then, and becomes {detail[0]} no more"
-                box.turn.warnings += (f"later: set of {kind} {entry.subject} did not happen: {why}",)
+                sandbox.step.warnings += (f"later: set of {kind} {entry.subject} did not happen: {why}",)
         elif move == Move.DELETE:
-            _DELETE[kind](box, entry.subject)
+            _DELETE[kind](sandbox, entry.subject)
         else:
-            charge = charges.get(box, entry.subject)
-            _CHARGE[Move(move)](box, charge, detail)
+            charge = charges.get(sandbox, entry.subject)
+            _CHARGE[Move(move)](sandbox, charge, detail)
     except Refused as refused:
         why = ", ".join((refused.details or {}).values()) or refused.message
-        box.turn.warnings += (f"later: {move} of {kind} {entry.subject} did not happen: {why}",)
+        sandbox.step.warnings += (f"later: {move} of {kind} {entry.subject} did not happen: {why}",)
 
 
-def fault_of(box: Sandbox, entry: Entry) -> str | None:
+def fault_of(sandbox: Sandbox, entry: ScheduledWork) -> str | None:
     """Why an entry that was read from a document could not happen, None when it can."""
     kind, move, *detail = [*entry.detail.split(_PART, 3), ""]
     details = detail[:-1]
     if kind not in KINDS:
         return f"got '{kind[:40]}', wanted one of {', '.join(KINDS)} before the first {_PART}"
-    if KINDS[kind][1](box).get(entry.subject) is None:
+    if KINDS[kind][1](sandbox).get(entry.subject) is None:
         return f"no {kind} '{entry.subject[:64]}' in the document"
     wanted = _DETAILS.get(move)
     if wanted is None:
@@ -86,12 +86,12 @@ def _is_amount(text: str) -> bool:
         return False
 
 
-def _moves(wish: Later, turn: Turn) -> list[tuple[str, tuple[str, ...]]]:
+def _moves(wish: Later, step: Step) -> list[tuple[str, tuple[str, ...]]]:
     """The kinds of object that a wish is about, with the details of the move as texts."""
     said = wish.changes
     match wish.move:
         case Move.SET:
-            made = any(event.subject.value == "payto" and event.before is None for event in turn.events)
+            made = any(event.subject.value == "payto" and event.before is None for event in step.events)
             # An agreement that is being made has already been told what its payer will do.
             return [
                 (path.partition(".")[0], (str(value),))
@@ -99,7 +99,7 @@ def _moves(wish: Later, turn: Turn) -> list[tuple[str, tuple[str, ...]]]:
                 if not (made and path.startswith("payto."))
             ]
         case Move.DELETE:
-            return [(DELETABLE.get(turn.op, ""), ())]
+            return [(DELETABLE.get(step.op, ""), ())]
         case Move.SETTLE:
             return [("charge", (str(said["to"]),))]
         case Move.CAPTURE | Move.REFUND | Move.VOID:
@@ -109,14 +109,14 @@ def _moves(wish: Later, turn: Turn) -> list[tuple[str, tuple[str, ...]]]:
             ]
 
 
-def _subject(box: Sandbox, kind: str) -> str | None:
+def _subject(sandbox: Sandbox, kind: str) -> str | None:
     """The id of the object of a kind that the present step is about."""
-    turn = box.turn
-    for event in turn.events:
+    step = sandbox.step
+    for event in step.events:
         if event.subject.value == kind:
             return event.subject_id
     id_name = KINDS[kind][0] if kind in KINDS else ""
-    for known in (turn.about.get(kind), turn.about.get("payment_method")):
+    for known in (step.about.get(kind), step.about.get("payment_method")):
         found = getattr(known, id_name, None)
         if isinstance(found, str):
             return found
@@ -127,26 +127,26 @@ def _amount(detail: list[str]) -> Decimal | None:
     return Decimal(detail[0]) if detail[0] else None
 
 
-def _capture(box: Sandbox, charge: Charge, detail: list[str]) -> None:
-    charges.move(box, charge, ChargeEvent.CAPTURED, capture_changes(charge, _amount(detail), box.now))
+def _capture(sandbox: Sandbox, charge: Charge, detail: list[str]) -> None:
+    charges.move(sandbox, charge, ChargeEvent.CAPTURED, capture_changes(charge, _amount(detail), sandbox.now))
 
 
-def _void(box: Sandbox, charge: Charge, detail: list[str]) -> None:
-    charges.move(box, charge, ChargeEvent.VOIDED, void_changes(charge, ChargeEvent.VOIDED, box.now))
+def _void(sandbox: Sandbox, charge: Charge, detail: list[str]) -> None:
+    charges.move(sandbox, charge, ChargeEvent.VOIDED, void_changes(charge, ChargeEvent.VOIDED, sandbox.now))
 
 
-def _refund(box: Sandbox, charge: Charge, detail: list[str]) -> None:
-    changes = refund_changes(charge, _amount(detail), detail[1] or None, box.now)
+def _refund(sandbox: Sandbox, charge: Charge, detail: list[str]) -> None:
+    changes = refund_changes(charge, _amount(detail), detail[1] or None, sandbox.now)
     full = changes["status"] is ChargeState.REFUND
-    charges.move(box, charge, ChargeEvent.FULLY_REFUNDED if full else ChargeEvent.PARTLY_REFUNDED, changes)
+    charges.move(sandbox, charge, ChargeEvent.FULLY_REFUNDED if full else ChargeEvent.PARTLY_REFUNDED, changes)
 
 
-def _settle(box: Sandbox, charge: Charge, detail: list[str]) -> None:
+def _settle(sandbox: Sandbox, charge: Charge, detail: list[str]) -> None:
     if charge.status is ChargeState.PENDING_CHECKOUT:
-        three_ds.answer(box, charge.charge_id, _PAYER[detail[0]])
+        three_ds.answer(sandbox, charge.charge_id, _PAYER[detail[0]])
         return
-    event = ChargeEvent.SETTLED if detail[0] == "SUCCESS" else ChargeEvent.BOUNCED
-    charges.move(box, charge, event, settle_changes(charge, event, box.now))
+    event = ChargeEvent.SETTLED if detail[0] == "SUCCESS" else ChargeEvent.RETURNED
+    charges.move(sandbox, charge, event, settle_changes(charge, event, sandbox.now))
 
 
 _PAYER: Mapping[str, ChallengeAnswer] = {
@@ -165,16 +165,18 @@ _CHARGE: Mapping[Move, Callable[[Sandbox, Charge, list[str]], None]] = {
 """What happens to a charge, the provider not being asked: it is who does it."""
 
 _SET: Mapping[str, Callable[[Sandbox, str, str], bool]] = {
-    "payto": lambda box, subject, word: payto.turn_to(box, subject, PayToState(word)),
-    "network_token": lambda box, subject, word: network_tokens.turn_to(box, subject, NetworkTokenState(word)),
-    "subscription": lambda box, subject, word: bool(subscriptions.set_status(box, subject, SubscriptionState(word))),
+    "payto": lambda sandbox, subject, word: payto.turn_to(sandbox, subject, PayToState(word)),
+    "network_token": lambda sandbox, subject, word: network_tokens.turn_to(sandbox, subject, NetworkTokenState(word)),
+    "subscription": lambda sandbox, subject, word: bool(
+        subscriptions.set_status(sandbox, subject, SubscriptionState(word))
+    ),
 }
 """Kinds whose status can be set, and whether it is so afterwards."""
 
 _DELETE: Mapping[str, Callable[[Sandbox, str], object]] = {
     "vault": vault.delete,
-    "customer": lambda box, subject: customers.delete(box, subject, ask_provider=False),
-    "payment_method": lambda box, subject: payment_methods.delete(box, subject, ask_provider=False),
+    "customer": lambda sandbox, subject: customers.delete(sandbox, subject, ask_provider=False),
+    "payment_method": lambda sandbox, subject: payment_methods.delete(sandbox, subject, ask_provider=False),
 }
 """Kinds that can go."""
 

@@ -28,7 +28,7 @@ class Paging:
 
 
 @dataclass(frozen=True, slots=True)
-class Bounds(Generic[R]):
+class ListWindow(Generic[R]):
     """The page that a caller gets; without ``sort`` the newest come first."""
 
     limit: int
@@ -52,36 +52,36 @@ _ORDERS: Mapping[str, bool] = {"desc": True, "descending": True, "asc": False, "
 
 
 def bounds(
-    box: Sandbox, paging: Paging, sorts: Mapping[str, Callable[[R], Any]], faults: Faults | None = None
-) -> Bounds[R]:
+    sandbox: Sandbox, paging: Paging, sorts: Mapping[str, Callable[[R], Any]], faults: Faults | None = None
+) -> ListWindow[R]:
     """Check a page. Raises ``Invalid`` (90) for a limit or skip out of bounds, an unknown field or order, and for
     the ``faults`` that were found before.
     """
     faults = Faults() if faults is None else faults
-    most = box.assume(PAGE_MAXIMUM)
-    limit = min(box.assume(PAGE_DEFAULT), most) if paging.limit is None else paging.limit
+    most = sandbox.assume(PAGE_MAXIMUM)
+    limit = min(sandbox.assume(PAGE_DEFAULT), most) if paging.limit is None else paging.limit
     skip = paging.skip or 0
     if not 1 <= limit <= most:
         faults.add(Code.VALIDATION_ERROR, "Limit", f"got {limit}, wanted 1 to {most}")
     if skip < 0:
         faults.add(Code.VALIDATION_ERROR, "Skip", f"got {skip}, wanted 0 or more")
-    sort, descending = _sort(box, paging, sorts, faults)
+    sort, descending = _sort(sandbox, paging, sorts, faults)
     faults.refuse()
-    return Bounds(limit, skip, sort, descending)
+    return ListWindow(limit, skip, sort, descending)
 
 
-def window(box: Sandbox, after: Micros | None, before: Micros | None) -> tuple[Micros | None, Micros | None]:
+def window(sandbox: Sandbox, after: Micros | None, before: Micros | None) -> tuple[Micros | None, Micros | None]:
     """Bounds of the time of adding as ``Query`` takes them: exclusive (assumption ``search.bounds``)."""
-    if (after is None and before is None) or box.assume(SEARCH_BOUNDS) == "exclusive":
+    if (after is None and before is None) or sandbox.assume(SEARCH_BOUNDS) == "exclusive":
         return after, before
     return None if after is None else after - 1, None if before is None else before + 1
 
 
 def _sort(
-    box: Sandbox, paging: Paging, sorts: Mapping[str, Callable[[R], Any]], faults: Faults
+    sandbox: Sandbox, paging: Paging, sorts: Mapping[str, Callable[[R], Any]], faults: Faults
 ) -> tuple[Callable[[R], Any] | None, bool]:
-    descending = box.assume(PAGE_ORDER) == "newest_first"
-    lenient = bool(paging.sort_by or paging.sort_order) and box.assume(SORT_UNKNOWN) == "ignore"
+    descending = sandbox.assume(PAGE_ORDER) == "newest_first"
+    lenient = bool(paging.sort_by or paging.sort_order) and sandbox.assume(SORT_UNKNOWN) == "ignore"
     if paging.sort_order:
         order = _ORDERS.get(paging.sort_order.lower())
         if order is None and lenient:

@@ -17,31 +17,31 @@ from mockserver.domain.payment_method import PaymentMethod
 from mockserver.engine.sandbox import Sandbox
 
 
-def create(box: Sandbox, method: PaymentMethod, card: Card) -> NetworkToken:
+def create(sandbox: Sandbox, method: PaymentMethod, card: Card) -> NetworkToken:
     """Make the network token of a payment method that is being stored."""
-    token = box.network_tokens.add(
+    token = sandbox.network_tokens.add(
         NetworkToken(
-            network_token_id=box.ids.hex32("network_token"),
-            scheme_token_id=box.ids.hex32("scheme_token"),
+            network_token_id=sandbox.ids.hex32("network_token"),
+            scheme_token_id=sandbox.ids.hex32("scheme_token"),
             provider=method.provider,
             card=card,
-            added=box.now,
+            added=sandbox.now,
             scheme_data={"scheme": card.number.brand.value, "panLastFour": card.number.last4},
             payment_method_id=method.payment_method_id,
             customer_id=method.customer_id,
         )
     )
-    box.turn.about["network_token"] = token
-    box.emit(Subject.NETWORK_TOKEN, token.network_token_id, "created", None, token.status)
+    sandbox.step.about["network_token"] = token
+    sandbox.emit(Subject.NETWORK_TOKEN, token.network_token_id, "created", None, token.status)
     return token
 
 
-def usable(box: Sandbox, network_token_id: str | None, faults: Faults) -> NetworkToken | None:
+def usable(sandbox: Sandbox, network_token_id: str | None, faults: Faults) -> NetworkToken | None:
     """The token that a charge names, or None. Faults: 90 (not given), 51 (unknown, or not active)."""
     if not network_token_id:
         faults.add(Code.VALIDATION_ERROR, "NetworkTokenId", "required")
         return None
-    token = box.network_tokens.get(network_token_id)
+    token = sandbox.network_tokens.get(network_token_id)
     if token is None:
         text = f"no network token '{network_token_id[:64]}' in this sandbox"
         faults.add(Code.INVALID_OR_EXPIRED_TOKEN, "NetworkTokenId", text)
@@ -50,7 +50,7 @@ def usable(box: Sandbox, network_token_id: str | None, faults: Faults) -> Networ
         text = f"got a network token in {token.status.value}, wanted {NetworkTokenState.ACTIVE.value}"
         faults.add(Code.INVALID_OR_EXPIRED_TOKEN, "NetworkTokenId", text)
         return None
-    box.turn.about["network_token"] = token
+    sandbox.step.about["network_token"] = token
     return token
 
 
@@ -63,14 +63,14 @@ _TOWARDS: Mapping[NetworkTokenState, NetworkTokenEvent] = {
 """The event that leads to each state."""
 
 
-def turn_to(box: Sandbox, network_token_id: str, status: NetworkTokenState) -> bool:
+def turn_to(sandbox: Sandbox, network_token_id: str, status: NetworkTokenState) -> bool:
     """Bring a token to a status where the state table has a way; one that has moved on stays as it is. Whether it has
     that status now."""
-    token = box.network_tokens.get(network_token_id)
+    token = sandbox.network_tokens.get(network_token_id)
     event = _TOWARDS[status]
     if token is None or event not in NETWORK_TOKEN.moves[token.status]:
         return token is not None and token.status is status
     before = token.status
-    box.network_tokens.change(token, {"status": NETWORK_TOKEN.advance(before, event)})
-    box.emit(Subject.NETWORK_TOKEN, network_token_id, event, before, token.status)
+    sandbox.network_tokens.change(token, {"status": NETWORK_TOKEN.advance(before, event)})
+    sandbox.emit(Subject.NETWORK_TOKEN, network_token_id, event, before, token.status)
     return True

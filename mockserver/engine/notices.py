@@ -14,31 +14,33 @@ from mockserver.engine.facts import KINDS
 from mockserver.engine.sandbox import Sandbox
 
 
-def notice_of(box: Sandbox, message: Message, event: Event | None, data: object, *, stale: bool = False) -> Notice:
+def notice_of(sandbox: Sandbox, message: Message, event: Event | None, data: object, *, stale: bool = False) -> Notice:
     """The object of an event, or without one ``data``; ``stale`` takes the object as it was before the event."""
     if event is None:
-        return Notice(box.now, data)
-    subject, at = _subject(box, message, event), event.at
+        return Notice(sandbox.now, data)
+    subject, at = _subject(sandbox, message, event), event.at
     if stale:
         subject, at = _stale(subject, event), subject.added
     match event.subject:
         case Subject.CHARGE | Subject.BATCH | Subject.SUBSCRIPTION:
             return Notice(at, subject, event.subject)
         case Subject.CUSTOMER:
-            return Notice(at, subject, Subject.CUSTOMER, default_method=customers.default_method(box, subject))
+            return Notice(at, subject, Subject.CUSTOMER, default_method=customers.default_method(sandbox, subject))
         case _:
             return Notice(
                 at,
                 subject,
                 Subject.PAYMENT_METHOD,
-                agreement=box.payto.get(subject.payto_id) if subject.payto_id else None,
-                network_token=box.network_tokens.get(subject.network_token_id) if subject.network_token_id else None,
+                agreement=sandbox.payto.get(subject.payto_id) if subject.payto_id else None,
+                network_token=sandbox.network_tokens.get(subject.network_token_id)
+                if subject.network_token_id
+                else None,
             )
 
 
-def _subject(box: Sandbox, message: Message, event: Event) -> Any:
+def _subject(sandbox: Sandbox, message: Message, event: Event) -> Any:
     kind = Subject.PAYMENT_METHOD if event.subject is Subject.PAYTO else event.subject
-    return KINDS[kind.value][1](box).get(message.subject_id or "")
+    return KINDS[kind.value][1](sandbox).get(message.subject_id or "")
 
 
 def _stale(subject: Any, event: Event) -> Any:

@@ -20,7 +20,7 @@ from mockserver.domain.payment_link import PaymentLink, check_image, check_redir
 from mockserver.domain.provider import Capability
 from mockserver.engine import charges, listing, providers
 from mockserver.engine.sandbox import Sandbox
-from mockserver.engine.store import Page
+from mockserver.engine.store import ListPage
 
 SORTS: Mapping[str, Callable[[PaymentLink], Any]] = {
     "date": lambda link: link.seq,
@@ -31,12 +31,12 @@ SORTS: Mapping[str, Callable[[PaymentLink], Any]] = {
 """Fields that ``SortBy`` may name, in any letter case (published facts, 3)."""
 
 
-def create(box: Sandbox, command: NewPaymentLink) -> PaymentLink:
+def create(sandbox: Sandbox, command: NewPaymentLink) -> PaymentLink:
     """Make a link. Raises ``Invalid`` 74, 2 (amount), 29 (currency), 90 (types, image, redirect, limit)."""
-    faults = box.faults()
+    faults = sandbox.faults()
     money = None
     try:
-        money = currency(command.currency or usual_currency(box))
+        money = currency(command.currency or usual_currency(sandbox))
     except Invalid as refused:
         faults.absorb(refused)
     amount = command.amount
@@ -51,14 +51,14 @@ def create(box: Sandbox, command: NewPaymentLink) -> PaymentLink:
     if command.limit is not None and command.limit < 1:
         faults.add(Code.VALIDATION_ERROR, "LimitPayments", f"got {command.limit}, wanted 1 or more")
     types = check_types(command.allowed_types, faults)
-    check_image(command.image, box.assume(LINK_IMAGE_MAXIMUM), faults)
+    check_image(command.image, sandbox.assume(LINK_IMAGE_MAXIMUM), faults)
     check_redirect(command.redirect_url, faults)
     faults.refuse()
-    link_id = box.ids.hex32("payment_link")
-    link = box.payment_links.add(
+    link_id = sandbox.ids.hex32("payment_link")
+    link = sandbox.payment_links.add(
         PaymentLink(
             payment_link_id=link_id,
-            added=box.now,
+            added=sandbox.now,
             title=command.title,
             amount=amount,
             currency=money.code if money is not None and command.currency else None,
@@ -73,43 +73,43 @@ def create(box: Sandbox, command: NewPaymentLink) -> PaymentLink:
             metadata=command.metadata,
         )
     )
-    box.turn.about["payment_link"] = link
-    box.emit(Subject.PAYMENT_LINK, link_id, "created", None, None)
+    sandbox.step.about["payment_link"] = link
+    sandbox.emit(Subject.PAYMENT_LINK, link_id, "created", None, None)
     return link
 
 
-def get(box: Sandbox, payment_link_id: str) -> PaymentLink:
+def get(sandbox: Sandbox, payment_link_id: str) -> PaymentLink:
     """A link. Raises ``NotFound`` (116)."""
-    link = box.payment_links.get(payment_link_id)
+    link = sandbox.payment_links.get(payment_link_id)
     if link is None:
         told = f"no payment link '{payment_link_id[:64]}' in this sandbox"
         raise NotFound(Code.INVALID_PAYMENT_LINK_ID, {"PaymentLinkId": told})
-    box.turn.about["payment_link"] = link
+    sandbox.step.about["payment_link"] = link
     return link
 
 
-def get_open(box: Sandbox, payment_link_id: str) -> PaymentLink:
+def get_open(sandbox: Sandbox, payment_link_id: str) -> PaymentLink:
     """A link that takes one more payment. Raises ``NotFound`` (116), ``WrongState`` (``link.limit_code``)."""
-    link = get(box, payment_link_id)
+    link = get(sandbox, payment_link_id)
     if not link.has_room:
         told = f"limitPayments is {link.limit}; paid are {link.payments}, under way {link.under_way}"
-        raise WrongState(Code(box.assume(LINK_REFUSAL)), {"LimitPayments": told})
+        raise WrongState(Code(sandbox.assume(LINK_REFUSAL)), {"LimitPayments": told})
     return link
 
 
-def pay(box: Sandbox, payment_link_id: str, payment: LinkPayment) -> Charge:
+def pay(sandbox: Sandbox, payment_link_id: str, payment: LinkPayment) -> Charge:
     """One payment on the page of a link; the charge may be declined, pending or waiting for a challenge.
 
     A page view pays once: its key sent again is answered with the charge that it made. Raises ``NotFound`` (116),
     ``WrongState`` (``link.limit_code``), ``Invalid`` 58 (a way to pay that the link does not offer), 90 (no amount),
     and whatever a charge raises; then nothing has changed and the key is free.
     """
-    link = get(box, payment_link_id)
+    link = get(sandbox, payment_link_id)
     made = link.attempts.get(payment.attempt_key)
     if made is not None:
-        box.faults().refuse()
-        return charges.get(box, made)
-    link = get_open(box, payment_link_id)
+        sandbox.faults().refuse()
+        return charges.get(sandbox, made)
+    link = get_open(sandbox, payment_link_id)
     if not link.takes(payment.payment_type):
         told = f"got {payment.payment_type}, this link takes {', '.join(link.allowed_types or ())}"
         raise Invalid(Code.INVALID_PAYMENT_TYPE, {"PaymentType": told})
@@ -117,11 +117,11 @@ def pay(box: Sandbox, payment_link_id: str, payment: LinkPayment) -> Charge:
     if amount is None:
         raise Invalid(Code.VALIDATION_ERROR, {"Amount": "required: this link leaves the amount to the payer"})
     charge = charges.create(
-        box,
+        sandbox,
         NewCharge(
             source=payment.source,
             amount=amount,
-            currency=link.currency or usual_currency(box),
+            currency=link.currency or usual_currency(sandbox),
             payer=payment.payer,
             email=payment.email,
             ip=payment.ip,
@@ -133,10 +133,10 @@ def pay(box: Sandbox, payment_link_id: str, payment: LinkPayment) -> Charge:
     return charge
 
 
-def address(box: Sandbox, link: PaymentLink) -> str:
+def address(sandbox: Sandbox, link: PaymentLink) -> str:
     """Where the hosted page of a link is (assumption ``link.url``)."""
-    box.assume(LINK_URL)
-    return f"{box.charter.public_url}{box.page(page(link))}"
+    sandbox.assume(LINK_URL)
+    return f"{sandbox.config.public_url}{sandbox.page(page(link))}"
 
 
 def page(link: PaymentLink) -> str:
@@ -144,19 +144,19 @@ def page(link: PaymentLink) -> str:
     return f"/pay/{link.payment_link_id}"
 
 
-def usual_currency(box: Sandbox) -> str:
+def usual_currency(sandbox: Sandbox) -> str:
     """The currency of a link that names none: the assumption's, else that of the first provider that takes cards."""
-    word: str = box.assume(CURRENCY_DEFAULT)
+    word: str = sandbox.assume(CURRENCY_DEFAULT)
     if word != "provider":
         return word
-    own = (provider.currency for provider in providers.in_use(box, Capability.CARD))
-    return next(own, box.assume(PROVIDER_CURRENCY))
+    own = (provider.currency for provider in providers.in_use(sandbox, Capability.CARD))
+    return next(own, sandbox.assume(PROVIDER_CURRENCY))
 
 
 def search(
-    box: Sandbox, added_after: Micros | None, added_before: Micros | None, paging: listing.Paging
-) -> Page[PaymentLink]:
+    sandbox: Sandbox, added_after: Micros | None, added_before: Micros | None, paging: listing.Paging
+) -> ListPage[PaymentLink]:
     """Links, newest first. Raises ``Invalid`` (90) for a bad page or sort."""
-    page = listing.bounds(box, paging, SORTS)
-    after, before = listing.window(box, added_after, added_before)
-    return box.payment_links.search(page.query(after, before))
+    page = listing.bounds(sandbox, paging, SORTS)
+    after, before = listing.window(sandbox, added_after, added_before)
+    return sandbox.payment_links.search(page.query(after, before))

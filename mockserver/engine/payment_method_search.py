@@ -12,7 +12,7 @@ from mockserver.domain.payment_method import PaymentMethod
 from mockserver.domain.states import Presence
 from mockserver.engine import listing
 from mockserver.engine.sandbox import Sandbox
-from mockserver.engine.store import Page
+from mockserver.engine.store import ListPage
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ SORTS: Mapping[str, Callable[[PaymentMethod], Any]] = {
 """Fields that ``SortBy`` may name, in any letter case."""
 
 
-def search(box: Sandbox, wanted: MethodFilter, paging: listing.Paging) -> Page[PaymentMethod]:
+def search(sandbox: Sandbox, wanted: MethodFilter, paging: listing.Paging) -> ListPage[PaymentMethod]:
     """Payment methods that fit, newest first. Raises ``Invalid`` (90) for a bad page or sort."""
     equal: list[tuple[str, tuple[Hashable, ...]]] = [
         (index, (value,))
@@ -56,9 +56,9 @@ def search(box: Sandbox, wanted: MethodFilter, paging: listing.Paging) -> Page[P
         )
         if value is not None
     ]
-    after, before = listing.window(box, wanted.added_after, wanted.added_before)
-    page = listing.bounds(box, paging, SORTS)
-    return box.payment_methods.search(
+    after, before = listing.window(sandbox, wanted.added_after, wanted.added_before)
+    page = listing.bounds(sandbox, paging, SORTS)
+    return sandbox.payment_methods.search(
         page.query(after, before, equal=equal, where=[_holds(wanted.text.lower())] if wanted.text else [])
     )
 

@@ -21,66 +21,66 @@ from mockserver.domain.states import PAYMENT_METHOD, Presence, PresenceEvent
 from mockserver.engine import (
     asking,
     card_entry,
-    method_drafts,
     network_tokens,
     payto,
+    prepared_methods,
     subscription_course,
     tokens,
     vault,
 )
-from mockserver.engine.method_drafts import Draft
+from mockserver.engine.prepared_methods import Prepared
 from mockserver.engine.sandbox import Sandbox
 
 
-def create(box: Sandbox, command: NewMethod) -> PaymentMethod:
-    """Store a payment method. Raises ``Invalid`` with the faults of ``method_drafts.draft``, or ``ProviderRefused``."""
-    wanted = checked(box, command)
-    ask(box, "payment_method.create", wanted)
-    return store(box, wanted, method_drafts.owner_of(box, wanted.inherited))
+def create(sandbox: Sandbox, command: NewMethod) -> PaymentMethod:
+    """Store a payment method. Raises ``Invalid`` with the faults of ``prepared_methods.draft``, ``ProviderRefused``."""
+    wanted = checked(sandbox, command)
+    ask(sandbox, "payment_method.create", wanted)
+    return store(sandbox, wanted, prepared_methods.owner_of(sandbox, wanted.inherited))
 
 
-def checked(box: Sandbox, command: NewMethod, owner: Customer | None = None) -> Draft:
+def checked(sandbox: Sandbox, command: NewMethod, owner: Customer | None = None) -> Prepared:
     """The draft of a command for a customer, without faults. Raises ``Invalid`` with all of them otherwise."""
-    faults = box.faults()
-    wanted = method_drafts.draft(box, command, owner, faults)
+    faults = sandbox.faults()
+    wanted = prepared_methods.draft(sandbox, command, owner, faults)
     faults.refuse()
     if wanted is None:
         raise RuntimeError("a faulty payment method passed its checks")
     return wanted
 
 
-def ask(box: Sandbox, op: str, wanted: Draft) -> None:
+def ask(sandbox: Sandbox, op: str, wanted: Prepared) -> None:
     """Let the provider store it too. Raises ``ProviderRefused`` when it declines; then nothing has changed."""
-    asking.refuse_declined(asking.ask(box, op, wanted.provider, wanted.instrument, wanted.source))
+    asking.refuse_declined(asking.ask(sandbox, op, wanted.provider, wanted.instrument, wanted.source))
 
 
-def store(box: Sandbox, wanted: Draft, owner: Customer | None) -> PaymentMethod:
+def store(sandbox: Sandbox, wanted: Prepared, owner: Customer | None) -> PaymentMethod:
     """Keep a checked payment method, with all that it brings: vault item, agreement, network token, a used token."""
-    method = box.payment_methods.add(_method(box, wanted, owner))
-    box.turn.about["payment_method"] = method
+    method = sandbox.payment_methods.add(_method(sandbox, wanted, owner))
+    sandbox.step.about["payment_method"] = method
     if wanted.token is not None:
-        tokens.use(box, wanted.token)
+        tokens.use(sandbox, wanted.token)
     card = method.instrument.card
     if wanted.create_network_token and card is not None:
-        made = network_tokens.create(box, method, card)
-        box.payment_methods.change(method, {"network_token_id": made.network_token_id})
-    box.emit(Subject.PAYMENT_METHOD, method.payment_method_id, "created", None, method.state)
+        made = network_tokens.create(sandbox, method, card)
+        sandbox.payment_methods.change(method, {"network_token_id": made.network_token_id})
+    sandbox.emit(Subject.PAYMENT_METHOD, method.payment_method_id, "created", None, method.state)
     return method
 
 
-def _method(box: Sandbox, wanted: Draft, owner: Customer | None) -> PaymentMethod:
+def _method(sandbox: Sandbox, wanted: Prepared, owner: Customer | None) -> PaymentMethod:
     terms, secret = wanted.terms, wanted.to_vault
     vault_id, payto_id = wanted.vault_id, wanted.payto_id
     if secret is not None:
-        vault_id = vault.store(box, secret.facts, secret.number, secret.ccv, secret.expires).vault_id
+        vault_id = vault.store(sandbox, secret.facts, secret.number, secret.ccv, secret.expires).vault_id
     if wanted.agreement is not None:
-        payto_id = payto.store(box, wanted.agreement, wanted.provider).payto_id
+        payto_id = payto.store(sandbox, wanted.agreement, wanted.provider).payto_id
     return PaymentMethod(
-        payment_method_id=box.ids.hex32("payment_method"),
+        payment_method_id=sandbox.ids.hex32("payment_method"),
         instrument=wanted.instrument,
         provider=wanted.provider.summary,
-        added=box.now,
-        provider_payment_method_id=wanted.provider_token or "pm_" + box.ids.hex24("provider_payment_method"),
+        added=sandbox.now,
+        provider_payment_method_id=wanted.provider_token or "pm_" + sandbox.ids.hex24("provider_payment_method"),
         customer_id=owner.customer_id if owner else None,
         payer=owner.payer() if owner else terms.payer,
         email=terms.email or (owner.email if owner else None),
@@ -95,21 +95,21 @@ def _method(box: Sandbox, wanted: Draft, owner: Customer | None) -> PaymentMetho
     )
 
 
-def get(box: Sandbox, payment_method_id: str) -> PaymentMethod:
+def get(sandbox: Sandbox, payment_method_id: str) -> PaymentMethod:
     """A payment method, removed ones included. Raises ``NotFound`` (56)."""
-    method = box.payment_methods.get(payment_method_id)
+    method = sandbox.payment_methods.get(payment_method_id)
     if method is None:
-        raise NotFound(Code.INVALID_PAYMENT_METHOD_ID, {"PaymentMethodId": method_drafts.unknown(payment_method_id)})
-    box.turn.about["payment_method"] = method
+        raise NotFound(Code.INVALID_PAYMENT_METHOD_ID, {"PaymentMethodId": prepared_methods.unknown(payment_method_id)})
+    sandbox.step.about["payment_method"] = method
     return method
 
 
-def update_card(box: Sandbox, payment_method_id: str, wanted: CardChanges) -> PaymentMethod:
+def update_card(sandbox: Sandbox, payment_method_id: str, wanted: CardChanges) -> PaymentMethod:
     """Change expiry, holder or number of a stored card, or its metadata.
 
     Raises ``NotFound`` 56, ``WrongState`` 73 (removed), ``Invalid`` 106 (no card), 105 (nothing given), 5, 9, 14.
     """
-    method = get(box, payment_method_id)
+    method = get(sandbox, payment_method_id)
     if method.state is Presence.REMOVED:
         raise WrongState(
             Code.INVALID_PAYMENT_METHOD_ID_REMOVED, {"PaymentMethodId": "a removed payment method cannot be changed"}
@@ -118,13 +118,13 @@ def update_card(box: Sandbox, payment_method_id: str, wanted: CardChanges) -> Pa
     if method.instrument.type is not PaymentType.CARD or card is None:
         text = f"got one of type {method.instrument.type.value}, wanted one whose card is known"
         raise Invalid(Code.PAYMENT_METHOD_MUST_BE_OF_TYPE_CARD, {"PaymentMethodId": text})
-    faults = box.faults()
+    faults = sandbox.faults()
     given = wanted.number or wanted.expiry or wanted.cardholder is not None or wanted.metadata is not None
     if not given and not faults:
         told = "wanted at least one of expiryDate, cardholder, cardNumber, metadata"
         faults.add(Code.NO_DATA_TO_UPDATE_THE_PAYMENT_METHOD, "Card", told)
-    number = card_entry.check_number(box, wanted.number, "CardNumber", faults) if wanted.number else card.number
-    expiry = card_entry.check_expiry_date(box, wanted.expiry, faults) if wanted.expiry else card.expiry
+    number = card_entry.check_number(sandbox, wanted.number, "CardNumber", faults) if wanted.number else card.number
+    expiry = card_entry.check_expiry_date(sandbox, wanted.expiry, faults) if wanted.expiry else card.expiry
     faults.refuse()
     changed = replace(
         card,
@@ -135,72 +135,72 @@ def update_card(box: Sandbox, payment_method_id: str, wanted: CardChanges) -> Pa
     changes: dict[str, object] = {"instrument": card_entry.instrument(changed)}
     if wanted.metadata is not None:
         changes["metadata"] = wanted.metadata
-    item = method_drafts.vaulted(box, method)
+    item = prepared_methods.vaulted(sandbox, method)
     if wanted.number and item is not None:
         # Another method may share the item, so the new number gets one of its own.
-        new = vault.store(box, changed.number, wanted.number, None, item.expires)
+        new = vault.store(sandbox, changed.number, wanted.number, None, item.expires)
         changes["vault_id"] = new.vault_id
-    box.payment_methods.change(method, changes)
-    box.emit(Subject.PAYMENT_METHOD, payment_method_id, "updated", method.state, method.state)
+    sandbox.payment_methods.change(method, changes)
+    sandbox.emit(Subject.PAYMENT_METHOD, payment_method_id, "updated", method.state, method.state)
     return method
 
 
-def delete(box: Sandbox, payment_method_id: str, *, ask_provider: bool) -> PaymentMethod:
+def delete(sandbox: Sandbox, payment_method_id: str, *, ask_provider: bool) -> PaymentMethod:
     """Remove a payment method from use; a customer whose default it was gets what the assumption
     ``removed.default_method`` says.
 
     Raises ``NotFound`` 56, ``WrongState`` 73 (removed before), ``ProviderRefused``.
     """
-    method = get(box, payment_method_id)
+    method = get(sandbox, payment_method_id)
     PAYMENT_METHOD.advance(method.state, PresenceEvent.REMOVED)
     if ask_provider:
-        ask_to_forget(box, "payment_method.delete", method)
-    remove(box, method)
-    owner = method_drafts.owner_of(box, method)
+        ask_to_forget(sandbox, "payment_method.delete", method)
+    remove(sandbox, method)
+    owner = prepared_methods.owner_of(sandbox, method)
     if owner is not None and owner.default_payment_method_id == payment_method_id:
-        box.customers.change(owner, {"default_payment_method_id": _next_default(box, owner)})
-        box.emit(Subject.CUSTOMER, owner.customer_id, "updated", owner.state, owner.state)
+        sandbox.customers.change(owner, {"default_payment_method_id": _next_default(sandbox, owner)})
+        sandbox.emit(Subject.CUSTOMER, owner.customer_id, "updated", owner.state, owner.state)
     return method
 
 
-def _next_default(box: Sandbox, owner: Customer) -> str | None:
-    if box.assume(DEFAULT_REMOVED) == "none":
+def _next_default(sandbox: Sandbox, owner: Customer) -> str | None:
+    if sandbox.assume(DEFAULT_REMOVED) == "none":
         return None
     in_use = [
         method.payment_method_id
-        for method in box.payment_methods.find("customer", owner.customer_id)
+        for method in sandbox.payment_methods.find("customer", owner.customer_id)
         if method.state is Presence.ACTIVE
     ]
     return in_use[-1] if in_use else None
 
 
-def ask_to_forget(box: Sandbox, op: str, method: PaymentMethod) -> None:
+def ask_to_forget(sandbox: Sandbox, op: str, method: PaymentMethod) -> None:
     """Let the provider remove its copy too (assumption ``gateway_delete``). Raises ``ProviderRefused``."""
-    provider = box.providers.get(method.provider.provider_id)
+    provider = sandbox.providers.get(method.provider.provider_id)
     if provider is not None:
         known = replace(method.instrument, payment_method_id=method.payment_method_id)
-        asking.refuse_declined(asking.ask(box, op, provider, known, "payment_method"))
+        asking.refuse_declined(asking.ask(sandbox, op, provider, known, "payment_method"))
 
 
-def remove(box: Sandbox, method: PaymentMethod) -> None:
+def remove(sandbox: Sandbox, method: PaymentMethod) -> None:
     """Take a method out of use, with its agreement and its network token; it can still be read.
 
     Its subscriptions are suspended when the assumption ``subscription.method_removed`` says so.
     """
     before = method.state
     payer = method.payer
-    box.payment_methods.change(
+    sandbox.payment_methods.change(
         method,
         {
             "state": PAYMENT_METHOD.advance(before, PresenceEvent.REMOVED),
-            "removed": box.now,
+            "removed": sandbox.now,
             "email": DELETED,
             "payer": replace(payer, email=DELETED) if payer is not None and payer.customer_id is None else payer,
         },
     )
     if method.payto_id is not None:
-        payto.turn_to(box, method.payto_id, PayToState.CANCELLED)
+        payto.turn_to(sandbox, method.payto_id, PayToState.CANCELLED)
     if method.network_token_id is not None:
-        network_tokens.turn_to(box, method.network_token_id, NetworkTokenState.DELETED)
-    box.emit(Subject.PAYMENT_METHOD, method.payment_method_id, "removed", before, method.state)
-    subscription_course.lose_method(box, method.payment_method_id)
+        network_tokens.turn_to(sandbox, method.network_token_id, NetworkTokenState.DELETED)
+    sandbox.emit(Subject.PAYMENT_METHOD, method.payment_method_id, "removed", before, method.state)
+    subscription_course.lose_method(sandbox, method.payment_method_id)

@@ -38,63 +38,63 @@ _STATUS = "payto.status"
 """Path by which a scenario's ``later: set`` names the status."""
 
 
-def check(box: Sandbox, command: NewPayToMethod, faults: Faults) -> Provider | None:
+def check(sandbox: Sandbox, command: NewPayToMethod, faults: Faults) -> Provider | None:
     """The provider of an agreement to come, or None. Faults: 39, 32 (provider), 90 (``maximumAmount``)."""
     if not LEAST_MAXIMUM <= command.maximum_amount <= MOST_MAXIMUM:
         text = f"got {command.maximum_amount}, wanted {LEAST_MAXIMUM} to {MOST_MAXIMUM}"
         faults.add(Code.VALIDATION_ERROR, "MaximumAmount", text)
-    return providers.named(box, command.provider_id, Capability.PAYTO, faults)
+    return providers.named(sandbox, command.provider_id, Capability.PAYTO, faults)
 
 
-def store(box: Sandbox, command: NewPayToMethod, provider: Provider) -> Agreement:
+def store(sandbox: Sandbox, command: NewPayToMethod, provider: Provider) -> Agreement:
     """Keep a checked agreement and plan what the payer does: as the scenario says, else the assumption."""
-    agreement = box.payto.add(
+    agreement = sandbox.payto.add(
         Agreement(
-            payto_id=box.ids.hex32("payto"),
+            payto_id=sandbox.ids.hex32("payto"),
             provider=provider.summary,
             payer_name=command.payer_name,
             description=command.description,
             maximum_amount=command.maximum_amount,
-            added=box.now,
+            added=sandbox.now,
             pay_id=command.pay_id,
         )
     )
-    box.turn.about["payto"] = agreement
-    box.emit(Subject.PAYTO, agreement.payto_id, "created", None, agreement.status)
-    for after, status in _moves(box):
+    sandbox.step.about["payto"] = agreement
+    sandbox.emit(Subject.PAYTO, agreement.payto_id, "created", None, agreement.status)
+    for after, status in _moves(sandbox):
         if after == 0:
-            come_due(box, agreement.payto_id, status)
+            come_due(sandbox, agreement.payto_id, status)
         else:
-            box.schedule.plan(box.now + after, Due.PAYTO, agreement.payto_id, status)
+            sandbox.schedule.plan(sandbox.now + after, Due.PAYTO, agreement.payto_id, status)
     return agreement
 
 
-def come_due(box: Sandbox, payto_id: str, status: PayToState) -> None:
+def come_due(sandbox: Sandbox, payto_id: str, status: PayToState) -> None:
     """The payer of an agreement acts. Where the state table has no way to the status by then, the journal says so."""
-    if not turn_to(box, payto_id, status):
-        found = box.payto.get(payto_id)
+    if not turn_to(sandbox, payto_id, status):
+        found = sandbox.payto.get(payto_id)
         told = f"it is {found.status.value} by then" if found is not None else "it is gone by then"
-        box.turn.warnings += (f"payto {payto_id} does not become {status.value}: {told}",)
+        sandbox.step.warnings += (f"payto {payto_id} does not become {status.value}: {told}",)
 
 
-def turn_to(box: Sandbox, payto_id: str, status: PayToState) -> bool:
+def turn_to(sandbox: Sandbox, payto_id: str, status: PayToState) -> bool:
     """Bring an agreement to a status where the state table has a way; one that has moved on stays as it is. Whether it
     has that status now."""
-    agreement = box.payto.get(payto_id)
+    agreement = sandbox.payto.get(payto_id)
     event = _TOWARDS[status]
     if agreement is None or event is None or event not in PAYTO.moves[agreement.status]:
         return agreement is not None and agreement.status is status
     before = agreement.status
-    box.payto.change(agreement, {"status": PAYTO.advance(before, event)})
-    box.emit(Subject.PAYTO, payto_id, event, before, agreement.status)
+    sandbox.payto.change(agreement, {"status": PAYTO.advance(before, event)})
+    sandbox.emit(Subject.PAYTO, payto_id, event, before, agreement.status)
     return True
 
 
-def _moves(box: Sandbox) -> list[tuple[Micros, PayToState]]:
+def _moves(sandbox: Sandbox) -> list[tuple[Micros, PayToState]]:
     scripted = [
         (later.after, PayToState(str(later.changes[_STATUS])))
-        for decision in box.turn.decisions
+        for decision in sandbox.step.decisions
         for later in decision.outcome.later
         if later.move is Move.SET and _STATUS in later.changes
     ]
-    return scripted or [(box.assume(PAYTO_ACTIVE_AFTER), PayToState.ACTIVE)]
+    return scripted or [(sandbox.assume(PAYTO_ACTIVE_AFTER), PayToState.ACTIVE)]

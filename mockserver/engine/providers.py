@@ -61,12 +61,12 @@ NEEDS: Mapping[PaymentType, Capability] = {
 """What a provider must be able to do for each type of payment."""
 
 
-def create(box: Sandbox, wish: ProviderWish) -> Provider:
+def create(sandbox: Sandbox, wish: ProviderWish) -> Provider:
     """Add a provider.
 
     Raises ``Invalid`` 90 (type, name, environment, costs, latency), 29 (currency), 117 (fallback).
     """
-    faults = box.faults()
+    faults = sandbox.faults()
     provider_type = (wish.type or "").lower()
     if provider_type not in CAPABILITIES:
         got = f"got '{provider_type[:40]}'" if provider_type else "required"
@@ -74,33 +74,35 @@ def create(box: Sandbox, wish: ProviderWish) -> Provider:
         faults.add(Code.VALIDATION_ERROR, "Type", f"{got}, wanted a provider type such as dummy{hint}")
     if not wish.name:
         faults.add(Code.VALIDATION_ERROR, "Name", "required")
-    changes = _checked(box, replace(wish, currency=wish.currency or box.assume(PROVIDER_CURRENCY)), faults)
+    changes = _checked(sandbox, replace(wish, currency=wish.currency or sandbox.assume(PROVIDER_CURRENCY)), faults)
     faults.refuse()
-    provider_id = box.ids.uuid("provider")
+    provider_id = sandbox.ids.uuid("provider")
     summary = ProviderSummary(provider_id, provider_type, wish.name or "")
-    provider = box.providers.add(Provider(provider_id=provider_id, added=box.now, **{**changes, "summary": summary}))
-    box.emit(Subject.PROVIDER, provider_id, "created", None, provider.state)
+    provider = sandbox.providers.add(
+        Provider(provider_id=provider_id, added=sandbox.now, **{**changes, "summary": summary})
+    )
+    sandbox.emit(Subject.PROVIDER, provider_id, "created", None, provider.state)
     return provider
 
 
-def update(box: Sandbox, provider_id: str, wish: ProviderWish) -> Provider:
+def update(sandbox: Sandbox, provider_id: str, wish: ProviderWish) -> Provider:
     """Change the fields that are given. Raises ``NotFound`` (39), and ``Invalid`` as ``create`` does, 117 also for
     a provider that should take over from itself."""
-    provider = get(box, provider_id)
-    faults = box.faults()
+    provider = get(sandbox, provider_id)
+    faults = sandbox.faults()
     if wish.fallback_provider_id == provider_id:
         told = "a provider cannot take over from itself"
         faults.add(Code.INVALID_FALLBACK_PROVIDER_ID, "FallbackProviderId", told)
-    changes = _checked(box, wish, faults)
+    changes = _checked(sandbox, wish, faults)
     faults.refuse()
     if wish.name:
         changes["summary"] = replace(provider.summary, name=wish.name)
-    box.providers.change(provider, changes)
-    box.emit(Subject.PROVIDER, provider_id, "updated", provider.state, provider.state)
+    sandbox.providers.change(provider, changes)
+    sandbox.emit(Subject.PROVIDER, provider_id, "updated", provider.state, provider.state)
     return provider
 
 
-def _checked(box: Sandbox, wish: ProviderWish, faults: Faults) -> dict[str, Any]:
+def _checked(sandbox: Sandbox, wish: ProviderWish, faults: Faults) -> dict[str, Any]:
     """The fields that a wish sets, checked."""
     check_costs(wish.costs, faults)
     environment = wish.environment.upper() if wish.environment else None
@@ -117,9 +119,9 @@ def _checked(box: Sandbox, wish: ProviderWish, faults: Faults) -> dict[str, Any]
         except Invalid as refused:
             faults.absorb(refused)
     if wish.fallback_provider_id is not None:
-        fallback = box.providers.get(wish.fallback_provider_id)
+        fallback = sandbox.providers.get(wish.fallback_provider_id)
         if fallback is None or fallback.state is Presence.REMOVED:
-            text = unknown(box, wish.fallback_provider_id)
+            text = unknown(sandbox, wish.fallback_provider_id)
             faults.add(Code.INVALID_FALLBACK_PROVIDER_ID, "FallbackProviderId", text)
     changes: dict[str, Any] = {
         "environment": environment,
@@ -139,28 +141,28 @@ def _checked(box: Sandbox, wish: ProviderWish, faults: Faults) -> dict[str, Any]
     return changes
 
 
-def delete(box: Sandbox, provider_id: str) -> Provider:
+def delete(sandbox: Sandbox, provider_id: str) -> Provider:
     """Remove a provider from use; what it charged stays. Raises ``NotFound`` (39)."""
-    provider = get(box, provider_id)
+    provider = get(sandbox, provider_id)
     before = provider.state
-    box.providers.change(provider, {"state": PROVIDER.advance(before, PresenceEvent.REMOVED)})
-    box.emit(Subject.PROVIDER, provider_id, "removed", before, provider.state)
+    sandbox.providers.change(provider, {"state": PROVIDER.advance(before, PresenceEvent.REMOVED)})
+    sandbox.emit(Subject.PROVIDER, provider_id, "removed", before, provider.state)
     return provider
 
 
-def get(box: Sandbox, provider_id: str) -> Provider:
+def get(sandbox: Sandbox, provider_id: str) -> Provider:
     """A provider by the id in a path. Raises ``NotFound`` (39)."""
-    provider = box.providers.get(provider_id)
+    provider = sandbox.providers.get(provider_id)
     if provider is None or provider.state is Presence.REMOVED:
-        raise NotFound(Code.INVALID_PROVIDER_ID, {"ProviderId": unknown(box, provider_id)})
+        raise NotFound(Code.INVALID_PROVIDER_ID, {"ProviderId": unknown(sandbox, provider_id)})
     return provider
 
 
-def named(box: Sandbox, provider_id: str, needs: Capability, faults: Faults) -> Provider | None:
+def named(sandbox: Sandbox, provider_id: str, needs: Capability, faults: Faults) -> Provider | None:
     """The provider that a body names, or None and a fault: 39 (unknown), 32, 71, 78 or 103 (lacks the feature)."""
-    provider = box.providers.get(provider_id)
+    provider = sandbox.providers.get(provider_id)
     if provider is None or provider.state is Presence.REMOVED:
-        faults.add(Code.INVALID_PROVIDER_ID, "ProviderId", unknown(box, provider_id))
+        faults.add(Code.INVALID_PROVIDER_ID, "ProviderId", unknown(sandbox, provider_id))
         return None
     if needs not in provider.capabilities:
         faults.add(*lacks(provider, needs))
@@ -168,10 +170,10 @@ def named(box: Sandbox, provider_id: str, needs: Capability, faults: Faults) -> 
     return provider
 
 
-def first_with(box: Sandbox, feature: Capability, code: str | None, faults: Faults) -> Provider | None:
+def first_with(sandbox: Sandbox, feature: Capability, code: str | None, faults: Faults) -> Provider | None:
     """The oldest provider in use with a feature that takes a currency (None: any), or None and a fault (65)."""
-    able = in_use(box, feature)
-    found = taking(box, able, code)
+    able = in_use(sandbox, feature)
+    found = taking(sandbox, able, code)
     if not found:
         told = f"no provider here has {feature.value}" + (" in this currency" if able else "")
         faults.add(Code.NO_PROVIDER_FOUND, "ProviderId", told)
@@ -179,25 +181,25 @@ def first_with(box: Sandbox, feature: Capability, code: str | None, faults: Faul
     return found[0]
 
 
-def in_use(box: Sandbox, feature: Capability) -> list[Provider]:
+def in_use(sandbox: Sandbox, feature: Capability) -> list[Provider]:
     """The providers in use that have a feature, the oldest first."""
-    return [one for one in box.providers if one.state is Presence.ACTIVE and feature in one.capabilities]
+    return [one for one in sandbox.providers if one.state is Presence.ACTIVE and feature in one.capabilities]
 
 
-def taking(box: Sandbox, able: Sequence[Provider], code: str | None) -> Sequence[Provider]:
+def taking(sandbox: Sandbox, able: Sequence[Provider], code: str | None) -> Sequence[Provider]:
     """Of some providers those that take a currency (None: any): those that have it, and while none has it, all or none
     (assumption ``provider.other_currency``)."""
     own = [provider for provider in able if code is None or provider.currency == code]
-    return able if not own and box.assume(PROVIDER_FOREIGN) == "any" else own
+    return able if not own and sandbox.assume(PROVIDER_FOREIGN) == "any" else own
 
 
-def of_checkout(box: Sandbox, checkout: Checkout | None, code: str | None, faults: Faults) -> Provider | None:
+def of_checkout(sandbox: Sandbox, checkout: Checkout | None, code: str | None, faults: Faults) -> Provider | None:
     """The oldest provider in use of a checkout that takes a currency (None: any), else one that simulates any checkout,
     or None and a fault (65)."""
-    able = in_use(box, Capability.CHECKOUT)
+    able = in_use(sandbox, Capability.CHECKOUT)
     own = [provider for provider in able if checkout is not None and provider.summary.type == checkout.type]
     any_kind = [provider for provider in able if provider.summary.type not in CHECKOUTS]
-    found = taking(box, own, code) or taking(box, any_kind, code)
+    found = taking(sandbox, own, code) or taking(sandbox, any_kind, code)
     if not found:
         name = checkout.type if checkout else Capability.CHECKOUT.value
         faults.add(Code.NO_PROVIDER_FOUND, "ProviderId", f"no provider here has {name}")
@@ -218,32 +220,32 @@ def require(provider: Provider, feature: Capability) -> None:
         raise Invalid(code, {field: text})
 
 
-def by_cost(box: Sandbox, amount: Decimal, given: Currency | None, card: CardNumber) -> list[Provider]:
+def by_cost(sandbox: Sandbox, amount: Decimal, given: Currency | None, card: CardNumber) -> list[Provider]:
     """Providers that take the card and the currency, the cheapest first (assumption ``least_cost``).
 
     Without a currency, that of the assumption ``currency.default`` counts, else that of the oldest provider of cards.
     """
-    able = in_use(box, Capability.CARD)
+    able = in_use(sandbox, Capability.CARD)
     if not able:
         return []
-    box.assume(LEAST_COST)
-    money = given or CURRENCIES.get(box.assume(CURRENCY_DEFAULT)) or CURRENCIES[able[0].currency]
+    sandbox.assume(LEAST_COST)
+    money = given or CURRENCIES.get(sandbox.assume(CURRENCY_DEFAULT)) or CURRENCIES[able[0].currency]
     costs = {one.provider_id: one.cost_of(amount, money, card) for one in able}
 
     def cheapest(provider: Provider) -> tuple[bool, Decimal, int]:
         cost = costs[provider.provider_id]
         return cost is None, cost or ZERO, provider.seq
 
-    return sorted(taking(box, able, money.code), key=cheapest)
+    return sorted(taking(sandbox, able, money.code), key=cheapest)
 
 
-def latency_of(box: Sandbox, provider: Provider) -> Micros:
+def latency_of(sandbox: Sandbox, provider: Provider) -> Micros:
     """Simulated time of one try, from the provider's settings or the assumption ``provider.latency``."""
-    low, high = provider.latency if provider.latency is not None else box.assume(PROVIDER_LATENCY)
-    return low if high <= low else low + box.draw("provider_latency", high - low + 1)
+    low, high = provider.latency if provider.latency is not None else sandbox.assume(PROVIDER_LATENCY)
+    return low if high <= low else low + sandbox.draw("provider_latency", high - low + 1)
 
 
-def unknown(box: Sandbox, provider_id: str) -> str:
+def unknown(sandbox: Sandbox, provider_id: str) -> str:
     """What to say of an id that names no provider in use."""
-    known = [provider.provider_id for provider in box.providers if provider.state is Presence.ACTIVE]
+    known = [provider.provider_id for provider in sandbox.providers if provider.state is Presence.ACTIVE]
     return f"no provider '{provider_id[:64]}' in this sandbox{nearest(provider_id, known)}"

@@ -13,14 +13,14 @@ from mockserver.domain.faults import Faults
 from mockserver.domain.ids import Ids, digest
 from mockserver.domain.provider import default_provider
 from mockserver.engine import tables
-from mockserver.engine.card_book import CardBook
-from mockserver.engine.charter import Charter
+from mockserver.engine.card_registry import CardRegistry
+from mockserver.engine.config import SandboxConfig
 from mockserver.engine.delivery_log import DeliveryLog
 from mockserver.engine.idempotency import Idempotency
 from mockserver.engine.inboxes import Inboxes
 from mockserver.engine.journal import Journal
 from mockserver.engine.schedule import Schedule
-from mockserver.engine.turn import Turn
+from mockserver.engine.step import Step
 from mockserver.findings.watch import Watch
 from mockserver.scenario.attempt import Attempt, Stage
 from mockserver.scenario.director import Decision, Director
@@ -30,7 +30,7 @@ T = TypeVar("T")
 
 
 class Sandbox:
-    """One world. ``now`` is the instant of the step being taken; ``turn`` gathers what that step does.
+    """One world. ``now`` is the instant of the step being taken; ``step`` gathers what that step does.
 
     ``opened`` are the counters of ids and schedule when it was opened, None for one that was made from a document.
     ``used`` is the greater the later something happened in it, 0 while nothing has.
@@ -45,8 +45,8 @@ class Sandbox:
         "batches",
         "cards",
         "charges",
-        "charter",
         "clock",
+        "config",
         "customers",
         "deliveries",
         "director",
@@ -69,10 +69,10 @@ class Sandbox:
         "schedule",
         "scripts",
         "setup",
+        "step",
         "subscriptions",
         "tokens",
         "transfers",
-        "turn",
         "used",
         "vault",
         "warned",
@@ -80,21 +80,21 @@ class Sandbox:
         "webhook_subscriptions",
     )
 
-    def __init__(self, key: str, charter: Charter, real: Micros) -> None:
+    def __init__(self, key: str, config: SandboxConfig, real: Micros) -> None:
         self.key = key
         self.public_key = public_key_of(key)
         self.origin = self.account_id
-        self.charter = charter
-        self.clock = charter.start_clock(real)
+        self.config = config
+        self.clock = config.start_clock(real)
         self.now = self.horizon = self.clock.read(real)
-        self.assumed = charter.assumed
+        self.assumed = config.assumed
         self.own: Assumed | None = None
-        self.ids = Ids(charter.seed, key)
-        self.director = Director(charter.rules, charter.seed, key)
-        self.cards = CardBook(digest("salt", charter.seed, key).hex())
+        self.ids = Ids(config.seed, key)
+        self.director = Director(config.rules, config.seed, key)
+        self.cards = CardRegistry(digest("salt", config.seed, key).hex())
         self.schedule = Schedule(0, [])
-        self.journal = Journal(charter.journal_limit, self.now)
-        self.turn = Turn("open")
+        self.journal = Journal(config.journal_limit, self.now)
+        self.step = Step("open")
         self.warned: set[str] = set()
         self.used = 0
         self.setup: dict[str, dict[str, object]] = {}
@@ -106,8 +106,8 @@ class Sandbox:
         self.payment_links = tables.payment_links()
         self.subscriptions = tables.subscriptions()
         self.batches = tables.batches()
-        self.deliveries = DeliveryLog(charter.journal_limit)
-        self.inboxes = Inboxes(charter.journal_limit)
+        self.deliveries = DeliveryLog(config.journal_limit)
+        self.inboxes = Inboxes(config.journal_limit)
         self.idempotency = Idempotency()
         self.scripts: dict[str, dict[int, ProviderOutcome]] = {}
         self.transfers = tables.transfers()
@@ -116,9 +116,9 @@ class Sandbox:
         self.tokens = tables.tokens()
         self.payto = tables.payto()
         self.network_tokens = tables.network_tokens()
-        policy = charter.findings
+        policy = config.findings
         self.watch = Watch(self.charges.get, policy) if policy is not None else None
-        for provider in (default_provider(self.now), *charter.providers(self.now)):
+        for provider in (default_provider(self.now), *config.providers(self.now)):
             self.providers.add(provider)
 
     @property
@@ -136,16 +136,16 @@ class Sandbox:
         named = {**query, "sandbox": self.public_key} if self.is_copy else query
         return f"{path}?{urlencode(named)}" if named else path
 
-    def obey(self, charter: Charter) -> None:
+    def apply_config(self, config: SandboxConfig) -> None:
         """Put other scenarios in force in a sandbox that lives: rules, assumptions and providers, not what has
         happened."""
-        self.charter = charter
+        self.config = config
         self.settle(self.own)
-        self.journal.breach = "other scenarios were put in force"
-        self.director.replace(charter.rules)
-        if self.watch is not None and charter.findings is not None:
-            self.watch.apply(charter.findings)
-        for provider in charter.providers(self.now):
+        self.journal.gap_reason = "other scenarios were put in force"
+        self.director.replace(config.rules)
+        if self.watch is not None and config.findings is not None:
+            self.watch.apply(config.findings)
+        for provider in config.providers(self.now):
             known = self.providers.get(provider.provider_id)
             if known is None:
                 self.providers.add(provider)
@@ -156,7 +156,7 @@ class Sandbox:
     def settle(self, own: Assumed | None) -> None:
         """Let the profile and overrides of this sandbox alone count before those of its charter; None forgets them."""
         self.own = own
-        above = self.charter.assumed
+        above = self.config.assumed
         self.assumed = above if own is None else Assumed(own.profile, {**above.overrides, **own.overrides})
 
     def is_untouched(self) -> bool:
@@ -170,36 +170,36 @@ class Sandbox:
     def assume(self, row: Assumption[T]) -> T:
         """The value of an assumption, remembered as one that shaped this step."""
         key = row.key
-        self.turn.assumed.append(key)
+        self.step.assumed.append(key)
         value: T = self.assumed.values[key]
         return value
 
     def faults(self) -> Faults:
         """A new list of faults, those of the request's form already in it."""
-        return Faults(self.turn.told)
+        return Faults(self.step.told)
 
     def emit(self, subject: Subject, subject_id: str, what: str, before: str | None, after: str | None) -> None:
         """Record that something happened now."""
-        self.turn.events.append(Event(subject, subject_id, what, before, after, self.now))
+        self.step.events.append(Event(subject, subject_id, what, before, after, self.now))
 
     def ask(self, stage: Stage, attempt: Attempt) -> Decision:
         """Let the scenario decide, and remember the decision."""
         decision = self.director.decide(stage, attempt)
-        self.turn.attempts.append(attempt)
-        self.turn.decisions.append(decision)
+        self.step.attempts.append(attempt)
+        self.step.decisions.append(decision)
         return decision
 
     def warn(self, text: str) -> None:
         """Tell a person something, once in the life of the sandbox."""
         if text not in self.warned:
             self.warned.add(text)
-            self.turn.warnings += (text,)
+            self.step.warnings += (text,)
 
     def draw(self, purpose: str, below: int) -> int:
         """A whole number from 0 to ``below`` - 1, the next of its purpose: the same in every run."""
         count = self.ids.counters.get(purpose, 0) + 1
         self.ids.counters[purpose] = count
-        return int.from_bytes(digest("draw", self.charter.seed, self.key, purpose, count, size=8), "big") % below
+        return int.from_bytes(digest("draw", self.config.seed, self.key, purpose, count, size=8), "big") % below
 
 
 def public_key_of(key: str) -> str:

@@ -11,7 +11,7 @@ from mockserver.assumptions import Assumed
 from mockserver.domain.clock import Micros
 from mockserver.domain.codes import Code
 from mockserver.domain.errors import Refused, Unauthorised
-from mockserver.engine.charter import Charter
+from mockserver.engine.config import SandboxConfig
 from mockserver.engine.journal_room import JournalRoom
 from mockserver.engine.sandbox import Sandbox, public_key_of, sandbox_id_of
 
@@ -24,20 +24,20 @@ _LIVE_MARKS = ("live", "prod")
 
 
 class Sandboxes:
-    """The sandboxes of one server. ``charter`` says how a new one begins; ``on_open`` prepares it; their journals
+    """The sandboxes of one server. ``config`` says how a new one begins; ``on_open`` prepares it; their journals
     and inboxes share ``room``. ``named_times`` counts the names that were given."""
 
     __slots__ = ("_boxes", "_by_id", "_by_public_key", "_charter", "_keys", "_names", "_on_open", "named_times", "room")
 
     def __init__(
         self,
-        charter: Callable[[], Charter],
+        config: Callable[[], SandboxConfig],
         on_open: Callable[[Sandbox], None],
         keys: Collection[str],
         room: JournalRoom,
     ) -> None:
         self.room = room
-        self._charter = charter
+        self._charter = config
         self._on_open = on_open
         self._keys = frozenset(keys)
         self._boxes: dict[str, Sandbox] = {}
@@ -52,22 +52,22 @@ class Sandboxes:
     def __len__(self) -> int:
         return len(self._boxes)
 
-    def is_live(self, box: Sandbox) -> bool:
+    def is_live(self, sandbox: Sandbox) -> bool:
         """Whether a sandbox is still the one of its key."""
-        return self._boxes.get(box.key) is box
+        return self._boxes.get(sandbox.key) is sandbox
 
-    def present(self, box: Sandbox) -> Sandbox:
+    def present(self, sandbox: Sandbox) -> Sandbox:
         """The sandbox that the key of one opens by now: a reset or an import may have put another in its place."""
-        return self._boxes.get(box.key, box)
+        return self._boxes.get(sandbox.key, sandbox)
 
-    def name(self, box: Sandbox, name: str) -> None:
+    def name(self, sandbox: Sandbox, name: str) -> None:
         """Give the sandbox of a key a name for people. A reset or an import leaves it."""
-        self._names[box.key] = name
+        self._names[sandbox.key] = name
         self.named_times += 1
 
-    def name_of(self, box: Sandbox) -> str | None:
+    def name_of(self, sandbox: Sandbox) -> str | None:
         """The name that the sandbox of a key was given."""
-        return self._names.get(box.key)
+        return self._names.get(sandbox.key)
 
     def named(self, headers: Mapping[str, str]) -> Sandbox | None:
         """The sandbox of a secret key among the headers, else of an id, else of a public key, if it is open."""
@@ -80,51 +80,51 @@ class Sandboxes:
 
     def open(self, key: str | None, real: Micros) -> Sandbox:
         """The sandbox of a secret key, opened on first use. Raises ``Unauthorised`` (40)."""
-        box = self._boxes.get(key) if key is not None else None
-        return box if box is not None else self._begin(self._accepted(key), self._charter(), real)
+        sandbox = self._boxes.get(key) if key is not None else None
+        return sandbox if sandbox is not None else self._begin(self._accepted(key), self._charter(), real)
 
     def open_by_public_key(self, public_key: str | None, real: Micros) -> Sandbox:
         """The sandbox that a public key belongs to; ``pk_X`` opens that of ``sk_X``. Raises ``Unauthorised`` (40)."""
-        box = self._by_public_key.get(public_key or "")
-        if box is not None:
-            return box
+        sandbox = self._by_public_key.get(public_key or "")
+        if sandbox is not None:
+            return sandbox
         if public_key and public_key.startswith("pk_") and public_key_of("sk_" + public_key[3:]) == public_key:
             return self.open("sk_" + public_key[3:], real)
         raise Unauthorised(Code.INVALID_AUTHENTICATION, {"XPublickey": "no sandbox has this public key"})
 
-    def reopen(self, box: Sandbox, charter: Charter, real: Micros, *, own: Assumed | None = None) -> Sandbox:
+    def reopen(self, sandbox: Sandbox, config: SandboxConfig, real: Micros, *, own: Assumed | None = None) -> Sandbox:
         """An empty sandbox in the place of a used one, with ``own`` assumptions. When preparing it fails, the used one
         stays."""
-        return self._begin(box.key, charter, real, own)
+        return self._begin(sandbox.key, config, real, own)
 
     def admit(self, key: str | None) -> str:
         """The key of a sandbox that is open or may be opened. Raises ``Unauthorised`` (40)."""
         return key if key is not None and key in self._boxes else self._accepted(key)
 
-    def install(self, box: Sandbox) -> None:
+    def install(self, sandbox: Sandbox) -> None:
         """Put a sandbox that was made elsewhere in its key's place."""
-        self._change_room(self._boxes.get(box.key), box)
-        self._boxes[box.key] = self._by_public_key[box.public_key] = box
-        self._by_id[sandbox_id_of(box.key)] = box.key
+        self._change_room(self._boxes.get(sandbox.key), sandbox)
+        self._boxes[sandbox.key] = self._by_public_key[sandbox.public_key] = sandbox
+        self._by_id[sandbox_id_of(sandbox.key)] = sandbox.key
 
-    def _begin(self, key: str, charter: Charter, real: Micros, own: Assumed | None = None) -> Sandbox:
+    def _begin(self, key: str, config: SandboxConfig, real: Micros, own: Assumed | None = None) -> Sandbox:
         before = self._boxes.get(key)
-        box = self._boxes[key] = Sandbox(key, charter, real)
-        self._by_public_key[box.public_key] = box
+        sandbox = self._boxes[key] = Sandbox(key, config, real)
+        self._by_public_key[sandbox.public_key] = sandbox
         if own is not None:
-            box.settle(own)
+            sandbox.settle(own)
         try:
-            self._on_open(box)
-            box.note_opened()
+            self._on_open(sandbox)
+            sandbox.note_opened()
         except Refused:
             if before is None:
-                del self._boxes[key], self._by_public_key[box.public_key]
+                del self._boxes[key], self._by_public_key[sandbox.public_key]
             else:
-                self._boxes[key] = self._by_public_key[box.public_key] = before
+                self._boxes[key] = self._by_public_key[sandbox.public_key] = before
             raise
         self._by_id[sandbox_id_of(key)] = key
-        self._change_room(before, box)
-        return box
+        self._change_room(before, sandbox)
+        return sandbox
 
     def _change_room(self, before: Sandbox | None, after: Sandbox) -> None:
         if before is not None:

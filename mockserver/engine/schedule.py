@@ -17,10 +17,10 @@ class Due(StrEnum):
 
     VAULT_EXPIRY = "vault_expiry"
     CCV_DELAY = "ccv_delay"
-    AUTHORISATION_LAPSE = "authorisation_lapse"
-    CHALLENGE_LAPSE = "challenge_lapse"
+    AUTHORISATION_EXPIRY = "authorisation_expiry"
+    CHALLENGE_EXPIRY = "challenge_expiry"
     SETTLEMENT = "settlement"
-    BOUNCE = "bounce"
+    RETURN = "return"
     TRANSFER_SETTLEMENT = "transfer_settlement"
     SUBSCRIPTION_RENEWAL = "subscription_renewal"
     TOKEN_EXPIRY = "token_expiry"
@@ -36,10 +36,10 @@ class Due(StrEnum):
 SUBJECTS: Mapping[Due, str | None] = {
     Due.VAULT_EXPIRY: "vault",
     Due.CCV_DELAY: "vault",
-    Due.AUTHORISATION_LAPSE: "charges",
-    Due.CHALLENGE_LAPSE: "charges",
+    Due.AUTHORISATION_EXPIRY: "charges",
+    Due.CHALLENGE_EXPIRY: "charges",
     Due.SETTLEMENT: "charges",
-    Due.BOUNCE: "charges",
+    Due.RETURN: "charges",
     Due.TRANSFER_SETTLEMENT: "transfers",
     Due.SUBSCRIPTION_RENEWAL: "subscriptions",
     Due.TOKEN_EXPIRY: "tokens",
@@ -55,7 +55,7 @@ SUBJECTS: Mapping[Due, str | None] = {
 named by its detail."""
 
 
-class Entry(NamedTuple):
+class ScheduledWork(NamedTuple):
     """One thing to come: at this instant, in this order among equals, for this object. ``detail`` belongs to
     ``what``."""
 
@@ -74,16 +74,16 @@ class Schedule:
     """
 
     order: Count
-    entries: list[Entry]
+    entries: list[ScheduledWork]
     ran: int = field(default=0, init=False)
 
     def plan(self, at: Micros, what: Due, subject: str, detail: str = "") -> None:
         """Add an entry. What lies beyond the calendar never comes due, and is not kept."""
         self.order += 1
         if at <= LATEST:
-            heappush(self.entries, Entry(at, self.order, what, subject, detail))
+            heappush(self.entries, ScheduledWork(at, self.order, what, subject, detail))
 
-    def next_due(self, now: Micros) -> Entry | None:
+    def next_due(self, now: Micros) -> ScheduledWork | None:
         """Take the earliest entry that is due at ``now``."""
         if not self.is_due(now):
             return None

@@ -31,25 +31,25 @@ class SettlementRow:
     amount: Decimal
 
 
-def between(box: Sandbox, first: Micros, last: Micros | None) -> list[SettlementRow]:
+def between(sandbox: Sandbox, first: Micros, last: Micros | None) -> list[SettlementRow]:
     """Rows whose settlement is of the days from ``first`` to ``last`` (None: today), the oldest first.
 
     A day settles at the midnight (UTC) after it. Raises ``Invalid`` (90) when ``last`` lies before ``first``.
     """
     begin = first - first % DAY
-    until = box.now if last is None else min(last - last % DAY + DAY - 1, box.now)
+    until = sandbox.now if last is None else min(last - last % DAY + DAY - 1, sandbox.now)
     if last is not None and last < begin:
         raise Invalid(Code.VALIDATION_ERROR, {"EndDate": f"wanted {iso(begin)[:10]} or later"})
     days = sorted(
-        day for day in box.charges.values("money_day") if isinstance(day, int) and begin <= day + DAY <= until
+        day for day in sandbox.charges.values("money_day") if isinstance(day, int) and begin <= day + DAY <= until
     )
-    return [row for day in days for row in _of_day(box, day)]
+    return [row for day in days for row in _of_day(sandbox, day)]
 
 
-def _of_day(box: Sandbox, day: Micros) -> Iterator[SettlementRow]:
-    charges = sorted(box.charges.find("money_day", day), key=lambda charge: charge.provider.provider_id)
+def _of_day(sandbox: Sandbox, day: Micros) -> Iterator[SettlementRow]:
+    charges = sorted(sandbox.charges.find("money_day", day), key=lambda charge: charge.provider.provider_id)
     for provider_id, group in groupby(charges, key=lambda charge: charge.provider.provider_id):
-        settlement_id = digest("settlement", box.charter.seed, box.key, provider_id, day).hex()
+        settlement_id = digest("settlement", sandbox.config.seed, sandbox.key, provider_id, day).hex()
         for charge in group:
             amount = charge.moved_on(day)
             if amount:

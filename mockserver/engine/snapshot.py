@@ -21,13 +21,13 @@ from mockserver.domain.ids import Seed
 from mockserver.domain.masking import EFFORT
 from mockserver.domain.slices import Slices, at_once
 from mockserver.engine import consistency, tables
-from mockserver.engine.card_book import CardBook
+from mockserver.engine.card_registry import CardRegistry
 from mockserver.engine.carried_scenarios import Carried, carried, charter_under
-from mockserver.engine.charter import Charter
 from mockserver.engine.codec import ImportFault, Write, form, record_form
+from mockserver.engine.config import SandboxConfig
 from mockserver.engine.idempotency import First, Idempotency
 from mockserver.engine.sandbox import Sandbox
-from mockserver.engine.schedule import Entry, Schedule
+from mockserver.engine.schedule import Schedule, ScheduledWork
 from mockserver.engine.tables import row_classes
 from mockserver.scenario.director import Tallies
 from mockserver.scenario.outcome import ProviderOutcome
@@ -79,23 +79,23 @@ class State:
     salt: str | None = field(default=None, repr=False)
 
 
-def export(box: Sandbox, *, secrets: bool) -> Document:
+def export(sandbox: Sandbox, *, secrets: bool) -> Document:
     """The sandbox as plain data; card numbers and ccv only with ``secrets``."""
-    return at_once(export_in_slices(box, secrets=secrets))
+    return at_once(export_in_slices(sandbox, secrets=secrets))
 
 
-def export_in_slices(box: Sandbox, *, secrets: bool) -> Slices[Document]:
+def export_in_slices(sandbox: Sandbox, *, secrets: bool) -> Slices[Document]:
     """The same, with a rest after each piece of work, in which the sandbox may change: the document is that of the
     beginning."""
-    document: Document = form(State).write(_state(box, secrets=secrets), secrets)
+    document: Document = form(State).write(_state(sandbox, secrets=secrets), secrets)
     for tally in document["rules"]["rules"].values():
         tally["keys"] = dict(sorted(tally["keys"].items()))
-    entries: list[Any] = sorted(box.schedule.entries)
+    entries: list[Any] = sorted(sandbox.schedule.entries)
     forms = {name: record_form(row) for name, row in row_classes().items()}
-    taken = {name: [rows.take(row) for row in getattr(box, name)] for name, rows in forms.items()}
+    taken = {name: [rows.take(row) for row in getattr(sandbox, name)] for name, rows in forms.items()}
     document["schedule"]["entries"] = entries
     document["tables"] = taken
-    yield from _write(entries, form(Entry).write, secrets)
+    yield from _write(entries, form(ScheduledWork).write, secrets)
     for name, rows in forms.items():
         yield from _write(taken[name], rows.write_taken, secrets)
         for part, inner in rows.lists.items():
@@ -114,56 +114,56 @@ def _write(items: list[Any], write: Write, secrets: bool) -> Iterator[None]:
             yield
 
 
-def _state(box: Sandbox, *, secrets: bool) -> State:
+def _state(sandbox: Sandbox, *, secrets: bool) -> State:
     """All of a document but what there may be very much of."""
-    overrides, tallies = box.assumed.overrides, box.director.tallies
+    overrides, tallies = sandbox.assumed.overrides, sandbox.director.tallies
     return State(
         format=FORMAT,
         version=VERSION,
         secrets=secrets,
-        origin=box.origin,
-        seed=Seed(box.charter.seed),
-        profile=box.assumed.profile,
-        assumptions={key: ROWS[key].kind.show(box.assumed[ROWS[key]]) for key in sorted(overrides)},
+        origin=sandbox.origin,
+        seed=Seed(sandbox.config.seed),
+        profile=sandbox.assumed.profile,
+        assumptions={key: ROWS[key].kind.show(sandbox.assumed[ROWS[key]]) for key in sorted(overrides)},
         # A clock that stands needs no machine time; without it equal stories export equal bytes.
-        clock=replace(box.clock, real=0) if box.clock.mode is ClockMode.MANUAL else box.clock,
-        counters=dict(sorted(box.ids.counters.items())),
-        schedule=Schedule(box.schedule.order, []),
+        clock=replace(sandbox.clock, real=0) if sandbox.clock.mode is ClockMode.MANUAL else sandbox.clock,
+        counters=dict(sorted(sandbox.ids.counters.items())),
+        schedule=Schedule(sandbox.schedule.order, []),
         rules=Tallies(tallies.first, dict(sorted(tallies.rules.items()))),
         tables=Tables(**{name: [] for name in row_classes()}),
-        records=Records(box.scripts, box.idempotency.firsts),
-        scenarios=carried(box.charter.scenarios, secrets=secrets),
-        salt=box.cards.salt,
+        records=Records(sandbox.scripts, sandbox.idempotency.firsts),
+        scenarios=carried(sandbox.config.scenarios, secrets=secrets),
+        salt=sandbox.cards.salt,
     )
 
 
-def restore(key: str, charter: Charter, document: object, real: Micros) -> Sandbox:
-    """A sandbox as a document describes it, under any key; its scenarios are those of ``charter``, whatever the
+def restore(key: str, config: SandboxConfig, document: object, real: Micros) -> Sandbox:
+    """A sandbox as a document describes it, under any key; its scenarios are those of ``config``, whatever the
     document says.
 
     Raises ``ForeignDocument`` (90) for anything that this version did not write, naming every place.
     """
     with _naming_every_place():
-        return _opened(key, charter, *_read(document), real)
+        return _opened(key, config, *_read(document), real)
 
 
 def imported(
     key: str,
-    in_force: Charter,
+    in_force: SandboxConfig,
     document: object,
     real: Micros,
-    charter_of: Callable[[Sequence[Scenario]], Charter],
+    charter_of: Callable[[Sequence[Scenario]], SandboxConfig],
 ) -> Sandbox:
     """The same for a document that anybody may have written, under the scenarios that it carries; one without any
     leaves those in force. Raises ``ForeignDocument`` (90) also for what makes no sense, all faults at once."""
     with _naming_every_place():
         state, book = _read(document)
-        charter = in_force
+        config = in_force
         if state.scenarios is not None:
-            charter = charter_under(state.scenarios, in_force, charter_of, secrets=state.secrets)
-        box = _opened(key, charter, state, book, real)
-        consistency.check(box)
-        return box
+            config = charter_under(state.scenarios, in_force, charter_of, secrets=state.secrets)
+        sandbox = _opened(key, config, state, book, real)
+        consistency.check(sandbox)
+        return sandbox
 
 
 @contextmanager
@@ -177,38 +177,43 @@ def _naming_every_place() -> Iterator[None]:
         raise ForeignDocument(refused.code, refused.details) from None
 
 
-def _read(document: object) -> tuple[State, CardBook]:
+def _read(document: object) -> tuple[State, CardRegistry]:
     if not isinstance(document, dict) or document.get("format") != FORMAT:
         raise ImportFault(("format", f"wanted a state document of this product, which says format: {FORMAT}"))
     if document.get("version") != VERSION:
         raise ImportFault(("version", f"wanted version {VERSION} of the state document"))
     salt = document.get("salt")
-    book = CardBook(salt if isinstance(salt, str) else "")
+    book = CardRegistry(salt if isinstance(salt, str) else "")
     return form(State).read(document, book), book
 
 
-def _opened(key: str, charter: Charter, state: State, book: CardBook, real: Micros) -> Sandbox:
+def _opened(key: str, config: SandboxConfig, state: State, book: CardRegistry, real: Micros) -> Sandbox:
     assumed = Assumed(state.profile, state.assumptions)
-    box = Sandbox(key, charter if charter.seed == state.seed else replace(charter, seed=state.seed), real)
-    box.origin, box.own, box.assumed = state.origin, assumed, assumed
-    book.salt = box.cards.salt if state.salt is None else state.salt
-    box.cards, box.clock, box.schedule, box.scripts = book, state.clock, state.schedule, state.records.scripts
-    box.idempotency = Idempotency(state.records.idempotency.items())
+    sandbox = Sandbox(key, config if config.seed == state.seed else replace(config, seed=state.seed), real)
+    sandbox.origin, sandbox.own, sandbox.assumed = state.origin, assumed, assumed
+    book.salt = sandbox.cards.salt if state.salt is None else state.salt
+    sandbox.cards, sandbox.clock, sandbox.schedule, sandbox.scripts = (
+        book,
+        state.clock,
+        state.schedule,
+        state.records.scripts,
+    )
+    sandbox.idempotency = Idempotency(state.records.idempotency.items())
     # A sorted list is a heap.
-    box.schedule.entries.sort()
-    box.ids.counters.update(state.counters)
-    box.director.take_over(state.rules)
+    sandbox.schedule.entries.sort()
+    sandbox.ids.counters.update(state.counters)
+    sandbox.director.take_over(state.rules)
     for name in row_classes():
         table = getattr(tables, name)()
         for row in getattr(state.tables, name):
             table.add(row)
-        setattr(box, name, table)
+        setattr(sandbox, name, table)
     # A clock that runs may have been read on a machine whose own is ahead: rows stay in the order of their adding.
-    newest = (table.rows[-1].added for name in row_classes() if (table := getattr(box, name)).rows)
-    box.now = max(box.clock.read(real), *newest)
-    return box
+    newest = (table.rows[-1].added for name in row_classes() if (table := getattr(sandbox, name)).rows)
+    sandbox.now = max(sandbox.clock.read(real), *newest)
+    return sandbox
 
 
-def rules_not_in_force(box: Sandbox, document: Document) -> list[str]:
+def rules_not_in_force(sandbox: Sandbox, document: Document) -> list[str]:
     """Rules whose counters a document holds and which are not in force here, or not in the same words."""
-    return sorted(set(document["rules"].get("rules", {})) - set(box.director.tallies.rules))
+    return sorted(set(document["rules"].get("rules", {})) - set(sandbox.director.tallies.rules))

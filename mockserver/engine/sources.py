@@ -34,8 +34,8 @@ from mockserver.domain.sources import (
 )
 from mockserver.domain.states import Presence
 from mockserver.domain.token import Token
-from mockserver.engine import card_entry, customers, method_drafts, network_tokens, providers, tokens
-from mockserver.engine.routing import Route, stored_route
+from mockserver.engine import card_entry, customers, network_tokens, prepared_methods, providers, tokens
+from mockserver.engine.routing import ProviderRoute, stored_route
 from mockserver.engine.sandbox import Sandbox
 
 
@@ -47,34 +47,38 @@ class Plan:
     """
 
     source: str
-    first: Route
+    first: ProviderRoute
     others: tuple[Provider, ...] = ()
     payer: Payer | None = None
     verified: bool = False
     token: Token | None = None
 
 
-def plan(box: Sandbox, command: NewCharge, money: Currency | None, faults: Faults) -> Plan | None:
+def plan(sandbox: Sandbox, command: NewCharge, money: Currency | None, faults: Faults) -> Plan | None:
     """Resolve the source of a charge in a currency (None: the provider's), or None with at least one fault added."""
     source = command.source
     match source:
         case CardSource():
-            return _card(box, command, source, money, faults)
+            return _card(sandbox, command, source, money, faults)
         case BankSource(account=account, provider_id=provider_id):
-            provider = providers.named(box, provider_id, Capability.DIRECT_DEBIT, faults)
-            return Plan("bank_account", Route(provider, method_drafts.bank_instrument(account))) if provider else None
+            provider = providers.named(sandbox, provider_id, Capability.DIRECT_DEBIT, faults)
+            return (
+                Plan("bank_account", ProviderRoute(provider, prepared_methods.bank_instrument(account)))
+                if provider
+                else None
+            )
         case MethodSource(payment_method_id=method_id):
-            return _method(box, method_id, command.amount, faults)
+            return _method(sandbox, method_id, command.amount, faults)
         case TokenSource():
-            return _token(box, source, command.amount, faults)
+            return _token(sandbox, source, command.amount, faults)
         case CustomerSource(customer_id=customer_id):
-            return _customer(box, customer_id, command.amount, faults)
+            return _customer(sandbox, customer_id, command.amount, faults)
         case NetworkTokenSource():
-            return _network_token(box, source, faults)
+            return _network_token(sandbox, source, faults)
         case WalletSource():
-            return _wallet(box, source, money, faults)
+            return _wallet(sandbox, source, money, faults)
         case CheckoutSource():
-            return _checkout(box, source, money, faults)
+            return _checkout(sandbox, source, money, faults)
         case _:
             assert_never(source)
 
@@ -95,52 +99,56 @@ def payer_of(given: Payer | None, stored: Payer | None) -> Payer | None:
     )
 
 
-def _card(box: Sandbox, command: NewCharge, source: CardSource, money: Currency | None, faults: Faults) -> Plan | None:
-    card = card_entry.check(box, source.details, faults)
+def _card(
+    sandbox: Sandbox, command: NewCharge, source: CardSource, money: Currency | None, faults: Faults
+) -> Plan | None:
+    card = card_entry.check(sandbox, source.details, faults)
     if source.provider_id is not None:
-        provider = providers.named(box, source.provider_id, Capability.CARD, faults)
+        provider = providers.named(sandbox, source.provider_id, Capability.CARD, faults)
         if card is None or provider is None:
             return None
-        return Plan("card", Route(provider, card_entry.instrument(card)), verified=_is_verified(box, source))
+        return Plan(
+            "card", ProviderRoute(provider, card_entry.instrument(card)), verified=_is_verified(sandbox, source)
+        )
     if card is None or faults:
         return None
-    found = providers.by_cost(box, command.amount, money, card.number)
+    found = providers.by_cost(sandbox, command.amount, money, card.number)
     if not found:
         faults.add(Code.NO_CARD_PROVIDERS_CONFIGURED, "Currency", "no provider takes this card in this currency")
         return None
-    first = Route(found[0], card_entry.instrument(card))
-    return Plan("card", first, tuple(found[1:]), verified=_is_verified(box, source))
+    first = ProviderRoute(found[0], card_entry.instrument(card))
+    return Plan("card", first, tuple(found[1:]), verified=_is_verified(sandbox, source))
 
 
-def _is_verified(box: Sandbox, source: CardSource) -> bool:
+def _is_verified(sandbox: Sandbox, source: CardSource) -> bool:
     details = source.details
     given = bool(details and (details.three_ds_server_trans_id or details.external_three_ds))
-    return given and box.assume(THREE_DS) == "trusted"
+    return given and sandbox.assume(THREE_DS) == "trusted"
 
 
 def _method(
-    box: Sandbox, method_id: str, amount: Decimal, faults: Faults, source: str = "payment_method"
+    sandbox: Sandbox, method_id: str, amount: Decimal, faults: Faults, source: str = "payment_method"
 ) -> Plan | None:
-    method = box.payment_methods.get(method_id)
+    method = sandbox.payment_methods.get(method_id)
     if method is None:
-        faults.add(Code.INVALID_PAYMENT_METHOD_ID, "PaymentMethodId", method_drafts.unknown(method_id))
+        faults.add(Code.INVALID_PAYMENT_METHOD_ID, "PaymentMethodId", prepared_methods.unknown(method_id))
         return None
     if method.state is Presence.REMOVED:
         faults.add(Code.INVALID_PAYMENT_METHOD_ID_REMOVED, "PaymentMethodId", "this payment method was removed")
         return None
-    box.turn.about["payment_method"] = method
-    owner = method_drafts.owner_of(box, method)
+    sandbox.step.about["payment_method"] = method
+    owner = prepared_methods.owner_of(sandbox, method)
     if owner is not None:
         if owner.state is Presence.REMOVED:
             faults.add(Code.INVALID_CUSTOMER_ID_REMOVED, "PaymentMethodId", "the customer of this method was removed")
             return None
-        box.turn.about["customer"] = owner
-    route = stored_route(box, method, amount, faults)
+        sandbox.step.about["customer"] = owner
+    route = stored_route(sandbox, method, amount, faults)
     return Plan(source, route, payer=method.payer) if route else None
 
 
-def _customer(box: Sandbox, customer_id: str, amount: Decimal, faults: Faults) -> Plan | None:
-    customer = box.customers.get(customer_id)
+def _customer(sandbox: Sandbox, customer_id: str, amount: Decimal, faults: Faults) -> Plan | None:
+    customer = sandbox.customers.get(customer_id)
     if customer is None:
         faults.add(Code.INVALID_CUSTOMER_ID, "CustomerId", customers.unknown(customer_id))
         return None
@@ -152,34 +160,37 @@ def _customer(box: Sandbox, customer_id: str, amount: Decimal, faults: Faults) -
         text = "this customer has no default payment method"
         faults.add(Code.CUSTOMER_HAS_NO_DEFAULT_PAYMENT_METHOD_ID, "CustomerId", text)
         return None
-    return _method(box, method_id, amount, faults, "customer")
+    return _method(sandbox, method_id, amount, faults, "customer")
 
 
-def _token(box: Sandbox, source: TokenSource, amount: Decimal, faults: Faults) -> Plan | None:
-    token = tokens.usable(box, source.token, faults)
+def _token(sandbox: Sandbox, source: TokenSource, amount: Decimal, faults: Faults) -> Plan | None:
+    token = tokens.usable(sandbox, source.token, faults)
     if token is None:
         return None
     held = token.instrument
-    provider = providers.named(box, token.provider.provider_id, providers.NEEDS[held.type], faults)
-    agreement = box.payto.get(token.payto_id) if token.payto_id else None
+    provider = providers.named(sandbox, token.provider.provider_id, providers.NEEDS[held.type], faults)
+    agreement = sandbox.payto.get(token.payto_id) if token.payto_id else None
     if agreement is not None:
-        box.turn.about["payto"] = agreement
+        sandbox.step.about["payto"] = agreement
         check_charge(agreement, amount, faults)
-    card_entry.check_stored(box, held.card, "Token", faults)
+    card_entry.check_stored(sandbox, held.card, "Token", faults)
     if provider is None:
         return None
     instrument = Instrument(held.type, held.card, held.bank, token_id=token.token_id, display_type=held.display_type)
     return Plan(
-        "token", Route(provider, instrument), verified=token.verified and box.assume(THREE_DS) == "trusted", token=token
+        "token",
+        ProviderRoute(provider, instrument),
+        verified=token.verified and sandbox.assume(THREE_DS) == "trusted",
+        token=token,
     )
 
 
-def _network_token(box: Sandbox, source: NetworkTokenSource, faults: Faults) -> Plan | None:
-    provider = providers.named(box, source.provider_id, Capability.NETWORK_TOKEN, faults)
-    token = network_tokens.usable(box, source.network_token_id, faults)
+def _network_token(sandbox: Sandbox, source: NetworkTokenSource, faults: Faults) -> Plan | None:
+    provider = providers.named(sandbox, source.provider_id, Capability.NETWORK_TOKEN, faults)
+    token = network_tokens.usable(sandbox, source.network_token_id, faults)
     if provider is None or token is None:
         return None
-    customer = box.customers.get(token.customer_id) if token.customer_id else None
+    customer = sandbox.customers.get(token.customer_id) if token.customer_id else None
     instrument = Instrument(
         PaymentType.NETWORK_TOKEN,
         card=token.card,
@@ -187,27 +198,27 @@ def _network_token(box: Sandbox, source: NetworkTokenSource, faults: Faults) -> 
         customer_id=token.customer_id,
         display_type=token.card.number.brand,
     )
-    return Plan("network_token", Route(provider, instrument), payer=customer.payer() if customer else None)
+    return Plan("network_token", ProviderRoute(provider, instrument), payer=customer.payer() if customer else None)
 
 
-def _wallet(box: Sandbox, source: WalletSource, money: Currency | None, faults: Faults) -> Plan | None:
+def _wallet(sandbox: Sandbox, source: WalletSource, money: Currency | None, faults: Faults) -> Plan | None:
     provider = (
-        providers.named(box, source.provider_id, Capability.WALLET, faults)
+        providers.named(sandbox, source.provider_id, Capability.WALLET, faults)
         if source.provider_id
-        else providers.first_with(box, Capability.WALLET, money.code if money else None, faults)
+        else providers.first_with(sandbox, Capability.WALLET, money.code if money else None, faults)
     )
     if provider is None:
         return None
     shown = source.display_name or source.network
-    return Plan("wallet", Route(provider, Instrument(_kind(box, source.kind), display_type=shown)))
+    return Plan("wallet", ProviderRoute(provider, Instrument(_kind(sandbox, source.kind), display_type=shown)))
 
 
-def _checkout(box: Sandbox, source: CheckoutSource, money: Currency | None, faults: Faults) -> Plan | None:
+def _checkout(sandbox: Sandbox, source: CheckoutSource, money: Currency | None, faults: Faults) -> Plan | None:
     named = checkout_named(source.kind or "")
     provider = (
-        providers.named(box, source.provider_id, Capability.CHECKOUT, faults)
+        providers.named(sandbox, source.provider_id, Capability.CHECKOUT, faults)
         if source.provider_id
-        else providers.of_checkout(box, named, money.code if money else None, faults)
+        else providers.of_checkout(sandbox, named, money.code if money else None, faults)
     )
     if provider is None:
         return None
@@ -216,11 +227,11 @@ def _checkout(box: Sandbox, source: CheckoutSource, money: Currency | None, faul
         known = nearest(source.kind or "", CHECKOUTS)
         faults.add(Code.VALIDATION_ERROR, "ProviderType", f"wanted a checkout such as paypal or zip{known}")
         return None
-    shown = Instrument(_kind(box, PaymentType(checkout.payment_type)), display_type=checkout.name)
-    return Plan("checkout", Route(provider, shown))
+    shown = Instrument(_kind(sandbox, PaymentType(checkout.payment_type)), display_type=checkout.name)
+    return Plan("checkout", ProviderRoute(provider, shown))
 
 
-def _kind(box: Sandbox, own: PaymentType | None) -> PaymentType:
+def _kind(sandbox: Sandbox, own: PaymentType | None) -> PaymentType:
     """The type of a payment whose wallet or checkout is known, and of one whose wallet is not."""
-    by_kind = own is not None and box.assume(CHECKOUT_WORD) == "by_kind"
-    return own if own is not None and by_kind else PaymentType(box.assume(WALLET_WORD))
+    by_kind = own is not None and sandbox.assume(CHECKOUT_WORD) == "by_kind"
+    return own if own is not None and by_kind else PaymentType(sandbox.assume(WALLET_WORD))

@@ -47,7 +47,7 @@ class Index(Generic[R]):
 
 
 @dataclass(frozen=True, slots=True)
-class Page(Generic[R]):
+class ListPage(Generic[R]):
     """One page of a list; ``count`` is the number of all matches."""
 
     rows: Sequence[R]
@@ -223,7 +223,7 @@ class Table(Generic[R]):
         rows = self.rows
         return (rows[seq] for seq in tuple(self._up_to_date(index).of(value)))
 
-    def search(self, query: Query[R]) -> Page[R]:
+    def search(self, query: Query[R]) -> ListPage[R]:
         """The page of a query: the narrowest index gives the candidates, the rest is checked on those alone."""
         narrow, checks = self._narrow(query.equal)
         checks.extend(query.where)
@@ -242,13 +242,13 @@ class Table(Generic[R]):
             # Rows that sort alike keep the order of the plain list: the newest first when descending.
             order = reversed(places) if query.descending else places
             found = sorted((self.rows[seq] for seq in order), key=query.sort, reverse=query.descending)
-            return Page(found[query.skip : query.skip + query.limit], count, query.limit, query.skip)
+            return ListPage(found[query.skip : query.skip + query.limit], count, query.limit, query.skip)
         if query.descending:
             high = max(count - query.skip, 0)
             page = places[max(high - query.limit, 0) : high][::-1]
         else:
             page = places[query.skip : query.skip + query.limit]
-        return Page([self.rows[seq] for seq in page], count, query.limit, query.skip)
+        return ListPage([self.rows[seq] for seq in page], count, query.limit, query.skip)
 
     def _narrow(
         self, equal: Sequence[tuple[str, Sequence[Hashable]]]

@@ -26,15 +26,15 @@ from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.schedule import Due
 
 
-def follow(box: Sandbox, charge: Charge, before: ChargeState | None) -> None:
+def follow(sandbox: Sandbox, charge: Charge, before: ChargeState | None) -> None:
     """A payment of a subscription began (``before`` None) or moved: count it, and go on, try again or end."""
-    row = box.subscriptions.get(charge.subscription_id or "")
+    row = sandbox.subscriptions.get(charge.subscription_id or "")
     if row is None:
         return
     after = charge.status
     paid = (after in PAID) - (before in PAID)
     waiting = (after in UNDER_WAY) - (before in UNDER_WAY)
-    box.subscriptions.change(
+    sandbox.subscriptions.change(
         row,
         {
             "payments": row.payments + paid,
@@ -48,90 +48,90 @@ def follow(box: Sandbox, charge: Charge, before: ChargeState | None) -> None:
         return
     if after is ChargeState.FAILED:
         if before is not None:  # it had begun as the payment of its period, and is that no longer
-            box.subscriptions.change(row, {"period": max(row.period - 1, 0)})
-        _try_again(box, row, charge)
+            sandbox.subscriptions.change(row, {"period": max(row.period - 1, 0)})
+        _try_again(sandbox, row, charge)
     elif before is None:
-        box.subscriptions.change(row, {"period": row.period + 1})
-        go_on(box, row)
+        sandbox.subscriptions.change(row, {"period": row.period + 1})
+        go_on(sandbox, row)
     elif paid > 0 and row.next_due is None:
-        go_on(box, row)
+        go_on(sandbox, row)
 
 
-def go_on(box: Sandbox, row: Subscription) -> None:
+def go_on(sandbox: Sandbox, row: Subscription) -> None:
     """Plan the next payment of an active subscription, or complete it when none is to come."""
     due = row.due(row.period)
-    if row.has_enough_payments() or not next_amount(box, row) or row.ends_before(due) or due is None:
-        _await(box, row, None)
+    if row.has_enough_payments() or not next_amount(sandbox, row) or row.ends_before(due) or due is None:
+        _await(sandbox, row, None)
         if not row.open_payments:
-            move(box, row, SubscriptionEvent.COMPLETED)
+            move(sandbox, row, SubscriptionEvent.COMPLETED)
         return
-    _await(box, row, max(due, box.now))
+    _await(sandbox, row, max(due, sandbox.now))
 
 
-def next_amount(box: Sandbox, row: Subscription) -> Decimal:
+def next_amount(sandbox: Sandbox, row: Subscription) -> Decimal:
     """What the next payment takes; 0 when the amount that ends the subscription leaves room for none."""
     left = row.left()
     if left is None or left >= row.amount:
         return row.amount
-    taken = box.assume(SUBSCRIPTION_END_AMOUNT) if left > 0 else "before"
+    taken = sandbox.assume(SUBSCRIPTION_END_AMOUNT) if left > 0 else "before"
     if taken == "whole":
         return row.amount
     return left - left % currency(row.currency).unit if taken == "rest" else ZERO
 
 
-def catch_up(box: Sandbox, row: Subscription) -> None:
+def catch_up(sandbox: Sandbox, row: Subscription) -> None:
     """Plan the next payment after a pause or a change: those missed are skipped or made up for, as assumed."""
-    if box.assume(SUBSCRIPTION_MISSED) == "skip":
-        period = row.period_from(box.now)
-        if row.retries and period > row.period and box.assume(SUBSCRIPTION_OWED_PAYMENT) == "collect":
+    if sandbox.assume(SUBSCRIPTION_MISSED) == "skip":
+        period = row.period_from(sandbox.now)
+        if row.retries and period > row.period and sandbox.assume(SUBSCRIPTION_OWED_PAYMENT) == "collect":
             period -= 1  # one payment is due now, before the next of the plan
-        box.subscriptions.change(row, {"period": period})
-    box.subscriptions.change(row, {"retries": 0})
-    go_on(box, row)
+        sandbox.subscriptions.change(row, {"period": period})
+    sandbox.subscriptions.change(row, {"retries": 0})
+    go_on(sandbox, row)
 
 
-def lose_method(box: Sandbox, payment_method_id: str) -> None:
+def lose_method(sandbox: Sandbox, payment_method_id: str) -> None:
     """The payment method of subscriptions was removed: those that are active are suspended now or, as assumed, when
     their next payment is due and cannot be tried."""
-    for row in box.subscriptions.find("payment_method", payment_method_id):
-        if row.status is SubscriptionState.ACTIVE and box.assume(SUBSCRIPTION_METHOD_REMOVED) == "at_once":
-            move(box, row, SubscriptionEvent.SUSPENDED)
+    for row in sandbox.subscriptions.find("payment_method", payment_method_id):
+        if row.status is SubscriptionState.ACTIVE and sandbox.assume(SUBSCRIPTION_METHOD_REMOVED) == "at_once":
+            move(sandbox, row, SubscriptionEvent.SUSPENDED)
 
 
-def move(box: Sandbox, row: Subscription, event: SubscriptionEvent) -> None:
+def move(sandbox: Sandbox, row: Subscription, event: SubscriptionEvent) -> None:
     """Move by the table. Raises ``WrongState`` (108). Nothing is awaited of one that is not active."""
     before = row.status
     status = SUBSCRIPTION.advance(before, event)
-    box.subscriptions.change(row, {"status": status})
+    sandbox.subscriptions.change(row, {"status": status})
     if status is not SubscriptionState.ACTIVE:
-        _await(box, row, None)
-    box.emit(Subject.SUBSCRIPTION, row.subscription_id, event, before, status)
+        _await(sandbox, row, None)
+    sandbox.emit(Subject.SUBSCRIPTION, row.subscription_id, event, before, status)
 
 
-def _try_again(box: Sandbox, row: Subscription, charge: Charge) -> None:
-    if row.retry is None or row.retries >= row.retry.maximum or _is_final(box, charge):
-        match box.assume(SUBSCRIPTION_RETRIES_EXHAUSTED):
+def _try_again(sandbox: Sandbox, row: Subscription, charge: Charge) -> None:
+    if row.retry is None or row.retries >= row.retry.maximum or _is_final(sandbox, charge):
+        match sandbox.assume(SUBSCRIPTION_RETRIES_EXHAUSTED):
             case "cancel":
-                move(box, row, SubscriptionEvent.CANCELLED)
+                move(sandbox, row, SubscriptionEvent.CANCELLED)
             case "next_payment":
-                box.subscriptions.change(row, {"period": row.period + 1, "retries": 0})
-                go_on(box, row)
+                sandbox.subscriptions.change(row, {"period": row.period + 1, "retries": 0})
+                go_on(sandbox, row)
             case _:
-                move(box, row, SubscriptionEvent.SUSPENDED)
+                move(sandbox, row, SubscriptionEvent.SUSPENDED)
         return
-    box.subscriptions.change(row, {"retries": row.retries + 1})
-    _await(box, row, box.now + row.retry.pause)
+    sandbox.subscriptions.change(row, {"retries": row.retries + 1})
+    _await(sandbox, row, sandbox.now + row.retry.pause)
 
 
-def _is_final(box: Sandbox, charge: Charge) -> bool:
+def _is_final(sandbox: Sandbox, charge: Charge) -> bool:
     """Whether a declined payment is not tried again, because its provider says that it is not worth it."""
     attempts = charge.failed_attempts
     hard = bool(attempts) and not attempts[-1].is_retryable
-    return hard and box.assume(SUBSCRIPTION_HARD_DECLINES) == "final"
+    return hard and sandbox.assume(SUBSCRIPTION_HARD_DECLINES) == "final"
 
 
-def _await(box: Sandbox, row: Subscription, due: Micros | None) -> None:
+def _await(sandbox: Sandbox, row: Subscription, due: Micros | None) -> None:
     awaited = row.awaited + 1
-    box.subscriptions.change(row, {"awaited": awaited, "next_due": due})
+    sandbox.subscriptions.change(row, {"awaited": awaited, "next_due": due})
     if due is not None:
-        box.schedule.plan(due, Due.SUBSCRIPTION_RENEWAL, row.subscription_id, str(awaited))
+        sandbox.schedule.plan(due, Due.SUBSCRIPTION_RENEWAL, row.subscription_id, str(awaited))

@@ -28,38 +28,38 @@ from mockserver.domain.payment_method import PaymentMethod
 from mockserver.domain.sources import Initiator, MethodSource
 from mockserver.domain.states import SUBSCRIPTION, Presence, SubscriptionEvent, SubscriptionState
 from mockserver.domain.subscription import MOST_STEPS, EndAfter, Retry, Subscription
-from mockserver.engine import charges, listing, method_drafts, subscription_course
+from mockserver.engine import charges, listing, prepared_methods, subscription_course
 from mockserver.engine.sandbox import Sandbox
-from mockserver.engine.schedule import Entry
-from mockserver.engine.store import Page
+from mockserver.engine.schedule import ScheduledWork
+from mockserver.engine.store import ListPage
 
 
-def create(box: Sandbox, command: NewSubscription) -> Subscription:
+def create(sandbox: Sandbox, command: NewSubscription) -> Subscription:
     """Subscribe. The first payment is due at the start, which is now unless told.
 
     Raises ``Invalid`` 56, 73 (payment method), 74, 2 (amount), 29 (currency), 90 (frequency, end, retry, start).
     """
-    faults = box.faults()
-    method = _usable_method(box, command.payment_method_id, faults)
-    code, amount = _money(box, command.amount, command.currency, method, faults)
-    start = Instant(box.now) if command.start is None else command.start
-    if start < box.now and box.assume(SUBSCRIPTION_PAST_START) == "refuse":
-        told = f"got {iso(start)}, wanted {iso(box.now)} or later"
+    faults = sandbox.faults()
+    method = _usable_method(sandbox, command.payment_method_id, faults)
+    code, amount = _money(sandbox, command.amount, command.currency, method, faults)
+    start = Instant(sandbox.now) if command.start is None else command.start
+    if start < sandbox.now and sandbox.assume(SUBSCRIPTION_PAST_START) == "refuse":
+        told = f"got {iso(start)}, wanted {iso(sandbox.now)} or later"
         faults.add(Code.VALIDATION_ERROR, "StartDate", told)
-    on_its_dates = start < box.now and box.assume(SUBSCRIPTION_PAST_START_DATES) == "from_start"
+    on_its_dates = start < sandbox.now and sandbox.assume(SUBSCRIPTION_PAST_START_DATES) == "from_start"
     _check_steps(command.frequency, command.end_after, command.retry, start, faults)
     faults.refuse()
-    row = box.subscriptions.add(
+    row = sandbox.subscriptions.add(
         Subscription(
-            subscription_id=box.ids.hex32("subscription"),
+            subscription_id=sandbox.ids.hex32("subscription"),
             payment_method_id=command.payment_method_id,
             amount=amount,
             currency=code,
             interval=command.interval,
             frequency=command.frequency,
             start=start,
-            added=box.now,
-            anchor=start if on_its_dates else max(start, box.now),
+            added=sandbox.now,
+            anchor=start if on_its_dates else max(start, sandbox.now),
             status=SUBSCRIPTION.begin(SubscriptionEvent.CREATED),
             end_after=command.end_after,
             retry=command.retry,
@@ -67,26 +67,26 @@ def create(box: Sandbox, command: NewSubscription) -> Subscription:
             metadata=command.metadata,
         )
     )
-    box.turn.about["subscription"] = row
-    box.emit(Subject.SUBSCRIPTION, row.subscription_id, SubscriptionEvent.CREATED, None, row.status)
+    sandbox.step.about["subscription"] = row
+    sandbox.emit(Subject.SUBSCRIPTION, row.subscription_id, SubscriptionEvent.CREATED, None, row.status)
     if on_its_dates:
         # The payment that is due now is that of the last of the dates that have passed.
-        box.subscriptions.change(row, {"period": row.period_from(box.now + 1) - 1})
-    subscription_course.go_on(box, row)
+        sandbox.subscriptions.change(row, {"period": row.period_from(sandbox.now + 1) - 1})
+    subscription_course.go_on(sandbox, row)
     return row
 
 
-def update(box: Sandbox, subscription_id: str, command: ChangeSubscription) -> Subscription:
+def update(sandbox: Sandbox, subscription_id: str, command: ChangeSubscription) -> Subscription:
     """Change what is given; end, retries and webhook are replaced, or removed when they are not given.
 
     Raises ``NotFound`` (104), ``WrongState`` (108), ``Invalid`` as ``create``.
     """
-    row = get(box, subscription_id)
+    row = get(sandbox, subscription_id)
     SUBSCRIPTION.advance(row.status, SubscriptionEvent.UPDATED)
-    faults = box.faults()
-    method = box.payment_methods.get(row.payment_method_id)
+    faults = sandbox.faults()
+    method = sandbox.payment_methods.get(row.payment_method_id)
     given = row.amount if command.amount is None else command.amount
-    code, amount = _money(box, given, command.currency or row.currency, method, faults)
+    code, amount = _money(sandbox, given, command.currency or row.currency, method, faults)
     interval = command.interval or row.interval
     frequency = row.frequency if command.frequency is None else command.frequency
     _check_steps(frequency, command.end_after, command.retry, row.start, faults)
@@ -105,10 +105,10 @@ def update(box: Sandbox, subscription_id: str, command: ChangeSubscription) -> S
         changes |= {"interval": interval, "frequency": frequency}
         if last is not None:
             changes |= {"anchor": last, "period": 1}
-    box.subscriptions.change(row, changes)
-    box.emit(Subject.SUBSCRIPTION, subscription_id, SubscriptionEvent.UPDATED, row.status, row.status)
+    sandbox.subscriptions.change(row, changes)
+    sandbox.emit(Subject.SUBSCRIPTION, subscription_id, SubscriptionEvent.UPDATED, row.status, row.status)
     if row.status is SubscriptionState.ACTIVE and row.retries == 0:
-        subscription_course.catch_up(box, row)
+        subscription_course.catch_up(sandbox, row)
     return row
 
 
@@ -121,54 +121,54 @@ _ASKED: Mapping[SubscriptionState, SubscriptionEvent] = {
 """The event that brings about a status that a caller asks for."""
 
 
-def set_status(box: Sandbox, subscription_id: str, status: SubscriptionState) -> Subscription:
+def set_status(sandbox: Sandbox, subscription_id: str, status: SubscriptionState) -> Subscription:
     """Suspend, resume, complete or cancel; asking for the status that it has changes nothing.
 
     Raises ``NotFound`` (104), ``WrongState`` (108), ``Invalid`` 56, 73 when resuming without its payment method.
     """
-    row = get(box, subscription_id)
+    row = get(sandbox, subscription_id)
     if row.status is status:
         return row
     event = _ASKED[status]
     SUBSCRIPTION.advance(row.status, event)
     if event is SubscriptionEvent.RESUMED:
         faults = Faults()
-        _usable_method(box, row.payment_method_id, faults)
+        _usable_method(sandbox, row.payment_method_id, faults)
         faults.refuse()
-    subscription_course.move(box, row, event)
+    subscription_course.move(sandbox, row, event)
     if event is SubscriptionEvent.RESUMED:
-        subscription_course.catch_up(box, row)
+        subscription_course.catch_up(sandbox, row)
     return row
 
 
-def cancel(box: Sandbox, subscription_id: str) -> Subscription:
+def cancel(sandbox: Sandbox, subscription_id: str) -> Subscription:
     """Cancel for good. Raises ``NotFound`` (104), ``WrongState`` (108)."""
-    row = get(box, subscription_id)
-    subscription_course.move(box, row, SubscriptionEvent.CANCELLED)
+    row = get(sandbox, subscription_id)
+    subscription_course.move(sandbox, row, SubscriptionEvent.CANCELLED)
     return row
 
 
-def get(box: Sandbox, subscription_id: str) -> Subscription:
+def get(sandbox: Sandbox, subscription_id: str) -> Subscription:
     """A subscription. Raises ``NotFound`` (104)."""
-    row = box.subscriptions.get(subscription_id)
+    row = sandbox.subscriptions.get(subscription_id)
     if row is None:
         told = f"no subscription '{subscription_id[:64]}' in this sandbox"
         raise NotFound(Code.INVALID_SUBSCRIPTION_ID, {"SubscriptionId": told})
-    box.turn.about["subscription"] = row
+    sandbox.step.about["subscription"] = row
     return row
 
 
-def renew(box: Sandbox, entry: Entry) -> None:
+def renew(sandbox: Sandbox, entry: ScheduledWork) -> None:
     """One due payment. A payment that cannot even be tried (its method or provider is gone) suspends."""
-    row = box.subscriptions.get(entry.subject)
+    row = sandbox.subscriptions.get(entry.subject)
     if row is None or row.status is not SubscriptionState.ACTIVE or entry.detail != str(row.awaited):
         return
-    box.turn.about["subscription"] = row
-    amount = subscription_course.next_amount(box, row)
+    sandbox.step.about["subscription"] = row
+    amount = subscription_course.next_amount(sandbox, row)
     if not amount:
-        subscription_course.go_on(box, row)
+        subscription_course.go_on(sandbox, row)
         return
-    box.turn.request = {
+    sandbox.step.request = {
         "subscriptionId": row.subscription_id,
         "paymentMethodId": row.payment_method_id,
         "amount": amount,
@@ -177,7 +177,7 @@ def renew(box: Sandbox, entry: Entry) -> None:
     }
     try:
         charges.create(
-            box,
+            sandbox,
             NewCharge(
                 source=MethodSource(row.payment_method_id),
                 amount=amount,
@@ -189,7 +189,7 @@ def renew(box: Sandbox, entry: Entry) -> None:
             ),
         )
     except Refused:
-        subscription_course.move(box, row, SubscriptionEvent.SUSPENDED)
+        subscription_course.move(sandbox, row, SubscriptionEvent.SUSPENDED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,7 +215,7 @@ SORTS: Mapping[str, Callable[[Subscription], Any]] = {
 """Fields that ``SortBy`` may name, in any letter case (published facts, 3)."""
 
 
-def search(box: Sandbox, wanted: SubscriptionFilter, paging: listing.Paging) -> Page[Subscription]:
+def search(sandbox: Sandbox, wanted: SubscriptionFilter, paging: listing.Paging) -> ListPage[Subscription]:
     """Subscriptions that fit, newest first. Raises ``Invalid`` (90) for a bad page or sort."""
     equal: list[tuple[str, tuple[Hashable, ...]]] = []
     if wanted.status is not None:
@@ -224,32 +224,32 @@ def search(box: Sandbox, wanted: SubscriptionFilter, paging: listing.Paging) -> 
         equal.append(("currency", (wanted.currency.upper(),)))
     where: list[Callable[[Subscription], bool]] = []
     more, less = wanted.more_than, wanted.less_than
-    inclusive = (more is not None or less is not None) and box.assume(SEARCH_BOUNDS) == "inclusive"
+    inclusive = (more is not None or less is not None) and sandbox.assume(SEARCH_BOUNDS) == "inclusive"
     if more is not None:
         where.append(lambda row: row.amount > more or (inclusive and row.amount == more))
     if less is not None:
         where.append(lambda row: row.amount < less or (inclusive and row.amount == less))
-    after, before = listing.window(box, wanted.added_after, wanted.added_before)
-    page = listing.bounds(box, paging, SORTS)
-    return box.subscriptions.search(page.query(after, before, equal=equal, where=where))
+    after, before = listing.window(sandbox, wanted.added_after, wanted.added_before)
+    page = listing.bounds(sandbox, paging, SORTS)
+    return sandbox.subscriptions.search(page.query(after, before, equal=equal, where=where))
 
 
-def _usable_method(box: Sandbox, payment_method_id: str, faults: Faults) -> PaymentMethod | None:
-    method = box.payment_methods.get(payment_method_id)
+def _usable_method(sandbox: Sandbox, payment_method_id: str, faults: Faults) -> PaymentMethod | None:
+    method = sandbox.payment_methods.get(payment_method_id)
     if method is None:
-        faults.add(Code.INVALID_PAYMENT_METHOD_ID, "PaymentMethodId", method_drafts.unknown(payment_method_id))
+        faults.add(Code.INVALID_PAYMENT_METHOD_ID, "PaymentMethodId", prepared_methods.unknown(payment_method_id))
     elif method.state is Presence.REMOVED:
         faults.add(Code.INVALID_PAYMENT_METHOD_ID_REMOVED, "PaymentMethodId", "this payment method was removed")
     return method
 
 
 def _money(
-    box: Sandbox, amount: Decimal, given: str | None, method: PaymentMethod | None, faults: Faults
+    sandbox: Sandbox, amount: Decimal, given: str | None, method: PaymentMethod | None, faults: Faults
 ) -> tuple[str, Decimal]:
     """Currency and exact amount; without a currency, the assumption's or that of the method's provider."""
-    default: str = box.assume(CURRENCY_DEFAULT)
-    provider = box.providers.get(method.provider.provider_id) if method else None
-    own: str = provider.currency if provider else box.assume(PROVIDER_CURRENCY)
+    default: str = sandbox.assume(CURRENCY_DEFAULT)
+    provider = sandbox.providers.get(method.provider.provider_id) if method else None
+    own: str = provider.currency if provider else sandbox.assume(PROVIDER_CURRENCY)
     if amount <= 0:
         told = f"got {number_text(amount)}, wanted more than 0"
         faults.add(Code.INVALID_AMOUNT_MUST_BE_POSITIVE, "Amount", told)

@@ -15,33 +15,33 @@ from mockserver.domain.sources import ChallengeAnswer
 from mockserver.domain.states import ChargeEvent, ChargeState
 from mockserver.domain.token import Token
 from mockserver.engine import charges, tokens
-from mockserver.engine.routing import Route
+from mockserver.engine.routing import ProviderRoute
 from mockserver.engine.sandbox import Sandbox
 from mockserver.scenario.outcome import Decline, Outcome, Pending
 
 
-def answer(box: Sandbox, charge_id: str, given: ChallengeAnswer) -> Charge:
+def answer(sandbox: Sandbox, charge_id: str, given: ChallengeAnswer) -> Charge:
     """Let the payer answer. A charge that no longer waits stays as it is: a page may be sent twice.
 
     Raises ``NotFound`` (84).
     """
-    charge = charges.get(box, charge_id)
+    charge = charges.get(sandbox, charge_id)
     if charge.status is not ChargeState.PENDING_CHECKOUT:
         return charge
     match given:
         case ChallengeAnswer.PASS:
-            return _passed(box, charge)
+            return _passed(sandbox, charge)
         case ChallengeAnswer.FAIL:
-            return _ended(box, charge, ChargeEvent.DECLINED, _attempt(box, charge, Code.THREE_D_SECURE_FAILED))
+            return _ended(sandbox, charge, ChargeEvent.DECLINED, _attempt(sandbox, charge, Code.THREE_D_SECURE_FAILED))
         case ChallengeAnswer.CANCEL:
-            return _ended(box, charge, ChargeEvent.ABANDONED, _attempt(box, charge, Code.CUSTOMER_CANCELLATION))
+            return _ended(sandbox, charge, ChargeEvent.ABANDONED, _attempt(sandbox, charge, Code.CUSTOMER_CANCELLATION))
         case _:
             assert_never(given)
 
 
-def address(box: Sandbox, charge: Charge) -> str | None:
+def address(sandbox: Sandbox, charge: Charge) -> str | None:
     """Where the payer of a charge is challenged; None when nobody asked for it."""
-    return f"{box.charter.public_url}{box.page(page(charge))}" if charge.challenged else None
+    return f"{sandbox.config.public_url}{sandbox.page(page(charge))}" if charge.challenged else None
 
 
 def page(charge: Charge) -> str:
@@ -49,16 +49,16 @@ def page(charge: Charge) -> str:
     return f"/3ds/{charge.charge_id}"
 
 
-def answer_for_token(box: Sandbox, token_id: str, given: ChallengeAnswer) -> Token:
+def answer_for_token(sandbox: Sandbox, token_id: str, given: ChallengeAnswer) -> Token:
     """Let the payer answer before the token is used: passed, its payments are verified and nobody asks again. A token
     that no longer waits stays as it is.
 
     Raises ``NotFound`` (87).
     """
-    token = tokens.get(box, token_id)
+    token = tokens.get(sandbox, token_id)
     if token.waits:
-        box.tokens.change(token, {"answer": given, "verified": given is ChallengeAnswer.PASS})
-        box.emit(Subject.TOKEN, token_id, f"challenge_{_ENDS[given]}", token.state, token.state)
+        sandbox.tokens.change(token, {"answer": given, "verified": given is ChallengeAnswer.PASS})
+        sandbox.emit(Subject.TOKEN, token_id, f"challenge_{_ENDS[given]}", token.state, token.state)
     return token
 
 
@@ -69,9 +69,9 @@ _ENDS = {
 }
 
 
-def token_address(box: Sandbox, token: Token) -> str | None:
+def token_address(sandbox: Sandbox, token: Token) -> str | None:
     """Where the payer is challenged before a token is used; None when nobody asked for it."""
-    return f"{box.charter.public_url}{box.page(token_page(token))}" if token.challenged else None
+    return f"{sandbox.config.public_url}{sandbox.page(token_page(token))}" if token.challenged else None
 
 
 def token_page(token: Token) -> str:
@@ -79,42 +79,44 @@ def token_page(token: Token) -> str:
     return f"/3ds/token/{token.token_id}"
 
 
-def abandon(box: Sandbox, charge_id: str) -> None:
+def abandon(sandbox: Sandbox, charge_id: str) -> None:
     """Nobody answered the challenge in time."""
-    charge = box.charges.get(charge_id)
+    charge = sandbox.charges.get(charge_id)
     if charge is not None and charge.status is ChargeState.PENDING_CHECKOUT:
-        _ended(box, charge, ChargeEvent.ABANDONED, _attempt(box, charge, Code.THREE_D_SECURE_FAILED))
+        _ended(sandbox, charge, ChargeEvent.ABANDONED, _attempt(sandbox, charge, Code.THREE_D_SECURE_FAILED))
 
 
-def _passed(box: Sandbox, charge: Charge) -> Charge:
+def _passed(sandbox: Sandbox, charge: Charge) -> Charge:
     """The provider has the last word, and a rule for ``charge.challenge`` can be that word."""
-    provider = box.providers.get(charge.provider.provider_id)
+    provider = sandbox.providers.get(charge.provider.provider_id)
     outcome, route = Outcome(), None
     if provider is not None:
         method_id = charge.instrument.payment_method_id
-        route = Route(provider, charge.instrument, box.payment_methods.get(method_id) if method_id else None)
-        outcome = charges.ask_provider(box, "charge.challenge", route, "charge")
+        route = ProviderRoute(
+            provider, charge.instrument, sandbox.payment_methods.get(method_id) if method_id else None
+        )
+        outcome = charges.ask_provider(sandbox, "charge.challenge", route, "charge")
     if isinstance(outcome.provider, Decline):
-        attempt = charges.failed_attempt(box, charge.provider.provider_id, outcome.provider)
-        return _ended(box, charge, ChargeEvent.DECLINED, attempt)
+        attempt = charges.failed_attempt(sandbox, charge.provider.provider_id, outcome.provider)
+        return _ended(sandbox, charge, ChargeEvent.DECLINED, attempt)
     if isinstance(outcome.provider, Pending):
-        event = ChargeEvent.PENDED
+        event = ChargeEvent.PENDING
     else:
         event = ChargeEvent.PAID if charge.capture else ChargeEvent.AUTHORISED
-    _ended(box, charge, event, None)
+    _ended(sandbox, charge, event, None)
     if route is not None:
-        charges.follow_up(box, charge, event, route, outcome)
+        charges.follow_up(sandbox, charge, event, route, outcome)
     return charge
 
 
-def _ended(box: Sandbox, charge: Charge, event: ChargeEvent, attempt: FailedAttempt | None) -> Charge:
-    return charges.move(box, charge, event, challenge_changes(charge, event, attempt, box.now))
+def _ended(sandbox: Sandbox, charge: Charge, event: ChargeEvent, attempt: FailedAttempt | None) -> Charge:
+    return charges.move(sandbox, charge, event, challenge_changes(charge, event, attempt, sandbox.now))
 
 
-def _attempt(box: Sandbox, charge: Charge, code: Code) -> FailedAttempt:
+def _attempt(sandbox: Sandbox, charge: Charge, code: Code) -> FailedAttempt:
     return FailedAttempt(
         provider_id=charge.provider.provider_id,
-        attempted=box.now,
+        attempted=sandbox.now,
         error_code=code,
         error_message=code.message,
         gateway_code=None,

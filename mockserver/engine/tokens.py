@@ -24,38 +24,38 @@ from mockserver.domain.provider import Capability, Provider
 from mockserver.domain.sources import Instrument
 from mockserver.domain.token import Token
 from mockserver.domain.vault import WITH_A_CARD, check_expiry
-from mockserver.engine import asking, card_entry, charge_money, listing, payto, providers, vault
+from mockserver.engine import amount_check, asking, card_entry, listing, payto, providers, vault
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.schedule import Due
-from mockserver.engine.store import Page
+from mockserver.engine.store import ListPage
 from mockserver.scenario.outcome import Challenge
 
 OP = "token.create"
 
 
-def create_from_card(box: Sandbox, command: NewCardToken) -> Token:
+def create_from_card(sandbox: Sandbox, command: NewCardToken) -> Token:
     """Make a token from a card, and vault the card when wished.
 
     Raises ``Invalid`` 39 (provider), 63 (none takes the card), 90, 2 (amount), 29 (currency), 5, 6, 9, 14, 81 (card),
     85, 86 (vault expiry), or ``ProviderRefused``.
     """
-    faults = box.faults()
-    card = card_entry.check(box, command.details, faults)
-    provider = _card_provider(box, command, card, faults)
-    expires = check_expiry(command.vault.expiry, WITH_A_CARD, box.now, faults)
+    faults = sandbox.faults()
+    card = card_entry.check(sandbox, command.details, faults)
+    provider = _card_provider(sandbox, command, card, faults)
+    expires = check_expiry(command.vault.expiry, WITH_A_CARD, sandbox.now, faults)
     faults.refuse()
     details = command.details
     if provider is None or card is None or details is None or details.number is None:
         raise RuntimeError("a faulty token passed its checks")
     instrument = card_entry.instrument(card)
-    outcome = asking.ask(box, OP, provider, instrument, "card")
+    outcome = asking.ask(sandbox, OP, provider, instrument, "card")
     asking.refuse_declined(outcome)
     verified = bool(details.three_ds_server_trans_id or details.external_three_ds)
     item = None
     if command.vault.wanted:
-        item = vault.store(box, card.number, details.number, details.ccv, expires)
+        item = vault.store(sandbox, card.number, details.number, details.ccv, expires)
     return _store(
-        box,
+        sandbox,
         instrument,
         provider,
         vault_id=item.vault_id if item else None,
@@ -66,22 +66,24 @@ def create_from_card(box: Sandbox, command: NewCardToken) -> Token:
     )
 
 
-def create_from_payto(box: Sandbox, command: NewPayToMethod) -> Token:
+def create_from_payto(sandbox: Sandbox, command: NewPayToMethod) -> Token:
     """Make a token from a PayTo agreement. Raises ``Invalid`` 39, 32 (provider), 90, or ``ProviderRefused``."""
-    faults = box.faults()
-    provider = payto.check(box, command, faults)
+    faults = sandbox.faults()
+    provider = payto.check(sandbox, command, faults)
     faults.refuse()
     if provider is None:
         raise RuntimeError("a faulty agreement passed its checks")
-    asking.refuse_declined(asking.ask(box, OP, provider, payto.INSTRUMENT, "token"))
-    agreement = payto.store(box, command, provider)
+    asking.refuse_declined(asking.ask(sandbox, OP, provider, payto.INSTRUMENT, "token"))
+    agreement = payto.store(sandbox, command, provider)
     terms = command.terms
-    return _store(box, payto.INSTRUMENT, provider, payto_id=agreement.payto_id, ip=terms.ip, metadata=terms.metadata)
+    return _store(
+        sandbox, payto.INSTRUMENT, provider, payto_id=agreement.payto_id, ip=terms.ip, metadata=terms.metadata
+    )
 
 
-def usable(box: Sandbox, token_id: str, faults: Faults) -> Token | None:
+def usable(sandbox: Sandbox, token_id: str, faults: Faults) -> Token | None:
     """The token that a request wants to use, or None and a fault (51: unknown, used up or expired)."""
-    token = box.tokens.get(token_id)
+    token = sandbox.tokens.get(token_id)
     if token is None:
         faults.add(Code.INVALID_OR_EXPIRED_TOKEN, "Token", unknown(token_id))
         return None
@@ -89,34 +91,34 @@ def usable(box: Sandbox, token_id: str, faults: Faults) -> Token | None:
         why = "was used before" if token.state is TokenState.USED else "has expired"
         faults.add(Code.INVALID_OR_EXPIRED_TOKEN, "Token", f"this token {why}")
         return None
-    box.turn.about["token"] = token
+    sandbox.step.about["token"] = token
     return token
 
 
-def use(box: Sandbox, token: Token) -> None:
+def use(sandbox: Sandbox, token: Token) -> None:
     """One use of a token that ``usable`` gave; after the last one it is used up."""
     event = TokenEvent.USED if token.uses > 1 else TokenEvent.USED_UP
     before = token.state
-    changes = {"state": TOKEN.advance(before, event), "uses": token.uses - 1, "used": box.now}
-    box.tokens.change(token, changes)
-    box.emit(Subject.TOKEN, token.token_id, event, before, token.state)
+    changes = {"state": TOKEN.advance(before, event), "uses": token.uses - 1, "used": sandbox.now}
+    sandbox.tokens.change(token, changes)
+    sandbox.emit(Subject.TOKEN, token.token_id, event, before, token.state)
 
 
-def expire(box: Sandbox, token_id: str) -> None:
+def expire(sandbox: Sandbox, token_id: str) -> None:
     """The time of a token has come."""
-    token = box.tokens.get(token_id)
+    token = sandbox.tokens.get(token_id)
     if token is not None and token.state is TokenState.ACTIVE:
         after = TOKEN.advance(token.state, TokenEvent.EXPIRED)
-        box.tokens.change(token, {"state": after})
-        box.emit(Subject.TOKEN, token_id, TokenEvent.EXPIRED, TokenState.ACTIVE, after)
+        sandbox.tokens.change(token, {"state": after})
+        sandbox.emit(Subject.TOKEN, token_id, TokenEvent.EXPIRED, TokenState.ACTIVE, after)
 
 
-def get(box: Sandbox, token_id: str) -> Token:
+def get(sandbox: Sandbox, token_id: str) -> Token:
     """A token, used and expired ones included. Raises ``NotFound`` (87)."""
-    token = box.tokens.get(token_id)
+    token = sandbox.tokens.get(token_id)
     if token is None:
         raise NotFound(Code.INVALID_TOKEN_ID, {"TokenId": unknown(token_id)})
-    box.turn.about["token"] = token
+    sandbox.step.about["token"] = token
     return token
 
 
@@ -141,7 +143,7 @@ SORTS: Mapping[str, Callable[[Token], Any]] = {
 """Fields that ``SortBy`` may name, in any letter case."""
 
 
-def search(box: Sandbox, wanted: TokenFilter, paging: listing.Paging) -> Page[Token]:
+def search(sandbox: Sandbox, wanted: TokenFilter, paging: listing.Paging) -> ListPage[Token]:
     """Tokens that fit, newest first. Raises ``Invalid`` (90) for a bad page, sort or status."""
     equal: list[tuple[str, tuple[Hashable, ...]]] = []
     if wanted.provider_id is not None:
@@ -149,9 +151,9 @@ def search(box: Sandbox, wanted: TokenFilter, paging: listing.Paging) -> Page[To
     faults = Faults()
     if wanted.status is not None:
         equal.append(("state", (_state(wanted.status, faults),)))
-    after, before = listing.window(box, wanted.added_after, wanted.added_before)
-    page = listing.bounds(box, paging, SORTS, faults)
-    return box.tokens.search(page.query(after, before, equal=equal))
+    after, before = listing.window(sandbox, wanted.added_after, wanted.added_before)
+    page = listing.bounds(sandbox, paging, SORTS, faults)
+    return sandbox.tokens.search(page.query(after, before, equal=equal))
 
 
 def unknown(token_id: str) -> str:
@@ -170,29 +172,29 @@ def _state(word: str, faults: Faults) -> TokenState | None:
     return state
 
 
-def _card_provider(box: Sandbox, command: NewCardToken, card: Card | None, faults: Faults) -> Provider | None:
+def _card_provider(sandbox: Sandbox, command: NewCardToken, card: Card | None, faults: Faults) -> Provider | None:
     if command.provider_id == "":
         text = "required: as the header ProviderId, in the query or in the body"
         faults.add(Code.VALIDATION_ERROR, "ProviderId", text)
         return None
     if command.provider_id is not None:
-        return providers.named(box, command.provider_id, Capability.CARD, faults)
+        return providers.named(sandbox, command.provider_id, Capability.CARD, faults)
     if card is None:
         return None
-    money = _money(box, command, faults)
+    money = _money(sandbox, command, faults)
     if faults:
         return None
-    found = providers.by_cost(box, command.amount or ZERO, money, card.number)
+    found = providers.by_cost(sandbox, command.amount or ZERO, money, card.number)
     if not found:
         faults.add(Code.NO_CARD_PROVIDERS_CONFIGURED, "Currency", "no provider takes this card in this currency")
         return None
     return found[0]
 
 
-def _money(box: Sandbox, command: NewCardToken, faults: Faults) -> Currency | None:
+def _money(sandbox: Sandbox, command: NewCardToken, faults: Faults) -> Currency | None:
     """The currency of the payment that a token is wanted for, if it names one."""
     if command.amount is not None:
-        money = charge_money.check(box, command.amount, command.currency, faults)
+        money = amount_check.check(sandbox, command.amount, command.currency, faults)
         return money.currency if money else None
     try:
         return currency(command.currency) if command.currency else None
@@ -202,7 +204,7 @@ def _money(box: Sandbox, command: NewCardToken, faults: Faults) -> Currency | No
 
 
 def _store(
-    box: Sandbox,
+    sandbox: Sandbox,
     instrument: Instrument,
     provider: Provider,
     *,
@@ -213,16 +215,16 @@ def _store(
     verified: bool = False,
     challenged: bool = False,
 ) -> Token:
-    expires = box.now + box.assume(TOKEN_LIFETIME)
-    token = box.tokens.add(
+    expires = sandbox.now + sandbox.assume(TOKEN_LIFETIME)
+    token = sandbox.tokens.add(
         Token(
-            token_id=box.ids.hex24("token"),
+            token_id=sandbox.ids.hex24("token"),
             instrument=instrument,
             provider=provider.summary,
-            added=box.now,
+            added=sandbox.now,
             expires=expires,
-            uses=box.assume(TOKEN_USES),
-            gateway_token_id="tok_" + box.ids.hex24("gateway_token"),
+            uses=sandbox.assume(TOKEN_USES),
+            gateway_token_id="tok_" + sandbox.ids.hex24("gateway_token"),
             vault_id=vault_id,
             payto_id=payto_id,
             ip=ip,
@@ -231,7 +233,7 @@ def _store(
             challenged=challenged,
         )
     )
-    box.turn.about["token"] = token
-    box.emit(Subject.TOKEN, token.token_id, "created", None, token.state)
-    box.schedule.plan(expires, Due.TOKEN_EXPIRY, token.token_id)
+    sandbox.step.about["token"] = token
+    sandbox.emit(Subject.TOKEN, token.token_id, "created", None, token.state)
+    sandbox.schedule.plan(expires, Due.TOKEN_EXPIRY, token.token_id)
     return token

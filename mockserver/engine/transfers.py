@@ -25,7 +25,7 @@ from mockserver.domain.transfer import Transfer
 from mockserver.engine import listing, providers
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.schedule import Due
-from mockserver.engine.store import Page
+from mockserver.engine.store import ListPage
 
 LONGEST_REFERENCE = 40
 """Characters of a reference (service document, Limits, ``reference``)."""
@@ -33,36 +33,36 @@ LONGEST_REFERENCE = 40
 _PAID = frozenset({ChargeState.SUCCESS, ChargeState.PARTIAL_REFUND})
 
 
-def create(box: Sandbox, command: NewTransferGroup) -> Sequence[Transfer]:
+def create(sandbox: Sandbox, command: NewTransferGroup) -> Sequence[Transfer]:
     """Move money: every transfer of the group, or none.
 
     Raises ``Invalid`` 39 (provider), 84 (charge), 67 (no transfers), 60 (amount), 29 (currency), 61 (reference),
     69, 70 (references used before), 68 (more than the charge has left), 90 (account), ``WrongState`` 54 (charge).
     """
-    faults = box.faults()
-    provider = _provider(box, command.provider_id, faults)
-    charge = _charge(box, command.charge_id, faults)
+    faults = sandbox.faults()
+    provider = _provider(sandbox, command.provider_id, faults)
+    charge = _charge(sandbox, command.charge_id, faults)
     if not command.transfers and not faults.blames("Transfers"):
         faults.add(Code.NO_TRANSFER_INFORMATION_PROVIDED, "Transfers", "wanted one or more transfers")
-    _check_references(box, command, faults)
+    _check_references(sandbox, command, faults)
     checked = [
         _money(transfer, place, charge.currency if charge else provider.currency if provider else None, faults)
         for place, transfer in enumerate(command.transfers)
     ]
     total = sum((amount for amount, _ in checked), ZERO)
-    if charge is not None and not faults.blames("Transfers") and total > (left := _left(box, charge)):
+    if charge is not None and not faults.blames("Transfers") and total > (left := _left(sandbox, charge)):
         told = f"got {number_text(total)}, left of the charge are {number_text(left)} {charge.currency}"
         faults.add(Code.TRANSFER_LARGER_THAN_ORIGINAL_CHARGE, "Amount", told)
     faults.refuse()
     if charge is not None and charge.status not in _PAID:
         told = f"got a charge in {charge.status}, allowed in {ChargeState.SUCCESS} or {ChargeState.PARTIAL_REFUND} only"
         raise WrongState(Code.INVALID_CHARGE_STATUS, {"Status": told})
-    after = box.assume(TRANSFER_SETTLES_AFTER)
+    after = sandbox.assume(TRANSFER_SETTLES_AFTER)
     made = []
     for transfer, (amount, code) in zip(command.transfers, checked, strict=True):
-        row = box.transfers.add(
+        row = sandbox.transfers.add(
             Transfer(
-                transfer_id=box.ids.hex32("transfer"),
+                transfer_id=sandbox.ids.hex32("transfer"),
                 group_reference=command.group_reference,
                 provider_id=command.provider_id,
                 charge_id=command.charge_id,
@@ -73,32 +73,32 @@ def create(box: Sandbox, command: NewTransferGroup) -> Sequence[Transfer]:
                 reference=transfer.reference,
                 message=transfer.message,
                 status=TRANSFER.begin(TransferEvent.ORDERED if after else TransferEvent.SETTLED),
-                added=box.now,
+                added=sandbox.now,
             )
         )
         if after:
-            box.schedule.plan(box.now + after, Due.TRANSFER_SETTLEMENT, row.transfer_id)
-        box.emit(Subject.TRANSFER, row.transfer_id, "created", None, row.status)
+            sandbox.schedule.plan(sandbox.now + after, Due.TRANSFER_SETTLEMENT, row.transfer_id)
+        sandbox.emit(Subject.TRANSFER, row.transfer_id, "created", None, row.status)
         made.append(row)
     return made
 
 
-def settle(box: Sandbox, transfer_id: str) -> None:
+def settle(sandbox: Sandbox, transfer_id: str) -> None:
     """The money of a pending transfer has arrived."""
-    row = box.transfers.get(transfer_id)
+    row = sandbox.transfers.get(transfer_id)
     if row is not None and row.status is TransferState.PENDING:
         before = row.status
-        box.transfers.change(row, {"status": TRANSFER.advance(before, TransferEvent.SETTLED)})
-        box.emit(Subject.TRANSFER, transfer_id, TransferEvent.SETTLED, before, row.status)
+        sandbox.transfers.change(row, {"status": TRANSFER.advance(before, TransferEvent.SETTLED)})
+        sandbox.emit(Subject.TRANSFER, transfer_id, TransferEvent.SETTLED, before, row.status)
 
 
-def get(box: Sandbox, transfer_id: str) -> Transfer:
+def get(sandbox: Sandbox, transfer_id: str) -> Transfer:
     """A transfer. Raises ``NotFound`` (88)."""
-    row = box.transfers.get(transfer_id)
+    row = sandbox.transfers.get(transfer_id)
     if row is None:
         told = f"no transfer '{transfer_id[:64]}' in this sandbox"
         raise NotFound(Code.INVALID_TRANSFER_ID, {"TransferId": told})
-    box.turn.about["transfer"] = row
+    sandbox.step.about["transfer"] = row
     return row
 
 
@@ -124,7 +124,7 @@ SORTS: Mapping[str, Callable[[Transfer], Any]] = {
 """Fields that ``SortBy`` may name, in any letter case."""
 
 
-def search(box: Sandbox, wanted: TransferFilter, paging: listing.Paging) -> Page[Transfer]:
+def search(sandbox: Sandbox, wanted: TransferFilter, paging: listing.Paging) -> ListPage[Transfer]:
     """Transfers that fit, newest first. Raises ``Invalid`` (90) for a bad page or sort."""
     equal: list[tuple[str, tuple[Hashable, ...]]] = []
     if wanted.provider_id is not None:
@@ -134,35 +134,35 @@ def search(box: Sandbox, wanted: TransferFilter, paging: listing.Paging) -> Page
     where: list[Callable[[Transfer], bool]] = []
     if wanted.reference is not None:
         where.append(lambda row: wanted.reference in (row.reference, row.group_reference))
-    after, before = listing.window(box, wanted.added_after, wanted.added_before)
-    page = listing.bounds(box, paging, SORTS)
-    return box.transfers.search(page.query(after, before, equal=equal, where=where))
+    after, before = listing.window(sandbox, wanted.added_after, wanted.added_before)
+    page = listing.bounds(sandbox, paging, SORTS)
+    return sandbox.transfers.search(page.query(after, before, equal=equal, where=where))
 
 
-def _provider(box: Sandbox, provider_id: str, faults: Faults) -> Provider | None:
-    provider = box.providers.get(provider_id)
+def _provider(sandbox: Sandbox, provider_id: str, faults: Faults) -> Provider | None:
+    provider = sandbox.providers.get(provider_id)
     if provider is None or provider.state is Presence.REMOVED:
-        faults.add(Code.INVALID_PROVIDER_ID, "ProviderId", providers.unknown(box, provider_id))
+        faults.add(Code.INVALID_PROVIDER_ID, "ProviderId", providers.unknown(sandbox, provider_id))
         return None
     return provider
 
 
-def _charge(box: Sandbox, charge_id: str | None, faults: Faults) -> Charge | None:
-    charge = box.charges.get(charge_id) if charge_id else None
+def _charge(sandbox: Sandbox, charge_id: str | None, faults: Faults) -> Charge | None:
+    charge = sandbox.charges.get(charge_id) if charge_id else None
     if charge_id and charge is None:
         faults.add(Code.INVALID_CHARGE_ID, "ChargeId", f"no charge '{charge_id[:64]}' in this sandbox")
     return charge
 
 
-def _left(box: Sandbox, charge: Charge) -> Decimal:
+def _left(sandbox: Sandbox, charge: Charge) -> Decimal:
     """What of a charge was neither refunded nor transferred."""
-    return charge.refundable - sum((row.amount for row in box.transfers.find("charge", charge.charge_id)), ZERO)
+    return charge.refundable - sum((row.amount for row in sandbox.transfers.find("charge", charge.charge_id)), ZERO)
 
 
-def _check_references(box: Sandbox, command: NewTransferGroup, faults: Faults) -> None:
+def _check_references(sandbox: Sandbox, command: NewTransferGroup, faults: Faults) -> None:
     group = command.group_reference
     _check_reference(group, "GroupReference", faults)
-    if group and next(box.transfers.find("group", group), None) is not None:
+    if group and next(sandbox.transfers.find("group", group), None) is not None:
         faults.add(Code.DUPLICATE_GROUP_REFERENCE, "GroupReference", "another group has this reference")
     seen: set[str] = set()
     for place, transfer in enumerate(command.transfers):
@@ -170,7 +170,7 @@ def _check_references(box: Sandbox, command: NewTransferGroup, faults: Faults) -
         _check_reference(reference, field, faults)
         if reference is None:
             continue
-        if reference in seen or next(box.transfers.find("reference", reference), None) is not None:
+        if reference in seen or next(sandbox.transfers.find("reference", reference), None) is not None:
             faults.add(Code.DUPLICATE_TRANSFER_REFERENCE, field, "another transfer has this reference")
         seen.add(reference)
 

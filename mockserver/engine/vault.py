@@ -19,90 +19,90 @@ from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.schedule import Due
 
 
-def create(box: Sandbox, command: NewVaultItem) -> VaultItem:
+def create(sandbox: Sandbox, command: NewVaultItem) -> VaultItem:
     """Vault a card on its own. Raises ``Invalid`` 5 (number), 6 (ccv), 82 (both expiries), 83 (expiry not to come)."""
-    faults = box.faults()
-    facts = card_entry.check_number(box, command.number, "CardNumber", faults)
+    faults = sandbox.faults()
+    facts = card_entry.check_number(sandbox, command.number, "CardNumber", faults)
     card_entry.check_ccv(command.ccv, "Ccv", facts, faults)
-    expires = check_expiry(command.expiry, INDEPENDENT, box.now, faults)
+    expires = check_expiry(command.expiry, INDEPENDENT, sandbox.now, faults)
     faults.refuse()
-    return store(box, card_entry.sure(facts), command.number, command.ccv, expires)
+    return store(sandbox, card_entry.sure(facts), command.number, command.ccv, expires)
 
 
-def store(box: Sandbox, facts: CardNumber, number: str, ccv: str | None, expires: Instant | None) -> VaultItem:
+def store(sandbox: Sandbox, facts: CardNumber, number: str, ccv: str | None, expires: Instant | None) -> VaultItem:
     """Keep a checked card, and plan its expiry and the removal of its ccv."""
-    item = box.vault.add(
+    item = sandbox.vault.add(
         VaultItem(
-            vault_id=box.ids.hex32("vault"),
+            vault_id=sandbox.ids.hex32("vault"),
             facts=facts,
-            added=box.now,
+            added=sandbox.now,
             expires=expires,
             number=card_entry.bare(number),
             ccv=ccv,
             ccv_state=CcvState.HELD if ccv else CcvState.ABSENT,
         )
     )
-    box.emit(Subject.VAULT, item.vault_id, "stored", None, item.state)
+    sandbox.emit(Subject.VAULT, item.vault_id, "stored", None, item.state)
     if expires is not None:
-        box.schedule.plan(expires, Due.VAULT_EXPIRY, item.vault_id)
+        sandbox.schedule.plan(expires, Due.VAULT_EXPIRY, item.vault_id)
     if ccv:
-        box.schedule.plan(box.now + box.assume(VAULT_CCV_DELAY), Due.CCV_DELAY, item.vault_id)
+        sandbox.schedule.plan(sandbox.now + sandbox.assume(VAULT_CCV_DELAY), Due.CCV_DELAY, item.vault_id)
     return item
 
 
-def get(box: Sandbox, vault_id: str) -> VaultItem:
+def get(sandbox: Sandbox, vault_id: str) -> VaultItem:
     """A stored item. Raises ``NotFound`` (62) for unknown, expired and deleted ones alike."""
-    item = box.vault.get(vault_id)
+    item = sandbox.vault.get(vault_id)
     if item is None or item.state is not VaultState.STORED:
-        box.assume(VAULT_GONE)
+        sandbox.assume(VAULT_GONE)
         raise NotFound(Code.INVALID_VAULT_ID, {"VaultId": f"no vault item '{vault_id[:64]}' in this sandbox"})
-    box.turn.about["vault"] = item
+    sandbox.step.about["vault"] = item
     return item
 
 
-def delete(box: Sandbox, vault_id: str) -> VaultItem:
+def delete(sandbox: Sandbox, vault_id: str) -> VaultItem:
     """Delete an item before it expires. Raises ``NotFound`` (62)."""
-    item = get(box, vault_id)
-    _end(box, item, VaultEvent.DELETED)
+    item = get(sandbox, vault_id)
+    _end(sandbox, item, VaultEvent.DELETED)
     return item
 
 
-def expire(box: Sandbox, vault_id: str) -> None:
+def expire(sandbox: Sandbox, vault_id: str) -> None:
     """The time of an item has come."""
-    item = box.vault.get(vault_id)
+    item = sandbox.vault.get(vault_id)
     if item is not None and item.state is VaultState.STORED:
-        _end(box, item, VaultEvent.EXPIRED)
+        _end(sandbox, item, VaultEvent.EXPIRED)
 
 
-def lapse_ccv(box: Sandbox, vault_id: str) -> None:
+def lapse_ccv(sandbox: Sandbox, vault_id: str) -> None:
     """The short delay has passed."""
-    item = box.vault.get(vault_id)
+    item = sandbox.vault.get(vault_id)
     if item is not None:
-        _remove_ccv(box, item, CcvEvent.DELAY_PASSED)
+        _remove_ccv(sandbox, item, CcvEvent.DELAY_PASSED)
 
 
-def spend_ccv(box: Sandbox, facts: CardNumber, vault_id: str | None) -> None:
+def spend_ccv(sandbox: Sandbox, facts: CardNumber, vault_id: str | None) -> None:
     """A payment occurred for a card: its ccv leaves the vault (assumption ``vault.ccv_spent_by``)."""
-    if box.assume(VAULT_CCV_SPENT_BY) == "same_card":
-        for item in box.vault.find("card_with_ccv", facts.fingerprint):
-            _remove_ccv(box, item, CcvEvent.PAID)
+    if sandbox.assume(VAULT_CCV_SPENT_BY) == "same_card":
+        for item in sandbox.vault.find("card_with_ccv", facts.fingerprint):
+            _remove_ccv(sandbox, item, CcvEvent.PAID)
     elif vault_id is not None:
-        linked = box.vault.get(vault_id)
+        linked = sandbox.vault.get(vault_id)
         if linked is not None:
-            _remove_ccv(box, linked, CcvEvent.PAID)
+            _remove_ccv(sandbox, linked, CcvEvent.PAID)
 
 
-def _remove_ccv(box: Sandbox, item: VaultItem, event: CcvEvent) -> None:
+def _remove_ccv(sandbox: Sandbox, item: VaultItem, event: CcvEvent) -> None:
     if item.ccv_state is not CcvState.HELD:
         return
     after = CCV.advance(item.ccv_state, event)
-    box.vault.change(item, {"ccv": None, "ccv_state": after})
-    box.emit(Subject.CCV, item.vault_id, event, CcvState.HELD, after)
+    sandbox.vault.change(item, {"ccv": None, "ccv_state": after})
+    sandbox.emit(Subject.CCV, item.vault_id, event, CcvState.HELD, after)
 
 
-def _end(box: Sandbox, item: VaultItem, event: VaultEvent) -> None:
+def _end(sandbox: Sandbox, item: VaultItem, event: VaultEvent) -> None:
     before = item.state
     after = VAULT.advance(before, event)
-    _remove_ccv(box, item, CcvEvent.ITEM_GONE)
-    box.vault.change(item, {"state": after, "number": None})
-    box.emit(Subject.VAULT, item.vault_id, event, before, after)
+    _remove_ccv(sandbox, item, CcvEvent.ITEM_GONE)
+    sandbox.vault.change(item, {"state": after, "number": None})
+    sandbox.emit(Subject.VAULT, item.vault_id, event, before, after)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from heapq import nsmallest
 
-from mockserver.engine.journal import Entry, Journal
+from mockserver.engine.journal import Journal, JournalEntry
 from mockserver.scenario.attempt import Attempt
 from mockserver.scenario.expecting import Expected, closest
 from mockserver.scenario.matching import Difference
@@ -21,7 +21,7 @@ MOST_SHOWN = 5
 class NearMiss:
     """An entry of the expected operation, and every test that it fails."""
 
-    entry: Entry
+    entry: JournalEntry
     differences: list[Difference]
 
 
@@ -31,7 +31,7 @@ class Verdict:
 
     expected: Expected
     count: int
-    matched: list[Entry]
+    matched: list[JournalEntry]
     near: list[NearMiss]
     doubt: str | None
 
@@ -48,7 +48,7 @@ def judge(journal: Journal, expected: Expected, after: int = 0) -> Verdict:
     operation (rows of a batch, renewals) counts once for each payment in it.
     """
     count = 0
-    matched: list[Entry] = []
+    matched: list[JournalEntry] = []
     missed: list[NearMiss] = []
     for entry in journal.since(after):
         attempts = [attempt for attempt in _attempts(entry) if expected.concerns(attempt)]
@@ -56,7 +56,7 @@ def judge(journal: Journal, expected: Expected, after: int = 0) -> Verdict:
             continue
         fits = [attempt for attempt in attempts if not expected.differences(attempt)]
         if fits:
-            whole = entry.turn.op in expected.operations
+            whole = entry.step.op in expected.operations
             count += 1 if whole else len({(fit.row, fit.subject, fit.attempt) for fit in fits if fit.attempt == 1}) or 1
             matched.append(entry)
         else:
@@ -65,11 +65,11 @@ def judge(journal: Journal, expected: Expected, after: int = 0) -> Verdict:
     return Verdict(expected, count, matched[-MOST_SHOWN:], near, _doubt(journal, expected, count))
 
 
-def _attempts(entry: Entry) -> list[Attempt]:
-    turn = entry.turn
-    if turn.attempts:
-        return turn.attempts
-    return [Attempt(op=turn.op, now=entry.at, request=turn.request, headers=turn.headers)]
+def _attempts(entry: JournalEntry) -> list[Attempt]:
+    step = entry.step
+    if step.attempts:
+        return step.attempts
+    return [Attempt(op=step.op, now=entry.at, request=step.request, headers=step.headers)]
 
 
 def _doubt(journal: Journal, expected: Expected, count: int) -> str | None:

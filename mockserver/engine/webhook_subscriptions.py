@@ -18,7 +18,7 @@ from mockserver.domain.states import WEBHOOK_SUBSCRIPTION, Presence, PresenceEve
 from mockserver.domain.webhook_subscription import WebhookSubscription, WebhookType
 from mockserver.engine import listing
 from mockserver.engine.sandbox import Sandbox
-from mockserver.engine.store import Page
+from mockserver.engine.store import ListPage
 
 SORTS: Mapping[str, Callable[[WebhookSubscription], Any]] = {
     "date": lambda row: row.seq,
@@ -39,70 +39,72 @@ class WebhookSubscriptionFilter:
 
 
 def create(
-    box: Sandbox, url: str, authorization: str | None, types: Sequence[WebhookType] | None
+    sandbox: Sandbox, url: str, authorization: str | None, types: Sequence[WebhookType] | None
 ) -> WebhookSubscription:
     """Subscribe; without types, to all of them. Raises ``Invalid`` (109) for what is no http or https address, or for
     one that is never called."""
-    faults = box.faults()
+    faults = sandbox.faults()
     told = never_called(url) if is_web_address(url) else "wanted an absolute http or https address"
     if told is not None:
         faults.add(Code.UNABLE_TO_CREATE_WEBHOOK_SUBSCRIPTION, "Url", told)
     faults.refuse()
-    row = box.webhook_subscriptions.add(
+    row = sandbox.webhook_subscriptions.add(
         WebhookSubscription(
-            webhook_subscription_id=box.ids.hex32("webhook_subscription"),
+            webhook_subscription_id=sandbox.ids.hex32("webhook_subscription"),
             url=url,
             authorization=authorization,
             types=tuple(dict.fromkeys(types or WebhookType)),
-            added=box.now,
+            added=sandbox.now,
         )
     )
-    box.emit(Subject.WEBHOOK_SUBSCRIPTION, row.webhook_subscription_id, "created", None, row.state)
+    sandbox.emit(Subject.WEBHOOK_SUBSCRIPTION, row.webhook_subscription_id, "created", None, row.state)
     return row
 
 
-def get(box: Sandbox, subscription_id: str) -> WebhookSubscription:
+def get(sandbox: Sandbox, subscription_id: str) -> WebhookSubscription:
     """A subscription, ended ones included. Raises ``NotFound`` (110)."""
-    return _known(box, subscription_id, Code.UNABLE_TO_GET_WEBHOOK_SUBSCRIPTION)
+    return _known(sandbox, subscription_id, Code.UNABLE_TO_GET_WEBHOOK_SUBSCRIPTION)
 
 
-def delete(box: Sandbox, subscription_id: str) -> WebhookSubscription:
+def delete(sandbox: Sandbox, subscription_id: str) -> WebhookSubscription:
     """End a subscription. Raises ``NotFound`` (111), ``WrongState`` (111) when it has ended before."""
-    row = _known(box, subscription_id, Code.UNABLE_TO_DELETE_WEBHOOK_SUBSCRIPTION)
+    row = _known(sandbox, subscription_id, Code.UNABLE_TO_DELETE_WEBHOOK_SUBSCRIPTION)
     before = row.state
     state = WEBHOOK_SUBSCRIPTION.advance(before, PresenceEvent.REMOVED)
-    box.webhook_subscriptions.change(row, {"state": state, "removed": box.now})
-    box.emit(Subject.WEBHOOK_SUBSCRIPTION, subscription_id, PresenceEvent.REMOVED, before, state)
+    sandbox.webhook_subscriptions.change(row, {"state": state, "removed": sandbox.now})
+    sandbox.emit(Subject.WEBHOOK_SUBSCRIPTION, subscription_id, PresenceEvent.REMOVED, before, state)
     return row
 
 
-def search(box: Sandbox, wanted: WebhookSubscriptionFilter, paging: listing.Paging) -> Page[WebhookSubscription]:
+def search(
+    sandbox: Sandbox, wanted: WebhookSubscriptionFilter, paging: listing.Paging
+) -> ListPage[WebhookSubscription]:
     """Subscriptions in force, newest first. Raises ``Invalid`` (90) for a bad page or sort."""
-    after, before = listing.window(box, wanted.added_after, wanted.added_before)
-    page = listing.bounds(box, paging, SORTS)
+    after, before = listing.window(sandbox, wanted.added_after, wanted.added_before)
+    page = listing.bounds(sandbox, paging, SORTS)
     where: list[Callable[[WebhookSubscription], bool]] = [lambda row: row.state is Presence.ACTIVE]
     if wanted.type is not None:
         where.append(lambda row: wanted.type in row.types)
     if wanted.id is not None:
         where.append(lambda row: row.webhook_subscription_id == wanted.id)
-    return box.webhook_subscriptions.search(page.query(after, before, where=where))
+    return sandbox.webhook_subscriptions.search(page.query(after, before, where=where))
 
 
-def told_of(box: Sandbox, what: WebhookType) -> Iterator[WebhookSubscription]:
+def told_of(sandbox: Sandbox, what: WebhookType) -> Iterator[WebhookSubscription]:
     """The subscriptions in force for a type, oldest first."""
-    return (row for row in box.webhook_subscriptions if row.state is Presence.ACTIVE and what in row.types)
+    return (row for row in sandbox.webhook_subscriptions if row.state is Presence.ACTIVE and what in row.types)
 
 
-def wants(box: Sandbox, subscription_id: str | None) -> bool:
+def wants(sandbox: Sandbox, subscription_id: str | None) -> bool:
     """Whether deliveries for a subscription go on; those that are for none do."""
-    row = box.webhook_subscriptions.get(subscription_id) if subscription_id is not None else None
+    row = sandbox.webhook_subscriptions.get(subscription_id) if subscription_id is not None else None
     return row is None or row.state is Presence.ACTIVE
 
 
-def _known(box: Sandbox, subscription_id: str, code: Code) -> WebhookSubscription:
-    row = box.webhook_subscriptions.get(subscription_id)
+def _known(sandbox: Sandbox, subscription_id: str, code: Code) -> WebhookSubscription:
+    row = sandbox.webhook_subscriptions.get(subscription_id)
     if row is None:
         told = f"no webhook subscription '{subscription_id[:64]}' in this sandbox"
         raise NotFound(code, {"WebhookSubscriptionId": told})
-    box.turn.about["webhook_subscription"] = row
+    sandbox.step.about["webhook_subscription"] = row
     return row

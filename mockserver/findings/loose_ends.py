@@ -69,7 +69,7 @@ class LooseEnds:
             self._authorised.put(event.subject_id, made or Evidence(f"{event.subject_id}: authorised by the payer"))
             return
         evidence = self._authorised.get(event.subject_id)
-        if event.what == ChargeEvent.LAPSED and evidence is not None:
+        if event.what == ChargeEvent.EXPIRED and evidence is not None:
             expired = Evidence(f"{event.subject_id}: the authorisation expired")
             self._ledger.add("authorisation-forgotten", event.at, (evidence, expired), charge=event.subject_id)
         self._forget(event.subject_id)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from mockserver.scenario.attempt import Attempt
 from mockserver.scenario.filling import filled
 from mockserver.scenario.matching import OPERATORS, canonical, compile_test, shown
-from mockserver.scenario.scenario import Call, Reply
+from mockserver.scenario.scenario import ExpectedReply, SetupCall
 
 _FIRST_BAD = 400
 
@@ -21,18 +21,18 @@ class ReadyCall:
     path: str
     body: object
     headers: Mapping[str, str]
-    expect: Reply | None
+    expect: ExpectedReply | None
 
     def __str__(self) -> str:
         return f"{self.method} {self.path}"
 
 
-def ready(call: Call, answers: Mapping[str, object]) -> ReadyCall:
+def ready(call: SetupCall, answers: Mapping[str, object]) -> ReadyCall:
     """The call with the members of earlier answers in its texts. Raises ``LookupError`` naming one that is not
     there."""
     expect = call.expect
     if expect is not None:
-        expect = Reply(expect.status, filled(expect.body, answers), expect.headers, expect.fault)
+        expect = ExpectedReply(expect.status, filled(expect.body, answers), expect.headers, expect.fault)
     return ReadyCall(
         method=call.method,
         # The blank keeps a path that is one placeholder a text.
@@ -43,7 +43,7 @@ def ready(call: Call, answers: Mapping[str, object]) -> ReadyCall:
     )
 
 
-def unexpected(expect: Reply, status: int, headers: Mapping[str, str], answer: object) -> list[str]:
+def unexpected(expect: ExpectedReply, status: int, headers: Mapping[str, str], answer: object) -> list[str]:
     """Where a whole answer differs from what is expected, in words. Without a status or a body any success will do."""
     if expect.fault:
         return [f"wanted no whole answer, got status {status}"]

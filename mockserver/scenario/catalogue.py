@@ -16,7 +16,7 @@ from mockserver.scenario.provider_outcome import Approve, Challenge, Decline, Pe
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class DeclineRow:
     """One named outcome. ``meaning`` is what the code tells, in plain words; codes are None where
     nothing is refused.
     """
@@ -37,17 +37,19 @@ def _words(code: Code) -> str:
     return name.replace("_", " ").capitalize().replace("honor", "honour")
 
 
-def _declined(name: str, code: Code, gateway: str | None, meaning: str, *, retry: bool, says: str | None = None) -> Row:
+def _declined(
+    name: str, code: Code, gateway: str | None, meaning: str, *, retry: bool, says: str | None = None
+) -> DeclineRow:
     said = says or _words(code)
     decline = Decline(name, int(code), code.message, gateway, said if gateway else None, retry)
-    return Row(name, meaning, decline, int(code), code.message, gateway, decline.gateway_message, retry)
+    return DeclineRow(name, meaning, decline, int(code), code.message, gateway, decline.gateway_message, retry)
 
 
 _FAMILIAR = (
-    Row("approved", "the provider takes the payment", Approve()),
-    Row("pending", "the provider answers later, and the payment settles", Pending()),
-    Row("pending_failed", "the provider answers later, and the payment bounces", Pending(Settlement.FAILED)),
-    Row(
+    DeclineRow("approved", "the provider takes the payment", Approve()),
+    DeclineRow("pending", "the provider answers later, and the payment settles", Pending()),
+    DeclineRow("pending_failed", "the provider answers later, and the payment bounces", Pending(Settlement.FAILED)),
+    DeclineRow(
         "three_ds_challenge",
         "the payer must pass 3-D Secure first",
         Challenge(),
@@ -233,7 +235,7 @@ def _issuer_name(code: Code) -> str:
     return code.name.lower().replace("honor", "honour")
 
 
-CATALOGUE: Mapping[str, Row] = {
+CATALOGUE: Mapping[str, DeclineRow] = {
     row.name: row
     for row in (
         *_FAMILIAR,
@@ -259,5 +261,5 @@ def decline(name: str) -> Decline:
     found = DECLINES.get(name)
     if found is None:
         hint = nearest(name, DECLINES) or "; `mockserver outcomes` prints all"
-        raise ValueError(f"got '{name[:60]}', which is no refusal of the catalogue{hint}")
+        raise ValueError(f"got '{name[:60]}', which is no known decline{hint}")
     return found

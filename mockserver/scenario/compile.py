@@ -26,14 +26,14 @@ from mockserver.scenario.problems import Path, Problems
 from mockserver.scenario.rule import Rule
 from mockserver.scenario.scenario import (
     Advance,
-    Call,
     ClockPlan,
     CostPlan,
     Example,
     ExampleStep,
+    ExpectedReply,
     ProviderPlan,
-    Reply,
     Scenario,
+    SetupCall,
     Wait,
 )
 
@@ -117,7 +117,7 @@ def _providers(models: list[ProviderMap], problems: Problems) -> tuple[ProviderP
     return tuple(plans)
 
 
-def _setup(models: list[CallMap], problems: Problems) -> tuple[tuple[Call, ...], frozenset[str]]:
+def _setup(models: list[CallMap], problems: Problems) -> tuple[tuple[SetupCall, ...], frozenset[str]]:
     known: set[str] = set()
     calls = []
     for index, model in enumerate(models):
@@ -128,7 +128,7 @@ def _setup(models: list[CallMap], problems: Problems) -> tuple[tuple[Call, ...],
     return tuple(calls), frozenset(known)
 
 
-def _call(model: CallMap, path: Path, known: set[str], problems: Problems) -> Call:
+def _call(model: CallMap, path: Path, known: set[str], problems: Problems) -> SetupCall:
     method, _, target = model.call.partition(" ")
     expect = _reply(model.expect)
     headers = dict(model.headers or {})
@@ -142,11 +142,11 @@ def _call(model: CallMap, path: Path, known: set[str], problems: Problems) -> Ca
         if model.id in known:
             problems.add((*path, "id"), f"got '{model.id}' a second time; every call has an id of its own")
         known.add(model.id)
-    return Call(method, target, model.id, model.body, headers, expect, problems.place(path)[0])
+    return SetupCall(method, target, model.id, model.body, headers, expect, problems.place(path)[0])
 
 
-def _reply(model: ReplyMap | None) -> Reply | None:
-    return None if model is None else Reply(model.status, model.body, dict(model.headers or {}), model.fault)
+def _reply(model: ReplyMap | None) -> ExpectedReply | None:
+    return None if model is None else ExpectedReply(model.status, model.body, dict(model.headers or {}), model.fault)
 
 
 def _example(model: ExampleMap, index: int, ids: frozenset[str], problems: Problems) -> Example:

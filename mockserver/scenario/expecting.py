@@ -29,7 +29,7 @@ _MOST = 1_000_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class Bounds:
+class ExpectedCount:
     """How often: both bounds included, ``most`` None for no upper one."""
 
     least: int = 1
@@ -53,7 +53,7 @@ class Expected:
     operations: frozenset[str]
     tests: tuple[FieldTest, ...]
     window: Window | None
-    bounds: Bounds
+    bounds: ExpectedCount
 
     def concerns(self, attempt: Attempt) -> bool:
         """Whether an attempt is one at the expected operation, by its first or second name."""
@@ -105,25 +105,25 @@ def _expected(raw: object, path: Path, problems: Problems) -> Iterator[Expected]
     yield Expected(str(raw.get("op", "*")), operations, tests, window, _bounds(raw.get("count"), path, problems))
 
 
-def _bounds(raw: object, path: Path, problems: Problems) -> Bounds:
+def _bounds(raw: object, path: Path, problems: Problems) -> ExpectedCount:
     path = (*path, "count")
     if raw is None:
-        return Bounds()
+        return ExpectedCount()
     counts = {"exactly": raw} if type(raw) is int else raw
     if not isinstance(counts, Mapping) or not counts or any(key not in _COUNTS for key in counts):
         problems.add(path, f"got {shown(raw)}, wanted exactly, or min and max")
-        return Bounds()
+        return ExpectedCount()
     if any(type(number) is not int or not 0 <= number <= _MOST for number in counts.values()):
         problems.add(path, "wanted whole numbers of 0 or more")
-        return Bounds()
+        return ExpectedCount()
     if "exactly" in counts:
         if len(counts) > 1:
             problems.add(path, "got exactly and another bound, wanted one of them")
-        return Bounds(counts["exactly"], counts["exactly"])
+        return ExpectedCount(counts["exactly"], counts["exactly"])
     least, most = counts.get("min", 0), counts.get("max")
     if most is not None and most < least:
         problems.add(path, f"got min {least} and max {most}, wanted the smaller one first")
-    return Bounds(least, most)
+    return ExpectedCount(least, most)
 
 
 def closest(attempts: Sequence[Attempt], expected: Expected) -> list[Difference]:

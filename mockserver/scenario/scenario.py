@@ -44,7 +44,7 @@ class ProviderPlan:
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class SetupCall:
     """An ordinary API call of ``setup`` or an example; texts may hold ``{id.path}`` of an earlier call's answer."""
 
     method: str
@@ -52,12 +52,12 @@ class Call:
     id: str | None = None
     body: object = None
     headers: Mapping[str, str] = field(default_factory=dict)
-    expect: Reply | None = None
+    expect: ExpectedReply | None = None
     line: int = 0
 
 
 @dataclass(frozen=True, slots=True)
-class Reply:
+class ExpectedReply:
     """What a call shall be answered with: the status, and those members of the body that are named.
 
     ``fault`` instead says that no whole answer arrives: the connection is cut, or nothing comes at all.
@@ -83,12 +83,12 @@ class Wait:
     of sandbox time.
     """
 
-    call: Call
+    call: SetupCall
     timeout: Micros
     line: int = 0
 
 
-ExampleStep = Call | Advance | Wait
+ExampleStep = SetupCall | Advance | Wait
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +112,7 @@ class Scenario:
     clock: ClockPlan | None = None
     assumptions: Mapping[str, object] = field(default_factory=dict)
     providers: tuple[ProviderPlan, ...] = ()
-    setup: tuple[Call, ...] = ()
+    setup: tuple[SetupCall, ...] = ()
     rules: tuple[Rule, ...] = ()
     findings: Mapping[str, Any] = field(default_factory=dict)
     examples: tuple[Example, ...] = ()

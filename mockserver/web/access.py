@@ -12,7 +12,7 @@ from functools import lru_cache
 from mockserver.domain.clock import MILLISECOND, SECOND, Micros, iso
 from mockserver.domain.masking import mask_query, mask_text, star_key
 from mockserver.engine.sandbox import Sandbox, masked_key
-from mockserver.engine.turn import Turn
+from mockserver.engine.step import Step
 from mockserver.web.asgi import Message, Scope, Send
 from mockserver.wire.jsonio import dumps
 
@@ -54,37 +54,38 @@ class Access:
     @property
     def level(self) -> str:
         """``warning`` when the request gave cause for one, else ``info``."""
-        _, turn = self.scope.get(STEP, _NO_STEP)
-        return "warning" if turn is not None and turn.warnings else "info"
+        _, step = self.scope.get(STEP, _NO_STEP)
+        return "warning" if step is not None and step.warnings else "info"
 
     def lines(self, *, as_json: bool) -> list[str]:
         """The line of the request, and one for each warning that it gave cause for."""
         scope = self.scope
-        box, turn = scope.get(STEP, _NO_STEP)
-        if as_json or turn is None or turn.warnings:
-            return self._lines_of_any(box, turn, as_json=as_json)
+        sandbox, step = scope.get(STEP, _NO_STEP)
+        if as_json or step is None or step.warnings:
+            return self._lines_of_any(sandbox, step, as_json=as_json)
         # What nearly every request comes to, put together without a detour: a line costs the requests their time.
         rule = "-"
-        for decision in turn.decisions:
+        for decision in step.decisions:
             if decision.rule:
                 rule = f"rule={decision.rule}"
                 break
         seconds, rest = divmod(self.ended, SECOND)
         milliseconds = (self.ended - self.began) / MILLISECOND
         line = (
-            f"{_second(seconds)}{str(rest + SECOND)[1:4]}Z {_masked_method(scope['method'])} {self._target(box.key)} "
-            f"{turn.op} {self.status or '-'} {milliseconds:.2f}ms {_masked_key(box.key)} {rule}"
+            f"{_second(seconds)}{str(rest + SECOND)[1:4]}Z "
+            f"{_masked_method(scope['method'])} {self._target(sandbox.key)} "
+            f"{step.op} {self.status or '-'} {milliseconds:.2f}ms {_masked_key(sandbox.key)} {rule}"
         )
         return [line if line.isprintable() else _printable(line)]
 
-    def _lines_of_any(self, box: Sandbox | None, turn: Turn | None, *, as_json: bool) -> list[str]:
-        key = self._key(box)
-        rule = next((decision.rule for decision in turn.decisions if decision.rule), None) if turn else None
+    def _lines_of_any(self, sandbox: Sandbox | None, step: Step | None, *, as_json: bool) -> list[str]:
+        key = self._key(sandbox)
+        rule = next((decision.rule for decision in step.decisions if decision.rule), None) if step else None
         facts: dict[str, object] = {
             "time": iso(self.ended)[:23] + "Z",
             "method": mask_text(self.scope["method"]),
             "path": self._target(key),
-            "op": turn.op if turn else None,
+            "op": step.op if step else None,
             "status": self.status or None,
             "ms": Decimal(f"{(self.ended - self.began) / MILLISECOND:.2f}"),
             "sandbox": _masked_key(key) if key else None,
@@ -92,7 +93,7 @@ class Access:
         }
         warnings = [
             {"time": facts["time"], "warning": text, "sandbox": facts["sandbox"]}
-            for text in (turn.warnings if turn else ())
+            for text in (step.warnings if step else ())
         ]
         told = [facts, *warnings]
         if as_json:
@@ -100,7 +101,7 @@ class Access:
         return [" ".join(_word(name, value) for name, value in row.items()) for row in told]
 
     def _target(self, key: str | None) -> str:
-        """Path and query; the key of the request is starred in them even when it does not look like one."""
+        """Path and query; the key of the request is masked in them even when it does not look like one."""
         path = star_key(mask_text(self.scope["path"]), key)
         query: bytes = self.scope["query_string"]
         if not query:
@@ -108,9 +109,9 @@ class Access:
         pairs = ((name, "***" if value == key else value) for name, value in mask_query(query).items())
         return f"{path}?" + "&".join(f"{name}={value}" for name, value in pairs)
 
-    def _key(self, box: Sandbox | None) -> str | None:
-        if box is not None:
-            return box.key
+    def _key(self, sandbox: Sandbox | None) -> str | None:
+        if sandbox is not None:
+            return sandbox.key
         key = next((value for name, value in self.scope["headers"] if name == b"x-secretkey"), b"")
         return key.decode("latin-1") or None
 

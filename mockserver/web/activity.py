@@ -34,13 +34,13 @@ class Activity:
     def __init__(self) -> None:
         self._watched: dict[str, _Watched] = {}
 
-    def stir(self, key: str | None = None) -> None:
+    def notify(self, key: str | None = None) -> None:
         """Something has happened in the sandbox of a key; without one, wake everybody."""
         if key is None:
             for watched in self._watched.values():
                 watched.wake()
         elif key in self._watched:
-            self._watched[key].stir()
+            self._watched[key].notify()
 
     async def wait(
         self, key: str, within: Micros, look: Look | None = None, leaving: asyncio.Future[Any] | None = None
@@ -78,7 +78,7 @@ class _Watched:
             if not waiting.done():
                 waiting.set_result(None)
 
-    def stir(self) -> None:
+    def notify(self) -> None:
         self._stirred = True
         if self._looking is None or self._looking.done():
             self._looking = asyncio.get_running_loop().create_task(self._look_after())
@@ -87,13 +87,13 @@ class _Watched:
         time = asyncio.get_running_loop().time
         while self._stirred and self.waiting:
             self._stirred = False
-            began = turn = time()
+            began = step = time()
             for waiting, look in tuple(self.waiting.items()):
                 if waiting.done():
                     continue
                 if (look is None or await with_pauses(look())) and not waiting.done():
                     waiting.set_result(None)
-                if time() - turn > SPELL:
+                if time() - step > SPELL:
                     await asyncio.sleep(0)
-                    turn = time()
+                    step = time()
             await asyncio.sleep(min(REST * (time() - began), LONGEST_REST))

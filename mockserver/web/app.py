@@ -17,13 +17,13 @@ from mockserver.settings import Settings
 from mockserver.web.control.call import ControlEndpoint
 from mockserver.web.control.inbox import INBOX_METHODS, INBOX_PATH, InboxEndpoint
 from mockserver.web.control.routes import CONTROL_ROUTES
-from mockserver.web.dispatch import Dispatcher
 from mockserver.web.endpoint import Endpoint
 from mockserver.web.guard import Guard
 from mockserver.web.host import Host, Logged
 from mockserver.web.last_resort import LastResort
 from mockserver.web.page import PageEndpoint
 from mockserver.web.pages import PAGE_ROUTES
+from mockserver.web.route_table import RouteTable
 from mockserver.web.routes import ROUTES
 from mockserver.web.setup import prepare
 
@@ -39,9 +39,9 @@ class Application(Starlette):
         routes.append(StarletteRoute(INBOX_PATH, inbox, methods=list(INBOX_METHODS)))
         super().__init__()
         self.world = host
-        self.router: Dispatcher = Dispatcher(routes, host, _lifespan(host))
+        self.router: RouteTable = RouteTable(routes, host, _lifespan(host))
         dispatcher = self.router
-        host.prepare = lambda box: prepare(box, dispatcher)
+        host.prepare = lambda sandbox: prepare(sandbox, dispatcher)
 
     def build_middleware_stack(self) -> ASGIApp:
         """The router behind the guard, under one last resort: endpoints answer every error themselves, so nothing else
@@ -66,7 +66,7 @@ class Application(Starlette):
         self.world.stopping = True
         if self.world.dispatcher is not None:
             self.world.dispatcher.end_soon()
-        self.world.activity.stir()
+        self.world.activity.notify()
 
     @property
     def log(self) -> Callable[[Logged], None] | None:
@@ -99,8 +99,8 @@ def _lifespan(host: Host) -> Callable[[object], AbstractAsyncContextManager[None
         is_live = host.sandboxes.is_live
         host.ticker = ticker = Ticker(host.real_clock, is_live, host.run)
         host.dispatcher = dispatcher = WebhookDispatcher(host.real_clock, is_live, WebhookSender(), host.changed)
-        for box in host.sandboxes:
-            host.changed(box)
+        for sandbox in host.sandboxes:
+            host.changed(sandbox)
         running = asyncio.create_task(ticker.run())
         try:
             yield

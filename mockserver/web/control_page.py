@@ -47,8 +47,8 @@ def front(call: PageCall) -> Page:
     if "text/html" in call.headers.get("accept", ""):
         return redirect("/__admin")
     body = unknown_path("/")
-    if (box := sandbox_of(call.host, call.headers)) is not None:
-        keep(call.host, box, call.scope, call.headers, b"", 404, body)
+    if (sandbox := sandbox_of(call.host, call.headers)) is not None:
+        keep(call.host, sandbox, call.scope, call.headers, b"", 404, body)
     return Page(404, body, _JSON)
 
 
@@ -102,29 +102,29 @@ def _of_server(host: Host) -> dict[str, object]:
     return {"sandboxes": len(host.sandboxes), "named": host.sandboxes.named_times}
 
 
-def _of_sandbox(host: Host, box: Sandbox) -> dict[str, object]:
+def _of_sandbox(host: Host, sandbox: Sandbox) -> dict[str, object]:
     """``stood`` is when the clock was last set: a clock that runs is no news, one that was moved is.
 
     The sandbox is not brought to the present here: looking at it must not cost those who use it anything.
     """
     return {
         "sandboxes": 0,
-        "last": box.journal.last,
-        "now": moment(box.clock.read(host.real_clock())),
-        "stood": str(box.clock.virtual),
-        "mode": box.clock.mode.value,
-        "rate": box.clock.rate,
-        "pending": len(box.schedule.entries),
-        "scenarios": [scenario.name for scenario in box.charter.scenarios],
-        "objects": object_counts(box),
-        "tries": sum(len(delivery.tries) + 1 for delivery in box.deliveries),
-        "arrivals": box.inboxes.number,
-        "findings": _of_findings(box),
+        "last": sandbox.journal.last,
+        "now": moment(sandbox.clock.read(host.real_clock())),
+        "stood": str(sandbox.clock.virtual),
+        "mode": sandbox.clock.mode.value,
+        "rate": sandbox.clock.rate,
+        "pending": len(sandbox.schedule.entries),
+        "scenarios": [scenario.name for scenario in sandbox.config.scenarios],
+        "objects": object_counts(sandbox),
+        "tries": sum(len(delivery.tries) + 1 for delivery in sandbox.deliveries),
+        "arrivals": sandbox.inboxes.number,
+        "findings": _of_findings(sandbox),
     }
 
 
-def _of_findings(box: Sandbox) -> dict[str, object] | None:
+def _of_findings(sandbox: Sandbox) -> dict[str, object] | None:
     """How often findings were raised and all of them cleared; None where nothing is judged."""
-    if box.watch is None:
+    if sandbox.watch is None:
         return None
-    return {"raised": box.watch.ledger.raised, "cleared": box.watch.ledger.cleared}
+    return {"raised": sandbox.watch.ledger.raised, "cleared": sandbox.watch.ledger.cleared}

@@ -14,12 +14,12 @@ from mockserver.domain.errors import Unauthorised
 from mockserver.domain.reading import whole_of
 from mockserver.domain.states import ChargeState
 from mockserver.engine.sandbox import Sandbox
-from mockserver.engine.turn import Turn
+from mockserver.engine.step import Step
 from mockserver.web.page import Page, PageCall, carry_out, policy, redirect, spoilt
 from mockserver.web.payer_words import COMPLETE, OUTCOMES, failure_of, paid_with, refusal_of
 from mockserver.web.routes import ROUTES
 from mockserver.web.templating import render
-from mockserver.wire.profile import voice_of
+from mockserver.wire.profile import profile_of
 
 DEMO_KEY = "pk_demo"
 PRICE = Decimal("24.00")
@@ -36,19 +36,19 @@ _OPEN = frozenset({ChargeState.FAILED, ChargeState.PENDING_CHECKOUT})
 
 def shop(call: PageCall) -> Page:
     """The shop with its cart and its ways to pay."""
-    box = _box(call)
-    return _shop(box, None, 200) if box is not None else _closed()
+    sandbox = _box(call)
+    return _shop(sandbox, None, 200) if sandbox is not None else _closed()
 
 
 def order(call: PageCall) -> Page:
     """What the shop's server does with a token, or with the id of a charge that the script made."""
-    box = _box(call)
-    if box is None:
+    sandbox = _box(call)
+    if sandbox is None:
         return _closed()
     token, transaction = call.form.get("token", ""), call.form.get("transactionId", "")
     if transaction:
-        return redirect(_thanks(box, transaction))
-    back = f"{box.charter.public_url}/demo/thanks?{urlencode({'key': box.public_key})}"
+        return redirect(_thanks(sandbox, transaction))
+    back = f"{sandbox.config.public_url}/demo/thanks?{urlencode({'key': sandbox.public_key})}"
     body = {
         "token": token,
         "amount": str(PRICE * _quantity(call)),
@@ -56,13 +56,13 @@ def order(call: PageCall) -> Page:
         "reference": "Demo order",
         "threeDSNotificationUrl": back,
     }
-    reply = carry_out(call, _CHARGE_TOKEN, box, body, path=_CHARGE_TOKEN.path)
+    reply = carry_out(call, _CHARGE_TOKEN, sandbox, body, path=_CHARGE_TOKEN.path)
     told: Any = reply.body
     if reply.status is None or reply.status >= 400 or not isinstance(told, dict):
-        return spoilt(_shop(box, refusal_of(told), 402), reply)
+        return spoilt(_shop(sandbox, refusal_of(told), 402), reply)
     if told["status"] == ChargeState.PENDING_CHECKOUT:
         return redirect(f"/3ds/{told['chargeId']}", reply)
-    return redirect(_thanks(box, told["chargeId"]), reply)
+    return redirect(_thanks(sandbox, told["chargeId"]), reply)
 
 
 def told(call: PageCall) -> Page:
@@ -72,41 +72,43 @@ def told(call: PageCall) -> Page:
 
 def thanks(call: PageCall) -> Page:
     """What became of the order."""
-    box = _box(call)
-    charge = box.charges.get(call.query.get("chargeId", "")) if box else None
-    if box is None:
+    sandbox = _box(call)
+    charge = sandbox.charges.get(call.query.get("chargeId", "")) if sandbox else None
+    if sandbox is None:
         return _closed()
     if charge is None:
-        return _shop(box, "There is no such order.", 404)
+        return _shop(sandbox, "There is no such order.", 404)
     if charge.status in _OPEN:
         reason = failure_of(charge) if charge.status is ChargeState.FAILED else "The payment waits for the payer"
-        return _shop(box, f"{reason}. It was not taken.", 402)
+        return _shop(sandbox, f"{reason}. It was not taken.", 402)
     title, text = OUTCOMES[charge.status]
     body = render(
         "demo_thanks.html",
         charge=charge,
-        key=box.public_key,
+        key=sandbox.public_key,
         title=title,
         text="Your mug is on its way." if charge.status in COMPLETE else text,
         paid_with=paid_with(charge.instrument),
-        status=voice_of(box.assumed).status[charge.status],
+        status=profile_of(sandbox.assumed).status[charge.status],
     )
     return Page(200, body, policy())
 
 
-def _shop(box: Sandbox, alert: str | None, status: int) -> Page:
-    body = render("demo.html", key=box.public_key, price=PRICE, currency=CURRENCY, most=MOST, cards=TRY, alert=alert)
-    return Page(status, body, policy(scripts=True, frames=True, forms_to="'self' " + box.charter.public_url))
+def _shop(sandbox: Sandbox, alert: str | None, status: int) -> Page:
+    body = render(
+        "demo.html", key=sandbox.public_key, price=PRICE, currency=CURRENCY, most=MOST, cards=TRY, alert=alert
+    )
+    return Page(status, body, policy(scripts=True, frames=True, forms_to="'self' " + sandbox.config.public_url))
 
 
 def _box(call: PageCall) -> Sandbox | None:
     host, key = call.host, call.query.get("key", DEMO_KEY)
     try:
-        box = host.sandboxes.open_by_public_key(key, host.real_clock())
+        sandbox = host.sandboxes.open_by_public_key(key, host.real_clock())
     except Unauthorised:
         return None
-    box.turn = Turn("page.view")
-    return box
+    sandbox.step = Step("page.view")
+    return sandbox
 
 
 def _closed() -> Page:
@@ -114,8 +116,8 @@ def _closed() -> Page:
     return Page(404, render("unknown.html", what="The shop is closed", text=text), policy())
 
 
-def _thanks(box: Sandbox, charge_id: str) -> str:
-    return f"/demo/thanks?{urlencode({'key': box.public_key, 'chargeId': charge_id})}"
+def _thanks(sandbox: Sandbox, charge_id: str) -> str:
+    return f"/demo/thanks?{urlencode({'key': sandbox.public_key, 'chargeId': charge_id})}"
 
 
 def _quantity(call: PageCall) -> int:

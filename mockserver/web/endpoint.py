@@ -19,7 +19,7 @@ from mockserver.domain.record import record
 from mockserver.engine import aftermath, due, idempotency
 from mockserver.engine.facts import state_of
 from mockserver.engine.sandbox import Sandbox
-from mockserver.engine.turn import Turn, Unreached
+from mockserver.engine.step import Step, Unreached
 from mockserver.scenario.attempt import Attempt, Stage
 from mockserver.scenario.director import SILENCE
 from mockserver.scenario.outcome import At, FaultKind, Transport
@@ -45,7 +45,7 @@ from mockserver.wire import problems
 from mockserver.wire.base import Body
 from mockserver.wire.fields import NO_FIELDS, Fields
 from mockserver.wire.jsonio import MalformedJson, dumps
-from mockserver.wire.profile import voice_of
+from mockserver.wire.profile import profile_of
 from mockserver.wire.salvage import invented, salvage
 
 
@@ -54,8 +54,8 @@ class Arrival:
     """An authenticated request: its sandbox, its step, what was sent, and a fault that strikes before anything
     happens."""
 
-    box: Sandbox
-    turn: Turn
+    sandbox: Sandbox
+    step: Step
     body: Fields
     query: Fields
     fault: Transport | None
@@ -79,58 +79,58 @@ class Endpoint:
             await send_bytes(send, 413, dumps(_too_large(scope["path"], self.host.settings.max_body)))
             return
         try:
-            box = self._known(headers)
+            sandbox = self._known(headers)
         except Refused as refused:
             status, problem = problems.refusal(refused, scope["path"], self.host.assumed)
             await send_bytes(send, status, dumps(problem))
             return
-        self.host.run(box)
-        if due.is_behind(box):
-            await self.host.catch_up(box)
+        self.host.run(sandbox)
+        if due.is_behind(sandbox):
+            await self.host.catch_up(sandbox)
         request = Request(scope["path"], scope["path_params"], scope["query_string"], headers, raw)
         limit = self.host.rate_limit
-        if limit is not None and (wait := limit.take(box.key, self.host.real_clock())):
-            await self._put_off(scope, send, box, request, wait)
+        if limit is not None and (wait := limit.take(sandbox.key, self.host.real_clock())):
+            await self._put_off(scope, send, sandbox, request, wait)
             return
-        arrived = self.arrive(box, request)
-        scope[STEP] = box, box.turn
-        turn = arrived.turn
-        turn.answered = False
+        arrived = self.arrive(sandbox, request)
+        scope[STEP] = sandbox, sandbox.step
+        step = arrived.step
+        step.answered = False
         try:
-            await self._answer(scope, receive, send, box, request, arrived)
+            await self._answer(scope, receive, send, sandbox, request, arrived)
         finally:
-            turn.answered = True
-            if turn.watched:
-                watching.ended(box, turn, self.host.real_clock(), is_gone=_is_gone(receive))
-            if turn.webhooks:
-                self.host.answered(box, turn)
+            step.answered = True
+            if step.watched:
+                watching.ended(sandbox, step, self.host.real_clock(), is_gone=_is_gone(receive))
+            if step.webhooks:
+                self.host.answered(sandbox, step)
 
     async def _answer(
-        self, scope: Scope, receive: Receive, send: Send, box: Sandbox, request: Request, arrived: Arrival | Reply
+        self, scope: Scope, receive: Receive, send: Send, sandbox: Sandbox, request: Request, arrived: Arrival | Reply
     ) -> None:
         if isinstance(arrived, Arrival) and arrived.fault is not None:
             if arrived.fault.kind is not FaultKind.DELAY:
-                self.note(box, request, Reply(None, None, arrived.turn, arrived.fault), b"")
+                self.note(sandbox, request, Reply(None, None, arrived.step, arrived.fault), b"")
                 await Conversation(scope, receive, send).strike(arrived.fault)
                 return
             await asyncio.sleep(arrived.fault.delay / SECOND)
-            await self.host.catch_up(box)
+            await self.host.catch_up(sandbox)
         ahead, ready = self.route.ahead, None
         if ahead is not None and isinstance(arrived, Arrival):
-            ready = await self.host.in_slices(box, ahead(box, arrived.turn))
+            ready = await self.host.in_slices(sandbox, ahead(sandbox, arrived.step))
         reply = self.act(arrived, request, ready) if isinstance(arrived, Arrival) else arrived
         body = reply.text()
-        self.note(box, request, reply, body)
-        if reply.turn.urgent:
-            await self.host.hurry(box, reply.turn)
-        if reply.turn.latency:
-            await asyncio.sleep(reply.turn.latency / SECOND)
+        self.note(sandbox, request, reply, body)
+        if reply.step.urgent:
+            await self.host.flush_webhooks(sandbox, reply.step)
+        if reply.step.latency:
+            await asyncio.sleep(reply.step.latency / SECOND)
         if reply.fault is not None:
             await Conversation(scope, receive, send, reply.status or 503, body).strike(reply.fault)
         else:
             await send_bytes(send, reply.status or 200, body)
 
-    async def _put_off(self, scope: Scope, send: Send, box: Sandbox, request: Request, wait: Micros) -> None:
+    async def _put_off(self, scope: Scope, send: Send, sandbox: Sandbox, request: Request, wait: Micros) -> None:
         """Refuse a request unread. It is an entry of the journal, but none that could be taken again."""
         limit = self.host.settings.rate_limit
         told = (
@@ -138,62 +138,71 @@ class Endpoint:
             f"the next one is taken in {duration_text(wait)}"
         )
         status, problem = problems.too_many({"RateLimit": told}, request.resource)
-        turn = box.turn = Turn(self.route.op, answers=True, headers=request.headers, path=request.path)
-        turn.pause = -(-wait // SECOND) * SECOND
-        scope[STEP] = box, turn
+        step = sandbox.step = Step(self.route.op, answers=True, headers=request.headers, path=request.path)
+        step.pause = -(-wait // SECOND) * SECOND
+        scope[STEP] = sandbox, step
         body = dumps(problem)
-        self.note(box, request, Reply(status, problem, turn, repeatable=False), body)
-        await send_bytes(send, status, body, (JSON_TYPE, NOSNIFF, (b"retry-after", b"%d" % (turn.pause // SECOND))))
+        self.note(sandbox, request, Reply(status, problem, step, repeatable=False), body)
+        await send_bytes(send, status, body, (JSON_TYPE, NOSNIFF, (b"retry-after", b"%d" % (step.pause // SECOND))))
 
-    def take(self, box: Sandbox, request: Request) -> Reply:
+    def take(self, sandbox: Sandbox, request: Request) -> Reply:
         """The reply to a request, without faults of the connection and without waiting."""
-        arrived = self.arrive(box, request)
+        arrived = self.arrive(sandbox, request)
         return self.act(arrived, request) if isinstance(arrived, Arrival) else arrived
 
     def _known(self, headers: Headers) -> Sandbox:
         host = self.host
         return host.known(headers) if self.route.auth is Auth.SECRET else host.known_by_either_key(headers)
 
-    def note(self, box: Sandbox, request: Request, reply: Reply, body: bytes) -> None:
+    def note(self, sandbox: Sandbox, request: Request, reply: Reply, body: bytes) -> None:
         """Keep the step in the journal."""
         route = self.route
         model = route.body or route.query
-        note(self.host, box, route.method, request, reply, body, door=self if reply.repeatable else None, model=model)
+        note(
+            self.host,
+            sandbox,
+            route.method,
+            request,
+            reply,
+            body,
+            endpoint=self if reply.repeatable else None,
+            model=model,
+        )
 
-    def arrive(self, box: Sandbox, request: Request) -> Arrival | Reply:
+    def arrive(self, sandbox: Sandbox, request: Request) -> Arrival | Reply:
         """Read the request and ask the rules of arrival; or the reply that refuses."""
         headers = request.headers
-        turn = box.turn = Turn(self.route.op, answers=True, headers=headers, path=request.path)
+        step = sandbox.step = Step(self.route.op, answers=True, headers=headers, path=request.path)
         try:
-            body, query = self._parts(request, box)
+            body, query = self._parts(request, sandbox)
         except MalformedJson as malformed:
-            return Reply(*problems.malformed(str(malformed), request.resource), turn)
-        turn.request = query if request.query and not body else body
+            return Reply(*problems.malformed(str(malformed), request.resource), step)
+        step.request = query if request.query and not body else body
         try:
-            fault = self._early_fault(box, turn)
+            fault = self._early_fault(sandbox, step)
         except Refused as refused:
-            _note_ignored(turn, body, query)
-            return Reply(*problems.refusal(refused, request.resource, box.assumed), turn)
+            _note_ignored(step, body, query)
+            return Reply(*problems.refusal(refused, request.resource, sandbox.assumed), step)
         if fault is not None:
-            _note_ignored(turn, body, query)
-        return Arrival(box, turn, body, query, fault)
+            _note_ignored(step, body, query)
+        return Arrival(sandbox, step, body, query, fault)
 
-    def _early_fault(self, box: Sandbox, turn: Turn) -> Transport | None:
+    def _early_fault(self, sandbox: Sandbox, step: Step) -> Transport | None:
         """What the rules of arrival do to the request before anything happens."""
-        if not box.director.listens(Stage.ARRIVAL, turn.op):
-            turn.decisions.append(SILENCE[Stage.ARRIVAL])
+        if not sandbox.director.listens(Stage.ARRIVAL, step.op):
+            step.decisions.append(SILENCE[Stage.ARRIVAL])
             return None
         asked = Attempt(
-            op=turn.op, now=box.now, request=turn.request, headers=turn.headers, state=partial(state_of, box)
+            op=step.op, now=sandbox.now, request=step.request, headers=step.headers, state=partial(state_of, sandbox)
         )
-        fault = box.ask(Stage.ARRIVAL, asked).outcome.transport
+        fault = sandbox.ask(Stage.ARRIVAL, asked).outcome.transport
         return fault if fault is not None and fault.at is At.RECEIVE else None
 
     def act(self, arrived: Arrival, request: Request, ready: object = None) -> Reply:
         """Carry the operation out, in one step, unless it repeats one; ``ready`` is what was made ahead of it."""
         if (
             idempotency.HEADER in request.headers
-            and arrived.box.assumed[IDEMPOTENCY] == "by_header"
+            and arrived.sandbox.assumed[IDEMPOTENCY] == "by_header"
             and self.route.method != "GET"
         ):
             return self._act_once(arrived, request, ready)
@@ -201,27 +210,27 @@ class Endpoint:
 
     def _act_once(self, arrived: Arrival, request: Request, ready: object) -> Reply:
         """The first answer under the request's idempotency key, or a new one (assumption ``request.idempotency``)."""
-        box, turn, keys = arrived.box, arrived.turn, arrived.box.idempotency
-        box.turn = turn
-        box.assume(IDEMPOTENCY)
+        sandbox, step, keys = arrived.sandbox, arrived.step, arrived.sandbox.idempotency
+        sandbox.step = step
+        sandbox.assume(IDEMPOTENCY)
         key, asked = request.headers[idempotency.HEADER], (request.resource, request.query, request.raw)
         try:
-            first = keys.first(box, key, asked)
+            first = keys.first(sandbox, key, asked)
         except Refused as refused:
-            return Reply(*problems.refusal(refused, request.resource, box.assumed), turn, repeatable=False)
+            return Reply(*problems.refusal(refused, request.resource, sandbox.assumed), step, repeatable=False)
         if first is not None:
-            return Reply(first.status, first.answer.encode(), turn)
+            return Reply(first.status, first.answer.encode(), step)
         reply = self._carry_out(arrived, request, ready)
         if reply.status is None:
             return reply
         text = reply.text()
-        keys.keep(box, key, asked, reply.status, text)
-        return Reply(reply.status, text, turn, reply.fault)
+        keys.keep(sandbox, key, asked, reply.status, text)
+        return Reply(reply.status, text, step, reply.fault)
 
     def _carry_out(self, arrived: Arrival, request: Request, ready: object) -> Reply:
-        box, turn, route = arrived.box, arrived.turn, self.route
-        strict = box.charter.strict or box.assumed[UNKNOWN_FIELDS] == "refuse"
-        box.turn = turn
+        sandbox, step, route = arrived.sandbox, arrived.step, self.route
+        strict = sandbox.config.strict or sandbox.assumed[UNKNOWN_FIELDS] == "refuse"
+        sandbox.step = step
         try:
             try:
                 body = _typed(route.body, arrived.body, strict=strict)
@@ -232,11 +241,11 @@ class Endpoint:
             except Invalid as refused:
                 raise self._every_fault_of_search(arrived, request, refused) from None
             finally:
-                _note_ignored(turn, arrived.body, arrived.query)
+                _note_ignored(step, arrived.body, arrived.query)
             call = Call(
-                box=box,
-                voice=voice_of(box.assumed),
-                path=turn.path,
+                sandbox=sandbox,
+                profile=profile_of(sandbox.assumed),
+                path=step.path,
                 body=body,
                 query=query,
                 headers=request.headers,
@@ -244,34 +253,34 @@ class Endpoint:
                 ready=ready,
             )
             reply = route.handle(call)
-            aftermath.of_step(box)
+            aftermath.of_step(sandbox)
         except Refused as refused:
-            turn.assumed += problems.shaped_by(refused)
-            return Reply(*problems.refusal(refused, request.resource, box.assumed), turn, _spoiling(turn))
+            step.assumed += problems.shaped_by(refused)
+            return Reply(*problems.refusal(refused, request.resource, sandbox.assumed), step, _spoiling(step))
         except Unreached as unreached:
-            return Reply(None, None, turn, unreached.fault)
+            return Reply(None, None, step, unreached.fault)
         if isinstance(reply, Answer):
-            return Reply(reply.status, reply.body, turn, _spoiling(turn))
-        status = box.assume(CREATED_STATUS) if route.success is Success.CREATED else 200
-        return Reply(status, reply, turn, _spoiling(turn))
+            return Reply(reply.status, reply.body, step, _spoiling(step))
+        status = sandbox.assume(CREATED_STATUS) if route.success is Success.CREATED else 200
+        return Reply(status, reply, step, _spoiling(step))
 
     def _every_fault(self, arrived: Arrival, request: Request, refused: Invalid) -> Invalid:
         """The faults of a body's form, and with them those of its content, as far as the rest of it tells them.
 
         The operation is tried with the sound fields alone, under the faults that are known: its checks begin with
-        ``box.faults()``, so it must refuse. Where there is but one field, nothing is left to tell.
+        ``sandbox.faults()``, so it must refuse. Where there is but one field, nothing is left to tell.
         """
         route, told = self.route, refused.details or {}
         model = route.body
         body = salvage(model, arrived.body.folded) if model is not None and len(model.model_fields) > 1 else None
         if body is None:
             return refused
-        box = arrived.box
-        arrived.turn.told = told
+        sandbox = arrived.sandbox
+        arrived.step.told = told
         call = Call(
-            box=box,
-            voice=voice_of(box.assumed),
-            path=arrived.turn.path,
+            sandbox=sandbox,
+            profile=profile_of(sandbox.assumed),
+            path=arrived.step.path,
             body=body,
             query=_typed(route.query, arrived.query, strict=False),
             headers=request.headers,
@@ -296,11 +305,11 @@ class Endpoint:
         )
         if query is None:
             return refused
-        box = arrived.box
+        sandbox = arrived.sandbox
         call = Call(
-            box=box,
-            voice=voice_of(box.assumed),
-            path=arrived.turn.path,
+            sandbox=sandbox,
+            profile=profile_of(sandbox.assumed),
+            path=arrived.step.path,
             body=None,
             query=query,
             headers=request.headers,
@@ -314,12 +323,12 @@ class Endpoint:
             return refused
         return refused
 
-    def _parts(self, request: Request, box: Sandbox) -> tuple[Fields, Fields]:
+    def _parts(self, request: Request, sandbox: Sandbox) -> tuple[Fields, Fields]:
         route = self.route
         body = query = NO_FIELDS
-        commas = box.assumed[DECIMAL_COMMA] == "read"
+        commas = sandbox.assumed[DECIMAL_COMMA] == "read"
         if route.body is not None:
-            body = Fields.of_body(route.body, request.raw, box.assumed[JSON_DEPTH], commas=commas)
+            body = Fields.of_body(route.body, request.raw, sandbox.assumed[JSON_DEPTH], commas=commas)
         if request.query:
             query = Fields.of_query(route.query or Body, request.query, commas=commas)
         return body, query
@@ -331,15 +340,15 @@ def _is_gone(receive: Receive) -> bool:
     return is_gone is not None and is_gone()
 
 
-def _note_ignored(turn: Turn, body: Fields, query: Fields) -> None:
+def _note_ignored(step: Step, body: Fields, query: Fields) -> None:
     """Tell the journal which fields nobody knows."""
     if body.unknown or query.unknown:
-        turn.ignored = (*body.unknown, *query.unknown)
+        step.ignored = (*body.unknown, *query.unknown)
 
 
-def _spoiling(turn: Turn) -> Transport | None:
+def _spoiling(step: Step) -> Transport | None:
     """The fault that strikes the answer of a step that has happened."""
-    for decision in turn.decisions:
+    for decision in step.decisions:
         fault = decision.outcome.transport
         if fault is not None and fault.at is At.ANSWER:
             return fault

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from mockserver.domain.record import record
 from mockserver.engine.sandbox import Sandbox
-from mockserver.engine.turn import Turn
+from mockserver.engine.step import Step
 from mockserver.scenario.outcome import Transport
 from mockserver.web import watching
 from mockserver.web.host import Headers, Host
@@ -33,7 +33,7 @@ class Reply:
 
     status: int | None
     body: object
-    turn: Turn
+    step: Step
     fault: Transport | None = None
     repeatable: bool = True
 
@@ -50,17 +50,17 @@ def note(
     reply: Reply,
     body: bytes,
     *,
-    door: object = None,
+    endpoint: object = None,
     model: type[Body] | None = None,
 ) -> None:
-    """Keep a request and its answer in the journal. ``door`` is what can take the request again, ``model`` has the
+    """Keep a request and its answer in the journal. ``endpoint`` is what can take the request again, ``model`` has the
     fields that it read."""
-    turn = reply.turn
+    step = reply.step
     sandbox.journal.note(
         sandbox.now,
-        turn,
+        step,
         method,
-        door,
+        endpoint,
         request.resource,
         request.query,
         request.raw,
@@ -69,10 +69,10 @@ def note(
         reply.fault,
     )
     # A request that was refused for its idempotency key did nothing, and its answer says nothing of the first one.
-    if sandbox.watch is not None and not (turn.is_repeat and not reply.repeatable):
+    if sandbox.watch is not None and not (step.is_repeat and not reply.repeatable):
         watching.called(
             sandbox,
-            turn,
+            step,
             host.real_clock(),
             path=request.resource,
             query=request.query,
@@ -82,14 +82,14 @@ def note(
             fault=reply.fault,
             model=model,
         )
-    if isinstance(turn.request, Fields):
-        turn.request.rest()
+    if isinstance(step.request, Fields):
+        step.request.rest()
     if sandbox.journal.dropped or sandbox.deliveries.dropped or sandbox.inboxes.dropped:
         _tell_drops(sandbox)
     room = sandbox.journal.room
     if room is not None and room.dropped and (news := room.news()) is not None:
-        turn.warnings += (news,)
-    host.noticed(sandbox)
+        step.warnings += (news,)
+    host.on_change(sandbox)
 
 
 def _tell_drops(sandbox: Sandbox) -> None:

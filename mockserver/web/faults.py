@@ -76,8 +76,8 @@ class Conversation:
     @property
     def op(self) -> str:
         """The operation that the request is for."""
-        _, turn = self.scope[STEP]
-        op: str = turn.op
+        _, step = self.scope[STEP]
+        op: str = step.op
         return op
 
     def connection(self) -> Any:

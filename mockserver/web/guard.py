@@ -97,7 +97,7 @@ class Guard:
             elif name == b"origin":
                 origin = value
         if hosts > 1:
-            # Whoever stands before us may have gone by another of them.
+            # A proxy may have used another of them.
             words = f"got {hosts} Host headers, wanted one"
             await _refuse(scope, send, (400, Code.VALIDATION_ERROR, Code.VALIDATION_ERROR.message, "Host", words))
             return

@@ -16,19 +16,19 @@ from mockserver.domain.errors import Invalid, Refused, Unauthorised
 from mockserver.domain.rate import RateLimit
 from mockserver.domain.slices import Slices
 from mockserver.engine import deliveries, due
-from mockserver.engine.charter import Charter, House
+from mockserver.engine.config import SandboxConfig, ServerConfig
 from mockserver.engine.journal_room import JournalRoom
 from mockserver.engine.sandbox import Sandbox, masked_key
 from mockserver.engine.sandboxes import Sandboxes
-from mockserver.engine.turn import Turn
+from mockserver.engine.step import Step
 from mockserver.findings.policy import DEFAULT
 from mockserver.scenario.problems import ScenarioRefused
 from mockserver.scenario.scenario import ClockPlan, Scenario
 from mockserver.settings import Settings
 from mockserver.web.activity import SERVER, Activity
 from mockserver.web.slices import with_pauses
-from mockserver.web.telling import tell
 from mockserver.web.watching import FindingLine
+from mockserver.web.webhook_bodies import tell
 from mockserver.wire.jsonio import dumps
 
 T = TypeVar("T")
@@ -61,7 +61,7 @@ class Logged(Protocol):
         ...
 
 
-class Dispatcher(Protocol):
+class RouteTable(Protocol):
     """Sends webhooks."""
 
     def send_all(self, sandbox: Sandbox) -> None:
@@ -84,7 +84,7 @@ class Dispatcher(Protocol):
 class Ticker(Protocol):
     """Runs the work of sandboxes when it comes due."""
 
-    def note(self, box: Sandbox) -> None:
+    def note(self, sandbox: Sandbox) -> None:
         """Something may have changed in a sandbox."""
         ...
 
@@ -93,7 +93,7 @@ def _nothing() -> None:
     return None
 
 
-def _unprepared(box: Sandbox) -> None:
+def _unprepared(sandbox: Sandbox) -> None:
     return None
 
 
@@ -116,7 +116,7 @@ class Host:
     on_request: Callable[[], None] = _nothing
     prepare: Callable[[Sandbox], None] = _unprepared
     log: Callable[[Logged], None] | None = None
-    dispatcher: Dispatcher | None = None
+    dispatcher: RouteTable | None = None
     ticker: Ticker | None = None
     moving: dict[Sandbox, asyncio.Event] = field(default_factory=dict)
     activity: Activity = field(default_factory=Activity)
@@ -125,56 +125,56 @@ class Host:
     uses: int = 0
     stopping: bool = False
     rate_limit: RateLimit | None = field(init=False)
-    house: House = field(init=False)
-    charter: Charter = field(init=False)
+    server_config: ServerConfig = field(init=False)
+    config: SandboxConfig = field(init=False)
     sandboxes: Sandboxes = field(init=False)
 
     def __post_init__(self) -> None:
         per_second = self.settings.rate_limit
         self.rate_limit = RateLimit(per_second) if per_second else None
-        self.house = _house(self.settings)
-        self.charter = self.house.charter(self.reader.load())
+        self.server_config = _server_config(self.settings)
+        self.config = self.server_config.config(self.reader.load())
         room = JournalRoom(self.settings.journal_memory)
-        self.sandboxes = Sandboxes(lambda: self.charter, self._opened, self.settings.keys, room)
+        self.sandboxes = Sandboxes(lambda: self.config, self._opened, self.settings.keys, room)
 
-    def _opened(self, box: Sandbox) -> None:
-        self.prepare(box)
-        self.activity.stir(SERVER)
+    def _opened(self, sandbox: Sandbox) -> None:
+        self.prepare(sandbox)
+        self.activity.notify(SERVER)
 
     @property
     def assumed(self) -> Assumed:
         """The assumptions in force where no sandbox is known."""
-        return self.charter.assumed
+        return self.config.assumed
 
     def reload(self) -> None:
         """Read the scenario files again. Bad ones leave the old rules in force and are told by ``ready_problems``."""
-        before = self.charter
+        before = self.config
         try:
-            self.charter = self.house.charter(self.reader.load())
+            self.config = self.server_config.config(self.reader.load())
         except (ScenarioRefused, Refused) as refused:
             self.ready_problems[:] = str(refused).splitlines()
             return
         self.ready_problems.clear()
-        for box in self.sandboxes:
-            if box.charter is before:
-                box.obey(self.charter)
+        for sandbox in self.sandboxes:
+            if sandbox.config is before:
+                sandbox.apply_config(self.config)
 
-    def put_in_force(self, box: Sandbox, scenarios: Sequence[Scenario]) -> Sandbox:
+    def put_in_force(self, sandbox: Sandbox, scenarios: Sequence[Scenario]) -> Sandbox:
         """Give one sandbox its own scenarios. One that was not used since it opened is opened anew: seed, clock and
         set-up count.
 
         Raises ``Invalid`` (90) for an assumption or a set-up call that is refused, and for a clock that a used sandbox
         does not have already; then nothing has changed.
         """
-        builtin = [scenario for scenario in self.charter.scenarios if scenario.builtin]
-        charter = self.house.charter([*scenarios, *builtin])
-        if box.is_untouched():
+        builtin = [scenario for scenario in self.config.scenarios if scenario.builtin]
+        config = self.server_config.config([*scenarios, *builtin])
+        if sandbox.is_untouched():
             if not any(scenario.clock for scenario in scenarios):
-                charter = _keeping_time(charter, box, self.real_clock())
-            return self.sandboxes.reopen(box, charter, self.real_clock(), own=box.own)
-        _check_clock(box, scenarios)
-        box.obey(charter)
-        return box
+                config = _keeping_time(config, sandbox, self.real_clock())
+            return self.sandboxes.reopen(sandbox, config, self.real_clock(), own=sandbox.own)
+        _check_clock(sandbox, scenarios)
+        sandbox.apply_config(config)
+        return sandbox
 
     def known(self, headers: Headers) -> Sandbox:
         """The sandbox of the request's secret key, as it stands. Raises ``Unauthorised`` (40)."""
@@ -209,83 +209,83 @@ class Host:
             raise Unauthorised(Code.INVALID_AUTHENTICATION, {"XPublickey": told})
         return self.known_by_either_key(headers)
 
-    async def in_slices(self, box: Sandbox, work: Slices[T]) -> T:
+    async def in_slices(self, sandbox: Sandbox, work: Slices[T]) -> T:
         """What long work makes, letting others have their turn meanwhile; the sandbox is in the present at the end."""
         made = await with_pauses(work)
-        await self.catch_up(box)
+        await self.catch_up(sandbox)
         return made
 
-    def run(self, box: Sandbox, real: Micros | None = None) -> None:
+    def run(self, sandbox: Sandbox, real: Micros | None = None) -> None:
         """Run a slice of the work that is due, by now or when the machine's time is ``real``; send what is to be
         sent."""
-        ran = box.schedule.ran
-        due.run_slice(box, box.clock.read(self.real_clock() if real is None else real))
-        if box.schedule.ran > ran:
-            self.changed(box)
+        ran = sandbox.schedule.ran
+        due.run_slice(sandbox, sandbox.clock.read(self.real_clock() if real is None else real))
+        if sandbox.schedule.ran > ran:
+            self.changed(sandbox)
 
-    async def catch_up(self, box: Sandbox) -> None:
+    async def catch_up(self, sandbox: Sandbox) -> None:
         """Bring a sandbox to the present, letting others have their turn meanwhile."""
         real = self.real_clock()
-        self.run(box, real)
-        while due.is_behind(box):
+        self.run(sandbox, real)
+        while due.is_behind(sandbox):
             await asyncio.sleep(0)
-            self.run(box, real)
+            self.run(sandbox, real)
 
     async def catch_up_all(self) -> list[Sandbox]:
         """Every sandbox, each of them brought to the present."""
-        boxes = list(self.sandboxes)
-        for box in boxes:
-            await self.catch_up(box)
-        return boxes
+        sandboxes = list(self.sandboxes)
+        for sandbox in sandboxes:
+            await self.catch_up(sandbox)
+        return sandboxes
 
-    def changed(self, box: Sandbox) -> None:
+    def changed(self, sandbox: Sandbox) -> None:
         """Something may have changed in a sandbox: send what is to be sent, wake those who wait for it."""
         if self.dispatcher is not None:
-            self.dispatcher.send_all(box)
+            self.dispatcher.send_all(sandbox)
         if self.ticker is not None:
-            self.ticker.note(box)
-        self.activity.stir(box.key)
+            self.ticker.note(sandbox)
+        self.activity.notify(sandbox.key)
 
-    def noticed(self, box: Sandbox) -> None:
+    def on_change(self, sandbox: Sandbox) -> None:
         """Something has been asked of a sandbox."""
         self.uses += 1
-        box.used = self.uses
-        if box.watch is not None and box.watch.ledger.unreported:
-            for finding in box.watch.ledger.news():
+        sandbox.used = self.uses
+        if sandbox.watch is not None and sandbox.watch.ledger.unreported:
+            for finding in sandbox.watch.ledger.news():
                 if self.log is not None:
-                    self.log(FindingLine(finding, masked_key(box.key), self.real_clock()))
-        self.changed(box)
+                    self.log(FindingLine(finding, masked_key(sandbox.key), self.real_clock()))
+        self.changed(sandbox)
 
-    def answered(self, box: Sandbox, turn: Turn) -> None:
+    def answered(self, sandbox: Sandbox, step: Step) -> None:
         """A step has been answered: its webhooks may go out. What else is due by now may be long, and can wait."""
-        deliveries.release(box, turn)
-        self.run(box)
-        self.noticed(box)
+        deliveries.release(sandbox, step)
+        self.run(sandbox)
+        self.on_change(sandbox)
 
-    async def hurry(self, box: Sandbox, turn: Turn) -> None:
+    async def flush_webhooks(self, sandbox: Sandbox, step: Step) -> None:
         """Send the webhooks of a step that a scenario wants before its answer, and wait until they are tried."""
-        await self.catch_up(box)
-        end = self.real_clock() + 2 * box.assumed[WEBHOOK_TIMEOUT]
-        while not self.sending(box).isdisjoint(turn.webhooks) and await self.try_ends(box, end):
+        await self.catch_up(sandbox)
+        end = self.real_clock() + 2 * sandbox.assumed[WEBHOOK_TIMEOUT]
+        while not self.sending(sandbox).isdisjoint(step.webhooks) and await self.try_ends(sandbox, end):
             pass
 
-    def sending(self, box: Sandbox) -> AbstractSet[str]:
+    def sending(self, sandbox: Sandbox) -> AbstractSet[str]:
         """The ids of the deliveries of a sandbox that are being tried."""
-        return self.dispatcher.sending(box) if self.dispatcher is not None else frozenset()
+        return self.dispatcher.sending(sandbox) if self.dispatcher is not None else frozenset()
 
-    async def try_ends(self, box: Sandbox, end: Micros, leaving: asyncio.Task[None] | None = None) -> bool:
+    async def try_ends(self, sandbox: Sandbox, end: Micros, leaving: asyncio.Task[None] | None = None) -> bool:
         """Wait until one of the tries under way in a sandbox ends, or ``leaving``; False when the machine's time has
         reached ``end``, or the server stops."""
         left = end - self.real_clock()
         if left <= 0 or self.stopping or self.dispatcher is None:
             return False
-        ends = {self.dispatcher.next_end(box), *([leaving] if leaving is not None else [])}
+        ends = {self.dispatcher.next_end(sandbox), *([leaving] if leaving is not None else [])}
         await asyncio.wait(ends, timeout=left / SECOND, return_when=asyncio.FIRST_COMPLETED)
         return True
 
 
-def _house(settings: Settings) -> House:
-    return House(
+def _server_config(settings: Settings) -> ServerConfig:
+    return ServerConfig(
         seed=settings.seed,
         assumed=Assumed(Profile(settings.profile)),
         clock=_plan_of(settings.clock),
@@ -300,22 +300,22 @@ def _house(settings: Settings) -> House:
     )
 
 
-def _keeping_time(charter: Charter, box: Sandbox, real: Micros) -> Charter:
+def _keeping_time(config: SandboxConfig, sandbox: Sandbox, real: Micros) -> SandboxConfig:
     """The charter with the clock as it stands, when that was moved or changed: no scenario turns time back unasked."""
-    clock, opened = box.clock, charter.start_clock(box.clock.real)
+    clock, opened = sandbox.clock, config.start_clock(sandbox.clock.real)
     if (clock.mode, clock.virtual, clock.rate) == (opened.mode, opened.virtual, opened.rate):
-        return charter
-    return replace(charter, clock=ClockPlan(clock.read(real), clock.mode, clock.rate))
+        return config
+    return replace(config, clock=ClockPlan(clock.read(real), clock.mode, clock.rate))
 
 
-def _check_clock(box: Sandbox, scenarios: Sequence[Scenario]) -> None:
+def _check_clock(sandbox: Sandbox, scenarios: Sequence[Scenario]) -> None:
     """A used sandbox lives in its own time: a scenario may say again what it began with, and nothing else. Raises
     ``Invalid`` (90)."""
-    known = [box.charter.clock, *(scenario.clock for scenario in box.charter.scenarios)]
+    known = [sandbox.config.clock, *(scenario.clock for scenario in sandbox.config.scenarios)]
     if any(scenario.clock is not None and scenario.clock not in known for scenario in scenarios):
         told = (
-            f"this sandbox has been used, and its clock stands at {iso(box.now)}; the clock of a scenario counts when "
-            "a sandbox opens: reset it first (POST /__admin/reset), or leave the clock out and use /__admin/clock"
+            f"this sandbox has been used, and its clock stands at {iso(sandbox.now)}; the clock of a scenario counts "
+            "when a sandbox opens: reset it first (POST /__admin/reset), or leave the clock out and use /__admin/clock"
         )
         raise Invalid(Code.VALIDATION_ERROR, {"Clock": told})
 

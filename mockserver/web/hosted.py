@@ -37,8 +37,8 @@ _VIEW = re.compile(r"[0-9a-f]{24}")
 
 
 def _paid(call: Call) -> ChargeReply | Answer:
-    link = payment_links.get(call.box, call.path["payment_link_id"])
-    return answered(call, payment_links.pay(call.box, link.payment_link_id, call.body.payment()))
+    link = payment_links.get(call.sandbox, call.path["payment_link_id"])
+    return answered(call, payment_links.pay(call.sandbox, link.payment_link_id, call.body.payment()))
 
 
 PAY = Route(
@@ -229,7 +229,7 @@ def _form(view: _View, way: str | None, status: int) -> Page:
         others = [(one.value, WAYS[one], view.address(type=one.value)) for one in offered]
         body = render("pay.html", **shown, card=link.takes(LinkPaymentType.CARD), others=others)
     else:
-        declines = any(scenario.builtin for scenario in view.sandbox.charter.scenarios)
+        declines = any(scenario.builtin for scenario in view.sandbox.config.scenarios)
         body = render("simulated.html", **shown, kind=kind.value, label=WAYS[kind], declines=declines)
     away = web_address(link.redirect_url)
     return Page(status, body, policy(forms_to=f"'self' {origin_of(away)}" if away else "'self'"))

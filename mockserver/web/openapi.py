@@ -12,7 +12,7 @@ from mockserver.assumptions.table import CREATED_STATUS, NOT_FOUND_STATUS, WRONG
 from mockserver.web.route import Auth, Route, Success
 from mockserver.web.routes import ROUTES
 from mockserver.wire.problems import Problem
-from mockserver.wire.profile import voice_of
+from mockserver.wire.profile import profile_of
 from mockserver.wire.schemas import Schemas
 
 INTERFACE = "1.17.1.0"
@@ -58,7 +58,7 @@ def document(assumed: Assumed, url: str) -> dict[str, Any]:
     paths: dict[str, dict[str, Any]] = {}
     for row in ROUTES:
         paths.setdefault(row.path, {})[row.method.lower()] = _operation(row, schemas, assumed)
-    schemas.named["Charge"]["properties"]["status"]["enum"] = list(voice_of(assumed).status.values())
+    schemas.named["Charge"]["properties"]["status"]["enum"] = list(profile_of(assumed).status.values())
     queries = {row.query.__name__ for row in ROUTES if row.query is not None}
     return {
         "openapi": "3.1.0",

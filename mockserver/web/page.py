@@ -16,7 +16,7 @@ from mockserver.domain.clock import SECOND, Micros
 from mockserver.domain.record import record
 from mockserver.engine import idempotency
 from mockserver.engine.sandbox import Sandbox
-from mockserver.engine.turn import Turn
+from mockserver.engine.step import Step
 from mockserver.scenario.outcome import FaultKind, Transport
 from mockserver.web.access import STEP
 from mockserver.web.asgi import (
@@ -56,7 +56,7 @@ class PageCall:
     path: Mapping[str, str]
     query: Mapping[str, str]
     form: Mapping[str, str]
-    steps: list[tuple[Sandbox, Turn]] = field(default_factory=list)
+    steps: list[tuple[Sandbox, Step]] = field(default_factory=list)
 
     def sandbox_with(self, holds: Callable[[Sandbox], object | None]) -> Sandbox | None:
         """The sandbox that holds what the address names, brought to the present.
@@ -65,11 +65,15 @@ class PageCall:
         there is none the oldest copy.
         """
         wanted = self.query.get("sandbox")
-        holding = (box for box in self.host.sandboxes if wanted in (None, box.public_key) and holds(box) is not None)
-        box = min(holding, key=lambda box: box.is_copy, default=None)
-        if box is not None:
-            box.turn = Turn("page.view")
-        return box
+        holding = (
+            sandbox
+            for sandbox in self.host.sandboxes
+            if wanted in (None, sandbox.public_key) and holds(sandbox) is not None
+        )
+        sandbox = min(holding, key=lambda sandbox: sandbox.is_copy, default=None)
+        if sandbox is not None:
+            sandbox.step = Step("page.view")
+        return sandbox
 
 
 @record
@@ -127,18 +131,18 @@ class PageEndpoint:
         try:
             await self._answer(self.serve(call), call, receive, send)
         finally:
-            for box, turn in call.steps:
-                turn.answered = True
-                if turn.webhooks:
-                    self.host.answered(box, turn)
+            for sandbox, step in call.steps:
+                step.answered = True
+                if step.webhooks:
+                    self.host.answered(sandbox, step)
 
     async def _answer(self, answer: Page | Stream, call: PageCall, receive: Receive, send: Send) -> None:
         if isinstance(answer, Stream):
             await _flow(answer, receive, send)
             return
-        for box, turn in call.steps:
-            if turn.urgent:
-                await self.host.hurry(box, turn)
+        for sandbox, step in call.steps:
+            if step.urgent:
+                await self.host.flush_webhooks(sandbox, step)
         if answer.latency:
             await asyncio.sleep(answer.latency / SECOND)
         if answer.fault is not None:
@@ -169,7 +173,9 @@ async def _flow(stream: Stream, receive: Receive, send: Send) -> None:
         await stream.chunks.aclose()
 
 
-def carry_out(call: PageCall, route: Route, box: Sandbox, body: Mapping[str, object], path: str | None = None) -> Reply:
+def carry_out(
+    call: PageCall, route: Route, sandbox: Sandbox, body: Mapping[str, object], path: str | None = None
+) -> Reply:
     """Let an ordinary route do what a form asks for, in the sandbox of the page, and keep it in the journal, under
     ``path`` when that is not the page's."""
     headers = {**call.headers, "content-type": "application/json"}
@@ -177,22 +183,22 @@ def carry_out(call: PageCall, route: Route, box: Sandbox, body: Mapping[str, obj
         headers.pop(name, None)
     request = Request(path or call.scope["path"], call.path, b"", headers, dumps(body))
     endpoint = Endpoint(route, call.host)
-    arrived = endpoint.arrive(box, request)
-    arrived.turn.answered = False
-    call.scope[STEP] = box, arrived.turn
-    call.steps.append((box, arrived.turn))
+    arrived = endpoint.arrive(sandbox, request)
+    arrived.step.answered = False
+    call.scope[STEP] = sandbox, arrived.step
+    call.steps.append((sandbox, arrived.step))
     reply = _acted(endpoint, arrived, request) if isinstance(arrived, Arrival) else arrived
-    endpoint.note(box, request, reply, dumps(reply.body) if reply.status is not None else b"")
+    endpoint.note(sandbox, request, reply, dumps(reply.body) if reply.status is not None else b"")
     return reply
 
 
 def _acted(endpoint: Endpoint, arrived: Arrival, request: Request) -> Reply:
     fault = arrived.fault
     if fault is not None and fault.kind is not FaultKind.DELAY:
-        return Reply(None, None, arrived.turn, fault)
+        return Reply(None, None, arrived.step, fault)
     reply = endpoint.act(arrived, request)
     if fault is not None:
-        reply.turn.latency += fault.delay
+        reply.step.latency += fault.delay
     return reply
 
 
@@ -228,7 +234,7 @@ def spoilt(page: Page, reply: Reply | None) -> Page:
     """The page with the time and the fault that a scenario gave to the reply behind it."""
     if reply is None:
         return page
-    return Page(page.status, page.body, page.headers, reply.turn.latency, reply.fault)
+    return Page(page.status, page.body, page.headers, reply.step.latency, reply.fault)
 
 
 def web_address(text: str | None) -> str | None:

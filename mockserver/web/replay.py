@@ -10,7 +10,7 @@ from mockserver.domain.clock import ClockMode
 from mockserver.domain.codes import Code
 from mockserver.domain.errors import Invalid
 from mockserver.engine import due
-from mockserver.engine.journal import Entry
+from mockserver.engine.journal import JournalEntry
 from mockserver.engine.sandbox import Sandbox
 from mockserver.scenario.outcome import FaultKind
 from mockserver.web.endpoint import Arrival, Endpoint
@@ -18,12 +18,12 @@ from mockserver.web.exchange import Request
 from mockserver.web.host import Host
 
 
-def replay(host: Host, box: Sandbox, number: int) -> Sandbox:
+def replay(host: Host, sandbox: Sandbox, number: int) -> Sandbox:
     """The sandbox as it was right after entry ``number``, its clock standing still there; nobody's key opens it yet.
 
     Raises ``Invalid`` (90) when there is no such entry, or the journal no longer tells the whole story up to it.
     """
-    journal = box.journal
+    journal = sandbox.journal
     if not 1 <= number <= journal.last:
         known = f"1 to {journal.last}" if journal.last else "none yet"
         raise Invalid(Code.VALIDATION_ERROR, {"At": f"got {number}, entries of the journal: {known}"})
@@ -31,27 +31,27 @@ def replay(host: Host, box: Sandbox, number: int) -> Sandbox:
         raise Invalid(
             Code.VALIDATION_ERROR, {"At": f"{journal.loss()}, so the story cannot be told from its beginning"}
         )
-    if journal.breach is not None:
-        raise Invalid(Code.VALIDATION_ERROR, {"At": f"{journal.breach}, which the journal cannot repeat"})
-    past = Sandbox(box.key, box.charter, journal.opened)
-    if box.own is not None:
-        past.settle(box.own)
+    if journal.gap_reason is not None:
+        raise Invalid(Code.VALIDATION_ERROR, {"At": f"{journal.gap_reason}, which the journal cannot repeat"})
+    past = Sandbox(sandbox.key, sandbox.config, journal.opened)
+    if sandbox.own is not None:
+        past.settle(sandbox.own)
     past.clock.run(ClockMode.MANUAL, 1, journal.opened)
     host.prepare(past)
     for entry in journal.entries:
         past.clock.move_to(max(entry.at, past.clock.virtual), journal.opened)
         due.run_due(past, past.clock.virtual)
-        if isinstance(entry.door, Endpoint):
-            _repeat(past, entry, entry.door)
+        if isinstance(entry.endpoint, Endpoint):
+            _repeat(past, entry, entry.endpoint)
         if entry.number == number:
             break
     past.deliveries.forget()
     return past
 
 
-def _repeat(past: Sandbox, entry: Entry, endpoint: Endpoint) -> None:
+def _repeat(past: Sandbox, entry: JournalEntry, endpoint: Endpoint) -> None:
     """Take one request again, as far as it came then. Raises ``Invalid`` (90) when it is answered differently now."""
-    request = Request(entry.path, entry.turn.path, entry.query, entry.turn.headers, entry.raw)
+    request = Request(entry.path, entry.step.path, entry.query, entry.step.headers, entry.raw)
     arrived = endpoint.arrive(past, request)
     if isinstance(arrived, Arrival) and arrived.fault is not None and arrived.fault.kind is not FaultKind.DELAY:
         return

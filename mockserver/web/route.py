@@ -11,10 +11,10 @@ from typing import Any
 from mockserver.domain.record import record
 from mockserver.domain.slices import Slices
 from mockserver.engine.sandbox import Sandbox
-from mockserver.engine.turn import Turn
+from mockserver.engine.step import Step
 from mockserver.web.lazy import loaded
 from mockserver.wire.base import Body
-from mockserver.wire.profile import Voice
+from mockserver.wire.profile import WireProfile
 
 
 class Auth(StrEnum):
@@ -36,8 +36,8 @@ class Call:
     """One authenticated, validated call. ``body`` and ``query`` are the models of the route, ``path`` its
     placeholders; ``ready`` is what the route's ``ahead`` has made, None when it was not asked to."""
 
-    box: Sandbox
-    voice: Voice
+    sandbox: Sandbox
+    profile: WireProfile
     path: Mapping[str, str]
     body: Any
     query: Any
@@ -60,7 +60,7 @@ class _Parts:
     reply: Any
     body: type[Body] | None
     query: type[Body] | None
-    ahead: Callable[[Sandbox, Turn], Slices[object]] | None
+    ahead: Callable[[Sandbox, Step], Slices[object]] | None
 
 
 class Route:
@@ -86,7 +86,7 @@ class Route:
         auth: Auth = Auth.SECRET,
         success: Success = Success.OK,
         summary: str = "",
-        ahead: Callable[[Sandbox, Turn], Slices[object]] | None = None,
+        ahead: Callable[[Sandbox, Step], Slices[object]] | None = None,
     ) -> None:
         self.method = method
         self.path = path
@@ -122,7 +122,7 @@ class Route:
         return model
 
     @cached_property
-    def ahead(self) -> Callable[[Sandbox, Turn], Slices[object]] | None:
+    def ahead(self) -> Callable[[Sandbox, Step], Slices[object]] | None:
         """What is done before the step; None when nothing is."""
-        work: Callable[[Sandbox, Turn], Slices[object]] | None = loaded(self._deferred.ahead)
+        work: Callable[[Sandbox, Step], Slices[object]] | None = loaded(self._deferred.ahead)
         return work

@@ -10,10 +10,10 @@ from mockserver.domain.errors import Invalid
 from mockserver.engine import due
 from mockserver.engine.sandbox import Sandbox
 from mockserver.scenario.answers import ReadyCall, ready, unexpected
-from mockserver.scenario.scenario import Reply as Expected
-from mockserver.web.dispatch import Dispatcher
+from mockserver.scenario.scenario import ExpectedReply as Expected
 from mockserver.web.endpoint import Endpoint
 from mockserver.web.exchange import Request
+from mockserver.web.route_table import RouteTable
 from mockserver.wire.jsonio import dumps, loads
 from mockserver.wire.problems import problem
 
@@ -21,10 +21,10 @@ _ANSWERED = {"content-type": "application/json; charset=utf-8"}
 _SUCCESS = Expected()
 
 
-def prepare(box: Sandbox, routes: Dispatcher) -> None:
+def prepare(sandbox: Sandbox, routes: RouteTable) -> None:
     """Run the set-up calls of every scenario in force and keep their answers. Raises ``Invalid`` (90) naming the first
     call whose answer is not as expected, and the answer it got."""
-    for scenario in box.charter.scenarios:
+    for scenario in sandbox.config.scenarios:
         answers: dict[str, object] = {}
         for place, call in enumerate(scenario.setup):
             name = f"Setup.{call.id or place}"
@@ -32,7 +32,7 @@ def prepare(box: Sandbox, routes: Dispatcher) -> None:
                 asked = ready(call, answers)
             except LookupError as missing:
                 raise Invalid(Code.VALIDATION_ERROR, {name: str(missing)}) from None
-            status, answer = _run(box, routes, asked)
+            status, answer = _run(sandbox, routes, asked)
             faults = unexpected(asked.expect or _SUCCESS, status, _ANSWERED, answer)
             if faults and asked.expect is None and isinstance(answer, dict):
                 told = f"{answer.get('code')} {answer.get('message')} {answer.get('details') or ''}"
@@ -42,10 +42,10 @@ def prepare(box: Sandbox, routes: Dispatcher) -> None:
             if call.id is not None:
                 answers[call.id] = answer
         if answers:
-            box.setup[scenario.name] = answers
+            sandbox.setup[scenario.name] = answers
 
 
-def _run(box: Sandbox, routes: Dispatcher, call: ReadyCall) -> tuple[int, object]:
+def _run(sandbox: Sandbox, routes: RouteTable, call: ReadyCall) -> tuple[int, object]:
     """Status and body of the answer, read as a client reads them."""
     target = urlsplit(call.path)
     path = unquote(target.path)
@@ -57,11 +57,11 @@ def _run(box: Sandbox, routes: Dispatcher, call: ReadyCall) -> tuple[int, object
         resource=path,
         path=parameters,
         query=target.query.encode(),
-        headers={**call.headers, "x-secretkey": box.key},
+        headers={**call.headers, "x-secretkey": sandbox.key},
         raw=dumps(call.body) if call.body is not None else b"",
     )
-    due.run_due(box, box.clock.read(endpoint.host.real_clock()))
-    reply = endpoint.take(box, request)
+    due.run_due(sandbox, sandbox.clock.read(endpoint.host.real_clock()))
+    reply = endpoint.take(sandbox, request)
     if reply.status is None:
         told = {"Rule": "a rule of a scenario stops it before anything happens"}
         return 503, problem(503, Code.RETRY_LATER, Code.RETRY_LATER.message, path, told)

@@ -32,7 +32,7 @@ def clip(text: str | None, most: int) -> str:
 
 
 def _shown(value: object) -> object:
-    """What a template prints of a value: a card number in whatever field a merchant put it is starred, a picture is not
+    """What a template prints of a value: a card number in whatever field a merchant put it is masked, a picture is not
     touched."""
     plain = type(value) is str and not value.startswith("data:")
     return mask_text(value) if plain and isinstance(value, str) else value

@@ -25,7 +25,7 @@ from mockserver.web.route import Call, Route
 from mockserver.web.templating import render
 from mockserver.wire.charge_bodies import ChallengeInput
 from mockserver.wire.charges import ChargeReply
-from mockserver.wire.profile import voice_of
+from mockserver.wire.profile import profile_of
 from mockserver.wire.tokens import TokenReply
 
 _NO_ANSWER = "Choose one of the three answers."
@@ -38,11 +38,11 @@ _TOKEN_OUTCOMES: Mapping[ChallengeAnswer | None, tuple[str, str]] = {
 
 
 def _answered(call: Call) -> ChargeReply:
-    return shown(call, three_ds.answer(call.box, call.path["charge_id"], call.body.result))
+    return shown(call, three_ds.answer(call.sandbox, call.path["charge_id"], call.body.result))
 
 
 def _token_answered(call: Call) -> TokenReply:
-    return tokens.shown(call, three_ds.answer_for_token(call.box, call.path["token_id"], call.body.result))
+    return tokens.shown(call, three_ds.answer_for_token(call.sandbox, call.path["token_id"], call.body.result))
 
 
 ANSWER = Route(
@@ -69,72 +69,72 @@ TOKEN_ANSWER = Route(
 
 def page(call: PageCall) -> Page:
     """The challenge, or what became of it."""
-    box, charge = _found(call)
-    if box is None or charge is None:
+    sandbox, charge = _found(call)
+    if sandbox is None or charge is None:
         return _unknown()
-    if box.watch is not None:
-        box.watch.visited(charge.charge_id)
-    return _shown(box, charge)
+    if sandbox.watch is not None:
+        sandbox.watch.visited(charge.charge_id)
+    return _shown(sandbox, charge)
 
 
 def answer(call: PageCall) -> Page:
     """Take the payer's answer and send the payer back to the shop, or to what became of the charge."""
-    box, charge = _found(call)
-    if box is None or charge is None:
+    sandbox, charge = _found(call)
+    if sandbox is None or charge is None:
         return _unknown()
-    reply = carry_out(call, ANSWER, box, {"result": call.form.get("result", "")})
+    reply = carry_out(call, ANSWER, sandbox, {"result": call.form.get("result", "")})
     if reply.fault is not None:
-        return spoilt(_shown(box, charge), reply)
+        return spoilt(_shown(sandbox, charge), reply)
     if reply.status is None or reply.status >= 400:
-        return spoilt(_shown(box, charge, fault=_NO_ANSWER), reply)
-    return redirect(return_address(box, charge) or box.page(three_ds.page(charge)), reply)
+        return spoilt(_shown(sandbox, charge, fault=_NO_ANSWER), reply)
+    return redirect(return_address(sandbox, charge) or sandbox.page(three_ds.page(charge)), reply)
 
 
 def token_page(call: PageCall) -> Page:
     """The challenge before a token is used, or how it ended."""
-    box, token = _found_token(call)
-    return _token_shown(token) if box is not None and token is not None else _unknown()
+    sandbox, token = _found_token(call)
+    return _token_shown(token) if sandbox is not None and token is not None else _unknown()
 
 
 def token_answer(call: PageCall) -> Page:
     """Take the payer's answer and show how the challenge ended."""
-    box, token = _found_token(call)
-    if box is None or token is None:
+    sandbox, token = _found_token(call)
+    if sandbox is None or token is None:
         return _unknown()
-    reply = carry_out(call, TOKEN_ANSWER, box, {"result": call.form.get("result", "")})
+    reply = carry_out(call, TOKEN_ANSWER, sandbox, {"result": call.form.get("result", "")})
     if reply.fault is not None:
         return spoilt(_token_shown(token), reply)
     if reply.status is None or reply.status >= 400:
         return spoilt(_token_shown(token, fault=_NO_ANSWER), reply)
-    return redirect(box.page(three_ds.token_page(token)), reply)
+    return redirect(sandbox.page(three_ds.token_page(token)), reply)
 
 
-def return_address(box: Sandbox, charge: Charge) -> str | None:
+def return_address(sandbox: Sandbox, charge: Charge) -> str | None:
     """Where the shop wants its payer back, the charge's id and status added: its notification address, or the page of
     the payment link."""
-    link = _link_of(box, charge)
-    address = payment_links.address(box, link) if link else web_address(charge.three_ds_notification_url)
+    link = _link_of(sandbox, charge)
+    address = payment_links.address(sandbox, link) if link else web_address(charge.three_ds_notification_url)
     if address is None:
         return None
-    return with_query(address, chargeId=charge.charge_id, status=voice_of(box.assumed).status[charge.status])
+    return with_query(address, chargeId=charge.charge_id, status=profile_of(sandbox.assumed).status[charge.status])
 
 
 def _found(call: PageCall) -> tuple[Sandbox | None, Charge | None]:
     charge_id = call.path["charge_id"]
-    box = call.sandbox_with(lambda box: box.charges.get(charge_id))
-    charge = box.charges.get(charge_id) if box else None
+    sandbox = call.sandbox_with(lambda sandbox: sandbox.charges.get(charge_id))
+    charge = sandbox.charges.get(charge_id) if sandbox else None
     asked = charge is not None and charge.challenged
-    return (box, charge) if asked else (None, None)
+    return (sandbox, charge) if asked else (None, None)
 
 
 def _found_token(call: PageCall) -> tuple[Sandbox | None, Token | None]:
     token_id = call.path["token_id"]
-    box = call.sandbox_with(lambda box: box.tokens.get(token_id))
-    token = box.tokens.get(token_id) if box else None
-    return (box, token) if token is not None and token.challenged else (None, None)
+    sandbox = call.sandbox_with(lambda sandbox: sandbox.tokens.get(token_id))
+    token = sandbox.tokens.get(token_id) if sandbox else None
+    return (sandbox, token) if token is not None and token.challenged else (None, None)
 
 
-def _shown(box: Sandbox, charge: Charge, fault: str | None = None) -> Page:
+def _shown(sandbox: Sandbox, charge: Charge, fault: str | None = None) -> Page:
     title, text = OUTCOMES[charge.status]
     waits = charge.status is ChargeState.PENDING_CHECKOUT
     body = render(
@@ -145,12 +145,12 @@ def _shown(box: Sandbox, charge: Charge, fault: str | None = None) -> Page:
         title=title,
         text=text,
         answer=_answer_of(charge),
-        status=voice_of(box.assumed).status[charge.status],
+        status=profile_of(sandbox.assumed).status[charge.status],
         reason=f"{failure_of(charge)}." if charge.status is ChargeState.FAILED else None,
-        back=return_address(box, charge),
+        back=return_address(sandbox, charge),
         fault=fault,
     )
-    return Page(200 if fault is None else 400, body, policy(scripts=not waits, forms_to=_reach(box, charge)))
+    return Page(200 if fault is None else 400, body, policy(scripts=not waits, forms_to=_reach(sandbox, charge)))
 
 
 def _answer_of(charge: Charge) -> ChallengeAnswer:
@@ -176,15 +176,15 @@ def _token_shown(token: Token, fault: str | None = None) -> Page:
     return Page(200 if fault is None else 400, body, policy(scripts=not token.waits))
 
 
-def _reach(box: Sandbox, charge: Charge) -> str:
+def _reach(sandbox: Sandbox, charge: Charge) -> str:
     """Every origin that the payer's answer may be redirected to, step after step."""
-    link = _link_of(box, charge)
-    places = [return_address(box, charge), web_address(link.redirect_url) if link else None]
+    link = _link_of(sandbox, charge)
+    places = [return_address(sandbox, charge), web_address(link.redirect_url) if link else None]
     return " ".join(["'self'", *dict.fromkeys(origin_of(place) for place in places if place)])
 
 
-def _link_of(box: Sandbox, charge: Charge) -> PaymentLink | None:
-    return box.payment_links.get(charge.payment_link_id) if charge.payment_link_id else None
+def _link_of(sandbox: Sandbox, charge: Charge) -> PaymentLink | None:
+    return sandbox.payment_links.get(charge.payment_link_id) if charge.payment_link_id else None
 
 
 def _unknown() -> Page:

@@ -13,7 +13,7 @@ from mockserver.domain.codes import Code
 from mockserver.domain.errors import Refused
 from mockserver.domain.masking import mask_start, star_key
 from mockserver.engine.sandbox import Sandbox
-from mockserver.engine.turn import Turn
+from mockserver.engine.step import Step
 from mockserver.web.asgi import HungUp, RawHeaders, Receive, Scope, Send, TooLarge, headers_of, read_body, send_json
 from mockserver.web.exchange import Reply, Request, note
 from mockserver.web.host import Headers, Host
@@ -129,6 +129,6 @@ def keep(
         sandbox.watch.lost(
             sandbox.journal.last + 1, sandbox.now, what, mask_start(near, _LONGEST_PATH) if near else None
         )
-    turn = sandbox.turn = Turn(OPERATION, answers=True, headers=headers)
+    step = sandbox.step = Step(OPERATION, answers=True, headers=headers)
     request = Request(path, {}, scope["query_string"], headers, raw)
-    note(host, sandbox, scope["method"], request, Reply(status, None, turn), body)
+    note(host, sandbox, scope["method"], request, Reply(status, None, step), body)

@@ -16,7 +16,7 @@ from mockserver.domain.reading import whole_of
 from mockserver.domain.states import ChargeState
 from mockserver.engine.facts import KINDS
 from mockserver.engine.sandbox import Sandbox
-from mockserver.engine.turn import Turn
+from mockserver.engine.step import Step
 from mockserver.findings.facts import Call, Doubt
 from mockserver.findings.habits import is_clean
 from mockserver.findings.ledger import Finding
@@ -43,7 +43,7 @@ _SLOW = frozenset({FaultKind.DELAY, FaultKind.DRIBBLE, FaultKind.HANG})
 
 def called(
     sandbox: Sandbox,
-    turn: Turn,
+    step: Step,
     real: Micros,
     *,
     path: str,
@@ -58,12 +58,12 @@ def called(
     watch = sandbox.watch
     if watch is None:
         return
-    if turn.op in PAYER_OPERATIONS:
-        for event in turn.events:
+    if step.op in PAYER_OPERATIONS:
+        for event in step.events:
             watch.moved(event)
         return
-    charge: Any = turn.about.get("charge")
-    headers = turn.headers
+    charge: Any = step.about.get("charge")
+    headers = step.headers
     entry = sandbox.journal.last
     where = f"{path}?{query.decode('latin-1')}" if query else path
     is_browser = "x-secretkey" in headers and ("origin" in headers or "sec-fetch-site" in headers)
@@ -71,30 +71,30 @@ def called(
         fault is None
         and status is not None
         and status < _REFUSED
-        and not (turn.latency or turn.urgent or turn.ignored or turn.webhooks or turn.is_repeat or is_browser)
+        and not (step.latency or step.urgent or step.ignored or step.webhooks or step.is_repeat or is_browser)
         and is_clean(raw, where, headers)
     ):
         # A call that went well, as nearly all do: mostly there is nothing more to judge.
-        if turn.op == "charge.create":
+        if step.op == "charge.create":
             is_plain = charge.status is ChargeState.SUCCESS
-            for decision in turn.decisions:
+            for decision in step.decisions:
                 if decision.rule is not None:
                     is_plain = False
             if is_plain and watch.paid(entry, sandbox.now, charge):
                 return
-        elif not turn.events and watch.read(turn.op, entry, sandbox.now, real, _subject_of(turn)):
+        elif not step.events and watch.read(step.op, entry, sandbox.now, real, _subject_of(step)):
             return
-    is_open = bool(turn.latency) or turn.urgent or (fault is not None and (fault.delay > 0 or fault.kind in _SLOW))
+    is_open = bool(step.latency) or step.urgent or (fault is not None and (fault.delay > 0 or fault.kind in _SLOW))
     if is_open:
-        turn.watched = entry
+        step.watched = entry
     watch.called(
         Call(
             entry=entry,
             at=sandbox.now,
             real=real,
-            op=turn.op,
-            request=turn.request,
-            path=turn.path,
+            op=step.op,
+            request=step.request,
+            path=step.path,
             text=raw,
             where=where,
             headers=headers,
@@ -102,15 +102,15 @@ def called(
             code=_code_of(answer) if status is not None and status >= 400 else None,
             doubt=_doubt_of(fault) if fault is not None else None,
             charge=charge if isinstance(charge, Charge) else None,
-            subject=_subject_of(turn),
-            events=turn.events,
-            unknown=_unknown(turn.ignored, model) if turn.ignored else None,
+            subject=_subject_of(step),
+            events=step.events,
+            unknown=_unknown(step.ignored, model) if step.ignored else None,
             is_open=is_open,
-            is_repeat=turn.is_repeat,
+            is_repeat=step.is_repeat,
             is_ours=fault is None or fault.kind is not FaultKind.STATUS,
-            is_partial=any(isinstance(one.outcome.provider, PartialApprove) for one in turn.decisions),
+            is_partial=any(isinstance(one.outcome.provider, PartialApprove) for one in step.decisions),
             is_browser=is_browser and not _is_own_page(headers),
-            retry_after=_pause_of(sandbox, turn, fault) if fault is not None or turn.pause else None,
+            retry_after=_pause_of(sandbox, step, fault) if fault is not None or step.pause else None,
         )
     )
 
@@ -144,11 +144,11 @@ class FindingLine:
         return [f"{time} finding {name} {severity}{about} journal={','.join(map(str, entries))} {self._key}"]
 
 
-def ended(sandbox: Sandbox, turn: Turn, real: Micros, *, is_gone: bool) -> None:
+def ended(sandbox: Sandbox, step: Step, real: Micros, *, is_gone: bool) -> None:
     """The answer of a step that took its time has ended; ``is_gone``: the client had hung up before."""
-    if turn.watched and sandbox.watch is not None:
-        sandbox.watch.ended(turn.watched, Doubt.HUNG_UP if is_gone else None, sandbox.now, real)
-        turn.watched = 0
+    if step.watched and sandbox.watch is not None:
+        sandbox.watch.ended(step.watched, Doubt.HUNG_UP if is_gone else None, sandbox.now, real)
+        step.watched = 0
 
 
 def _unknown(names: Sequence[str], model: type[Body] | None) -> dict[str, str | None]:
@@ -173,16 +173,16 @@ def _doubt_of(fault: Transport) -> Doubt | None:
     return _DOUBTS.get(fault.kind)
 
 
-def _subject_of(turn: Turn) -> str | None:
-    kind = turn.op.partition(".")[0]
+def _subject_of(step: Step) -> str | None:
+    kind = step.op.partition(".")[0]
     if kind not in KINDS:
         return None
     name = KINDS[kind][0]
-    known: str | None = getattr(turn.about.get(kind), name, None)
+    known: str | None = getattr(step.about.get(kind), name, None)
     if known is not None:
         return known
     # What stands in the path names nothing that there is: a card number or a key, at worst.
-    given = turn.path.get(name)
+    given = step.path.get(name)
     return mask_start(given, _LONGEST_ID) if given is not None else None
 
 
@@ -193,10 +193,10 @@ def _is_own_page(headers: Mapping[str, str]) -> bool:
     return from_here or headers.get("sec-fetch-site") == "same-origin"
 
 
-def _pause_of(sandbox: Sandbox, turn: Turn, fault: Transport | None) -> Micros | None:
+def _pause_of(sandbox: Sandbox, step: Step, fault: Transport | None) -> Micros | None:
     """The pause that an answer asks for, as far as a client of a real clock can make it."""
     if sandbox.clock.mode is not ClockMode.REAL:
         return None
     headers = (fault.headers if fault is not None else None) or {}
     seconds = whole_of({name.lower(): text for name, text in headers.items()}.get("retry-after", ""))
-    return seconds * SECOND if seconds is not None else turn.pause or None
+    return seconds * SECOND if seconds is not None else step.pause or None

@@ -143,7 +143,7 @@ class CustomerCharge(LocatedCharge):
         return CustomerSource(self.customer_id)
 
 
-class TransferFields(Body):
+class CheckoutTransferFields(Body):
     """A part of a payment that goes on to another account."""
 
     account: str | None = None
@@ -154,7 +154,7 @@ class TokenCharge(LocatedCharge):
     """Charge a payment token."""
 
     token: Required
-    transfer: TransferFields | None = Field(None, json_schema_extra={"also": ["checkoutTransfer"]})
+    transfer: CheckoutTransferFields | None = Field(None, json_schema_extra={"also": ["checkoutTransfer"]})
 
     def source(self) -> TokenSource:
         """The token to charge."""

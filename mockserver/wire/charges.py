@@ -6,7 +6,7 @@ from typing import Any, NotRequired, TypedDict
 
 from mockserver.domain.charge import Charge
 from mockserver.wire.dates import moment
-from mockserver.wire.profile import Voice
+from mockserver.wire.profile import WireProfile
 from mockserver.wire.shapes import (
     Amount,
     BankPaymentReply,
@@ -103,11 +103,11 @@ class ChargesReply(TypedDict):
     charges: list[ChargeReply]
 
 
-def charge_reply(charge: Charge, voice: Voice, seed: int, redirect_url: str | None) -> ChargeReply:
+def charge_reply(charge: Charge, profile: WireProfile, seed: int, redirect_url: str | None) -> ChargeReply:
     """A charge as the documented object, null where nothing is known; its payer is challenged at ``redirect_url``."""
     instrument = charge.instrument
     added, succeeded = moment(charge.added), charge.succeeded
-    card = card_reply(instrument.card, voice)
+    card = card_reply(instrument.card, profile)
     information: PaymentInformationReply = {
         "paymentMethodId": instrument.payment_method_id,
         "card": card,
@@ -115,9 +115,9 @@ def charge_reply(charge: Charge, voice: Voice, seed: int, redirect_url: str | No
         "displayType": instrument.display_type,
         "email": charge.email,
         "providerType": charge.provider.type,
-        "bankPayment": bank_reply(instrument.bank, voice),
+        "bankPayment": bank_reply(instrument.bank, profile),
     }
-    if voice.card_data:
+    if profile.card_data:
         information["cardData"] = card
     return {
         "chargeId": charge.charge_id,
@@ -127,7 +127,7 @@ def charge_reply(charge: Charge, voice: Voice, seed: int, redirect_url: str | No
         "reference": charge.reference,
         "paymentInformation": information,
         "customerId": charge.customer_id,
-        "status": voice.status[charge.status],
+        "status": profile.status[charge.status],
         "dateAdded": added,
         "successDate": added if succeeded == charge.added else optional_moment(succeeded),
         "voidDate": optional_moment(charge.voided),
@@ -151,7 +151,7 @@ def charge_reply(charge: Charge, voice: Voice, seed: int, redirect_url: str | No
             }
             for attempt in charge.failed_attempts
         ],
-        "customer": payer_reply(charge.payer if voice.shows_payer or charge.customer_id else None),
+        "customer": payer_reply(charge.payer if profile.shows_payer or charge.customer_id else None),
         "provider": provider_summary_reply(charge.provider),
         "threeDsServerTransId": charge.three_ds_server_trans_id,
         "threeDsVerified": charge.three_ds_verified,

@@ -20,7 +20,7 @@ from mockserver.wire.dates import moment
 from mockserver.wire.method_bodies import CardMethodFields, ProviderTokenFields
 from mockserver.wire.payment_methods import PaymentMethodSummaryReply, payment_method_summary
 from mockserver.wire.payto import NewPayToAgreement
-from mockserver.wire.profile import Voice
+from mockserver.wire.profile import WireProfile
 from mockserver.wire.shapes import (
     Address,
     BankPaymentInformation,
@@ -209,7 +209,7 @@ def postal(address: Address | None) -> PostalAddress | None:
     )
 
 
-def customer_reply(customer: Customer, default: PaymentMethod | None, voice: Voice) -> CustomerReply:
+def customer_reply(customer: Customer, default: PaymentMethod | None, profile: WireProfile) -> CustomerReply:
     """A customer as the documented object; ``default`` is the payment method that it names as its default."""
     return {
         "customerId": customer.customer_id,
@@ -220,7 +220,7 @@ def customer_reply(customer: Customer, default: PaymentMethod | None, voice: Voi
         "phone": customer.phone,
         "dateAdded": moment(customer.added),
         "dateRemoved": optional_moment(customer.removed),
-        "defaultPaymentMethod": payment_method_summary(default, voice),
+        "defaultPaymentMethod": payment_method_summary(default, profile),
         "ip": customer.ip,
         "address": _address(customer.address),
     }

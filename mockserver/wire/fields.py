@@ -27,7 +27,7 @@ Reader = Callable[[bytes], Mapping[str, Any]]
 class Fields(Mapping[str, object]):
     """The fields of a body or a query under their canonical names. ``text`` is what ``read`` made ``given`` of.
 
-    After :meth:`rest` only the text is kept, and is read again by whoever looks: the journal holds many requests, and
+    After :meth:`rest` only the text is kept, and is read again when it is needed: the journal holds many requests, and
     hardly anybody looks into one.
     """
 

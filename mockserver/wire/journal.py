@@ -13,7 +13,7 @@ from mockserver.domain.events import Event
 from mockserver.domain.masking import mask_headers, mask_query, mask_text
 from mockserver.wire.dates import moment
 from mockserver.wire.masking import mask_body
-from mockserver.wire.profile import Voice
+from mockserver.wire.profile import WireProfile
 
 
 class LostReply(TypedDict):
@@ -51,7 +51,7 @@ class FaultReply(TypedDict):
 
 
 class RequestReply(TypedDict):
-    """A request as it came, card numbers, ccv and keys starred."""
+    """A request as it came, card numbers, ccv and keys masked."""
 
     method: str
     path: str
@@ -116,13 +116,13 @@ def decision_reply(stage: str, rule: str | None, delay: Micros, lost: list[tuple
     }
 
 
-def event_reply(event: Event, voice: Voice) -> EventReply:
+def event_reply(event: Event, profile: WireProfile) -> EventReply:
     """A change of state."""
     return {
         "subject": event.subject.value,
         "id": event.subject_id,
         "what": str(event.what),
-        "before": None if event.before is None else voice.word(event.before),
-        "after": None if event.after is None else voice.word(event.after),
+        "before": None if event.before is None else profile.word(event.before),
+        "after": None if event.after is None else profile.word(event.after),
         "at": moment(event.at),
     }

@@ -46,7 +46,7 @@ class MalformedJson(ValueError):
 
 
 class _BadNumber(ValueError):
-    """A number that is JSON and is refused all the same. Whoever raises it does not know where it stands."""
+    """A number that is JSON and is refused all the same. Its place is not known where it is raised."""
 
 
 def loads(body: bytes, max_depth: int = MAX_DEPTH) -> object:

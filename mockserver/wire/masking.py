@@ -13,7 +13,7 @@ _MOST_VALUES = 50_000
 
 def mask_body(raw: bytes) -> object:
     """A body as it may be shown. One that is not JSON, or holds too many values to be looked at one by one, is shown as
-    the beginning of its text with every digit starred."""
+    the beginning of its text with every digit masked."""
     if not raw or raw.isspace():
         return None
     if raw.count(b",") <= _MOST_VALUES:

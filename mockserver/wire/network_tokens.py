@@ -6,7 +6,7 @@ from typing import TypedDict
 
 from mockserver.domain.network_token import NetworkToken
 from mockserver.wire.dates import moment
-from mockserver.wire.profile import Voice
+from mockserver.wire.profile import WireProfile
 from mockserver.wire.shapes import DateTime
 
 
@@ -38,7 +38,7 @@ class NetworkTokenReply(TypedDict):
     authenticationMethod: AuthenticationMethodReply | None
 
 
-def network_token_reply(token: NetworkToken | None, voice: Voice) -> NetworkTokenReply | None:
+def network_token_reply(token: NetworkToken | None, profile: WireProfile) -> NetworkTokenReply | None:
     """A network token in an answer (assumption ``network_token.date_added``)."""
     if token is None:
         return None
@@ -48,7 +48,7 @@ def network_token_reply(token: NetworkToken | None, voice: Voice) -> NetworkToke
         "providerId": token.provider.provider_id,
         "providerType": token.provider.type,
         "status": token.status.value,
-        "dateAdded": moment(token.added) if voice.network_token_date else None,
+        "dateAdded": moment(token.added) if profile.network_token_date else None,
         "schemeTokenData": dict(token.scheme_data),
         "authenticationMethod": None,
     }

@@ -10,7 +10,7 @@ from mockserver.domain.payto import Agreement
 from mockserver.wire.dates import moment
 from mockserver.wire.network_tokens import NetworkTokenReply, network_token_reply
 from mockserver.wire.payto import PayToReply, payto_reply
-from mockserver.wire.profile import Voice
+from mockserver.wire.profile import WireProfile
 from mockserver.wire.shapes import (
     BankPaymentReply,
     CardReply,
@@ -88,7 +88,7 @@ MethodListReply = list[PaymentMethodReply]
 """All payment methods of a customer: a bare array."""
 
 
-def payment_method_summary(method: PaymentMethod | None, voice: Voice) -> PaymentMethodSummaryReply | None:
+def payment_method_summary(method: PaymentMethod | None, profile: WireProfile) -> PaymentMethodSummaryReply | None:
     """A payment method inside its customer."""
     if method is None:
         return None
@@ -96,7 +96,7 @@ def payment_method_summary(method: PaymentMethod | None, voice: Voice) -> Paymen
         "paymentMethodId": method.payment_method_id,
         "customerId": method.customer_id,
         "type": method.instrument.type,
-        "card": card_reply(method.instrument.card, voice),
+        "card": card_reply(method.instrument.card, profile),
         "providerId": method.provider.provider_id,
         "providerType": method.provider.type,
         "dateAdded": moment(method.added),
@@ -113,7 +113,10 @@ def payment_method_summary(method: PaymentMethod | None, voice: Voice) -> Paymen
 
 
 def payment_method_reply(
-    method: PaymentMethod, voice: Voice, agreement: Agreement | None = None, network_token: NetworkToken | None = None
+    method: PaymentMethod,
+    profile: WireProfile,
+    agreement: Agreement | None = None,
+    network_token: NetworkToken | None = None,
 ) -> PaymentMethodReply:
     """A payment method as the documented object, null where nothing is known.
 
@@ -124,8 +127,8 @@ def payment_method_reply(
         "paymentMethodId": method.payment_method_id,
         "customerId": method.customer_id,
         "type": method.instrument.type,
-        "card": card_reply(method.instrument.card, voice),
-        "bankPayment": bank_reply(method.instrument.bank, voice),
+        "card": card_reply(method.instrument.card, profile),
+        "bankPayment": bank_reply(method.instrument.bank, profile),
         "providerId": method.provider.provider_id,
         "providerType": method.provider.type,
         "dateAdded": moment(method.added),
@@ -134,7 +137,7 @@ def payment_method_reply(
         "customer": payer_reply(method.payer),
         "provider": provider_summary_reply(method.provider),
         "payTo": payto_reply(agreement),
-        "networkToken": network_token_reply(network_token, voice),
+        "networkToken": network_token_reply(network_token, profile),
         "vaultId": method.vault_id,
         "payToStatus": agreement.status.value if agreement else None,
         "ip": method.ip,

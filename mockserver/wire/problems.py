@@ -11,7 +11,7 @@ from mockserver.domain.charge import Charge
 from mockserver.domain.codes import MESSAGES, Code
 from mockserver.domain.errors import KeyInUse, NotFound, ProviderRefused, Refused, Unauthorised, WrongState
 from mockserver.domain.masking import mask_text
-from mockserver.wire.profile import voice_of
+from mockserver.wire.profile import profile_of
 
 _ANCHOR = "https://docs.payfurl.com/errorcodes#"
 
@@ -41,7 +41,7 @@ def problem(
     gateway_code: str | None = None,
     gateway_message: str | None = None,
 ) -> Problem:
-    """An error body. Whatever in the details could be a card number is starred."""
+    """An error body. Whatever in the details could be a card number is masked."""
     return {
         "message": message,
         "code": code,
@@ -97,8 +97,8 @@ def refusal(refused: Refused, resource: str, assumed: Assumed) -> tuple[int, Pro
         )
     details = refused.details
     if isinstance(refused, WrongState) and details:
-        voice = voice_of(assumed)
-        details = {field: voice.sentence(text) for field, text in details.items()}
+        profile = profile_of(assumed)
+        details = {field: profile.sentence(text) for field, text in details.items()}
     is_retryable = isinstance(refused, KeyInUse) and refused.is_retryable
     return status, problem(status, refused.code, refused.message, resource, details, is_retryable=is_retryable)
 

@@ -22,7 +22,7 @@ from mockserver.domain.states import ChargeState
 _AUTHORISED = re.compile(rf"\b{ChargeState.AUTHORISED.value}\b")
 
 
-class Voice:
+class WireProfile:
     """The wire forms that the assumptions of a sandbox settle, worked out once."""
 
     __slots__ = (
@@ -73,9 +73,9 @@ class Voice:
 
 
 @lru_cache(maxsize=4096)
-def voice_of(assumed: Assumed) -> Voice:
+def profile_of(assumed: Assumed) -> WireProfile:
     """The voice of a set of assumptions."""
-    return Voice(assumed)
+    return WireProfile(assumed)
 
 
 STATUS_BY_WORD: dict[str, ChargeState] = {

@@ -18,7 +18,7 @@ from mockserver.domain.provider import ProviderSummary
 from mockserver.domain.sources import BankAccount, CardDetails
 from mockserver.wire.base import Body, HeaderText, Map, Number, Receiver, Required, Text40
 from mockserver.wire.dates import moment
-from mockserver.wire.profile import Voice
+from mockserver.wire.profile import WireProfile
 
 Amount = Annotated[Decimal, WithJsonSchema({"type": "number"})]
 """An exact amount in an answer: a JSON number, integral values without a fraction."""
@@ -191,19 +191,19 @@ class IpInfoReply(TypedDict):
     timezone: str | None
 
 
-def card_reply(card: Card | None, voice: Voice) -> CardReply | None:
+def card_reply(card: Card | None, profile: WireProfile) -> CardReply | None:
     """A card in an answer (assumption ``card.masking``)."""
     if card is None:
         return None
     number = card.number
     iin = iin_data(number.iin, number.brand, number.funding)
     return {
-        "cardNumber": voice.masked(number),
+        "cardNumber": profile.masked(number),
         "expiryDate": card.expiry,
         "cardholder": card.cardholder,
         "type": number.brand,
         "cardType": number.funding,
-        "cardIin": number.iin[: voice.iin_digits],
+        "cardIin": number.iin[: profile.iin_digits],
         "ccvCheck": card.ccv_given,
         "threeDSServerTransID": card.three_ds_server_trans_id,
         "iinData": {
@@ -216,13 +216,13 @@ def card_reply(card: Card | None, voice: Voice) -> CardReply | None:
     }
 
 
-def bank_reply(account: BankAccount | None, voice: Voice) -> BankPaymentReply | None:
+def bank_reply(account: BankAccount | None, profile: WireProfile) -> BankPaymentReply | None:
     """A bank account in an answer."""
     if account is None:
         return None
     return {
         "bankCode": account.bank_code,
-        "accountNumber": voice.account(account.account_number),
+        "accountNumber": profile.account(account.account_number),
         "accountName": account.account_name,
     }
 

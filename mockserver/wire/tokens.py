@@ -12,7 +12,7 @@ from mockserver.domain.token import Token
 from mockserver.wire.base import Body, Map, Moment, Number, Whole
 from mockserver.wire.dates import moment
 from mockserver.wire.method_bodies import CardVaulting
-from mockserver.wire.profile import Voice
+from mockserver.wire.profile import WireProfile
 from mockserver.wire.shapes import (
     CardReply,
     CardRequestInformation,
@@ -117,7 +117,7 @@ class TokensReply(TypedDict):
 
 
 def token_reply(
-    token: Token, voice: Voice, account_id: str, agreement: Agreement | None, three_ds_address: str | None
+    token: Token, profile: WireProfile, account_id: str, agreement: Agreement | None, three_ds_address: str | None
 ) -> TokenReply:
     """A token as the published object; ``agreement`` is the one that a PayTo token names, ``three_ds_address`` where
     the payer is to be challenged before the token is used."""
@@ -127,7 +127,7 @@ def token_reply(
         "accountId": account_id,
         "userId": None,
         "payToStatus": agreement.status.value if agreement else None,
-        "card": card_reply(token.instrument.card, voice),
+        "card": card_reply(token.instrument.card, profile),
         "provider": provider_summary_reply(token.provider),
         "dateAdded": moment(token.added),
         "dateUsed": optional_moment(token.used),

@@ -11,7 +11,7 @@ from mockserver.domain.states import CcvState
 from mockserver.domain.vault import Expiry, VaultItem
 from mockserver.wire.base import Body, Moment, Required, Whole
 from mockserver.wire.dates import moment, named_moment
-from mockserver.wire.profile import Voice
+from mockserver.wire.profile import WireProfile
 from mockserver.wire.shapes import DateTime
 
 
@@ -45,22 +45,22 @@ class VaultSecretsReply(VaultReply):
     ccv: str | None
 
 
-def vault_reply(item: VaultItem, voice: Voice) -> VaultReply:
+def vault_reply(item: VaultItem, profile: WireProfile) -> VaultReply:
     """A vault item after creation or deletion."""
     return {
         "vaultId": item.vault_id,
         "createdDate": moment(item.added),
         "expireDate": named_moment(item.expires) if item.expires is not None else None,
-        "maskedCardNumber": voice.masked(item.facts),
+        "maskedCardNumber": profile.masked(item.facts),
         "hasCvv": item.ccv_state is CcvState.HELD,
     }
 
 
-def vault_secrets_reply(item: VaultItem, voice: Voice) -> VaultSecretsReply:
+def vault_secrets_reply(item: VaultItem, profile: WireProfile) -> VaultSecretsReply:
     """A vault item with number and, while it is held, ccv."""
-    shown = voice.shows_secrets
+    shown = profile.shows_secrets
     return {
-        **vault_reply(item, voice),
+        **vault_reply(item, profile),
         "cardNumber": item.number if shown else None,
         "ccv": item.ccv if shown else None,
     }

@@ -13,7 +13,7 @@ from mockserver.domain.delivery import Delivery, Message
 from mockserver.domain.masking import mask_text
 from mockserver.wire.dates import moment
 from mockserver.wire.masking import mask_body
-from mockserver.wire.profile import Voice
+from mockserver.wire.profile import WireProfile
 from mockserver.wire.shapes import optional_moment
 
 
@@ -65,18 +65,18 @@ def envelope(message_id: str, at: Micros, message: Message, data: object) -> dic
     return {"meta": meta, "data": data}
 
 
-def transaction(charge: Charge, voice: Voice) -> dict[str, object]:
+def transaction(charge: Charge, profile: WireProfile) -> dict[str, object]:
     """A charge as webhooks tell it: cut down, and without members that are null."""
     instrument = charge.instrument
     card = instrument.card
     shown_card: dict[str, object] | None = None
     if card is not None:
         shown_card = {
-            "cardNumber": voice.masked(card.number),
+            "cardNumber": profile.masked(card.number),
             "expiryDate": card.expiry,
             "type": card.number.brand.value,
             "cardType": card.number.funding.value,
-            "cardIin": card.number.iin[: voice.iin_digits],
+            "cardIin": card.number.iin[: profile.iin_digits],
         }
     information: dict[str, object] = {
         "paymentMethodId": instrument.payment_method_id,
@@ -92,7 +92,7 @@ def transaction(charge: Charge, voice: Voice) -> dict[str, object]:
             "reference": charge.reference,
             "paymentInformation": _present(information),
             "customerId": charge.customer_id,
-            "status": voice.status[charge.status],
+            "status": profile.status[charge.status],
             "dateAdded": moment(charge.added),
             "successDate": optional_moment(charge.succeeded),
             "voidDate": optional_moment(charge.voided),
@@ -113,7 +113,7 @@ def transaction(charge: Charge, voice: Voice) -> dict[str, object]:
 
 
 def delivery_reply(delivery: Delivery) -> DeliveryReply:
-    """A delivery as the log shows it: the receiver's authorisation is not shown, card numbers are starred."""
+    """A delivery as the log shows it: the receiver's authorisation is not shown, card numbers are masked."""
     under_way = delivery.state.value in ("held", "waiting", "sending")
     return {
         "id": delivery.delivery_id,

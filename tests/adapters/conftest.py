@@ -12,5 +12,5 @@ def clock() -> Iterator[Clock]:
     yield clock
     for task in asyncio.all_tasks(clock):
         task.cancel()
-    clock.turn()
+    clock.step()
     clock.close()

@@ -96,7 +96,7 @@ class Clock(asyncio.SelectorEventLoop):
     def alarms(self) -> list[float]:
         return sorted(one.when() for one in self._alarms if not one.cancelled() and one.when() > self.now)
 
-    def turn(self, act: Callable[..., Any] | None = None, *args: Any) -> None:
+    def step(self, act: Callable[..., Any] | None = None, *args: Any) -> None:
         """Let something happen, and what follows from it."""
         if act is not None:
             self.call_soon(act, *args)
@@ -107,9 +107,9 @@ class Clock(asyncio.SelectorEventLoop):
     def pass_time(self, until: float) -> None:
         while (alarms := self.alarms) and alarms[0] <= until:
             self.now = alarms[0]
-            self.turn()
+            self.step()
         self.now = until
-        self.turn()
+        self.step()
 
 
 class Wire(asyncio.Transport):

@@ -20,9 +20,9 @@ class Holders:
         self.ends: dict[str, asyncio.Event] = {}
         self.tasks: dict[str, asyncio.Task[None]] = {}
 
-    async def want(self, name: str, owner: str, thing: str, lane: Hashable = None, apart: float = 0.0) -> None:
+    async def want(self, name: str, owner: str, thing: str, ordering_key: Hashable = None, apart: float = 0.0) -> None:
         self.ends[name] = asyncio.Event()
-        self.tasks[name] = asyncio.create_task(self._hold(name, owner, thing, lane, apart))
+        self.tasks[name] = asyncio.create_task(self._hold(name, owner, thing, ordering_key, apart))
         await settled()
 
     async def end(self, *names: str) -> None:
@@ -30,8 +30,8 @@ class Holders:
             self.ends[name].set()
         await settled()
 
-    async def _hold(self, name: str, owner: str, thing: str, lane: Hashable, apart: float) -> None:
-        async with self.share.place(owner, thing, lane, apart):
+    async def _hold(self, name: str, owner: str, thing: str, ordering_key: Hashable, apart: float) -> None:
+        async with self.share.place(owner, thing, ordering_key, apart):
             self.begun.append(name)
             await self.ends[name].wait()
 
@@ -98,10 +98,10 @@ def test_owners_are_served_in_turn() -> None:
 def test_of_one_lane_one_goes_after_the_other_in_the_order_of_asking() -> None:
     async def story() -> None:
         holders = Holders(FairShare(100, each=2))
-        await holders.want("first", "a", "x", lane="charge")
-        await holders.want("second", "a", "x", lane="charge")
-        await holders.want("other", "a", "x", lane="customer")
-        await holders.want("third", "a", "x", lane="customer")
+        await holders.want("first", "a", "x", ordering_key="charge")
+        await holders.want("second", "a", "x", ordering_key="charge")
+        await holders.want("other", "a", "x", ordering_key="customer")
+        await holders.want("third", "a", "x", ordering_key="customer")
         assert holders.begun == ["first", "other"]
         await holders.end("first")
         assert holders.begun == ["first", "other", "second"]
@@ -138,8 +138,8 @@ def test_who_leaves_while_waiting_takes_no_place() -> None:
     async def story() -> None:
         holders = Holders(FairShare(1, each=1))
         for name in ("a", "b", "c", "d"):
-            await holders.want(name, name, "x", lane="lane")
-        await holders.want("behind", "c", "x", lane="lane")
+            await holders.want(name, name, "x", ordering_key="ordering_key")
+        await holders.want("behind", "c", "x", ordering_key="ordering_key")
         holders.tasks["b"].cancel()
         holders.tasks["behind"].cancel()
         await settled()

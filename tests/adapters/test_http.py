@@ -55,11 +55,11 @@ def test_a_client_that_asks_first_is_told_to_go_on() -> None:
 )
 def test_a_connection_that_shall_end_is_closed(clock: Clock, path: str, line: str, version: str) -> None:
     protocol, wire = connected(clock)
-    clock.turn(protocol.data_received, request(path, b"", line, version=version))
+    clock.step(protocol.data_received, request(path, b"", line, version=version))
     assert wire.said.count(b"connection: close\r\n") == 1
     assert wire.closed
     other, still = connected(clock)
-    clock.turn(other.data_received, request("/a"))
+    clock.step(other.data_received, request("/a"))
     assert b"connection:" not in still.said
     assert not still.closed
 
@@ -148,7 +148,7 @@ def test_upgrades_among_requests_that_are_sent_without_waiting() -> None:
 def test_an_upgrade_on_a_connection_that_shall_end(clock: Clock) -> None:
     for line, version in (("Connection: close, Upgrade", "1.1"), ("Connection: Upgrade", "1.0")):
         protocol, wire = connected(clock)
-        clock.turn(protocol.data_received, request("/a", b"hello", line, "Upgrade: h2c", version=version))
+        clock.step(protocol.data_received, request("/a", b"hello", line, "Upgrade: h2c", version=version))
         assert wire.said.endswith(b"/a hello")
         assert wire.closed
 
@@ -169,8 +169,8 @@ def test_an_old_client_that_asks_first_is_not_told_to_go_on() -> None:
 def test_this_server_is_no_proxy(clock: Clock, target: str) -> None:
     protocol, wire = connected(clock)
     tunnel = f"CONNECT {target} HTTP/1.1\r\nhost: x\r\n\r\n".encode()
-    clock.turn(protocol.data_received, request("/a") + tunnel + request("/b"))
-    clock.turn(protocol.data_received, request("/c"))
+    clock.step(protocol.data_received, request("/a") + tunnel + request("/b"))
+    clock.step(protocol.data_received, request("/c"))
     assert wire.said.count(b"HTTP/1.1 ") == 2
     assert wire.said.startswith(b"HTTP/1.1 200 OK")
     assert b"HTTP/1.1 501 Not Implemented" in wire.said
@@ -214,10 +214,10 @@ def test_what_is_no_body_and_never_ends_is_refused(clock: Clock, name: str) -> N
 
     protocol, wire = connected(clock, app=early)
     begin, more = ENDLESS[name]
-    clock.turn(protocol.data_received, begin)
+    clock.step(protocol.data_received, begin)
     sent = 0
     while not wire.ended:
-        clock.turn(protocol.data_received, more)
+        clock.step(protocol.data_received, more)
         sent += len(more)
     assert sent <= MOST_HEAD + len(more)
     assert wire.said.startswith(b"HTTP/1.1 413 " if "early" in name else b"HTTP/1.1 431 ")
@@ -228,22 +228,22 @@ def test_only_the_head_that_is_open_is_counted(clock: Clock) -> None:
     protocol, wire = connected(clock)
     following = request("/b", b"", *(f"x-{number}: {'y' * 1_000}" for number in range(60)))
     for data in (request("/a", b"z" * 100_000) + following[:20], following[20:] + request("/c")[:20]):
-        clock.turn(protocol.data_received, data)
-    clock.turn(protocol.data_received, request("/c")[20:])
+        clock.step(protocol.data_received, data)
+    clock.step(protocol.data_received, request("/c")[20:])
     assert wire.said.count(b"HTTP/1.1 200 OK") == 3
-    clock.turn(protocol.data_received, b"".join(request("/later") for _ in range(1_000)) + request("/c")[:20])
-    clock.turn(protocol.data_received, request("/c")[20:])
+    clock.step(protocol.data_received, b"".join(request("/later") for _ in range(1_000)) + request("/c")[:20])
+    clock.step(protocol.data_received, request("/c")[20:])
     for _ in range(400):
-        clock.turn()
+        clock.step()
     assert wire.said.count(b"HTTP/1.1 200 OK") == 1_004
 
 
 def test_many_small_chunks_are_no_endless_head(clock: Clock) -> None:
     protocol, wire = connected(clock)
-    clock.turn(protocol.data_received, chunked("/a"))
+    clock.step(protocol.data_received, chunked("/a"))
     for _ in range(200):
-        clock.turn(protocol.data_received, b"1;extension=of-a-chunk\r\nz\r\n" * 50)
-    clock.turn(protocol.data_received, b"0\r\n\r\n")
+        clock.step(protocol.data_received, b"1;extension=of-a-chunk\r\nz\r\n" * 50)
+    clock.step(protocol.data_received, b"0\r\n\r\n")
     assert wire.said.endswith(b"/a " + b"z" * 10_000)
 
 
@@ -262,7 +262,7 @@ def test_a_body_that_turns_to_garbage_is_refused_once(clock: Clock, before: byte
     for chunks in ([chunked("/a") + b"5\r\nhello\r\nzz\r\n"], [chunked("/a") + b"5\r\nhello\r\n", b"zz\r\n"]):
         protocol, wire = connected(clock)
         for chunk in (before + chunks[0], *chunks[1:]):
-            clock.turn(protocol.data_received, chunk)
+            clock.step(protocol.data_received, chunk)
         clock.pass_time(clock.now + 1)
         assert wire.said.count(b"HTTP/1.1 200 OK") == bool(before)
         assert wire.said.count(b"HTTP/1.1 400 ") == 1
@@ -281,16 +281,16 @@ def test_one_connection_lets_others_have_their_turn(clock: Clock) -> None:
         assert heard.said.endswith(b"/b ")
         seen.append(wire.said.count(b"200 OK"))
 
-    clock.turn(ask)
+    clock.step(ask)
     assert seen == [AT_ONCE]
-    clock.turn()
-    clock.turn()
+    clock.step()
+    clock.step()
     assert wire.said.count(b"200 OK") == 500
 
 
 def test_a_crowd_of_requests_is_not_read_faster_than_it_is_answered(clock: Clock) -> None:
     protocol, wire = connected(clock)
-    clock.turn(protocol.data_received, b"".join(request("/later") for _ in range(200)))
+    clock.step(protocol.data_received, b"".join(request("/later") for _ in range(200)))
     paused = 0
     while wire.said.count(b"200 OK") < 200:
         clock.pass_time(clock.now + 1)

@@ -18,7 +18,7 @@ from tests.adapters.connecting import App, Clock, Wire, connected, request, unco
 def test_a_connection_on_which_nothing_comes_for_long_is_closed_and_one_that_is_used_is_not(clock: Clock) -> None:
     protocol, wire = connected(clock)
     for _ in range(5):
-        clock.turn(protocol.data_received, request("/a"))
+        clock.step(protocol.data_received, request("/a"))
         clock.pass_time(clock.now + 74)
         assert not wire.closed
     assert len(clock.alarms) == 1
@@ -31,7 +31,7 @@ def test_a_connection_on_which_nothing_comes_for_long_is_closed_and_one_that_is_
 def test_a_connection_on_which_nothing_ever_came_is_closed(clock: Clock, empty: bytes) -> None:
     protocol, wire = connected(clock)
     clock.pass_time(74)
-    clock.turn(protocol.data_received, empty)
+    clock.step(protocol.data_received, empty)
     assert not wire.closed
     clock.pass_time(75)
     assert wire.closed
@@ -41,10 +41,10 @@ def test_a_connection_on_which_nothing_ever_came_is_closed(clock: Clock, empty: 
 @pytest.mark.parametrize("before", [b"", request("/a")])
 def test_a_head_must_come_in_time_however_it_trickles(clock: Clock, before: bytes) -> None:
     protocol, wire = connected(clock)
-    clock.turn(protocol.data_received, before + b"GET /b HTTP/1.1\r\n")
+    clock.step(protocol.data_received, before + b"GET /b HTTP/1.1\r\n")
     for second in range(1, HEAD_SECONDS):
         clock.pass_time(second)
-        clock.turn(protocol.data_received, b"x-%d: y\r\n" % second)
+        clock.step(protocol.data_received, b"x-%d: y\r\n" % second)
     assert not wire.ended
     clock.pass_time(HEAD_SECONDS)
     assert wire.said.count(b"HTTP/1.1 408 Request Timeout\r\n") == 1
@@ -56,10 +56,10 @@ def test_a_head_must_come_in_time_however_it_trickles(clock: Clock, before: byte
 def test_a_body_may_trickle_but_not_stand_still(clock: Clock) -> None:
     protocol, wire = connected(clock)
     whole = request("/a", b"hello")
-    clock.turn(protocol.data_received, whole[:-5])
+    clock.step(protocol.data_received, whole[:-5])
     for place in range(-5, -1):
         clock.pass_time(clock.now + 70)
-        clock.turn(protocol.data_received, whole[place : place + 1])
+        clock.step(protocol.data_received, whole[place : place + 1])
     clock.pass_time(clock.now + 74)
     assert wire.said == b""
     clock.pass_time(clock.now + 1)
@@ -80,7 +80,7 @@ async def slow(scope: Any, receive: Any, send: Any) -> None:
 
 def test_a_request_under_way_keeps_its_connection(clock: Clock) -> None:
     protocol, wire = connected(clock, app=slow)
-    clock.turn(protocol.data_received, request("/a"))
+    clock.step(protocol.data_received, request("/a"))
     clock.pass_time(999)
     assert not wire.closed
     clock.pass_time(1_000)
@@ -93,7 +93,7 @@ def test_a_request_under_way_keeps_its_connection(clock: Clock) -> None:
 
 def test_a_head_that_comes_too_late_is_refused_after_the_answers_before_it(clock: Clock) -> None:
     protocol, wire = connected(clock, app=slow)
-    clock.turn(protocol.data_received, request("/a") + b"GET /b HTTP/1.1\r\n")
+    clock.step(protocol.data_received, request("/a") + b"GET /b HTTP/1.1\r\n")
     clock.pass_time(999)
     assert wire.said == b""
     clock.pass_time(1_000)
@@ -102,7 +102,7 @@ def test_a_head_that_comes_too_late_is_refused_after_the_answers_before_it(clock
 
 def test_a_body_that_waits_for_the_answer_before_it_has_time(clock: Clock) -> None:
     protocol, wire = connected(clock, app=slow)
-    clock.turn(protocol.data_received, request("/a") + request("/b", b"hello")[:-1])
+    clock.step(protocol.data_received, request("/a") + request("/b", b"hello")[:-1])
     clock.pass_time(1_074)
     assert wire.said.endswith(b"/a")
     clock.pass_time(1_075)
@@ -115,9 +115,9 @@ def test_a_body_that_comes_after_its_answer_leaves_a_connection_that_is_idle(clo
 
     protocol, wire = connected(clock, app=early)
     whole = request("/a", b"hello")
-    clock.turn(protocol.data_received, whole[:-1])
+    clock.step(protocol.data_received, whole[:-1])
     clock.pass_time(74)
-    clock.turn(protocol.data_received, whole[-1:])
+    clock.step(protocol.data_received, whole[-1:])
     clock.pass_time(74 + 74)
     assert not wire.closed
     clock.pass_time(74 + 75)
@@ -127,10 +127,10 @@ def test_a_body_that_comes_after_its_answer_leaves_a_connection_that_is_idle(clo
 
 def test_an_answer_that_is_not_taken_ends_the_connection_in_the_end(clock: Clock) -> None:
     protocol, wire = connected(clock)
-    clock.turn(protocol.data_received, request("/a"))
+    clock.step(protocol.data_received, request("/a"))
     protocol.pause_writing()
     wire.kept = 1_000_000
-    clock.turn(protocol.data_received, request("/b"))
+    clock.step(protocol.data_received, request("/b"))
     clock.pass_time(TAKE_SECONDS - 1)
     assert not wire.closed
     clock.pass_time(TAKE_SECONDS)
@@ -139,7 +139,7 @@ def test_an_answer_that_is_not_taken_ends_the_connection_in_the_end(clock: Clock
 
 def test_an_answer_that_is_taken_slowly_keeps_its_connection(clock: Clock) -> None:
     protocol, wire = connected(clock)
-    clock.turn(protocol.data_received, request("/a"))
+    clock.step(protocol.data_received, request("/a"))
     protocol.pause_writing()
     clock.pass_time(TAKE_SECONDS - 1)
     protocol.resume_writing()
@@ -152,7 +152,7 @@ def test_an_answer_that_is_taken_slowly_keeps_its_connection(clock: Clock) -> No
 @pytest.mark.parametrize("count", [1, 3])
 def test_a_client_that_sends_nothing_more_gets_its_answers(clock: Clock, count: int) -> None:
     protocol, wire = connected(clock, app=slow)
-    clock.turn(protocol.data_received, request("/a") * count)
+    clock.step(protocol.data_received, request("/a") * count)
     assert protocol.eof_received()
     clock.pass_time(count * 1_000)
     assert wire.said.count(b"/a") == count
@@ -163,9 +163,9 @@ def test_a_client_that_sends_nothing_more_gets_its_answers(clock: Clock, count: 
 def test_a_client_that_sends_nothing_more_and_is_owed_nothing_is_left(clock: Clock, asked: bytes) -> None:
     state = ServerState()
     protocol, _ = connected(clock, state=state, app=slow if b"hears" in asked else read_all)
-    clock.turn(protocol.data_received, asked)
+    clock.step(protocol.data_received, asked)
     assert not protocol.eof_received()
-    clock.turn()
+    clock.step()
     assert not state.tasks
 
 
@@ -184,7 +184,7 @@ def test_an_application_that_wants_more_than_will_come_hears_that_its_client_has
 
     state = ServerState()
     protocol, wire = connected(clock, state=state, app=hears_later)
-    clock.turn(protocol.data_received, request("/hears", b"hello"))
+    clock.step(protocol.data_received, request("/hears", b"hello"))
     assert protocol.eof_received()
     clock.pass_time(10)
     assert not state.tasks
@@ -195,9 +195,9 @@ def test_an_application_that_wants_more_than_will_come_hears_that_its_client_has
 def test_of_many_requests_none_is_answered_once_the_connection_is_lost(clock: Clock, path: str) -> None:
     state = ServerState()
     protocol, wire = connected(clock, state=state, app=slow)
-    clock.turn(protocol.data_received, request(path) * 3)
+    clock.step(protocol.data_received, request(path) * 3)
     wire.closed = True
-    clock.turn(protocol.connection_lost, ConnectionResetError())
+    clock.step(protocol.connection_lost, ConnectionResetError())
     clock.pass_time(10_000)
     assert not state.tasks
     assert wire.said == b""
@@ -208,9 +208,9 @@ def test_work_that_the_stop_cuts_short_is_not_answered_and_not_complained_of(
 ) -> None:
     state = ServerState()
     protocol, wire = connected(clock, state=state, app=slow)
-    clock.turn(protocol.data_received, request("/a"))
+    clock.step(protocol.data_received, request("/a"))
     for task in tuple(state.tasks):
-        clock.turn(task.cancel)
+        clock.step(task.cancel)
     assert wire.closed
     assert wire.said == b""
     assert not caplog.records
@@ -218,7 +218,7 @@ def test_work_that_the_stop_cuts_short_is_not_answered_and_not_complained_of(
 
 def test_a_lost_connection_leaves_no_alarm(clock: Clock) -> None:
     protocol, _ = connected(clock)
-    clock.turn(protocol.data_received, request("/a"))
+    clock.step(protocol.data_received, request("/a"))
     protocol.connection_lost(None)
     assert not clock.alarms
 
@@ -229,7 +229,7 @@ def test_the_client_that_was_waited_for_longest_makes_room_first_one_that_never_
     def come(asked: bytes, app: App = read_all) -> tuple[Protocol, Wire]:
         clock.pass_time(clock.now + 1)
         protocol, wire = connected(clock, state=state, app=app, most=4)
-        clock.turn(protocol.data_received, asked)
+        clock.step(protocol.data_received, asked)
         return protocol, wire
 
     busy, idle, silent, half = come(request("/a"), slow), come(request("/b")), come(b""), come(b"GET ")
@@ -293,11 +293,11 @@ def test_when_all_are_being_answered_only_the_health_of_the_server_can_be_asked(
     state = ServerState()
     for _ in range(2):
         protocol, _ = connected(clock, state=state, app=slow, most=2)
-        clock.turn(protocol.data_received, request("/a"))
+        clock.step(protocol.data_received, request("/a"))
     protocol, wire = connected(clock, state=state, app=read_all, most=2)
-    clock.turn(protocol.data_received, request("/healthz", b"alive"))
+    clock.step(protocol.data_received, request("/healthz", b"alive"))
     assert wire.said.endswith(b"alive")
-    clock.turn(protocol.data_received, request("/a"))
+    clock.step(protocol.data_received, request("/a"))
     assert wire.said.count(b"HTTP/1.1 503 Service Unavailable\r\n") == 1
     assert wire.said.endswith(b'"httpStatus":503}')
     assert wire.closed

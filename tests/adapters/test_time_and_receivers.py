@@ -238,10 +238,10 @@ def test_a_fast_clock_stands_still_while_a_webhook_is_being_sent() -> None:
             # Each of the two takes 20 ms, which would be five hours and a half of this clock.
             while len(receiver.got) < 2:
                 await asyncio.sleep(0.001)
-            lapsed = json.loads(receiver.got[1][1])["meta"]["timestamp"]
-            assert lapsed[:19] == f"2031-03-08T{made['dateAdded'][11:19]}"
+            expired = json.loads(receiver.got[1][1])["meta"]["timestamp"]
+            assert expired[:19] == f"2031-03-08T{made['dateAdded'][11:19]}"
             now = (await call(shop, "GET", "/__admin/clock"))["now"]
-            assert now == lapsed
+            assert now == expired
 
     lived(shop, story)
 

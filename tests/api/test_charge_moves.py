@@ -278,8 +278,8 @@ def test_pending_bank_charges_settle_and_authorisations_lapse_on_the_clock(api: 
     settled: dict[str, Any] = api.get(f"/charge/{pending}").body
     assert (settled["status"], settled["successDate"]) == ("SUCCESS", "2031-03-02T00:00:00.0000000Z")
     api.advance("6d")
-    lapsed = api.get(f"/charge/{authorised}").body
-    assert (lapsed["status"], lapsed["voidDate"]) == ("AUTHORISE_CANCELLED", "2031-03-08T00:00:00.0000000Z")
+    expired = api.get(f"/charge/{authorised}").body
+    assert (expired["status"], expired["voidDate"]) == ("AUTHORISE_CANCELLED", "2031-03-08T00:00:00.0000000Z")
 
 
 def test_a_captured_authorisation_does_not_lapse(api: Api) -> None:

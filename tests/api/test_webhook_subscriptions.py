@@ -188,10 +188,10 @@ def test_unknown_ids_have_their_own_codes(api: Api) -> None:
 
 def test_who_is_told_of_what(api: Api) -> None:
     first, second = make(api, types=["Batch"]), make(api, types=["Transaction", "Batch"])
-    box = api.app.world.sandboxes.open(api.key, 0)
+    sandbox = api.app.world.sandboxes.open(api.key, 0)
 
     def told(what: WebhookType) -> list[str]:
-        return [row.webhook_subscription_id for row in webhook_subscriptions.told_of(box, what)]
+        return [row.webhook_subscription_id for row in webhook_subscriptions.told_of(sandbox, what)]
 
     assert told(WebhookType.BATCH) == [first["webhookSubscriptionId"], second["webhookSubscriptionId"]]
     assert told(WebhookType.TRANSACTION) == [second["webhookSubscriptionId"]]

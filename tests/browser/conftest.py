@@ -98,7 +98,7 @@ def server_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 
 @pytest.fixture
-def box(server_url: str, request: pytest.FixtureRequest) -> Iterator[Box]:
+def sandbox(server_url: str, request: pytest.FixtureRequest) -> Iterator[Box]:
     """A sandbox of this test alone."""
     key = "sk_" + re.sub(r"[^a-z0-9]+", "_", request.node.name.lower())
     with httpx.Client(base_url=server_url, headers={"x-secretkey": key}, timeout=15, trust_env=False) as http:

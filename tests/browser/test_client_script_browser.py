@@ -45,13 +45,13 @@ AMD_LOADER = """
 
 
 @pytest.fixture
-def elsewhere(page: Any, box: Box, other_site: Site) -> Callable[..., Any]:
+def elsewhere(page: Any, sandbox: Box, other_site: Site) -> Callable[..., Any]:
     """A shop of another origin that runs the script's calls and keeps what its callbacks are told in ``told``."""
 
     def opened(script: str, html: str = PLACES) -> Any:
         other_site.pages["/"] = f"""<!doctype html>{html}
-        <script src="{box.url}/js/payfurl.js"></script>
-        <script>window.told = []; const key = "{box.public_key}"; {script}</script>"""
+        <script src="{sandbox.url}/js/payfurl.js"></script>
+        <script>window.told = []; const key = "{sandbox.public_key}"; {script}</script>"""
         page.goto(f"{other_site.url}/")
         return page
 
@@ -81,21 +81,21 @@ def type_card(page: Any, number: str = VISA) -> None:
         fields(page).get_by_label(label).fill(text)
 
 
-def sent(box: Box, path: str) -> list[Any]:
+def sent(sandbox: Box, path: str) -> list[Any]:
     """The bodies of the calls to a path, as the sandbox has written them down."""
-    entries = box.call("GET", f"/__admin/journal?path={path}")["entries"]
+    entries = sandbox.call("GET", f"/__admin/journal?path={path}")["entries"]
     return [entry["request"]["body"] for entry in entries if entry["request"]["path"] == path]
 
 
-def test_a_token_of_a_shop_elsewhere_is_charged_by_the_api(elsewhere: Any, box: Box) -> None:
+def test_a_token_of_a_shop_elsewhere_is_charged_by_the_api(elsewhere: Any, sandbox: Box) -> None:
     page = elsewhere(f"payfurl.init('sandbox', key, true).addCardLeastCost('card', 12.5, 'AUD'){KEEP};")
     type_card(page, "5555555555554444")
     page.evaluate("window._pf.execute()")
     got = told(page)
     assert got["transactionId"] == ""
-    charge = box.call("POST", "/charge/token", {"token": got["token"], "amount": 12.5, "currency": "AUD"})
+    charge = sandbox.call("POST", "/charge/token", {"token": got["token"], "amount": 12.5, "currency": "AUD"})
     assert (charge["status"], charge["paymentInformation"]["card"]["type"]) == ("SUCCESS", "MASTERCARD")
-    again = box.call("POST", "/charge/token", {"token": got["token"], "amount": 12.5})
+    again = sandbox.call("POST", "/charge/token", {"token": got["token"], "amount": 12.5})
     assert again["code"] == 51
 
 
@@ -120,7 +120,7 @@ observer.observe(document, { subtree: true, childList: true, attributes: true, c
 
 @pytest.mark.parametrize("method", ["get", "post"])
 def test_number_and_ccv_stay_out_of_the_shop_whatever_it_listens_to(
-    elsewhere: Any, other_site: Site, box: Box, method: str
+    elsewhere: Any, other_site: Site, sandbox: Box, method: str
 ) -> None:
     page_said: list[str] = []
     html = order_form('<input name="note" value="n">', method)
@@ -150,7 +150,7 @@ def test_number_and_ccv_stay_out_of_the_shop_whatever_it_listens_to(
     seen += [page.url, *map(str, other_site.requests), page.content()]
     assert other_site.requests[-1][0] == method.upper()
     assert "payfurl_token=" in str(other_site.requests[-1])
-    assert box.call("GET", "/token")["count"] == 1
+    assert sandbox.call("GET", "/token")["count"] == 1
     for text in seen:
         assert text
         assert VISA not in text.replace(" ", "")
@@ -168,22 +168,23 @@ def test_number_and_ccv_are_gone_once_they_were_used(elsewhere: Any) -> None:
 
 
 def test_a_merchants_own_policy_needs_to_allow_the_server_and_nothing_inline(
-    page: Any, box: Box, other_site: Site
+    page: Any, sandbox: Box, other_site: Site
 ) -> None:
     other_site.headers["content-security-policy"] = (
-        f"default-src 'none'; script-src 'self' {box.url}; frame-src {box.url}; connect-src {box.url}; style-src 'self'"
+        f"default-src 'none'; script-src 'self' {sandbox.url}; frame-src {sandbox.url}; "
+        f"connect-src {sandbox.url}; style-src 'self'"
     )
     other_site.pages["/shop.js"] = f"""window.told = [];
-        payfurl.init('sandbox', '{box.public_key}')
+        payfurl.init('sandbox', '{sandbox.public_key}')
           .addCardLeastCost('card', 5, 'AUD', {{ threeDSEmail: 'a@example.com' }})
           .addPaypal('pay', 6, 'AUD').addDropIn('other', 7, 'AUD'){KEEP};"""
     other_site.pages["/"] = f"""<!doctype html>{PLACES}
-        <script src="{box.url}/js/payfurl.js"></script><script src="/shop.js"></script>"""
+        <script src="{sandbox.url}/js/payfurl.js"></script><script src="/shop.js"></script>"""
     page.goto(f"{other_site.url}/")
     expect(page.get_by_test_id("payfurl-tab-card")).to_be_visible()
     page.locator("#pay").get_by_test_id("payfurl-paypal").click()
     page.get_by_test_id("payfurl-approve").click()
-    assert box.call("GET", f"/charge/{told(page)['transactionId']}")["amount"] == 6
+    assert sandbox.call("GET", f"/charge/{told(page)['transactionId']}")["amount"] == 6
     card = page.locator("#card").frame_locator("iframe")
     for label, text in (("Card number", CHALLENGED), ("Expiry", "12/40"), ("Security code", CCV)):
         card.get_by_label(label).fill(text)
@@ -196,20 +197,20 @@ def test_a_merchants_own_policy_needs_to_allow_the_server_and_nothing_inline(
     ("allowed", "forbidden"), [("frame-src 'none'; connect-src *", "frame-src"), ("frame-src *", "connect-src")]
 )
 def test_a_policy_that_forbids_the_server_is_told(
-    browser: Any, box: Box, other_site: Site, allowed: str, forbidden: str
+    browser: Any, sandbox: Box, other_site: Site, allowed: str, forbidden: str
 ) -> None:
-    other_site.headers["content-security-policy"] = f"default-src 'none'; script-src 'self' {box.url}; {allowed}"
+    other_site.headers["content-security-policy"] = f"default-src 'none'; script-src 'self' {sandbox.url}; {allowed}"
     other_site.pages["/shop.js"] = f"""window.told = [];
-        payfurl.init('sandbox', '{box.public_key}').addCardLeastCost('card', 5, 'AUD').addPaypal('pay', 6, 'AUD')
+        payfurl.init('sandbox', '{sandbox.public_key}').addCardLeastCost('card', 5, 'AUD').addPaypal('pay', 6, 'AUD')
           {KEEP};"""
     other_site.pages["/"] = f"""<!doctype html>{PLACES}
-        <script src="{box.url}/js/payfurl.js"></script><script src="/shop.js"></script>"""
+        <script src="{sandbox.url}/js/payfurl.js"></script><script src="/shop.js"></script>"""
     page = browser.new_page()
     page.goto(f"{other_site.url}/")
     if forbidden == "connect-src":
         page.get_by_test_id("payfurl-paypal").click()
         page.get_by_test_id("payfurl-approve").click()
-    assert told(page) == f"The Content-Security-Policy of the page forbids {forbidden} {box.url}"
+    assert told(page) == f"The Content-Security-Policy of the page forbids {forbidden} {sandbox.url}"
     page.close()
 
 
@@ -246,47 +247,47 @@ WAYS = [
 """A call, the word of its button, the type of the payment, and the path that takes it."""
 
 
-def offered(box: Box) -> str:
+def offered(sandbox: Box) -> str:
     """Providers of three kinds, and a line that gives the shop their ids as the plugins get them."""
     for kind in ("paypal", "zip", "azupay"):
-        box.call("POST", "/provider", {"type": kind, "name": kind, "currency": "AUD"})
-    offer = box.call("GET", "/info/providers?Amount=12.5&Currency=AUD")
+        sandbox.call("POST", "/provider", {"type": kind, "name": kind, "currency": "AUD"})
+    offer = sandbox.call("GET", "/info/providers?Amount=12.5&Currency=AUD")
     ids = {row["providerType"]: row["providerId"] for row in offer["bnplProviders"]}
     return f"const pp = '{offer['paypalProviders'][0]}', zip = '{ids['zip']}', azupay = '{ids['azupay']}';"
 
 
-def check_charge(box: Box, charge_id: str, kind: str, path: str) -> None:
-    charge = box.call("GET", f"/charge/{charge_id}")
+def check_charge(sandbox: Box, charge_id: str, kind: str, path: str) -> None:
+    charge = sandbox.call("GET", f"/charge/{charge_id}")
     assert (charge["status"], charge["amount"], charge["paymentInformation"]["type"]) == ("SUCCESS", 12.5, kind)
     assert {name: charge["customer"][name] for name in PAYER} == PAYER
-    (body,) = sent(box, path)
+    (body,) = sent(sandbox, path)
     assert body["order"] == ORDER_SENT
     assert body["address"] == ADDRESS_SENT
 
 
 @pytest.mark.parametrize(("call", "button", "kind", "path"), WAYS)
 def test_a_plain_page_pays_as_the_plugin_for_woocommerce_calls(
-    elsewhere: Any, box: Box, call: str, button: str, kind: str, path: str
+    elsewhere: Any, sandbox: Box, call: str, button: str, kind: str, path: str
 ) -> None:
     extra = "" if "customer:" in call else f"_pf{EXTRA};"
-    page = elsewhere(f"{offered(box)} window._pf = payfurl.init('sandbox', key, false); {extra} _pf.{call}{KEEP};")
+    page = elsewhere(f"{offered(sandbox)} window._pf = payfurl.init('sandbox', key, false); {extra} _pf.{call}{KEEP};")
     page.get_by_test_id(f"payfurl-{button}").click()
     page.get_by_test_id("payfurl-approve").click()
     got = told(page)
     assert got["token"] == ""
-    check_charge(box, got["transactionId"], kind, path)
+    check_charge(sandbox, got["transactionId"], kind, path)
 
 
 @pytest.fixture
-def with_loader(page: Any, box: Box, other_site: Site) -> Callable[[str, str], Any]:
+def with_loader(page: Any, sandbox: Box, other_site: Site) -> Callable[[str, str], Any]:
     """A shop whose page has an AMD loader, as a Magento shop has; ``tag`` may load the script beside it."""
 
     def opened(script: str, tag: str = "") -> Any:
         other_site.pages["/loader.js"] = AMD_LOADER
         form = f'<form action="/" method="post">{PLACES}<button>Place order</button></form>'
         other_site.pages["/"] = f"""<!doctype html>{form}<script src="/loader.js"></script>{tag}
-        <script>window.told = []; const key = "{box.public_key}";
-        require.config({{ map: {{ "*": {{ payfurljs: "{box.url}/js/payfurl.js" }} }} }}); {script}</script>"""
+        <script>window.told = []; const key = "{sandbox.public_key}";
+        require.config({{ map: {{ "*": {{ payfurljs: "{sandbox.url}/js/payfurl.js" }} }} }}); {script}</script>"""
         page.goto(f"{other_site.url}/")
         return page
 
@@ -295,20 +296,20 @@ def with_loader(page: Any, box: Box, other_site: Site) -> Callable[[str, str], A
 
 @pytest.mark.parametrize(("call", "button", "kind", "path"), WAYS)
 def test_a_page_with_an_amd_loader_pays_as_the_plugin_for_magento_calls(
-    with_loader: Any, box: Box, call: str, button: str, kind: str, path: str
+    with_loader: Any, sandbox: Box, call: str, button: str, kind: str, path: str
 ) -> None:
-    page = with_loader(f"""{offered(box)} require(['payfurljs'], (payfurl) => {{
+    page = with_loader(f"""{offered(sandbox)} require(['payfurljs'], (payfurl) => {{
         payfurl{KEEP};
         payfurl.setAmount(99);
         payfurl.init('sandbox', key, true).preloadClickToPay(){EXTRA}.{call};
     }});""")
     page.get_by_test_id(f"payfurl-{button}").click()
     page.get_by_test_id("payfurl-approve").click()
-    check_charge(box, told(page)["transactionId"], kind, path)
+    check_charge(sandbox, told(page)["transactionId"], kind, path)
 
 
 def test_a_card_form_in_a_form_of_magento_yields_a_token_and_leaves_the_order_to_the_shop(
-    with_loader: Any, box: Box, other_site: Site
+    with_loader: Any, sandbox: Box, other_site: Site
 ) -> None:
     page = with_loader(f"""require(['payfurljs'], (payfurl) => {{
         payfurl{KEEP};
@@ -324,16 +325,16 @@ def test_a_card_form_in_a_form_of_magento_yields_a_token_and_leaves_the_order_to
     assert {method for method, _, _ in other_site.requests} == {"GET"}
 
 
-def test_a_plain_tag_beside_an_amd_loader_is_no_error(with_loader: Any, box: Box) -> None:
+def test_a_plain_tag_beside_an_amd_loader_is_no_error(with_loader: Any, sandbox: Box) -> None:
     page = with_loader(
         f"payfurl.init('sandbox', key).addPaypal('pay', 8, 'AUD'){KEEP}; require([], () => told.push('required'));",
-        f'<script src="{box.url}/js/payfurl.js"></script>',
+        f'<script src="{sandbox.url}/js/payfurl.js"></script>',
     )
     assert told(page) == "required"
     expect(page.get_by_test_id("payfurl-paypal")).to_be_visible()
 
 
-def test_positional_arguments_are_taken(elsewhere: Any, box: Box) -> None:
+def test_positional_arguments_are_taken(elsewhere: Any, sandbox: Box) -> None:
     page = elsewhere(
         "payfurl.init('sandbox', key).addCheckout('pay', 8, 'AUD', 'Zip', '', {}, {}).setAmount(9)"
         ".setCustomerInfo('Ann', 'Example', 'ann@example.com', '+61400000000')"
@@ -342,14 +343,14 @@ def test_positional_arguments_are_taken(elsewhere: Any, box: Box) -> None:
     )
     page.get_by_test_id("payfurl-zip").click()
     page.get_by_test_id("payfurl-approve").click()
-    charge = box.call("GET", f"/charge/{told(page)['transactionId']}")
+    charge = sandbox.call("GET", f"/charge/{told(page)['transactionId']}")
     assert (charge["amount"], charge["customer"]["firstName"]) == (9, "Ann")
-    (body,) = sent(box, "/charge/checkout")
+    (body,) = sent(sandbox, "/charge/checkout")
     assert body["address"]["city"] == "Perth"
     assert body["order"]["items"] == [{"productCode": "m", "description": "Mug", "quantity": 1, "amount": 0.3}]
 
 
-def test_what_a_shop_does_not_know_is_left_out(elsewhere: Any, box: Box) -> None:
+def test_what_a_shop_does_not_know_is_left_out(elsewhere: Any, sandbox: Box) -> None:
     page = elsewhere(
         "payfurl.init('sandbox', key).addPaypal('pay', 8, 'AUD').setAmount(undefined)"
         ".setCustomerInfo({ firstName: undefined, email: null, phoneNumber: '' })"
@@ -358,8 +359,8 @@ def test_what_a_shop_does_not_know_is_left_out(elsewhere: Any, box: Box) -> None
     )
     page.get_by_test_id("payfurl-paypal").click()
     page.get_by_test_id("payfurl-approve").click()
-    assert box.call("GET", f"/charge/{told(page)['transactionId']}")["amount"] == 8
-    assert sent(box, "/charge/checkout") == [{"amount": 8, "currency": "AUD", "providerType": "paypal"}]
+    assert sandbox.call("GET", f"/charge/{told(page)['transactionId']}")["amount"] == 8
+    assert sent(sandbox, "/charge/checkout") == [{"amount": 8, "currency": "AUD", "providerType": "paypal"}]
 
 
 # Amounts.
@@ -367,7 +368,7 @@ def test_what_a_shop_does_not_know_is_left_out(elsewhere: Any, box: Box) -> None
 
 @pytest.mark.parametrize(("then", "charged"), [("", [8, 9]), (".setAmount(10).setAmount(11)", [11, 11])])
 def test_each_call_charges_its_own_amount_unless_one_is_set_for_all(
-    elsewhere: Any, box: Box, then: str, charged: list[int]
+    elsewhere: Any, sandbox: Box, then: str, charged: list[int]
 ) -> None:
     page = elsewhere(
         f"payfurl.init('sandbox', key).addPaypal('pay', 8, 'AUD').addGooglePay('other', 9, 'AUD'){then}{KEEP};"
@@ -377,7 +378,7 @@ def test_each_call_charges_its_own_amount_unless_one_is_set_for_all(
         expect(page.get_by_test_id("payfurl-dialog")).to_contain_text(f"Pay AUD {charged[place]}?")
         page.get_by_test_id("payfurl-approve").click()
         told(page, place)
-    assert [charge["amount"] for charge in reversed(box.charges())] == charged
+    assert [charge["amount"] for charge in reversed(sandbox.charges())] == charged
 
 
 # Forms of the shop.
@@ -393,7 +394,7 @@ def test_each_call_charges_its_own_amount_unless_one_is_set_for_all(
     ],
 )
 def test_a_form_around_the_fields_is_sent_by_the_shop_with_the_token(
-    elsewhere: Any, box: Box, other_site: Site, then: str
+    elsewhere: Any, sandbox: Box, other_site: Site, then: str
 ) -> None:
     other_site.pages["/order"] = ORDERED
     html = order_form('<input type="hidden" name="pf">')
@@ -405,12 +406,12 @@ def test_a_form_around_the_fields_is_sent_by_the_shop_with_the_token(
     type_card(page)
     page.get_by_role("button", name="Buy").click()
     expect(page.locator("#ordered")).to_be_visible()
-    (token,) = box.call("GET", "/token")["tokens"]
+    (token,) = sandbox.call("GET", "/token")["tokens"]
     assert other_site.requests[-1] == ("POST", "/order", f"pf={token['tokenId']}")
 
 
 def test_a_form_without_onsuccess_is_sent_with_the_token_in_a_hidden_input(
-    elsewhere: Any, box: Box, other_site: Site
+    elsewhere: Any, sandbox: Box, other_site: Site
 ) -> None:
     other_site.pages["/order"] = ORDERED
     html = order_form()
@@ -418,12 +419,12 @@ def test_a_form_without_onsuccess_is_sent_with_the_token_in_a_hidden_input(
     type_card(page)
     page.get_by_role("button", name="Buy").click()
     expect(page.locator("#ordered")).to_be_visible()
-    (token,) = box.call("GET", "/token")["tokens"]
+    (token,) = sandbox.call("GET", "/token")["tokens"]
     assert other_site.requests[-1] == ("POST", "/order", f"payfurl_token={token['tokenId']}&payfurl_transaction_id=")
 
 
 def test_a_form_that_the_shop_handles_itself_and_one_whose_fields_are_hidden_are_left_alone(
-    elsewhere: Any, box: Box, other_site: Site
+    elsewhere: Any, sandbox: Box, other_site: Site
 ) -> None:
     other_site.pages["/order"] = ORDERED
     html = order_form()
@@ -437,7 +438,7 @@ def test_a_form_that_the_shop_handles_itself_and_one_whose_fields_are_hidden_are
     page.evaluate("hidden = document.getElementById('card').hidden = true")
     page.get_by_role("button", name="Buy").click()
     expect(page.locator("#ordered")).to_be_visible()
-    assert box.call("GET", "/token")["count"] == 0
+    assert sandbox.call("GET", "/token")["count"] == 0
 
 
 # Callbacks.
@@ -470,7 +471,9 @@ def test_every_true_answer_of_onvalidate_passes(elsewhere: Any, answer: str) -> 
 
 
 @pytest.mark.parametrize("thrown", ["throw error", "return Promise.reject(error)"])
-def test_what_onsuccess_throws_is_an_error_of_the_shop_and_no_failure(elsewhere: Any, box: Box, thrown: str) -> None:
+def test_what_onsuccess_throws_is_an_error_of_the_shop_and_no_failure(
+    elsewhere: Any, sandbox: Box, thrown: str
+) -> None:
     page = elsewhere(
         "window.addEventListener('error', (event) => { told.push(event.error.message); event.preventDefault(); });"
         "payfurl.init('sandbox', key).addPaypal('pay', 8, 'AUD')"
@@ -481,7 +484,7 @@ def test_what_onsuccess_throws_is_an_error_of_the_shop_and_no_failure(elsewhere:
         page.get_by_test_id("payfurl-paypal").click()
         page.get_by_test_id("payfurl-approve").click()
         assert told(page, place) == "of the shop"
-    assert [charge["status"] for charge in box.charges()] == ["SUCCESS", "SUCCESS"]
+    assert [charge["status"] for charge in sandbox.charges()] == ["SUCCESS", "SUCCESS"]
 
 
 @pytest.mark.parametrize(
@@ -498,8 +501,8 @@ def test_a_mistake_of_the_shop_is_told_in_words(elsewhere: Any, script: str, wor
     assert words in told(elsewhere(f"{script}{KEEP};"))
 
 
-def test_a_drop_in_without_providers_is_told(elsewhere: Any, box: Box) -> None:
-    box.call("DELETE", f"/provider/{DUMMY}")
+def test_a_drop_in_without_providers_is_told(elsewhere: Any, sandbox: Box) -> None:
+    sandbox.call("DELETE", f"/provider/{DUMMY}")
     page = elsewhere(f"payfurl.init('sandbox', key).addDropIn('card', 1, 'AUD'){KEEP};")
     assert told(page) == "No way to pay is offered for this amount and currency"
 
@@ -529,9 +532,9 @@ def challenged(elsewhere: Any) -> Any:
     return page
 
 
-def test_a_payer_who_passes_hands_over_a_verified_token(challenged: Any, box: Box) -> None:
+def test_a_payer_who_passes_hands_over_a_verified_token(challenged: Any, sandbox: Box) -> None:
     challenged.frame_locator("[data-testid=payfurl-challenge]").get_by_test_id("pass").click()
-    charge = box.call("POST", "/charge/token", {"token": told(challenged)["token"], "amount": 12.5})
+    charge = sandbox.call("POST", "/charge/token", {"token": told(challenged)["token"], "amount": 12.5})
     assert (charge["status"], charge["threeDsVerified"]) == ("SUCCESS", True)
     expect(challenged.get_by_test_id("payfurl-dialog")).to_have_count(0)
 
@@ -555,21 +558,21 @@ def test_a_payer_who_closes_the_challenge_hands_over_nothing(challenged: Any, wa
     assert told(challenged) == "3-D Secure was cancelled"
 
 
-def test_without_an_email_the_charge_is_challenged_as_before(elsewhere: Any, box: Box) -> None:
+def test_without_an_email_the_charge_is_challenged_as_before(elsewhere: Any, sandbox: Box) -> None:
     page = elsewhere(
         f"payfurl.init('sandbox', key).addCardLeastCost('card', 1, 'AUD', {{ threeDSEmail: undefined }}){KEEP};"
     )
     type_card(page, CHALLENGED)
     page.evaluate("_pf.execute()")
-    charge = box.call("POST", "/charge/token", {"token": told(page)["token"], "amount": 1})
+    charge = sandbox.call("POST", "/charge/token", {"token": told(page)["token"], "amount": 1})
     assert charge["status"] == "PENDING_CHECKOUT"
 
 
 # The drop-in, the messages of older versions, and what is not simulated.
 
 
-def test_a_drop_in_offers_every_way_to_pay_of_the_account(elsewhere: Any, box: Box) -> None:
-    offered(box)
+def test_a_drop_in_offers_every_way_to_pay_of_the_account(elsewhere: Any, sandbox: Box) -> None:
+    offered(sandbox)
     page = elsewhere(
         "const messages = [];"
         "addEventListener('message', ({ data }) => messages.push(`${data.status} ${data.component}`));"
@@ -584,7 +587,7 @@ def test_a_drop_in_offers_every_way_to_pay_of_the_account(elsewhere: Any, box: B
     expect(page.get_by_role("tabpanel", name="PayPal")).to_be_visible()
     page.get_by_test_id("payfurl-paypal").click()
     page.get_by_test_id("payfurl-approve").click()
-    check_charge(box, told(page)["transactionId"], "PAYPAL", "/charge/checkout")
+    check_charge(sandbox, told(page)["transactionId"], "PAYPAL", "/charge/checkout")
     page.locator("#combined-tab1").press("Home")
     type_card(page)
     page.evaluate("_pf.execute()")
@@ -629,13 +632,13 @@ def test_a_payment_whose_place_is_gone_does_not_block_the_next(elsewhere: Any) -
     assert told(page)["transactionId"]
 
 
-def test_an_amount_that_changes_while_the_payer_looks_at_another_is_not_charged(elsewhere: Any, box: Box) -> None:
+def test_an_amount_that_changes_while_the_payer_looks_at_another_is_not_charged(elsewhere: Any, sandbox: Box) -> None:
     page = elsewhere(f"payfurl.init('sandbox', key).addPaypal('pay', 2, 'AUD'){KEEP};")
     page.get_by_test_id("payfurl-paypal").click()
     expect(page.get_by_test_id("payfurl-dialog")).to_contain_text("Pay AUD 2?")
     page.evaluate("payfurl.setAmount(3)")
     page.get_by_test_id("payfurl-approve").click()
-    assert box.call("GET", f"/charge/{told(page)['transactionId']}")["amount"] == 2
+    assert sandbox.call("GET", f"/charge/{told(page)['transactionId']}")["amount"] == 2
 
 
 def test_the_fields_look_as_the_page_around_them(elsewhere: Any) -> None:
@@ -679,9 +682,9 @@ def test_a_test_card_can_be_filled_in_by_script(elsewhere: Any) -> None:
 # A shop with every button.
 
 
-def test_every_button_shows_where_there_is_a_provider_of_each_kind(elsewhere: Any, box: Box) -> None:
+def test_every_button_shows_where_there_is_a_provider_of_each_kind(elsewhere: Any, sandbox: Box) -> None:
     text = (ROOT / "scenarios" / "one-provider-of-each-kind.yaml").read_text()
-    put = box.http.put("/__admin/scenarios", content=text, headers={"content-type": "application/yaml"})
+    put = sandbox.http.put("/__admin/scenarios", content=text, headers={"content-type": "application/yaml"})
     assert put.status_code == 200, put.text
     page = elsewhere(f"payfurl.init('sandbox', key).addDropIn('card', 12.5, 'AUD'){KEEP};")
     tabs = page.get_by_role("tab")
@@ -691,5 +694,5 @@ def test_every_button_shows_where_there_is_a_provider_of_each_kind(elsewhere: An
     page.get_by_role("tab", name="Touchngo").click()
     page.get_by_test_id("payfurl-touchngo").click()
     page.get_by_test_id("payfurl-approve").click()
-    charge = box.call("GET", f"/charge/{told(page)['transactionId']}")
+    charge = sandbox.call("GET", f"/charge/{told(page)['transactionId']}")
     assert (charge["providerId"], charge["paymentInformation"]["type"]) == ("touchngo", "TOUCHNGO")

@@ -19,13 +19,13 @@ POOR = "4000000000009995"
 
 
 @pytest.fixture
-def control(page: Any, box: Box) -> Iterator[Any]:
+def control(page: Any, sandbox: Box) -> Iterator[Any]:
     """The control page with the test's sandbox chosen by its key."""
-    box.call("GET", "/info/providers")
-    page.goto(f"{box.url}/__admin/")
-    page.get_by_test_id("key").fill(box.key)
+    sandbox.call("GET", "/info/providers")
+    page.goto(f"{sandbox.url}/__admin/")
+    page.get_by_test_id("key").fill(sandbox.key)
     page.get_by_test_id("open").click()
-    expect(page.get_by_test_id("sandbox")).to_have_value(box.sandbox_id)
+    expect(page.get_by_test_id("sandbox")).to_have_value(sandbox.sandbox_id)
     expect(page.get_by_test_id("live")).to_have_text("live")
     expect(rows(page)).to_have_count(1)
     yield page
@@ -37,17 +37,17 @@ def rows(page: Any, of: str = "requests") -> Any:
     return page.get_by_test_id(of).get_by_role("option")
 
 
-def test_requests_come_in_live_newest_first(control: Any, box: Box) -> None:
-    box.charge()
+def test_requests_come_in_live_newest_first(control: Any, sandbox: Box) -> None:
+    sandbox.charge()
     expect(rows(control).first).to_contain_text("/charge/card")
     expect(rows(control).first).to_contain_text("201")
-    box.charge(POOR)
+    sandbox.charge(POOR)
     expect(rows(control).first).to_contain_text("card-insufficient-funds")
     expect(rows(control)).to_have_count(3)
 
 
-def test_a_request_tells_its_decision_and_shows_no_card(control: Any, box: Box) -> None:
-    box.charge(POOR)
+def test_a_request_tells_its_decision_and_shows_no_card(control: Any, sandbox: Box) -> None:
+    sandbox.charge(POOR)
     rows(control).filter(has_text="/charge/card").click()
     expect(control.get_by_test_id("fired")).to_contain_text("card-insufficient-funds")
     control.get_by_test_id("losers").get_by_text("did not fire").click()
@@ -58,9 +58,9 @@ def test_a_request_tells_its_decision_and_shows_no_card(control: Any, box: Box) 
     assert POOR not in control.content()
 
 
-def test_the_list_is_filtered_and_walked_with_the_keyboard(control: Any, box: Box) -> None:
-    box.charge()
-    box.charge(POOR)
+def test_the_list_is_filtered_and_walked_with_the_keyboard(control: Any, sandbox: Box) -> None:
+    sandbox.charge()
+    sandbox.charge(POOR)
     control.get_by_test_id("filter").fill("charge 201")
     expect(rows(control)).to_have_count(1)
     control.get_by_test_id("filter").fill("")
@@ -72,9 +72,9 @@ def test_the_list_is_filtered_and_walked_with_the_keyboard(control: Any, box: Bo
     expect(control.get_by_test_id("entry-title")).to_have_text("GET /info/providers")
 
 
-def test_an_object_shows_its_states_and_history(control: Any, box: Box) -> None:
-    charge = box.charge(capture=False)
-    box.call("POST", f"/charge/{charge['chargeId']}", {"amount": 15})
+def test_an_object_shows_its_states_and_history(control: Any, sandbox: Box) -> None:
+    charge = sandbox.charge(capture=False)
+    sandbox.call("POST", f"/charge/{charge['chargeId']}", {"amount": 15})
     control.get_by_test_id("tab-objects").click()
     expect(rows(control, "objects").first).to_contain_text("SUCCESS")
     rows(control, "objects").first.click()
@@ -83,13 +83,13 @@ def test_an_object_shows_its_states_and_history(control: Any, box: Box) -> None:
     expect(control.get_by_test_id("diagram").locator(".here")).to_have_text("SUCCESS")
     expect(control.get_by_test_id("history").get_by_role("row")).to_have_count(3)
     expect(control.get_by_test_id("next-moves")).to_contain_text("fully refunded → REFUND")
-    box.call("DELETE", f"/charge/{charge['chargeId']}")
+    sandbox.call("DELETE", f"/charge/{charge['chargeId']}")
     expect(control.get_by_test_id("object-state")).to_have_text("REFUND")
     expect(control.get_by_test_id("next-moves")).to_contain_text("Nothing leads on")
 
 
-def test_a_vault_item_is_shown_masked(control: Any, box: Box) -> None:
-    box.call("POST", "/vault", {"cardNumber": "4111111111111111", "ccv": "987"})
+def test_a_vault_item_is_shown_masked(control: Any, sandbox: Box) -> None:
+    sandbox.call("POST", "/vault", {"cardNumber": "4111111111111111", "ccv": "987"})
     control.get_by_test_id("tab-objects").click()
     control.get_by_test_id("kind-vault").click()
     rows(control, "objects").first.click()
@@ -97,8 +97,8 @@ def test_a_vault_item_is_shown_masked(control: Any, box: Box) -> None:
     assert "4111111111111111" not in control.content()
 
 
-def test_a_change_leads_to_its_object_and_back(control: Any, box: Box) -> None:
-    box.charge()
+def test_a_change_leads_to_its_object_and_back(control: Any, sandbox: Box) -> None:
+    sandbox.charge()
     rows(control).filter(has_text="/charge/card").click()
     control.get_by_test_id("changes").get_by_role("link").click()
     expect(control.get_by_test_id("object-state")).to_have_text("SUCCESS")
@@ -114,20 +114,20 @@ def test_a_change_leads_to_its_object_and_back(control: Any, box: Box) -> None:
         ("advance-1d", "2031-03-02 09:30:00"),
     ],
 )
-def test_the_clock_is_advanced(control: Any, box: Box, button: str, time: str) -> None:
+def test_the_clock_is_advanced(control: Any, sandbox: Box, button: str, time: str) -> None:
     control.get_by_test_id(button).click()
     expect(control.get_by_test_id("now")).to_have_text(time)
 
 
-def test_a_jump_makes_due_work_happen(control: Any, box: Box) -> None:
-    charge = box.charge(capture=False)
+def test_a_jump_makes_due_work_happen(control: Any, sandbox: Box) -> None:
+    charge = sandbox.charge(capture=False)
     control.get_by_test_id("jump-to").fill("7d")
     control.get_by_test_id("jump").click()
     expect(control.get_by_test_id("now")).to_have_text("2031-03-08 09:30:00")
     expect(control.get_by_test_id("message")).to_contain_text("1 due thing happened")
     expect(rows(control).first).to_contain_text("/__admin/clock/advance")
     expect(rows(control).nth(1)).to_contain_text("due")
-    assert box.call("GET", f"/charge/{charge['chargeId']}")["status"] == "AUTHORISE_CANCELLED"
+    assert sandbox.call("GET", f"/charge/{charge['chargeId']}")["status"] == "AUTHORISE_CANCELLED"
     control.get_by_test_id("jump-to").fill("2031-04-01T00:00:00Z")
     control.get_by_test_id("jump").click()
     expect(control.get_by_test_id("now")).to_have_text("2031-04-01 00:00:00")
@@ -139,26 +139,26 @@ def test_a_jump_into_the_past_is_refused_in_words(control: Any) -> None:
     expect(control.get_by_test_id("message")).to_contain_text("never goes back")
 
 
-def test_the_clock_runs_and_freezes(control: Any, box: Box) -> None:
+def test_the_clock_runs_and_freezes(control: Any, sandbox: Box) -> None:
     control.get_by_test_id("freeze").click()
     expect(control.get_by_test_id("mode")).to_have_text("real")
     expect(control.get_by_test_id("now")).not_to_have_text("2031-03-01 09:30:00")
     control.get_by_test_id("freeze").click()
     expect(control.get_by_test_id("mode")).to_have_text("manual")
-    assert box.call("GET", "/__admin/clock")["mode"] == "manual"
+    assert sandbox.call("GET", "/__admin/clock")["mode"] == "manual"
 
 
-def test_a_scenario_is_loaded_counted_and_cleared(control: Any, box: Box) -> None:
+def test_a_scenario_is_loaded_counted_and_cleared(control: Any, sandbox: Box) -> None:
     control.get_by_test_id("tab-scenarios").click()
     control.get_by_test_id("scenario-example").click()
     control.get_by_test_id("scenario-add").click()
     expect(control.get_by_test_id("scenario-files")).to_contain_text("declined-twice")
     rule = control.get_by_test_id("rules").get_by_role("row").filter(has_text="twice")
-    box.charge()
+    sandbox.charge()
     expect(rule.get_by_role("cell").nth(3)).to_have_text("1")
     control.get_by_test_id("scenario-clear").click()
     expect(control.get_by_test_id("scenario-files")).not_to_contain_text("declined-twice")
-    assert box.charge()["status"] == "SUCCESS"
+    assert sandbox.charge()["status"] == "SUCCESS"
 
 
 def test_one_scenario_is_removed_and_others_replaced(control: Any) -> None:
@@ -180,7 +180,7 @@ def test_a_bad_scenario_says_where(control: Any) -> None:
     expect(control.get_by_test_id("message")).to_contain_text("line 2")
 
 
-def test_an_assumption_is_overridden_and_put_back(control: Any, box: Box) -> None:
+def test_an_assumption_is_overridden_and_put_back(control: Any, sandbox: Box) -> None:
     control.get_by_test_id("tab-assumptions").click()
     control.get_by_test_id("assumption-filter").fill("iin_digits")
     field = control.get_by_test_id("assume-card.iin_digits")
@@ -188,7 +188,7 @@ def test_an_assumption_is_overridden_and_put_back(control: Any, box: Box) -> Non
     field.fill("4")
     field.press("Enter")
     control.get_by_test_id("back-card.iin_digits").wait_for()
-    assert len(box.charge()["paymentInformation"]["card"]["cardIin"]) == 4
+    assert len(sandbox.charge()["paymentInformation"]["card"]["cardIin"]) == 4
     control.get_by_test_id("back-card.iin_digits").click()
     expect(control.get_by_test_id("back-card.iin_digits")).to_have_count(0)
     field.fill("many")
@@ -196,17 +196,17 @@ def test_an_assumption_is_overridden_and_put_back(control: Any, box: Box) -> Non
     expect(control.get_by_test_id("message")).to_contain_text("wanted a whole number")
 
 
-def test_a_sandbox_is_emptied(control: Any, box: Box) -> None:
-    box.charge()
+def test_a_sandbox_is_emptied(control: Any, sandbox: Box) -> None:
+    sandbox.charge()
     control.once("dialog", lambda dialog: dialog.accept())
     control.get_by_test_id("reset").click()
     expect(rows(control)).to_have_count(0)
-    assert box.charges() == []
+    assert sandbox.charges() == []
 
 
-def test_another_sandbox_is_chosen_and_keys_stay_masked(control: Any, box: Box) -> None:
-    other = f"{box.key}_other"
-    with httpx.Client(base_url=box.url, headers={"x-secretkey": other}, trust_env=False) as http:
+def test_another_sandbox_is_chosen_and_keys_stay_masked(control: Any, sandbox: Box) -> None:
+    other = f"{sandbox.key}_other"
+    with httpx.Client(base_url=sandbox.url, headers={"x-secretkey": other}, trust_env=False) as http:
         http.get("/info/providers")
         http.get("/charge")
     listed = control.get_by_test_id("sandbox").locator(f"option[value='{sandbox_id_of(other)}']")
@@ -223,19 +223,21 @@ rules:
 """
 
 
-def charge_twice(box: Box) -> list[str]:
+def charge_twice(sandbox: Box) -> list[str]:
     """The ids of two charges of one order: the answer to the first one was lost."""
-    box.http.put("/__admin/scenarios", content=LOSSY, headers={"content-type": "application/yaml"}).raise_for_status()
+    sandbox.http.put(
+        "/__admin/scenarios", content=LOSSY, headers={"content-type": "application/yaml"}
+    ).raise_for_status()
     with pytest.raises(httpx.HTTPError):
-        box.charge(reference="order-5")
-    box.charge(reference="order-5")
-    return [charge["chargeId"] for charge in box.charges()][::-1]
+        sandbox.charge(reference="order-5")
+    sandbox.charge(reference="order-5")
+    return [charge["chargeId"] for charge in sandbox.charges()][::-1]
 
 
-def test_a_double_charge_is_shown_live_with_its_evidence(control: Any, box: Box) -> None:
+def test_a_double_charge_is_shown_live_with_its_evidence(control: Any, sandbox: Box) -> None:
     control.get_by_test_id("tab-findings").click()
     expect(control.get_by_test_id("findings-lesson")).to_contain_text("Nothing was found")
-    first, _ = charge_twice(box)
+    first, _ = charge_twice(sandbox)
     expect(rows(control, "findings")).to_have_count(2)
     expect(rows(control, "findings").first).to_contain_text("error")
     expect(rows(control, "findings").last).to_contain_text("warning")
@@ -254,8 +256,8 @@ def test_a_double_charge_is_shown_live_with_its_evidence(control: Any, box: Box)
     expect(control.get_by_test_id("object-state")).to_have_text("SUCCESS")
 
 
-def test_requests_and_charges_are_marked_and_lead_to_the_finding(control: Any, box: Box) -> None:
-    charge_twice(box)
+def test_requests_and_charges_are_marked_and_lead_to_the_finding(control: Any, sandbox: Box) -> None:
+    charge_twice(sandbox)
     marks = control.get_by_test_id("requests").get_by_test_id("mark")
     expect(marks).to_have_count(2)
     expect(marks.first).to_have_text("error: The customer was charged twice")
@@ -270,13 +272,15 @@ def test_requests_and_charges_are_marked_and_lead_to_the_finding(control: Any, b
     expect(control.get_by_test_id("finding-title")).to_have_text("The customer was charged twice")
 
 
-def test_a_forged_webhook_that_was_accepted_is_marked(control: Any, box: Box, other_site: Site) -> None:
+def test_a_forged_webhook_that_was_accepted_is_marked(control: Any, sandbox: Box, other_site: Site) -> None:
     rule = "{id: forged, when: {op: charge.create}, then: {webhook: {bad_signature: true}}}"
     forged = f"version: 1\nname: forged\nrules: [{rule}]\n"
-    box.http.put("/__admin/scenarios", content=forged, headers={"content-type": "application/yaml"}).raise_for_status()
+    sandbox.http.put(
+        "/__admin/scenarios", content=forged, headers={"content-type": "application/yaml"}
+    ).raise_for_status()
     other_site.pages["/hook"] = "taken"
     control.get_by_test_id("tab-webhooks").click()
-    box.charge(webhook={"url": f"{other_site.url}/hook", "authorization": "Bearer s3cret"})
+    sandbox.charge(webhook={"url": f"{other_site.url}/hook", "authorization": "Bearer s3cret"})
     mark = control.get_by_test_id("webhooks").get_by_test_id("mark")
     expect(mark).to_have_text("error: A webhook with a wrong signature was accepted")
     rows(control, "webhooks").first.click()
@@ -285,35 +289,35 @@ def test_a_forged_webhook_that_was_accepted_is_marked(control: Any, box: Box, ot
     expect(control.get_by_test_id("webhook-state")).to_have_text("delivered")
 
 
-def test_findings_are_fetched_once_each_and_go_with_a_clear_and_a_reset(control: Any, box: Box) -> None:
+def test_findings_are_fetched_once_each_and_go_with_a_clear_and_a_reset(control: Any, sandbox: Box) -> None:
     asked: list[str] = []
     control.on("request", lambda request: asked.append(request.url) if "/__admin/findings" in request.url else None)
     control.get_by_test_id("tab-findings").click()
-    charge_twice(box)
+    charge_twice(sandbox)
     expect(rows(control, "findings")).to_have_count(2)
-    box.charge(reference="order-6", amout=6)
+    sandbox.charge(reference="order-6", amout=6)
     expect(rows(control, "findings")).to_have_count(3)
     for _ in range(3):
-        box.call("GET", "/charge")
-    box.charge(reference="order-7", curency="AUD")
+        sandbox.call("GET", "/charge")
+    sandbox.charge(reference="order-7", curency="AUD")
     expect(rows(control, "findings")).to_have_count(4)
     assert [url.partition("?")[2] for url in asked][-2:] == ["raised=2", "raised=3"]
     control.get_by_test_id("findings-clear").click()
     expect(rows(control, "findings")).to_have_count(0)
     expect(control.get_by_test_id("findings-lesson")).to_be_visible()
     expect(control.locator("#count-findings")).to_have_text("")
-    box.charge(capture=False, reference="order-8")
+    sandbox.charge(capture=False, reference="order-8")
     control.get_by_test_id("findings-finish").click()
     expect(rows(control, "findings")).to_have_count(1)
     expect(rows(control, "findings").first).to_contain_text("An authorisation was neither captured nor voided")
-    box.call("POST", "/__admin/reset")
+    sandbox.call("POST", "/__admin/reset")
     expect(rows(control, "findings")).to_have_count(0)
 
 
-def test_a_request_says_that_it_was_a_repeat(control: Any, box: Box) -> None:
-    box.call("PUT", "/__admin/assumptions", {"request.idempotency": "by_header"})
-    box.http.headers["idempotency-key"] = "k-1"
-    assert box.charge()["chargeId"] == box.charge()["chargeId"]
+def test_a_request_says_that_it_was_a_repeat(control: Any, sandbox: Box) -> None:
+    sandbox.call("PUT", "/__admin/assumptions", {"request.idempotency": "by_header"})
+    sandbox.http.headers["idempotency-key"] = "k-1"
+    assert sandbox.charge()["chargeId"] == sandbox.charge()["chargeId"]
     rows(control).filter(has_text="/charge/card").first.click()
     expect(control.get_by_test_id("warnings")).to_contain_text("a repeat")
 
@@ -327,32 +331,32 @@ def test_a_server_that_judges_nothing_says_so(page: Any, tmp_path: Path) -> None
         page.goto("about:blank")
 
 
-def test_a_sandbox_is_shown_by_its_name_as_soon_as_it_has_one(control: Any, box: Box) -> None:
+def test_a_sandbox_is_shown_by_its_name_as_soon_as_it_has_one(control: Any, sandbox: Box) -> None:
     expect(control).to_have_title("mockserver")
-    box.call("POST", "/__admin/sandboxes", {"key": box.key, "name": "Checkout tests"})
+    sandbox.call("POST", "/__admin/sandboxes", {"key": sandbox.key, "name": "Checkout tests"})
     expect(control).to_have_title("Checkout tests · mockserver")
-    shown = control.get_by_test_id("sandbox").locator(f"option[value='{box.sandbox_id}']")
+    shown = control.get_by_test_id("sandbox").locator(f"option[value='{sandbox.sandbox_id}']")
     expect(shown).to_contain_text("Checkout tests")
     control.reload()
     expect(control).to_have_title("Checkout tests · mockserver")
 
 
-def test_the_sandbox_that_was_used_last_is_opened(page: Any, box: Box) -> None:
-    box.charge()
-    page.goto(f"{box.url}/__admin/")
-    expect(page.get_by_test_id("sandbox")).to_have_value(box.sandbox_id)
+def test_the_sandbox_that_was_used_last_is_opened(page: Any, sandbox: Box) -> None:
+    sandbox.charge()
+    page.goto(f"{sandbox.url}/__admin/")
+    expect(page.get_by_test_id("sandbox")).to_have_value(sandbox.sandbox_id)
     expect(rows(page)).to_have_count(1)
     page.goto("about:blank")
 
 
-def test_a_page_loaded_again_follows_its_sandbox(control: Any, box: Box) -> None:
-    with httpx.Client(base_url=box.url, headers={"x-secretkey": f"{box.key}_other"}, trust_env=False) as http:
+def test_a_page_loaded_again_follows_its_sandbox(control: Any, sandbox: Box) -> None:
+    with httpx.Client(base_url=sandbox.url, headers={"x-secretkey": f"{sandbox.key}_other"}, trust_env=False) as http:
         http.get("/charge")
     control.reload()
     expect(control.get_by_test_id("live")).to_have_text("live")
-    expect(control.get_by_test_id("sandbox")).to_have_value(box.sandbox_id)
+    expect(control.get_by_test_id("sandbox")).to_have_value(sandbox.sandbox_id)
     expect(control.get_by_test_id("now")).to_be_visible()
-    box.charge()
+    sandbox.charge()
     expect(rows(control).first).to_contain_text("/charge/card")
 
 
@@ -401,9 +405,9 @@ def test_ten_thousand_requests_are_drawn_as_the_few_in_sight(control: Any) -> No
 
 
 @pytest.mark.parametrize("context_options", [{"viewport": {"width": 360, "height": 740}}], ids=["phone"])
-def test_nothing_is_cut_off_on_a_phone(control: Any, box: Box) -> None:
-    charge_twice(box)
-    box.charge(webhook={"url": f"{box.url}/__inbox/shop", "authorization": "Bearer s3cret"})
+def test_nothing_is_cut_off_on_a_phone(control: Any, sandbox: Box) -> None:
+    charge_twice(sandbox)
+    sandbox.charge(webhook={"url": f"{sandbox.url}/__inbox/shop", "authorization": "Bearer s3cret"})
     for tab in ("requests", "objects", "webhooks", "inbox", "findings", "scenarios", "assumptions"):
         control.get_by_test_id(f"tab-{tab}").click()
         if tab in ("requests", "objects", "webhooks", "inbox", "findings"):
@@ -421,8 +425,8 @@ CUT_OFF = """() => [...document.querySelectorAll("header *, #view *")]
   .map((part) => part.outerHTML.slice(0, 80))"""
 
 
-def test_every_stop_of_the_tab_key_is_named_and_seen(control: Any, box: Box) -> None:
-    box.charge(POOR)
+def test_every_stop_of_the_tab_key_is_named_and_seen(control: Any, sandbox: Box) -> None:
+    sandbox.charge(POOR)
     rows(control).filter(has_text="/charge/card").click()
     control.get_by_test_id("fired").wait_for()
     for tab in ("requests", "objects", "webhooks", "inbox", "findings", "scenarios", "assumptions"):
@@ -458,10 +462,10 @@ def test_the_clock_is_moved_with_the_keyboard_alone(control: Any) -> None:
     expect(control.get_by_test_id("now")).to_have_text("2031-03-01 11:00:00")
 
 
-def test_a_webhook_is_watched_and_sent_again(control: Any, box: Box) -> None:
-    url = f"{box.url}/__inbox/shop"
+def test_a_webhook_is_watched_and_sent_again(control: Any, sandbox: Box) -> None:
+    url = f"{sandbox.url}/__inbox/shop"
     control.get_by_test_id("tab-webhooks").click()
-    charge = box.charge(webhook={"url": url, "authorization": "Bearer s3cret"})
+    charge = sandbox.charge(webhook={"url": url, "authorization": "Bearer s3cret"})
     rows(control, "webhooks").first.click()
     expect(control.get_by_test_id("webhook-state")).to_have_text("delivered")
     expect(control.get_by_test_id("webhook-body")).to_contain_text(charge["chargeId"])
@@ -475,25 +479,27 @@ def test_a_webhook_is_watched_and_sent_again(control: Any, box: Box) -> None:
     expect(control.get_by_test_id("message-body")).to_contain_text(charge["chargeId"])
 
 
-def test_a_request_shows_receiver_and_tries_of_the_webhooks_that_it_caused(control: Any, box: Box) -> None:
+def test_a_request_shows_receiver_and_tries_of_the_webhooks_that_it_caused(control: Any, sandbox: Box) -> None:
     rule = "{id: down, when: {op: charge.create}, then: {webhook: {receiver: [503, 200]}}}"
     scenario = f"version: 1\nname: down\nrules:\n  - {rule}"
-    box.http.put("/__admin/scenarios", content=scenario, headers={"content-type": "application/yaml"})
-    box.charge(webhook={"url": f"{box.url}/__inbox/shop"})
+    sandbox.http.put("/__admin/scenarios", content=scenario, headers={"content-type": "application/yaml"})
+    sandbox.charge(webhook={"url": f"{sandbox.url}/__inbox/shop"})
     control.get_by_test_id("tab-requests").click()
     rows(control, "requests").first.click()
     caused = control.get_by_test_id("caused")
-    expect(caused).to_contain_text(f"{box.url}/__inbox/shop")
+    expect(caused).to_contain_text(f"{sandbox.url}/__inbox/shop")
     expect(caused).to_contain_text("1: 503")
     caused.get_by_role("link").click()
     expect(control.get_by_test_id("webhook-state")).to_have_text("waiting")
 
 
-def test_a_webhook_that_fails_shows_its_next_try(control: Any, box: Box) -> None:
+def test_a_webhook_that_fails_shows_its_next_try(control: Any, sandbox: Box) -> None:
     rule = "{id: down, when: {op: charge.create}, then: {webhook: {receiver: [500, 200]}}}"
     text = f"version: 1\nname: down\nrules:\n  - {rule}\n"
-    box.http.post("/__admin/scenarios", content=text, headers={"content-type": "application/yaml"}).raise_for_status()
-    box.charge(webhook={"url": f"{box.url}/__inbox/shop"})
+    sandbox.http.post(
+        "/__admin/scenarios", content=text, headers={"content-type": "application/yaml"}
+    ).raise_for_status()
+    sandbox.charge(webhook={"url": f"{sandbox.url}/__inbox/shop"})
     control.get_by_test_id("tab-webhooks").click()
     rows(control, "webhooks").first.click()
     expect(control.get_by_test_id("webhook-state")).to_have_text("waiting")
@@ -502,8 +508,8 @@ def test_a_webhook_that_fails_shows_its_next_try(control: Any, box: Box) -> None
     expect(control.get_by_test_id("webhook-state")).to_have_text("delivered")
 
 
-def test_an_inbox_is_cleared(control: Any, box: Box) -> None:
-    box.http.post("/__inbox/mine", json={"hello": "world"}).raise_for_status()
+def test_an_inbox_is_cleared(control: Any, sandbox: Box) -> None:
+    sandbox.http.post("/__inbox/mine", json={"hello": "world"}).raise_for_status()
     control.get_by_test_id("tab-inbox").click()
     rows(control, "inbox").first.click()
     expect(control.get_by_test_id("message-body")).to_contain_text("world")

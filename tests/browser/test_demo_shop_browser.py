@@ -13,19 +13,19 @@ expect = pytest.importorskip("playwright.sync_api", reason="playwright is not in
 
 
 @pytest.fixture
-def shop(page: Any, box: Box) -> Any:
+def shop(page: Any, sandbox: Box) -> Any:
     """The demo shop of the test's sandbox."""
-    page.goto(f"{box.url}/demo?key={box.public_key}")
+    page.goto(f"{sandbox.url}/demo?key={sandbox.public_key}")
     return page
 
 
-def test_a_card_is_bought_with(shop: Any, box: Box) -> None:
+def test_a_card_is_bought_with(shop: Any, sandbox: Box) -> None:
     shop.get_by_test_id("quantity").select_option("2")
     expect(shop.get_by_test_id("total")).to_have_text("AUD 48.00")
     shop.get_by_test_id("try-1").click()
     shop.get_by_test_id("buy").click()
     expect(shop.get_by_test_id("paid")).to_be_visible()
-    (charge,) = box.charges()
+    (charge,) = sandbox.charges()
     assert (charge["amount"], charge["status"]) == (48, "SUCCESS")
     shop.get_by_test_id("again").click()
     expect(shop.get_by_test_id("buy")).to_be_visible()
@@ -48,7 +48,7 @@ def test_a_challenge_comes_back_to_the_shop(shop: Any, button: str, seen: str) -
     expect(shop.get_by_test_id(seen)).to_be_visible()
 
 
-def test_faults_are_told_beside_their_fields(shop: Any, box: Box) -> None:
+def test_faults_are_told_beside_their_fields(shop: Any, sandbox: Box) -> None:
     shop.get_by_test_id("buy").click()
     number, expiry = fields(shop).get_by_label("Card number"), fields(shop).get_by_label("Expiry")
     missing = "Card number is missing: wanted 12 to 19 digits, the last of them a right check digit."
@@ -61,7 +61,7 @@ def test_faults_are_told_beside_their_fields(shop: Any, box: Box) -> None:
     shop.get_by_test_id("try-1").click()
     expect(fields(shop).get_by_test_id("payfurl-cardNumber-error")).to_have_count(0)
     assert number.get_attribute("aria-invalid") is None
-    assert box.charges() == []
+    assert sandbox.charges() == []
 
 
 @pytest.mark.parametrize(
@@ -89,7 +89,7 @@ def test_a_fault_says_which_field_what_is_wrong_and_what_is_wanted(
     expect(faulty).to_have_accessible_description("")
 
 
-def test_the_shop_is_used_with_the_keyboard_alone(shop: Any, box: Box) -> None:
+def test_the_shop_is_used_with_the_keyboard_alone(shop: Any, sandbox: Box) -> None:
     keys = shop.keyboard
     keys.press("Tab")
     expect(shop.get_by_label("Quantity")).to_be_focused()
@@ -114,44 +114,44 @@ def test_the_shop_is_used_with_the_keyboard_alone(shop: Any, box: Box) -> None:
         keys.type(text)
     keys.press("Enter")
     expect(shop.get_by_test_id("paid")).to_be_visible()
-    (charge,) = box.charges()
+    (charge,) = sandbox.charges()
     assert charge["amount"] == 48
 
 
-def test_a_pay_to_agreement_is_bought_with(shop: Any, box: Box) -> None:
+def test_a_pay_to_agreement_is_bought_with(shop: Any, sandbox: Box) -> None:
     shop.get_by_test_id("way-payto").click()
     fields(shop, "payto").get_by_label("Your name").fill("Ann Example")
     fields(shop, "payto").get_by_label("PayID").fill("ann@example.com")
     shop.get_by_test_id("buy").click()
     expect(shop.get_by_test_id("paid")).to_be_visible()
-    assert box.charges()[0]["paymentInformation"]["type"] == "PAYTO"
+    assert sandbox.charges()[0]["paymentInformation"]["type"] == "PAYTO"
 
 
 @pytest.mark.parametrize(
     ("button", "name"),
     [("paypal", "PayPal"), ("googlepay", "Google Pay"), ("applepay", "Apple Pay"), ("zip", "Zip")],
 )
-def test_a_wallet_or_checkout_is_approved(shop: Any, box: Box, button: str, name: str) -> None:
+def test_a_wallet_or_checkout_is_approved(shop: Any, sandbox: Box, button: str, name: str) -> None:
     shop.get_by_test_id("way-wallets").click()
     shop.get_by_test_id(f"payfurl-{button}").click()
     shop.get_by_test_id("payfurl-approve").click()
     expect(shop.get_by_test_id("paid-with")).to_have_text(name)
-    assert [charge["status"] for charge in box.charges()] == ["SUCCESS"]
+    assert [charge["status"] for charge in sandbox.charges()] == ["SUCCESS"]
 
 
 @pytest.mark.parametrize(("button", "charged"), [("decline", ["FAILED"]), ("cancel", [])])
-def test_a_wallet_is_not_approved(shop: Any, box: Box, button: str, charged: list[str]) -> None:
+def test_a_wallet_is_not_approved(shop: Any, sandbox: Box, button: str, charged: list[str]) -> None:
     shop.get_by_test_id("way-wallets").click()
     shop.get_by_test_id("payfurl-paypal").click()
     shop.get_by_test_id(f"payfurl-{button}").click()
     expect(shop.get_by_test_id("failure")).to_be_visible()
-    assert [charge["status"] for charge in box.charges()] == charged
+    assert [charge["status"] for charge in sandbox.charges()] == charged
 
 
-def test_the_escape_key_cancels_a_wallet(shop: Any, box: Box) -> None:
+def test_the_escape_key_cancels_a_wallet(shop: Any, sandbox: Box) -> None:
     shop.get_by_test_id("way-wallets").click()
     shop.get_by_test_id("payfurl-paypal").click()
     shop.get_by_test_id("payfurl-dialog").wait_for()
     shop.keyboard.press("Escape")
     expect(shop.get_by_test_id("failure")).to_contain_text("cancelled")
-    assert box.charges() == []
+    assert sandbox.charges() == []

@@ -30,21 +30,21 @@ def shop(page: Any) -> None:
 
 
 @pytest.mark.parametrize("context_options", [{}, {"java_script_enabled": False}], ids=["script", "no-script"])
-def test_pay_by_card(page: Any, box: Box) -> None:
-    page.goto(box.link(confirmationMessage="See you soon"))
+def test_pay_by_card(page: Any, sandbox: Box) -> None:
+    page.goto(sandbox.link(confirmationMessage="See you soon"))
     expect(page.get_by_test_id("amount")).to_have_text("AUD 20.00")
     fill(page)
     page.get_by_test_id("pay").click()
     expect(page.get_by_test_id("confirmation")).to_have_text("See you soon")
-    (charge,) = box.charges()
+    (charge,) = sandbox.charges()
     expect(page.get_by_test_id("charge-id")).to_have_text(charge["chargeId"])
     page.reload()
     expect(page.get_by_test_id("confirmation")).to_be_visible()
-    assert len(box.charges()) == 1
+    assert len(sandbox.charges()) == 1
 
 
-def test_pay_with_the_keyboard_alone(page: Any, box: Box) -> None:
-    page.goto(box.link())
+def test_pay_with_the_keyboard_alone(page: Any, sandbox: Box) -> None:
+    page.goto(sandbox.link())
     for text in ("4111111111111111", "12/40", "123", "Ann Example"):
         page.keyboard.press("Tab")
         page.keyboard.type(text)
@@ -54,30 +54,30 @@ def test_pay_with_the_keyboard_alone(page: Any, box: Box) -> None:
     expect(page.get_by_test_id("paid")).to_be_visible()
 
 
-def test_a_double_click_charges_once(page: Any, box: Box) -> None:
-    page.goto(box.link())
+def test_a_double_click_charges_once(page: Any, sandbox: Box) -> None:
+    page.goto(sandbox.link())
     fill(page)
     page.get_by_test_id("pay").dblclick()
     expect(page.get_by_test_id("paid")).to_be_visible()
-    assert len(box.charges()) == 1
+    assert len(sandbox.charges()) == 1
 
 
 @pytest.mark.parametrize("context_options", [{}, {"java_script_enabled": False}], ids=["script", "no-script"])
-def test_back_after_a_payment_restores_no_card_and_pays_no_more(page: Any, box: Box) -> None:
-    page.goto(box.link())
+def test_back_after_a_payment_restores_no_card_and_pays_no_more(page: Any, sandbox: Box) -> None:
+    page.goto(sandbox.link())
     fill(page)
     page.get_by_test_id("pay").click()
     expect(page.get_by_test_id("paid")).to_be_visible()
     page.go_back()
     expect(page.get_by_test_id("again")).to_be_visible()
     expect(page.get_by_test_id("pay")).to_have_count(0)
-    assert len(box.charges()) == 1
+    assert len(sandbox.charges()) == 1
     page.get_by_test_id("again").click()
     expect(page.get_by_label("Card number")).to_have_value("")
 
 
-def test_declined_then_paid(page: Any, box: Box) -> None:
-    page.goto(box.link())
+def test_declined_then_paid(page: Any, sandbox: Box) -> None:
+    page.goto(sandbox.link())
     fill(page, POOR)
     page.get_by_test_id("pay").click()
     expect(page.get_by_role("alert")).to_contain_text("Insufficient Funds")
@@ -86,11 +86,11 @@ def test_declined_then_paid(page: Any, box: Box) -> None:
     page.get_by_label("Security code").fill("123")
     page.get_by_test_id("pay").click()
     expect(page.get_by_test_id("paid")).to_be_visible()
-    assert [charge["status"] for charge in box.charges()] == ["SUCCESS", "FAILED"]
+    assert [charge["status"] for charge in sandbox.charges()] == ["SUCCESS", "FAILED"]
 
 
-def test_faults_are_told_beside_their_fields(page: Any, box: Box) -> None:
-    page.goto(box.link(amount=None))
+def test_faults_are_told_beside_their_fields(page: Any, sandbox: Box) -> None:
+    page.goto(sandbox.link(amount=None))
     fill(page, "4111111111111112")
     page.get_by_label("Amount").fill("10")
     page.get_by_test_id("pay").click()
@@ -100,8 +100,8 @@ def test_faults_are_told_beside_their_fields(page: Any, box: Box) -> None:
 
 
 @pytest.mark.parametrize("context_options", [{}, {"java_script_enabled": False}], ids=["script", "no-script"])
-def test_the_payer_is_brought_to_the_first_faulty_field(page: Any, box: Box) -> None:
-    page.goto(box.link())
+def test_the_payer_is_brought_to_the_first_faulty_field(page: Any, sandbox: Box) -> None:
+    page.goto(sandbox.link())
     fill(page)
     page.get_by_label("Expiry").fill("13/40")
     page.get_by_label("Security code").fill("1")
@@ -114,11 +114,11 @@ def test_the_payer_is_brought_to_the_first_faulty_field(page: Any, box: Box) -> 
     page.get_by_label("Security code").fill("123")
     page.keyboard.press("Enter")
     expect(page.get_by_test_id("paid")).to_be_visible()
-    assert len(box.charges()) == 1
+    assert len(sandbox.charges()) == 1
 
 
-def test_the_limit_closes_the_link(page: Any, box: Box) -> None:
-    address = box.link(limitPayments=1)
+def test_the_limit_closes_the_link(page: Any, sandbox: Box) -> None:
+    address = sandbox.link(limitPayments=1)
     page.goto(address)
     fill(page)
     page.get_by_test_id("pay").click()
@@ -127,39 +127,39 @@ def test_the_limit_closes_the_link(page: Any, box: Box) -> None:
     expect(page.get_by_test_id("closed")).to_be_visible()
 
 
-def test_the_payer_is_redirected_with_the_charge(page: Any, box: Box) -> None:
+def test_the_payer_is_redirected_with_the_charge(page: Any, sandbox: Box) -> None:
     shop(page)
-    page.goto(box.link(redirectUrl="https://shop.example/ok"))
+    page.goto(sandbox.link(redirectUrl="https://shop.example/ok"))
     fill(page)
     page.get_by_test_id("pay").click()
     page.wait_for_url("https://shop.example/ok?**")
-    assert page.url.endswith(f"chargeId={box.charges()[0]['chargeId']}")
+    assert page.url.endswith(f"chargeId={sandbox.charges()[0]['chargeId']}")
 
 
 @pytest.mark.parametrize(("button", "status"), [("approve", "SUCCESS"), ("decline", "FAILED")])
-def test_a_simulated_way_to_pay(page: Any, box: Box, button: str, status: str) -> None:
-    page.goto(box.link(allowedPaymentTypes=["card", "paypal"]))
+def test_a_simulated_way_to_pay(page: Any, sandbox: Box, button: str, status: str) -> None:
+    page.goto(sandbox.link(allowedPaymentTypes=["card", "paypal"]))
     page.get_by_test_id("type-paypal").click()
     page.get_by_test_id(button).click()
     expect(page.get_by_test_id("paid" if status == "SUCCESS" else "alert")).to_be_visible()
-    assert [charge["status"] for charge in box.charges()] == [status]
+    assert [charge["status"] for charge in sandbox.charges()] == [status]
 
 
-def test_a_simulated_way_to_pay_cancelled(page: Any, box: Box) -> None:
-    page.goto(box.link(allowedPaymentTypes=["card", "zip"]))
+def test_a_simulated_way_to_pay_cancelled(page: Any, sandbox: Box) -> None:
+    page.goto(sandbox.link(allowedPaymentTypes=["card", "zip"]))
     page.get_by_test_id("type-zip").click()
     page.get_by_test_id("cancel").click()
     expect(page.get_by_test_id("notice")).to_contain_text("Nothing was paid")
-    assert box.charges() == []
+    assert sandbox.charges() == []
 
 
-def test_an_unknown_link(page: Any, box: Box) -> None:
-    page.goto(f"{box.url}/pay/{'0' * 32}")
+def test_an_unknown_link(page: Any, sandbox: Box) -> None:
+    page.goto(f"{sandbox.url}/pay/{'0' * 32}")
     expect(page.get_by_test_id("unknown")).to_be_visible()
 
 
-def test_the_page_works_in_a_frame_of_another_site(page: Any, box: Box, other_site: Site) -> None:
-    other_site.pages["/"] = f"<!doctype html><iframe src='{box.link()}' width='400' height='800'></iframe>"
+def test_the_page_works_in_a_frame_of_another_site(page: Any, sandbox: Box, other_site: Site) -> None:
+    other_site.pages["/"] = f"<!doctype html><iframe src='{sandbox.link()}' width='400' height='800'></iframe>"
     page.goto(f"{other_site.url}/")
     frame = page.frame_locator("iframe")
     for label, text in (("Card number", "4111111111111111"), ("Expiry", "12/40"), ("Security code", "123")):
@@ -170,18 +170,22 @@ def test_the_page_works_in_a_frame_of_another_site(page: Any, box: Box, other_si
 
 
 @pytest.mark.parametrize("context_options", [{"viewport": {"width": 360, "height": 740}}], ids=["phone"])
-def test_nothing_is_cut_off_on_a_phone(page: Any, box: Box) -> None:
-    page.goto(box.link(title="A" * 60, description="b" * 200))
-    for path in (page.url, box.charge(CHALLENGED)["threeDsRedirectUrl"], f"{box.url}/demo?key={box.public_key}"):
+def test_nothing_is_cut_off_on_a_phone(page: Any, sandbox: Box) -> None:
+    page.goto(sandbox.link(title="A" * 60, description="b" * 200))
+    for path in (
+        page.url,
+        sandbox.charge(CHALLENGED)["threeDsRedirectUrl"],
+        f"{sandbox.url}/demo?key={sandbox.public_key}",
+    ):
         page.goto(path)
         assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth"), path
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("declined", [False, True])
-def test_every_text_stands_out_from_its_ground(page: Any, box: Box, scheme: str, declined: bool) -> None:
+def test_every_text_stands_out_from_its_ground(page: Any, sandbox: Box, scheme: str, declined: bool) -> None:
     page.emulate_media(color_scheme=scheme)
-    page.goto(box.link(description="Brass", allowedPaymentTypes=["card", "zip"]))
+    page.goto(sandbox.link(description="Brass", allowedPaymentTypes=["card", "zip"]))
     if declined:
         fill(page, POOR)
         page.get_by_test_id("pay").click()
@@ -218,16 +222,16 @@ CONTRASTS = """() => {
     ("button", "status", "title"),
     [("pass", "SUCCESS", "Thank you"), ("fail", "FAILED", "Not paid"), ("cancel", "FAILED", "Not paid")],
 )
-def test_a_challenge_is_answered(page: Any, box: Box, button: str, status: str, title: str) -> None:
-    charge = box.charge(CHALLENGED)
+def test_a_challenge_is_answered(page: Any, sandbox: Box, button: str, status: str, title: str) -> None:
+    charge = sandbox.charge(CHALLENGED)
     page.goto(charge["threeDsRedirectUrl"])
     page.get_by_test_id(button).click()
     expect(page.get_by_test_id("outcome")).to_have_text(title)
-    assert box.call("GET", f"/charge/{charge['chargeId']}")["status"] == status
+    assert sandbox.call("GET", f"/charge/{charge['chargeId']}")["status"] == status
 
 
-def test_a_challenge_is_answered_with_the_keyboard_alone(page: Any, box: Box) -> None:
-    page.goto(box.charge(CHALLENGED)["threeDsRedirectUrl"])
+def test_a_challenge_is_answered_with_the_keyboard_alone(page: Any, sandbox: Box) -> None:
+    page.goto(sandbox.charge(CHALLENGED)["threeDsRedirectUrl"])
     for button in ("pass", "fail", "cancel"):
         page.keyboard.press("Tab")
         expect(page.get_by_test_id(button)).to_be_focused()
@@ -237,9 +241,9 @@ def test_a_challenge_is_answered_with_the_keyboard_alone(page: Any, box: Box) ->
 
 
 @pytest.mark.parametrize("context_options", [{}, {"java_script_enabled": False}], ids=["script", "no-script"])
-def test_a_challenge_returns_the_payer_to_the_shop(page: Any, box: Box) -> None:
+def test_a_challenge_returns_the_payer_to_the_shop(page: Any, sandbox: Box) -> None:
     shop(page)
-    charge = box.charge(CHALLENGED, threeDSNotificationUrl="https://shop.example/back")
+    charge = sandbox.charge(CHALLENGED, threeDSNotificationUrl="https://shop.example/back")
     page.goto(charge["threeDsRedirectUrl"])
     page.get_by_test_id("pass").click()
     page.wait_for_url("https://shop.example/back?**")
@@ -247,9 +251,9 @@ def test_a_challenge_returns_the_payer_to_the_shop(page: Any, box: Box) -> None:
     assert "status=SUCCESS" in page.url
 
 
-def test_a_challenge_of_a_link_goes_all_the_way_to_the_shop(page: Any, box: Box) -> None:
+def test_a_challenge_of_a_link_goes_all_the_way_to_the_shop(page: Any, sandbox: Box) -> None:
     shop(page)
-    page.goto(box.link(redirectUrl="https://shop.example/ok"))
+    page.goto(sandbox.link(redirectUrl="https://shop.example/ok"))
     fill(page, CHALLENGED)
     page.get_by_test_id("pay").click()
     page.get_by_test_id("pass").click()

@@ -18,7 +18,7 @@ from click.testing import CliRunner, Result
 import mockserver
 from mockserver.adapters.tls import server_context
 from mockserver.cli import main
-from mockserver.settings import SETTINGS, Kind
+from mockserver.settings import SETTINGS, OptionKind
 
 
 def run(*args: str, **environ: str) -> Result:
@@ -103,7 +103,7 @@ def test_every_option_is_accepted_as_a_flag() -> None:
     }
     args: list[str] = []
     for row in SETTINGS:
-        args += [row.flag] if row.kind is Kind.SWITCH else [row.flag, examples.get(row.flag, "7")]
+        args += [row.flag] if row.kind is OptionKind.SWITCH else [row.flag, examples.get(row.flag, "7")]
     done = run("config", "--json", *args)
     assert done.exit_code == 0, done.output
     assert {row["source"] for row in json.loads(done.output)} == {"flag"}

@@ -13,7 +13,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 import mockserver
-from mockserver.adapters.sample_data import STORIES, Order, Sampler, SampleRefused, sampler
+from mockserver.adapters.sample_data import STORIES, SampleOrder, Sampler, SampleRefused, sampler
 from mockserver.cli import main
 
 ROOT = Path(mockserver.__file__).resolve().parents[1]
@@ -70,7 +70,7 @@ def test_one_seed_makes_the_same_everywhere_and_another_something_else(url: str)
 def test_every_story_ends_as_it_is_told(url: str, number: int) -> None:
     making = sampler(url, "sk_e", number)
     (customer,) = making.customers(1)
-    assert STORIES[number][1](making, Order(customer, "story", 1000))["status"] == STATUSES[number]
+    assert STORIES[number][1](making, SampleOrder(customer, "story", 1000))["status"] == STATUSES[number]
     making.client.close()
 
 
@@ -101,7 +101,7 @@ def test_a_declined_card_that_is_not_declined_is_told(url: str) -> None:
     making.client.put("/__admin/assumptions", json={"charge.declined_reply": "charge"})
     (customer,) = making.customers(1)
     with pytest.raises(SampleRefused, match="a declined card: POST /charge/card answered 20"):
-        making.declined(Order(customer, "d", 500))
+        making.declined(SampleOrder(customer, "d", 500))
     making.client.close()
 
 

@@ -151,8 +151,8 @@ def test_a_public_key_changes_nothing(shop: Shop, row: ControlRoute) -> None:
 
 def test_the_sandbox_that_was_used_last_is_listed_first(shop: Shop) -> None:
     def listed() -> list[str]:
-        boxes = shop("GET", "/__admin/sandboxes", key=None).body["sandboxes"]
-        return [next(key for key in keys if box["id"] == sandbox_id_of(key)) for box in boxes]
+        sandboxes = shop("GET", "/__admin/sandboxes", key=None).body["sandboxes"]
+        return [next(key for key in keys if sandbox["id"] == sandbox_id_of(key)) for sandbox in sandboxes]
 
     keys = ("sk_old", "sk_mid", "sk_new", "sk_only_looked_at")
     for key in keys[:3]:

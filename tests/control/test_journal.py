@@ -80,7 +80,7 @@ def test_due_work_that_changes_something_is_an_entry(shop: Shop) -> None:
     charge_id = shop.charge(capture=False).body["chargeId"]
     shop("POST", "/__admin/clock/advance", {"by": "8d"})
     entry = entries(shop)[-2]
-    assert (entry["op"], entry["request"], entry["status"]) == ("clock.authorisation_lapse", None, None)
+    assert (entry["op"], entry["request"], entry["status"]) == ("clock.authorisation_expiry", None, None)
     assert entry["events"][0]["id"] == charge_id
     assert entry["at"] == "2031-03-08T10:00:00.0000000Z"
 

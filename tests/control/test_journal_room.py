@@ -10,14 +10,14 @@ from hypothesis import strategies as st
 
 from mockserver.engine.journal import Journal, size_of
 from mockserver.engine.journal_room import JournalRoom
-from mockserver.engine.turn import Turn
+from mockserver.engine.step import Step
 from tests.control.driving import Shop
 
 ENTRY = 3_000
 
 
 def note(journal: Journal, length: int = 0) -> None:
-    journal.note(0, Turn("x"), "GET", None, "/", b"", b"x" * length, 200, b"", None)
+    journal.note(0, Step("x"), "GET", None, "/", b"", b"x" * length, 200, b"", None)
 
 
 def held(journals: list[Journal]) -> int:
@@ -97,9 +97,9 @@ def test_a_thousand_sandboxes_together_keep_to_the_bound() -> None:
     for place in range(300):
         for _ in range(2):
             shop("GET", "/charge", key=f"sk_{place}")
-    boxes = list(shop.app.world.sandboxes)
-    assert held([box.journal for box in boxes]) <= 1_000_000
-    assert sum(box.journal.dropped for box in boxes) == shop.app.world.sandboxes.room.dropped > 200
+    sandboxes = list(shop.app.world.sandboxes)
+    assert held([sandbox.journal for sandbox in sandboxes]) <= 1_000_000
+    assert sum(sandbox.journal.dropped for sandbox in sandboxes) == shop.app.world.sandboxes.room.dropped > 200
 
 
 def test_a_reset_gives_the_room_back() -> None:
@@ -163,15 +163,15 @@ def test_inboxes_keep_to_the_bound_too() -> None:
     shop.charge()
     for number in range(60):
         assert shop("POST", f"/__inbox/{number % 7}", raw=b"x" * 200_000).status == 200
-    box = next(iter(shop.app.world.sandboxes))
-    assert box.inboxes.size <= 3_000_000
-    assert box.journal.dropped == 0, "the largest gives first"
+    sandbox = next(iter(shop.app.world.sandboxes))
+    assert sandbox.inboxes.size <= 3_000_000
+    assert sandbox.journal.dropped == 0, "the largest gives first"
     kept = [message["id"] for name in range(7) for message in shop("GET", f"/__admin/inbox/{name}").body["messages"]]
     assert sorted(kept) == list(range(61 - len(kept), 61))
     assert shop("GET", "/__admin/inbox/0").body["dropped"] == 60 - len(kept) > 40
     for name in range(7):
         shop("DELETE", f"/__admin/inbox/{name}")
-    assert box.inboxes.size == 0
+    assert sandbox.inboxes.size == 0
     shop("POST", "/__inbox/0", raw=b"x" * 200_000)
     shop("POST", "/__admin/reset")
     assert shop.app.world.sandboxes.room.held == 0

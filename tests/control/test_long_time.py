@@ -11,7 +11,7 @@ from mockserver.domain.clock import MINUTE
 from mockserver.domain.commands import NewCharge
 from mockserver.domain.sources import CardDetails, CardSource
 from mockserver.engine import charges, due
-from mockserver.engine.turn import Turn
+from mockserver.engine.step import Step
 from tests.control.driving import CARD, DUMMY, START, Shop
 
 PENDING = 10_000
@@ -19,17 +19,17 @@ PENDING = 10_000
 
 def test_a_year_with_ten_thousand_pending_entries_passes_within_a_second_of_work() -> None:
     shop = Shop()
-    box = shop.app.world.sandboxes.open(shop.key, START)
+    sandbox = shop.app.world.sandboxes.open(shop.key, START)
     details = CardDetails(CARD["cardNumber"], CARD["expiryDate"], CARD["ccv"])
     for number in range(PENDING):
-        box.turn = Turn("charge.create")
-        charges.create(box, NewCharge(CardSource(details, DUMMY), Decimal(1 + number % 90), capture=False))
+        sandbox.step = Step("charge.create")
+        charges.create(sandbox, NewCharge(CardSource(details, DUMMY), Decimal(1 + number % 90), capture=False))
     begun = time.process_time()
     moved = shop("POST", "/__admin/clock/advance", {"by": "365d"}).body
     spent = time.process_time() - begun
     assert moved["ran"] >= PENDING
     assert moved["pending"] == 0
-    assert {charge.status.value for charge in box.charges} == {"AUTHORISE_CANCELLED"}
+    assert {charge.status.value for charge in sandbox.charges} == {"AUTHORISE_CANCELLED"}
     # Twice the promise: the machine that runs the tests may be busy.
     assert spent < 2
 
@@ -39,9 +39,9 @@ def test_a_year_with_ten_thousand_pending_entries_passes_within_a_second_of_work
 )
 def test_an_advance_ends_where_it_was_to_go_and_not_with_the_last_thing_on_the_way(what: str, pieces: int) -> None:
     shop = Shop()
-    box = shop.app.world.sandboxes.open(shop.key, START)
+    sandbox = shop.app.world.sandboxes.open(shop.key, START)
     for _ in range(pieces):
-        box.schedule.plan(box.now + MINUTE, due.Due(what), "nothing that is there")
+        sandbox.schedule.plan(sandbox.now + MINUTE, due.Due(what), "nothing that is there")
     moved = shop("POST", "/__admin/clock/advance", {"by": "1h"}).body
     assert (moved["now"], moved["ran"]) == ("2031-03-01T11:00:00.0000000Z", pieces)
 

@@ -89,7 +89,7 @@ def test_a_warning_is_a_line_of_its_own(shop: Shop, kept: Kept) -> None:
         ("/charge/sk_other?x-secretKey=other&a=b", "/charge/sk_***?x-secretKey=***&a=b"),
     ],
 )
-def test_a_secret_key_in_a_path_is_starred(target: str, told: str) -> None:
+def test_a_secret_key_in_a_path_is_masked(target: str, told: str) -> None:
     shop = Shop()
     shop.app.log = log = Kept()
     for key in ("sk_shop", None):
@@ -99,7 +99,7 @@ def test_a_secret_key_in_a_path_is_starred(target: str, told: str) -> None:
         assert "sk_shop" not in "".join(log.lines(as_json=as_json))
 
 
-def test_a_key_that_does_not_look_like_one_is_starred_when_the_request_carries_it() -> None:
+def test_a_key_that_does_not_look_like_one_is_masked_when_the_request_carries_it() -> None:
     shop = Shop(key="plainkey")
     shop.app.log = log = Kept()
     shop("GET", "/charge/plainkey?search=plainkey&limit=5")
@@ -109,7 +109,7 @@ def test_a_key_that_does_not_look_like_one_is_starred_when_the_request_carries_i
 
 
 @pytest.mark.parametrize("method", ["GET", "PATCH"])
-def test_a_key_in_a_path_that_no_route_takes_is_starred_in_findings_and_in_the_journal(method: str) -> None:
+def test_a_key_in_a_path_that_no_route_takes_is_masked_in_findings_and_in_the_journal(method: str) -> None:
     shop = Shop(key="plainkey")
     shop.app.log = log = Kept()
     shop(method, "/charge/plainkey/void" if method == "PATCH" else "/nowhere/plainkey")

@@ -14,7 +14,7 @@ import pytest
 
 from mockserver.domain.clock import SECOND
 from mockserver.engine import snapshot
-from mockserver.engine.card_book import CardBook
+from mockserver.engine.card_registry import CardRegistry
 from mockserver.engine.codec import ImportFault, form
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.store import Table
@@ -173,7 +173,7 @@ def test_a_row_that_does_not_fit_is_named(shop: Shop) -> None:
 APART = {
     "assumed": "written as profile and overrides",
     "cards": "grows again from the rows; its salt is a secret",
-    "charter": "seed, scenarios and rule counters are written, settings are the server's",
+    "config": "seed, scenarios and rule counters are written, settings are the server's",
     "deliveries": "tells what was told; a copy tells nobody anything twice",
     "director": "written as counters of rules",
     "horizon": "follows from the clock",
@@ -186,7 +186,7 @@ APART = {
     "own": "written as profile and overrides",
     "public_key": "follows from the key",
     "setup": "tells what the calls answered with which it was opened; what they made is written",
-    "turn": "is over",
+    "step": "is over",
     "used": "orders the list of sandboxes, and changes no answer of one",
     "watch": "judges what the client did, not what is",
     "warned": "keeps a person from being told twice, and changes no answer",
@@ -196,13 +196,13 @@ APART = {
 
 def test_every_part_of_a_sandbox_is_exported_or_left_out_for_a_reason() -> None:
     host: Host = Shop().app.world
-    box = host.sandboxes.open("sk_any", START)
-    document = snapshot.export(box, secrets=True)
+    sandbox = host.sandboxes.open("sk_any", START)
+    document = snapshot.export(sandbox, secrets=True)
     written = {*document, *document["tables"], *document["records"]}
     assert set(Sandbox.__slots__) - APART.keys() - written == set()
     assert written & APART.keys() == set()
     for name in Sandbox.__slots__:
-        if isinstance(getattr(box, name), Table):
+        if isinstance(getattr(sandbox, name), Table):
             assert name in document["tables"], f"engine.tables has no function {name}() that makes the table"
 
 
@@ -415,11 +415,11 @@ def test_the_codec_knows_every_shape_that_rows_have() -> None:
     data = form(Drawing).write(drawing, True)
     assert data["shape"] == {"$kind": "Circle", "radius": "1.50"}
     assert (data["tags"], data["names"]) == (["b", "a"], {"3": "2.0"})
-    assert form(Drawing).read(data, CardBook("")) == drawing
+    assert form(Drawing).read(data, CardRegistry("")) == drawing
     with pytest.raises(ImportFault, match=r"shape: wanted an object whose \$kind is one of Square, Circle"):
-        form(Drawing).read({**data, "shape": {"$kind": "Line"}}, CardBook(""))
+        form(Drawing).read({**data, "shape": {"$kind": "Line"}}, CardRegistry(""))
     with pytest.raises(ImportFault, match=r"^names\.9+: wanted a whole number as a text$"):
-        form(Drawing).read({**data, "names": {"9" * 5_000: "1"}}, CardBook(""))
+        form(Drawing).read({**data, "names": {"9" * 5_000: "1"}}, CardRegistry(""))
     with pytest.raises(TypeError):
         form(complex)
 
@@ -460,8 +460,8 @@ def fill_everything(shop: Shop) -> None:
 def test_every_kind_of_row_comes_back(shop: Shop) -> None:
     fill(shop)
     fill_everything(shop)
-    box = shop.app.world.sandboxes.open(shop.key, START)
-    assert [name for name in row_classes() if not len(getattr(box, name))] == []
+    sandbox = shop.app.world.sandboxes.open(shop.key, START)
+    assert [name for name in row_classes() if not len(getattr(sandbox, name))] == []
     for by in ("1ms", "60ms", "2d", "70d"):
         before = shop("GET", "/__admin/state?secrets=true").raw
         assert shop("PUT", "/__admin/state", raw=before).status == 200
@@ -515,9 +515,9 @@ def everything() -> tuple[Shop, Sandbox]:
 @pytest.mark.parametrize("secrets", [False, True])
 def test_an_export_tells_how_things_stood_when_it_began(secrets: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(snapshot, "SLICE", 1)
-    shop, box = everything()
-    before = snapshot.export(box, secrets=secrets)
-    exporting = snapshot.export_in_slices(box, secrets=secrets)
+    shop, sandbox = everything()
+    before = snapshot.export(sandbox, secrets=secrets)
+    exporting = snapshot.export_in_slices(sandbox, secrets=secrets)
     next(exporting)
     [batch] = before["tables"]["batches"]
     shop.charge(3)
@@ -528,7 +528,7 @@ def test_an_export_tells_how_things_stood_when_it_began(secrets: bool, monkeypat
     rests, document = to_the_end(exporting)
     assert document == before
     assert rests > 30
-    assert snapshot.export(box, secrets=secrets) != before
+    assert snapshot.export(sandbox, secrets=secrets) != before
 
 
 def test_others_have_their_turn_while_a_state_is_exported(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -558,12 +558,12 @@ def test_an_export_rests_after_each_row_with_a_long_text(shop: Shop) -> None:
 @pytest.mark.parametrize("rows", [1, 2, 500])
 def test_the_text_of_a_state_is_that_of_the_document(rows: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(state_calls, "_ROWS", rows)
-    shop, box = everything()
+    shop, sandbox = everything()
     shop.charge(reference='","tables":{"x":[1]}')
     shop("PUT", "/__admin/assumptions", {"vault.ccv_delay": "10m"})
     for secrets in (False, True):
         text = shop("GET", f"/__admin/state?secrets={secrets}").raw
-        assert text == dumps(snapshot.export(box, secrets=secrets))
+        assert text == dumps(snapshot.export(sandbox, secrets=secrets))
 
 
 def test_an_import_and_a_fork_begin_without_webhooks_and_messages_and_send_none_again(shop: Shop) -> None:

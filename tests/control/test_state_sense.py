@@ -1,4 +1,4 @@
-"""A state document that was mended by hand: what makes no sense is refused, with every place, and changes nothing."""
+"""A state document that was edited by hand: what makes no sense is refused, with every place, and changes nothing."""
 
 from __future__ import annotations
 
@@ -234,7 +234,7 @@ def test_all_misfits_are_told_at_once_and_not_without_end(prepared: tuple[Shop, 
     assert 20 <= len(many) <= 60
 
 
-def test_a_card_number_in_a_faulty_place_is_starred(prepared: tuple[Shop, bytes]) -> None:
+def test_a_card_number_in_a_faulty_place_is_masked(prepared: tuple[Shop, bytes]) -> None:
     number = "4539578763621486"
     details = refused(prepared, at(*CHARGE, "provider", "provider_id")(number))
     assert number not in str(details)

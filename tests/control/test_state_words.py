@@ -61,7 +61,7 @@ def test_a_state_is_told_in_one_spelling(profile: str, word: str) -> None:
     assert law["moves"][word] == {
         "captured": "SUCCESS",
         "voided": "AUTHORISE_CANCELLED",
-        "lapsed": "AUTHORISE_CANCELLED",
+        "expired": "AUTHORISE_CANCELLED",
     }
     shop("POST", f"/charge/{held['chargeId']}", {})
     assert shop("GET", "/__admin/journal").body["entries"][-1]["events"][0]["before"] == word

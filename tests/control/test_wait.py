@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from mockserver.engine.conditions import SLICE, Condition
+from mockserver.engine.conditions import SLICE, WaitCondition
 from mockserver.engine.sandbox import Sandbox
 from tests.control.driving import DUMMY, START, Shop
 
@@ -29,8 +29,8 @@ def shop() -> Shop:
 def looks(monkeypatch: pytest.MonkeyPatch) -> list[Sandbox]:
     """The sandbox of each look at a condition."""
     looks: list[Sandbox] = []
-    unmet = Condition.unmet
-    monkeypatch.setattr(Condition, "unmet", lambda self, box: looks.append(box) or unmet(self, box))
+    unmet = WaitCondition.unmet
+    monkeypatch.setattr(WaitCondition, "unmet", lambda self, sandbox: looks.append(sandbox) or unmet(self, sandbox))
     return looks
 
 
@@ -154,7 +154,7 @@ def test_those_who_wait_do_not_keep_one_another_awake(shop: Shop, looks: list[Sa
     async def wait_for_nothing() -> None:
         body = {"for": {"charge": {}}, "timeout": "300ms"}
         waiting = [shop.calling("POST", "/__admin/wait", body, key=f"sk_{number}") for number in range(3)]
-        stirring = asyncio.get_running_loop().call_later(0.05, shop.app.world.activity.stir)
+        stirring = asyncio.get_running_loop().call_later(0.05, shop.app.world.activity.notify)
         await asyncio.gather(*waiting)
         stirring.cancel()
 
@@ -247,20 +247,20 @@ def test_what_changes_during_a_long_look_is_not_missed(shop: Shop) -> None:
     for _ in range(3 * SLICE):
         assert shop.charge().status == 201
 
-    async def story(turns: int) -> Any:
+    async def story(steps: int) -> Any:
         card = {"providerId": DUMMY, "paymentInformation": CHARGE["paymentInformation"]}
-        newest = {**card, "amount": 5, "reference": f"newest-{turns}", "capture": False}
+        newest = {**card, "amount": 5, "reference": f"newest-{steps}", "capture": False}
         charge_id = (await shop.calling("POST", "/charge/card", newest)).body["chargeId"]
-        body = {"for": {"charge": {"reference": f"newest-{turns}", "status": "SUCCESS"}}, "timeout": "10m"}
+        body = {"for": {"charge": {"reference": f"newest-{steps}", "status": "SUCCESS"}}, "timeout": "10m"}
         waiting = asyncio.create_task(shop.calling("POST", "/__admin/wait", body))
         # The newest has been looked at by then, the oldest not yet.
-        for _ in range(turns):
+        for _ in range(steps):
             await asyncio.sleep(0)
         assert (await shop.calling("POST", f"/charge/{charge_id}", {"amount": 5})).status == 200
         return await asyncio.wait_for(waiting, 10)
 
-    for turns in range(1, 15):
-        assert asyncio.run(story(turns)).body["held"] is True
+    for steps in range(1, 15):
+        assert asyncio.run(story(steps)).body["held"] is True
 
 
 @pytest.mark.parametrize("change", ["reset", "fork"])

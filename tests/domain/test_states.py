@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from mockserver.domain.errors import WrongState
-from mockserver.domain.law import Table
+from mockserver.domain.law import TransitionTable
 from mockserver.domain.states import TABLES
 
 
-def _enums(table: Table[Any, Any]) -> tuple[type[StrEnum], type[StrEnum]]:
+def _enums(table: TransitionTable[Any, Any]) -> tuple[type[StrEnum], type[StrEnum]]:
     """The kinds of state and event of a table, taken from its own rows."""
     states = {type(state) for state in table.moves}
     named = [event for row in table.moves.values() for event in row]
@@ -33,7 +33,7 @@ CELLS = [
 
 
 @pytest.mark.parametrize("table", TABLES.values(), ids=list(TABLES))
-def test_every_state_has_a_row_and_every_event_a_place(table: Table[Any, Any]) -> None:
+def test_every_state_has_a_row_and_every_event_a_place(table: TransitionTable[Any, Any]) -> None:
     states, events = _enums(table)
     assert set(table.moves) == set(states)
     used = {event for row in table.moves.values() for event in row}
@@ -42,7 +42,7 @@ def test_every_state_has_a_row_and_every_event_a_place(table: Table[Any, Any]) -
 
 
 @pytest.mark.parametrize("table", TABLES.values(), ids=list(TABLES))
-def test_every_state_can_be_reached(table: Table[Any, Any]) -> None:
+def test_every_state_can_be_reached(table: TransitionTable[Any, Any]) -> None:
     states, _ = _enums(table)
     reached = set(table.begins.values()) if isinstance(table.begins, Mapping) else {table.begins}
     while (more := {after for state in reached for after in table.moves[state].values()} - reached) != set():
@@ -53,7 +53,7 @@ def test_every_state_can_be_reached(table: Table[Any, Any]) -> None:
 
 @pytest.mark.parametrize(("table", "state", "event"), CELLS)
 def test_every_event_in_every_state_moves_by_the_table_or_is_refused_by_name(
-    table: Table[Any, Any], state: StrEnum, event: StrEnum
+    table: TransitionTable[Any, Any], state: StrEnum, event: StrEnum
 ) -> None:
     after = table.moves[state].get(event)
     if after is not None:
@@ -70,7 +70,7 @@ def test_every_event_in_every_state_moves_by_the_table_or_is_refused_by_name(
 
 
 @pytest.mark.parametrize("table", [table for table in TABLES.values() if isinstance(table.begins, Mapping)])
-def test_an_object_begins_by_the_events_of_its_table_alone(table: Table[Any, Any]) -> None:
+def test_an_object_begins_by_the_events_of_its_table_alone(table: TransitionTable[Any, Any]) -> None:
     _, events = _enums(table)
     assert isinstance(table.begins, Mapping)
     for event in events:

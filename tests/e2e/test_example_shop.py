@@ -84,7 +84,7 @@ def test_the_report_of_the_failing_test_says_what_the_sandbox_saw(naive: Path) -
         r"2031-03-01 00:00:00\.000  POST /charge/card  201",
         r" {25}charge \w{32} authorised: \(new\) -> Authorised",
         r"2031-03-08 00:00:00\.000  came due: \S+",
-        r" {25}charge \w{32} lapsed: Authorised -> AUTHORISE_CANCELLED",
+        r" {25}charge \w{32} expired: Authorised -> AUTHORISE_CANCELLED",
         r"2031-03-08 00:00:00\.000  POST /__admin/clock/advance  by 7d  200",
         r"2031-03-08 00:00:00\.000  POST /charge/\w{32}  409  .* \(code 54\)",
     ]

@@ -254,7 +254,7 @@ def test_the_report_of_a_failing_test_ends_with_the_timeline(run: Run) -> None:
         r"2031-03-01 00:00:00\.000  POST /charge/card  201",
         r"                         charge \w{32} authorised: \(new\) -> Authorised",
         r"2031-03-08 00:00:00\.000  came due: \S+",
-        r"                         charge \w{32} lapsed: Authorised -> AUTHORISE_CANCELLED",
+        r"                         charge \w{32} expired: Authorised -> AUTHORISE_CANCELLED",
         r"2031-03-08 00:00:00\.000  POST /__admin/clock/advance  by 7d  200",
         r"2031-03-08 00:00:00\.000  POST /charge/card  400  [^(]+ \(code 905\)  rule card-do-not-honour",
         r"                         charge \w{32} declined: \(new\) -> FAILED",

@@ -9,7 +9,7 @@ from io import StringIO
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mockserver.domain.batch import COLUMNS, RESULT_COLUMNS, Batch, BatchRow, Pace, Step, read_rows, results_text
+from mockserver.domain.batch import COLUMNS, RESULT_COLUMNS, Batch, BatchRow, Pace, PacePoint, read_rows, results_text
 from mockserver.domain.slices import at_once
 
 IDS = st.text(st.characters(min_codepoint=33, max_codepoint=126), min_size=1, max_size=40)
@@ -40,7 +40,7 @@ def test_transactions_come_in_and_go_out_as_they_are(
     read, faults = at_once(read_rows(text))
     assert faults == {}
     assert [(row.payment_method_id, row.amount, row.currency, row.reference) for row in read] == rows
-    batch = Batch("b", "", 0, Pace((Step(0, 0), Step(len(read), 1)), len(read)), read)
+    batch = Batch("b", "", 0, Pace((PacePoint(0, 0), PacePoint(len(read), 1)), len(read)), read)
     shown = list(csv.reader(StringIO(at_once(results_text(batch)), newline="")))
     assert shown[0] == list(RESULT_COLUMNS)
     assert [(row[0], Decimal(row[1]), row[2], row[3]) for row in shown[1:]] == rows
@@ -58,11 +58,11 @@ def test_any_text_is_read_or_refused_by_line(text: str) -> None:
 
 @given(st.integers(1, 500), st.lists(st.tuples(st.integers(0, 500), st.integers(0, 10**6)), max_size=4))
 def test_a_pace_never_goes_back(count: int, points: list[tuple[int, int]]) -> None:
-    steps, after = [Step(0, 10)], 10
+    steps, after = [PacePoint(0, 10)], 10
     for reach, wait in sorted(points):
         after += wait
-        steps.append(Step(min(reach, count), after))
-    steps.append(Step(count, after + 5))
+        steps.append(PacePoint(min(reach, count), after))
+    steps.append(PacePoint(count, after + 5))
     pace = Pace(tuple(steps), count)
     times = [pace.after(row) for row in range(1, count + 1)]
     assert times == sorted(times)

@@ -48,7 +48,7 @@ def one(when: str = "{}", what: str = "then: {decline: expired_card}", more: str
     return f"  - id: r\n    when: {when}\n    {what}\n" + (f"    {more}\n" if more else "")
 
 
-def directing(*scenarios: Scenario, seed: int = 1, sandbox: str = "box") -> Director:
+def directing(*scenarios: Scenario, seed: int = 1, sandbox: str = "sandbox") -> Director:
     return Director(Ruleset.of(scenarios), seed, sandbox)
 
 

@@ -10,7 +10,7 @@ import pytest
 from mockserver.adapters.scenario_files import read_text
 from mockserver.domain.clock import HOUR, MILLISECOND, ClockMode, parse_instant
 from mockserver.scenario.model import json_schema
-from mockserver.scenario.scenario import Advance, Call, ClockPlan, CostPlan, Wait
+from mockserver.scenario.scenario import Advance, ClockPlan, CostPlan, SetupCall, Wait
 from tests.scenario.telling import faults
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -59,16 +59,16 @@ def test_a_whole_file() -> None:
     assert [call.path for call in scenario.setup] == ["/customer/card", "/customer/{ann.customerId}"]
     assert [rule.id for rule in scenario.rules] == ["down"]
     paid, advance, got, wait, info = scenario.examples[0].steps
-    assert isinstance(paid, Call)
+    assert isinstance(paid, SetupCall)
     assert (paid.method, paid.path, paid.id) == ("POST", "/charge/customer", "paid")
     assert isinstance(advance, Advance)
     assert advance.by == HOUR
-    assert isinstance(got, Call)
+    assert isinstance(got, SetupCall)
     assert got.expect is not None
     assert got.expect.body == {"providerId": "acq_backup"}
     assert isinstance(wait, Wait)
     assert (wait.timeout, wait.call.method) == (2 * HOUR, "GET")
-    assert isinstance(info, Call)
+    assert isinstance(info, SetupCall)
     assert info.headers == {"x-run": "7"}
     assert info.expect is not None
     assert info.expect.fault
@@ -165,7 +165,7 @@ bad.yaml:8:12: rules[0].when.op: got 'charge.crate', wanted the name of an opera
 'charge.create'?
 bad.yaml:8:30: rules[0].when.request.amount: unknown test 'gtt' - did you mean 'gt'?, allowed: eq, ne, in, gt, gte, \
 lt, lte, between, starts_with, ends_with, contains, matches, exists
-bad.yaml:9:12: rules[0].then.decline: got 'insuficient_funds', which is no refusal of the catalogue - did you mean \
+bad.yaml:9:12: rules[0].then.decline: got 'insuficient_funds', which is no known decline - did you mean \
 'insufficient_funds'?
 bad.yaml:12:28: rules[1].when.clock.until: unknown key 'until', allowed: from, to, for
 bad.yaml:14:33: rules[1].sequence[0].times: got 'many', wanted a whole number from 1 to 1000000000

@@ -126,7 +126,7 @@ def test_the_fields_of_a_delivery_are_what_webhooks_say() -> None:
 def test_stored_kinds_are_those_that_are_kept() -> None:
     api = Api()
     api.get("/charge")
-    (box,) = api.app.world.sandboxes
-    assert isinstance(box, Sandbox)
-    rows = {id(getattr(box, name)): row for name, row in row_classes().items()}
-    assert {kind: rows[id(table(box))] for kind, (_, table) in KINDS.items()} == STORED
+    (sandbox,) = api.app.world.sandboxes
+    assert isinstance(sandbox, Sandbox)
+    rows = {id(getattr(sandbox, name)): row for name, row in row_classes().items()}
+    assert {kind: rows[id(table(sandbox))] for kind, (_, table) in KINDS.items()} == STORED

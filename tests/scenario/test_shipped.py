@@ -18,7 +18,7 @@ from mockserver.scenario.catalogue import CATALOGUE
 from mockserver.scenario.director import Director
 from mockserver.scenario.outcome import Challenge, Decline
 from mockserver.scenario.ruleset import Ruleset
-from mockserver.scenario.scenario import Call, Example, Scenario, Wait
+from mockserver.scenario.scenario import Example, Scenario, SetupCall, Wait
 from mockserver.web.control.routes import CONTROL_ROUTES
 from mockserver.web.routes import ROUTES
 from tests.control.driving import Shop
@@ -51,12 +51,12 @@ def unserved(example: Example) -> str | None:
     """The first call of an example for which there is no route yet."""
     for step in example.steps:
         call = step.call if isinstance(step, Wait) else step
-        if isinstance(call, Call) and not served(call):
+        if isinstance(call, SetupCall) and not served(call):
             return f"{call.method} {call.path}"
     return None
 
 
-def served(call: Call) -> bool:
+def served(call: SetupCall) -> bool:
     path = call.path.partition("?")[0]
     patterns = [(row.method, re.sub(r"\{[^}]*\}", "[^/]+", row.path)) for row in (*ROUTES, *CONTROL_ROUTES)]
     return any(method == call.method and re.fullmatch(pattern, path) for method, pattern in patterns)
@@ -140,7 +140,7 @@ def test_all_stories_are_there() -> None:
 
 
 def test_every_refusal_of_the_test_values_is_the_published_one() -> None:
-    director = Director(Ruleset.of(load([], test_values=True)), 1, "box")
+    director = Director(Ruleset.of(load([], test_values=True)), 1, "sandbox")
     approved = {"visa", "visa_2", "mastercard", "amex", "discover", "jcb", "diners"}
     said = {}
     for name, number in TEST_CARDS.items():
@@ -157,7 +157,7 @@ def test_every_refusal_of_the_test_values_is_the_published_one() -> None:
 
 @pytest.mark.parametrize("name", CATALOGUE)
 def test_metadata_can_name_every_outcome(name: str) -> None:
-    director = Director(Ruleset.of(load([], test_values=True)), 1, "box")
+    director = Director(Ruleset.of(load([], test_values=True)), 1, "sandbox")
     asked = Attempt("charge.create", NOW, request={"metadata": {"Mock": name}})
     assert director.decide(Stage.PROVIDER, asked).outcome.provider == CATALOGUE[name].provider
 

@@ -91,8 +91,8 @@ def test_a_number_that_is_none_is_refused(api: Api, query: dict[str, object]) ->
 def test_due_work_is_a_line_too(api: Api) -> None:
     api.charge(capture=False)
     api.advance("7d")
-    lapsed, moved = api.get("/__admin/timeline")["lines"][-2:]
-    assert (lapsed[2], lapsed[4], lapsed[5]) == ("", "clock.authorisation_lapse", None)
+    expired, moved = api.get("/__admin/timeline")["lines"][-2:]
+    assert (expired[2], expired[4], expired[5]) == ("", "clock.authorisation_expiry", None)
     assert (moved[2], moved[3], moved[4], moved[5]) == ("POST", "/__admin/clock/advance", "clock.advance", 200)
 
 
@@ -186,8 +186,8 @@ def news_of(api: Api, meanwhile: Any = None) -> tuple[dict[str, Any], list[bytes
 
 
 def test_the_stream_tells_what_changed_and_ends_when_the_browser_leaves(api: Api) -> None:
-    box = api.app.world.sandboxes.open("sk_tests", 0)
-    start, pieces = news_of(api, lambda: box.ids.hex32("x") and box.clock.move_to(box.clock.virtual + 1, 0))
+    sandbox = api.app.world.sandboxes.open("sk_tests", 0)
+    start, pieces = news_of(api, lambda: sandbox.ids.hex32("x") and sandbox.clock.move_to(sandbox.clock.virtual + 1, 0))
     assert start["status"] == 200
     assert dict(start["headers"])[b"content-type"] == b"text/event-stream; charset=utf-8"
     first, second = [json.loads(piece.split(b"data: ")[1]) for piece in pieces[:2]]

@@ -116,12 +116,12 @@ def test_examples_hold_no_number_but_published_test_numbers() -> None:
 
 
 def test_the_profile_is_applied() -> None:
-    spoken = document(Assumed(Profile.SDK), "http://127.0.0.1:4111")
-    assert "200" in spoken["paths"]["/vault"]["post"]["responses"]
+    assumptions_used = document(Assumed(Profile.SDK), "http://127.0.0.1:4111")
+    assert "200" in assumptions_used["paths"]["/vault"]["post"]["responses"]
     assert "201" in DOCUMENT["paths"]["/vault"]["post"]["responses"]
     assert "Authorised" in DOCUMENT["components"]["schemas"]["Charge"]["properties"]["status"]["enum"]
-    assert "AUTHORISE" in spoken["components"]["schemas"]["Charge"]["properties"]["status"]["enum"]
-    assert "404" not in spoken["paths"]["/vault/{vault_id}"]["get"]["responses"]
+    assert "AUTHORISE" in assumptions_used["components"]["schemas"]["Charge"]["properties"]["status"]["enum"]
+    assert "404" not in assumptions_used["paths"]["/vault/{vault_id}"]["get"]["responses"]
 
 
 def test_it_is_served_without_a_key_and_with_one_as_its_sandbox_speaks() -> None:
@@ -132,8 +132,8 @@ def test_it_is_served_without_a_key_and_with_one_as_its_sandbox_speaks() -> None
     mine = {"x-secretkey": "sk_mine"}
     changed = api.call("PUT", "/__admin/assumptions", {"response.created_status": 200}, headers=mine)
     assert changed.status == 200
-    spoken = api.call("GET", "/openapi.json", headers=mine)
-    assert "200" in spoken["paths"]["/vault"]["post"]["responses"]
+    assumptions_used = api.call("GET", "/openapi.json", headers=mine)
+    assert "200" in assumptions_used["paths"]["/vault"]["post"]["responses"]
 
 
 def test_the_command_prints_it() -> None:

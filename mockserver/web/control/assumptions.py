@@ -13,7 +13,7 @@ _PROFILE = "profile"
 
 def listing(call: ControlCall) -> tuple[int, object]:
     """Every row: question, value in force, value of each profile, evidence."""
-    return 200, _shown(call.box())
+    return 200, _shown(call.sandbox())
 
 
 def override(call: ControlCall) -> tuple[int, object]:
@@ -22,10 +22,10 @@ def override(call: ControlCall) -> tuple[int, object]:
     A row of null follows the profile again, unless a scenario overrides it: then it is held at the profile's value.
     Raises ``Invalid`` (90) naming every bad row; then nothing has changed.
     """
-    box, body = call.box(), dict(call.body())
+    sandbox, body = call.sandbox(), dict(call.body())
     faults: dict[str, str] = {}
-    profile = box.assumed.profile
-    overrides = dict(box.own.overrides) if box.own is not None else {}
+    profile = sandbox.assumed.profile
+    overrides = dict(sandbox.own.overrides) if sandbox.own is not None else {}
     if _PROFILE in body:
         try:
             profile = _profile(body.pop(_PROFILE))
@@ -35,7 +35,7 @@ def override(call: ControlCall) -> tuple[int, object]:
         try:
             if given is None and key in ROWS:
                 overrides.pop(key, None)
-                if key in box.charter.assumed.overrides:
+                if key in sandbox.config.assumed.overrides:
                     overrides[key] = ROWS[key].kind.show(ROWS[key].value(profile))
             else:
                 overrides[key] = ROWS[key].kind.show(read(key, given)) if key in ROWS else read(key, given)
@@ -43,9 +43,9 @@ def override(call: ControlCall) -> tuple[int, object]:
             faults.update(refused.details or {})
     if faults:
         raise Invalid(Code.VALIDATION_ERROR, faults)
-    box.settle(Assumed(profile, overrides))
-    box.journal.breach = "assumptions were overridden"
-    return 200, _shown(box)
+    sandbox.settle(Assumed(profile, overrides))
+    sandbox.journal.gap_reason = "assumptions were overridden"
+    return 200, _shown(sandbox)
 
 
 def _profile(given: object) -> Profile:
@@ -57,15 +57,15 @@ def _profile(given: object) -> Profile:
         raise Invalid(Code.VALIDATION_ERROR, {"Profile": f"wanted one of {', '.join(names)}{hint}"}) from None
 
 
-def _shown(box: Sandbox) -> dict[str, object]:
+def _shown(sandbox: Sandbox) -> dict[str, object]:
     return {
-        "profile": box.assumed.profile.value,
+        "profile": sandbox.assumed.profile.value,
         "assumptions": [
             {
                 "key": row.key,
                 "question": row.question,
-                "value": row.kind.show(box.assumed[row]),
-                "overridden": row.key in box.assumed.overrides,
+                "value": row.kind.show(sandbox.assumed[row]),
+                "overridden": row.key in sandbox.assumed.overrides,
                 "allowed": row.kind.allowed,
                 "documented": row.kind.show(row.documented),
                 "sdk": row.kind.show(row.sdk),

@@ -23,7 +23,7 @@ from mockserver.wire.jsonio import MalformedJson, loads
 
 @dataclass(frozen=True, slots=True)
 class ControlCall:
-    """One control call; ``box`` opens the sandbox of its key, ``receive`` tells when the caller leaves."""
+    """One control call; ``sandbox`` opens the sandbox of its key, ``receive`` tells when the caller leaves."""
 
     route: ControlRoute
     host: Host
@@ -33,7 +33,7 @@ class ControlCall:
     raw: bytes
     receive: Receive
 
-    def box(self) -> Sandbox:
+    def sandbox(self) -> Sandbox:
         """The sandbox that the call names. Raises ``Unauthorised`` (40)."""
         return self.host.known_to_control(self.headers, changes=self.route.method != "GET")
 
@@ -44,7 +44,7 @@ class ControlCall:
     def assumed(self) -> Assumed:
         """The assumptions of the sandbox that the call names, or of the server. Raises ``Unauthorised`` (40)."""
         named = {"x-secretkey", "x-sandbox", "x-publickey"} & self.headers.keys()
-        return self.box().assumed if named else self.host.assumed
+        return self.sandbox().assumed if named else self.host.assumed
 
     def switch(self, name: str) -> bool:
         """A query parameter that is true or false, false when it is not given. Raises ``Invalid`` (90)."""
@@ -188,9 +188,9 @@ class ControlEndpoint:
                     await self.host.catch_up(known)
             answer = loaded(self.route.handle)(call)
             status, body = answer if isinstance(answer, tuple) else await answer
-            if self.route.method != "GET" and (box := self.host.sandboxes.named(call.headers)) is not None:
+            if self.route.method != "GET" and (sandbox := self.host.sandboxes.named(call.headers)) is not None:
                 # Whatever a call changes may be what somebody waits for.
-                self.host.activity.stir(box.key)
+                self.host.activity.notify(sandbox.key)
         except HungUp:
             return
         except TooLarge:

@@ -17,7 +17,7 @@ from mockserver.domain.codes import Code
 from mockserver.domain.delivery import DeliveryState
 from mockserver.domain.errors import Invalid, nearest
 from mockserver.engine.sandbox import Sandbox
-from mockserver.engine.turn import Turn
+from mockserver.engine.step import Step
 from mockserver.web.control.call import ControlCall
 from mockserver.web.control.clock_moves import Mover, standing
 from mockserver.wire.dates import moment
@@ -29,24 +29,24 @@ LONGEST = 10 * MINUTE
 
 def read(call: ControlCall) -> tuple[int, object]:
     """The clock as it stands."""
-    return 200, _shown(call.box())
+    return 200, _shown(call.sandbox())
 
 
 async def change(call: ControlCall) -> tuple[int, object]:
     """Set ``mode`` (real, manual, fast), ``rate`` (of fast) and ``now``, to which the clock moves as by ``advance``."""
-    box, body = call.box(), call.known("mode", "rate", "now", "timeout")
-    mode = _mode(body.get("mode", box.clock.mode))
-    rate = body.get("rate", box.clock.rate if box.clock.mode is ClockMode.FAST else FAST)
+    sandbox, body = call.sandbox(), call.known("mode", "rate", "now", "timeout")
+    mode = _mode(body.get("mode", sandbox.clock.mode))
+    rate = body.get("rate", sandbox.clock.rate if sandbox.clock.mode is ClockMode.FAST else FAST)
     if type(rate) is not int or not 1 <= rate <= FASTEST:
         raise Invalid(Code.VALIDATION_ERROR, {"Rate": f"wanted a whole number from 1 to {FASTEST}"})
     now = _instant(body["now"], "Now") if "now" in body else None
     return await _move(
         call,
-        box,
+        sandbox,
         "clock.set",
         "Now",
         None if now is None else lambda: now,
-        lambda: box.clock.run(mode, rate if mode is ClockMode.FAST else 1, call.host.real_clock()),
+        lambda: sandbox.clock.run(mode, rate if mode is ClockMode.FAST else 1, call.host.real_clock()),
     )
 
 
@@ -56,19 +56,19 @@ async def advance(call: ControlCall) -> tuple[int, object]:
     Time stands while webhooks are being sent. When the move takes longer than ``timeout`` in real time, it ends at the
     instant of those that are still being sent, which ``waiting`` counts.
     """
-    box, body = call.box(), call.known("by", "to", "timeout")
+    sandbox, body = call.sandbox(), call.known("by", "to", "timeout")
     if ("by" in body) == ("to" in body):
         raise Invalid(Code.VALIDATION_ERROR, {"By": "give one of by (such as 1h) and to (an ISO date-time)"})
     if "to" in body:
         to = _instant(body["to"], "To")
-        return await _move(call, box, "clock.advance", "To", lambda: to)
+        return await _move(call, sandbox, "clock.advance", "To", lambda: to)
     by = read_duration(body["by"], "By")
-    return await _move(call, box, "clock.advance", "By", lambda: box.now + by)
+    return await _move(call, sandbox, "clock.advance", "By", lambda: sandbox.now + by)
 
 
 async def _move(
     call: ControlCall,
-    box: Sandbox,
+    sandbox: Sandbox,
     op: str,
     field: str,
     destination: Callable[[], Micros] | None,
@@ -76,29 +76,29 @@ async def _move(
 ) -> tuple[int, object]:
     host, until = call.host, call.host.real_clock() + min(read_timeout(call.body(), LONGEST), LONGEST)
     with call.caller() as caller:
-        async with standing(host, box):
-            to = box.now if destination is None else destination()
-            box.clock.check(to, host.real_clock(), field)
+        async with standing(host, sandbox):
+            to = sandbox.now if destination is None else destination()
+            sandbox.clock.check(to, host.real_clock(), field)
             mover = Mover(host, caller, until)
-            arrived = destination is None or await mover.advance(box, to)
+            arrived = destination is None or await mover.advance(sandbox, to)
             arrive()
-            answer = {**_shown(box), "ran": mover.ran}
+            answer = {**_shown(sandbox), "ran": mover.ran}
             if not arrived:
                 answer["hint"] = (
                     f"the time-out was over on the way to {moment(to)}, while {answer['waiting']} webhooks were being "
                     "sent: another call goes on from here"
                 )
-            journal_move(call, box, op, answer)
-    host.noticed(box)
+            journal_move(call, sandbox, op, answer)
+    host.on_change(sandbox)
     return 200, answer
 
 
-def journal_move(call: ControlCall, box: Sandbox, op: str, answer: object) -> None:
+def journal_move(call: ControlCall, sandbox: Sandbox, op: str, answer: object) -> None:
     """Keep a move of the clock as an entry of the journal, after all that came due on the way."""
-    turn = Turn(op, headers=call.headers)
-    turn.request = call.body()
+    step = Step(op, headers=call.headers)
+    step.request = call.body()
     route = call.route
-    box.journal.note(box.now, turn, route.method, None, route.path, b"", call.raw, 200, dumps(answer), None)
+    sandbox.journal.note(sandbox.now, step, route.method, None, route.path, b"", call.raw, 200, dumps(answer), None)
 
 
 def read_timeout(body: dict[str, object], default: Micros) -> Micros:
@@ -106,18 +106,18 @@ def read_timeout(body: dict[str, object], default: Micros) -> Micros:
     return read_duration(body["timeout"], "Timeout") if body.get("timeout") is not None else default
 
 
-def being_sent(box: Sandbox) -> int:
+def being_sent(sandbox: Sandbox) -> int:
     """How many webhooks are being sent."""
-    return sum(delivery.state is DeliveryState.SENDING for delivery in box.deliveries)
+    return sum(delivery.state is DeliveryState.SENDING for delivery in sandbox.deliveries)
 
 
-def _shown(box: Sandbox) -> dict[str, object]:
+def _shown(sandbox: Sandbox) -> dict[str, object]:
     return {
-        "now": moment(box.now),
-        "mode": box.clock.mode.value,
-        "rate": box.clock.rate,
-        "pending": len(box.schedule.entries),
-        "waiting": being_sent(box),
+        "now": moment(sandbox.now),
+        "mode": sandbox.clock.mode.value,
+        "rate": sandbox.clock.rate,
+        "pending": len(sandbox.schedule.entries),
+        "waiting": being_sent(sandbox),
     }
 
 

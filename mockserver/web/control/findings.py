@@ -14,7 +14,7 @@ from mockserver.findings.ledger import Finding, Ledger
 from mockserver.findings.watch import Watch
 from mockserver.web.control.call import ControlCall
 from mockserver.wire.dates import moment
-from mockserver.wire.profile import Voice, voice_of
+from mockserver.wire.profile import WireProfile, profile_of
 
 _LONGEST_MARK = 100
 
@@ -44,7 +44,7 @@ def clear(call: ControlCall) -> tuple[int, object]:
 
 def mark(call: ControlCall) -> tuple[int, object]:
     """Name this place in the journal. A name that was used before moves here."""
-    sandbox, name = call.box(), call.known("name").get("name")
+    sandbox, name = call.sandbox(), call.known("name").get("name")
     if not isinstance(name, str) or not 0 < len(name) <= _LONGEST_MARK or name.isdecimal():
         words = f"wanted a text of 1 to {_LONGEST_MARK} characters that is no number"
         raise Invalid(Code.VALIDATION_ERROR, {"Name": words})
@@ -52,10 +52,10 @@ def mark(call: ControlCall) -> tuple[int, object]:
     return 201, {"name": name, "after": sandbox.journal.last}
 
 
-def shown(finding: Finding, voice: Voice) -> dict[str, object]:
+def shown(finding: Finding, profile: WireProfile) -> dict[str, object]:
     """A finding as interfaces show it."""
     kind = finding.kind
-    evidence = [(one.entry, one.webhook, voice.sentence(one.line)) for one in finding.evidence]
+    evidence = [(one.entry, one.webhook, profile.sentence(one.line)) for one in finding.evidence]
     return {
         "id": finding.id,
         "finding": kind.name,
@@ -92,18 +92,18 @@ def _page(call: ControlCall, sandbox: Sandbox, ledger: Ledger) -> dict[str, obje
     if faults:
         raise Invalid(Code.VALIDATION_ERROR, faults)
     found = ledger.select(least=least, name=name, after=call.since(sandbox), raised=call.whole("raised", 0))
-    voice = voice_of(sandbox.assumed)
+    profile = profile_of(sandbox.assumed)
     return {
         "count": len(found),
         "last": sandbox.journal.last,
         "dropped": ledger.dropped,
         "raised": ledger.raised,
-        "findings": [shown(finding, voice) for finding in found],
+        "findings": [shown(finding, profile) for finding in found],
     }
 
 
 def _watched(call: ControlCall) -> tuple[Sandbox, Watch]:
-    sandbox = call.box()
+    sandbox = call.sandbox()
     if sandbox.watch is None:
         raise Invalid(Code.VALIDATION_ERROR, {"Findings": "this server judges nothing (--findings off)"})
     return sandbox, sandbox.watch

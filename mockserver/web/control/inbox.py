@@ -8,7 +8,7 @@ from urllib.parse import parse_qsl
 from mockserver.domain.codes import Code
 from mockserver.domain.errors import Refused, Unauthorised
 from mockserver.domain.masking import mask_headers, mask_query, mask_text
-from mockserver.engine.inboxes import Arrival
+from mockserver.engine.inboxes import InboxMessage
 from mockserver.engine.sandbox import Sandbox
 from mockserver.web.asgi import HungUp, Receive, Scope, Send, TooLarge, headers_of, read_body, send_json
 from mockserver.web.control.call import ControlCall
@@ -55,8 +55,8 @@ class InboxEndpoint:
         query = scope["query_string"].decode("utf-8", "replace")
         try:
             raw = await read_body(receive, scope, host.settings.max_body)
-            box = self._box(headers, dict(parse_qsl(query, errors="replace")).get("publicKey"))
-            await host.catch_up(box)
+            sandbox = self._box(headers, dict(parse_qsl(query, errors="replace")).get("publicKey"))
+            await host.catch_up(sandbox)
         except HungUp:
             return
         except TooLarge:
@@ -67,10 +67,10 @@ class InboxEndpoint:
             status, told = problems.refusal(refused, scope["path"], host.assumed)
             await send_json(send, status, told)
             return
-        key = box.charter.webhook_key
+        key = sandbox.config.webhook_key
         name: str = scope["path_params"]["name"]
-        kept = box.inboxes.put(key, box.now, name, raw, headers, scope["method"], scope["path"], query)
-        host.noticed(box)
+        kept = sandbox.inboxes.put(key, sandbox.now, name, raw, headers, scope["method"], scope["path"], query)
+        host.on_change(sandbox)
         status = 507 if kept is None else 200
         await send_json(send, status, {"received": kept is not None, "signature": kept and kept.signature.value})
 
@@ -90,29 +90,29 @@ class InboxEndpoint:
 
 def listing(call: ControlCall) -> tuple[int, object]:
     """Every inbox that something has arrived at."""
-    counts = call.box().inboxes.counts()
+    counts = call.sandbox().inboxes.counts()
     return 200, {"inboxes": [{"name": mask_text(name), "count": count} for name, count in counts.items()]}
 
 
 async def read(call: ControlCall) -> tuple[int, InboxReply]:
     """What has arrived at an inbox; an inbox that nothing reached is empty."""
-    box, name = call.box(), call.path["name"]
-    found = box.inboxes.arrivals(name)
+    sandbox, name = call.sandbox(), call.path["name"]
+    found = sandbox.inboxes.arrivals(name)
     return 200, {
         "name": mask_text(name),
         "count": len(found),
-        "dropped": box.inboxes.dropped,
+        "dropped": sandbox.inboxes.dropped,
         "messages": await one_by_one(shown(one) for one in found),
     }
 
 
 def clear(call: ControlCall) -> tuple[int, object]:
     """Forget what has arrived at an inbox."""
-    return 200, {"cleared": call.box().inboxes.clear(call.path["name"])}
+    return 200, {"cleared": call.sandbox().inboxes.clear(call.path["name"])}
 
 
-def shown(arrival: Arrival) -> ArrivalReply:
-    """An arrival, keys and card numbers starred; ``Authorization`` is what the test came to see, so it is shown."""
+def shown(arrival: InboxMessage) -> ArrivalReply:
+    """An arrival, keys and card numbers masked; ``Authorization`` is what the test came to see, so it is shown."""
     headers = mask_headers(arrival.headers)
     if "authorization" in headers:
         headers["authorization"] = mask_text(arrival.headers["authorization"])

@@ -10,12 +10,13 @@ from mockserver.domain.codes import Code
 from mockserver.domain.errors import Invalid, NotFound
 from mockserver.domain.masking import mask_start
 from mockserver.domain.reading import whole_of
-from mockserver.engine.journal import Entry, Journal
+from mockserver.engine.journal import Journal, JournalEntry
 from mockserver.engine.schedule import Due
 from mockserver.scenario.operations import OPERATIONS, operations_like
 from mockserver.scenario.outcome import FaultKind
 from mockserver.web.control.call import ControlCall
 from mockserver.web.slices import one_by_one
+from mockserver.wire.assumptions_used import assumptions_used
 from mockserver.wire.dates import moment
 from mockserver.wire.journal import (
     EntryReply,
@@ -25,23 +26,22 @@ from mockserver.wire.journal import (
     event_reply,
     request_reply,
 )
-from mockserver.wire.profile import Voice, voice_of
-from mockserver.wire.spoken import spoken
+from mockserver.wire.profile import WireProfile, profile_of
 
 _PAGE = 100
 _LARGEST_PAGE = 1_000
 _MOST_NAMES = 1_000
 _LONGEST_NAME = 200
 
-Filter = Callable[[Entry], bool]
+Filter = Callable[[JournalEntry], bool]
 
 _FILTERS: dict[str, Callable[[Journal, str], Filter]] = {
     "op": lambda journal, wanted: _by_operation(journal, wanted),
     "status": lambda journal, wanted: _by_status(wanted),
-    "rule": lambda journal, wanted: lambda entry: any(one.rule == wanted for one in entry.turn.decisions),
+    "rule": lambda journal, wanted: lambda entry: any(one.rule == wanted for one in entry.step.decisions),
     "method": lambda journal, wanted: lambda entry: entry.method == wanted.upper(),
     "path": lambda journal, wanted: lambda entry: entry.path == wanted,
-    "subject": lambda journal, wanted: lambda entry: any(one.subject_id == wanted for one in entry.turn.events),
+    "subject": lambda journal, wanted: lambda entry: any(one.subject_id == wanted for one in entry.step.events),
 }
 """Filters of the list: the query parameter, and what makes a test of an entry of its value. They raise ``ValueError``
 for one that no entry could ever have."""
@@ -52,57 +52,57 @@ _STATUS = re.compile(r"[1-5](?:[0-9]{2}|[xX]{2})")
 async def listing(call: ControlCall) -> tuple[int, JournalReply]:
     """Entries, oldest first: those after the number ``after``, or without it the newest; at most ``limit`` of them."""
     limit, after = call.whole("limit", _PAGE, 1, _LARGEST_PAGE), call.whole("after", -1)
-    sandbox = call.box()
+    sandbox = call.sandbox()
     journal = sandbox.journal
     filters = _filters(call, journal)
     since = journal.since(max(after, call.since(sandbox)))
     fits = [entry for entry in since if all(passes(entry) for passes in filters)]
     page = fits[:limit] if after >= 0 else fits[-limit:]
-    voice = voice_of(sandbox.assumed)
+    profile = profile_of(sandbox.assumed)
     reply: JournalReply = {"count": len(fits), "last": journal.last, "dropped": journal.dropped, "entries": []}
-    reply["entries"] = await one_by_one(shown(entry, voice) for entry in page)
+    reply["entries"] = await one_by_one(shown(entry, profile) for entry in page)
     return 200, reply
 
 
 def get(call: ControlCall) -> tuple[int, EntryReply]:
     """One entry. Raises ``NotFound`` (1) for a number that never was or is no longer kept."""
-    number, sandbox = call.path["entry_id"], call.box()
+    number, sandbox = call.path["entry_id"], call.sandbox()
     journal = sandbox.journal
     entry = journal.get(whole_of(number) or 0)
     if entry is None:
         kept = f"{journal.dropped + 1} to {journal.last}" if journal.entries else "none"
         raise NotFound(Code.UNKNOWN_ERROR, {"Id": f"got '{number[:20]}', kept entries: {kept}"}, message="Not Found")
-    return 200, shown(entry, voice_of(sandbox.assumed))
+    return 200, shown(entry, profile_of(sandbox.assumed))
 
 
-def status_of(entry: Entry) -> int | None:
+def status_of(entry: JournalEntry) -> int | None:
     """The status that the client was given, None when it was given none by us."""
     if entry.fault is not None and entry.fault.kind is FaultKind.STATUS:
         return entry.fault.status
     return entry.status
 
 
-def shown(entry: Entry, voice: Voice) -> EntryReply:
-    """An entry with everything secret starred."""
-    turn, answer = entry.turn, answer_reply(entry.answer)
+def shown(entry: JournalEntry, profile: WireProfile) -> EntryReply:
+    """An entry with everything secret masked."""
+    step, answer = entry.step, answer_reply(entry.answer)
     return {
         "id": entry.number,
         "at": moment(entry.at),
-        "op": turn.op,
+        "op": step.op,
         "status": status_of(entry),
         "fault": {"at": entry.fault.at.value, "kind": entry.fault.kind.value} if entry.fault else None,
-        "latency": duration_text(turn.latency),
-        "request": request_reply(entry.method, entry.path, entry.query, turn.headers, entry.raw),
+        "latency": duration_text(step.latency),
+        "request": request_reply(entry.method, entry.path, entry.query, step.headers, entry.raw),
         "answer": answer,
         "decisions": [
             decision_reply(decision.stage.value, decision.rule, decision.delay, decision.lost())
-            for decision in turn.decisions
+            for decision in step.decisions
         ],
-        "events": [event_reply(event, voice) for event in turn.events],
-        "assumptions": sorted({*turn.assumed, *spoken(answer)}),
-        "ignored": [mask_start(name, _LONGEST_NAME) for name in turn.ignored[:_MOST_NAMES]],
-        "webhooks": list(turn.webhooks),
-        "warnings": list(turn.warnings),
+        "events": [event_reply(event, profile) for event in step.events],
+        "assumptions": sorted({*step.assumed, *assumptions_used(answer)}),
+        "ignored": [mask_start(name, _LONGEST_NAME) for name in step.ignored[:_MOST_NAMES]],
+        "webhooks": list(step.webhooks),
+        "warnings": list(step.warnings),
     }
 
 
@@ -122,9 +122,9 @@ def _filters(call: ControlCall, journal: Journal) -> list[Filter]:
 
 def _by_operation(journal: Journal, wanted: str) -> Filter:
     """Operations by name or glob: those of the service, of the clock, and whatever else the journal holds."""
-    known = {*OPERATIONS, *(f"clock.{due}" for due in Due), *(entry.turn.op for entry in journal.entries)}
+    known = {*OPERATIONS, *(f"clock.{due}" for due in Due), *(entry.step.op for entry in journal.entries)}
     allowed = operations_like(wanted, known)
-    return lambda entry: entry.turn.op in allowed
+    return lambda entry: entry.step.op in allowed
 
 
 def _by_status(wanted: str) -> Filter:

@@ -17,7 +17,7 @@ See everything, undo anything: sandboxes, time, scenarios, journal and state of 
 Calls that act on one sandbox name it as payments calls do, by `x-secretkey`, or by `x-sandbox` with the `id` that
 `/__admin/sandboxes` tells. By `x-publickey` it can be looked at, not changed. Calls that change something carry JSON or
 YAML (`Content-Type`) and come from no other site. A server that is started with `--admin-token` wants the token in
-`x-admin-token` or as `Authorization: Bearer`. Card numbers and ccv are starred everywhere but in an export with
+`x-admin-token` or as `Authorization: Bearer`. Card numbers and ccv are masked everywhere but in an export with
 `secrets=true`.
 """
 _REFUSED: dict[str, str] = {
@@ -33,7 +33,7 @@ def payments(call: ControlCall) -> tuple[int, object]:
     """The payments API as an OpenAPI document; with a secret key, as the sandbox of that key speaks."""
     from mockserver.web.openapi import document
 
-    return 200, document(call.assumed(), call.host.charter.public_url)
+    return 200, document(call.assumed(), call.host.config.public_url)
 
 
 def control(routes: Sequence[ControlRoute], url: str) -> dict[str, Any]:

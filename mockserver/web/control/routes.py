@@ -101,7 +101,7 @@ _EVENT = (
 def _describe(call: ControlCall) -> tuple[int, object]:
     from mockserver.web.control.openapi import control
 
-    return 200, control(CONTROL_ROUTES, call.host.charter.public_url)
+    return 200, control(CONTROL_ROUTES, call.host.config.public_url)
 
 
 CONTROL_ROUTES: tuple[ControlRoute, ...] = (
@@ -167,7 +167,7 @@ CONTROL_ROUTES: tuple[ControlRoute, ...] = (
     ControlRoute("GET", "/__admin/timeline", timeline.lines, "The journal in short lines", query=_SHORT),
     ControlRoute("GET", "/__admin/objects", timeline.objects, "Objects of a kind, newest first, or how many of each",
                  query=_OBJECTS),
-    ControlRoute("GET", "/__admin/objects/{kind}/{object_id}", timeline.one, "One object, card data starred",
+    ControlRoute("GET", "/__admin/objects/{kind}/{object_id}", timeline.one, "One object, card data masked",
                  answers={404: "No such object"}),
     ControlRoute("GET", "/__admin/states", timeline.states, "Every state table", keyed=False),
     ControlRoute("GET", "/__admin/webhooks", webhooks.listing, "Deliveries of webhooks with every try, oldest first",

@@ -16,15 +16,15 @@ LONGEST_NAME = 100
 
 async def listing(call: ControlCall) -> tuple[int, object]:
     """Every sandbox, the last used first: id, name, masked keys, clock, scenarios, number of objects."""
-    boxes = sorted(await call.host.catch_up_all(), key=lambda box: box.used)[::-1]
-    return 200, {"sandboxes": [_shown(call, box, masked_key(box.public_key)) for box in boxes]}
+    sandboxes = sorted(await call.host.catch_up_all(), key=lambda sandbox: sandbox.used)[::-1]
+    return 200, {"sandboxes": [_shown(call, sandbox, masked_key(sandbox.public_key)) for sandbox in sandboxes]}
 
 
 def one(call: ControlCall) -> tuple[int, object]:
     """The sandbox of the call's key, opened on first use; the public key in full for those who have a key."""
-    box = call.box()
-    is_known = box.key == call.headers.get("x-secretkey") or box.public_key == call.headers.get("x-publickey")
-    return 200, _shown(call, box, box.public_key if is_known else masked_key(box.public_key))
+    sandbox = call.sandbox()
+    is_known = sandbox.key == call.headers.get("x-secretkey") or sandbox.public_key == call.headers.get("x-publickey")
+    return 200, _shown(call, sandbox, sandbox.public_key if is_known else masked_key(sandbox.public_key))
 
 
 async def name(call: ControlCall) -> tuple[int, object]:
@@ -46,46 +46,46 @@ async def name(call: ControlCall) -> tuple[int, object]:
         faults["Name"] = "a name is shown to everybody: it must hold neither the key nor a card number"
     if faults:
         raise Invalid(Code.VALIDATION_ERROR, faults)
-    box = host.sandboxes.open(key, host.real_clock())
-    await host.catch_up(box)
-    host.sandboxes.name(box, str(given).strip())
-    host.activity.stir(SERVER)
-    return 201, _shown(call, box, box.public_key)
+    sandbox = host.sandboxes.open(key, host.real_clock())
+    await host.catch_up(sandbox)
+    host.sandboxes.name(sandbox, str(given).strip())
+    host.activity.notify(SERVER)
+    return 201, _shown(call, sandbox, sandbox.public_key)
 
 
 def reset(call: ControlCall) -> tuple[int, object]:
     """Empty this sandbox, or with ``all=true`` every one; scenarios and overrides stay unless ``scenario=true``."""
     host, real = call.host, call.host.real_clock()
-    boxes, anew = list(host.sandboxes) if call.switch("all") else [call.box()], call.switch("scenario")
-    for box in boxes:
+    sandboxes, anew = list(host.sandboxes) if call.switch("all") else [call.sandbox()], call.switch("scenario")
+    for sandbox in sandboxes:
         if anew:
-            host.sandboxes.reopen(box, host.charter, real)
+            host.sandboxes.reopen(sandbox, host.config, real)
         else:
-            host.sandboxes.reopen(box, box.charter, real, own=box.own)
-        host.activity.stir(box.key)
-    return 200, {"reset": len(boxes)}
+            host.sandboxes.reopen(sandbox, sandbox.config, real, own=sandbox.own)
+        host.activity.notify(sandbox.key)
+    return 200, {"reset": len(sandboxes)}
 
 
-def _shown(call: ControlCall, box: Sandbox, public_key: str) -> dict[str, object]:
+def _shown(call: ControlCall, sandbox: Sandbox, public_key: str) -> dict[str, object]:
     # A public key shown in full would tell the secret one: pk_X pairs with sk_X.
     return {
-        "id": sandbox_id_of(box.key),
-        "name": call.host.sandboxes.name_of(box),
-        "key": masked_key(box.key),
+        "id": sandbox_id_of(sandbox.key),
+        "name": call.host.sandboxes.name_of(sandbox),
+        "key": masked_key(sandbox.key),
         "publicKey": public_key,
-        "now": moment(box.now),
-        "clock": box.clock.mode.value,
-        "profile": box.assumed.profile.value,
-        "scenarios": [scenario.name for scenario in box.charter.scenarios],
-        "requests": box.journal.last,
-        "pending": len(box.schedule.entries),
-        "objects": object_counts(box),
+        "now": moment(sandbox.now),
+        "clock": sandbox.clock.mode.value,
+        "profile": sandbox.assumed.profile.value,
+        "scenarios": [scenario.name for scenario in sandbox.config.scenarios],
+        "requests": sandbox.journal.last,
+        "pending": len(sandbox.schedule.entries),
+        "objects": object_counts(sandbox),
     }
 
 
-def object_counts(box: Sandbox) -> dict[str, int]:
+def object_counts(sandbox: Sandbox) -> dict[str, int]:
     """How many objects of each kind a sandbox holds, whatever state they are in."""
-    return {_camel(name): len(getattr(box, name)) for name in row_classes()}
+    return {_camel(name): len(getattr(sandbox, name)) for name in row_classes()}
 
 
 def _camel(name: str) -> str:

@@ -18,35 +18,35 @@ _OPENING = ("seed", "setup")
 
 def listing(call: ControlCall) -> tuple[int, object]:
     """The scenarios in force, in the order in which they were given."""
-    return 200, _shown(call.box())
+    return 200, _shown(call.sandbox())
 
 
 def replace(call: ControlCall) -> tuple[int, object]:
     """Put one scenario in the place of all others but the built-in test values."""
-    box, scenario = call.box(), _read(call)
-    return 200, _put(call, box, [scenario])
+    sandbox, scenario = call.sandbox(), _read(call)
+    return 200, _put(call, sandbox, [scenario])
 
 
 def add(call: ControlCall) -> tuple[int, object]:
     """Add a scenario: its rules are asked before those that were there. One of the same name is replaced."""
-    box, scenario = call.box(), _read(call)
-    kept = [known for known in _own(box) if known.name != scenario.name]
-    return 201, _put(call, box, [*kept, scenario])
+    sandbox, scenario = call.sandbox(), _read(call)
+    kept = [known for known in _own(sandbox) if known.name != scenario.name]
+    return 201, _put(call, sandbox, [*kept, scenario])
 
 
 def clear(call: ControlCall) -> tuple[int, object]:
     """Put no scenario in force but the built-in test values; ``name`` takes away one only."""
-    box, name = call.box(), call.query.get("name")
-    own = _own(box)
+    sandbox, name = call.sandbox(), call.query.get("name")
+    own = _own(sandbox)
     if name is not None and name not in {scenario.name for scenario in own}:
         raise Invalid(Code.VALIDATION_ERROR, {"Name": f"no scenario '{name[:60]}' is in force"})
     kept = [] if name is None else [scenario for scenario in own if scenario.name != name]
-    return 200, _shown(call.host.put_in_force(box, kept))
+    return 200, _shown(call.host.put_in_force(sandbox, kept))
 
 
 def rules(call: ControlCall) -> tuple[int, object]:
     """Every rule in the order of asking, with its counters and what is left of it."""
-    box = call.box()
+    sandbox = call.sandbox()
     return 200, {
         "rules": [
             {
@@ -60,26 +60,26 @@ def rules(call: ControlCall) -> tuple[int, object]:
                 "alive": report.alive,
                 "expectationMet": report.expectation_met,
             }
-            for report in box.director.rules(box.now)
+            for report in sandbox.director.rules(sandbox.now)
         ],
-        "unmet": box.director.unmet(),
+        "unmet": sandbox.director.unmet(),
     }
 
 
-def _put(call: ControlCall, box: Sandbox, scenarios: Sequence[Scenario]) -> dict[str, object]:
+def _put(call: ControlCall, sandbox: Sandbox, scenarios: Sequence[Scenario]) -> dict[str, object]:
     """Put scenarios in force; ``notApplied`` names what counts only when a sandbox opens, and this one was used."""
-    late = [] if box.is_untouched() else [name for name in _OPENING if _is_late(name, box, scenarios)]
-    shown = _shown(call.host.put_in_force(box, scenarios))
+    late = [] if sandbox.is_untouched() else [name for name in _OPENING if _is_late(name, sandbox, scenarios)]
+    shown = _shown(call.host.put_in_force(sandbox, scenarios))
     return {**shown, "notApplied": late} if late else shown
 
 
-def _is_late(name: str, box: Sandbox, scenarios: Sequence[Scenario]) -> bool:
-    known = [getattr(scenario, name) for scenario in box.charter.scenarios]
+def _is_late(name: str, sandbox: Sandbox, scenarios: Sequence[Scenario]) -> bool:
+    known = [getattr(scenario, name) for scenario in sandbox.config.scenarios]
     return any(getattr(scenario, name) not in (*known, None, ()) for scenario in scenarios)
 
 
-def _own(box: Sandbox) -> list[Scenario]:
-    return [scenario for scenario in box.charter.scenarios if not scenario.builtin]
+def _own(sandbox: Sandbox) -> list[Scenario]:
+    return [scenario for scenario in sandbox.config.scenarios if not scenario.builtin]
 
 
 def _read(call: ControlCall) -> Scenario:
@@ -99,8 +99,8 @@ def _words(fault: ScenarioProblem) -> str:
     return f"{fault.path}: {fault.message}" if fault.path else fault.message
 
 
-def _shown(box: Sandbox) -> dict[str, object]:
-    return {"now": moment(box.now), "scenarios": _listed(box.charter.scenarios)}
+def _shown(sandbox: Sandbox) -> dict[str, object]:
+    return {"now": moment(sandbox.now), "scenarios": _listed(sandbox.config.scenarios)}
 
 
 def _listed(scenarios: Sequence[Scenario]) -> list[dict[str, object]]:

@@ -24,8 +24,8 @@ async def read(call: ControlCall) -> tuple[int, bytes]:
     Others have their turn while it is written; it tells how things stood when it was asked for.
     """
     secrets = call.switch("secrets")
-    box = call.host.known(call.headers) if secrets else call.box()
-    return 200, await _text(await with_pauses(snapshot.export_in_slices(box, secrets=secrets)))
+    sandbox = call.host.known(call.headers) if secrets else call.sandbox()
+    return 200, await _text(await with_pauses(snapshot.export_in_slices(sandbox, secrets=secrets)))
 
 
 async def _text(document: snapshot.Document) -> bytes:
@@ -47,10 +47,10 @@ async def _text(document: snapshot.Document) -> bytes:
 
 def write(call: ControlCall) -> tuple[int, object]:
     """Put an exported state in the place of this sandbox's. Raises ``ForeignDocument`` (90); then nothing changed."""
-    box, document = call.box(), call.body()
+    sandbox, document = call.sandbox(), call.body()
     host = call.host
-    made = snapshot.imported(box.key, box.charter, document, host.real_clock(), host.house.charter)
-    made.journal.breach = "a state was imported"
+    made = snapshot.imported(sandbox.key, sandbox.config, document, host.real_clock(), host.server_config.config)
+    made.journal.gap_reason = "a state was imported"
     call.host.sandboxes.install(made)
     public_key = made.public_key if "x-secretkey" in call.headers else masked_key(made.public_key)
     return 200, {**_told(made, public_key), "rulesNotInForce": snapshot.rules_not_in_force(made, document)}
@@ -61,29 +61,29 @@ def fork(call: ControlCall) -> tuple[int, object]:
 
     Raises ``Invalid`` (90) for a key that is this one's or opens nothing, and for an entry that cannot be gone back to.
     """
-    # A copy gives the vault away to whoever knows its key: it takes more than a public key.
-    box, body, sandboxes = call.host.known(call.headers), call.known("to", "at"), call.host.sandboxes
+    # A copy gives the vault away to everybody who knows its key: it takes more than a public key.
+    sandbox, body, sandboxes = call.host.known(call.headers), call.known("to", "at"), call.host.sandboxes
     to = body.get("to")
     if not isinstance(to, str) or not to:
         raise Invalid(Code.VALIDATION_ERROR, {"To": "wanted the secret key of the copy"})
-    if to == box.key:
+    if to == sandbox.key:
         raise Invalid(Code.VALIDATION_ERROR, {"To": "wanted another key than that of this sandbox"})
     sandboxes.admit(to)
     at = body.get("at")
     if at is not None and type(at) is not int:
         raise Invalid(Code.VALIDATION_ERROR, {"At": "wanted the number of a journal entry"})
-    source = box if at is None else replay(call.host, box, at)
-    copy = snapshot.restore(to, box.charter, snapshot.export(source, secrets=True), call.host.real_clock())
-    copy.journal.breach = "this sandbox was forked from another"
+    source = sandbox if at is None else replay(call.host, sandbox, at)
+    copy = snapshot.restore(to, sandbox.config, snapshot.export(source, secrets=True), call.host.real_clock())
+    copy.journal.gap_reason = "this sandbox was forked from another"
     sandboxes.install(copy)
     for key in (copy.key, SERVER):
-        call.host.activity.stir(key)
+        call.host.activity.notify(key)
     return 201, _told(copy, copy.public_key)
 
 
-def _told(box: Sandbox, public_key: str) -> dict[str, object]:
+def _told(sandbox: Sandbox, public_key: str) -> dict[str, object]:
     return {
-        "key": masked_key(box.key),
+        "key": masked_key(sandbox.key),
         "publicKey": public_key,
-        "objects": object_counts(box),
+        "objects": object_counts(sandbox),
     }

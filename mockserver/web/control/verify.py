@@ -11,7 +11,7 @@ from mockserver.scenario.expecting import expectations
 from mockserver.web.control.call import ControlCall
 from mockserver.web.control.findings import at_least, shown
 from mockserver.wire.jsonio import dumps
-from mockserver.wire.profile import voice_of
+from mockserver.wire.profile import profile_of
 
 _LEAST = {"none": Severity.NOTE, "warning": Severity.WARNING, "error": Severity.ERROR}
 """The least severity that fails a verification, by its word: ``none`` allows no finding at all."""
@@ -22,7 +22,7 @@ def verify(call: ControlCall) -> tuple[int, object]:
 
     Raises ``Invalid`` (90) naming every fault of the expectations themselves.
     """
-    box, body = call.box(), call.known("requests", "rules", "findings")
+    sandbox, body = call.sandbox(), call.known("requests", "rules", "findings")
     if not any(body.get(part) for part in ("requests", "rules", "findings")):
         words = "give requests, rules: true or findings: else nothing is verified"
         raise Invalid(Code.VALIDATION_ERROR, {"Requests": words})
@@ -34,11 +34,11 @@ def verify(call: ControlCall) -> tuple[int, object]:
         faults["Findings"] = f"got {dumps(least).decode()[:40]}, allowed: {', '.join(_LEAST)}"
     if faults:
         raise Invalid(Code.VALIDATION_ERROR, {place[:1].upper() + place[1:]: words for place, words in faults.items()})
-    after = call.since(box)
-    verdicts = [judge(box.journal, one, after) for one in expected]
-    unmet = box.director.unmet() if body.get("rules") else []
+    after = call.since(sandbox)
+    verdicts = [judge(sandbox.journal, one, after) for one in expected]
+    unmet = sandbox.director.unmet() if body.get("rules") else []
     failed = [verdict for verdict in verdicts if not verdict.holds]
-    found = at_least(box, _LEAST[least], after) if least is not None else []
+    found = at_least(sandbox, _LEAST[least], after) if least is not None else []
     differences = [*map(_words, failed), *unmet, *(f"{one.kind.name}: {one.kind.title}" for one in found)]
     return 409 if differences else 200, {
         "verified": not differences,
@@ -46,7 +46,7 @@ def verify(call: ControlCall) -> tuple[int, object]:
         "differences": differences,
         "requests": [_shown(verdict) for verdict in verdicts],
         "rules": unmet,
-        "findings": [shown(one, voice_of(box.assumed)) for one in found],
+        "findings": [shown(one, profile_of(sandbox.assumed)) for one in found],
     }
 
 
@@ -71,7 +71,7 @@ def _shown(verdict: Verdict) -> dict[str, object]:
         "nearMisses": [
             {
                 "entry": miss.entry.number,
-                "op": miss.entry.turn.op,
+                "op": miss.entry.step.op,
                 "differences": [mask_text(str(difference)) for difference in miss.differences],
             }
             for miss in verdict.near

@@ -10,7 +10,7 @@ from mockserver.domain.errors import Invalid
 from mockserver.domain.masking import mask_text
 from mockserver.domain.slices import Slices
 from mockserver.engine import conditions
-from mockserver.engine.conditions import Condition
+from mockserver.engine.conditions import WaitCondition
 from mockserver.engine.sandbox import Sandbox
 from mockserver.web.control.call import Caller, ControlCall
 from mockserver.web.control.clock import LONGEST, being_sent, journal_move, read_duration, read_timeout
@@ -34,7 +34,7 @@ async def wait(call: ControlCall) -> tuple[int, object]:
     With ``advance`` the clock moves from one instant at which something is due to the next, as far as ``within``; time
     stands while webhooks are being sent. ``timeout`` is real time either way.
     """
-    box, body = call.box(), call.known("for", "timeout", "advance", "within")
+    sandbox, body = call.sandbox(), call.known("for", "timeout", "advance", "within")
     advance = body.get("advance", False)
     if not isinstance(advance, bool):
         raise Invalid(Code.VALIDATION_ERROR, {"Advance": "wanted true or false"})
@@ -47,34 +47,34 @@ async def wait(call: ControlCall) -> tuple[int, object]:
         raise Invalid(Code.VALIDATION_ERROR, {"Timeout": told})
     timeout = min(timeout, LONGEST)
     within = read_duration(body["within"], "Within") if "within" in body else WITHIN
-    wanted = conditions.read(box, body.get("for"))
-    begun, why = box.now, await _unmet(box, wanted)
+    wanted = conditions.read(sandbox, body.get("for"))
+    begun, why = sandbox.now, await _unmet(sandbox, wanted)
     with call.caller() as caller:
         mover = Mover(call.host, caller, call.host.real_clock() + timeout)
         if why and advance:
-            box, why = await _moving(call.host, mover, box, wanted, within, why)
+            sandbox, why = await _moving(call.host, mover, sandbox, wanted, within, why)
         elif why:
-            box, why = await _watching(call.host, caller, box, wanted, timeout, why)
+            sandbox, why = await _watching(call.host, caller, sandbox, wanted, timeout, why)
     answer: dict[str, object] = {
         "held": not why,
-        "now": moment(box.now),
-        "waited": duration_text(max(box.now - begun, 0)),
+        "now": moment(sandbox.now),
+        "waited": duration_text(max(sandbox.now - begun, 0)),
         "why": why,
     }
     if advance:
-        answer |= {"ran": mover.ran, "waiting": being_sent(box)}
+        answer |= {"ran": mover.ran, "waiting": being_sent(sandbox)}
         if why:
-            answer["hint"] = _why_it_ended(mover, box, timeout, within)
-        if box.now > begun or mover.ran:
-            journal_move(call, box, "clock.advance", answer)
-            call.host.noticed(box)
-    elif why and box.clock.mode is ClockMode.MANUAL:
+            answer["hint"] = _why_it_ended(mover, sandbox, timeout, within)
+        if sandbox.now > begun or mover.ran:
+            journal_move(call, sandbox, "clock.advance", answer)
+            call.host.on_change(sandbox)
+    elif why and sandbox.clock.mode is ClockMode.MANUAL:
         answer["hint"] = "this sandbox's clock stands still: with advance: true the wait moves it"
     return 200, answer
 
 
 async def _watching(
-    host: Host, caller: Caller, box: Sandbox, wanted: list[Condition], timeout: Micros, why: dict[str, str]
+    host: Host, caller: Caller, sandbox: Sandbox, wanted: list[WaitCondition], timeout: Micros, why: dict[str, str]
 ) -> tuple[Sandbox, dict[str, str]]:
     """Wait in real time, woken by whatever happens that makes the conditions hold, and by whatever comes due. Raises
     ``HungUp``."""
@@ -82,58 +82,58 @@ async def _watching(
     end = loop.time() + timeout / SECOND
 
     def look() -> Slices[bool]:
-        return _hold(host.sandboxes.present(box), wanted)
+        return _hold(host.sandboxes.present(sandbox), wanted)
 
     while why:
         left = round((end - loop.time()) * SECOND)
         if left <= 0 or host.stopping:
             break
-        await host.activity.wait(box.key, min(left, _until_due(host, box)), look, caller.leaving)
+        await host.activity.wait(sandbox.key, min(left, _until_due(host, sandbox)), look, caller.leaving)
         caller.stays()
-        box = host.sandboxes.present(box)
-        await host.catch_up(box)
-        why = await _unmet(box, wanted)
-    return box, why
+        sandbox = host.sandboxes.present(sandbox)
+        await host.catch_up(sandbox)
+        why = await _unmet(sandbox, wanted)
+    return sandbox, why
 
 
 async def _moving(
-    host: Host, mover: Mover, box: Sandbox, wanted: list[Condition], within: Micros, why: dict[str, str]
+    host: Host, mover: Mover, sandbox: Sandbox, wanted: list[WaitCondition], within: Micros, why: dict[str, str]
 ) -> tuple[Sandbox, dict[str, str]]:
     """Move the clock until the conditions hold, no further than ``within``. Raises ``HungUp``."""
-    end = box.now + within
-    while why and await mover.step(box, end):
-        present = host.sandboxes.present(box)
-        if present is not box:
+    end = sandbox.now + within
+    while why and await mover.step(sandbox, end):
+        present = host.sandboxes.present(sandbox)
+        if present is not sandbox:
             # What is left of the time counts on, or resets without end would keep the wait from ending.
-            box, end = present, present.now + end - box.now
-        why = await _unmet(box, wanted)
-    return box, why
+            sandbox, end = present, present.now + end - sandbox.now
+        why = await _unmet(sandbox, wanted)
+    return sandbox, why
 
 
-def _why_it_ended(mover: Mover, box: Sandbox, timeout: Micros, within: Micros) -> str:
+def _why_it_ended(mover: Mover, sandbox: Sandbox, timeout: Micros, within: Micros) -> str:
     if mover.is_over:
         return f"the timeout of {duration_text(timeout)} in real time was over, and the clock stands where it was then"
-    entries = box.schedule.entries
+    entries = sandbox.schedule.entries
     if entries:
         return f"what is due next, at {moment(entries[0].at)}, lies beyond within: {duration_text(within)}"
     return "nothing more is due in this sandbox, so the clock was moved no further"
 
 
-async def _unmet(box: Sandbox, wanted: list[Condition]) -> dict[str, str]:
-    found = {one.kind: await with_pauses(one.unmet(box)) for one in wanted}
+async def _unmet(sandbox: Sandbox, wanted: list[WaitCondition]) -> dict[str, str]:
+    found = {one.kind: await with_pauses(one.unmet(sandbox)) for one in wanted}
     return {kind: mask_text(why) for kind, why in found.items() if why is not None}
 
 
-def _hold(box: Sandbox, wanted: list[Condition]) -> Slices[bool]:
+def _hold(sandbox: Sandbox, wanted: list[WaitCondition]) -> Slices[bool]:
     for one in wanted:
-        if (yield from one.unmet(box)) is not None:
+        if (yield from one.unmet(sandbox)) is not None:
             return False
     return True
 
 
-def _until_due(host: Host, box: Sandbox) -> Micros:
+def _until_due(host: Host, sandbox: Sandbox) -> Micros:
     """How long, in real time, until something may come due here that nobody else runs."""
-    entries, clock = box.schedule.entries, box.clock
+    entries, clock = sandbox.schedule.entries, sandbox.clock
     if host.ticker is not None or not entries or clock.mode is ClockMode.MANUAL:
         return LONGEST
     left = entries[0].at - clock.read(host.real_clock())

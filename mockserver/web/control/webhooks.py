@@ -33,7 +33,7 @@ FILTERS: dict[str, Callable[[Delivery, str], bool]] = {
 async def listing(call: ControlCall) -> tuple[int, DeliveriesReply]:
     """Deliveries, oldest first; ``limit`` shows the newest only."""
     limit = call.whole("limit", _PAGE, 1, _LARGEST_PAGE)
-    log = call.box().deliveries
+    log = call.sandbox().deliveries
     found = [
         one for one in log if all(FILTERS[name](one, value) for name, value in call.query.items() if name in FILTERS)
     ]
@@ -47,16 +47,16 @@ async def listing(call: ControlCall) -> tuple[int, DeliveriesReply]:
 
 def resend(call: ControlCall) -> tuple[int, DeliveryReply]:
     """Send a delivery again, now. Raises ``NotFound``, ``WrongState`` while it is being sent."""
-    box = call.box()
-    delivery = deliveries.resend(box, call.path["delivery_id"])
-    call.host.run(box)
-    call.host.noticed(box)
+    sandbox = call.sandbox()
+    delivery = deliveries.resend(sandbox, call.path["delivery_id"])
+    call.host.run(sandbox)
+    call.host.on_change(sandbox)
     return 200, delivery_reply(delivery)
 
 
 def emit(call: ControlCall) -> tuple[int, object]:
     """Tell anything: to ``url``, or without it to every subscription of the type. Raises ``Invalid`` (90)."""
-    box = call.box()
+    sandbox = call.sandbox()
     body = call.known("type", "eventType", "data", "url", "authorization")
     faults: dict[str, str] = {}
     words = [deliveries.word_of(kind) for kind in WebhookType]
@@ -79,10 +79,10 @@ def emit(call: ControlCall) -> tuple[int, object]:
         raise Invalid(Code.VALIDATION_ERROR, faults)
     message = Message(word, body.get("eventType") or f"{word}.status.changed")
     target = WebhookTarget(url, body.get("authorization")) if url is not None else None
-    made = deliveries.emit(box, message, body.get("data", {}), target)
+    made = deliveries.emit(sandbox, message, body.get("data", {}), target)
     if not made:
         told = f"no url given, and no webhook subscription for {word} in this sandbox"
         raise Invalid(Code.VALIDATION_ERROR, {"Url": told})
-    call.host.run(box)
-    call.host.noticed(box)
+    call.host.run(sandbox)
+    call.host.on_change(sandbox)
     return 201, {"webhooks": [delivery_reply(one) for one in made]}

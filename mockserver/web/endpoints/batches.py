@@ -13,7 +13,7 @@ from mockserver.domain.slices import Slices, at_once
 from mockserver.engine import batches
 from mockserver.engine.listing import Paging
 from mockserver.engine.sandbox import Sandbox
-from mockserver.engine.turn import Turn
+from mockserver.engine.step import Step
 from mockserver.web.route import Call
 from mockserver.wire.batches import (
     BatchesReply,
@@ -25,15 +25,15 @@ from mockserver.wire.batches import (
 )
 
 
-def read_ahead(box: Sandbox, turn: Turn) -> Slices[object]:
+def read_ahead(sandbox: Sandbox, step: Step) -> Slices[object]:
     """Read the transactions of a batch that is being handed in."""
-    text = turn.request.get("batch")
-    return (yield from batches.reading(turn, text)) if isinstance(text, str) else None
+    text = step.request.get("batch")
+    return (yield from batches.reading(step, text)) if isinstance(text, str) else None
 
 
-def write_ahead(box: Sandbox, turn: Turn) -> Slices[object]:
+def write_ahead(sandbox: Sandbox, step: Step) -> Slices[object]:
     """Write the answer about a batch as it stands now."""
-    batch = box.batches.get(turn.path["batch_id"])
+    batch = sandbox.batches.get(step.path["batch_id"])
     if batch is None:
         return None
     kept = replace(batch)
@@ -42,17 +42,17 @@ def write_ahead(box: Sandbox, turn: Turn) -> Slices[object]:
 
 def create(call: Call) -> BatchStatusReply:
     """Hand in a batch."""
-    return batch_status_reply(batches.create(call.box, call.body.command(), call.ready))
+    return batch_status_reply(batches.create(call.sandbox, call.body.command(), call.ready))
 
 
 def status(call: Call) -> BatchStatusReply:
     """Read how far a batch has come."""
-    return batch_status_reply(batches.get(call.box, call.path["batch_id"]))
+    return batch_status_reply(batches.get(call.sandbox, call.path["batch_id"]))
 
 
 def get(call: Call) -> BatchReply:
     """Read a batch with its results."""
-    batch = batches.get(call.box, call.path["batch_id"])
+    batch = batches.get(call.sandbox, call.path["batch_id"])
     reply: BatchReply = call.ready or batch_reply(batch, at_once(results_text(batch)))
     return reply
 
@@ -63,7 +63,9 @@ def search(call: Call) -> BatchesReply:
     faults = Faults()
     state = _state(query.status, faults)
     wanted = batches.BatchFilter(query.description, state, query.added_after, query.added_before)
-    page = batches.search(call.box, wanted, Paging(query.limit, query.skip, query.sort_by, query.sort_order), faults)
+    page = batches.search(
+        call.sandbox, wanted, Paging(query.limit, query.skip, query.sort_by, query.sort_order), faults
+    )
     return {
         "limit": page.limit,
         "skip": page.skip,

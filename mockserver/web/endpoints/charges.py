@@ -32,36 +32,36 @@ def create_from_wallet(call: Call) -> ChargeReply | Answer:
 
 def taken(call: Call, body: ChargeFields, source: Source) -> ChargeReply | Answer:
     """Take a payment; a declined one answers as the assumption ``charge.declined_reply`` says."""
-    return answered(call, charges.create(call.box, body.command(source)))
+    return answered(call, charges.create(call.sandbox, body.command(source)))
 
 
 def answered(call: Call, charge: Charge) -> ChargeReply | Answer:
     """What is told of a charge that was just begun (assumption ``charge.declined_reply``)."""
-    if charge.status is ChargeState.FAILED and call.box.assume(DECLINED_REPLY) == "error":
+    if charge.status is ChargeState.FAILED and call.sandbox.assume(DECLINED_REPLY) == "error":
         return Answer(*declined(charge, call.resource))
     return shown(call, charge)
 
 
 def capture(call: Call) -> ChargeReply:
     """Complete an authorised charge."""
-    return shown(call, charges.capture(call.box, call.path["charge_id"], call.body.amount))
+    return shown(call, charges.capture(call.sandbox, call.path["charge_id"], call.body.amount))
 
 
 def void(call: Call) -> ChargeReply:
     """Cancel an authorised charge."""
-    return shown(call, charges.void(call.box, call.path["charge_id"]))
+    return shown(call, charges.void(call.sandbox, call.path["charge_id"]))
 
 
 def refund(call: Call) -> ChargeReply:
     """Give money back."""
-    return shown(call, charges.refund(call.box, call.path["charge_id"], call.query.amount, call.query.comment))
+    return shown(call, charges.refund(call.sandbox, call.path["charge_id"], call.query.amount, call.query.comment))
 
 
 def refund_or_void(call: Call) -> ChargeReply:
     """``DELETE /charge/<id>``: void an authorised charge when no amount and no comment are given, else refund."""
-    meaning = call.box.assume(DELETE_CHARGE_PATH)
+    meaning = call.sandbox.assume(DELETE_CHARGE_PATH)
     if meaning == "refund_or_void":
-        charge = charges.get(call.box, call.path["charge_id"])
+        charge = charges.get(call.sandbox, call.path["charge_id"])
         bare = call.query.amount is None and call.query.comment is None
         meaning = "void" if bare and charge.status is ChargeState.AUTHORISED else "refund"
     return void(call) if meaning == "void" else refund(call)
@@ -69,13 +69,13 @@ def refund_or_void(call: Call) -> ChargeReply:
 
 def get(call: Call) -> Encoded:
     """Read one charge. Who polls one gets the same text until it changes."""
-    table, charge = call.box.charges, charges.get(call.box, call.path["charge_id"])
+    table, charge = call.sandbox.charges, charges.get(call.sandbox, call.path["charge_id"])
     match table.derived(charge):
-        case (voice, Encoded() as told) if voice is call.voice:
+        case (profile, Encoded() as told) if profile is call.profile:
             return told
         case _:
             told = encoded(shown(call, charge))
-            table.derive(charge, (call.voice, told))
+            table.derive(charge, (call.profile, told))
             return told
 
 
@@ -102,7 +102,7 @@ def search(call: Call) -> ChargesReply:
         added_before=query.added_before,
     )
     paging = Paging(query.limit, query.skip, query.sort_by, query.sort_order)
-    page = charge_search.search(call.box, wanted, paging, faults)
+    page = charge_search.search(call.sandbox, wanted, paging, faults)
     return {
         "limit": page.limit,
         "skip": page.skip,
@@ -113,7 +113,7 @@ def search(call: Call) -> ChargesReply:
 
 def shown(call: Call, charge: Charge) -> ChargeReply:
     """A charge in the voice of the sandbox."""
-    return charge_reply(charge, call.voice, call.box.charter.seed, three_ds.address(call.box, charge))
+    return charge_reply(charge, call.profile, call.sandbox.config.seed, three_ds.address(call.sandbox, charge))
 
 
 def _status(word: str | None, faults: Faults) -> ChargeState | None:

@@ -13,34 +13,36 @@ from mockserver.wire.payment_methods import PaymentMethodReply
 
 def create(call: Call) -> CustomerReply:
     """Create a customer; the body knows the first payment method."""
-    return shown(call, customers.create(call.box, call.body.command()))
+    return shown(call, customers.create(call.sandbox, call.body.command()))
 
 
 def add_method(call: Call) -> PaymentMethodReply:
     """Store another payment method of a customer."""
-    return payment_methods.shown(call, customers.add_method(call.box, call.path["customer_id"], call.body.command()))
+    return payment_methods.shown(
+        call, customers.add_method(call.sandbox, call.path["customer_id"], call.body.command())
+    )
 
 
 def get(call: Call) -> CustomerReply:
     """Read a customer."""
-    return shown(call, customers.get(call.box, call.path["customer_id"]))
+    return shown(call, customers.get(call.sandbox, call.path["customer_id"]))
 
 
 def update(call: Call) -> CustomerReply:
     """Change a customer."""
     details, default = call.body.details(), call.body.default_payment_method_id
-    return shown(call, customers.update(call.box, call.path["customer_id"], details, default))
+    return shown(call, customers.update(call.sandbox, call.path["customer_id"], details, default))
 
 
 def delete(call: Call) -> CustomerReply:
     """Remove a customer."""
     asks = call.query.asks_provider()
-    return shown(call, customers.delete(call.box, call.path["customer_id"], ask_provider=asks))
+    return shown(call, customers.delete(call.sandbox, call.path["customer_id"], ask_provider=asks))
 
 
 def list_methods(call: Call) -> list[PaymentMethodReply]:
     """List the payment methods of a customer."""
-    return [payment_methods.shown(call, method) for method in customers.methods(call.box, call.path["customer_id"])]
+    return [payment_methods.shown(call, method) for method in customers.methods(call.sandbox, call.path["customer_id"])]
 
 
 def search(call: Call) -> CustomersReply:
@@ -57,7 +59,7 @@ def search(call: Call) -> CustomersReply:
         include_removed=bool(query.include_removed),
     )
     paging = Paging(query.limit, query.skip, query.sort_by, query.sort_order)
-    page = customer_search.search(call.box, wanted, paging)
+    page = customer_search.search(call.sandbox, wanted, paging)
     return {
         "limit": page.limit,
         "skip": page.skip,
@@ -68,4 +70,4 @@ def search(call: Call) -> CustomersReply:
 
 def shown(call: Call, customer: Customer) -> CustomerReply:
     """A customer in the voice of the sandbox."""
-    return customer_reply(customer, customers.default_method(call.box, customer), call.voice)
+    return customer_reply(customer, customers.default_method(call.sandbox, customer), call.profile)

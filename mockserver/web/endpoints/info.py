@@ -34,12 +34,12 @@ def general(call: Call) -> InfoReply:
 def offered(call: Call) -> InfoProvidersReply:
     """Which ways to pay are offered for an amount and a currency."""
     query: OfferQuery = call.query
-    box = call.box
-    offer = info.offer(box, query.amount, query.currency, query.card_provider_id)
-    three_ds = info.three_ds_of(box, offer.card_provider) if offer.card_provider else None
+    sandbox = call.sandbox
+    offer = info.offer(sandbox, query.amount, query.currency, query.card_provider_id)
+    three_ds = info.three_ds_of(sandbox, offer.card_provider) if offer.card_provider else None
     pay_to, challengers = offer.able[Capability.PAYTO], offer.able[Capability.THREE_DS]
     wallets, tokens = offer.able[Capability.WALLET], offer.able[Capability.NETWORK_TOKEN]
-    host = urlsplit(box.charter.public_url).hostname or ""
+    host = urlsplit(sandbox.config.public_url).hostname or ""
     return {
         "hasCardProviders": bool(offer.able[Capability.CARD]),
         "hasPaypalProviders": bool(offer.paypal),
@@ -90,27 +90,27 @@ def offered(call: Call) -> InfoProvidersReply:
 
 def one_provider(call: Call) -> InfoProviderReply:
     """What a browser must know of one provider."""
-    return _told(call, providers.get(call.box, call.path["provider_id"]))
+    return _told(call, providers.get(call.sandbox, call.path["provider_id"]))
 
 
 def provider_of_token(call: Call) -> InfoProviderReply:
     """What a browser must know of the provider that a token belongs to."""
-    return _told(call, info.of_token(call.box, call.path["token"]))
+    return _told(call, info.of_token(call.sandbox, call.path["token"]))
 
 
 def default_fallback(call: Call) -> ProviderReply:
     """The provider that takes over where none is configured to."""
-    return shown(call, info.default_fallback(call.box))
+    return shown(call, info.default_fallback(call.sandbox))
 
 
 def version(call: Call) -> VersionReply:
     """Which release of the service answers; text after the first ``-`` of a key names the region."""
-    box = call.box
-    _, _, suffix = box.key.partition("-")
-    region: str = suffix if suffix in VERSION_REGION.kind.allowed.split(" | ") else box.assume(VERSION_REGION)
-    released = moment(parse_instant(box.assume(VERSION_RELEASED)))
-    return {"version": box.assume(VERSION_NUMBER), "released": released, "region": region}
+    sandbox = call.sandbox
+    _, _, suffix = sandbox.key.partition("-")
+    region: str = suffix if suffix in VERSION_REGION.kind.allowed.split(" | ") else sandbox.assume(VERSION_REGION)
+    released = moment(parse_instant(sandbox.assume(VERSION_RELEASED)))
+    return {"version": sandbox.assume(VERSION_NUMBER), "released": released, "region": region}
 
 
 def _told(call: Call, provider: Provider) -> InfoProviderReply:
-    return info_provider_reply(provider, info.three_ds_of(call.box, provider))
+    return info_provider_reply(provider, info.three_ds_of(call.sandbox, provider))

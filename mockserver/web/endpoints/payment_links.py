@@ -11,22 +11,22 @@ from mockserver.wire.payment_links import PaymentLinkQuery, PaymentLinkReply, Pa
 
 def create(call: Call) -> PaymentLinkReply:
     """Make a payment link."""
-    return _shown(call, payment_links.create(call.box, call.body.command()))
+    return _shown(call, payment_links.create(call.sandbox, call.body.command()))
 
 
 def get(call: Call) -> PaymentLinkReply:
     """Read one payment link."""
-    return _shown(call, payment_links.get(call.box, call.path["payment_link_id"]))
+    return _shown(call, payment_links.get(call.sandbox, call.path["payment_link_id"]))
 
 
 def search(call: Call) -> PaymentLinksReply:
     """List payment links."""
     query: PaymentLinkQuery = call.query
     paging = Paging(query.limit, query.skip, query.sort_by, query.sort_order)
-    page = payment_links.search(call.box, query.added_after, query.added_before, paging)
+    page = payment_links.search(call.sandbox, query.added_after, query.added_before, paging)
     return {"paymentLinks": [_shown(call, link) for link in page.rows], "count": page.count}
 
 
 def _shown(call: Call, link: PaymentLink) -> PaymentLinkReply:
-    box = call.box
-    return payment_link_reply(link, payment_links.address(box, link), box.account_id, box.public_key)
+    sandbox = call.sandbox
+    return payment_link_reply(link, payment_links.address(sandbox, link), sandbox.account_id, sandbox.public_key)

@@ -12,23 +12,23 @@ from mockserver.wire.payment_methods import PaymentMethodReply, PaymentMethodsRe
 
 def create(call: Call) -> PaymentMethodReply:
     """Store a payment method; the body knows what it is made from."""
-    return shown(call, payment_methods.create(call.box, call.body.command()))
+    return shown(call, payment_methods.create(call.sandbox, call.body.command()))
 
 
 def get(call: Call) -> PaymentMethodReply:
     """Read a payment method."""
-    return shown(call, payment_methods.get(call.box, call.path["payment_method_id"]))
+    return shown(call, payment_methods.get(call.sandbox, call.path["payment_method_id"]))
 
 
 def update(call: Call) -> PaymentMethodReply:
     """Change the card of a payment method."""
-    return shown(call, payment_methods.update_card(call.box, call.path["payment_method_id"], call.body.changes()))
+    return shown(call, payment_methods.update_card(call.sandbox, call.path["payment_method_id"], call.body.changes()))
 
 
 def delete(call: Call) -> PaymentMethodReply:
     """Remove a payment method."""
     asks = call.query.asks_provider()
-    return shown(call, payment_methods.delete(call.box, call.path["payment_method_id"], ask_provider=asks))
+    return shown(call, payment_methods.delete(call.sandbox, call.path["payment_method_id"], ask_provider=asks))
 
 
 def search(call: Call) -> PaymentMethodsReply:
@@ -45,7 +45,7 @@ def search(call: Call) -> PaymentMethodsReply:
         include_removed=bool(query.include_removed),
     )
     paging = Paging(query.limit, query.skip, query.sort_by, query.sort_order)
-    page = payment_method_search.search(call.box, wanted, paging)
+    page = payment_method_search.search(call.sandbox, wanted, paging)
     return {
         "limit": page.limit,
         "skip": page.skip,
@@ -56,10 +56,10 @@ def search(call: Call) -> PaymentMethodsReply:
 
 def shown(call: Call, method: PaymentMethod) -> PaymentMethodReply:
     """A payment method in the voice of the sandbox, with its agreement and its network token."""
-    box = call.box
+    sandbox = call.sandbox
     return payment_method_reply(
         method,
-        call.voice,
-        box.payto.get(method.payto_id) if method.payto_id else None,
-        box.network_tokens.get(method.network_token_id) if method.network_token_id else None,
+        call.profile,
+        sandbox.payto.get(method.payto_id) if method.payto_id else None,
+        sandbox.network_tokens.get(method.network_token_id) if method.network_token_id else None,
     )

@@ -10,20 +10,20 @@ from mockserver.wire.providers import ProviderReply, provider_reply
 
 def create(call: Call) -> ProviderReply:
     """Configure a provider."""
-    return shown(call, providers.create(call.box, call.body.wish()))
+    return shown(call, providers.create(call.sandbox, call.body.wish()))
 
 
 def update(call: Call) -> ProviderReply:
     """Change a provider."""
-    return shown(call, providers.update(call.box, call.path["provider_id"], call.body.wish()))
+    return shown(call, providers.update(call.sandbox, call.path["provider_id"], call.body.wish()))
 
 
 def delete(call: Call) -> ProviderReply:
     """Remove a provider from use."""
-    return shown(call, providers.delete(call.box, call.path["provider_id"]))
+    return shown(call, providers.delete(call.sandbox, call.path["provider_id"]))
 
 
 def shown(call: Call, provider: Provider) -> ProviderReply:
-    """A provider with whoever takes over from it."""
-    fallback = call.box.providers.get(provider.fallback_provider_id) if provider.fallback_provider_id else None
+    """A provider with its fallback."""
+    fallback = call.sandbox.providers.get(provider.fallback_provider_id) if provider.fallback_provider_id else None
     return provider_reply(provider, fallback)

@@ -16,27 +16,27 @@ from mockserver.wire.subscriptions import (
 
 def create(call: Call) -> SubscriptionReply:
     """Subscribe."""
-    return subscription_reply(subscriptions.create(call.box, call.body.command()))
+    return subscription_reply(subscriptions.create(call.sandbox, call.body.command()))
 
 
 def get(call: Call) -> SubscriptionReply:
     """Read one subscription."""
-    return subscription_reply(subscriptions.get(call.box, call.path["subscription_id"]))
+    return subscription_reply(subscriptions.get(call.sandbox, call.path["subscription_id"]))
 
 
 def update(call: Call) -> SubscriptionReply:
     """Change a subscription."""
-    return subscription_reply(subscriptions.update(call.box, call.path["subscription_id"], call.body.command()))
+    return subscription_reply(subscriptions.update(call.sandbox, call.path["subscription_id"], call.body.command()))
 
 
 def set_status(call: Call) -> SubscriptionReply:
     """Suspend, resume, complete or cancel a subscription."""
-    return subscription_reply(subscriptions.set_status(call.box, call.path["subscription_id"], call.body.status))
+    return subscription_reply(subscriptions.set_status(call.sandbox, call.path["subscription_id"], call.body.status))
 
 
 def cancel(call: Call) -> SubscriptionReply:
     """Cancel a subscription."""
-    return subscription_reply(subscriptions.cancel(call.box, call.path["subscription_id"]))
+    return subscription_reply(subscriptions.cancel(call.sandbox, call.path["subscription_id"]))
 
 
 def search(call: Call) -> SubscriptionsReply:
@@ -50,7 +50,7 @@ def search(call: Call) -> SubscriptionsReply:
         currency=query.currency,
         status=query.status,
     )
-    page = subscriptions.search(call.box, wanted, Paging(query.limit, query.skip, query.sort_by, query.sort_order))
+    page = subscriptions.search(call.sandbox, wanted, Paging(query.limit, query.skip, query.sort_by, query.sort_order))
     return {
         "limit": page.limit,
         "skip": page.skip,

@@ -11,29 +11,29 @@ from mockserver.wire.tokens import TokenQuery, TokenReply, TokensReply, token_re
 
 def create_from_card(call: Call) -> TokenReply:
     """Make a token from a card for a provider."""
-    return shown(call, tokens.create_from_card(call.box, call.body.command(provider_of(call) or "")))
+    return shown(call, tokens.create_from_card(call.sandbox, call.body.command(provider_of(call) or "")))
 
 
 def create_least_cost(call: Call) -> TokenReply:
     """Make a token from a card for the provider that takes it for the least cost."""
-    return shown(call, tokens.create_from_card(call.box, call.body.command()))
+    return shown(call, tokens.create_from_card(call.sandbox, call.body.command()))
 
 
 def create_from_payto(call: Call) -> TokenReply:
     """Make a token from a PayTo agreement."""
-    return shown(call, tokens.create_from_payto(call.box, call.body.command()))
+    return shown(call, tokens.create_from_payto(call.sandbox, call.body.command()))
 
 
 def get(call: Call) -> TokenReply:
     """Read a token."""
-    return shown(call, tokens.get(call.box, call.path["token"]))
+    return shown(call, tokens.get(call.sandbox, call.path["token"]))
 
 
 def search(call: Call) -> TokensReply:
     """List tokens."""
     query: TokenQuery = call.query
     wanted = tokens.TokenFilter(query.provider_id, query.status, query.added_after, query.added_before)
-    page = tokens.search(call.box, wanted, Paging(query.limit, query.skip, query.sort_by, query.sort_order))
+    page = tokens.search(call.sandbox, wanted, Paging(query.limit, query.skip, query.sort_by, query.sort_order))
     return {
         "limit": page.limit,
         "skip": page.skip,
@@ -50,5 +50,7 @@ def provider_of(call: Call) -> str | None:
 
 def shown(call: Call, token: Token) -> TokenReply:
     """A token in the voice of the sandbox."""
-    agreement = call.box.payto.get(token.payto_id) if token.payto_id else None
-    return token_reply(token, call.voice, call.box.account_id, agreement, three_ds.token_address(call.box, token))
+    agreement = call.sandbox.payto.get(token.payto_id) if token.payto_id else None
+    return token_reply(
+        token, call.profile, call.sandbox.account_id, agreement, three_ds.token_address(call.sandbox, token)
+    )

@@ -18,19 +18,19 @@ from mockserver.wire.transfers import (
 
 def create(call: Call) -> list[TransferReply]:
     """Move money: a bare list, one for each transfer of the group."""
-    return [transfer_reply(row) for row in transfers.create(call.box, call.body.command())]
+    return [transfer_reply(row) for row in transfers.create(call.sandbox, call.body.command())]
 
 
 def get(call: Call) -> TransferReply:
     """Read one transfer."""
-    return transfer_reply(transfers.get(call.box, call.path["transfer_id"]))
+    return transfer_reply(transfers.get(call.sandbox, call.path["transfer_id"]))
 
 
 def search(call: Call) -> TransfersReply:
     """List transfers."""
     query: TransferQuery = call.query
     wanted = TransferFilter(query.reference, query.provider_id, query.status, query.added_after, query.added_before)
-    page = transfers.search(call.box, wanted, Paging(query.limit, query.skip, query.sort_by, query.sort_order))
+    page = transfers.search(call.sandbox, wanted, Paging(query.limit, query.skip, query.sort_by, query.sort_order))
     return {
         "limit": page.limit,
         "skip": page.skip,
@@ -51,5 +51,5 @@ def settled(call: Call) -> list[SettlementReply]:
             "createdDate": moment(row.settled),
             "amount": row.amount,
         }
-        for row in settlements.between(call.box, call.query.start_date, call.query.end_date)
+        for row in settlements.between(call.sandbox, call.query.start_date, call.query.end_date)
     ]

@@ -9,14 +9,14 @@ from mockserver.wire.vault import VaultReply, VaultSecretsReply, vault_reply, va
 
 def create(call: Call) -> VaultReply:
     """Vault a card number."""
-    return vault_reply(vault.create(call.box, call.body.command()), call.voice)
+    return vault_reply(vault.create(call.sandbox, call.body.command()), call.profile)
 
 
 def get(call: Call) -> VaultSecretsReply:
     """Read a vault item, number included."""
-    return vault_secrets_reply(vault.get(call.box, call.path["vault_id"]), call.voice)
+    return vault_secrets_reply(vault.get(call.sandbox, call.path["vault_id"]), call.profile)
 
 
 def delete(call: Call) -> VaultReply:
     """Delete a vault item."""
-    return vault_reply(vault.delete(call.box, call.path["vault_id"]), call.voice)
+    return vault_reply(vault.delete(call.sandbox, call.path["vault_id"]), call.profile)

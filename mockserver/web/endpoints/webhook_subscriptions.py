@@ -18,17 +18,17 @@ from mockserver.wire.webhook_subscriptions import (
 def create(call: Call) -> WebhookSubscriptionReply:
     """Subscribe to webhooks."""
     body = call.body
-    return _shown(call, webhook_subscriptions.create(call.box, body.url, body.authorization, body.types))
+    return _shown(call, webhook_subscriptions.create(call.sandbox, body.url, body.authorization, body.types))
 
 
 def get(call: Call) -> WebhookSubscriptionReply:
     """Read one webhook subscription."""
-    return _shown(call, webhook_subscriptions.get(call.box, call.path["webhook_subscription_id"]))
+    return _shown(call, webhook_subscriptions.get(call.sandbox, call.path["webhook_subscription_id"]))
 
 
 def delete(call: Call) -> WebhookSubscriptionReply:
     """End a webhook subscription."""
-    return _shown(call, webhook_subscriptions.delete(call.box, call.path["webhook_subscription_id"]))
+    return _shown(call, webhook_subscriptions.delete(call.sandbox, call.path["webhook_subscription_id"]))
 
 
 def search(call: Call) -> WebhookSubscriptionsReply:
@@ -36,9 +36,9 @@ def search(call: Call) -> WebhookSubscriptionsReply:
     query: WebhookSubscriptionQuery = call.query
     wanted = WebhookSubscriptionFilter(query.type, query.id, query.added_after, query.added_before)
     paging = Paging(query.limit, query.skip, query.sort_by, query.sort_order)
-    page = webhook_subscriptions.search(call.box, wanted, paging)
+    page = webhook_subscriptions.search(call.sandbox, wanted, paging)
     return {"webhookSubscriptions": [_shown(call, row) for row in page.rows], "count": page.count}
 
 
 def _shown(call: Call, row: WebhookSubscription) -> WebhookSubscriptionReply:
-    return webhook_subscription_reply(row, call.box.account_id)
+    return webhook_subscription_reply(row, call.sandbox.account_id)

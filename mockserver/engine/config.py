@@ -17,11 +17,11 @@ from mockserver.findings.policy import Policy
 from mockserver.scenario.ruleset import Ruleset
 from mockserver.scenario.scenario import ClockPlan, Scenario
 
-Tell: TypeAlias = Callable[[str, Message, Notice, Assumed], dict[str, object]]
+RenderWebhook: TypeAlias = Callable[[str, Message, Notice, Assumed], dict[str, object]]
 """The body of a webhook by its id, type and content, as the assumptions word it."""
 
 
-def untold(message_id: str, message: Message, notice: Notice, assumed: Assumed) -> dict[str, object]:
+def render_nothing(message_id: str, message: Message, notice: Notice, assumed: Assumed) -> dict[str, object]:
     """Nothing, where nobody says what webhooks say."""
     return {}
 
@@ -32,7 +32,7 @@ def unwritten(value: object) -> bytes:
 
 
 @dataclass(frozen=True, slots=True)
-class Charter:
+class SandboxConfig:
     """How a sandbox begins. ``public_url`` has no trailing slash."""
 
     seed: int
@@ -45,7 +45,7 @@ class Charter:
     test_cards_only: bool = False
     webhook_key: str = field(default="", repr=False)
     journal_limit: int = 1_000
-    tell: Tell = untold
+    tell: RenderWebhook = render_nothing
     write: Callable[[object], bytes] = unwritten
     findings: Policy | None = None
 
@@ -62,7 +62,7 @@ class Charter:
 
 
 @dataclass(frozen=True, slots=True)
-class House:
+class ServerConfig:
     """The part of a charter that the server's settings fix for every sandbox."""
 
     seed: int
@@ -73,11 +73,11 @@ class House:
     test_cards_only: bool
     webhook_key: str = field(repr=False)
     journal_limit: int
-    tell: Tell = untold
+    tell: RenderWebhook = render_nothing
     write: Callable[[object], bytes] = unwritten
     findings: Policy | None = None
 
-    def charter(self, scenarios: Sequence[Scenario]) -> Charter:
+    def config(self, scenarios: Sequence[Scenario]) -> SandboxConfig:
         """The charter under some scenarios: of what several of them say, the last one counts. Raises ``Invalid``
         (90)."""
         seed, clock = self.seed, self.clock
@@ -88,7 +88,7 @@ class House:
             seed = scenario.seed if scenario.seed is not None else seed
             clock = scenario.clock or clock
             judging.update(scenario.findings)
-        return Charter(
+        return SandboxConfig(
             seed=seed,
             assumed=self.assumed.with_overrides(overrides) if overrides else self.assumed,
             rules=Ruleset.of(scenarios),

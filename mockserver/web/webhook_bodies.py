@@ -20,21 +20,21 @@ def _data(notice: Notice, assumed: Assumed) -> object:
     from mockserver.wire.batches import batch_status_reply
     from mockserver.wire.customers import customer_reply
     from mockserver.wire.payment_methods import payment_method_reply
-    from mockserver.wire.profile import voice_of
+    from mockserver.wire.profile import profile_of
     from mockserver.wire.subscriptions import subscription_reply
     from mockserver.wire.webhooks import transaction
 
-    voice, data = voice_of(assumed), notice.data
+    profile, data = profile_of(assumed), notice.data
     match notice.kind:
         case None:
             return data
         case Subject.CHARGE:
-            return transaction(data, voice)
+            return transaction(data, profile)
         case Subject.BATCH:
             return batch_status_reply(data)
         case Subject.SUBSCRIPTION:
             return subscription_reply(data)
         case Subject.CUSTOMER:
-            return customer_reply(data, notice.default_method, voice)
+            return customer_reply(data, notice.default_method, profile)
         case _:
-            return payment_method_reply(data, voice, notice.agreement, notice.network_token)
+            return payment_method_reply(data, profile, notice.agreement, notice.network_token)

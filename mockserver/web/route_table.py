@@ -21,7 +21,7 @@ _SLASHES = re.compile(r"/{2,}")
 Methods = dict[str, Any]
 
 
-class Dispatcher(Router):
+class RouteTable(Router):
     """Starlette's router with a lookup that does not grow with the number of routes.
 
     Trailing and doubled slashes are ignored. An unknown path answers 404, a known one with another verb 405 with

@@ -31,19 +31,19 @@ _BY_FIELD: Mapping[str, tuple[str, ...]] = {
 _AUTHORISED = ("Authorised", "AUTHORISE")
 
 
-def spoken(answer: object) -> set[str]:
+def assumptions_used(answer: object) -> set[str]:
     """Keys of the assumptions that the words and digits of an answer follow."""
     found: set[str] = set()
     if isinstance(answer, list):
         for item in answer:
-            found |= spoken(item)
+            found |= assumptions_used(item)
     if not isinstance(answer, dict):
         return found
     for name, value in answer.items():
         if value is not None:
             found.update(_BY_FIELD.get(name, ()))
         if isinstance(value, dict | list):
-            found |= spoken(value)
+            found |= assumptions_used(value)
     if answer.get("status") in _AUTHORISED:
         found.add(AUTHORISED_WORD.key)
     if "hasCvv" in answer and "ccv" in answer:

@@ -47,7 +47,7 @@ class ToVault:
 
 
 @dataclass(frozen=True, slots=True)
-class Draft:
+class Prepared:
     """A payment method that passed its checks, with what storing it will cause.
 
     ``source`` is its name for rules; ``inherited`` the method whose card it takes over; ``provider_token`` the
@@ -70,53 +70,53 @@ class Draft:
     create_network_token: bool = False
 
 
-def draft(box: Sandbox, command: NewMethod, owner: Customer | None, faults: Faults) -> Draft | None:
+def draft(sandbox: Sandbox, command: NewMethod, owner: Customer | None, faults: Faults) -> Prepared | None:
     """The draft of a command for a customer (None: for nobody, or for one to come), or None with at least one fault
     added.
 
     Faults: 39, 32, 103 (provider), 56 (fallback), and those of the way in: 5, 6, 9, 14, 81, 85, 86 (card), 51 (token),
     90 (agreement), 56, 66, 73 (vaulted method).
     """
-    made = _of(box, command, faults)
+    made = _of(sandbox, command, faults)
     if isinstance(command, SwitchProvider):
-        owner = owner_of(box, box.payment_methods.get(command.payment_method_id))
-    check_fallback(box, command.terms.fallback_payment_method_id, owner, faults)
+        owner = owner_of(sandbox, sandbox.payment_methods.get(command.payment_method_id))
+    check_fallback(sandbox, command.terms.fallback_payment_method_id, owner, faults)
     return made
 
 
-def _of(box: Sandbox, command: NewMethod, faults: Faults) -> Draft | None:
+def _of(sandbox: Sandbox, command: NewMethod, faults: Faults) -> Prepared | None:
     match command:
         case NewCardMethod():
-            return _card(box, command, faults)
+            return _card(sandbox, command, faults)
         case NewTokenMethod():
-            return _token(box, command, faults)
+            return _token(sandbox, command, faults)
         case NewProviderTokenMethod():
-            return _provider_token(box, command, faults)
+            return _provider_token(sandbox, command, faults)
         case NewBankMethod(account=account, provider_id=provider_id, terms=terms):
-            provider = providers.named(box, provider_id, Capability.DIRECT_DEBIT, faults)
-            return Draft("bank_account", provider, bank_instrument(account), terms) if provider else None
+            provider = providers.named(sandbox, provider_id, Capability.DIRECT_DEBIT, faults)
+            return Prepared("bank_account", provider, bank_instrument(account), terms) if provider else None
         case NewPayToMethod():
-            provider = payto.check(box, command, faults)
+            provider = payto.check(sandbox, command, faults)
             if provider is None:
                 return None
-            return Draft("payment_method", provider, payto.INSTRUMENT, command.terms, agreement=command)
+            return Prepared("payment_method", provider, payto.INSTRUMENT, command.terms, agreement=command)
         case SwitchProvider():
-            return _switch(box, command, faults)
+            return _switch(sandbox, command, faults)
         case _:
             assert_never(command)
 
 
-def _card(box: Sandbox, command: NewCardMethod, faults: Faults) -> Draft | None:
-    provider = providers.named(box, command.provider_id, Capability.CARD, faults)
+def _card(sandbox: Sandbox, command: NewCardMethod, faults: Faults) -> Prepared | None:
+    provider = providers.named(sandbox, command.provider_id, Capability.CARD, faults)
     if provider is not None and command.create_network_token and Capability.NETWORK_TOKEN not in provider.capabilities:
         faults.add(*providers.lacks(provider, Capability.NETWORK_TOKEN))
-    card = card_entry.check(box, command.details, faults, skip_expiry_check=command.skip_expiry_check)
-    expires = check_expiry(command.vault.expiry, WITH_A_CARD, box.now, faults)
+    card = card_entry.check(sandbox, command.details, faults, skip_expiry_check=command.skip_expiry_check)
+    expires = check_expiry(command.vault.expiry, WITH_A_CARD, sandbox.now, faults)
     number = command.details.number
     if provider is None or card is None or number is None:
         return None
     to_vault = ToVault(card.number, number, command.details.ccv, expires) if command.vault.wanted else None
-    return Draft(
+    return Prepared(
         "card",
         provider,
         card_entry.instrument(card),
@@ -126,15 +126,15 @@ def _card(box: Sandbox, command: NewCardMethod, faults: Faults) -> Draft | None:
     )
 
 
-def _token(box: Sandbox, command: NewTokenMethod, faults: Faults) -> Draft | None:
-    token = tokens.usable(box, command.token, faults)
+def _token(sandbox: Sandbox, command: NewTokenMethod, faults: Faults) -> Prepared | None:
+    token = tokens.usable(sandbox, command.token, faults)
     if token is None:
         return None
-    provider = providers.named(box, token.provider.provider_id, providers.NEEDS[token.instrument.type], faults)
+    provider = providers.named(sandbox, token.provider.provider_id, providers.NEEDS[token.instrument.type], faults)
     if provider is None:
         return None
     terms = command.terms
-    return Draft(
+    return Prepared(
         "token",
         provider,
         token.instrument,
@@ -146,11 +146,11 @@ def _token(box: Sandbox, command: NewTokenMethod, faults: Faults) -> Draft | Non
     )
 
 
-def _provider_token(box: Sandbox, command: NewProviderTokenMethod, faults: Faults) -> Draft | None:
-    provider = providers.named(box, command.provider_id, Capability.CARD, faults)
+def _provider_token(sandbox: Sandbox, command: NewProviderTokenMethod, faults: Faults) -> Prepared | None:
+    provider = providers.named(sandbox, command.provider_id, Capability.CARD, faults)
     if provider is None:
         return None
-    return Draft(
+    return Prepared(
         "token",
         provider,
         Instrument(PaymentType.CARD),
@@ -161,11 +161,11 @@ def _provider_token(box: Sandbox, command: NewProviderTokenMethod, faults: Fault
     )
 
 
-def _switch(box: Sandbox, command: SwitchProvider, faults: Faults) -> Draft | None:
-    provider = providers.named(box, command.provider_id, Capability.CARD, faults)
-    method = box.payment_methods.get(command.payment_method_id)
+def _switch(sandbox: Sandbox, command: SwitchProvider, faults: Faults) -> Prepared | None:
+    provider = providers.named(sandbox, command.provider_id, Capability.CARD, faults)
+    method = sandbox.payment_methods.get(command.payment_method_id)
     card = method.instrument.card if method else None
-    item = vaulted(box, method) if method else None
+    item = vaulted(sandbox, method) if method else None
     if method is None:
         faults.add(Code.INVALID_PAYMENT_METHOD_ID, "PaymentMethodId", unknown(command.payment_method_id))
     elif method.state is Presence.REMOVED:
@@ -179,7 +179,7 @@ def _switch(box: Sandbox, command: SwitchProvider, faults: Faults) -> Draft | No
     card_entry.check_ccv(command.ccv, "Ccv", card.number if card else None, faults)
     if provider is None or method is None or item is None or card is None:
         return None
-    return Draft(
+    return Prepared(
         "card",
         provider,
         card_entry.instrument(replace(card, ccv_given=bool(command.ccv or item.ccv))),
@@ -189,9 +189,9 @@ def _switch(box: Sandbox, command: SwitchProvider, faults: Faults) -> Draft | No
     )
 
 
-def vaulted(box: Sandbox, method: PaymentMethod) -> VaultItem | None:
+def vaulted(sandbox: Sandbox, method: PaymentMethod) -> VaultItem | None:
     """The vault item of a payment method while it lasts."""
-    item = box.vault.get(method.vault_id) if method.vault_id else None
+    item = sandbox.vault.get(method.vault_id) if method.vault_id else None
     return item if item is not None and item.state is VaultState.STORED else None
 
 
@@ -200,22 +200,22 @@ def bank_instrument(account: BankAccount) -> Instrument:
     return Instrument(PaymentType.BANK_ACCOUNT, bank=account, display_type=bank_name(account.bank_code))
 
 
-def owner_of(box: Sandbox, method: PaymentMethod | None) -> Customer | None:
+def owner_of(sandbox: Sandbox, method: PaymentMethod | None) -> Customer | None:
     """The customer that a payment method belongs to."""
-    return box.customers.get(method.customer_id) if method and method.customer_id else None
+    return sandbox.customers.get(method.customer_id) if method and method.customer_id else None
 
 
-def check_fallback(box: Sandbox, payment_method_id: str | None, owner: Customer | None, faults: Faults) -> None:
+def check_fallback(sandbox: Sandbox, payment_method_id: str | None, owner: Customer | None, faults: Faults) -> None:
     """A fault when a fallback names no payment method or one of another customer than ``owner`` (56), or one that was
     removed (73)."""
     if payment_method_id is not None:
         field = "FallbackPaymentMethodId"
-        fallback = box.payment_methods.get(payment_method_id)
+        fallback = sandbox.payment_methods.get(payment_method_id)
         if fallback is None:
             faults.add(Code.INVALID_PAYMENT_METHOD_ID, field, unknown(payment_method_id))
         elif fallback.state is Presence.REMOVED:
             faults.add(Code.INVALID_PAYMENT_METHOD_ID_REMOVED, field, "this payment method was removed")
-        elif (theirs := owner_of(box, fallback)) is not None and theirs is not owner:
+        elif (theirs := owner_of(sandbox, fallback)) is not None and theirs is not owner:
             faults.add(Code.INVALID_PAYMENT_METHOD_ID, field, "this payment method belongs to another customer")
 
 

@@ -22,7 +22,7 @@ class Unreached(Exception):
         super().__init__(fault.kind.value)
 
 
-class Turn:
+class Step:
     """What came in, which rules decided, what happened, and how long the providers took (``latency``).
 
     ``request`` has camelCase keys, ``path`` the placeholders of the route; ``about`` holds the stored objects that

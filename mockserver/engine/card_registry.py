@@ -8,7 +8,7 @@ from __future__ import annotations
 from mockserver.domain.cards import PREFIX_LENGTHS, CardNumber, fingerprint_of, prefix_digest, read_number
 
 
-class CardBook:
+class CardRegistry:
     """Interned card facts of one sandbox."""
 
     __slots__ = ("_by_prefix", "_facts", "salt")
