@@ -318,7 +318,9 @@ def test_a_request_says_that_it_was_a_repeat(control: Any, sandbox: Box) -> None
     sandbox.call("PUT", "/__admin/assumptions", {"request.idempotency": "by_header"})
     sandbox.http.headers["idempotency-key"] = "k-1"
     assert sandbox.charge()["chargeId"] == sandbox.charge()["chargeId"]
-    rows(control).filter(has_text="/charge/card").first.click()
+    charges = rows(control).filter(has_text="/charge/card")
+    expect(charges).to_have_count(2)
+    charges.first.click()
     expect(control.get_by_test_id("warnings")).to_contain_text("a repeat")
 
 
