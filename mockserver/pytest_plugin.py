@@ -254,9 +254,9 @@ def _judge(item: pytest.Item, sandbox: RemoteSandbox) -> None:
         if not sandbox.judged and sandbox.since is None:
             sandbox.verify()
         pytest_findings.judge(item, sandbox, allowed)
-    except VerificationFailed as failed:
+    except (VerificationFailed, ControlRefused) as failed:
         unmet = str(failed)
-    except (ControlRefused, HTTPError):
+    except HTTPError:
         pass
     if unmet:
         pytest.fail(unmet, pytrace=False)

@@ -113,6 +113,10 @@ class Sandboxes:
         self._by_public_key[sandbox.public_key] = sandbox
         if own is not None:
             sandbox.settle(own)
+        if before is not None:
+            # What is judged since a mark goes on over a reset, which begins the journal anew.
+            for name in before.journal.marks:
+                sandbox.journal.marks.put(name, 0)
         try:
             self._on_open(sandbox)
             sandbox.note_opened()

@@ -49,12 +49,28 @@ class _Doubtful:
     retries: list[_Doubtful] = field(default_factory=list)
 
 
+def _doubtful(call: Call, *, is_settled: bool) -> _Doubtful:
+    return _Doubtful(
+        entry=call.entry,
+        at=call.at,
+        subject=call.subject,
+        asked=asked_of(call),
+        intent=intent_of(call),
+        evidence=evidence_of(call),
+        has_acted=bool(call.events),
+        is_repeat=call.is_repeat,
+        root=call.subject,
+        is_settled=is_settled,
+    )
+
+
 class Doubts:
     """The calls in doubt of one sandbox. ``charge_of`` gives a charge as it is now."""
 
-    __slots__ = ("_calls", "_charge_of", "_ledger", "_looks", "_pairs")
+    __slots__ = ("_arrivals", "_calls", "_charge_of", "_ledger", "_looks", "_pairs")
 
     def __init__(self, ledger: Ledger, charge_of: Callable[[str], Charge | None]) -> None:
+        self._arrivals = 0
         self._ledger = ledger
         self._charge_of = charge_of
         self._calls: Recent[int, _Doubtful] = Recent(_MOST)
@@ -74,6 +90,14 @@ class Doubts:
             self._money(call)
         elif self._calls and call.doubt is None and call.code is None and call.is_ours:
             self._look(call)
+
+    def arrived(self, call: Call) -> int:
+        """A call has come that is acted on later: what comes meanwhile may be a retry of it. Its place, below 0."""
+        self._arrivals += 1
+        place = -self._arrivals
+        if call.op in MONEY:
+            self._calls.put(place, _doubtful(call, is_settled=False))
+        return place
 
     def moved(self, event: Event) -> None:
         """Time or a payer has moved a charge."""
@@ -122,19 +146,9 @@ class Doubts:
         self._pairs.clear()
 
     def _money(self, call: Call) -> None:
-        asked = asked_of(call)
-        new = _Doubtful(
-            entry=call.entry,
-            at=call.at,
-            subject=call.subject,
-            asked=asked,
-            intent=intent_of(call),
-            evidence=evidence_of(call),
-            has_acted=bool(call.events),
-            is_repeat=call.is_repeat,
-            root=call.subject,
-            is_settled=not call.is_open or call.doubt is not None,
-        )
+        new = _doubtful(call, is_settled=not call.is_open or call.doubt is not None)
+        waited = self._calls.pop(call.waited_as, new)
+        new.retries, new.looked = waited.retries, waited.looked
         for entry, doubtful in list(self._calls.items()):
             if call.at - doubtful.at > WINDOW:
                 del self._calls[entry]

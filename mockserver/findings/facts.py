@@ -33,8 +33,10 @@ class Call:
     ``entry`` is its number in the journal; ``request`` has camelCase names, ``path`` the placeholders of the path,
     ``text`` is the body, ``where`` path and query, all as sent. ``code`` is that of our refusal.
     ``charge`` is the charge that it is about or has made, as it now is; ``subject`` the id of what it is about or has
-    made. ``unknown`` are the fields that nobody reads, with the nearest known name. ``is_open`` says that its answer is
-    still on the way and that ``Watch.ended`` follows. ``is_repeat`` says that an idempotency key gave it the first
+    made. ``unknown`` are the fields that nobody reads, with the nearest known name. ``pace`` is the instant by which
+    reads are counted, None where they are not. ``is_open`` says that its answer is still on the way and that
+    ``Watch.ended`` follows; ``waited_as`` is what ``Watch.arrived`` gave it, 0 when it was acted on at once.
+    ``is_repeat`` says that an idempotency key gave it the first
     answer again, ``is_ours`` that no scenario put another answer in the place of ours, ``is_partial`` that the provider
     approved a part only. ``retry_after`` is the pause that the answer asks for.
     """
@@ -55,7 +57,9 @@ class Call:
     subject: str | None = None
     events: Sequence[Event] = ()
     unknown: Mapping[str, str | None] | None = None
+    pace: Micros | None = None
     is_open: bool = False
+    waited_as: int = 0
     is_repeat: bool = False
     is_ours: bool = True
     is_partial: bool = False

@@ -66,12 +66,13 @@ class Watch:
             self._habits.unnamed(entry, at, charge)
         return True
 
-    def read(self, op: str, entry: int, at: Micros, real: Micros, subject: str | None) -> bool:
+    def read(self, op: str, entry: int, at: Micros, pace: Micros | None, subject: str | None) -> bool:
         """A call went well that moved nothing. False when what was seen before asks for the whole call (``called``)."""
         if not (self._doubts.is_empty and self._pace.is_empty):
             return False
         if subject is not None and op in _READS:
-            self._pace.read(op, entry, at, real, subject)
+            if pace is not None:
+                self._pace.read(op, entry, at, pace, subject)
             self._webhooks.read(subject)
         return True
 
@@ -79,6 +80,10 @@ class Watch:
         """Judge by another policy from now on; what was raised stays."""
         self.ledger.allowed = policy.allow
         self._declines.policy = self._pace.policy = self._webhooks.policy = policy
+
+    def arrived(self, call: Call) -> int:
+        """A call has come that is acted on later, when ``called`` follows; what to give there as ``waited_as``."""
+        return self._doubts.arrived(call)
 
     def called(self, call: Call) -> None:
         """A call of the client was decided; ``ended`` follows when it is open."""
@@ -98,7 +103,8 @@ class Watch:
         self._doubts.called(call)
         self._pace.called(call)
         if call.subject is not None and call.op in _READS:
-            self._pace.read(call.op, call.entry, call.at, call.real, call.subject)
+            if call.pace is not None:
+                self._pace.read(call.op, call.entry, call.at, call.pace, call.subject)
             if call.doubt is None and call.is_ours:
                 self._webhooks.read(call.subject)
 

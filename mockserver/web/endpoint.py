@@ -113,6 +113,7 @@ class Endpoint:
                 self.note(sandbox, request, Reply(None, None, arrived.step, arrived.fault), b"")
                 await Conversation(scope, receive, send).strike(arrived.fault)
                 return
+            watching.arrived(sandbox, arrived.step, self.host.real_clock())
             await asyncio.sleep(arrived.fault.delay / SECOND)
             await self.host.catch_up(sandbox)
         ahead, ready = self.route.ahead, None

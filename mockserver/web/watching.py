@@ -67,11 +67,12 @@ def called(
     entry = sandbox.journal.last
     where = f"{path}?{query.decode('latin-1')}" if query else path
     is_browser = "x-secretkey" in headers and ("origin" in headers or "sec-fetch-site" in headers)
+    takes_time = step.watched < 0 or step.latency > 0 or step.urgent
     if (
         fault is None
         and status is not None
         and status < _REFUSED
-        and not (step.latency or step.urgent or step.ignored or step.webhooks or step.is_repeat or is_browser)
+        and not (takes_time or step.ignored or step.webhooks or step.is_repeat or is_browser)
         and is_clean(raw, where, headers)
     ):
         # A call that went well, as nearly all do: mostly there is nothing more to judge.
@@ -82,9 +83,10 @@ def called(
                     is_plain = False
             if is_plain and watch.paid(entry, sandbox.now, charge):
                 return
-        elif not step.events and watch.read(step.op, entry, sandbox.now, real, _subject_of(step)):
+        elif not step.events and watch.read(step.op, entry, sandbox.now, _pace_of(sandbox, real), _subject_of(step)):
             return
-    is_open = bool(step.latency) or step.urgent or (fault is not None and (fault.delay > 0 or fault.kind in _SLOW))
+    waited_as = min(step.watched, 0)
+    is_open = takes_time or (fault is not None and (fault.delay > 0 or fault.kind in _SLOW))
     if is_open:
         step.watched = entry
     watch.called(
@@ -92,6 +94,7 @@ def called(
             entry=entry,
             at=sandbox.now,
             real=real,
+            pace=_pace_of(sandbox, real),
             op=step.op,
             request=step.request,
             path=step.path,
@@ -106,6 +109,7 @@ def called(
             events=step.events,
             unknown=_unknown(step.ignored, model) if step.ignored else None,
             is_open=is_open,
+            waited_as=waited_as,
             is_repeat=step.is_repeat,
             is_ours=fault is None or fault.kind is not FaultKind.STATUS,
             is_partial=any(isinstance(one.outcome.provider, PartialApprove) for one in step.decisions),
@@ -113,6 +117,13 @@ def called(
             retry_after=_pause_of(sandbox, step, fault) if fault is not None or step.pause else None,
         )
     )
+
+
+def arrived(sandbox: Sandbox, step: Step, real: Micros) -> None:
+    """Report a request that a scenario holds back before it is acted on."""
+    if sandbox.watch is not None and step.op not in PAYER_OPERATIONS:
+        call = Call(entry=0, at=sandbox.now, real=real, op=step.op, request=step.request, path=step.path)
+        step.watched = sandbox.watch.arrived(call)
 
 
 class FindingLine:
@@ -149,6 +160,11 @@ def ended(sandbox: Sandbox, step: Step, real: Micros, *, is_gone: bool) -> None:
     if step.watched and sandbox.watch is not None:
         sandbox.watch.ended(step.watched, Doubt.HUNG_UP if is_gone else None, sandbox.now, real)
         step.watched = 0
+
+
+def _pace_of(sandbox: Sandbox, real: Micros) -> Micros | None:
+    """The instant by which reads are counted: none while the clock stands, when a week of reads takes no time."""
+    return None if sandbox.clock.mode is ClockMode.MANUAL else real
 
 
 def _unknown(names: Sequence[str], model: type[Body] | None) -> dict[str, str | None]:

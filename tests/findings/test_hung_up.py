@@ -20,6 +20,9 @@ rules:
 """
 
 
+HELD_BACK = SLOW.replace("{latency: 500ms}", "{transport: {at: receive, delay: 500ms}}")
+
+
 @pytest.fixture(scope="module")
 def server() -> Iterator[Process]:
     process = serve()
@@ -27,17 +30,17 @@ def server() -> Iterator[Process]:
     assert process.stop() == 0
 
 
-def prepare(server: Process, key: str) -> socket.socket:
-    """A client that waits for the answer to a charge that was made."""
+def prepare(server: Process, key: str, scenario: str = SLOW) -> socket.socket:
+    """A client that waits for the answer to a charge."""
     admin = http.client.HTTPConnection("127.0.0.1", server.port, timeout=20)
-    admin.request("PUT", "/__admin/scenarios", SLOW, {"x-secretkey": key, "content-type": "application/yaml"})
+    admin.request("PUT", "/__admin/scenarios", scenario, {"x-secretkey": key, "content-type": "application/yaml"})
     assert admin.getresponse().status == 200
     admin.close()
     body = json.dumps(CHARGE)
     head = f"POST /charge/card HTTP/1.1\r\nhost: 127.0.0.1\r\nx-secretkey: {key}\r\ncontent-type: application/json\r\n"
     client = socket.create_connection(("127.0.0.1", server.port), 20)
     client.sendall(f"{head}content-length: {len(body)}\r\n\r\n{body}".encode())
-    eventually(lambda: server.call("GET", "/__admin/journal", key=key)[1]["entries"] != [])
+    eventually(lambda: server.call("GET", "/__admin/rules", key=key)[1]["rules"][0]["hits"] == 1)
     return client
 
 
@@ -61,6 +64,24 @@ def test_a_client_that_hangs_up_and_asks_again_pays_twice(server: Process, is_re
     client.close()
     assert server.call("POST", "/charge/card", CHARGE, key)[0] == 201
     eventually(lambda: found(server, key) == ["double-charge", "blind-retry"])
+
+
+@pytest.mark.parametrize("is_reset", [False, True])
+def test_a_charge_that_is_held_back_and_sent_again_is_made_twice(server: Process, is_reset: bool) -> None:
+    key = f"sk_held_{is_reset}"
+    client = prepare(server, key, HELD_BACK)
+    if is_reset:
+        client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    client.close()
+    assert server.call("POST", "/charge/card", CHARGE, key)[0] == 201
+    eventually(lambda: found(server, key) == ["double-charge", "blind-retry"])
+
+
+def test_two_clients_that_both_wait_for_their_answer(server: Process) -> None:
+    with prepare(server, "sk_both", HELD_BACK) as client, client.makefile("rb") as answer:
+        assert server.call("POST", "/charge/card", CHARGE, "sk_both")[0] == 201
+        assert b" 201 " in answer.readline()
+    assert found(server, "sk_both") == []
 
 
 def test_a_client_that_only_sends_no_more_reads_its_answer(server: Process) -> None:

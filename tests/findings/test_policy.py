@@ -24,7 +24,7 @@ def test_a_scenario_allows_what_it_is_about() -> None:
 
 
 def test_a_scenario_sets_a_limit_of_a_used_sandbox() -> None:
-    api = Api()
+    api = Api(clock="real")
     api.charge(reference="order-1")
     assert put(api, HEAD + "findings: {poll_limit: 1, allow: [no-reference]}") == 200
     charge_id = api.charge()["chargeId"]
@@ -123,3 +123,17 @@ def test_the_same_requests_give_the_same_findings() -> None:
         pages.append(api.get("/__admin/findings").raw)
     assert pages[0] == pages[1]
     assert b"4111111111111111" not in pages[0]
+
+
+@pytest.mark.parametrize("begin", ["reset", "scenario"])
+def test_a_mark_outlives_a_sandbox_that_begins_anew(begin: str) -> None:
+    api = Api()
+    api.post("/__admin/marks", {"name": "checkout"})
+    if begin == "reset":
+        api.charge()
+        api.post("/__admin/reset")
+    else:
+        assert put(api, HEAD + "rules: []") == 200
+    assert found(api, since="checkout") == []
+    api.charge()
+    assert found(api, since="checkout") == ["no-reference"]
