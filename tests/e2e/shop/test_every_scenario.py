@@ -61,7 +61,7 @@ def test_a_day_of_the_shop(mockserver, receiver, scenario):
         shop.cancel("order-5")
     mockserver.clock.advance("8d")
     shop.catch_up()
-    assert mockserver.findings("warning", finish=True) == []
+    assert mockserver.findings(finish=True) == []
 
 
 def buy(shop, mockserver, order, amount, card, **more):
