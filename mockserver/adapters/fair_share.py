@@ -41,8 +41,8 @@ class _Line:
 class FairShare:
     """At most ``places`` in use at once, by owners that want things.
 
-    An owner may hold a quarter of the places that are free, at least one, and ``each`` of them for one thing: whoever
-    holds none finds one free, unless there are as many owners as places. Owners are served in turn, and so are the
+    An owner may hold a quarter of the places that are free, at least one, and ``each`` of them for one thing: an owner
+    that holds none finds one free, unless there are as many owners as places. Owners are served in turn, and so are the
     things that one owner wants.
     """
 

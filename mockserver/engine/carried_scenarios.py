@@ -67,7 +67,7 @@ def charter_under(
     *,
     secrets: bool,
 ) -> SandboxConfig:
-    """The charter under carried scenarios: the one in force when it has the same. Raises ``ImportFault`` for a scenario
+    """The config under carried scenarios: the one in force when it has the same. Raises ``ImportFault`` for a scenario
     that would be refused as a file."""
     write = form(list[Carried]).write
     if write(given, secrets) == write(carried(in_force.scenarios, secrets=secrets), secrets):

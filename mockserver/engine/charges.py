@@ -205,7 +205,7 @@ def failed_attempt(sandbox: Sandbox, provider_id: str, decline: Decline) -> Fail
 def ask_provider(
     sandbox: Sandbox, op: str, route: ProviderRoute, source: str, also: str | None = None, number: int = 1
 ) -> Outcome:
-    """What the rules let a provider say to a step of a charge; the time it takes is added to the turn's latency."""
+    """What the rules let a provider say to a step of a charge; the time it takes is added to the step's latency."""
     outcome = asking.ask(sandbox, op, route.provider, route.instrument, source, also=also, number=number)
     if outcome.latency is None:
         sandbox.step.latency += providers.latency_of(sandbox, route.provider)

@@ -63,7 +63,7 @@ class SandboxConfig:
 
 @dataclass(frozen=True, slots=True)
 class ServerConfig:
-    """The part of a charter that the server's settings fix for every sandbox."""
+    """The part of a config that the server's settings fix for every sandbox."""
 
     seed: int
     assumed: Assumed
@@ -78,7 +78,7 @@ class ServerConfig:
     findings: Policy | None = None
 
     def config(self, scenarios: Sequence[Scenario]) -> SandboxConfig:
-        """The charter under some scenarios: of what several of them say, the last one counts. Raises ``Invalid``
+        """The config under some scenarios: of what several of them say, the last one counts. Raises ``Invalid``
         (90)."""
         seed, clock = self.seed, self.clock
         overrides: dict[str, object] = {}

@@ -154,7 +154,7 @@ class Sandbox:
                 self.providers.change(known, {name: getattr(provider, name) for name in changed})
 
     def settle(self, own: Assumed | None) -> None:
-        """Let the profile and overrides of this sandbox alone count before those of its charter; None forgets them."""
+        """Let the profile and overrides of this sandbox alone count before those of its config; None forgets them."""
         self.own = own
         above = self.config.assumed
         self.assumed = above if own is None else Assumed(own.profile, {**above.overrides, **own.overrides})

@@ -301,7 +301,7 @@ def _server_config(settings: Settings) -> ServerConfig:
 
 
 def _keeping_time(config: SandboxConfig, sandbox: Sandbox, real: Micros) -> SandboxConfig:
-    """The charter with the clock as it stands, when that was moved or changed: no scenario turns time back unasked."""
+    """The config with the clock as it stands, when that was moved or changed: no scenario turns time back unasked."""
     clock, opened = sandbox.clock, config.start_clock(sandbox.clock.real)
     if (clock.mode, clock.virtual, clock.rate) == (opened.mode, opened.virtual, opened.rate):
         return config
