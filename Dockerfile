@@ -6,7 +6,7 @@ COPY mockserver mockserver
 COPY scenarios scenarios
 RUN python -m venv /opt/mockserver \
     && /opt/mockserver/bin/python -m pip wheel --quiet --no-cache-dir --no-deps --wheel-dir /wheel . \
-    && /opt/mockserver/bin/python -m pip install --quiet --no-cache-dir /wheel/mockserver-*.whl \
+    && /opt/mockserver/bin/python -m pip install --quiet --no-cache-dir /wheel/payfurl_mockserver-*.whl \
     && mkdir -p /scenarios /data
 
 FROM python:3.12-slim

@@ -47,7 +47,7 @@ def test_the_wheel_holds_every_file_of_the_package_and_the_library(wheel: ZipFil
 
 @pytest.mark.slow
 def test_the_wheel_holds_nothing_else(wheel: ZipFile) -> None:
-    strangers = [name for name in wheel.namelist() if not re.match(r"mockserver/|mockserver-[^/]+\.dist-info/", name)]
+    strangers = [name for name in wheel.namelist() if not re.match(r"mockserver/|payfurl_mockserver-[^/]+\.dist-info/", name)]
     assert strangers == []
 
 
@@ -55,7 +55,7 @@ def test_the_wheel_holds_nothing_else(wheel: ZipFile) -> None:
 def test_the_wheel_says_what_it_is(wheel: ZipFile) -> None:
     (metadata,) = (name for name in wheel.namelist() if name.endswith("METADATA"))
     fields = Parser().parsestr(wheel.read(metadata).decode())
-    assert (fields["Name"], fields["License-Expression"], fields["Requires-Python"]) == ("mockserver", "MIT", ">=3.11")
+    assert (fields["Name"], fields["License-Expression"], fields["Requires-Python"]) == ("payfurl-mockserver", "MIT", ">=3.11")
     assert fields.get_payload().startswith("# mockserver\n")
     points = wheel.read(metadata.replace("METADATA", "entry_points.txt")).decode()
     assert "mockserver = mockserver.cli:main" in points
@@ -101,6 +101,6 @@ def test_the_image_runs_without_rights_and_stops_at_the_usual_signal() -> None:
 
 def test_the_check_script_installs_as_the_image_does() -> None:
     script = (ROOT / ".ci" / "run").read_text("utf-8")
-    for step in ("pip wheel", "--no-deps", "--wheel-dir", "pip install", "mockserver-*.whl"):
+    for step in ("pip wheel", "--no-deps", "--wheel-dir", "pip install", "payfurl_mockserver-*.whl"):
         assert step in IMAGE
         assert step in script

@@ -8,7 +8,7 @@ A comment right before a fenced block says what the block is:
     <!-- serve: demo -->            a `mockserver ...` line: started on a free port, in the session called demo
     <!-- run: demo -->              commands after `$ ` with what they print, run by one shell of that session
     <!-- file: demo shop.yaml -->   a file in the session's folder
-    <!-- shown: reason -->          not run here; tests/test_readme.py says how each of these is checked
+    <!-- shown: reason -->          not run here; tests/test_docs.py says how each of these is checked
 
 and `<!-- table: states -->` ... `<!-- end -->` encloses what is printed from the code.
 """
@@ -33,7 +33,7 @@ from tools import tables
 
 ROOT = Path(__file__).resolve().parents[1]
 README = ROOT / "README.md"
-PAGES = (README, *sorted((ROOT / "docs").glob("*.md")))
+PAGES = (README, ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md")))
 PORT, TLS_PORT = "4111", "5001"
 START_SECONDS = 30.0
 SHELL_SECONDS = 120.0
@@ -48,7 +48,7 @@ VOLATILE = [(re.compile(r"\bin \d+\.\d\ds\b"), "in 0.50s")]
 
 
 class Untrue(Exception):
-    """A command of the README cannot be run as it stands there."""
+    """A command of a page cannot be run as it stands there."""
 
 
 @dataclass(slots=True)
@@ -87,7 +87,7 @@ class Session:
             self.ports[TLS_PORT] = tls[1]
 
     def run(self, command: str) -> str:
-        """What the command prints, on both streams, with the port that the README shows."""
+        """What the command prints, on both streams, with the port that the page shows."""
         if self.shell.stdin is None or self.shell.stdout is None:
             raise Untrue("the shell was started without pipes")
         self.commands += 1
@@ -198,8 +198,8 @@ def steady(text: str) -> str:
     return text
 
 
-def refreshed(readme: str, folder: Path) -> str:
-    """The README as it should be: every block run again in order, every table printed again."""
+def refreshed(page: str, folder: Path) -> str:
+    """A page as it should be: every block run again in order, every table printed again."""
     sessions = Sessions(folder)
 
     def renew(block: re.Match[str]) -> str:
@@ -218,7 +218,7 @@ def refreshed(readme: str, folder: Path) -> str:
 
     try:
         return BLOCK.sub(
-            renew, TABLE.sub(lambda found: f"{found[1]}\n{tables.PRINT[found['name']]()}\n{found[3]}", readme)
+            renew, TABLE.sub(lambda found: f"{found[1]}\n{tables.PRINT[found['name']]()}\n{found[3]}", page)
         )
     finally:
         sessions.close()
@@ -229,7 +229,7 @@ def ended(text: str) -> str:
     return text if not text or text.endswith("\n") else f"{text}\n"
 
 
-def difference(page: str, name: str = "README.md") -> str:
+def difference(page: str, name: str = "page") -> str:
     """What a rewriting would change, as a unified difference; empty when the page is true."""
     with tempfile.TemporaryDirectory() as folder:
         wanted = refreshed(page, Path(folder))

@@ -1,4 +1,4 @@
-"""Takes the pictures of README.md anew: python -m tools.screenshots. Needs playwright and a Chromium."""
+"""Takes the pictures of README.md and docs anew: python -m tools.screenshots. Needs playwright and a Chromium."""
 
 from __future__ import annotations
 

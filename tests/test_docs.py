@@ -1,4 +1,4 @@
-"""README.md is run: every command prints what it says there, and its tables are those of the code."""
+"""The documentation is run: every command prints what it says there, and its tables are those of the code."""
 
 from __future__ import annotations
 
@@ -13,7 +13,11 @@ import yaml
 from mockserver.settings import Settings, unknown_variables
 from tools import docs, tables
 
-README = docs.README.read_text("utf-8")
+TEXTS = {page: page.read_text("utf-8") for page in docs.PAGES}
+README = TEXTS[docs.README]
+EVERYTHING = "\n".join(TEXTS.values())
+WRITTEN = docs.TABLE.sub("", EVERYTHING)
+BIGGEST_README = 10_000
 FENCES = re.compile(r"^(?P<before>[^\n]*)\n```(?P<language>\w+)\n", re.MULTILINE)
 
 
@@ -29,11 +33,11 @@ def test_every_block_says_how_it_is_checked() -> None:
     drawn = {"mermaid"}
     unchecked = [
         found["language"]
-        for found in FENCES.finditer(README)
+        for found in FENCES.finditer(WRITTEN)
         if found["language"] not in drawn and not re.match(r"<!-- (serve|run|file|shown): ", found["before"])
     ]
     assert unchecked == []
-    assert len(docs.BLOCK.findall(README)) >= 10
+    assert len(docs.BLOCK.findall(EVERYTHING)) >= 40
 
 
 def test_a_command_that_prints_something_else_is_found() -> None:
@@ -49,13 +53,11 @@ def test_a_table_that_is_not_the_codes_is_found() -> None:
 
 
 def test_every_table_is_shown_once() -> None:
-    text = "".join(page.read_text("utf-8") for page in docs.PAGES)
-    assert sorted(re.findall(r"<!-- table: ([\w-]+) -->", text)) == sorted(tables.PRINT)
+    assert sorted(re.findall(r"<!-- table: ([\w-]+) -->", EVERYTHING)) == sorted(tables.PRINT)
 
 
 def test_every_file_that_a_page_names_is_there() -> None:
-    text = "".join(page.read_text("utf-8") for page in docs.PAGES)
-    named = set(re.findall(r"\b(?:mockserver|tests|tools|scenarios)/[\w./-]*\w", text))
+    named = set(re.findall(r"\b(?:mockserver|tests|tools|scenarios)/[\w./-]*\w", EVERYTHING))
     assert len(named) > 50
     assert sorted(path for path in named if not (docs.ROOT / path).exists()) == []
 
@@ -69,7 +71,7 @@ def shown(language: str) -> list[str]:
     """The blocks of a language that are shown and not run."""
     return [
         found["text"]
-        for found in docs.BLOCK.finditer(README)
+        for found in docs.BLOCK.finditer(EVERYTHING)
         if (found["kind"], found["language"]) == ("shown", language)
     ]
 
@@ -109,8 +111,23 @@ def test_the_commands_of_the_beginning_are_those_that_the_check_script_runs() ->
     assert second.endswith("/bin/python -m pytest")
 
 
-def test_every_picture_is_there_and_small_and_every_one_is_shown() -> None:
-    shown = re.findall(r"!\[[^\]]+\]\(([^)]+)\)", README)
+def links(page: Path) -> list[Path]:
+    """The files that a page links to or shows."""
+    found = re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", TEXTS[page])
+    return [(page.parent / target).resolve() for target in found]
+
+
+@pytest.mark.parametrize("page", docs.PAGES, ids=lambda page: page.name)
+def test_every_link_leads_somewhere(page: Path) -> None:
+    assert [str(target) for target in links(page) if not target.exists()] == []
+
+
+def test_the_readme_is_short_and_leads_to_every_page() -> None:
+    assert len(README.encode()) < BIGGEST_README
+    assert set(docs.PAGES) - {docs.README} <= set(links(docs.README))
+
+
+def test_every_picture_is_small_and_shown() -> None:
     there = [path for path in (docs.ROOT / "docs" / "screenshots").iterdir() if path.suffix == ".png"]
-    assert sorted(shown) == sorted(path.relative_to(docs.ROOT).as_posix() for path in there)
+    assert set(there) <= {target for page in docs.PAGES for target in links(page)}
     assert [path.name for path in there if path.stat().st_size > 150_000] == []
