@@ -47,7 +47,8 @@ def test_the_wheel_holds_every_file_of_the_package_and_the_library(wheel: ZipFil
 
 @pytest.mark.slow
 def test_the_wheel_holds_nothing_else(wheel: ZipFile) -> None:
-    strangers = [name for name in wheel.namelist() if not re.match(r"mockserver/|payfurl_mockserver-[^/]+\.dist-info/", name)]
+    own = re.compile(r"mockserver/|payfurl_mockserver-[^/]+\.dist-info/")
+    strangers = [name for name in wheel.namelist() if not own.match(name)]
     assert strangers == []
 
 
@@ -55,7 +56,8 @@ def test_the_wheel_holds_nothing_else(wheel: ZipFile) -> None:
 def test_the_wheel_says_what_it_is(wheel: ZipFile) -> None:
     (metadata,) = (name for name in wheel.namelist() if name.endswith("METADATA"))
     fields = Parser().parsestr(wheel.read(metadata).decode())
-    assert (fields["Name"], fields["License-Expression"], fields["Requires-Python"]) == ("payfurl-mockserver", "MIT", ">=3.11")
+    assert (fields["Name"], fields["License-Expression"]) == ("payfurl-mockserver", "MIT")
+    assert fields["Requires-Python"] == ">=3.11"
     assert fields.get_payload().startswith("# mockserver\n")
     points = wheel.read(metadata.replace("METADATA", "entry_points.txt")).decode()
     assert "mockserver = mockserver.cli:main" in points
