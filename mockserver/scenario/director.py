@@ -44,6 +44,12 @@ class Decision:
     _attempt: Attempt | None = field(default=None, repr=False, compare=False)
     _passed: tuple[tuple[str, Difference], ...] = field(default=_PASSED_NOTHING, repr=False, compare=False)
 
+    @property
+    def choice(self) -> int | None:
+        """Which outcome of the sequence or chance of the rule that fired it was, from 1; None when it was none."""
+        fired = (placed.rule for placed in self._bucket.rules if placed.rule.id == self.rule) if self._bucket else ()
+        return next((rule.choice_of(self.outcome) for rule in fired), None)
+
     def lost(self) -> list[tuple[str, str]]:
         """Rules of this operation that came before the one that fired, each with the first test it failed, in words."""
         if self._bucket is None or self._attempt is None:

@@ -182,6 +182,14 @@ class Rule:
         """Whether what happens depends on how often the same key was seen."""
         return self.nth is not None or isinstance(self.plan, Sequence | Chance)
 
+    def choice_of(self, outcome: Outcome) -> int | None:
+        """Which of the outcomes of its sequence or chance this one is, from 1; None when the rule does not hold it."""
+        match self.plan:
+            case Sequence(outcomes) | Chance(outcomes):
+                return next((place for place, one in enumerate(outcomes, 1) if one is outcome), None)
+            case Always() | Named():
+                return 1
+
     def key_of(self, attempt: Attempt) -> str:
         """The key under which this attempt is counted."""
         if self.key is None:

@@ -24,10 +24,12 @@ class LostReply(TypedDict):
 
 
 class DecisionReply(TypedDict):
-    """One decision of the scenario; ``rule`` is null when none fired. ``delay`` is a duration, such as ``800ms``."""
+    """One decision of the scenario; ``rule`` is null when none fired, ``choice`` the place of its outcome in a sequence
+    or chance, from 1. ``delay`` is a duration, such as ``800ms``."""
 
     stage: str
     rule: str | None
+    choice: int | None
     delay: str
     lost: list[LostReply]
 
@@ -106,11 +108,14 @@ def answer_reply(raw: bytes) -> object:
     return mask_body(raw)
 
 
-def decision_reply(stage: str, rule: str | None, delay: Micros, lost: list[tuple[str, str]]) -> DecisionReply:
+def decision_reply(
+    stage: str, rule: str | None, choice: int | None, delay: Micros, lost: list[tuple[str, str]]
+) -> DecisionReply:
     """A decision with the rules that lost."""
     return {
         "stage": stage,
         "rule": rule,
+        "choice": choice,
         "delay": duration_text(delay),
         "lost": [{"rule": name, "why": mask_text(why)} for name, why in lost],
     }

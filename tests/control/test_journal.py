@@ -41,6 +41,20 @@ def test_an_entry_explains_a_charge(shop: Shop) -> None:
     assert [decision["stage"] for decision in entry["decisions"]] == ["arrival", "provider"]
 
 
+def test_a_decision_names_the_outcome_of_a_sequence_or_a_chance_by_its_place(shop: Shop) -> None:
+    twice = {"id": "twice", "when": {"op": "charge.create"}, "sequence": [{"approve": {}}, {"decline": "lost_card"}]}
+    rule = {**twice, "key": ["op"], "at_end": "fail"}
+    assert shop("PUT", "/__admin/scenarios", {"version": 1, "name": "s", "rules": [rule]}).status == 200
+    for _ in range(3):
+        shop.charge()
+    asked = [entry["decisions"][-1] for entry in entries(shop)]
+    assert [(decision["rule"], decision["choice"]) for decision in asked] == [
+        ("twice", 1),
+        ("twice", 2),
+        ("twice", None),
+    ]
+
+
 def test_a_refusal_and_a_malformed_body_are_entries_too(shop: Shop) -> None:
     shop("GET", "/charge/nothing")
     shop("POST", "/charge/card", raw=b'{"amount": ')

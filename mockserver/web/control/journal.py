@@ -95,8 +95,7 @@ def shown(entry: JournalEntry, profile: WireProfile) -> EntryReply:
         "request": request_reply(entry.method, entry.path, entry.query, step.headers, entry.raw),
         "answer": answer,
         "decisions": [
-            decision_reply(decision.stage.value, decision.rule, decision.delay, decision.lost())
-            for decision in step.decisions
+            decision_reply(one.stage.value, one.rule, one.choice, one.delay, one.lost()) for one in step.decisions
         ],
         "events": [event_reply(event, profile) for event in step.events],
         "assumptions": sorted({*step.assumed, *assumptions_used(answer)}),
