@@ -32,8 +32,9 @@ from pathlib import Path
 from tools import tables
 
 ROOT = Path(__file__).resolve().parents[1]
-README = ROOT / "README.md"
-PAGES = (README, ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md")))
+TOP = tuple(ROOT / f"{name}.md" for name in ("README", "CONTRIBUTING", "CHANGELOG", "SECURITY"))
+README = TOP[0]
+PAGES = (*TOP, *sorted((ROOT / "docs").glob("*.md")))
 PORT, TLS_PORT = "4111", "5001"
 START_SECONDS = 30.0
 SHELL_SECONDS = 120.0
