@@ -52,6 +52,8 @@ def compile_scenario(
         with problems.at("assumptions", key):
             read_assumption(key, value)
     clock = _clock(model.clock, problems) if model.clock is not None else None
+    if model.clock is not None and model.clock.model_fields_set == {"zone"}:
+        clock = None
     providers = _providers(model.providers, problems)
     setup, ids = _setup(model.setup, problems)
     return Scenario(

@@ -8,6 +8,7 @@ from itertools import accumulate
 
 from mockserver.domain.clock import Micros
 from mockserver.domain.ids import digest
+from mockserver.domain.zones import UTC_ZONE, Zone
 from mockserver.scenario.attempt import Stage
 from mockserver.scenario.catalogue import CATALOGUE
 from mockserver.scenario.compile_when import compile_when, named_in, operations_of
@@ -17,7 +18,7 @@ from mockserver.scenario.model import ChanceOne, RuleMap
 from mockserver.scenario.operations import ALL_OPERATIONS, PROVIDER_OPERATIONS, UNREQUESTED
 from mockserver.scenario.outcome import Outcome
 from mockserver.scenario.outcome_map import ThenMap
-from mockserver.scenario.paths import known_path
+from mockserver.scenario.paths import DAY_OF_CLOCK, day_reader, known_path
 from mockserver.scenario.problems import Path, Problems
 from mockserver.scenario.rule import Always, AtEnd, Chance, Draws, Expectation, Named, Plan, Rule, Sequence, thresholds
 
@@ -40,6 +41,7 @@ def compile_rule(
     begins: Micros | None,
     declared: frozenset[str] = frozenset(),
     draws: Draws = Draws.SANDBOX,
+    zone: Zone = UTC_ZONE,
 ) -> Rule | None:
     """A rule from a model of sound shape, or None when ``problems`` got a fault of it."""
     before = len(problems.found)
@@ -48,8 +50,10 @@ def compile_rule(
     stage = Stage.ARRIVAL
     if plan is not None and len(problems.found) == before:
         stage, operations = _placed(model, plan, operations, path, problems)
-    when = compile_when(model.when, (*path, "when"), problems, operations, begins, declared)
-    key = _key(model, operations or ALL_OPERATIONS, path, problems)
+    when = compile_when(model.when, (*path, "when"), problems, operations, begins, declared, zone)
+    key = _key(model, operations or ALL_OPERATIONS, path, problems, zone)
+    if model.per is not None and model.limit is None and model.sequence is None and "nth" not in model.when:
+        problems.add((*path, "per"), "nothing is counted here: per renews nth, a sequence or a limit")
     expect = _expectation(model, path, problems)
     if len(problems.found) > before or plan is None:
         return None
@@ -65,20 +69,26 @@ def compile_rule(
         nth=when.nth,
         window=when.window,
         key=key,
-        limit=model.limit,
+        limit=model.limit.times if model.limit is not None else None,
+        limit_by_key=model.limit is not None and model.limit.per is not None,
+        per=model.per,
+        zone=zone,
         lives=model.for_,
         expect=expect,
         draws=draws,
     )
 
 
-def _key(model: RuleMap, operations: frozenset[str], path: Path, problems: Problems) -> tuple[Reader, ...] | None:
+def _key(
+    model: RuleMap, operations: frozenset[str], path: Path, problems: Problems, zone: Zone
+) -> tuple[Reader, ...] | None:
     if model.key is None:
         return None
     readers = []
     for index, part in enumerate(model.key):
         with problems.at(*path, "key", index):
-            readers.append(known_path(part, operations).read)
+            day = part == DAY_OF_CLOCK
+            readers.append(day_reader(zone) if day else known_path(part, operations).read)
     return tuple(readers)
 
 

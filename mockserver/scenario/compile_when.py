@@ -10,6 +10,7 @@ from mockserver.domain.clock import DAY, Micros, duration_text
 from mockserver.domain.errors import nearest
 from mockserver.domain.provider import DEFAULT_PROVIDER_ID
 from mockserver.domain.reading import whole_of
+from mockserver.domain.zones import UTC_ZONE, Zone
 from mockserver.scenario.attempt import Attempt
 from mockserver.scenario.matching import FieldTest, compile_test, known_operators, shown
 from mockserver.scenario.model import ClockWindow
@@ -39,6 +40,7 @@ def compile_when(
     operations: frozenset[str],
     begins: Micros | None,
     declared: frozenset[str],
+    zone: Zone = UTC_ZONE,
 ) -> When:
     """The meaning of ``when`` in some operations, ``op`` apart; its faults go to ``problems``."""
     tests = tests_of(when, path, problems, operations or ALL_OPERATIONS, declared)
@@ -48,7 +50,7 @@ def compile_when(
             known_operators(when["nth"])
             _counted(when["nth"])
             nth = compile_test("nth", _unread, when["nth"])
-    window = window_of(when["clock"], (*path, "clock"), problems, begins) if "clock" in when else None
+    window = window_of(when["clock"], (*path, "clock"), problems, begins, zone) if "clock" in when else None
     return When(tests, nth, window)
 
 
@@ -209,7 +211,9 @@ def _bin(wanted: object) -> object:
     return text if len(str(text)) == _MOST_BIN_DIGITS else {"starts_with": text}
 
 
-def window_of(wanted: object, path: Path, problems: Problems, begins: Micros | None) -> Window | None:
+def window_of(
+    wanted: object, path: Path, problems: Problems, begins: Micros | None, zone: Zone = UTC_ZONE
+) -> Window | None:
     """The span of time that ``clock`` means, or None when ``problems`` got a fault of it."""
     from pydantic import ValidationError
 
@@ -238,5 +242,5 @@ def window_of(wanted: object, path: Path, problems: Problems, begins: Micros | N
         if model.for_ == 0 or (daily and model.for_ is not None and model.for_ > DAY):
             most = ", and at most 24h after a time of day, which comes every day" if daily else ""
             raise ValueError(f"got for: {duration_text(model.for_)}, wanted more than 0{most}")
-        return Window(start, end, model.for_, daily, begins)
+        return Window(start, end, model.for_, daily, begins, zone)
     return None

@@ -88,7 +88,7 @@ class Times(NamedTuple):
 @dataclass(slots=True)
 class Tally:
     """Counters of one rule: calls that met its tests, firings, calls after its sequence ended, the first firing; and
-    those of each key."""
+    those of each key. Of a rule that counts ``per`` period: the one that ``keys`` and ``fired`` count in."""
 
     text: str
     calls: Count
@@ -96,6 +96,8 @@ class Tally:
     exhausted: Count
     first: Micros | None
     keys: dict[str, Times]
+    period: int | None = None
+    fired: Count | None = None
 
 
 @dataclass(slots=True)
@@ -108,8 +110,8 @@ class Tallies:
 
 @dataclass(frozen=True, slots=True)
 class RuleReport:
-    """How a rule stands: ``calls`` met its tests, ``hits`` fired; ``left`` firings of its ``limit``
-    (None: no limit).
+    """How a rule stands: ``calls`` met its tests, ``hits`` fired; ``left`` firings of its ``limit``, in this period
+    (None: no limit, or one for each key).
     """
 
     id: str
@@ -172,28 +174,35 @@ class Director:
         count = self.tallies.rules.get(rule.id)
         if count is None:
             count = self.tallies.rules[rule.id] = _untouched(rule)
+        if rule.per is not None and (period := rule.period(attempt.now)) != count.period:
+            count.period, count.fired, count.keys = period, 0, {}
         spent = _spent(rule, count, attempt.now)
         if spent is not None:
             return spent
-        count.calls += 1
         key, times = "", _ONCE
         if rule.counts_by_key:
             key = rule.key_of(attempt)
             seen, fired = count.keys.get(key, (0, 0))
+            if rule.limit_by_key and rule.limit is not None and fired >= rule.limit:
+                return Difference("limit", f"fewer than {rule.limit} firings for its key", str(fired))
             times = count.keys[key] = Times(seen + 1, fired)
+        count.calls += 1
         if rule.nth is not None:
             difference = rule.nth.difference_of(times.seen)
             if difference is not None:
                 return difference
-        outcome = self._outcome(rule, attempt, count, key, times)
+        drawn_by = key if rule.per is None else f"{key}|{count.period}"
+        outcome = self._outcome(rule, attempt, count, drawn_by, times)
         if isinstance(outcome, Difference):
             return outcome
         if rule.counts_by_key:
             count.keys[key] = Times(times.seen, times.fired + 1)
         count.hits += 1
+        if count.fired is not None:
+            count.fired += 1
         if count.first is None:
             count.first = attempt.now
-        return outcome, f"{rule.id}|{key}|{times.seen if rule.counts_by_key else count.calls}"
+        return outcome, f"{rule.id}|{drawn_by}|{times.seen if rule.counts_by_key else count.calls}"
 
     def _outcome(self, rule: Rule, attempt: Attempt, count: Tally, key: str, times: Times) -> Outcome | Difference:
         match rule.plan:
@@ -233,7 +242,8 @@ class Director:
         reports = []
         for rule in self._rules.rules:
             count = self.tallies.rules.get(rule.id) or _untouched(rule)
-            spent = _spent(rule, count, now if now is not None else count.first or 0)
+            at = now if now is not None else count.first or 0
+            spent, left = _spent(rule, count, at), _left(rule, count, at)
             reports.append(
                 RuleReport(
                     id=rule.id,
@@ -242,7 +252,7 @@ class Director:
                     stage=rule.stage,
                     calls=count.calls,
                     hits=count.hits,
-                    left=None if rule.limit is None else max(rule.limit - count.hits, 0),
+                    left=None if left is None else max(left, 0),
                     alive=spent is None,
                     expectation_met=_unmet(rule, count) is None,
                 )
@@ -266,9 +276,19 @@ def _untouched(rule: Rule) -> Tally:
     return Tally(rule.text, 0, 0, 0, None, {})
 
 
+def _left(rule: Rule, count: Tally, now: Micros) -> int | None:
+    """Firings that ``limit`` leaves at an instant; None when it leaves them to each key, or there is none."""
+    if rule.limit is None or rule.limit_by_key:
+        return None
+    if rule.per is None:
+        return rule.limit - count.hits
+    return rule.limit - (count.fired or 0 if count.period == rule.period(now) else 0)
+
+
 def _spent(rule: Rule, count: Tally, now: Micros) -> Difference | None:
-    if rule.limit is not None and count.hits >= rule.limit:
-        return Difference("limit", f"fewer than {rule.limit} firings", str(count.hits))
+    left = _left(rule, count, now)
+    if left is not None and left <= 0:
+        return Difference("limit", f"fewer than {rule.limit} firings", str((rule.limit or 0) - left))
     if rule.lives is not None and count.first is not None and now >= count.first + rule.lives:
         return Difference("for", "a call while the rule is alive", "a call after its time")
     return None

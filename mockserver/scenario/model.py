@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import (
     AfterValidator,
+    BeforeValidator,
     Discriminator,
     Field,
     GetCoreSchemaHandler,
@@ -27,7 +28,7 @@ from mockserver.scenario.catalogue import CATALOGUE
 from mockserver.scenario.matching import OPERATORS
 from mockserver.scenario.operations import OPERATIONS, SOURCES
 from mockserver.scenario.outcome_map import OutcomeMap, StepMap, ThenMap
-from mockserver.scenario.part import Part
+from mockserver.scenario.part import Part, part
 from mockserver.scenario.paths import CARD_FACTS
 from mockserver.scenario.provider_outcome import LatencyWord
 from mockserver.scenario.rule import AtEnd, Draws
@@ -38,10 +39,12 @@ from mockserver.scenario.scalars import (
     Id,
     Instant,
     Number,
+    Period,
     Point,
     Share,
     Text,
     Weight,
+    ZoneName,
     whole,
 )
 
@@ -93,7 +96,7 @@ _WHEN: dict[str, Any] = {
             "properties": {
                 "from": {
                     "type": "string",
-                    "description": "included: a time of day in UTC (18:05), or an ISO date-time",
+                    "description": "included: a time of day (18:05) in the zone of the clock, or an ISO date-time",
                 },
                 "to": {"type": "string", "description": "excluded"},
                 "for": {"type": "string", "description": "a duration, from `from` or from the scenario's start"},
@@ -143,6 +146,21 @@ class ExpectMap(Part):
     max: Annotated[int, whole(0, 1_000_000_000)] | None = None
 
 
+@part
+class Limit:
+    """How often a rule may fire."""
+
+    times: Count
+    per: Annotated[Literal["key"] | None, Field(description="for each key; absent: in all")] = None
+
+
+def _in_all(value: object) -> object:
+    return value if isinstance(value, dict) else {"times": value}
+
+
+LimitWord = Annotated[Limit, BeforeValidator(_in_all, json_schema_input_type=Count | Limit)]
+
+
 class RuleMap(Part):
     """One rule. Of the rules that are asked at one stage (as the request arrives, as a provider is asked, as a webhook
     is delivered), the first that matches in file order decides."""
@@ -157,7 +175,10 @@ class RuleMap(Part):
     sequence: Annotated[list[StepMap], Field(min_length=1, max_length=MAX_STEPS)] | None = None
     at_end: AtEnd | None = Field(None, description="of a sequence; default pass")
     chance: ChanceWord | None = None
-    limit: Count | None = Field(None, description="how often it may fire")
+    limit: LimitWord | None = Field(None, description="how often it may fire, in all or for each key")
+    per: Period | None = Field(
+        None, description="counters begin anew: each 1s, each 1h, each 1d (at midnight in the zone of the clock)"
+    )
     for_: Duration | None = Field(None, alias="for", description="how long it lives after its first firing")
     expect: ExpectMap | None = None
 
@@ -175,6 +196,7 @@ class ClockMap(Part):
     start: Instant | None = None
     mode: ClockMode = ClockMode.REAL
     rate: Annotated[int, whole(1, 1_000_000)] | None = Field(None, description="of mode fast; default 60")
+    zone: ZoneName = Field(None, description="of times of day, of clock.day and of per: 1d in the rules; default UTC")
 
 
 class FindingsMap(Part):

@@ -11,6 +11,7 @@ from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
 from mockserver.domain.errors import nearest
+from mockserver.domain.zones import UTC_ZONE
 from mockserver.scenario.compile import compile_scenario
 from mockserver.scenario.compile_rule import compile_rule
 from mockserver.scenario.compile_when import compile_when, operations_of
@@ -58,6 +59,7 @@ def _rules(given: object, model: ScenarioFile | None, problems: Problems) -> tup
     begins = model.clock.start if model is not None and model.clock is not None else None
     declared = frozenset(provider.id for provider in model.providers) if model is not None else frozenset()
     draws = model.draws if model is not None else Draws.SANDBOX
+    zone = (model.clock.zone if model is not None and model.clock is not None else None) or UTC_ZONE
     rules: list[Rule] = []
     taken: set[str] = set()
     for index, raw in enumerate(given if isinstance(given, list) else []):
@@ -69,7 +71,7 @@ def _rules(given: object, model: ScenarioFile | None, problems: Problems) -> tup
         if shaped.id in taken:
             problems.add((*path, "id"), f"got '{shaped.id}' a second time; every rule has an id of its own")
         taken.add(shaped.id)
-        rule = compile_rule(shaped, raw, path, problems, begins=begins, declared=declared, draws=draws)
+        rule = compile_rule(shaped, raw, path, problems, begins=begins, declared=declared, draws=draws, zone=zone)
         rules += [rule] if rule is not None else []
     return tuple(rules)
 

@@ -7,7 +7,9 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from mockserver.domain.cards import TEST_CARDS, Brand
+from mockserver.domain.clock import iso
 from mockserver.domain.errors import nearest
+from mockserver.domain.zones import Zone
 from mockserver.scenario.attempt import Attempt
 from mockserver.scenario.kinds import NUMBER, TEXT, Kind
 from mockserver.scenario.matching import Reader
@@ -50,6 +52,15 @@ _PLAIN: Mapping[str, Known] = {
 }
 
 
+DAY_OF_CLOCK = "clock.day"
+"""The day of the call, by which only a key counts: ``when`` has ``clock``."""
+
+
+def day_reader(zone: Zone) -> Reader:
+    """Reads the day of a call (2031-03-01) in a zone."""
+    return lambda attempt: iso(zone.wall(attempt.now))[:10]
+
+
 def known_path(path: str, operations: Collection[str] = ALL_OPERATIONS) -> Known:
     """What a path means in some operations. Raises ``ValueError`` with what is allowed: a path that is unknown, secret,
     or leads nowhere in all of them."""
@@ -65,10 +76,10 @@ def known_path(path: str, operations: Collection[str] = ALL_OPERATIONS) -> Known
             pass
     if path in _PLAIN:
         return _PLAIN[path]
-    known = ["request.", "header.", "state.", *_PLAIN]
+    known = ["request.", "header.", "state.", DAY_OF_CLOCK, *_PLAIN]
     raise ValueError(
-        f"got '{path[:60]}', wanted request.<path>, header.<name>, state.<path>, op, source, provider, attempt or "
-        f"card.<{'|'.join(CARD_FACTS)}>{nearest(path, known)}"
+        f"got '{path[:60]}', wanted request.<path>, header.<name>, state.<path>, op, source, provider, attempt, "
+        f"{DAY_OF_CLOCK} or card.<{'|'.join(CARD_FACTS)}>{nearest(path, known)}"
     )
 
 

@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from enum import StrEnum
 
-from mockserver.domain.clock import DAY, Micros, duration_text, iso
+from mockserver.domain.clock import DAY, EARLIEST, Micros, duration_text, iso
 from mockserver.domain.money import number_text
+from mockserver.domain.zones import UTC_ZONE, Zone
 from mockserver.scenario.attempt import Attempt, Stage
 from mockserver.scenario.matching import Difference, FieldTest, Reader, shown
 from mockserver.scenario.outcome import Outcome
@@ -102,8 +103,8 @@ Plan = Always | Named | Sequence | Chance
 class Window:
     """``clock``: a span of sandbox time, or of every day. ``start`` included, ``end`` excluded; all in microseconds.
 
-    ``daily`` bounds count from midnight UTC and may wrap over it. ``lasts`` counts from ``start``, or, without one,
-    from ``begins`` (the scenario's clock start), or else from the first decision that the sandbox took.
+    ``daily`` bounds count from midnight in ``zone`` and may wrap over it. ``lasts`` counts from ``start``, or, without
+    one, from ``begins`` (the scenario's clock start), or else from the first decision that the sandbox took.
     """
 
     start: Micros | None = None
@@ -111,11 +112,12 @@ class Window:
     lasts: Micros | None = None
     daily: bool = False
     begins: Micros | None = None
+    zone: Zone = UTC_ZONE
 
     def difference(self, now: Micros, first: Micros) -> Difference | None:
         """Why ``now`` lies outside, when the sandbox took its first decision at ``first``."""
         if self.daily:
-            return None if self._holds_daily(now % DAY) else self._outside(now)
+            return None if self._holds_daily(now) else self._outside(now)
         start = self.start
         if start is None and self.lasts is not None:
             start = first if self.begins is None else self.begins
@@ -124,21 +126,28 @@ class Window:
         end = self.end if self.lasts is None or start is None else start + self.lasts
         return self._outside(now) if end is not None and now >= end else None
 
-    def _holds_daily(self, time: Micros) -> bool:
-        start = self.start or 0
+    def _holds_daily(self, now: Micros) -> bool:
+        zone, start = self.zone, self.start or 0
         end = self.end if self.end is not None else DAY
-        if self.lasts is not None:
-            return (time - start) % DAY < self.lasts
-        return start <= time < end if start <= end else time >= start or time < end
+        wall = zone.wall(now)
+        midnight = wall - wall % DAY
+        for day in (midnight, midnight - DAY):
+            begin = zone.instant(day + start)
+            until = zone.instant(day + end + (0 if start < end else DAY)) if self.lasts is None else begin + self.lasts
+            if begin <= now < until:
+                return True
+        return False
 
     def _outside(self, now: Micros) -> Difference:
         def point(instant: Micros) -> str:
             return f"{duration_text(instant)} after midnight" if self.daily else iso(instant)
 
+        place = f" in {self.zone.name}" if self.daily and self.zone is not UTC_ZONE else ""
+
         parts = [f"from {point(self.start)}"] if self.start is not None else []
         parts += [f"to {point(self.end)}"] if self.end is not None else []
         parts += [f"for {duration_text(self.lasts)}"] if self.lasts is not None else []
-        return Difference("clock", " ".join(parts), iso(now))
+        return Difference("clock", " ".join(parts) + place, iso(now))
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,6 +182,9 @@ class Rule:
     window: Window | None = None
     key: tuple[Reader, ...] | None = None
     limit: int | None = None
+    limit_by_key: bool = False
+    per: Micros | None = None
+    zone: Zone = UTC_ZONE
     lives: Micros | None = None
     expect: Expectation | None = None
     draws: Draws = Draws.SANDBOX
@@ -180,7 +192,15 @@ class Rule:
     @property
     def counts_by_key(self) -> bool:
         """Whether what happens depends on how often the same key was seen."""
-        return self.nth is not None or isinstance(self.plan, Sequence | Chance)
+        return self.nth is not None or self.limit_by_key or isinstance(self.plan, Sequence | Chance)
+
+    def period(self, now: Micros) -> int:
+        """The number of the period in which counters of ``per`` count; those of whole days begin at midnight in the
+        zone, those of weeks on a Monday. 0 without ``per``."""
+        if self.per is None:
+            return 0
+        time = now if self.per % DAY else self.zone.wall(now)
+        return (time - EARLIEST) // self.per
 
     def choice_of(self, outcome: Outcome) -> int | None:
         """Which of the outcomes of its sequence or chance this one is, from 1; None when the rule does not hold it."""

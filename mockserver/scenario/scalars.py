@@ -9,10 +9,11 @@ import re
 from decimal import Decimal
 from typing import Annotated, Any
 
-from pydantic import BeforeValidator, WithJsonSchema
+from pydantic import BeforeValidator, PlainValidator, WithJsonSchema
 
 from mockserver.domain.clock import HOUR, MINUTE, SECOND, Micros, parse_duration, parse_instant
 from mockserver.domain.reading import number_of
+from mockserver.domain.zones import Zone, zone
 from mockserver.scenario.matching import shown
 
 _TIME_OF_DAY = re.compile(r"([01]?[0-9]|2[0-3]):([0-5][0-9])(?::([0-5][0-9]))?")
@@ -37,7 +38,7 @@ def read_instant(value: object) -> Micros:
 
 
 def read_point(value: object) -> tuple[Micros, bool]:
-    """An instant, or a time of day in UTC (then True) in microseconds after midnight."""
+    """An instant, or a time of day (then True) in microseconds after midnight."""
     if isinstance(value, str) and (found := _TIME_OF_DAY.fullmatch(value.strip())):
         hours, minutes, seconds = (int(part or 0) for part in found.groups())
         return hours * HOUR + minutes * MINUTE + seconds * SECOND, True
@@ -101,6 +102,23 @@ def read_flag(value: object) -> bool:
     return value
 
 
+def read_zone(value: object) -> Zone | None:
+    """The name of a time zone."""
+    if value is None:
+        return None
+    if not isinstance(value, str):
+        raise ValueError(f"got {shown(value)}, wanted a time zone such as Australia/Sydney")
+    return zone(value)
+
+
+def read_period(value: object) -> Micros:
+    """A duration above 0."""
+    duration = read_duration(value)
+    if duration == 0:
+        raise ValueError("got 0, wanted a duration above 0, such as 1s or 1d")
+    return duration
+
+
 def read_switch(value: object) -> bool:
     """``true`` or ``{}``: something that is simply switched on."""
     if value is True or value == {}:
@@ -128,11 +146,15 @@ _NUMBER_SCHEMA: dict[str, Any] = {"type": "number", "minimum": 0}
 _SWITCH_SCHEMA: dict[str, Any] = {"anyOf": [{"type": "object", "maxProperties": 0}, {"const": True}]}
 
 Duration = Annotated[Micros, BeforeValidator(read_duration), WithJsonSchema(_DURATION_SCHEMA)]
+Period = Annotated[Micros, BeforeValidator(read_period), WithJsonSchema(_DURATION_SCHEMA)]
+ZoneName = Annotated[
+    Zone | None, PlainValidator(read_zone), WithJsonSchema({"type": "string", "examples": ["Australia/Sydney"]})
+]
 Instant = Annotated[Micros, BeforeValidator(read_instant), WithJsonSchema({"type": "string", "format": "date-time"})]
 Point = Annotated[
     tuple[Micros, bool],
     BeforeValidator(read_point),
-    WithJsonSchema({"type": "string", "description": "a time of day in UTC (18:05) or an ISO 8601 date-time"}),
+    WithJsonSchema({"type": "string", "description": "a time of day (18:05) or an ISO 8601 date-time"}),
 ]
 Number = Annotated[Decimal, BeforeValidator(read_number), WithJsonSchema(_NUMBER_SCHEMA)]
 Share = Annotated[Decimal, BeforeValidator(read_share), WithJsonSchema({**_NUMBER_SCHEMA, "maximum": 1})]

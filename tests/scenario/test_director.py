@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mockserver.domain.clock import HOUR
+from mockserver.domain.clock import DAY, HOUR, SECOND, parse_instant
 from mockserver.scenario.attempt import Stage
 from mockserver.scenario.director import Director
 from mockserver.scenario.outcome import NOTHING, Transport
@@ -201,6 +201,53 @@ def test_limit() -> None:
     assert [(report.hits, report.left, report.alive) for report in director.rules()] == [(2, 0, False)]
 
 
+def test_a_limit_for_each_key() -> None:
+    director = directing(told(one(more="limit: {times: 2, per: key}")))
+    assert [ask(director, subject=name).rule for name in "aaabba"] == ["r", "r", None, "r", "r", None]
+    report = director.rules()[0]
+    assert (report.calls, report.hits, report.left, report.alive) == (4, 4, None, True)
+    lost = ask(director, subject="a").lost()
+    assert lost == [("r", "limit: wanted fewer than 2 firings for its key, got 2")]
+
+
+def test_counters_that_renew() -> None:
+    nth = directing(told(one("{op: charge.create, nth: {gt: 2}}", more="per: 1s")))
+    times = (0, 0, 0, SECOND - 1, SECOND, SECOND, SECOND)
+    assert [ask(nth, now=NOW + later).rule for later in times] == [None, None, "r", "r", None, None, "r"]
+    limit = directing(told(one(more="limit: 1\n    per: 1h")))
+    assert [ask(limit, now=NOW + later).rule for later in (0, 1, HOUR)] == ["r", None, "r"]
+    assert [limit.rules(NOW + later)[0].left for later in (HOUR, 2 * HOUR)] == [0, 1]
+    assert (limit.rules()[0].hits, limit.rules()[0].calls) == (2, 2)
+    steps = directing(told(one(what="sequence: [{decline: lost_card}, {decline: error}]", more="per: 1d")))
+    assert [said(ask(steps, now=NOW + later)) for later in (0, HOUR, 6 * HOUR)] == ["lost_card", "error", "lost_card"]
+
+
+def test_a_chance_that_counts_by_day_draws_anew_each_day() -> None:
+    rule = one(what="chance: {p: 0.5, then: {decline: lost_card}}", more="limit: 40\n    per: 1d")
+    director = directing(told(rule))
+    days = [[ask(director, now=NOW + day * DAY).rule for _ in range(20)] for day in range(4)]
+    assert len({tuple(map(str, day)) for day in days}) == 4
+
+
+def test_days_begin_at_midnight_in_the_zone_of_the_clock() -> None:
+    sydney = "clock: {zone: Australia/Sydney}\n"
+    once = one(what="then: {decline: lost_card}", more="limit: 1\n    per: 1d")
+    by_key = one("{op: charge.create, nth: 1}", more="key: [clock.day]")
+    before, after = parse_instant("2031-03-01T12:59:59Z"), parse_instant("2031-03-01T13:00:00Z")
+    for rule in (once, by_key):
+        assert [ask(directing(told(rule, sydney)), now=now).rule for now in (before, before)] == ["r", "r"]
+        director = directing(told(rule, sydney))
+        assert [ask(director, now=now).rule for now in (before, before, after)] == ["r", None, "r"]
+        director = directing(told(rule))
+        assert [ask(director, now=now).rule for now in (before, after)] == ["r", None]
+
+
+def test_weeks_begin_on_a_monday() -> None:
+    director = directing(told(one(more="limit: 1\n    per: 1w")))
+    sunday, monday = parse_instant("2031-03-02T23:59:59Z"), parse_instant("2031-03-03T00:00:00Z")
+    assert [ask(director, now=now).rule for now in (sunday, sunday, monday)] == ["r", None, "r"]
+
+
 def test_a_rule_lives_for_a_while_after_its_first_firing() -> None:
     director = directing(told(one(more="for: 1h")))
     assert [ask(director, now=NOW + 9 * HOUR + later).rule for later in (0, HOUR - 1, HOUR)] == ["r", "r", None]
@@ -257,6 +304,16 @@ def test_weighted_chance() -> None:
         ("then: {approve: {}}\n    at_end: hold", "got at_end without a sequence"),
         ("sequence: [{approve: {}}]\n    at_end: stop", "got 'stop', allowed: pass, hold, loop, fail"),
         ("then: {approve: {}}\n    limit: 0", "got 0, wanted a whole number from 1"),
+        ("then: {approve: {}}\n    limit: {per: key}", "rules[0].limit: 'times' is missing"),
+        ("then: {approve: {}}\n    limit: {times: 2, per: day}", "limit.per: got 'day', allowed: key"),
+        ("then: {approve: {}}\n    limit: {times: 0, per: key}", "got 0, wanted a whole number from 1"),
+        (
+            "then: {approve: {}}\n    per: 1s",
+            "rules[0].per: nothing is counted here: per renews nth, a sequence or a limit",
+        ),
+        ("then: {approve: {}}\n    limit: 1\n    per: 0s", "got 0, wanted a duration above 0"),
+        ("then: {approve: {}}\n    limit: 1\n    per: day", "got 'day'"),
+        ("then: {approve: {}}\n    key: [clock.dy]", "got 'clock.dy'"),
         ("then: {approve: {}}\n    for: 5", "got 5, wanted a duration with its unit"),
         ("then: {approve: {}}\n    expect: {min: 3, max: 2}", "got min 3 and max 2"),
     ],

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from decimal import Decimal
 from time import process_time
 from typing import Any
 
 import pytest
 
-from mockserver.domain.clock import DAY, HOUR, MINUTE
+from mockserver.domain.clock import DAY, EARLIEST, HOUR, LATEST, MINUTE, parse_instant
 from mockserver.scenario.attempt import Stage
 from mockserver.scenario.operations import OPERATIONS, operations_like
+from mockserver.scenario.problems import ScenarioRefused
 from tests.scenario.telling import NOW, ask, card, directing, fault, fires, one, stored, told
 
 D = Decimal
@@ -246,3 +248,57 @@ def test_rules_that_look_at_a_provider_are_asked_with_it(when: str) -> None:
 
 def test_a_provider_outcome_where_no_provider_is_asked_is_refused() -> None:
     assert "no provider is asked in charge.get" in fault(one("{op: charge.get}"))
+
+
+SYDNEY = "clock: {zone: Australia/Sydney}\n"
+
+
+@pytest.mark.parametrize(
+    ("window", "begins", "ends"),
+    [
+        # Summer time, and the night in which it ends: 3:00 becomes 2:00 again.
+        ('from: "02:00", to: "04:00"', "2031-04-04T15:00Z", "2031-04-04T17:00Z"),
+        ('from: "02:00", to: "04:00"', "2031-04-05T15:00Z", "2031-04-05T18:00Z"),
+        ('from: "02:30", for: 1h', "2031-04-05T15:30Z", "2031-04-05T16:30Z"),
+        ('from: "23:30", to: "03:30"', "2031-04-05T12:30Z", "2031-04-05T17:30Z"),
+        # Winter time, and the night in which it ends: 2:00 becomes 3:00 at once.
+        ('from: "02:00", to: "04:00"', "2031-07-01T16:00Z", "2031-07-01T18:00Z"),
+        ('from: "02:00", to: "04:00"', "2031-10-04T16:00Z", "2031-10-04T17:00Z"),
+        ('from: "02:15", to: "02:45"', "2031-10-04T16:15Z", "2031-10-04T16:45Z"),
+        ('from: "02:30", for: 1h', "2031-10-04T16:30Z", "2031-10-04T17:30Z"),
+        ('to: "01:00"', "2031-07-01T14:00Z", "2031-07-01T15:00Z"),
+        ('from: "23:00"', "2031-07-01T13:00Z", "2031-07-01T14:00Z"),
+    ],
+)
+def test_daily_windows_follow_the_clocks_of_the_zone(window: str, begins: str, ends: str) -> None:
+    director = directing(told(one(f"{{op: charge.create, clock: {{{window}}}}}"), SYDNEY))
+    start, end = parse_instant(begins), parse_instant(ends)
+    inside = [ask(director, now=now).rule for now in (start, (start + end) // 2, end - 1)]
+    outside = [ask(director, now=now) for now in (start - 1, end)]
+    assert inside == ["r"] * 3
+    assert [one.rule for one in outside] == [None] * 2
+    assert " in Australia/Sydney, got 2031-" in outside[0].lost()[0][1]
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("Australia/Sidney", "did you mean 'Australia/Sydney'?"),
+        ("../../etc/passwd", "wanted a time zone of the IANA database"),
+        ("Australia", "wanted a time zone of the IANA database"),
+        ("''", "wanted a time zone of the IANA database"),
+        ("5", "got 5, wanted a time zone such as Australia/Sydney"),
+    ],
+)
+def test_a_zone_that_is_none(name: str, words: str) -> None:
+    with pytest.raises(ScenarioRefused, match=r"story.yaml:3:9: clock.zone: .*" + re.escape(words)):
+        told(one(), f"clock: {{zone: {name}}}\n")
+
+
+def test_a_zone_alone_leaves_the_clock_as_it_is() -> None:
+    assert told(one(), SYDNEY).clock is None
+
+
+def test_windows_at_the_ends_of_the_calendar() -> None:
+    director = directing(told(one('{op: charge.create, clock: {from: "23:00", to: "01:00"}}'), SYDNEY))
+    assert [ask(director, now=now).rule for now in (EARLIEST, LATEST)] == ["r", "r"]
