@@ -2,15 +2,15 @@
 
 Sources: service document, Charge, and States and transitions; assumptions ``charge.capture_amount``,
 ``charge.refund_amount``.
-Each ``*_changes`` function decides and returns the fields that change; it raises before anything has changed.
+Each ``after_*`` method gives the charge as it is after a move; it raises when the state table forbids the move.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field
 from decimal import Decimal
-from typing import Annotated, Any
+from typing import Annotated
 
 from mockserver.domain.clock import DAY, Micros
 from mockserver.domain.codes import Code
@@ -27,11 +27,9 @@ from mockserver.domain.constraints import (
 from mockserver.domain.errors import Invalid
 from mockserver.domain.money import CURRENCIES, exact, number_text
 from mockserver.domain.provider import ProviderSummary
-from mockserver.domain.record import record
+from mockserver.domain.record import record, replace
 from mockserver.domain.sources import CheckoutTransfer, Instrument
 from mockserver.domain.states import CHARGE, ChargeEvent, ChargeState
-
-Changes = Mapping[str, Any]
 
 ZERO = Decimal(0)
 
@@ -81,7 +79,7 @@ class FailedAttempt:
     is_retryable: bool
 
 
-@dataclass(slots=True)
+@record
 class Charge:
     """A charge as stored. Amounts are exact decimals of ``currency``; instants are microseconds."""
 
@@ -140,6 +138,71 @@ class Charge:
         came = self.amount if paid is not None and paid - paid % DAY == day else ZERO
         return came - sum((refund.amount for refund in self.refunds if refund.added - refund.added % DAY == day), ZERO)
 
+    def after_capture(self, amount: Decimal | None, now: Micros) -> Charge:
+        """Complete an authorised charge, in part or in whole; what is not captured is released.
+
+        Raises ``WrongState`` (54), ``Invalid`` 74 (not positive), 2 (too many digits), 77 (more than was authorised).
+        """
+        status = CHARGE.advance(self.status, ChargeEvent.CAPTURED)
+        captured = self.amount if amount is None else _positive(amount, self)
+        if captured > self.amount:
+            told = f"got {number_text(captured)}, authorised are {number_text(self.amount)} {self.currency}"
+            raise Invalid(Code.INVALID_CAPTURE_AMOUNT_PASSED, {"Amount": told})
+        return replace(self, status=status, amount=captured, succeeded=now)
+
+    def after_void(self, event: ChargeEvent, now: Micros) -> Charge:
+        """Cancel an authorised charge, by request (``VOIDED``) or by time (``EXPIRED``). Raises ``WrongState`` (54)."""
+        return replace(self, status=CHARGE.advance(self.status, event), voided=now)
+
+    def after_refund(self, amount: Decimal | None, comment: str | None, now: Micros) -> Charge:
+        """Give back a part or all that is left.
+
+        Raises ``WrongState`` (54), ``Invalid`` 74 (not positive), 2 (too many digits), 76 (more than is left).
+        """
+        CHARGE.advance(self.status, ChargeEvent.PARTLY_REFUNDED)
+        left = self.refundable
+        given = left if amount is None else _positive(amount, self)
+        if given > left:
+            told = f"got {number_text(given)}, left to refund are {number_text(left)} {self.currency}"
+            raise Invalid(Code.INVALID_AMOUNT_MAXIMUM_AVAILABLE_REFUND, {"Amount": told})
+        event = ChargeEvent.FULLY_REFUNDED if given == left else ChargeEvent.PARTLY_REFUNDED
+        return replace(
+            self,
+            status=CHARGE.advance(self.status, event),
+            refunded=self.refunded + given,
+            refunds=(*self.refunds, Refund(given, now, comment)),
+        )
+
+    def after_settlement(self, event: ChargeEvent, now: Micros) -> Charge:
+        """End a pending charge: ``SETTLED`` or ``RETURNED``. Raises ``WrongState`` (54)."""
+        status = CHARGE.advance(self.status, event)
+        return replace(self, status=status, succeeded=now if status is ChargeState.SUCCESS else self.succeeded)
+
+    def after_challenge(self, event: ChargeEvent, attempt: FailedAttempt | None, now: Micros) -> Charge:
+        """End a 3-D Secure challenge: paid or authorised when it was passed, else failed by ``attempt``.
+
+        Raises ``WrongState`` (54).
+        """
+        status = CHARGE.advance(self.status, event)
+        if attempt is not None:
+            return replace(self, status=status, failed_attempts=(*self.failed_attempts, attempt), authorised=None)
+        succeeded = now if status is ChargeState.SUCCESS else self.succeeded
+        return replace(self, status=status, three_ds_verified=True, succeeded=succeeded)
+
+    def as_before(self, before: ChargeState) -> Charge:
+        """The charge as it was in the state before its last move."""
+        refunds = self.refunds[:-1] if self.refunds else ()
+        waiting = before in (ChargeState.AUTHORISED, ChargeState.PENDING, ChargeState.PENDING_CHECKOUT)
+        return replace(
+            self,
+            status=before,
+            amount=self.authorised if waiting and self.authorised is not None else self.amount,
+            refunds=refunds,
+            refunded=sum((refund.amount for refund in refunds), ZERO),
+            succeeded=None if waiting else self.succeeded,
+            voided=None,
+        )
+
 
 def _positive(amount: Decimal, charge: Charge) -> Decimal:
     if amount <= 0:
@@ -147,77 +210,3 @@ def _positive(amount: Decimal, charge: Charge) -> Decimal:
             Code.INVALID_AMOUNT_MUST_BE_POSITIVE, {"Amount": f"got {number_text(amount)}, wanted more than 0"}
         )
     return exact(amount, CURRENCIES[charge.currency])
-
-
-def capture_changes(charge: Charge, amount: Decimal | None, now: Micros) -> Changes:
-    """Complete an authorised charge, in part or in whole; what is not captured is released.
-
-    Raises ``WrongState`` (54), ``Invalid`` 74 (not positive), 2 (too many digits), 77 (more than was authorised).
-    """
-    status = CHARGE.advance(charge.status, ChargeEvent.CAPTURED)
-    captured = charge.amount if amount is None else _positive(amount, charge)
-    if captured > charge.amount:
-        raise Invalid(
-            Code.INVALID_CAPTURE_AMOUNT_PASSED,
-            {"Amount": f"got {number_text(captured)}, authorised are {number_text(charge.amount)} {charge.currency}"},
-        )
-    return {"status": status, "amount": captured, "succeeded": now}
-
-
-def void_changes(charge: Charge, event: ChargeEvent, now: Micros) -> Changes:
-    """Cancel an authorised charge, by request (``VOIDED``) or by time (``EXPIRED``). Raises ``WrongState`` (54)."""
-    return {"status": CHARGE.advance(charge.status, event), "voided": now}
-
-
-def refund_changes(charge: Charge, amount: Decimal | None, comment: str | None, now: Micros) -> Changes:
-    """Give back a part or all that is left.
-
-    Raises ``WrongState`` (54), ``Invalid`` 74 (not positive), 2 (too many digits), 76 (more than is left).
-    """
-    CHARGE.advance(charge.status, ChargeEvent.PARTLY_REFUNDED)
-    left = charge.refundable
-    given = left if amount is None else _positive(amount, charge)
-    if given > left:
-        raise Invalid(
-            Code.INVALID_AMOUNT_MAXIMUM_AVAILABLE_REFUND,
-            {"Amount": f"got {number_text(given)}, left to refund are {number_text(left)} {charge.currency}"},
-        )
-    event = ChargeEvent.FULLY_REFUNDED if given == left else ChargeEvent.PARTLY_REFUNDED
-    return {
-        "status": CHARGE.advance(charge.status, event),
-        "refunded": charge.refunded + given,
-        "refunds": (*charge.refunds, Refund(given, now, comment)),
-    }
-
-
-def settle_changes(charge: Charge, event: ChargeEvent, now: Micros) -> Changes:
-    """End a pending charge: ``SETTLED`` or ``RETURNED``. Raises ``WrongState`` (54)."""
-    status = CHARGE.advance(charge.status, event)
-    return {"status": status, "succeeded": now} if status is ChargeState.SUCCESS else {"status": status}
-
-
-def challenge_changes(charge: Charge, event: ChargeEvent, attempt: FailedAttempt | None, now: Micros) -> Changes:
-    """End a 3-D Secure challenge: paid or authorised when it was passed, else failed by ``attempt``.
-
-    Raises ``WrongState`` (54).
-    """
-    status = CHARGE.advance(charge.status, event)
-    if attempt is not None:
-        return {"status": status, "failed_attempts": (*charge.failed_attempts, attempt), "authorised": None}
-    changes = {"status": status, "three_ds_verified": True}
-    return {**changes, "succeeded": now} if status is ChargeState.SUCCESS else changes
-
-
-def as_before(charge: Charge, before: ChargeState) -> Charge:
-    """A copy of a charge as it was in the state before its last move."""
-    refunds = charge.refunds[:-1] if charge.refunds else ()
-    waiting = before in (ChargeState.AUTHORISED, ChargeState.PENDING, ChargeState.PENDING_CHECKOUT)
-    return replace(
-        charge,
-        status=before,
-        amount=charge.authorised if waiting and charge.authorised is not None else charge.amount,
-        refunds=refunds,
-        refunded=sum((refund.amount for refund in refunds), ZERO),
-        succeeded=None if waiting else charge.succeeded,
-        voided=None,
-    )

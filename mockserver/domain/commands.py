@@ -48,14 +48,14 @@ class NewVaultItem:
 
 
 @dataclass(frozen=True, slots=True)
-class VaultWish:
+class VaultRequest:
     """Whether a card shall also be vaulted, and for how long."""
 
     wanted: bool = False
     expiry: Expiry = NEVER
 
 
-NO_VAULT = VaultWish()
+NO_VAULT = VaultRequest()
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,13 +6,12 @@ Source: service document, Customer; assumption ``removed.customer_or_method``.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from mockserver.domain.charge import Payer, WebhookTarget
 from mockserver.domain.clock import Micros
 from mockserver.domain.constraints import PaymentMethodId
-from mockserver.domain.record import record
-from mockserver.domain.states import Presence
+from mockserver.domain.record import or_kept, record, replace
+from mockserver.domain.states import CUSTOMER, Presence, PresenceEvent
 
 DELETED = "deleted"
 """What is left of the e-mail and the phone of something removed (assumption ``removed.customer_or_method``)."""
@@ -30,7 +29,20 @@ class PostalAddress:
     state: str | None = None
 
 
-@dataclass(slots=True)
+@record
+class CustomerDetails:
+    """Who a customer is, as far as a request says; None leaves a field as it is when a customer is changed."""
+
+    reference: str | None = None
+    first_name: str | None = None
+    last_name: str | None = None
+    email: str | None = None
+    phone: str | None = None
+    ip: str | None = None
+    address: PostalAddress | None = None
+
+
+@record
 class Customer:
     """A customer as stored. Payment methods name their customer; only the default is named here."""
 
@@ -63,16 +75,35 @@ class Customer:
             removed=self.removed,
         )
 
+    def after_update(self, given: CustomerDetails, default_payment_method_id: str | None) -> Customer:
+        """With the fields that are given."""
+        return replace(
+            self,
+            reference=or_kept(given.reference, self.reference),
+            first_name=or_kept(given.first_name, self.first_name),
+            last_name=or_kept(given.last_name, self.last_name),
+            email=or_kept(given.email, self.email),
+            phone=or_kept(given.phone, self.phone),
+            ip=or_kept(given.ip, self.ip),
+            address=_merged(self.address, given.address),
+            default_payment_method_id=or_kept(default_payment_method_id, self.default_payment_method_id),
+        )
 
-def merged(address: PostalAddress | None, given: PostalAddress | None) -> PostalAddress | None:
-    """An address after a change that gives some of its fields: null leaves a field as it is."""
+    def after_removal(self, now: Micros) -> Customer:
+        """Removed, without e-mail and phone. Raises ``WrongState`` (72)."""
+        state = CUSTOMER.advance(self.state, PresenceEvent.REMOVED)
+        return replace(self, state=state, removed=now, email=DELETED, phone=DELETED)
+
+
+def _merged(address: PostalAddress | None, given: PostalAddress | None) -> PostalAddress | None:
+    """An address after a change that gives some of its fields."""
     if given is None or address is None:
         return given or address
     return PostalAddress(
-        line1=given.line1 if given.line1 is not None else address.line1,
-        line2=given.line2 if given.line2 is not None else address.line2,
-        city=given.city if given.city is not None else address.city,
-        country=given.country if given.country is not None else address.country,
-        postal_code=given.postal_code if given.postal_code is not None else address.postal_code,
-        state=given.state if given.state is not None else address.state,
+        line1=or_kept(given.line1, address.line1),
+        line2=or_kept(given.line2, address.line2),
+        city=or_kept(given.city, address.city),
+        country=or_kept(given.country, address.country),
+        postal_code=or_kept(given.postal_code, address.postal_code),
+        state=or_kept(given.state, address.state),
     )

@@ -8,8 +8,8 @@ from decimal import Decimal
 from enum import StrEnum
 
 from mockserver.domain.charge import Payer, WebhookTarget
-from mockserver.domain.commands import NO_VAULT, VaultWish
-from mockserver.domain.customer import PostalAddress
+from mockserver.domain.commands import NO_VAULT, VaultRequest
+from mockserver.domain.customer import CustomerDetails
 from mockserver.domain.payto import PayIdDetails
 from mockserver.domain.sources import BankAccount, CardDetails
 
@@ -34,7 +34,7 @@ class NewCardMethod:
     details: CardDetails
     provider_id: str
     terms: MethodTerms
-    vault: VaultWish = NO_VAULT
+    vault: VaultRequest = NO_VAULT
     skip_expiry_check: bool = False
     create_network_token: bool = False
 
@@ -110,19 +110,6 @@ class CardChanges:
 
 
 @dataclass(frozen=True, slots=True)
-class CustomerDetails:
-    """Who a customer is, as far as a request says; None leaves a field as it is when a customer is changed."""
-
-    reference: str | None = None
-    first_name: str | None = None
-    last_name: str | None = None
-    email: str | None = None
-    phone: str | None = None
-    ip: str | None = None
-    address: PostalAddress | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class NewCustomer:
     """Create a customer with a first payment method, which becomes the default."""
 
@@ -138,7 +125,7 @@ class NewCardToken:
 
     details: CardDetails | None
     provider_id: str | None
-    vault: VaultWish = NO_VAULT
+    vault: VaultRequest = NO_VAULT
     ip: str | None = None
     amount: Decimal | None = None
     currency: str | None = None

@@ -6,16 +6,16 @@ Source: service document, Payment method, networkToken; assumption ``network_tok
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from mockserver.domain.cards import Card
 from mockserver.domain.clock import Micros
 from mockserver.domain.constraints import CustomerId, PaymentMethodId
-from mockserver.domain.method_states import NetworkTokenState
+from mockserver.domain.method_states import NETWORK_TOKEN, NetworkTokenEvent, NetworkTokenState
 from mockserver.domain.provider import ProviderSummary
+from mockserver.domain.record import record, replace
 
 
-@dataclass(slots=True)
+@record
 class NetworkToken:
     """A network token as stored, with the card it stands for and the payment method it was made with."""
 
@@ -29,3 +29,7 @@ class NetworkToken:
     customer_id: CustomerId | None = None
     status: NetworkTokenState = NetworkTokenState.ACTIVE
     seq: int = -1
+
+    def after(self, event: NetworkTokenEvent) -> NetworkToken:
+        """Moved by the state table. Raises ``WrongState`` (51)."""
+        return replace(self, status=NETWORK_TOKEN.advance(self.status, event))

@@ -8,7 +8,7 @@ from __future__ import annotations
 from base64 import b64decode
 from binascii import Error as BadBase64
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import StrEnum
 from typing import Annotated
 
@@ -18,6 +18,7 @@ from mockserver.domain.codes import Code
 from mockserver.domain.constraints import MOST, Amount, ChargeId, CurrencyCode, Within
 from mockserver.domain.errors import nearest
 from mockserver.domain.faults import Faults
+from mockserver.domain.record import record, replace
 from mockserver.domain.states import ChargeState
 
 
@@ -45,7 +46,7 @@ class CallToAction(StrEnum):
     DONATE = "Donate"
 
 
-@dataclass(slots=True)
+@record
 class PaymentLink:
     """A payment link as stored. ``amount`` None lets the payer choose; ``limit`` None lets any number pay.
 
@@ -76,6 +77,15 @@ class PaymentLink:
     def has_room(self) -> bool:
         """Whether one more payment may begin: those under way are counted as if they had succeeded."""
         return self.limit is None or self.payments + self.under_way < self.limit
+
+    def after_charge(self, before: ChargeState | None, after: ChargeState) -> PaymentLink:
+        """One of its charges began (``before`` None) or moved: each that succeeds is counted, whenever it does, and
+        each that still may holds a place."""
+        return replace(
+            self,
+            payments=self.payments + (after in PAID) - (before in PAID),
+            under_way=self.under_way + (after in UNDER_WAY) - (before in UNDER_WAY),
+        )
 
     def takes(self, payment_type: LinkPaymentType) -> bool:
         """Whether the page offers a way to pay; a link that names none offers all."""

@@ -6,17 +6,19 @@ Source: service document, Payment method; assumption ``removed.customer_or_metho
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field
 
 from mockserver.domain.charge import Payer, WebhookTarget
 from mockserver.domain.clock import Micros
 from mockserver.domain.constraints import CustomerId, NetworkTokenId, PaymentMethodId, PayToId, VaultId
+from mockserver.domain.customer import DELETED
 from mockserver.domain.provider import ProviderSummary
+from mockserver.domain.record import record, replace
 from mockserver.domain.sources import Instrument
-from mockserver.domain.states import Presence
+from mockserver.domain.states import PAYMENT_METHOD, Presence, PresenceEvent
 
 
-@dataclass(slots=True)
+@record
 class PaymentMethod:
     """A payment method as stored. The full card number lives in the vault only, under ``vault_id``."""
 
@@ -40,13 +42,22 @@ class PaymentMethod:
     removed: Micros | None = None
     state: Presence = Presence.ACTIVE
     seq: int = -1
-    _charged: tuple[Instrument, Instrument] | None = field(default=None, init=False, repr=False, compare=False)
+    _charged: list[Instrument] = field(default_factory=list, init=False, repr=False, compare=False)
 
     def charged(self) -> Instrument:
-        """The instrument as its charges show it: one and the same for all of them until it changes."""
-        known, held = self._charged, self.instrument
-        if known is not None and known[0] is held:
-            return known[1]
-        shown = replace(held, payment_method_id=self.payment_method_id, customer_id=self.customer_id)
-        self._charged = held, shown
-        return shown
+        """The instrument as its charges show it: one and the same for all of them."""
+        if not self._charged:
+            shown = replace(self.instrument, payment_method_id=self.payment_method_id, customer_id=self.customer_id)
+            self._charged.append(shown)
+        return self._charged[0]
+
+    def after_removal(self, now: Micros) -> PaymentMethod:
+        """Removed, without e-mail, also that of a payer who is no customer. Raises ``WrongState`` (73)."""
+        payer = self.payer
+        return replace(
+            self,
+            state=PAYMENT_METHOD.advance(self.state, PresenceEvent.REMOVED),
+            removed=now,
+            email=DELETED,
+            payer=replace(payer, email=DELETED) if payer is not None and payer.customer_id is None else payer,
+        )

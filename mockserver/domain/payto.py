@@ -5,7 +5,6 @@ Source: service document, NewPayToAgreement, and Payment method, payTo; assumpti
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from decimal import Decimal
 from typing import Annotated
 
@@ -13,10 +12,10 @@ from mockserver.domain.clock import Micros
 from mockserver.domain.codes import Code
 from mockserver.domain.constraints import Within
 from mockserver.domain.faults import Faults
-from mockserver.domain.method_states import PayToState
+from mockserver.domain.method_states import PAYTO, PayToEvent, PayToState
 from mockserver.domain.money import number_text
 from mockserver.domain.provider import ProviderSummary
-from mockserver.domain.record import record
+from mockserver.domain.record import record, replace
 
 LEAST_MAXIMUM, MOST_MAXIMUM = 1, 9999
 """Bounds of ``maximumAmount`` (service document, Limits)."""
@@ -30,7 +29,7 @@ class PayIdDetails:
     pay_id_type: str | None = None
 
 
-@dataclass(slots=True)
+@record
 class Agreement:
     """An agreement as stored. ``maximum_amount`` is in whole units of the currency."""
 
@@ -43,6 +42,10 @@ class Agreement:
     pay_id: PayIdDetails | None = None
     status: PayToState = PayToState.PENDING
     seq: int = -1
+
+    def after(self, event: PayToEvent) -> Agreement:
+        """Moved by the state table. Raises ``WrongState`` (33)."""
+        return replace(self, status=PAYTO.advance(self.status, event))
 
 
 def check_charge(agreement: Agreement, amount: Decimal, faults: Faults) -> None:

@@ -22,7 +22,8 @@ from mockserver.domain.faults import Faults
 from mockserver.domain.money import Currency, share
 from mockserver.domain.provider_condition import ProviderCondition
 from mockserver.domain.reading import whole_of
-from mockserver.domain.states import Presence
+from mockserver.domain.record import or_kept, record, replace
+from mockserver.domain.states import PROVIDER, Presence, PresenceEvent
 
 DEFAULT_PROVIDER_ID = "a26c371f-94f6-40da-add2-28ec8e9da8ed"
 
@@ -78,7 +79,7 @@ class Cost:
     international: bool | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ProviderSummary:
     """The provider as a charge or a payment method shows it."""
 
@@ -87,7 +88,7 @@ class ProviderSummary:
     name: str
 
 
-@dataclass(slots=True)
+@record
 class Provider:
     """A configured provider of one sandbox. ``latency`` is the simulated time of the dummy type, in microseconds."""
 
@@ -108,6 +109,28 @@ class Provider:
     require: tuple[ProviderCondition, ...] = ()
     state: Presence = Presence.ACTIVE
     seq: int = -1
+
+    def after_update(self, given: ProviderDetails, latency: tuple[Micros, Micros] | None) -> Provider:
+        """With the fields that are given; ``latency`` is that of the authentication parameters."""
+        return replace(
+            self,
+            summary=replace(self.summary, name=given.name or self.summary.name),
+            environment=or_kept(given.environment, self.environment),
+            currency=or_kept(given.currency, self.currency),
+            country=or_kept(given.country, self.country),
+            three_ds_provider_id=or_kept(given.three_ds_provider_id, self.three_ds_provider_id),
+            fallback_provider_id=or_kept(given.fallback_provider_id, self.fallback_provider_id),
+            authentication=self.authentication if given.authentication is None else dict(given.authentication),
+            additional=self.additional if given.additional is None else dict(given.additional),
+            costs=or_kept(given.costs, self.costs),
+            latency=self.latency if given.authentication is None else latency,
+            hide=or_kept(given.hide, self.hide),
+            require=or_kept(given.require, self.require),
+        )
+
+    def after_removal(self) -> Provider:
+        """Removed; what it charged stays. Raises ``WrongState`` (39)."""
+        return replace(self, state=PROVIDER.advance(self.state, PresenceEvent.REMOVED))
 
     @property
     def capabilities(self) -> frozenset[Capability]:
@@ -133,7 +156,7 @@ class Provider:
 
 
 @dataclass(frozen=True, slots=True)
-class ProviderWish:
+class ProviderDetails:
     """A provider as a caller describes it; None leaves a field as it is."""
 
     type: str | None = None

@@ -1,17 +1,42 @@
-"""Values that are made on every request: immutable to the type checker, without the price of it at run time."""
+"""Values that nobody changes: immutable to the type checker, without the price of it at run time."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TypeVar, dataclass_transform
+from dataclasses import dataclass, field, fields
+from functools import cache
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any, TypeVar, dataclass_transform
 
 T = TypeVar("T")
 
 
-@dataclass_transform(frozen_default=True)
+@dataclass_transform(frozen_default=True, field_specifiers=(field,))
 def record(cls: type[T]) -> type[T]:
     """A slots dataclass that the type checker treats as frozen.
 
     A frozen dataclass sets each field through a call, which triples the cost of making one; a charge makes a dozen.
     """
     return dataclass(slots=True)(cls)
+
+
+def or_kept(given: T | None, kept: T) -> T:
+    """What a request gives, else what there is: None leaves a field as it is."""
+    return kept if given is None else given
+
+
+if TYPE_CHECKING:
+    from dataclasses import replace as replace
+else:
+
+    def replace(value: T, **changes: Any) -> T:
+        """A copy of a record of two fields or more with other values in some: a charge in a third of the time that
+        ``dataclasses.replace`` takes for it."""
+        cls = type(value)
+        made = cls(*_values_of(cls)(value))
+        for name, given in changes.items():
+            setattr(made, name, given)
+        return made
+
+    @cache
+    def _values_of(cls: type) -> attrgetter:
+        return attrgetter(*(field.name for field in fields(cls) if field.init))

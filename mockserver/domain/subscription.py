@@ -15,7 +15,8 @@ from mockserver.domain.calendar import RETRY_LENGTHS, Interval, RetryInterval, l
 from mockserver.domain.charge import ZERO, WebhookTarget
 from mockserver.domain.clock import Instant, Micros
 from mockserver.domain.constraints import Amount, Count, CurrencyCode, PaymentMethodId, Within
-from mockserver.domain.states import SubscriptionState
+from mockserver.domain.record import record, replace
+from mockserver.domain.states import SUBSCRIPTION, SubscriptionEvent, SubscriptionState
 
 MOST_STEPS = 1000
 """Intervals between two payments, and tries of one payment, that a subscription may have."""
@@ -48,7 +49,7 @@ _PERIODS = range(4_000_000)
 """Days from the year 1 to 9999: no subscription has more payments."""
 
 
-@dataclass(slots=True)
+@record
 class Subscription:
     """A subscription as stored.
 
@@ -80,6 +81,21 @@ class Subscription:
     awaited: Count = 0
     next_due: Micros | None = None
     seq: int = -1
+
+    def after(self, event: SubscriptionEvent) -> Subscription:
+        """Moved by the state table. Raises ``WrongState`` (108)."""
+        return replace(self, status=SUBSCRIPTION.advance(self.status, event))
+
+    def after_payment(self, amount: Decimal, paid: int, waiting: int) -> Subscription:
+        """One of its payments succeeded (``paid`` 1, or -1 for one that did so no longer), or is under way."""
+        return replace(
+            self,
+            payments=self.payments + paid,
+            paid=self.paid + paid * amount,
+            open_payments=self.open_payments + waiting,
+            open_amount=self.open_amount + waiting * amount,
+            retries=0 if paid > 0 else self.retries,
+        )
 
     def due(self, period: int) -> Micros | None:
         """When payment number ``period`` is due; None beyond the year 9999."""

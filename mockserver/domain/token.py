@@ -7,16 +7,16 @@ Sources: service document, What the service does, 4; published facts, 2.8 and 10
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from mockserver.domain.clock import Micros
 from mockserver.domain.constraints import Count, PayToId, VaultId
-from mockserver.domain.method_states import TokenState
+from mockserver.domain.method_states import TOKEN, TokenEvent, TokenState
 from mockserver.domain.provider import ProviderSummary
+from mockserver.domain.record import record, replace
 from mockserver.domain.sources import ChallengeAnswer, Instrument
 
 
-@dataclass(slots=True)
+@record
 class Token:
     """A token as stored. ``uses`` counts what is left; ``payto_id`` names the agreement of a PayTo token.
 
@@ -45,3 +45,16 @@ class Token:
     def waits(self) -> bool:
         """Whether the payer may still answer the challenge."""
         return self.challenged and self.answer is None and self.state is TokenState.ACTIVE
+
+    def after_use(self, now: Micros) -> Token:
+        """Used once more; after the last use it is used up. Raises ``WrongState`` (51)."""
+        event = TokenEvent.USED if self.uses > 1 else TokenEvent.USED_UP
+        return replace(self, state=TOKEN.advance(self.state, event), uses=self.uses - 1, used=now)
+
+    def after_expiry(self) -> Token:
+        """Expired. Raises ``WrongState`` (51)."""
+        return replace(self, state=TOKEN.advance(self.state, TokenEvent.EXPIRED))
+
+    def after_challenge(self, answer: ChallengeAnswer) -> Token:
+        """With the payer's answer; passed, its payments are verified."""
+        return replace(self, answer=answer, verified=answer is ChallengeAnswer.PASS)

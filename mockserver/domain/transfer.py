@@ -5,14 +5,13 @@ Source: published facts, 1.2, 2.14, 3.1 (codes 60, 61, 67-70, 88); assumption ``
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from mockserver.domain.clock import Micros
 from mockserver.domain.constraints import Amount, ChargeId, CurrencyCode, ProviderId
-from mockserver.domain.states import TransferState
+from mockserver.domain.record import record, replace
+from mockserver.domain.states import TRANSFER, TransferEvent, TransferState
 
 
-@dataclass(slots=True)
+@record
 class Transfer:
     """One transfer of a group as stored; ``total`` is the sum of its group."""
 
@@ -29,3 +28,7 @@ class Transfer:
     status: TransferState
     added: Micros
     seq: int = -1
+
+    def after_settlement(self) -> Transfer:
+        """The money has arrived. Raises ``WrongState`` (88)."""
+        return replace(self, status=TRANSFER.advance(self.status, TransferEvent.SETTLED))

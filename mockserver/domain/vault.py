@@ -13,7 +13,8 @@ from mockserver.domain.cards import CardNumber
 from mockserver.domain.clock import LATEST, SECOND, Instant, Micros, iso
 from mockserver.domain.codes import Code
 from mockserver.domain.faults import Faults
-from mockserver.domain.states import CcvState, VaultState
+from mockserver.domain.record import record, replace
+from mockserver.domain.states import CCV, VAULT, CcvEvent, CcvState, VaultEvent, VaultState
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +52,7 @@ WITH_A_CARD = ExpiryWords(
 )
 
 
-@dataclass(slots=True)
+@record
 class VaultItem:
     """A vaulted card. ``number`` and ``ccv`` are empty once they are gone."""
 
@@ -64,6 +65,14 @@ class VaultItem:
     ccv_state: CcvState
     state: VaultState = VaultState.STORED
     seq: int = -1
+
+    def after_ccv(self, event: CcvEvent) -> VaultItem:
+        """Without its ccv. Raises ``WrongState`` (6) for an item that holds none."""
+        return replace(self, ccv=None, ccv_state=CCV.advance(self.ccv_state, event))
+
+    def after_end(self, event: VaultEvent) -> VaultItem:
+        """Expired or deleted: the number is gone. Raises ``WrongState`` (62)."""
+        return replace(self, number=None, state=VAULT.advance(self.state, event))
 
 
 def check_expiry(expiry: Expiry, words: ExpiryWords, now: Micros, faults: Faults) -> Instant | None:

@@ -5,11 +5,12 @@ Source: published facts, 2.14, 3 (types), 6.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import StrEnum
 
 from mockserver.domain.clock import Micros
-from mockserver.domain.states import Presence
+from mockserver.domain.record import record, replace
+from mockserver.domain.states import WEBHOOK_SUBSCRIPTION, Presence, PresenceEvent
 
 
 class WebhookType(StrEnum):
@@ -22,7 +23,7 @@ class WebhookType(StrEnum):
     PAYMENT_METHOD = "PaymentMethod"
 
 
-@dataclass(slots=True)
+@record
 class WebhookSubscription:
     """A webhook subscription as stored; ``authorization`` is presented to the receiver as it is."""
 
@@ -34,3 +35,7 @@ class WebhookSubscription:
     removed: Micros | None = None
     state: Presence = Presence.ACTIVE
     seq: int = -1
+
+    def after_removal(self, now: Micros) -> WebhookSubscription:
+        """Ended. Raises ``WrongState`` (111)."""
+        return replace(self, state=WEBHOOK_SUBSCRIPTION.advance(self.state, PresenceEvent.REMOVED), removed=now)

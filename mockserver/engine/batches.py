@@ -156,7 +156,7 @@ def start(sandbox: Sandbox, batch_id: str) -> None:
 def move(sandbox: Sandbox, batch: Batch, event: BatchEvent) -> None:
     """Change the state of a batch by its table."""
     before = batch.status
-    sandbox.batches.change(batch, {"status": BATCH.advance(before, event)})
+    batch.status = BATCH.advance(before, event)
     sandbox.emit(Subject.BATCH, batch.batch_id, event, before, batch.status)
 
 

@@ -5,10 +5,10 @@ Sources: service document, Charges, and States and transitions; assumptions ``ch
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
 from decimal import Decimal
-from typing import Any, assert_never
+from typing import assert_never
 
 from mockserver.assumptions.table import (
     AUTHORISATION_EXPIRES_AFTER,
@@ -20,15 +20,7 @@ from mockserver.assumptions.table import (
     PENDING_TYPES,
     REFUND_AMOUNT,
 )
-from mockserver.domain.charge import (
-    ZERO,
-    Charge,
-    FailedAttempt,
-    capture_changes,
-    refund_changes,
-    settle_changes,
-    void_changes,
-)
+from mockserver.domain.charge import ZERO, Charge, FailedAttempt
 from mockserver.domain.codes import Code
 from mockserver.domain.commands import NewCharge
 from mockserver.domain.errors import NotFound
@@ -91,32 +83,30 @@ def capture(sandbox: Sandbox, charge_id: str, amount: Decimal | None) -> Charge:
     ``ProviderRefused``."""
     charge = get(sandbox, charge_id)
     sandbox.assume(CAPTURE_AMOUNT)
-    changes = capture_changes(charge, amount, sandbox.now)
-    if changes["amount"] != charge.amount:
+    after = charge.after_capture(amount, sandbox.now)
+    if after.amount != charge.amount:
         _require(sandbox, charge, Capability.PARTIAL_CAPTURE)
     _consult(sandbox, "charge.capture", charge, Code.UNABLE_TO_CAPTURE)
-    return move(sandbox, charge, ChargeEvent.CAPTURED, changes)
+    return move(sandbox, charge, after, ChargeEvent.CAPTURED)
 
 
 def void(sandbox: Sandbox, charge_id: str) -> Charge:
     """Cancel an authorised charge. Raises ``NotFound`` 84, ``WrongState`` 54, ``ProviderRefused``."""
     charge = get(sandbox, charge_id)
-    changes = void_changes(charge, ChargeEvent.VOIDED, sandbox.now)
+    after = charge.after_void(ChargeEvent.VOIDED, sandbox.now)
     _consult(sandbox, "charge.void", charge, Code.UNABLE_TO_VOID)
-    return move(sandbox, charge, ChargeEvent.VOIDED, changes)
+    return move(sandbox, charge, after, ChargeEvent.VOIDED)
 
 
 def refund(sandbox: Sandbox, charge_id: str, amount: Decimal | None, comment: str | None) -> Charge:
     """Give money back. Raises ``NotFound`` 84, ``WrongState`` 54, ``Invalid`` 74, 2, 76, ``ProviderRefused``."""
     charge = get(sandbox, charge_id)
     sandbox.assume(REFUND_AMOUNT)
-    changes = refund_changes(charge, amount, comment, sandbox.now)
-    full = changes["status"] is ChargeState.REFUND
-    if not full:
+    after = charge.after_refund(amount, comment, sandbox.now)
+    if after.status is not ChargeState.REFUND:
         _require(sandbox, charge, Capability.PARTIAL_REFUND)
     _consult(sandbox, "charge.refund", charge, Code.UNABLE_TO_REFUND)
-    event = ChargeEvent.FULLY_REFUNDED if full else ChargeEvent.PARTLY_REFUNDED
-    return move(sandbox, charge, event, changes)
+    return give_back(sandbox, charge, after)
 
 
 def get(sandbox: Sandbox, charge_id: str) -> Charge:
@@ -132,14 +122,14 @@ def settle(sandbox: Sandbox, charge_id: str, event: ChargeEvent) -> None:
     """The provider of a pending charge has its answer: ``SETTLED`` or ``RETURNED``."""
     charge = sandbox.charges.get(charge_id)
     if charge is not None and charge.status is ChargeState.PENDING:
-        move(sandbox, charge, event, settle_changes(charge, event, sandbox.now))
+        move(sandbox, charge, charge.after_settlement(event, sandbox.now), event)
 
 
 def expire(sandbox: Sandbox, charge_id: str) -> None:
     """Nobody captured an authorisation in time."""
     charge = sandbox.charges.get(charge_id)
     if charge is not None and charge.status is ChargeState.AUTHORISED:
-        move(sandbox, charge, ChargeEvent.EXPIRED, void_changes(charge, ChargeEvent.EXPIRED, sandbox.now))
+        move(sandbox, charge, charge.after_void(ChargeEvent.EXPIRED, sandbox.now), ChargeEvent.EXPIRED)
 
 
 def _named(command: NewCharge, begun: Plan) -> tuple[str, str | None]:
@@ -333,10 +323,15 @@ def _require(sandbox: Sandbox, charge: Charge, feature: Capability) -> None:
         providers.require(provider, feature)
 
 
-def move(sandbox: Sandbox, charge: Charge, event: ChargeEvent, changes: Mapping[str, Any]) -> Charge:
-    """Give a charge its new state and tell everyone who must know."""
-    before = charge.status
-    sandbox.charges.change(charge, changes)
-    sandbox.emit(Subject.CHARGE, charge.charge_id, event, before, charge.status)
-    consequences.of_charge(sandbox, charge, before)
-    return charge
+def give_back(sandbox: Sandbox, before: Charge, after: Charge) -> Charge:
+    """A charge after a refund of a part or of all that was left."""
+    full = after.status is ChargeState.REFUND
+    return move(sandbox, before, after, ChargeEvent.FULLY_REFUNDED if full else ChargeEvent.PARTLY_REFUNDED)
+
+
+def move(sandbox: Sandbox, before: Charge, after: Charge, event: ChargeEvent) -> Charge:
+    """Keep a charge as it is after an event, and let follow what its move means for others."""
+    sandbox.replace(sandbox.charges, before, after)
+    sandbox.emit(Subject.CHARGE, after.charge_id, event, before.status, after.status)
+    consequences.of_charge(sandbox, after, before.status)
+    return after

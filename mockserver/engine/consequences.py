@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from mockserver.domain.charge import Charge
 from mockserver.domain.commands import NewTransfer, NewTransferGroup
-from mockserver.domain.payment_link import PAID, UNDER_WAY
 from mockserver.domain.sources import CheckoutTransfer
 from mockserver.domain.states import ChargeState, Presence
 from mockserver.engine import batches, subscription_course, transfers
@@ -14,7 +13,9 @@ from mockserver.engine.sandbox import Sandbox
 def of_charge(sandbox: Sandbox, charge: Charge, before: ChargeState | None) -> None:
     """A charge has gone from ``before`` (None: it is new) to where it is."""
     if charge.payment_link_id is not None:
-        _count_payment(sandbox, charge.payment_link_id, before, charge.status)
+        link = sandbox.payment_links.get(charge.payment_link_id)
+        if link is not None:
+            sandbox.replace(sandbox.payment_links, link, link.after_charge(before, charge.status))
     if charge.transfer is not None and charge.status is ChargeState.SUCCESS and before is not ChargeState.SUCCESS:
         _pass_on(sandbox, charge, charge.transfer)
     if charge.subscription_id is not None:
@@ -30,16 +31,3 @@ def _pass_on(sandbox: Sandbox, charge: Charge, wanted: CheckoutTransfer) -> None
         return
     part = NewTransfer(wanted.account, min(wanted.amount, charge.amount), charge.currency)
     transfers.create(sandbox, NewTransferGroup(provider.provider_id, (part,), charge_id=charge.charge_id))
-
-
-def _count_payment(sandbox: Sandbox, payment_link_id: str, before: ChargeState | None, after: ChargeState) -> None:
-    """A link counts each charge that succeeds, whenever it does, and keeps a place for each that still may."""
-    link = sandbox.payment_links.get(payment_link_id)
-    if link is not None:
-        sandbox.payment_links.change(
-            link,
-            {
-                "payments": link.payments + (after in PAID) - (before in PAID),
-                "under_way": link.under_way + (after in UNDER_WAY) - (before in UNDER_WAY),
-            },
-        )

@@ -6,17 +6,16 @@ Sources: service document, Customers; published facts, 1.1 rows 14-28; assumptio
 
 from __future__ import annotations
 
-from typing import Any
-
 from mockserver.assumptions.table import REMOVAL_TAKES_METHODS, REMOVED_IN_LIST
 from mockserver.domain.codes import Code
-from mockserver.domain.customer import DELETED, Customer, merged
+from mockserver.domain.customer import Customer, CustomerDetails
 from mockserver.domain.errors import NotFound, WrongState
 from mockserver.domain.events import Subject
 from mockserver.domain.faults import Faults
-from mockserver.domain.method_commands import CustomerDetails, NewCustomer, NewMethod
+from mockserver.domain.method_commands import NewCustomer, NewMethod
 from mockserver.domain.payment_method import PaymentMethod
-from mockserver.domain.states import CUSTOMER, Presence, PresenceEvent
+from mockserver.domain.record import replace
+from mockserver.domain.states import Presence
 from mockserver.engine import payment_methods, prepared_methods
 from mockserver.engine.sandbox import Sandbox
 
@@ -46,7 +45,7 @@ def create(sandbox: Sandbox, command: NewCustomer) -> Customer:
     )
     sandbox.step.about["customer"] = customer
     method = payment_methods.store(sandbox, wanted, customer)
-    sandbox.customers.change(customer, {"default_payment_method_id": method.payment_method_id})
+    customer = _with_default(sandbox, customer, method)
     sandbox.emit(Subject.CUSTOMER, customer.customer_id, "created", None, customer.state)
     return customer
 
@@ -61,7 +60,7 @@ def add_method(sandbox: Sandbox, customer_id: str, command: NewMethod) -> Paymen
     payment_methods.ask(sandbox, "payment_method.create", wanted)
     method = payment_methods.store(sandbox, wanted, customer)
     if command.terms.set_default or customer.default_payment_method_id is None:
-        sandbox.customers.change(customer, {"default_payment_method_id": method.payment_method_id})
+        _with_default(sandbox, customer, method)
         sandbox.emit(Subject.CUSTOMER, customer_id, "updated", customer.state, customer.state)
     return method
 
@@ -79,17 +78,8 @@ def update(
     if default_payment_method_id is not None:
         _check_default(sandbox, customer, default_payment_method_id, faults)
     faults.refuse()
-    given: dict[str, Any] = {
-        "reference": details.reference,
-        "first_name": details.first_name,
-        "last_name": details.last_name,
-        "email": details.email,
-        "phone": details.phone,
-        "ip": details.ip,
-        "address": merged(customer.address, details.address),
-        "default_payment_method_id": default_payment_method_id,
-    }
-    sandbox.customers.change(customer, {name: value for name, value in given.items() if value is not None})
+    after = customer.after_update(details, default_payment_method_id)
+    customer = sandbox.replace(sandbox.customers, customer, after)
     _show_on_methods(sandbox, customer)
     sandbox.emit(Subject.CUSTOMER, customer_id, "updated", customer.state, customer.state)
     return customer
@@ -101,19 +91,18 @@ def delete(sandbox: Sandbox, customer_id: str, *, ask_provider: bool) -> Custome
     Raises ``NotFound`` 52, ``WrongState`` 72 (removed before), ``ProviderRefused``; then nothing is removed.
     """
     customer = get(sandbox, customer_id)
-    before = customer.state
-    after = CUSTOMER.advance(before, PresenceEvent.REMOVED)
+    after = customer.after_removal(sandbox.now)
     kept = [method for method in methods(sandbox, customer_id) if method.state is Presence.ACTIVE]
     if ask_provider:
         for method in kept:
             payment_methods.ask_to_forget(sandbox, "customer.delete", method)
-    sandbox.customers.change(customer, {"state": after, "removed": sandbox.now, "email": DELETED, "phone": DELETED})
+    sandbox.replace(sandbox.customers, customer, after)
     if sandbox.assume(REMOVAL_TAKES_METHODS) == "yes":
         for method in kept:
             payment_methods.remove(sandbox, method)
-    _show_on_methods(sandbox, customer)
-    sandbox.emit(Subject.CUSTOMER, customer_id, "removed", before, after)
-    return customer
+    _show_on_methods(sandbox, after)
+    sandbox.emit(Subject.CUSTOMER, customer_id, "removed", customer.state, after.state)
+    return after
 
 
 def get(sandbox: Sandbox, customer_id: str) -> Customer:
@@ -164,6 +153,11 @@ def _check_default(sandbox: Sandbox, customer: Customer, method_id: str, faults:
         faults.add(Code.INVALID_PAYMENT_METHOD_ID_REMOVED, "DefaultPaymentMethodId", "this payment method was removed")
 
 
+def _with_default(sandbox: Sandbox, customer: Customer, method: PaymentMethod) -> Customer:
+    after = replace(customer, default_payment_method_id=method.payment_method_id)
+    return sandbox.replace(sandbox.customers, customer, after)
+
+
 def _show_on_methods(sandbox: Sandbox, customer: Customer) -> None:
     for method in sandbox.payment_methods.find("customer", customer.customer_id):
-        sandbox.payment_methods.change(method, {"payer": customer.payer()})
+        sandbox.replace(sandbox.payment_methods, method, replace(method, payer=customer.payer()))

@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Mapping
 from decimal import Decimal, InvalidOperation
 from enum import StrEnum
 
-from mockserver.domain.charge import Charge, capture_changes, refund_changes, settle_changes, void_changes
+from mockserver.domain.charge import Charge
 from mockserver.domain.errors import Refused
 from mockserver.domain.method_states import NetworkTokenState, PayToState
 from mockserver.domain.money import number_text
@@ -128,17 +128,15 @@ def _amount(detail: list[str]) -> Decimal | None:
 
 
 def _capture(sandbox: Sandbox, charge: Charge, detail: list[str]) -> None:
-    charges.move(sandbox, charge, ChargeEvent.CAPTURED, capture_changes(charge, _amount(detail), sandbox.now))
+    charges.move(sandbox, charge, charge.after_capture(_amount(detail), sandbox.now), ChargeEvent.CAPTURED)
 
 
 def _void(sandbox: Sandbox, charge: Charge, detail: list[str]) -> None:
-    charges.move(sandbox, charge, ChargeEvent.VOIDED, void_changes(charge, ChargeEvent.VOIDED, sandbox.now))
+    charges.move(sandbox, charge, charge.after_void(ChargeEvent.VOIDED, sandbox.now), ChargeEvent.VOIDED)
 
 
 def _refund(sandbox: Sandbox, charge: Charge, detail: list[str]) -> None:
-    changes = refund_changes(charge, _amount(detail), detail[1] or None, sandbox.now)
-    full = changes["status"] is ChargeState.REFUND
-    charges.move(sandbox, charge, ChargeEvent.FULLY_REFUNDED if full else ChargeEvent.PARTLY_REFUNDED, changes)
+    charges.give_back(sandbox, charge, charge.after_refund(_amount(detail), detail[1] or None, sandbox.now))
 
 
 def _settle(sandbox: Sandbox, charge: Charge, detail: list[str]) -> None:
@@ -146,7 +144,7 @@ def _settle(sandbox: Sandbox, charge: Charge, detail: list[str]) -> None:
         three_ds.answer(sandbox, charge.charge_id, _PAYER[detail[0]])
         return
     event = ChargeEvent.SETTLED if detail[0] == "SUCCESS" else ChargeEvent.RETURNED
-    charges.move(sandbox, charge, event, settle_changes(charge, event, sandbox.now))
+    charges.move(sandbox, charge, charge.after_settlement(event, sandbox.now), event)
 
 
 _PAYER: Mapping[str, ChallengeAnswer] = {

@@ -70,7 +70,6 @@ def turn_to(sandbox: Sandbox, network_token_id: str, status: NetworkTokenState) 
     event = _TOWARDS[status]
     if token is None or event not in NETWORK_TOKEN.moves[token.status]:
         return token is not None and token.status is status
-    before = token.status
-    sandbox.network_tokens.change(token, {"status": NETWORK_TOKEN.advance(before, event)})
-    sandbox.emit(Subject.NETWORK_TOKEN, network_token_id, event, before, token.status)
+    after = sandbox.replace(sandbox.network_tokens, token, token.after(event))
+    sandbox.emit(Subject.NETWORK_TOKEN, network_token_id, event, token.status, after.status)
     return True

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from mockserver.domain.charge import Charge, as_before
+from mockserver.domain.charge import Charge
 from mockserver.domain.delivery import Message
 from mockserver.domain.events import Event, Subject
 from mockserver.domain.notice import Notice
@@ -45,5 +45,5 @@ def _subject(sandbox: Sandbox, message: Message, event: Event) -> Any:
 
 def _stale(subject: Any, event: Event) -> Any:
     if isinstance(subject, Charge) and event.before is not None:
-        return as_before(subject, ChargeState(event.before))
+        return subject.as_before(ChargeState(event.before))
     return subject

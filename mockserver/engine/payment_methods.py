@@ -6,18 +6,17 @@ Sources: service document, Payment methods; published facts, 1.1 rows 29-39; ass
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from mockserver.assumptions.table import DEFAULT_REMOVED
 from mockserver.domain.codes import Code
-from mockserver.domain.customer import DELETED, Customer
+from mockserver.domain.customer import Customer
 from mockserver.domain.errors import Invalid, NotFound, WrongState
 from mockserver.domain.events import Subject
 from mockserver.domain.method_commands import CardChanges, NewMethod
 from mockserver.domain.method_states import NetworkTokenState, PayToState
 from mockserver.domain.payment_method import PaymentMethod
+from mockserver.domain.record import or_kept, replace
 from mockserver.domain.sources import PaymentType
-from mockserver.domain.states import PAYMENT_METHOD, Presence, PresenceEvent
+from mockserver.domain.states import Presence
 from mockserver.engine import (
     asking,
     card_entry,
@@ -63,7 +62,8 @@ def store(sandbox: Sandbox, wanted: Prepared, owner: Customer | None) -> Payment
     card = method.instrument.card
     if wanted.create_network_token and card is not None:
         made = network_tokens.create(sandbox, method, card)
-        sandbox.payment_methods.change(method, {"network_token_id": made.network_token_id})
+        after = replace(method, network_token_id=made.network_token_id)
+        method = sandbox.replace(sandbox.payment_methods, method, after)
     sandbox.emit(Subject.PAYMENT_METHOD, method.payment_method_id, "created", None, method.state)
     return method
 
@@ -130,17 +130,15 @@ def update_card(sandbox: Sandbox, payment_method_id: str, wanted: CardChanges) -
         card,
         number=card_entry.sure(number),
         expiry=expiry,
-        cardholder=card.cardholder if wanted.cardholder is None else wanted.cardholder,
+        cardholder=or_kept(wanted.cardholder, card.cardholder),
     )
-    changes: dict[str, object] = {"instrument": card_entry.instrument(changed)}
-    if wanted.metadata is not None:
-        changes["metadata"] = wanted.metadata
+    metadata, vault_id = or_kept(wanted.metadata, method.metadata), method.vault_id
     item = prepared_methods.vaulted(sandbox, method)
     if wanted.number and item is not None:
         # Another method may share the item, so the new number gets one of its own.
-        new = vault.store(sandbox, changed.number, wanted.number, None, item.expires)
-        changes["vault_id"] = new.vault_id
-    sandbox.payment_methods.change(method, changes)
+        vault_id = vault.store(sandbox, changed.number, wanted.number, None, item.expires).vault_id
+    after = replace(method, instrument=card_entry.instrument(changed), metadata=metadata, vault_id=vault_id)
+    method = sandbox.replace(sandbox.payment_methods, method, after)
     sandbox.emit(Subject.PAYMENT_METHOD, payment_method_id, "updated", method.state, method.state)
     return method
 
@@ -152,13 +150,14 @@ def delete(sandbox: Sandbox, payment_method_id: str, *, ask_provider: bool) -> P
     Raises ``NotFound`` 56, ``WrongState`` 73 (removed before), ``ProviderRefused``.
     """
     method = get(sandbox, payment_method_id)
-    PAYMENT_METHOD.advance(method.state, PresenceEvent.REMOVED)
+    method.after_removal(sandbox.now)
     if ask_provider:
         ask_to_forget(sandbox, "payment_method.delete", method)
-    remove(sandbox, method)
+    method = remove(sandbox, method)
     owner = prepared_methods.owner_of(sandbox, method)
     if owner is not None and owner.default_payment_method_id == payment_method_id:
-        sandbox.customers.change(owner, {"default_payment_method_id": _next_default(sandbox, owner)})
+        after = replace(owner, default_payment_method_id=_next_default(sandbox, owner))
+        sandbox.replace(sandbox.customers, owner, after)
         sandbox.emit(Subject.CUSTOMER, owner.customer_id, "updated", owner.state, owner.state)
     return method
 
@@ -182,25 +181,16 @@ def ask_to_forget(sandbox: Sandbox, op: str, method: PaymentMethod) -> None:
         asking.refuse_declined(asking.ask(sandbox, op, provider, known, "payment_method"))
 
 
-def remove(sandbox: Sandbox, method: PaymentMethod) -> None:
+def remove(sandbox: Sandbox, method: PaymentMethod) -> PaymentMethod:
     """Take a method out of use, with its agreement and its network token; it can still be read.
 
     Its subscriptions are suspended when the assumption ``subscription.method_removed`` says so.
     """
-    before = method.state
-    payer = method.payer
-    sandbox.payment_methods.change(
-        method,
-        {
-            "state": PAYMENT_METHOD.advance(before, PresenceEvent.REMOVED),
-            "removed": sandbox.now,
-            "email": DELETED,
-            "payer": replace(payer, email=DELETED) if payer is not None and payer.customer_id is None else payer,
-        },
-    )
+    after = sandbox.replace(sandbox.payment_methods, method, method.after_removal(sandbox.now))
     if method.payto_id is not None:
         payto.turn_to(sandbox, method.payto_id, PayToState.CANCELLED)
     if method.network_token_id is not None:
         network_tokens.turn_to(sandbox, method.network_token_id, NetworkTokenState.DELETED)
-    sandbox.emit(Subject.PAYMENT_METHOD, method.payment_method_id, "removed", before, method.state)
+    sandbox.emit(Subject.PAYMENT_METHOD, method.payment_method_id, "removed", method.state, after.state)
     subscription_course.lose_method(sandbox, method.payment_method_id)
+    return after

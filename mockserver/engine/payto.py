@@ -84,9 +84,8 @@ def turn_to(sandbox: Sandbox, payto_id: str, status: PayToState) -> bool:
     event = _TOWARDS[status]
     if agreement is None or event is None or event not in PAYTO.moves[agreement.status]:
         return agreement is not None and agreement.status is status
-    before = agreement.status
-    sandbox.payto.change(agreement, {"status": PAYTO.advance(before, event)})
-    sandbox.emit(Subject.PAYTO, payto_id, event, before, agreement.status)
+    after = sandbox.replace(sandbox.payto, agreement, agreement.after(event))
+    sandbox.emit(Subject.PAYTO, payto_id, event, agreement.status, after.status)
     return True
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
-from typing import Any
 
 from mockserver.assumptions.table import (
     CURRENCY_DEFAULT,
@@ -31,13 +30,13 @@ from mockserver.domain.provider import (
     ENVIRONMENTS,
     Capability,
     Provider,
+    ProviderDetails,
     ProviderSummary,
-    ProviderWish,
     check_costs,
     simulated_latency,
 )
 from mockserver.domain.sources import PaymentType
-from mockserver.domain.states import PROVIDER, Presence, PresenceEvent
+from mockserver.domain.states import Presence
 from mockserver.engine.sandbox import Sandbox
 
 _LACKS: Mapping[Capability, Code] = {
@@ -61,51 +60,54 @@ NEEDS: Mapping[PaymentType, Capability] = {
 """What a provider must be able to do for each type of payment."""
 
 
-def create(sandbox: Sandbox, wish: ProviderWish) -> Provider:
+def create(sandbox: Sandbox, given: ProviderDetails) -> Provider:
     """Add a provider.
 
     Raises ``Invalid`` 90 (type, name, environment, costs, latency), 29 (currency), 117 (fallback).
     """
     faults = sandbox.faults()
-    provider_type = (wish.type or "").lower()
+    provider_type = (given.type or "").lower()
     if provider_type not in CAPABILITIES:
         got = f"got '{provider_type[:40]}'" if provider_type else "required"
         hint = nearest(provider_type, CAPABILITIES)
         faults.add(Code.VALIDATION_ERROR, "Type", f"{got}, wanted a provider type such as dummy{hint}")
-    if not wish.name:
+    if not given.name:
         faults.add(Code.VALIDATION_ERROR, "Name", "required")
-    changes = _checked(sandbox, replace(wish, currency=wish.currency or sandbox.assume(PROVIDER_CURRENCY)), faults)
+    given = _checked(sandbox, replace(given, currency=given.currency or sandbox.assume(PROVIDER_CURRENCY)), faults)
+    latency = simulated_latency(given.authentication or {}, faults)
     faults.refuse()
     provider_id = sandbox.ids.uuid("provider")
-    summary = ProviderSummary(provider_id, provider_type, wish.name or "")
-    provider = sandbox.providers.add(
-        Provider(provider_id=provider_id, added=sandbox.now, **{**changes, "summary": summary})
+    bare = Provider(
+        provider_id=provider_id,
+        summary=ProviderSummary(provider_id, provider_type, given.name or ""),
+        currency=given.currency or "",
+        added=sandbox.now,
     )
+    provider = sandbox.providers.add(bare.after_update(given, latency))
     sandbox.emit(Subject.PROVIDER, provider_id, "created", None, provider.state)
     return provider
 
 
-def update(sandbox: Sandbox, provider_id: str, wish: ProviderWish) -> Provider:
+def update(sandbox: Sandbox, provider_id: str, given: ProviderDetails) -> Provider:
     """Change the fields that are given. Raises ``NotFound`` (39), and ``Invalid`` as ``create`` does, 117 also for
     a provider that should take over from itself."""
     provider = get(sandbox, provider_id)
     faults = sandbox.faults()
-    if wish.fallback_provider_id == provider_id:
+    if given.fallback_provider_id == provider_id:
         told = "a provider cannot take over from itself"
         faults.add(Code.INVALID_FALLBACK_PROVIDER_ID, "FallbackProviderId", told)
-    changes = _checked(sandbox, wish, faults)
+    given = _checked(sandbox, given, faults)
+    latency = simulated_latency(given.authentication or {}, faults)
     faults.refuse()
-    if wish.name:
-        changes["summary"] = replace(provider.summary, name=wish.name)
-    sandbox.providers.change(provider, changes)
-    sandbox.emit(Subject.PROVIDER, provider_id, "updated", provider.state, provider.state)
-    return provider
+    after = sandbox.replace(sandbox.providers, provider, provider.after_update(given, latency))
+    sandbox.emit(Subject.PROVIDER, provider_id, "updated", provider.state, after.state)
+    return after
 
 
-def _checked(sandbox: Sandbox, wish: ProviderWish, faults: Faults) -> dict[str, Any]:
-    """The fields that a wish sets, checked."""
-    check_costs(wish.costs, faults)
-    environment = wish.environment.upper() if wish.environment else None
+def _checked(sandbox: Sandbox, given: ProviderDetails, faults: Faults) -> ProviderDetails:
+    """What is given, checked and in the words of the service."""
+    check_costs(given.costs, faults)
+    environment = given.environment.upper() if given.environment else None
     if environment is not None and environment not in ENVIRONMENTS:
         faults.add(
             Code.VALIDATION_ERROR,
@@ -113,41 +115,25 @@ def _checked(sandbox: Sandbox, wish: ProviderWish, faults: Faults) -> dict[str, 
             f"wanted one of {', '.join(ENVIRONMENTS)}{nearest(environment, ENVIRONMENTS)}",
         )
     code = None
-    if wish.currency:
+    if given.currency:
         try:
-            code = currency(wish.currency).code
+            code = currency(given.currency).code
         except Invalid as refused:
             faults.absorb(refused)
-    if wish.fallback_provider_id is not None:
-        fallback = sandbox.providers.get(wish.fallback_provider_id)
+    if given.fallback_provider_id is not None:
+        fallback = sandbox.providers.get(given.fallback_provider_id)
         if fallback is None or fallback.state is Presence.REMOVED:
-            text = unknown(sandbox, wish.fallback_provider_id)
+            text = unknown(sandbox, given.fallback_provider_id)
             faults.add(Code.INVALID_FALLBACK_PROVIDER_ID, "FallbackProviderId", text)
-    changes: dict[str, Any] = {
-        "environment": environment,
-        "currency": code,
-        "country": wish.country,
-        "three_ds_provider_id": wish.three_ds_provider_id,
-        "fallback_provider_id": wish.fallback_provider_id,
-        "costs": wish.costs,
-        "hide": wish.hide,
-        "require": wish.require,
-        "additional": dict(wish.additional) if wish.additional is not None else None,
-        "authentication": dict(wish.authentication) if wish.authentication is not None else None,
-    }
-    changes = {name: value for name, value in changes.items() if value is not None}
-    if wish.authentication is not None:
-        changes["latency"] = simulated_latency(wish.authentication, faults)
-    return changes
+    return replace(given, environment=environment, currency=code)
 
 
 def delete(sandbox: Sandbox, provider_id: str) -> Provider:
     """Remove a provider from use; what it charged stays. Raises ``NotFound`` (39)."""
     provider = get(sandbox, provider_id)
-    before = provider.state
-    sandbox.providers.change(provider, {"state": PROVIDER.advance(before, PresenceEvent.REMOVED)})
-    sandbox.emit(Subject.PROVIDER, provider_id, "removed", before, provider.state)
-    return provider
+    after = sandbox.replace(sandbox.providers, provider, provider.after_removal())
+    sandbox.emit(Subject.PROVIDER, provider_id, "removed", provider.state, after.state)
+    return after
 
 
 def get(sandbox: Sandbox, provider_id: str) -> Provider:

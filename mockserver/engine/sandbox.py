@@ -12,6 +12,7 @@ from mockserver.domain.events import Event, Subject
 from mockserver.domain.faults import Faults
 from mockserver.domain.ids import Ids, digest
 from mockserver.domain.provider import default_provider
+from mockserver.domain.record import replace
 from mockserver.engine import tables
 from mockserver.engine.card_registry import CardRegistry
 from mockserver.engine.config import SandboxConfig
@@ -21,12 +22,14 @@ from mockserver.engine.inboxes import Inboxes
 from mockserver.engine.journal import Journal
 from mockserver.engine.schedule import Schedule
 from mockserver.engine.step import Step
+from mockserver.engine.store import Row, Table
 from mockserver.findings.watch import Watch
 from mockserver.scenario.attempt import Attempt, Stage
 from mockserver.scenario.director import Decision, Director
 from mockserver.scenario.outcome import ProviderOutcome
 
 T = TypeVar("T")
+R = TypeVar("R", bound=Row)
 
 
 class Sandbox:
@@ -150,8 +153,18 @@ class Sandbox:
             if known is None:
                 self.providers.add(provider)
             else:
-                changed = ("summary", "currency", "country", "fallback_provider_id", "costs", "latency")
-                self.providers.change(known, {name: getattr(provider, name) for name in changed})
+                self.providers.replace(
+                    known,
+                    replace(
+                        known,
+                        summary=provider.summary,
+                        currency=provider.currency,
+                        country=provider.country,
+                        fallback_provider_id=provider.fallback_provider_id,
+                        costs=provider.costs,
+                        latency=provider.latency,
+                    ),
+                )
 
     def settle(self, own: Assumed | None) -> None:
         """Let the profile and overrides of this sandbox alone count before those of its config; None forgets them."""
@@ -177,6 +190,15 @@ class Sandbox:
     def faults(self) -> Faults:
         """A new list of faults, those of the request's form already in it."""
         return Faults(self.step.told)
+
+    def replace(self, table: Table[R], before: R, after: R) -> R:
+        """Put the next value of a stored object in the place of the one before: the one way in which objects change."""
+        table.replace(before, after)
+        about = self.step.about
+        for kind, known in about.items():
+            if known is before:
+                about[kind] = after
+        return after
 
     def emit(self, subject: Subject, subject_id: str, what: str, before: str | None, after: str | None) -> None:
         """Record that something happened now."""

@@ -19,7 +19,7 @@ from mockserver.domain.faults import Faults
 from mockserver.domain.money import Currency
 from mockserver.domain.payto import check_charge
 from mockserver.domain.provider import Capability, Provider
-from mockserver.domain.record import record
+from mockserver.domain.record import or_kept, record
 from mockserver.domain.sources import (
     BankSource,
     CardSource,
@@ -90,10 +90,10 @@ def payer_of(given: Payer | None, stored: Payer | None) -> Payer | None:
     return Payer(
         customer_id=stored.customer_id,
         reference=stored.reference if stored.customer_id else given.reference or stored.reference,
-        first_name=given.first_name if given.first_name is not None else stored.first_name,
-        last_name=given.last_name if given.last_name is not None else stored.last_name,
-        email=given.email if given.email is not None else stored.email,
-        phone=given.phone if given.phone is not None else stored.phone,
+        first_name=or_kept(given.first_name, stored.first_name),
+        last_name=or_kept(given.last_name, stored.last_name),
+        email=or_kept(given.email, stored.email),
+        phone=or_kept(given.phone, stored.phone),
         added=stored.added,
         removed=stored.removed,
     )

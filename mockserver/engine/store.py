@@ -7,7 +7,7 @@ An index learns of new rows when it is next asked, so rows that nobody looks for
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right, insort
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from heapq import merge
 from typing import Any, Generic, Protocol, TypeVar
@@ -16,9 +16,12 @@ from mockserver.domain.clock import Micros
 
 
 class Row(Protocol):
-    """What a table keeps: anything that knows its place and when it was added."""
+    """What a table keeps: a value that knows its place and when it was added."""
 
-    seq: int
+    @property
+    def seq(self) -> int:
+        """Its place in the table, from 0; -1 in none."""
+        ...
 
     @property
     def added(self) -> Micros:
@@ -35,14 +38,11 @@ DERIVED = 128
 
 @dataclass(frozen=True, slots=True)
 class Index(Generic[R]):
-    """How rows are found by a value. ``watches`` names the fields whose change can move a row to another value.
-
-    With ``several`` a row has a tuple of different values, and ``Table.find`` finds it by each of them.
-    """
+    """How rows are found by a value. With ``several`` a row has a tuple of different values, and ``Table.find`` finds
+    it by each of them."""
 
     name: str
     read: Callable[[R], Any]
-    watches: frozenset[str] = frozenset()
     several: bool = False
 
 
@@ -174,7 +174,8 @@ class Table(Generic[R]):
 
     def add(self, row: R) -> R:
         """Keep a new row."""
-        row.seq = len(self.rows)
+        made: Any = row
+        made.seq = len(self.rows)
         self.rows.append(row)
         self._by_id[self._id_of(row)] = row
         return row
@@ -187,22 +188,20 @@ class Table(Generic[R]):
         """The row of an id."""
         return self._by_id.get(row_id)
 
-    def change(self, row: R, changes: Mapping[str, Any]) -> None:
-        """Set fields of a row and keep every index right."""
-        moved = [
-            places
-            for places in self._places.values()
-            if row.seq < places.known and not places.index.watches.isdisjoint(changes)
-        ]
-        before = [places.index.read(row) for places in moved]
-        self._derived.pop(row.seq, None)
-        for name, value in changes.items():
-            setattr(row, name, value)
-        for places, old in zip(moved, before, strict=True):
-            new = places.index.read(row)
-            if new != old:
-                places.take(old, row.seq)
-                places.put(new, row.seq)
+    def replace(self, before: R, after: R) -> None:
+        """Keep the next value of a row, and every index right. Raises ``RuntimeError`` when ``before`` is not the
+        present one: what happened since would be lost."""
+        seq = before.seq
+        if self.rows[seq] is not before:
+            raise RuntimeError(f"row {seq} has moved on, {self._id_of(before)} cannot be replaced")
+        self.rows[seq] = self._by_id[self._id_of(after)] = after
+        self._derived.pop(seq, None)
+        for places in self._places.values():
+            if seq < places.known:
+                old, new = places.index.read(before), places.index.read(after)
+                if new != old:
+                    places.take(old, seq)
+                    places.put(new, seq)
 
     def derived(self, row: R) -> object:
         """What :meth:`derive` kept of a row; None when it kept nothing, or the row has changed since."""

@@ -20,7 +20,8 @@ from mockserver.domain.clock import Micros
 from mockserver.domain.events import Subject
 from mockserver.domain.money import currency
 from mockserver.domain.payment_link import PAID, UNDER_WAY
-from mockserver.domain.states import SUBSCRIPTION, ChargeState, SubscriptionEvent, SubscriptionState
+from mockserver.domain.record import replace
+from mockserver.domain.states import ChargeState, SubscriptionEvent, SubscriptionState
 from mockserver.domain.subscription import Subscription
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.schedule import Due
@@ -34,38 +35,26 @@ def follow(sandbox: Sandbox, charge: Charge, before: ChargeState | None) -> None
     after = charge.status
     paid = (after in PAID) - (before in PAID)
     waiting = (after in UNDER_WAY) - (before in UNDER_WAY)
-    sandbox.subscriptions.change(
-        row,
-        {
-            "payments": row.payments + paid,
-            "paid": row.paid + paid * charge.amount,
-            "open_payments": row.open_payments + waiting,
-            "open_amount": row.open_amount + waiting * charge.amount,
-            "retries": 0 if paid > 0 else row.retries,
-        },
-    )
+    row = _keep(sandbox, row, row.after_payment(charge.amount, paid, waiting))
     if row.status is not SubscriptionState.ACTIVE:
         return
     if after is ChargeState.FAILED:
         if before is not None:  # it had begun as the payment of its period, and is that no longer
-            sandbox.subscriptions.change(row, {"period": max(row.period - 1, 0)})
+            row = _keep(sandbox, row, replace(row, period=max(row.period - 1, 0)))
         _try_again(sandbox, row, charge)
     elif before is None:
-        sandbox.subscriptions.change(row, {"period": row.period + 1})
-        go_on(sandbox, row)
+        go_on(sandbox, _keep(sandbox, row, replace(row, period=row.period + 1)))
     elif paid > 0 and row.next_due is None:
         go_on(sandbox, row)
 
 
-def go_on(sandbox: Sandbox, row: Subscription) -> None:
+def go_on(sandbox: Sandbox, row: Subscription) -> Subscription:
     """Plan the next payment of an active subscription, or complete it when none is to come."""
     due = row.due(row.period)
     if row.has_enough_payments() or not next_amount(sandbox, row) or row.ends_before(due) or due is None:
-        _await(sandbox, row, None)
-        if not row.open_payments:
-            move(sandbox, row, SubscriptionEvent.COMPLETED)
-        return
-    _await(sandbox, row, max(due, sandbox.now))
+        row = _await(sandbox, row, None)
+        return row if row.open_payments else move(sandbox, row, SubscriptionEvent.COMPLETED)
+    return _await(sandbox, row, max(due, sandbox.now))
 
 
 def next_amount(sandbox: Sandbox, row: Subscription) -> Decimal:
@@ -79,15 +68,14 @@ def next_amount(sandbox: Sandbox, row: Subscription) -> Decimal:
     return left - left % currency(row.currency).unit if taken == "rest" else ZERO
 
 
-def catch_up(sandbox: Sandbox, row: Subscription) -> None:
+def catch_up(sandbox: Sandbox, row: Subscription) -> Subscription:
     """Plan the next payment after a pause or a change: those missed are skipped or made up for, as assumed."""
+    period = row.period
     if sandbox.assume(SUBSCRIPTION_MISSED) == "skip":
         period = row.period_from(sandbox.now)
         if row.retries and period > row.period and sandbox.assume(SUBSCRIPTION_OWED_PAYMENT) == "collect":
             period -= 1  # one payment is due now, before the next of the plan
-        sandbox.subscriptions.change(row, {"period": period})
-    sandbox.subscriptions.change(row, {"retries": 0})
-    go_on(sandbox, row)
+    return go_on(sandbox, _keep(sandbox, row, replace(row, period=period, retries=0)))
 
 
 def lose_method(sandbox: Sandbox, payment_method_id: str) -> None:
@@ -98,14 +86,13 @@ def lose_method(sandbox: Sandbox, payment_method_id: str) -> None:
             move(sandbox, row, SubscriptionEvent.SUSPENDED)
 
 
-def move(sandbox: Sandbox, row: Subscription, event: SubscriptionEvent) -> None:
+def move(sandbox: Sandbox, row: Subscription, event: SubscriptionEvent) -> Subscription:
     """Move by the table. Raises ``WrongState`` (108). Nothing is awaited of one that is not active."""
-    before = row.status
-    status = SUBSCRIPTION.advance(before, event)
-    sandbox.subscriptions.change(row, {"status": status})
-    if status is not SubscriptionState.ACTIVE:
-        _await(sandbox, row, None)
-    sandbox.emit(Subject.SUBSCRIPTION, row.subscription_id, event, before, status)
+    after = _keep(sandbox, row, row.after(event))
+    if after.status is not SubscriptionState.ACTIVE:
+        after = _await(sandbox, after, None)
+    sandbox.emit(Subject.SUBSCRIPTION, row.subscription_id, event, row.status, after.status)
+    return after
 
 
 def _try_again(sandbox: Sandbox, row: Subscription, charge: Charge) -> None:
@@ -114,13 +101,12 @@ def _try_again(sandbox: Sandbox, row: Subscription, charge: Charge) -> None:
             case "cancel":
                 move(sandbox, row, SubscriptionEvent.CANCELLED)
             case "next_payment":
-                sandbox.subscriptions.change(row, {"period": row.period + 1, "retries": 0})
-                go_on(sandbox, row)
+                go_on(sandbox, _keep(sandbox, row, replace(row, period=row.period + 1, retries=0)))
             case _:
                 move(sandbox, row, SubscriptionEvent.SUSPENDED)
         return
-    sandbox.subscriptions.change(row, {"retries": row.retries + 1})
-    _await(sandbox, row, sandbox.now + row.retry.pause)
+    tried = _keep(sandbox, row, replace(row, retries=row.retries + 1))
+    _await(sandbox, tried, sandbox.now + row.retry.pause)
 
 
 def _is_final(sandbox: Sandbox, charge: Charge) -> bool:
@@ -130,8 +116,12 @@ def _is_final(sandbox: Sandbox, charge: Charge) -> bool:
     return hard and sandbox.assume(SUBSCRIPTION_HARD_DECLINES) == "final"
 
 
-def _await(sandbox: Sandbox, row: Subscription, due: Micros | None) -> None:
-    awaited = row.awaited + 1
-    sandbox.subscriptions.change(row, {"awaited": awaited, "next_due": due})
+def _await(sandbox: Sandbox, row: Subscription, due: Micros | None) -> Subscription:
+    after = _keep(sandbox, row, replace(row, awaited=row.awaited + 1, next_due=due))
     if due is not None:
-        sandbox.schedule.plan(due, Due.SUBSCRIPTION_RENEWAL, row.subscription_id, str(awaited))
+        sandbox.schedule.plan(due, Due.SUBSCRIPTION_RENEWAL, row.subscription_id, str(after.awaited))
+    return after
+
+
+def _keep(sandbox: Sandbox, before: Subscription, after: Subscription) -> Subscription:
+    return sandbox.replace(sandbox.subscriptions, before, after)

@@ -25,6 +25,7 @@ from mockserver.domain.events import Subject
 from mockserver.domain.faults import Faults
 from mockserver.domain.money import currency, exact, number_text
 from mockserver.domain.payment_method import PaymentMethod
+from mockserver.domain.record import or_kept, replace
 from mockserver.domain.sources import Initiator, MethodSource
 from mockserver.domain.states import SUBSCRIPTION, Presence, SubscriptionEvent, SubscriptionState
 from mockserver.domain.subscription import MOST_STEPS, EndAfter, Retry, Subscription
@@ -71,9 +72,9 @@ def create(sandbox: Sandbox, command: NewSubscription) -> Subscription:
     sandbox.emit(Subject.SUBSCRIPTION, row.subscription_id, SubscriptionEvent.CREATED, None, row.status)
     if on_its_dates:
         # The payment that is due now is that of the last of the dates that have passed.
-        sandbox.subscriptions.change(row, {"period": row.period_from(sandbox.now + 1) - 1})
-    subscription_course.go_on(sandbox, row)
-    return row
+        on_plan = replace(row, period=row.period_from(sandbox.now + 1) - 1)
+        row = sandbox.replace(sandbox.subscriptions, row, on_plan)
+    return subscription_course.go_on(sandbox, row)
 
 
 def update(sandbox: Sandbox, subscription_id: str, command: ChangeSubscription) -> Subscription:
@@ -85,30 +86,34 @@ def update(sandbox: Sandbox, subscription_id: str, command: ChangeSubscription) 
     SUBSCRIPTION.advance(row.status, SubscriptionEvent.UPDATED)
     faults = sandbox.faults()
     method = sandbox.payment_methods.get(row.payment_method_id)
-    given = row.amount if command.amount is None else command.amount
-    code, amount = _money(sandbox, given, command.currency or row.currency, method, faults)
+    code, amount = _money(
+        sandbox, or_kept(command.amount, row.amount), command.currency or row.currency, method, faults
+    )
     interval = command.interval or row.interval
-    frequency = row.frequency if command.frequency is None else command.frequency
+    frequency = or_kept(command.frequency, row.frequency)
     _check_steps(frequency, command.end_after, command.retry, row.start, faults)
     faults.refuse()
-    changes: dict[str, object] = {
-        "amount": amount,
-        "currency": code,
-        "end_after": command.end_after,
-        "retry": command.retry,
-        "webhook": command.webhook,
-    }
-    if command.metadata is not None:
-        changes["metadata"] = command.metadata
-    if (interval, frequency) != (row.interval, row.frequency):
-        last = row.due(row.period - 1) if row.period else None
-        changes |= {"interval": interval, "frequency": frequency}
-        if last is not None:
-            changes |= {"anchor": last, "period": 1}
-    sandbox.subscriptions.change(row, changes)
+    anchor, period = row.anchor, row.period
+    if (interval, frequency) != (row.interval, row.frequency) and row.period:
+        last = row.due(row.period - 1)
+        anchor, period = (anchor, period) if last is None else (last, 1)
+    after = replace(
+        row,
+        amount=amount,
+        currency=code,
+        interval=interval,
+        frequency=frequency,
+        anchor=anchor,
+        period=period,
+        end_after=command.end_after,
+        retry=command.retry,
+        webhook=command.webhook,
+        metadata=or_kept(command.metadata, row.metadata),
+    )
+    row = sandbox.replace(sandbox.subscriptions, row, after)
     sandbox.emit(Subject.SUBSCRIPTION, subscription_id, SubscriptionEvent.UPDATED, row.status, row.status)
     if row.status is SubscriptionState.ACTIVE and row.retries == 0:
-        subscription_course.catch_up(sandbox, row)
+        row = subscription_course.catch_up(sandbox, row)
     return row
 
 
@@ -135,17 +140,13 @@ def set_status(sandbox: Sandbox, subscription_id: str, status: SubscriptionState
         faults = Faults()
         _usable_method(sandbox, row.payment_method_id, faults)
         faults.refuse()
-    subscription_course.move(sandbox, row, event)
-    if event is SubscriptionEvent.RESUMED:
-        subscription_course.catch_up(sandbox, row)
-    return row
+    row = subscription_course.move(sandbox, row, event)
+    return subscription_course.catch_up(sandbox, row) if event is SubscriptionEvent.RESUMED else row
 
 
 def cancel(sandbox: Sandbox, subscription_id: str) -> Subscription:
     """Cancel for good. Raises ``NotFound`` (104), ``WrongState`` (108)."""
-    row = get(sandbox, subscription_id)
-    subscription_course.move(sandbox, row, SubscriptionEvent.CANCELLED)
-    return row
+    return subscription_course.move(sandbox, get(sandbox, subscription_id), SubscriptionEvent.CANCELLED)
 
 
 def get(sandbox: Sandbox, subscription_id: str) -> Subscription:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import assert_never
 
-from mockserver.domain.charge import Charge, FailedAttempt, challenge_changes
+from mockserver.domain.charge import Charge, FailedAttempt
 from mockserver.domain.codes import Code
 from mockserver.domain.events import Subject
 from mockserver.domain.sources import ChallengeAnswer
@@ -57,7 +57,7 @@ def answer_for_token(sandbox: Sandbox, token_id: str, given: ChallengeAnswer) ->
     """
     token = tokens.get(sandbox, token_id)
     if token.waits:
-        sandbox.tokens.change(token, {"answer": given, "verified": given is ChallengeAnswer.PASS})
+        token = sandbox.replace(sandbox.tokens, token, token.after_challenge(given))
         sandbox.emit(Subject.TOKEN, token_id, f"challenge_{_ENDS[given]}", token.state, token.state)
     return token
 
@@ -103,14 +103,14 @@ def _passed(sandbox: Sandbox, charge: Charge) -> Charge:
         event = ChargeEvent.PENDING
     else:
         event = ChargeEvent.PAID if charge.capture else ChargeEvent.AUTHORISED
-    _ended(sandbox, charge, event, None)
+    passed = _ended(sandbox, charge, event, None)
     if route is not None:
-        charges.follow_up(sandbox, charge, event, route, outcome)
-    return charge
+        charges.follow_up(sandbox, passed, event, route, outcome)
+    return passed
 
 
 def _ended(sandbox: Sandbox, charge: Charge, event: ChargeEvent, attempt: FailedAttempt | None) -> Charge:
-    return charges.move(sandbox, charge, event, challenge_changes(charge, event, attempt, sandbox.now))
+    return charges.move(sandbox, charge, charge.after_challenge(event, attempt, sandbox.now), event)
 
 
 def _attempt(sandbox: Sandbox, charge: Charge, code: Code) -> FailedAttempt:

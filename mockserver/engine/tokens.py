@@ -18,7 +18,7 @@ from mockserver.domain.errors import Invalid, NotFound, nearest
 from mockserver.domain.events import Subject
 from mockserver.domain.faults import Faults
 from mockserver.domain.method_commands import NewCardToken, NewPayToMethod
-from mockserver.domain.method_states import TOKEN, TokenEvent, TokenState
+from mockserver.domain.method_states import TokenEvent, TokenState
 from mockserver.domain.money import ZERO, Currency, currency
 from mockserver.domain.provider import Capability, Provider
 from mockserver.domain.sources import Instrument
@@ -97,20 +97,17 @@ def usable(sandbox: Sandbox, token_id: str, faults: Faults) -> Token | None:
 
 def use(sandbox: Sandbox, token: Token) -> None:
     """One use of a token that ``usable`` gave; after the last one it is used up."""
-    event = TokenEvent.USED if token.uses > 1 else TokenEvent.USED_UP
-    before = token.state
-    changes = {"state": TOKEN.advance(before, event), "uses": token.uses - 1, "used": sandbox.now}
-    sandbox.tokens.change(token, changes)
-    sandbox.emit(Subject.TOKEN, token.token_id, event, before, token.state)
+    after = sandbox.replace(sandbox.tokens, token, token.after_use(sandbox.now))
+    event = TokenEvent.USED if after.uses else TokenEvent.USED_UP
+    sandbox.emit(Subject.TOKEN, token.token_id, event, token.state, after.state)
 
 
 def expire(sandbox: Sandbox, token_id: str) -> None:
     """The time of a token has come."""
     token = sandbox.tokens.get(token_id)
     if token is not None and token.state is TokenState.ACTIVE:
-        after = TOKEN.advance(token.state, TokenEvent.EXPIRED)
-        sandbox.tokens.change(token, {"state": after})
-        sandbox.emit(Subject.TOKEN, token_id, TokenEvent.EXPIRED, TokenState.ACTIVE, after)
+        after = sandbox.replace(sandbox.tokens, token, token.after_expiry())
+        sandbox.emit(Subject.TOKEN, token_id, TokenEvent.EXPIRED, token.state, after.state)
 
 
 def get(sandbox: Sandbox, token_id: str) -> Token:

@@ -87,9 +87,8 @@ def settle(sandbox: Sandbox, transfer_id: str) -> None:
     """The money of a pending transfer has arrived."""
     row = sandbox.transfers.get(transfer_id)
     if row is not None and row.status is TransferState.PENDING:
-        before = row.status
-        sandbox.transfers.change(row, {"status": TRANSFER.advance(before, TransferEvent.SETTLED)})
-        sandbox.emit(Subject.TRANSFER, transfer_id, TransferEvent.SETTLED, before, row.status)
+        after = sandbox.replace(sandbox.transfers, row, row.after_settlement())
+        sandbox.emit(Subject.TRANSFER, transfer_id, TransferEvent.SETTLED, row.status, after.status)
 
 
 def get(sandbox: Sandbox, transfer_id: str) -> Transfer:

@@ -12,7 +12,7 @@ from mockserver.domain.codes import Code
 from mockserver.domain.commands import NewVaultItem
 from mockserver.domain.errors import NotFound
 from mockserver.domain.events import Subject
-from mockserver.domain.states import CCV, VAULT, CcvEvent, CcvState, VaultEvent, VaultState
+from mockserver.domain.states import CcvEvent, CcvState, VaultEvent, VaultState
 from mockserver.domain.vault import INDEPENDENT, VaultItem, check_expiry
 from mockserver.engine import card_entry
 from mockserver.engine.sandbox import Sandbox
@@ -62,9 +62,7 @@ def get(sandbox: Sandbox, vault_id: str) -> VaultItem:
 
 def delete(sandbox: Sandbox, vault_id: str) -> VaultItem:
     """Delete an item before it expires. Raises ``NotFound`` (62)."""
-    item = get(sandbox, vault_id)
-    _end(sandbox, item, VaultEvent.DELETED)
-    return item
+    return _end(sandbox, get(sandbox, vault_id), VaultEvent.DELETED)
 
 
 def expire(sandbox: Sandbox, vault_id: str) -> None:
@@ -92,17 +90,16 @@ def spend_ccv(sandbox: Sandbox, facts: CardNumber, vault_id: str | None) -> None
             _remove_ccv(sandbox, linked, CcvEvent.PAID)
 
 
-def _remove_ccv(sandbox: Sandbox, item: VaultItem, event: CcvEvent) -> None:
+def _remove_ccv(sandbox: Sandbox, item: VaultItem, event: CcvEvent) -> VaultItem:
     if item.ccv_state is not CcvState.HELD:
-        return
-    after = CCV.advance(item.ccv_state, event)
-    sandbox.vault.change(item, {"ccv": None, "ccv_state": after})
-    sandbox.emit(Subject.CCV, item.vault_id, event, CcvState.HELD, after)
+        return item
+    after = sandbox.replace(sandbox.vault, item, item.after_ccv(event))
+    sandbox.emit(Subject.CCV, item.vault_id, event, CcvState.HELD, after.ccv_state)
+    return after
 
 
-def _end(sandbox: Sandbox, item: VaultItem, event: VaultEvent) -> None:
-    before = item.state
-    after = VAULT.advance(before, event)
-    _remove_ccv(sandbox, item, CcvEvent.ITEM_GONE)
-    sandbox.vault.change(item, {"state": after, "number": None})
-    sandbox.emit(Subject.VAULT, item.vault_id, event, before, after)
+def _end(sandbox: Sandbox, item: VaultItem, event: VaultEvent) -> VaultItem:
+    bare = _remove_ccv(sandbox, item, CcvEvent.ITEM_GONE)
+    after = sandbox.replace(sandbox.vault, bare, bare.after_end(event))
+    sandbox.emit(Subject.VAULT, item.vault_id, event, item.state, after.state)
+    return after

@@ -14,7 +14,7 @@ from mockserver.domain.clock import Micros
 from mockserver.domain.codes import Code
 from mockserver.domain.errors import NotFound
 from mockserver.domain.events import Subject
-from mockserver.domain.states import WEBHOOK_SUBSCRIPTION, Presence, PresenceEvent
+from mockserver.domain.states import Presence, PresenceEvent
 from mockserver.domain.webhook_subscription import WebhookSubscription, WebhookType
 from mockserver.engine import listing
 from mockserver.engine.sandbox import Sandbox
@@ -69,11 +69,9 @@ def get(sandbox: Sandbox, subscription_id: str) -> WebhookSubscription:
 def delete(sandbox: Sandbox, subscription_id: str) -> WebhookSubscription:
     """End a subscription. Raises ``NotFound`` (111), ``WrongState`` (111) when it has ended before."""
     row = _known(sandbox, subscription_id, Code.UNABLE_TO_DELETE_WEBHOOK_SUBSCRIPTION)
-    before = row.state
-    state = WEBHOOK_SUBSCRIPTION.advance(before, PresenceEvent.REMOVED)
-    sandbox.webhook_subscriptions.change(row, {"state": state, "removed": sandbox.now})
-    sandbox.emit(Subject.WEBHOOK_SUBSCRIPTION, subscription_id, PresenceEvent.REMOVED, before, state)
-    return row
+    after = sandbox.replace(sandbox.webhook_subscriptions, row, row.after_removal(sandbox.now))
+    sandbox.emit(Subject.WEBHOOK_SUBSCRIPTION, subscription_id, PresenceEvent.REMOVED, row.state, after.state)
+    return after
 
 
 def search(

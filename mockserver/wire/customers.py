@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TypedDict
 
-from mockserver.domain.customer import Customer, PostalAddress
+from mockserver.domain.customer import Customer, CustomerDetails, PostalAddress
 from mockserver.domain.method_commands import (
-    CustomerDetails,
     MethodTerms,
     NewBankMethod,
     NewCustomer,

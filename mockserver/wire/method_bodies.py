@@ -8,7 +8,7 @@ from __future__ import annotations
 from pydantic import Field
 
 from mockserver.domain.charge import Payer
-from mockserver.domain.commands import VaultWish
+from mockserver.domain.commands import VaultRequest
 from mockserver.domain.method_commands import (
     CardChanges,
     MethodTerms,
@@ -37,9 +37,9 @@ class CardVaulting(Body):
     vault_expire_date: Moment | None = None
     vault_expire_seconds: Whole | None = None
 
-    def wish(self) -> VaultWish:
-        """The wish as a command carries it."""
-        return VaultWish(bool(self.vault_card), Expiry(self.vault_expire_seconds, self.vault_expire_date))
+    def vault_request(self) -> VaultRequest:
+        """Whether to vault the card, and for how long."""
+        return VaultRequest(bool(self.vault_card), Expiry(self.vault_expire_seconds, self.vault_expire_date))
 
 
 class StoringTerms(Body):
@@ -78,7 +78,7 @@ class CardMethodFields(CardVaulting):
             details=self.payment_information.details(),
             provider_id=self.provider_id,
             terms=terms,
-            vault=self.wish(),
+            vault=self.vault_request(),
             skip_expiry_check=bool(self.skip_expiry_date_validation),
             create_network_token=bool(self.create_network_token),
         )

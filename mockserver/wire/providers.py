@@ -6,7 +6,7 @@ from decimal import Decimal
 from typing import TypedDict
 
 from mockserver.domain.cards import Brand
-from mockserver.domain.provider import Capability, Cost, Provider, ProviderWish
+from mockserver.domain.provider import Capability, Cost, Provider, ProviderDetails
 from mockserver.domain.provider_condition import ProviderCondition
 from mockserver.wire.base import Body, Flag, Map, Number, one_of
 from mockserver.wire.shapes import Amount
@@ -62,9 +62,9 @@ class ProviderFields(Body):
     hide_configuration: list[Condition] | None = None
     require_configuration: list[Condition] | None = None
 
-    def wish(self) -> ProviderWish:
-        """The wish that these fields make."""
-        return ProviderWish(
+    def details(self) -> ProviderDetails:
+        """What these fields give."""
+        return ProviderDetails(
             type=self.type,
             name=self.name,
             environment=self.environment,

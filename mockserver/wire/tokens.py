@@ -52,7 +52,7 @@ class CardTokenCreation(CardTokenFields):
         return NewCardToken(
             details=self.payment_information.details() if self.payment_information else None,
             provider_id=provider_id,
-            vault=self.wish(),
+            vault=self.vault_request(),
             ip=self.ip,
             metadata=self.metadata,
         )
@@ -69,7 +69,7 @@ class LeastCostTokenCreation(CardTokenFields):
         return NewCardToken(
             details=self.payment_information.details() if self.payment_information else None,
             provider_id=None,
-            vault=self.wish(),
+            vault=self.vault_request(),
             ip=self.ip,
             amount=self.amount,
             currency=self.currency,

@@ -10,12 +10,12 @@ from mockserver.wire.providers import ProviderReply, provider_reply
 
 def create(call: Call) -> ProviderReply:
     """Configure a provider."""
-    return shown(call, providers.create(call.sandbox, call.body.wish()))
+    return shown(call, providers.create(call.sandbox, call.body.details()))
 
 
 def update(call: Call) -> ProviderReply:
     """Change a provider."""
-    return shown(call, providers.update(call.sandbox, call.path["provider_id"], call.body.wish()))
+    return shown(call, providers.update(call.sandbox, call.path["provider_id"], call.body.details()))
 
 
 def delete(call: Call) -> ProviderReply:
