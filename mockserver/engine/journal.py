@@ -15,6 +15,7 @@ from mockserver.domain.clock import Micros
 from mockserver.domain.record import record
 from mockserver.engine.journal_room import JournalRoom
 from mockserver.engine.step import Step
+from mockserver.engine.stories import Stories
 from mockserver.findings.recent import Recent
 from mockserver.scenario.outcome import Transport
 
@@ -61,7 +62,7 @@ class Journal:
     whole story, None while they do.
     """
 
-    __slots__ = ("entries", "gap_reason", "given_up", "last", "limit", "marks", "opened", "room", "size")
+    __slots__ = ("entries", "gap_reason", "given_up", "last", "limit", "marks", "opened", "room", "size", "stories")
 
     def __init__(self, limit: int, opened: Micros) -> None:
         self.opened = opened
@@ -73,6 +74,7 @@ class Journal:
         self.given_up = 0
         self.room: JournalRoom | None = None
         self.marks: Recent[str, int] = Recent(MOST_MARKS)
+        self.stories = Stories(limit)
 
     @property
     def dropped(self) -> int:
@@ -127,6 +129,7 @@ class Journal:
         return f"the journal keeps {self.limit} entries (--journal-limit){shared} and has dropped {self.dropped}"
 
     def _keep(self, entry: JournalEntry) -> None:
+        self.stories.note(entry.number, entry.step)
         entries = self.entries
         grown = size_of(entry)
         if len(entries) == self.limit:

@@ -50,6 +50,11 @@ class Decision:
         fired = (placed.rule for placed in self._bucket.rules if placed.rule.id == self.rule) if self._bucket else ()
         return next((rule.choice_of(self.outcome) for rule in fired), None)
 
+    @property
+    def number(self) -> int:
+        """Which provider it was that was tried, from 1."""
+        return self._attempt.attempt if self._attempt is not None else 1
+
     def lost(self) -> list[tuple[str, str]]:
         """Rules of this operation that came before the one that fired, each with the first test it failed, in words."""
         if self._bucket is None or self._attempt is None:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import TypeVar
 
 from mockserver.domain.slices import Slices
 
 T = TypeVar("T")
+U = TypeVar("U")
+
+_SLICE = 50
 
 
 async def with_pauses(work: Slices[T]) -> T:
@@ -28,4 +31,14 @@ async def one_by_one(items: Iterable[T]) -> list[T]:
     for item in items:
         made.append(item)
         await asyncio.sleep(0)
+    return made
+
+
+async def in_slices(items: Iterable[T], make: Callable[[T], U]) -> list[U]:
+    """What is made of each of many small items, letting others have their turn after some of them."""
+    made = []
+    for number, item in enumerate(items, 1):
+        made.append(make(item))
+        if not number % _SLICE:
+            await asyncio.sleep(0)
     return made

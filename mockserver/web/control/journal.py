@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable
-
 from mockserver.domain.clock import duration_text
 from mockserver.domain.codes import Code
-from mockserver.domain.errors import Invalid, NotFound
+from mockserver.domain.errors import NotFound
 from mockserver.domain.masking import mask_start
 from mockserver.domain.reading import whole_of
-from mockserver.engine.journal import Journal, JournalEntry
-from mockserver.engine.schedule import Due
-from mockserver.scenario.operations import OPERATIONS, operations_like
-from mockserver.scenario.outcome import FaultKind
+from mockserver.engine.journal import JournalEntry
 from mockserver.web.control.call import ControlCall
-from mockserver.web.slices import one_by_one
+from mockserver.web.control.journal_facts import status_of
+from mockserver.web.control.journal_search import filters_of, fitting
+from mockserver.web.slices import one_by_one, with_pauses
 from mockserver.wire.assumptions_used import assumptions_used
 from mockserver.wire.dates import moment
 from mockserver.wire.journal import (
@@ -33,30 +29,14 @@ _LARGEST_PAGE = 1_000
 _MOST_NAMES = 1_000
 _LONGEST_NAME = 200
 
-Filter = Callable[[JournalEntry], bool]
-
-_FILTERS: dict[str, Callable[[Journal, str], Filter]] = {
-    "op": lambda journal, wanted: _by_operation(journal, wanted),
-    "status": lambda journal, wanted: _by_status(wanted),
-    "rule": lambda journal, wanted: lambda entry: any(one.rule == wanted for one in entry.step.decisions),
-    "method": lambda journal, wanted: lambda entry: entry.method == wanted.upper(),
-    "path": lambda journal, wanted: lambda entry: entry.path == wanted,
-    "subject": lambda journal, wanted: lambda entry: any(one.subject_id == wanted for one in entry.step.events),
-}
-"""Filters of the list: the query parameter, and what makes a test of an entry of its value. They raise ``ValueError``
-for one that no entry could ever have."""
-
-_STATUS = re.compile(r"[1-5](?:[0-9]{2}|[xX]{2})")
-
 
 async def listing(call: ControlCall) -> tuple[int, JournalReply]:
     """Entries, oldest first: those after the number ``after``, or without it the newest; at most ``limit`` of them."""
     limit, after = call.whole("limit", _PAGE, 1, _LARGEST_PAGE), call.whole("after", -1)
     sandbox = call.sandbox()
     journal = sandbox.journal
-    filters = _filters(call, journal)
-    since = journal.since(max(after, call.since(sandbox)))
-    fits = [entry for entry in since if all(passes(entry) for passes in filters)]
+    filters = filters_of(sandbox, call.query)
+    fits = await with_pauses(fitting(journal.since(max(after, call.since(sandbox))), filters))
     page = fits[:limit] if after >= 0 else fits[-limit:]
     profile = profile_of(sandbox.assumed)
     reply: JournalReply = {"count": len(fits), "last": journal.last, "dropped": journal.dropped, "entries": []}
@@ -73,13 +53,6 @@ def get(call: ControlCall) -> tuple[int, EntryReply]:
         kept = f"{journal.dropped + 1} to {journal.last}" if journal.entries else "none"
         raise NotFound(Code.UNKNOWN_ERROR, {"Id": f"got '{number[:20]}', kept entries: {kept}"}, message="Not Found")
     return 200, shown(entry, profile_of(sandbox.assumed))
-
-
-def status_of(entry: JournalEntry) -> int | None:
-    """The status that the client was given, None when it was given none by us."""
-    if entry.fault is not None and entry.fault.kind is FaultKind.STATUS:
-        return entry.fault.status
-    return entry.status
 
 
 def shown(entry: JournalEntry, profile: WireProfile) -> EntryReply:
@@ -103,32 +76,3 @@ def shown(entry: JournalEntry, profile: WireProfile) -> EntryReply:
         "webhooks": list(step.webhooks),
         "warnings": list(step.warnings),
     }
-
-
-def _filters(call: ControlCall, journal: Journal) -> list[Filter]:
-    """What an entry must pass. Raises ``Invalid`` (90) naming every filter that means nothing."""
-    found, faults = [], {}
-    for name, value in call.query.items():
-        if name in _FILTERS:
-            try:
-                found.append(_FILTERS[name](journal, value))
-            except ValueError as fault:
-                faults[name.capitalize()] = str(fault)
-    if faults:
-        raise Invalid(Code.VALIDATION_ERROR, faults)
-    return found
-
-
-def _by_operation(journal: Journal, wanted: str) -> Filter:
-    """Operations by name or glob: those of the service, of the clock, and whatever else the journal holds."""
-    known = {*OPERATIONS, *(f"clock.{due}" for due in Due), *(entry.step.op for entry in journal.entries)}
-    allowed = operations_like(wanted, known)
-    return lambda entry: entry.step.op in allowed
-
-
-def _by_status(wanted: str) -> Filter:
-    """A status, or those of its class when that is written ``4xx``."""
-    if _STATUS.fullmatch(wanted) is None:
-        raise ValueError(f"got '{wanted[:20]}', wanted a status such as 404, or a class of them such as 4xx")
-    beginning = wanted.lower().rstrip("x")
-    return lambda entry: str(status_of(entry) or "").startswith(beginning)

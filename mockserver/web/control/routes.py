@@ -39,6 +39,13 @@ _PAGE = (
     Given("after", "integer", "entries after this number, oldest first; without it the newest ones"),
     Given("limit", "integer", "at most so many entries, 1 to 1000, default 100"),
 )
+_SEARCH = Given(
+    "q",
+    "string",
+    'words, "phrases" and operators that must all hold, a hyphen before one excludes: status:4xx op:charge.create '
+    "rule:x code:15 ref:order-5 id:3f2a amount:12.50 currency:AUD method:POST path:/charge/card since:10m "
+    "is:failed|declined|refused|fault|finding|due|repeat|scripted; other words are looked for in all that is shown",
+)
 _FILTERS = (
     Given("op", "string", "operation by name or glob, such as charge.create or charge.*"),
     Given("status", "string", "status of the answer, or its class such as 4xx"),
@@ -55,12 +62,19 @@ _FINDINGS = (
     Given("raised", "integer", "raised, or raised again, after so many raises: the field raised of an earlier answer"),
 )
 _SHORT = (
-    Given("after", "integer", "lines after this number"),
+    _SEARCH,
+    Given("after", "integer", "lines after this number; without it the newest ones"),
+    Given("before", "integer", "the newest lines before this number"),
     Given("limit", "integer", "at most so many, 2000"),
     _SINCE,
 )
 _OBJECTS = (
     Given("kind", "string", "kind of object, such as charge; without it the numbers alone"),
+    Given(
+        "q",
+        "string",
+        "words that must all hold, and state:SUCCESS ref:order-5 id:3f2a amount:12.50 currency:AUD is:finding",
+    ),
     Given("skip", "integer", "leave out so many of the newest"),
     Given("limit", "integer", "at most so many, 1000"),
 )
@@ -138,7 +152,7 @@ CONTROL_ROUTES: tuple[ControlRoute, ...] = (
                  query=(Given("name", "string", "the only scenario to take away"),)),
     ControlRoute("GET", "/__admin/rules", scenarios.rules, "Every rule with its counters, hits and what is left"),
     ControlRoute("GET", "/__admin/journal", journal.listing, "Requests, answers, decisions and changes, oldest first",
-                 query=(*_FILTERS, *_PAGE, _SINCE)),
+                 query=(_SEARCH, *_FILTERS, *_PAGE, _SINCE)),
     ControlRoute("GET", "/__admin/journal/{entry_id}", journal.get, "One step of the journal",
                  answers={404: "No such entry is kept"}),
     ControlRoute("GET", "/__admin/state", state.read, "Everything in this sandbox as one document",

@@ -5,12 +5,12 @@ Everything here is in the control API too, at greater length; these calls are ch
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from mockserver.domain.codes import Code
 from mockserver.domain.errors import Invalid, NotFound, nearest
-from mockserver.domain.masking import mask_start
+from mockserver.domain.masking import mask_start, mask_text
 from mockserver.domain.money import number_text
 from mockserver.domain.states import TABLES
 from mockserver.engine.facts import KINDS
@@ -18,12 +18,17 @@ from mockserver.engine.journal import JournalEntry
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.step import Step
 from mockserver.engine.store import Query
+from mockserver.engine.stories import Change
 from mockserver.web.control.call import ControlCall
-from mockserver.web.control.journal import status_of
+from mockserver.web.control.journal_facts import facts_of, status_of
+from mockserver.web.control.journal_search import filters_of, fitting
+from mockserver.web.control.object_search import fitting_rows, object_tests
 from mockserver.web.lazy import loaded
 from mockserver.web.route import Answer, Call, Route
 from mockserver.web.routes import ROUTES
+from mockserver.web.slices import in_slices, with_pauses
 from mockserver.wire.dates import moment
+from mockserver.wire.journal import event_reply
 from mockserver.wire.jsonio import dumps
 from mockserver.wire.masking import mask_body
 from mockserver.wire.profile import WireProfile, profile_of
@@ -38,34 +43,43 @@ _READERS: Mapping[str, Route] = {
 }
 
 
-def lines(call: ControlCall) -> tuple[int, object]:
-    """Lines of the journal after the number ``after``, oldest first, at most ``limit``."""
+async def lines(call: ControlCall) -> tuple[int, object]:
+    """Lines of the journal, oldest first, at most ``limit``: those after the number ``after``, or without it the newest
+    (``before`` a number). ``count`` is how many fit the search ``q`` among those asked for."""
     sandbox = call.sandbox()
-    journal, after = sandbox.journal, max(call.whole("after", 0), call.since(sandbox))
-    limit = min(call.whole("limit", MOST_LINES), MOST_LINES)
+    journal, limit = sandbox.journal, min(call.whole("limit", MOST_LINES), MOST_LINES)
+    after, before = max(call.whole("after", -1), call.since(sandbox) or -1), call.whole("before", 0)
+    filters = filters_of(sandbox, {"q": call.query.get("q", "")})
+    kept: Iterable[JournalEntry] = journal.since(max(after, 0))
+    if before:
+        kept = (entry for entry in tuple(kept) if entry.number < before)
+    last, dropped = journal.last, journal.dropped
+    found = await with_pauses(fitting(kept, filters))
+    page = found[:limit] if after >= 0 else found[len(found) - limit :] if limit < len(found) else found
     profile = profile_of(sandbox.assumed)
-    found: list[object] = []
-    for entry in journal.since(after):
-        if len(found) >= limit:
-            break
-        found.append(_line(entry, profile))
-    return 200, {"last": journal.last, "dropped": journal.dropped, "lines": found}
+    shown = await in_slices(page, lambda entry: _line(entry, profile))
+    return 200, {"last": last, "dropped": dropped, "count": len(found), "lines": shown}
 
 
-def objects(call: ControlCall) -> tuple[int, object]:
-    """Objects of a ``kind``, newest first; without one, how many there are of each."""
+async def objects(call: ControlCall) -> tuple[int, object]:
+    """Objects of a ``kind`` that fit the search ``q``, newest first; without a kind, how many there are of each."""
     sandbox = call.sandbox()
     counts = {kind: len(table(sandbox)) for kind, (_, table) in KINDS.items()}
     kind = call.query.get("kind")
     if kind is None:
         return 200, {"counts": counts}
     _, table = _known(kind)
-    limit = min(call.whole("limit", MOST_OBJECTS), MOST_OBJECTS)
-    rows = table(sandbox)
-    page = rows.search(Query(limit=limit, skip=call.whole("skip", 0)))
-    profile = profile_of(sandbox.assumed)
-    shown = [_row(row, rows.id_of(row), profile) for row in page.rows]
-    return 200, {"counts": counts, "count": page.count, "objects": shown}
+    limit, skip = min(call.whole("limit", MOST_OBJECTS), MOST_OBJECTS), call.whole("skip", 0)
+    rows, profile = table(sandbox), profile_of(sandbox.assumed)
+    tests = object_tests(sandbox, kind, call.query.get("q", ""), lambda row: _said(row, rows.id_of(row), profile))
+    if tests:
+        found = await with_pauses(fitting_rows(rows, tests))
+        count, page = len(found), found[skip : skip + limit]
+    else:
+        searched = rows.search(Query(limit=limit, skip=skip))
+        count, page = searched.count, list(searched.rows)
+    shown = await in_slices(page, lambda row: _row(row, rows.id_of(row), profile))
+    return 200, {"counts": counts, "count": count, "objects": shown}
 
 
 def one(call: ControlCall) -> tuple[int, object]:
@@ -77,7 +91,9 @@ def one(call: ControlCall) -> tuple[int, object]:
         raise NotFound(Code.UNKNOWN_ERROR, {"Id": f"no {kind} '{mask_start(object_id, 64)}'"}, message="Not Found")
     reader = _READERS.get(kind)
     shown = _read(sandbox, reader, {id_name: object_id}) if reader is not None else None
-    return 200, {**_row(row, object_id, profile_of(sandbox.assumed)), "kind": kind, "object": shown}
+    profile = profile_of(sandbox.assumed)
+    story = [_change(sandbox, change, profile) for change in sandbox.journal.stories.of(object_id)]
+    return 200, {**_row(row, object_id, profile), "kind": kind, "object": shown, "story": story}
 
 
 def states(call: ControlCall) -> tuple[int, object]:
@@ -114,21 +130,41 @@ def _line(entry: JournalEntry, profile: WireProfile) -> list[object]:
         rules[-1] if rules else None,
         entry.fault.kind.value if entry.fault else None,
         [f"{event.subject.value} {profile.word(event.after or event.what)}" for event in step.events],
+        facts_of(entry),
     ]
 
 
+def _change(sandbox: Sandbox, change: Change, profile: WireProfile) -> dict[str, object]:
+    """One change of an object's story; ``kept`` says whether the journal still has its entry."""
+    causes = [
+        {"rule": cause.rule, "attempt": cause.attempt, "choice": cause.choice, "code": cause.code,
+         "message": mask_text(cause.message) if cause.message is not None else None}
+        for cause in change.causes
+    ]  # fmt: skip
+    is_kept = sandbox.journal.get(change.number) is not None
+    return {
+        "entry": change.number,
+        "kept": is_kept,
+        "op": change.op,
+        **event_reply(change.event, profile),
+        "rules": causes,
+    }
+
+
 def _row(row: Any, row_id: str, profile: WireProfile) -> dict[str, object]:
+    return {"id": row_id, "added": moment(row.added), **_said(row, row_id, profile)}
+
+
+def _said(row: Any, row_id: str, profile: WireProfile) -> dict[str, object]:
+    """What a list says of an object, and a search finds it by."""
     state = getattr(row, "status", None) or getattr(row, "state", None)
-    amount, label = getattr(row, "amount", None), None
-    for name in _LABELS:
-        label = label or getattr(row, name, None)
+    amount = getattr(row, "amount", None)
+    label = next((value for name in _LABELS if (value := getattr(row, name, None))), None)
+    currency = getattr(row, "currency", None) or ""
     return {
         "id": row_id,
-        "added": moment(row.added),
         "state": profile.word(state) if state is not None else None,
-        "amount": f"{getattr(row, 'currency', None) or ''} {number_text(amount)}".strip()
-        if amount is not None
-        else None,
+        "amount": f"{currency} {number_text(amount)}".strip() if amount is not None else None,
         "label": mask_start(str(label), 120) if label else None,
     }
 

@@ -1,0 +1,183 @@
+"""Searching journal and objects through ``q``: every operator, refusals with the nearest name, nothing secret found."""
+
+from __future__ import annotations
+
+from typing import Any
+from urllib.parse import urlencode
+
+import pytest
+
+from tests.control.driving import CARD, Shop
+
+POOR = "4000000000009995"
+
+
+def lines(shop: Shop, q: str, **query: object) -> list[int]:
+    reply = shop("GET", f"/__admin/timeline?{urlencode({'q': q, **query})}")
+    assert reply.status == 200, reply.raw
+    found = [line[0] for line in reply.body["lines"]]
+    journal = shop("GET", f"/__admin/journal?{urlencode({'q': q})}").body
+    assert journal["count"] == reply.body["count"] or query
+    return found
+
+
+@pytest.fixture
+def told(shop: Shop) -> Shop:
+    """1 declined, 2 paid, 3 refused for its amount, 4 half refunded, 5 not found."""
+    shop.charge(reference="order-5", paymentInformation={**CARD, "cardNumber": POOR})
+    paid = shop.charge(reference="order-6", colour="red").body["chargeId"]
+    shop.charge(amount=-1)
+    shop("DELETE", f"/charge/{paid}?amount=5")
+    shop("GET", "/charge/nothing")
+    return shop
+
+
+@pytest.mark.parametrize(
+    ("q", "found"),
+    [
+        ("", [1, 2, 3, 4, 5]),
+        ("status:4xx", [1, 3, 5]),
+        ("status:404", [5]),
+        ("-status:4xx", [2, 4]),
+        ("op:charge.create", [1, 2, 3]),
+        ("op:charge.* is:refused", [3, 5]),
+        ("rule:card-insufficient-funds", [1]),
+        ("rule:card-*", [1]),
+        ("code:15", [1]),
+        ("ref:order-6", [2, 4]),
+        ("ref:ORDER", [1, 2, 4]),
+        ("amount:5", [4]),
+        ("currency:aud -amount:-1", [1, 2, 4]),
+        ("method:delete", [4]),
+        ("path:/charge/nothing", [5]),
+        ("id:nothing", [5]),
+        ("is:declined", [1]),
+        ("is:failed", [1, 3, 5]),
+        ("is:scripted", [1]),
+        ("is:due", []),
+        ("is:repeat", []),
+        ("is:fault", []),
+        ("since:10m", [1, 2, 3, 4, 5]),
+        ("since:3", [4, 5]),
+        ("insufficient", [1]),
+        ('"wanted more than"', [3]),
+        ("colour", [2]),
+        ("refund -method:post", [4]),
+        ("4000****", [1]),
+    ],
+)
+def test_entries_are_found(told: Shop, q: str, found: list[int]) -> None:
+    assert lines(told, q) == found
+
+
+def test_an_entry_is_found_by_a_part_of_the_id_of_what_it_changed(told: Shop) -> None:
+    charge_id = told("GET", "/charge?reference=order-6").body["charges"][0]["chargeId"]
+    assert lines(told, f"id:{charge_id[3:12]} is:failed") == []
+    assert lines(told, f"id:{charge_id[3:12]}") == [2, 4]
+
+
+def test_what_is_masked_is_not_found(told: Shop) -> None:
+    for secret in (POOR, "9995411", CARD["ccv"] + '"', "sk_control"):
+        assert lines(told, secret) == []
+
+
+@pytest.mark.parametrize(
+    ("q", "words"),
+    [
+        ("stauts:4xx", "unknown operator 'stauts' - did you mean 'status'?"),
+        ("status:bad", "wanted a status such as 404"),
+        ("op:charge.crate", "did you mean 'charge.create'?"),
+        ("is:fialed", "did you mean 'failed'?"),
+        ("code:x", "wanted the number of an error code"),
+        ("amount:x", "wanted an amount"),
+        ("since:yesterday", "wanted a duration such as 10m"),
+        ("x" * 501, "at most 500"),
+        ("x " * 21, "at most 20"),
+    ],
+)
+def test_a_search_that_means_nothing_is_refused(shop: Shop, q: str, words: str) -> None:
+    for path in ("/__admin/timeline", "/__admin/journal"):
+        reply = shop("GET", f"{path}?{urlencode({'q': q})}")
+        assert reply.status == 400
+        assert words in reply.body["details"]["Q"]
+
+
+def test_a_line_says_what_happened_in_one_look(told: Shop) -> None:
+    facts = [line[10] for line in told("GET", "/__admin/timeline").body["lines"]]
+    declined = {
+        "reference": "order-5",
+        "amount": "12.5",
+        "currency": "AUD",
+        "code": 15,
+        "message": "Insufficient Funds",
+    }
+    assert facts[0] == declined
+    assert facts[1]["ignored"] == ["colour"]
+    assert facts[2]["refused"] == {"Amount": "wanted more than 0"}
+    assert (facts[3]["amount"], facts[3]["reference"]) == ("5", "order-6")
+    assert (facts[4]["code"], facts[4].get("amount")) == (84, None)
+
+
+def test_older_lines_are_read_page_by_page(told: Shop) -> None:
+    assert lines(told, "", limit=2) == [4, 5]
+    assert lines(told, "", limit=2, before=4) == [2, 3]
+    assert lines(told, "status:4xx", limit=1, before=5) == [3]
+    assert lines(told, "status:4xx", after=3) == [5]
+
+
+@pytest.mark.parametrize(
+    ("q", "found"),
+    [
+        ("order", 2),
+        ("order-6", 1),
+        ("ref:order-5", 1),
+        ("state:failed", 1),
+        ("-state:failed", 1),
+        ("amount:12.5", 2),
+        ("currency:USD", 0),
+        ("is:finding", 0),
+    ],
+)
+def test_objects_are_found(told: Shop, q: str, found: int) -> None:
+    reply = told("GET", f"/__admin/objects?{urlencode({'kind': 'charge', 'q': q})}")
+    assert (reply.body["count"], len(reply.body["objects"])) == (found, found)
+
+
+@pytest.mark.parametrize("q", ["sate:x", "amount:x", "is:found"])
+def test_a_search_for_objects_that_means_nothing_is_refused(shop: Shop, q: str) -> None:
+    reply = shop("GET", f"/__admin/objects?{urlencode({'kind': 'charge', 'q': q})}")
+    assert (reply.status, list(reply.body["details"])) == (400, ["Q"])
+
+
+def story(shop: Shop, charge_id: str) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = shop("GET", f"/__admin/objects/charge/{charge_id}").body["story"]
+    return found
+
+
+def test_a_declined_charge_says_which_rule_decided(told: Shop) -> None:
+    charge_id = told("GET", "/charge?reference=order-5").body["charges"][0]["chargeId"]
+    [declined] = story(told, charge_id)
+    assert (declined["what"], declined["entry"], declined["kept"]) == ("declined", 1, True)
+    rule = {
+        "rule": "card-insufficient-funds",
+        "attempt": 1,
+        "choice": 1,
+        "code": 15,
+        "message": "Insufficient Funds",
+    }
+    assert declined["rules"] == [rule]
+
+
+def test_a_story_outlives_the_journal() -> None:
+    shop = Shop(journal_limit=2)
+    charge_id = shop.charge(capture=False).body["chargeId"]
+    for _ in range(3):
+        shop("GET", "/charge")
+    shop("POST", f"/charge/{charge_id}")
+    assert [(one["what"], one["kept"]) for one in story(shop, charge_id)] == [("authorised", False), ("captured", True)]
+
+
+def test_a_story_is_bounded_too() -> None:
+    shop = Shop(journal_limit=1)
+    first, *_ = [shop.charge().body["chargeId"] for _ in range(21)]
+    assert story(shop, first) == []
