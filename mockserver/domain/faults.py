@@ -1,8 +1,9 @@
-"""Collecting every fault of a command before refusing it, so that a caller mends them all at once."""
+"""Collecting every broken rule of a command before refusing it, so that a caller mends them all at once.
+
+The form of a request was checked before: a command exists only when each of its fields could be read.
+"""
 
 from __future__ import annotations
-
-from collections.abc import Mapping
 
 from mockserver.domain.codes import Code
 from mockserver.domain.errors import Invalid
@@ -12,17 +13,12 @@ _MUTE = frozenset({Code.INVALID_CARD_NUMBER})
 
 
 class Faults:
-    """Faults found so far: a code and, per PascalCase field, what was got and what is allowed.
-
-    ``told`` are faults of the request's form, found before the command could be made.
-    """
+    """Faults found so far: a code and, per PascalCase field, what was got and what is allowed."""
 
     __slots__ = ("_found",)
 
-    def __init__(self, told: Mapping[str, str] | None = None) -> None:
+    def __init__(self) -> None:
         self._found: list[tuple[Code, str, str]] = []
-        if told:
-            self._found += [(Code.VALIDATION_ERROR, field, text) for field, text in told.items()]
 
     def add(self, code: Code, field: str, text: str) -> None:
         """Remember one fault."""

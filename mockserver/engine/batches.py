@@ -79,9 +79,8 @@ def reading(step: Step, text: str) -> Slices[Reading]:
 def create(sandbox: Sandbox, command: NewBatch, read: Reading | None = None) -> Batch:
     """Take a batch in; ``read`` is what was read of it ahead.
 
-    Raises ``Invalid`` 102 naming every faulty line (at most 20), or a wrong count; 90 beside faults of another kind.
+    Raises ``Invalid`` 102 naming every faulty line (at most 20), or a wrong count.
     """
-    faults = sandbox.faults()
     read = read or at_once(reading(sandbox.step, command.text))
     rows, wrong = read.rows, dict(read.wrong)
     most = sandbox.assume(BATCH_MAXIMUM)
@@ -91,11 +90,8 @@ def create(sandbox: Sandbox, command: NewBatch, read: Reading | None = None) -> 
         wrong["Batch"] = "wanted at least one transaction after the header"
     elif not wrong and len(rows) > most:
         wrong["Batch"] = f"got {len(rows)} transactions, wanted at most {most}"
-    if wrong and not faults:
+    if wrong:
         raise Invalid(Code.INVALID_BATCH_DATA, wrong)
-    if not faults.blames("Batch"):
-        faults.absorb(Invalid(Code.INVALID_BATCH_DATA, wrong))
-    faults.refuse()
     batch = sandbox.batches.add(
         Batch(
             batch_id=sandbox.ids.hex32("batch"),

@@ -25,6 +25,7 @@ from mockserver.domain.codes import Code
 from mockserver.domain.commands import NewCharge
 from mockserver.domain.errors import NotFound
 from mockserver.domain.events import Subject
+from mockserver.domain.faults import Faults
 from mockserver.domain.money import CURRENCIES, cut
 from mockserver.domain.provider import Capability
 from mockserver.domain.record import record
@@ -61,7 +62,7 @@ def create(sandbox: Sandbox, command: NewCharge) -> Charge:
     A payment that every provider declined is stored too, as ``FAILED``. Raises ``Invalid`` with all faults of the
     command.
     """
-    faults = sandbox.faults()
+    faults = Faults()
     money = amount_check.check(sandbox, command.amount, command.currency, faults)
     begun = sources.plan(sandbox, command, money.currency if money else None, faults)
     if money is None and begun is not None and not faults:

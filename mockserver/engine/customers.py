@@ -74,7 +74,7 @@ def update(
     method).
     """
     customer = _present(sandbox, customer_id)
-    faults = sandbox.faults()
+    faults = Faults()
     if default_payment_method_id is not None:
         _check_default(sandbox, customer, default_payment_method_id, faults)
     faults.refuse()

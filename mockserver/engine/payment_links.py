@@ -15,6 +15,7 @@ from mockserver.domain.codes import Code
 from mockserver.domain.commands import LinkPayment, NewCharge, NewPaymentLink
 from mockserver.domain.errors import Invalid, NotFound, WrongState
 from mockserver.domain.events import Subject
+from mockserver.domain.faults import Faults
 from mockserver.domain.money import currency, exact, number_text
 from mockserver.domain.payment_link import PaymentLink, check_image, check_redirect, check_types
 from mockserver.domain.provider import Capability
@@ -33,7 +34,7 @@ SORTS: Mapping[str, Callable[[PaymentLink], Any]] = {
 
 def create(sandbox: Sandbox, command: NewPaymentLink) -> PaymentLink:
     """Make a link. Raises ``Invalid`` 74, 2 (amount), 29 (currency), 90 (types, image, redirect, limit)."""
-    faults = sandbox.faults()
+    faults = Faults()
     money = None
     try:
         money = currency(command.currency or usual_currency(sandbox))
@@ -107,7 +108,6 @@ def pay(sandbox: Sandbox, payment_link_id: str, payment: LinkPayment) -> Charge:
     link = get(sandbox, payment_link_id)
     made = link.attempts.get(payment.attempt_key)
     if made is not None:
-        sandbox.faults().refuse()
         return charges.get(sandbox, made)
     link = get_open(sandbox, payment_link_id)
     if not link.takes(payment.payment_type):

@@ -11,6 +11,7 @@ from mockserver.domain.codes import Code
 from mockserver.domain.customer import Customer
 from mockserver.domain.errors import Invalid, NotFound, WrongState
 from mockserver.domain.events import Subject
+from mockserver.domain.faults import Faults
 from mockserver.domain.method_commands import CardChanges, NewMethod
 from mockserver.domain.method_states import NetworkTokenState, PayToState
 from mockserver.domain.payment_method import PaymentMethod
@@ -40,7 +41,7 @@ def create(sandbox: Sandbox, command: NewMethod) -> PaymentMethod:
 
 def checked(sandbox: Sandbox, command: NewMethod, owner: Customer | None = None) -> Prepared:
     """The draft of a command for a customer, without faults. Raises ``Invalid`` with all of them otherwise."""
-    faults = sandbox.faults()
+    faults = Faults()
     wanted = prepared_methods.draft(sandbox, command, owner, faults)
     faults.refuse()
     if wanted is None:
@@ -118,7 +119,7 @@ def update_card(sandbox: Sandbox, payment_method_id: str, wanted: CardChanges) -
     if method.instrument.type is not PaymentType.CARD or card is None:
         text = f"got one of type {method.instrument.type.value}, wanted one whose card is known"
         raise Invalid(Code.PAYMENT_METHOD_MUST_BE_OF_TYPE_CARD, {"PaymentMethodId": text})
-    faults = sandbox.faults()
+    faults = Faults()
     given = wanted.number or wanted.expiry or wanted.cardholder is not None or wanted.metadata is not None
     if not given and not faults:
         told = "wanted at least one of expiryDate, cardholder, cardNumber, metadata"

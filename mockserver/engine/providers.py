@@ -65,7 +65,7 @@ def create(sandbox: Sandbox, given: ProviderDetails) -> Provider:
 
     Raises ``Invalid`` 90 (type, name, environment, costs, latency), 29 (currency), 117 (fallback).
     """
-    faults = sandbox.faults()
+    faults = Faults()
     provider_type = (given.type or "").lower()
     if provider_type not in CAPABILITIES:
         got = f"got '{provider_type[:40]}'" if provider_type else "required"
@@ -92,7 +92,7 @@ def update(sandbox: Sandbox, provider_id: str, given: ProviderDetails) -> Provid
     """Change the fields that are given. Raises ``NotFound`` (39), and ``Invalid`` as ``create`` does, 117 also for
     a provider that should take over from itself."""
     provider = get(sandbox, provider_id)
-    faults = sandbox.faults()
+    faults = Faults()
     if given.fallback_provider_id == provider_id:
         told = "a provider cannot take over from itself"
         faults.add(Code.INVALID_FALLBACK_PROVIDER_ID, "FallbackProviderId", told)

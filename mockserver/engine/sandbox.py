@@ -9,7 +9,6 @@ from urllib.parse import urlencode
 from mockserver.assumptions import Assumed, Assumption
 from mockserver.domain.clock import Micros
 from mockserver.domain.events import Event, Subject
-from mockserver.domain.faults import Faults
 from mockserver.domain.ids import Ids, digest
 from mockserver.domain.provider import default_provider
 from mockserver.domain.record import replace
@@ -186,10 +185,6 @@ class Sandbox:
         self.step.assumed.append(key)
         value: T = self.assumed.values[key]
         return value
-
-    def faults(self) -> Faults:
-        """A new list of faults, those of the request's form already in it."""
-        return Faults(self.step.told)
 
     def replace(self, table: Table[R], before: R, after: R) -> R:
         """Put the next value of a stored object in the place of the one before: the one way in which objects change."""

@@ -32,8 +32,7 @@ class Step:
     ``urgent`` when some must go before it. ``row`` is the row of a batch, from 1, and ``scripted`` what its batch's
     script says that the provider answers. ``is_repeat`` says that its idempotency key was used before: it was given the
     first answer again, or refused. ``watched`` is the journal entry of a request whose answer is still on its way, for
-    the findings; 0 otherwise. ``pause`` is how long the client was told to wait before it asks again. ``told`` are
-    faults of the form of a request that must be refused: only a check of the rest.
+    the findings; 0 otherwise. ``pause`` is how long the client was told to wait before it asks again.
     """
 
     __slots__ = (
@@ -54,7 +53,6 @@ class Step:
         "request",
         "row",
         "scripted",
-        "told",
         "urgent",
         "warnings",
         "watched",
@@ -86,7 +84,6 @@ class Step:
         self.webhooks: list[str] = []
         self.ignored: tuple[str, ...] = ()
         self.warnings: tuple[str, ...] = ()
-        self.told: Mapping[str, str] = _NOTHING
         self.latency: Micros = 0
         self.answered = True
         self.urgent = False

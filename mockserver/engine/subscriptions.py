@@ -40,7 +40,7 @@ def create(sandbox: Sandbox, command: NewSubscription) -> Subscription:
 
     Raises ``Invalid`` 56, 73 (payment method), 74, 2 (amount), 29 (currency), 90 (frequency, end, retry, start).
     """
-    faults = sandbox.faults()
+    faults = Faults()
     method = _usable_method(sandbox, command.payment_method_id, faults)
     code, amount = _money(sandbox, command.amount, command.currency, method, faults)
     start = Instant(sandbox.now) if command.start is None else command.start
@@ -84,7 +84,7 @@ def update(sandbox: Sandbox, subscription_id: str, command: ChangeSubscription) 
     """
     row = get(sandbox, subscription_id)
     SUBSCRIPTION.advance(row.status, SubscriptionEvent.UPDATED)
-    faults = sandbox.faults()
+    faults = Faults()
     method = sandbox.payment_methods.get(row.payment_method_id)
     code, amount = _money(
         sandbox, or_kept(command.amount, row.amount), command.currency or row.currency, method, faults

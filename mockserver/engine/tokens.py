@@ -39,7 +39,7 @@ def create_from_card(sandbox: Sandbox, command: NewCardToken) -> Token:
     Raises ``Invalid`` 39 (provider), 63 (none takes the card), 90, 2 (amount), 29 (currency), 5, 6, 9, 14, 81 (card),
     85, 86 (vault expiry), or ``ProviderRefused``.
     """
-    faults = sandbox.faults()
+    faults = Faults()
     card = card_entry.check(sandbox, command.details, faults)
     provider = _card_provider(sandbox, command, card, faults)
     expires = check_expiry(command.vault.expiry, WITH_A_CARD, sandbox.now, faults)
@@ -68,7 +68,7 @@ def create_from_card(sandbox: Sandbox, command: NewCardToken) -> Token:
 
 def create_from_payto(sandbox: Sandbox, command: NewPayToMethod) -> Token:
     """Make a token from a PayTo agreement. Raises ``Invalid`` 39, 32 (provider), 90, or ``ProviderRefused``."""
-    faults = sandbox.faults()
+    faults = Faults()
     provider = payto.check(sandbox, command, faults)
     faults.refuse()
     if provider is None:

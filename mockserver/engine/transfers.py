@@ -39,10 +39,10 @@ def create(sandbox: Sandbox, command: NewTransferGroup) -> Sequence[Transfer]:
     Raises ``Invalid`` 39 (provider), 84 (charge), 67 (no transfers), 60 (amount), 29 (currency), 61 (reference),
     69, 70 (references used before), 68 (more than the charge has left), 90 (account), ``WrongState`` 54 (charge).
     """
-    faults = sandbox.faults()
+    faults = Faults()
     provider = _provider(sandbox, command.provider_id, faults)
     charge = _charge(sandbox, command.charge_id, faults)
-    if not command.transfers and not faults.blames("Transfers"):
+    if not command.transfers:
         faults.add(Code.NO_TRANSFER_INFORMATION_PROVIDED, "Transfers", "wanted one or more transfers")
     _check_references(sandbox, command, faults)
     checked = [

@@ -12,6 +12,7 @@ from mockserver.domain.codes import Code
 from mockserver.domain.commands import NewVaultItem
 from mockserver.domain.errors import NotFound
 from mockserver.domain.events import Subject
+from mockserver.domain.faults import Faults
 from mockserver.domain.states import CcvEvent, CcvState, VaultEvent, VaultState
 from mockserver.domain.vault import INDEPENDENT, VaultItem, check_expiry
 from mockserver.engine import card_entry
@@ -21,7 +22,7 @@ from mockserver.engine.schedule import Due
 
 def create(sandbox: Sandbox, command: NewVaultItem) -> VaultItem:
     """Vault a card on its own. Raises ``Invalid`` 5 (number), 6 (ccv), 82 (both expiries), 83 (expiry not to come)."""
-    faults = sandbox.faults()
+    faults = Faults()
     facts = card_entry.check_number(sandbox, command.number, "CardNumber", faults)
     card_entry.check_ccv(command.ccv, "Ccv", facts, faults)
     expires = check_expiry(command.expiry, INDEPENDENT, sandbox.now, faults)

@@ -14,6 +14,7 @@ from mockserver.domain.clock import Micros
 from mockserver.domain.codes import Code
 from mockserver.domain.errors import NotFound
 from mockserver.domain.events import Subject
+from mockserver.domain.faults import Faults
 from mockserver.domain.states import Presence, PresenceEvent
 from mockserver.domain.webhook_subscription import WebhookSubscription, WebhookType
 from mockserver.engine import listing
@@ -43,7 +44,7 @@ def create(
 ) -> WebhookSubscription:
     """Subscribe; without types, to all of them. Raises ``Invalid`` (109) for what is no http or https address, or for
     one that is never called."""
-    faults = sandbox.faults()
+    faults = Faults()
     told = never_called(url) if is_web_address(url) else "wanted an absolute http or https address"
     if told is not None:
         faults.add(Code.UNABLE_TO_CREATE_WEBHOOK_SUBSCRIPTION, "Url", told)

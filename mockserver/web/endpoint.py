@@ -46,7 +46,6 @@ from mockserver.wire.base import Body
 from mockserver.wire.fields import NO_FIELDS, Fields
 from mockserver.wire.jsonio import MalformedJson, dumps
 from mockserver.wire.profile import profile_of
-from mockserver.wire.salvage import invented, salvage
 
 
 @record
@@ -230,19 +229,9 @@ class Endpoint:
 
     def _carry_out(self, arrived: Arrival, request: Request, ready: object) -> Reply:
         sandbox, step, route = arrived.sandbox, arrived.step, self.route
-        strict = sandbox.config.strict or sandbox.assumed[UNKNOWN_FIELDS] == "refuse"
         sandbox.step = step
         try:
-            try:
-                body = _typed(route.body, arrived.body, strict=strict)
-            except Invalid as refused:
-                raise self._every_fault(arrived, request, refused) from None
-            try:
-                query = _typed(route.query, arrived.query, strict=strict)
-            except Invalid as refused:
-                raise self._every_fault_of_search(arrived, request, refused) from None
-            finally:
-                _note_ignored(step, arrived.body, arrived.query)
+            body, query = _form(route, arrived)
             call = Call(
                 sandbox=sandbox,
                 profile=profile_of(sandbox.assumed),
@@ -264,65 +253,6 @@ class Endpoint:
             return Reply(reply.status, reply.body, step, _spoiling(step))
         status = sandbox.assume(CREATED_STATUS) if route.success is Success.CREATED else 200
         return Reply(status, reply, step, _spoiling(step))
-
-    def _every_fault(self, arrived: Arrival, request: Request, refused: Invalid) -> Invalid:
-        """The faults of a body's form, and with them those of its content, as far as the rest of it tells them.
-
-        The operation is tried with the sound fields alone, under the faults that are known: its checks begin with
-        ``sandbox.faults()``, so it must refuse. Where there is but one field, nothing is left to tell.
-        """
-        route, told = self.route, refused.details or {}
-        model = route.body
-        body = salvage(model, arrived.body.folded) if model is not None and len(model.model_fields) > 1 else None
-        if body is None:
-            return refused
-        sandbox = arrived.sandbox
-        arrived.step.told = told
-        call = Call(
-            sandbox=sandbox,
-            profile=profile_of(sandbox.assumed),
-            path=arrived.step.path,
-            body=body,
-            query=_typed(route.query, arrived.query, strict=False),
-            headers=request.headers,
-            resource=request.resource,
-        )
-        try:
-            route.handle(call)
-        except Invalid as more:
-            named = {*told, *(field.rsplit(".", 1)[-1] for field in told), *invented(model, told)}
-            found = {field: text for field, text in (more.details or {}).items() if field not in named}
-            return Invalid(Code.VALIDATION_ERROR, {**told, **found})
-        except Refused:
-            return refused
-        raise RuntimeError(f"{route.op} went ahead although its request was faulty")
-
-    def _every_fault_of_search(self, arrived: Arrival, request: Request, refused: Invalid) -> Invalid:
-        """The faults of a query's form, and with them those of its content: reading changes nothing, so the sound
-        parameters are tried."""
-        route, told = self.route, refused.details or {}
-        query = (
-            salvage(route.query, arrived.query.folded) if route.query is not None and route.method == "GET" else None
-        )
-        if query is None:
-            return refused
-        sandbox = arrived.sandbox
-        call = Call(
-            sandbox=sandbox,
-            profile=profile_of(sandbox.assumed),
-            path=arrived.step.path,
-            body=None,
-            query=query,
-            headers=request.headers,
-            resource=request.resource,
-        )
-        try:
-            route.handle(call)
-        except Invalid as more:
-            return Invalid(Code.VALIDATION_ERROR, {**(more.details or {}), **told})
-        except Refused:
-            return refused
-        return refused
 
     def _parts(self, request: Request, sandbox: Sandbox) -> tuple[Fields, Fields]:
         route = self.route
@@ -354,6 +284,27 @@ def _spoiling(step: Step) -> Transport | None:
         if fault is not None and fault.at is At.ANSWER:
             return fault
     return None
+
+
+def _form(route: Route, arrived: Arrival) -> tuple[Any, Any]:
+    """Body and query as models. Raises ``Invalid`` (90) with every fault of form in both: nothing is asked of the rules
+    before the form is sound (assumption ``error.validation``)."""
+    sandbox = arrived.sandbox
+    strict = sandbox.config.strict or sandbox.assumed[UNKNOWN_FIELDS] == "refuse"
+    body = query = None
+    faults: dict[str, str] = {}
+    try:
+        body = _typed(route.body, arrived.body, strict=strict)
+    except Invalid as refused:
+        faults = dict(refused.details or {})
+    try:
+        query = _typed(route.query, arrived.query, strict=strict)
+    except Invalid as refused:
+        faults = {**(refused.details or {}), **faults}
+    _note_ignored(arrived.step, arrived.body, arrived.query)
+    if faults:
+        raise Invalid(Code.VALIDATION_ERROR, faults)
+    return body, query
 
 
 def _typed(model: type[Body] | None, fields: Fields, *, strict: bool) -> Any:
