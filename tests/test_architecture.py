@@ -45,12 +45,13 @@ LAYERS = {
         "domain scenario engine settings assumptions adapters",
         "yaml httpx uvicorn uvloop httptools cryptography trustme faker watchfiles",
     ),
+    "explore": layer("domain scenario findings explore"),
     "cli": layer(f"{BELOW_WEB} option_values web adapters root cli commands", "click"),
-    "commands": layer(f"{BELOW_WEB} web adapters root cli commands remote", "click httpx"),
+    "commands": layer(f"{BELOW_WEB} web adapters root cli commands remote explore timeline", "click httpx"),
     "remote": layer("engine adapters", "httpx"),
     "timeline": layer("remote"),
     "pytest_plugin": layer(
-        f"{BELOW_WEB} web adapters root remote timeline pytest_plugin pytest_findings", "pytest httpx"
+        f"{BELOW_WEB} web adapters root remote timeline explore pytest_plugin pytest_findings", "pytest httpx"
     ),
     "pytest_findings": layer(f"{BELOW_WEB} commands remote", "pytest"),
     "root": layer("settings web cli"),

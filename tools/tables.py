@@ -11,6 +11,7 @@ from mockserver.assumptions import ROWS, Assumed, Profile
 from mockserver.domain.cards import TEST_CARDS
 from mockserver.domain.law import mermaid
 from mockserver.domain.states import TABLES
+from mockserver.explore.faults import FAULTS
 from mockserver.findings.catalogue import CATALOGUE as FINDINGS
 from mockserver.scenario.catalogue import CATALOGUE
 from mockserver.settings import SETTINGS
@@ -117,6 +118,12 @@ def findings() -> str:
     return markdown(["finding", "severity", "raised when", "silent when"], rows)
 
 
+def faults() -> str:
+    """What ``mockserver explore`` tries at each call, in the order of its reports."""
+    rows = [[code(fault.name), fault.at, fault.what] for fault in FAULTS.values()]
+    return markdown(["fault", "at", "what happens"], rows)
+
+
 def finding_pages() -> str:
     """Each finding with what it costs, what to do, and what a client does wrong and right."""
     parts = []
@@ -195,6 +202,7 @@ PRINT: Mapping[str, Callable[[], str]] = {
     "pages": pages,
     "findings": findings,
     "finding-pages": finding_pages,
+    "faults": faults,
     "house": server_config,
     "layers": layers,
 }

@@ -48,6 +48,7 @@ def ask(
         instrument.payment_method_id or (card.number.fingerprint if card else None),
         step.row,
         bank.account_number if bank else None,
+        step.call,
     )
     decision = sandbox.ask(Stage.PROVIDER, attempt)
     fault = decision.outcome.transport

@@ -129,7 +129,7 @@ def _state(sandbox: Sandbox, *, secrets: bool) -> State:
         clock=replace(sandbox.clock, real=0) if sandbox.clock.mode is ClockMode.MANUAL else sandbox.clock,
         counters=dict(sorted(sandbox.ids.counters.items())),
         schedule=Schedule(sandbox.schedule.order, []),
-        rules=Tallies(tallies.first, dict(sorted(tallies.rules.items()))),
+        rules=Tallies(tallies.first, dict(sorted(tallies.rules.items())), dict(sorted(tallies.calls.items()))),
         tables=Tables(**{name: [] for name in row_classes()}),
         records=Records(sandbox.scripts, sandbox.idempotency.firsts),
         scenarios=carried(sandbox.config.scenarios, secrets=secrets),

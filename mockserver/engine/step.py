@@ -32,7 +32,8 @@ class Step:
     ``urgent`` when some must go before it. ``row`` is the row of a batch, from 1, and ``scripted`` what its batch's
     script says that the provider answers. ``is_repeat`` says that its idempotency key was used before: it was given the
     first answer again, or refused. ``watched`` is the journal entry of a request whose answer is still on its way, for
-    the findings; 0 otherwise. ``pause`` is how long the client was told to wait before it asks again.
+    the findings; 0 otherwise. ``pause`` is how long the client was told to wait before it asks again. ``call`` is the
+    number of the request among those of its operation, None for work that time causes and for set-up calls.
     """
 
     __slots__ = (
@@ -41,6 +42,7 @@ class Step:
         "answers",
         "assumed",
         "attempts",
+        "call",
         "decisions",
         "events",
         "headers",
@@ -90,3 +92,4 @@ class Step:
         self.is_repeat = False
         self.watched = 0
         self.pause: Micros = 0
+        self.call: int | None = None

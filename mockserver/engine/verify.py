@@ -69,7 +69,7 @@ def _attempts(entry: JournalEntry) -> list[Attempt]:
     step = entry.step
     if step.attempts:
         return step.attempts
-    return [Attempt(op=step.op, now=entry.at, request=step.request, headers=step.headers)]
+    return [Attempt(op=step.op, now=entry.at, request=step.request, headers=step.headers, call=step.call)]
 
 
 def _doubt(journal: Journal, expected: Expected, count: int) -> str | None:

@@ -29,7 +29,8 @@ class Attempt:
     ``batch.row``). ``request`` has camelCase keys and exact decimals; ``headers`` lower-case names. ``state``
     resolves a dotted path such as ``charge.status`` to a stored value, or None. ``subject`` is the default counting
     key: the card, method or object in question; ``row`` the number of a batch's row, from 1;
-    ``bank_account`` the account number that is charged in the end, from whatever source.
+    ``bank_account`` the account number that is charged in the end, from whatever source; ``call`` the number of the
+    request among those of its operation in the sandbox, from 1, None where no request came in.
     """
 
     op: str
@@ -45,3 +46,4 @@ class Attempt:
     subject: str | None = None
     row: int | None = None
     bank_account: str | None = None
+    call: int | None = None

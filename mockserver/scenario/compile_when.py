@@ -19,7 +19,7 @@ from mockserver.scenario.paths import CARD_FACTS, known_path
 from mockserver.scenario.problems import Path, Problems
 from mockserver.scenario.rule import Window
 
-_PLAIN_KEYS = ("op", "source", "provider", "card", "bank_account.accountNumber", "attempt", "nth", "clock")
+_PLAIN_KEYS = ("op", "source", "provider", "card", "bank_account.accountNumber", "attempt", "call", "nth", "clock")
 _PREFIXES = ("request.", "state.", "header.")
 _MOST_BIN_DIGITS = 6
 
@@ -107,7 +107,7 @@ def tests_of(
             known_operators(wanted)
             if key == "source":
                 _among(wanted, SOURCES)
-            if key == "attempt":
+            if key in ("attempt", "call"):
                 _counted(wanted)
             if key == "provider" and declared:
                 _declared(wanted, declared)
@@ -135,7 +135,7 @@ def _among(wanted: object, allowed: tuple[str, ...]) -> None:
 
 
 def _counted(wanted: object) -> None:
-    """Calls and attempts count from 1: nothing else can ever be equal to them."""
+    """Requests, calls and attempts count from 1: nothing else can ever be equal to them."""
     for value in _wanted_values(wanted):
         if whole_of(value, 1) is None:
             raise ValueError(f"got {shown(value)}, wanted a whole number from 1 on")

@@ -107,10 +107,11 @@ class Tally:
 
 @dataclass(slots=True)
 class Tallies:
-    """Counters of all rules, and when the first rule was asked."""
+    """Counters of all rules, when the first rule was asked, and how many requests of each operation came in."""
 
     first: Micros | None = None
     rules: dict[str, Tally] = field(default_factory=dict)
+    calls: dict[str, Count] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,6 +144,12 @@ class Director:
     def listens(self, stage: Stage, op: str) -> bool:
         """Whether any rule of this stage names the operation: if none does, no attempt need be described."""
         return self._rules.bucket(stage, op) is not None
+
+    def count(self, op: str) -> int:
+        """The number of a request that has come in, among those of its operation: what ``call`` in ``when`` tests."""
+        calls = self.tallies.calls
+        number = calls[op] = calls.get(op, 0) + 1
+        return number
 
     def decide(self, stage: Stage, attempt: Attempt) -> Decision:
         """The outcome of the first rule of this stage that matches, which is counted; nothing when none does."""
@@ -240,7 +247,7 @@ class Director:
         """Count on from ``tallies``, for rules that are in force with the same text."""
         kept = {rule.id: tallies.rules[rule.id] for rule in self._rules.rules if rule.id in tallies.rules}
         same = {name: tally for name, tally in kept.items() if tally.text == self._rules.by_id[name].text}
-        self.tallies = Tallies(tallies.first, same)
+        self.tallies = Tallies(tallies.first, same, tallies.calls)
 
     def rules(self, now: Micros | None = None) -> list[RuleReport]:
         """How every rule stands, in the order of asking; ``alive`` is judged at ``now`` when it is given."""

@@ -20,7 +20,7 @@ from mockserver.scenario.scenario import Scenario
 OpOf = Callable[[str, str], str | None]
 """The operation that a method and a path mean, or None."""
 
-_REQUEST_KEYS = ("op", "method", "path", "headers", "body", "source", "provider", "attempt")
+_REQUEST_KEYS = ("op", "method", "path", "headers", "body", "source", "provider", "attempt", "call")
 _ASKED = {Stage.ARRIVAL: "as the request arrives", Stage.PROVIDER: "as the provider is asked"}
 _DELIVERY = frozenset({"webhook.deliver"})
 _NOTIFY = "as webhooks are delivered"
@@ -36,8 +36,9 @@ def explain(
 ) -> list[str]:
     """Which rule fires on a request, and the first test that every other rule fails, line by line.
 
-    ``request`` has ``method`` and ``path`` (or ``op``), and may have headers, body, source, provider and attempt. Rules
-    see it as the first request of a fresh sandbox at ``now``, without stored objects. Raises ``ValueError`` in words.
+    ``request`` has ``method`` and ``path`` (or ``op``), and may have headers, body, source, provider, attempt and call.
+    Rules see it as the first request of a fresh sandbox at ``now``, without stored objects. Raises ``ValueError`` in
+    words.
     """
     op = _operation(request, op_of)
     start = next((one.clock.start for one in scenarios if one.clock and one.clock.start is not None), None)
@@ -127,9 +128,9 @@ def _attempt(op: str, request: Mapping[str, object], now: Micros) -> Attempt:
     headers = request.get("headers") or {}
     if not isinstance(headers, Mapping):
         raise ValueError("headers: wanted an object")
-    number = request.get("attempt", 1)
-    if not isinstance(number, int):
-        raise ValueError("attempt: wanted a whole number")
+    number, call = (request.get(name, 1) for name in ("attempt", "call"))
+    if not isinstance(number, int) or not isinstance(call, int):
+        raise ValueError(f"{'call' if isinstance(number, int) else 'attempt'}: wanted a whole number")
     card = _card(body)
     bank = body.get("bankPaymentInformation")
     return Attempt(
@@ -143,6 +144,7 @@ def _attempt(op: str, request: Mapping[str, object], now: Micros) -> Attempt:
         headers={str(name).lower(): str(value) for name, value in headers.items()},
         subject=card.fingerprint if card else None,
         bank_account=_text(bank.get("accountNumber")) if isinstance(bank, Mapping) else None,
+        call=None if op in UNREQUESTED else call,
     )
 
 

@@ -87,8 +87,9 @@ _WHEN: dict[str, Any] = {
             "properties": {fact: {"description": text, **_TEST} for fact, text in CARD_FACTS.items()},
         },
         "bank_account.accountNumber": {"description": "the account charged, from whatever source", **_TEST},
-        "attempt": _TEST,
-        "nth": _TEST,
+        "attempt": {"description": "nth provider asked within one operation", **_TEST},
+        "call": {"description": "nth request of this operation in the sandbox, whatever its key", **_TEST},
+        "nth": {"description": "nth call that this rule has seen of its key", **_TEST},
         "clock": {
             "type": "object",
             "additionalProperties": False,

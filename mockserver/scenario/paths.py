@@ -72,13 +72,15 @@ def known_path(path: str, operations: Collection[str] = ALL_OPERATIONS) -> Known
             return _of_header(rest, operations)
         case "state" if rest:
             return _of_state(path, rest)
+        case "call" if not dot:
+            return _of_call(operations)
         case _:
             pass
     if path in _PLAIN:
         return _PLAIN[path]
-    known = ["request.", "header.", "state.", DAY_OF_CLOCK, *_PLAIN]
+    known = ["request.", "header.", "state.", "call", DAY_OF_CLOCK, *_PLAIN]
     raise ValueError(
-        f"got '{path[:60]}', wanted request.<path>, header.<name>, state.<path>, op, source, provider, attempt, "
+        f"got '{path[:60]}', wanted request.<path>, header.<name>, state.<path>, op, call, source, provider, attempt, "
         f"{DAY_OF_CLOCK} or card.<{'|'.join(CARD_FACTS)}>{nearest(path, known)}"
     )
 
@@ -90,6 +92,13 @@ def _of_header(name: str, operations: Collection[str]) -> Known:
     if operations and UNREQUESTED.issuperset(operations):
         raise ValueError(f"no request comes in for {' and '.join(sorted(operations))}, so there are no headers")
     return Known(lambda attempt: attempt.headers.get(folded))
+
+
+def _of_call(operations: Collection[str]) -> Known:
+    if operations and UNREQUESTED.issuperset(operations):
+        raise ValueError(f"no request comes in for {' and '.join(sorted(operations))}, so no call is counted")
+    # A payment on a hosted page is a charge.create by second name, but no call of that operation.
+    return Known(lambda attempt: attempt.call if (attempt.also or attempt.op) in operations else None, NUMBER)
 
 
 def _of_state(path: str, rest: str) -> Known:

@@ -145,9 +145,10 @@ class Endpoint:
         self.note(sandbox, request, Reply(status, problem, step, repeatable=False), body)
         await send_bytes(send, status, body, (JSON_TYPE, NOSNIFF, (b"retry-after", b"%d" % (step.pause // SECOND))))
 
-    def take(self, sandbox: Sandbox, request: Request) -> Reply:
-        """The reply to a request, without faults of the connection and without waiting."""
-        arrived = self.arrive(sandbox, request)
+    def take(self, sandbox: Sandbox, request: Request, *, counts: bool = True) -> Reply:
+        """The reply to a request, without faults of the connection and without waiting. One that does not count has no
+        number among the calls of its operation."""
+        arrived = self.arrive(sandbox, request, counts=counts)
         return self.act(arrived, request) if isinstance(arrived, Arrival) else arrived
 
     def _known(self, headers: Headers) -> Sandbox:
@@ -169,10 +170,12 @@ class Endpoint:
             model=model,
         )
 
-    def arrive(self, sandbox: Sandbox, request: Request) -> Arrival | Reply:
+    def arrive(self, sandbox: Sandbox, request: Request, *, counts: bool = True) -> Arrival | Reply:
         """Read the request and ask the rules of arrival; or the reply that refuses."""
         headers = request.headers
         step = sandbox.step = Step(self.route.op, answers=True, headers=headers, path=request.path)
+        if counts:
+            step.call = sandbox.director.count(step.op)
         try:
             body, query = self._parts(request, sandbox)
         except MalformedJson as malformed:
@@ -193,7 +196,12 @@ class Endpoint:
             step.decisions.append(SILENCE[Stage.ARRIVAL])
             return None
         asked = Attempt(
-            op=step.op, now=sandbox.now, request=step.request, headers=step.headers, state=partial(state_of, sandbox)
+            op=step.op,
+            now=sandbox.now,
+            request=step.request,
+            headers=step.headers,
+            state=partial(state_of, sandbox),
+            call=step.call,
         )
         fault = sandbox.ask(Stage.ARRIVAL, asked).outcome.transport
         return fault if fault is not None and fault.at is At.RECEIVE else None

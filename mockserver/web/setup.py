@@ -61,7 +61,7 @@ def _run(sandbox: Sandbox, routes: RouteTable, call: ReadyCall) -> tuple[int, ob
         raw=dumps(call.body) if call.body is not None else b"",
     )
     due.run_due(sandbox, sandbox.clock.read(endpoint.host.real_clock()))
-    reply = endpoint.take(sandbox, request)
+    reply = endpoint.take(sandbox, request, counts=False)
     if reply.status is None:
         told = {"Rule": "a rule of a scenario stops it before anything happens"}
         return 503, problem(503, Code.RETRY_LATER, Code.RETRY_LATER.message, path, told)

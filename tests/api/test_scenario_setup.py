@@ -27,3 +27,20 @@ def test_a_set_up_that_is_refused_is_told_by_every_answer(target: str) -> None:
 
 def test_a_set_up_that_is_taken_is_there() -> None:
     assert api_with(DUMMY).get("/customer")["count"] == 1
+
+
+def test_set_up_calls_have_no_number_among_the_calls_of_their_operation() -> None:
+    body = f"{{providerId: {DUMMY}, paymentInformation: {CARD}}}"
+    rule = "{id: first, when: {op: customer.create, call: 1}, then: {decline: expired_card}}"
+    api = Api(
+        scenario=f'version: 1\nname: s\nsetup:\n  - {{call: "POST /customer/card", body: {body}}}\nrules: [{rule}]'
+    )
+    customer = {"providerId": DUMMY, "paymentInformation": {"cardNumber": "4111111111111111", "expiryDate": "12/40"}}
+    assert [api.post("/customer/card", customer).status for _ in range(2)] == [400, 201]
+    assert api.get("/customer")["count"] == 2
+    entries = api.get("/__admin/journal")["entries"]
+    assert [(entry["op"], entry["call"]) for entry in entries] == [
+        ("customer.create", 1),
+        ("customer.create", 2),
+        ("customer.search", 1),
+    ]

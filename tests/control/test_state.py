@@ -73,8 +73,8 @@ def test_dates_that_callers_named_keep_their_last_digit_in_answers_and_documents
     document = shop("GET", "/__admin/state?secrets=true").raw
     other = Shop()
     assert other("PUT", "/__admin/state", raw=document).status == 200
-    assert {path: other("GET", path).body for path in paths} == before
     assert other("GET", "/__admin/state?secrets=true").raw == document
+    assert {path: other("GET", path).body for path in paths} == before
 
 
 def test_a_standing_clock_exports_the_same_bytes_on_a_later_machine() -> None:
@@ -586,3 +586,15 @@ def test_an_import_and_a_fork_begin_without_webhooks_and_messages_and_send_none_
         [webhook] = shop("GET", "/__admin/webhooks", key=key).body["webhooks"]
         assert webhook["eventType"] == "transaction.status.changed"
     assert len(shop("GET", "/__admin/inbox/shop").body["messages"]) == 1
+
+
+def test_a_copy_counts_the_calls_of_an_operation_on() -> None:
+    rule = "{id: third, when: {op: vault.create, call: 3}, then: {transport: {at: receive, status: 503}}}"
+    shop, other = Shop(), Shop()
+    for _ in range(2):
+        assert shop("POST", "/vault", {"cardNumber": NUMBER}).status == 201
+    document = shop("GET", "/__admin/state?secrets=true").raw
+    assert other("PUT", "/__admin/state", raw=document).status == 200
+    scenario = f"version: 1\nname: third\nrules: [{rule}]"
+    assert other("POST", "/__admin/scenarios", raw=scenario.encode()).status == 201
+    assert [other("POST", "/vault", {"cardNumber": NUMBER}).status for _ in range(2)] == [503, 201]

@@ -133,6 +133,9 @@ REFUSED = [
     ("{nth: {foo: 1}}", "unknown test 'foo'"),
     ("{nth: 0}", "rules[0].when.nth: got 0, wanted a whole number from 1 on"),
     ("{nth: {in: [2, second]}}", "got 'second', wanted a whole number from 1 on"),
+    ("{call: 0}", "rules[0].when.call: got 0, wanted a whole number from 1 on"),
+    ("{call: {foo: 1}}", "unknown test 'foo'"),
+    ("{op: batch.row, call: 1}", "no request comes in for batch.row, so no call is counted"),
     ("{attempt: 0}", "rules[0].when.attempt: got 0, wanted a whole number from 1 on"),
     ("{attempt: true}", "got true, wanted a whole number from 1 on"),
     ("{clock: {}}", "wanted at least one of from, to, for"),
@@ -217,6 +220,21 @@ def test_nth_counts_by_key() -> None:
 def test_nth_takes_operators() -> None:
     director = directing(told(one("{nth: {gt: 2}}")))
     assert [ask(director, subject="x").rule for _ in range(4)] == [None, None, "r", "r"]
+
+
+def test_call_counts_the_requests_of_an_operation_whatever_their_key_and_whichever_rule_was_asked_before() -> None:
+    first = one("{op: charge.create, call: 1}", "then: {decline: expired_card}")
+    later = one("{op: charge.create, call: {gte: 3}}", "then: {decline: lost_card}").replace("id: r", "id: s")
+    director = directing(told(first + later))
+    seen = [ask(director, subject=name, call=director.count("charge.create")).rule for name in "aabab"]
+    assert seen == ["r", None, "s", "s", "s"]
+    assert ask(director, call=None).rule is None
+
+
+def test_a_payment_by_second_name_is_no_call_of_the_first() -> None:
+    director = directing(told(one("{op: charge.create, call: 1}")))
+    assert ask(director, also="payment_link.pay", call=1).rule is None
+    assert ask(director, call=1).rule == "r"
 
 
 def test_operations_are_known_by_name_and_glob() -> None:

@@ -62,6 +62,7 @@ def shown(entry: JournalEntry, profile: WireProfile) -> EntryReply:
         "id": entry.number,
         "at": moment(entry.at),
         "op": step.op,
+        "call": step.call,
         "status": status_of(entry),
         "fault": {"at": entry.fault.at.value, "kind": entry.fault.kind.value} if entry.fault else None,
         "latency": duration_text(step.latency),

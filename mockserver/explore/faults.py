@@ -1,0 +1,193 @@
+"""The faults that are tried, as one table. Source: explore document, the table of faults.
+
+Each row is a rule of the scenario language; where it fits follows from what the language lets happen there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from mockserver.domain.clock import SECOND, Micros, duration_text
+from mockserver.domain.errors import nearest
+from mockserver.explore.points import Point
+from mockserver.scenario.fitting import TAKING, TELLING, fitting
+from mockserver.scenario.operations import ALL_OPERATIONS, UNREQUESTED
+from mockserver.scenario.outcome_map import OutcomeMap
+
+CLIENT_TIMEOUT: Micros = 30 * SECOND
+"""How long a client is taken to wait for an answer, unless told."""
+
+_CLIENT_TIMEOUT = "{client_timeout}"
+"""Stands for that time in the table."""
+
+_PROXY_PAGE = "<html><body><h1>502 Bad Gateway</h1></body></html>"
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """One way in which a call can fail. ``at`` is the place in the operation's life, ``what`` what happens, ``then``
+    the outcome of a rule that makes it happen, ``telling`` how much it tells of a client, 10 the most."""
+
+    name: str
+    at: str
+    what: str
+    then: Mapping[str, Any]
+    telling: int
+
+    def fits(self, point: Point) -> bool:
+        """Whether it makes sense at a call; a webhook can only be spoilt where there was one."""
+        return point.op in _operations(self.name) and (self.at != "notify" or point.tells)
+
+    def rule(self, point: Point, client_timeout: Micros = CLIENT_TIMEOUT) -> dict[str, Any]:
+        """A rule of a scenario file that makes it happen at one call, and nowhere else."""
+        then = _filled(self.then, duration_text(client_timeout + SECOND))
+        return {
+            "id": f"{self.name}-{point.op}-{point.nth}",
+            "when": {"op": point.op, "call": point.nth},
+            "then": then,
+        }
+
+
+def _filled(value: Any, waits: str) -> Any:
+    if isinstance(value, Mapping):
+        return {key: _filled(one, waits) for key, one in value.items()}
+    return waits if value == _CLIENT_TIMEOUT else value
+
+
+def _answer(**more: Any) -> dict[str, Any]:
+    return {"transport": {"at": "answer", **more}}
+
+
+def _receive(**more: Any) -> dict[str, Any]:
+    return {"transport": {"at": "receive", **more}}
+
+
+_ROWS = (
+    Fault("declined_soft", "provider", "refused, and a retry may help", {"decline": "insufficient_funds"}, 6),
+    Fault("declined_hard", "provider", "refused for good", {"decline": "do_not_honour"}, 7),
+    Fault("provider_down", "provider", "the provider cannot be reached", {"provider_down": {}}, 5),
+    Fault("pending", "provider", "the provider answers later: paid", {"pending": {"settle": "SUCCESS"}}, 5),
+    Fault(
+        "pending_failed",
+        "provider",
+        "the provider answers later: bounced",
+        {"pending": {"settle": "FAILED"}},
+        6,
+    ),
+    Fault("challenge", "provider", "the payer must pass 3-D Secure first", {"challenge": {}}, 4),
+    Fault("lost_request", "receive", "connection reset, nothing has happened", _receive(reset=True), 8),
+    Fault("lost_answer", "answer", "it has happened, connection reset", _answer(reset=True), 10),
+    Fault(
+        "error_before",
+        "receive",
+        "503, Retry-After: 1, nothing has happened",
+        _receive(status=503, retry_after=1),
+        5,
+    ),
+    Fault(
+        "error_after",
+        "answer",
+        "it has happened, the 502 page of a proxy",
+        _answer(status=502, body=_PROXY_PAGE, headers={"Content-Type": "text/html"}),
+        9,
+    ),
+    Fault("cut_answer", "answer", "it has happened, the JSON is cut short", _answer(truncate=True), 8),
+    Fault("garbage_answer", "answer", "it has happened, the answer is no JSON", _answer(malformed_json=True), 7),
+    Fault("too_slow", "answer", "it has happened, the answer comes too late", _answer(delay=_CLIENT_TIMEOUT), 3),
+    Fault("rate_limited", "receive", "429 with Retry-After: 1", _receive(status=429, retry_after=1), 4),
+    Fault("webhook_lost", "notify", "the webhook of the call never comes", {"webhook": {"drop": True}}, 6),
+    Fault("webhook_twice", "notify", "the webhook comes twice", {"webhook": {"copies": 2}}, 8),
+    Fault("webhook_early", "notify", "the webhook comes before the answer", {"webhook": {"before_answer": True}}, 5),
+    Fault("webhook_late", "notify", "the webhook comes two seconds late", {"webhook": {"delay": "2s"}}, 4),
+    Fault("webhook_forged", "notify", "the webhook has a wrong signature", {"webhook": {"bad_signature": True}}, 7),
+    Fault(
+        "row_failed",
+        "batch",
+        "the first row of the batch fails",
+        {"batch": {"rows": [{"at": [1], "decline": "do_not_honour"}]}},
+        5,
+    ),
+)
+
+FAULTS: Mapping[str, Fault] = {row.name: row for row in _ROWS}
+"""Every fault by its name, in the order in which reports show them."""
+
+_MONEY = (TAKING | {"charge.capture", "charge.void", "charge.refund", "batch.create", "transfer.create"}) - UNREQUESTED
+_READS = frozenset(name for name in ALL_OPERATIONS if name.endswith((".get", ".search", ".payment_methods"))) | {
+    "batch.status"
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Experiment:
+    """What is tried in one run: faults at calls, one of each unless pairs are tried."""
+
+    strikes: tuple[tuple[Point, Fault], ...]
+
+    @property
+    def name(self) -> str:
+        """Unique in an exploration, and fit for the name of a file: ``charge.create-1-lost_answer``."""
+        return "+".join(f"{point.op}-{point.nth}-{fault.name}" for point, fault in self.strikes)
+
+    @property
+    def point(self) -> str:
+        """The calls: ``charge.create#1``."""
+        return "+".join(str(point) for point, _ in self.strikes)
+
+    @property
+    def fault(self) -> str:
+        """The names of the faults: ``lost_answer``."""
+        return "+".join(fault.name for _, fault in self.strikes)
+
+    @property
+    def priority(self) -> int:
+        """How much the run is likely to tell: money operations before others, these before reads; lost answers before
+        slow ones; one fault before two."""
+        return min(fault.telling * _weight(point.op) for point, fault in self.strikes) - 100 * len(self.strikes)
+
+
+def experiments(points: Sequence[Point], faults: Iterable[Fault]) -> list[Experiment]:
+    """Each fault at each call where it makes sense, the most telling first, else in the order of calls and table."""
+    chosen = list(faults)
+    found = [Experiment(((point, fault),)) for point in points for fault in chosen if fault.fits(point)]
+    return sorted(found, key=lambda one: -one.priority)
+
+
+def pairs(points: Sequence[Point], faults: Iterable[Fault]) -> list[Experiment]:
+    """Two faults in one run, the second at a later call than the first, the most telling first."""
+    chosen = list(faults)
+    single = [[(point, fault) for fault in chosen if fault.fits(point)] for point in points]
+    found = [
+        Experiment((one, other))
+        for place, here in enumerate(single)
+        for one in here
+        for later in single[place + 1 :]
+        for other in later
+    ]
+    return sorted(found, key=lambda one: -one.priority)
+
+
+def fault(name: str) -> Fault:
+    """The fault of that name. Raises ``ValueError`` with the nearest known name."""
+    found = FAULTS.get(name)
+    if found is None:
+        hint = nearest(name, FAULTS) or f", allowed: {', '.join(FAULTS)}"
+        raise ValueError(f"got '{name[:60]}', which is no fault{hint}")
+    return found
+
+
+def _weight(op: str) -> int:
+    return 3 if op in _MONEY else 1 if op in _READS else 2
+
+
+@cache
+def _operations(name: str) -> frozenset[str]:
+    """The operations in which everything that a fault says can happen, and that a client can call."""
+    outcome = OutcomeMap.model_validate(_filled(FAULTS[name].then, duration_text(CLIENT_TIMEOUT))).outcome
+    operations = ALL_OPERATIONS - UNREQUESTED
+    for _, fit in fitting(outcome):
+        operations &= fit
+    return operations & TELLING if outcome.webhook is not None else operations
