@@ -1,0 +1,61 @@
+"""Scenarios written as files: read back they are the same."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mockserver.adapters.scenario_files import read_file, read_text, shipped
+from mockserver.adapters.scenario_text import scenario_text
+from mockserver.adapters.strict_yaml import read
+
+NUMBERS = st.decimals(0, 10**6, places=2, allow_nan=False, allow_infinity=False)
+TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=120) | st.sampled_from(
+    ["no", "18:05", "012345", "1e3", "0x1F", "~", "", " a", "a ", "5m", "charge.*", "- a", "a: b", "# a", "long " * 40]
+)
+VALUES = st.recursive(
+    TEXTS | st.booleans() | st.none() | st.integers(0, 10**9) | NUMBERS,
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(TEXTS, inner, max_size=4),
+    max_leaves=12,
+)
+
+
+@pytest.mark.parametrize("file", [file for _, file, _ in shipped()], ids=lambda file: Path(file).stem)
+def test_a_shipped_scenario_is_read_back_as_it_is(file: str) -> None:
+    source = read_file(Path(file)).source
+    assert read_text(scenario_text(source), file).source == source
+
+
+@given(st.dictionaries(TEXTS, VALUES, max_size=5))
+def test_any_plain_data_are_read_back_as_they_are(data: dict[str, object]) -> None:
+    assert read(scenario_text(data), "story.yaml").data == data
+
+
+def test_a_rule_reads_as_a_person_would_write_it() -> None:
+    rule = {
+        "id": "second-charge-unanswered",
+        "when": {"op": "charge.create", "call": 2},
+        "then": {"webhook": {"delay": "5m"}, "latency": "30ms", "transport": {"at": "answer", "reset": {}}},
+    }
+    weights = [{"weight": Decimal("2.50"), "then": {"decline": "insufficient_funds"}}]
+    assert scenario_text(
+        {"version": 1, "description": "Twenty words fit. " * 6 + "These not.", "rules": [rule, *weights]}
+    ) == (
+        "# yaml-language-server: $schema=scenario.schema.json\n"
+        "version: 1\n"
+        "description: >-\n"
+        f"  {'Twenty words fit. ' * 6}These\n"
+        "  not.\n"
+        "rules:\n"
+        "  - id: second-charge-unanswered\n"
+        "    when: {op: charge.create, call: 2}\n"
+        "    then:\n"
+        "      webhook: {delay: 5m}\n"
+        "      latency: 30ms\n"
+        "      transport: {at: answer, reset: {}}\n"
+        "  - {weight: 2.50, then: {decline: insufficient_funds}}\n"
+    )
