@@ -19,8 +19,8 @@ _LONGEST_LINE = 88
 
 
 class _Dumper(yaml.SafeDumper):
-    """Plain words stay plain, other texts are quoted, long ones folded; decimals keep their digits; small maps and lists
-    stand in one line; nothing is an alias."""
+    """Plain words stay plain, other texts are quoted, long ones folded; decimals keep their digits; small maps and
+    lists stand in one line; nothing is an alias."""
 
     def ignore_aliases(self, data: Any) -> bool:
         return True

@@ -43,13 +43,13 @@ def test_a_rule_reads_as_a_person_would_write_it() -> None:
     }
     weights = [{"weight": Decimal("2.50"), "then": {"decline": "insufficient_funds"}}]
     assert scenario_text(
-        {"version": 1, "description": "Twenty words fit. " * 6 + "These not.", "rules": [rule, *weights]}
+        {"version": 1, "description": "Twenty words fit. " * 6 + "These not. Others too.", "rules": [rule, *weights]}
     ) == (
         "# yaml-language-server: $schema=scenario.schema.json\n"
         "version: 1\n"
         "description: >-\n"
-        f"  {'Twenty words fit. ' * 6}These\n"
-        "  not.\n"
+        f"  {'Twenty words fit. ' * 6}These not.\n"
+        "  Others too.\n"
         "rules:\n"
         "  - id: second-charge-unanswered\n"
         "    when: {op: charge.create, call: 2}\n"
