@@ -5,6 +5,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from graphlib import TopologicalSorter
+from typing import Any, get_type_hints
+
+from pydantic.fields import FieldInfo
 
 from mockserver.adapters.scenario_files import shipped
 from mockserver.assumptions import ROWS, Assumed, Profile
@@ -14,6 +17,8 @@ from mockserver.domain.states import TABLES
 from mockserver.explore.faults import FAULTS
 from mockserver.findings.catalogue import CATALOGUE as FINDINGS
 from mockserver.scenario.catalogue import CATALOGUE
+from mockserver.scenario.outcome import Transport, WebhookPlan
+from mockserver.scenario.part import keys_of
 from mockserver.settings import SETTINGS
 from mockserver.web.control.routes import CONTROL_ROUTES
 from mockserver.web.pages import PAGE_ROUTES
@@ -102,6 +107,26 @@ def assumptions() -> str:
 def scenarios() -> str:
     """The shipped library."""
     return markdown(["name", "story"], ([code(name), words] for name, _, words in shipped()))
+
+
+def _keys(cls: Any) -> str:
+    """The keys of a part of a scenario file, and what they mean."""
+    notes = get_type_hints(cls, include_extras=True)
+    rows = []
+    for one in keys_of(cls):
+        found = [note.description for note in getattr(notes[one], "__metadata__", ()) if isinstance(note, FieldInfo)]
+        rows.append([code(one), next((text for text in found if text), "")])
+    return markdown(["key", "means"], rows)
+
+
+def transport() -> str:
+    """What a scenario can do to a connection and to an answer."""
+    return _keys(Transport)
+
+
+def webhook() -> str:
+    """What a scenario can do to webhooks."""
+    return _keys(WebhookPlan)
 
 
 def pages() -> str:
@@ -199,6 +224,8 @@ PRINT: Mapping[str, Callable[[], str]] = {
     "assumptions": assumptions,
     "test-values": test_values,
     "scenarios": scenarios,
+    "transport": transport,
+    "webhook": webhook,
     "pages": pages,
     "findings": findings,
     "finding-pages": finding_pages,

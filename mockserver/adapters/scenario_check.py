@@ -101,6 +101,8 @@ def _opened(app: Any, scenario: Scenario) -> dict[str, object]:
 
 async def _call(client: Any, call: SetupCall, answers: dict[str, object]) -> None:
     """Make a call; keep its answer under its id. Raises ``_Unexpected``."""
+    import httpx
+
     try:
         asked = ready(call, answers)
     except LookupError as problem:
@@ -112,7 +114,7 @@ async def _call(client: Any, call: SetupCall, answers: dict[str, object]) -> Non
     name = f"{call.method} {call.path}"
     try:
         response = await client.request(asked.method, asked.path, content=content, headers=headers)
-    except ConnectionError as cut:
+    except (ConnectionError, httpx.DecodingError) as cut:
         if asked.expect is None or not asked.expect.fault:
             raise _Unexpected(call.line, f"{name}: no whole answer came: {cut}") from None
         return

@@ -83,7 +83,7 @@ class Declines:
 
     def _declined(self, call: Call, instrument: str, code: int, *, is_final: bool) -> None:
         evidence = evidence_of(call, "declined, not retryable" if is_final else "declined, retryable")
-        is_told = call.doubt is None and code not in _OF_THE_PAYMENT
+        is_told = call.doubt is None and call.is_ours and code not in _OF_THE_PAYMENT
         if is_final and is_told and instrument not in self._final:
             self._final.put(instrument, (evidence, ccv_of(call) if code == Code.INVALID_CCV else None))
         limit = self.policy.retry_limit

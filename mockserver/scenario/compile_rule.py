@@ -14,7 +14,7 @@ from mockserver.scenario.catalogue import CATALOGUE
 from mockserver.scenario.compile_when import compile_when, named_in, operations_of
 from mockserver.scenario.fitting import fitting
 from mockserver.scenario.matching import Reader
-from mockserver.scenario.model import ChanceOne, RuleMap
+from mockserver.scenario.model import PLANS, ChanceOne, RuleMap
 from mockserver.scenario.operations import ALL_OPERATIONS, PROVIDER_OPERATIONS, UNREQUESTED
 from mockserver.scenario.outcome import Outcome
 from mockserver.scenario.outcome_map import ThenMap
@@ -25,7 +25,6 @@ from mockserver.scenario.rule import Always, AtEnd, Chance, Draws, Expectation, 
 NAMED_OUTCOMES = {name: Outcome(provider=row.provider) for name, row in CATALOGUE.items()}
 """What a request can name: every row of the catalogue."""
 
-_PLANS = ("then", "sequence", "chance")
 _NEED_PROVIDER = ("provider", "attempt", "source", "card", "bank_account.", "batch.row")
 _DELIVERY = frozenset({"webhook.deliver"})
 _ASKED_WITH_PROVIDER = UNREQUESTED - _DELIVERY
@@ -93,9 +92,9 @@ def _key(
 
 
 def _plan(model: RuleMap, operations: frozenset[str], path: Path, problems: Problems) -> Plan | None:
-    found = [word for word in _PLANS if getattr(model, word) is not None]
+    found = [word for word in PLANS if getattr(model, word) is not None]
     if len(found) != 1:
-        problems.add(path, f"got {' and '.join(found) or 'none'}, wanted exactly one of {', '.join(_PLANS)}")
+        problems.add(path, f"got {' and '.join(found) or 'none'}, wanted exactly one of {', '.join(PLANS)}")
         return None
     if model.at_end is not None and model.sequence is None:
         problems.add((*path, "at_end"), "got at_end without a sequence")

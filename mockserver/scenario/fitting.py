@@ -29,6 +29,9 @@ TELLING = TAKING | {
 }
 """Operations that webhooks tell of, and the delivery itself."""
 
+_PAGES = frozenset({"charge.challenge", "token.challenge", "payment_link.pay"})
+"""Operations that are answered by a page, which has no members."""
+
 _WAITED_FOR = PROVIDER_OPERATIONS - UNREQUESTED
 _ABOUT_A_CHARGE = TAKING | {"charge.challenge", "charge.capture", "charge.void", "charge.refund", "charge.get"}
 _ABOUT_A_METHOD = frozenset({"customer.create", "payment_method.create", "payment_method.get", "payment_method.update"})
@@ -56,6 +59,8 @@ def fitting(outcome: Outcome) -> Iterator[tuple[str, frozenset[str]]]:
         yield "latency", _WAITED_FOR
     if outcome.transport is not None:
         yield "transport", ALL_OPERATIONS - UNREQUESTED
+        if outcome.transport.edit or outcome.transport.omit:
+            yield "edit" if outcome.transport.edit else "omit", ALL_OPERATIONS - UNREQUESTED - _PAGES
     if outcome.webhook is not None:
         yield "webhook", TELLING
     if outcome.batch is not None:

@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal
 from pydantic import (
     AfterValidator,
     BeforeValidator,
+    ConfigDict,
     Discriminator,
     Field,
     GetCoreSchemaHandler,
@@ -28,7 +29,7 @@ from mockserver.scenario.catalogue import CATALOGUE
 from mockserver.scenario.matching import OPERATORS
 from mockserver.scenario.operations import OPERATIONS, SOURCES
 from mockserver.scenario.outcome_map import OutcomeMap, StepMap, ThenMap
-from mockserver.scenario.part import Part, part
+from mockserver.scenario.part import Part, given, part
 from mockserver.scenario.paths import CARD_FACTS
 from mockserver.scenario.provider_outcome import LatencyWord
 from mockserver.scenario.rule import AtEnd, Draws
@@ -50,6 +51,8 @@ from mockserver.scenario.scalars import (
 
 MAX_RULES = 10_000
 MAX_STEPS = 10_000
+PLANS = ("then", "sequence", "chance")
+"""What a rule makes happen: it has exactly one of them."""
 
 _PLAIN: dict[str, Any] = {"type": ["string", "number", "boolean", "null"]}
 _TEST: dict[str, Any] = {
@@ -166,6 +169,8 @@ class RuleMap(Part):
     """One rule. Of the rules that are asked at one stage (as the request arrives, as a provider is asked, as a webhook
     is delivered), the first that matches in file order decides."""
 
+    model_config = ConfigDict(json_schema_extra={"oneOf": [given(word) for word in PLANS]})
+
     id: Id
     description: Text | None = None
     when: Annotated[dict[str, Any], WithJsonSchema(_WHEN)] = Field(default_factory=dict)
@@ -245,7 +250,7 @@ class ReplyMap(Part):
     status: Annotated[int, whole(100, 599)] | None = None
     body: Any = None
     headers: dict[str, Any] | None = None
-    fault: Flag = Field(False, description="no whole answer arrives")
+    fault: Flag = Field(False, description="no whole answer arrives, or none that can be read")
 
 
 class CallMap(Part):

@@ -49,6 +49,11 @@ def _fault(
     return InitErrorDetails(type=error, loc=place, input=got)
 
 
+def given(key: str) -> dict[str, Any]:
+    """The schema of a part that has a key; a null counts as none."""
+    return {"required": [key], "properties": {key: {"not": {"type": "null"}}}}
+
+
 class Part(BaseModel):
     """Base of the parts that are models: no unknown keys, nothing changes."""
 
@@ -67,10 +72,11 @@ def part(cls: type[T]) -> type[T]:
     """A frozen dataclass that is a part: no unknown keys.
 
     What it refuses, it refuses in ``__post_init__``; what can only be told of the file, in a class method ``given``,
-    which gives the data as they are to be read.
+    which gives the data as they are to be read. What of this an editor can know is its ``schema``.
     """
     made: Any = cls
-    made.__pydantic_config__ = ConfigDict(extra="forbid", hide_input_in_errors=True)
+    schema = getattr(cls, "schema", None)
+    made.__pydantic_config__ = ConfigDict(extra="forbid", hide_input_in_errors=True, json_schema_extra=schema)
     made.read_part = model_validator(mode="wrap")(cast(Any, classmethod(_read_part)))
     return dataclass(frozen=True, slots=True)(cls)
 

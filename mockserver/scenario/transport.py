@@ -9,19 +9,23 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 
-from mockserver.domain.clock import duration_text
-from mockserver.scenario.part import part
-from mockserver.scenario.scalars import Duration, Switch, Text, whole
+from mockserver.domain.clock import SECOND, duration_text
+from mockserver.findings.facts import Doubt
+from mockserver.scenario.edits import Edit, Omit
+from mockserver.scenario.part import given, part
+from mockserver.scenario.scalars import Duration, Switch, Text, read_duration, whole
 
-_FIRST_BAD = 400
+_FIRST_BAD, _BROKEN = 400, 500
 _BODILESS = (204, 205, 304)
-_FRAMING = ("content-length", "transfer-encoding")
+_FRAMING = frozenset({"content-length", "transfer-encoding"})
+_UNREADABLE = _FRAMING | {"content-encoding"}
 _HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _HEADER_VALUE = re.compile(r"[\t\x20-\x7e\xa0-\xff]*")
+_LONGEST_PAUSE = 86_400
 
 
 class At(StrEnum):
@@ -43,9 +47,35 @@ class FaultKind(StrEnum):
     GARBAGE = "garbage"
     HANG = "hang"
     MALFORMED_JSON = "malformed_json"
+    EDIT = "edit"
 
 
-_NEEDS_ANSWER = (FaultKind.CLOSE_AFTER, FaultKind.TRUNCATE, FaultKind.DRIBBLE, FaultKind.MALFORMED_JSON)
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """Where a kind fits, what it leaves the client in doubt about, and whether it takes the client's time."""
+
+    places: tuple[At, ...]
+    doubt: Doubt | None = None
+    is_slow: bool = False
+
+
+_ANYWHERE, _ANSWER = (At.RECEIVE, At.ANSWER), (At.ANSWER,)
+_KINDS: Mapping[FaultKind, _Row] = {
+    FaultKind.STATUS: _Row(_ANYWHERE),
+    FaultKind.DELAY: _Row(_ANYWHERE, is_slow=True),
+    FaultKind.RESET: _Row(_ANYWHERE, Doubt.RESET),
+    FaultKind.CLOSE_AFTER: _Row(_ANSWER, Doubt.CUT),
+    FaultKind.TRUNCATE: _Row(_ANSWER, Doubt.CUT),
+    FaultKind.DRIBBLE: _Row(_ANSWER, is_slow=True),
+    FaultKind.GARBAGE: _Row(_ANYWHERE, Doubt.GARBLED),
+    FaultKind.HANG: _Row(_ANYWHERE, Doubt.TIMED_OUT, is_slow=True),
+    FaultKind.MALFORMED_JSON: _Row(_ANSWER, Doubt.GARBLED),
+    FaultKind.EDIT: _Row(_ANSWER),
+}
+_JOINING = (FaultKind.DELAY, FaultKind.EDIT)
+_ALONE = tuple(kind for kind in FaultKind if kind not in _JOINING)
+_OF_EDIT = ("edit", "omit", "headers")
+_WORDS = (*FaultKind, "omit", "headers")
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,8 +102,6 @@ class Dribble:
 def _header_name(name: str) -> str:
     if _HEADER_NAME.fullmatch(name) is None:
         raise ValueError(f"got '{name[:60]}', which is no name of a header")
-    if name.lower() in _FRAMING:
-        raise ValueError(f"{name} is the server's own; use truncate for a wrong length")
     return name
 
 
@@ -83,22 +111,60 @@ def _header_value(text: str) -> str:
     return text
 
 
+def _pause(value: object) -> object:
+    """Whole seconds: a number of them, or a duration."""
+    if isinstance(value, str) and not value.isdigit():
+        pause = read_duration(value)
+        if pause % SECOND:
+            raise ValueError(f"got '{value}', wanted whole seconds: that is all that Retry-After can say")
+        value = pause // SECOND
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= _LONGEST_PAUSE:
+        raise ValueError(f"got {value!r}, wanted whole seconds from 0 to {_LONGEST_PAUSE}, such as 3 or 3s")
+    return value
+
+
 Headers = dict[Annotated[str, AfterValidator(_header_name)], Annotated[Text, AfterValidator(_header_value)]]
+Pause = Annotated[
+    int,
+    BeforeValidator(_pause),
+    WithJsonSchema({"anyOf": [{"type": "integer", "minimum": 0, "maximum": _LONGEST_PAUSE}, {"type": "string"}]}),
+]
+
+
+def _schema() -> dict[str, Any]:
+    """What ``Transport`` refuses of a whole fault, for editors."""
+    one = [given(kind) for kind in _ALONE]
+    joined = {"not": {"anyOf": one}, "anyOf": [given(word) for word in ("delay", *_OF_EDIT)]}
+    belongs = [{"if": given(word), "then": given("status")} for word in ("body", "retry_after")]
+    joins = [{"if": given(word), "then": {"not": {"anyOf": one}}} for word in ("edit", "omit")]
+    headers = {"if": given("headers"), "then": {"not": {"anyOf": [given(kind) for kind in _ALONE if kind != "status"]}}}
+    places = [
+        {"if": given(word), "then": {"properties": {"at": {"enum": list(row.places)}}}}
+        for kind, row in _KINDS.items()
+        for word in (("edit", "omit") if kind is FaultKind.EDIT else (kind,))
+    ]
+    return {"oneOf": [*one, joined], "allOf": [*belongs, *joins, headers, *places]}
 
 
 @part
 class Transport:
     """A fault of the network, and its place in the operation's life."""
 
+    schema: ClassVar[dict[str, Any]] = _schema()
+
     at: Annotated[
         At, Field(description="receive: nothing has happened; answer: it has happened and the client does not know")
     ]
     status: Annotated[Annotated[int, whole(200, 599)] | None, Field(description="answer with this HTTP status")] = None
     body: Annotated[Any, Field(description="body of that answer; default: an error object")] = OURS
-    headers: Annotated[Headers | None, Field(description="headers of that answer")] = None
-    retry_after: Annotated[
-        Annotated[int, whole(0, 86_400)] | None, Field(description="its Retry-After, in seconds")
+    headers: Annotated[
+        Headers | None, Field(description="headers of that answer, or without status of the real one")
     ] = None
+    retry_after: Annotated[Pause | None, Field(description="its Retry-After: whole seconds, as 3 or 3s")] = None
+    edit: Annotated[
+        Edit | None, Field(description="members of the real answer, by their paths, and what they shall be")
+    ] = None
+    omit: Annotated[Omit, Field(description="members that the real answer shall lack")] = ()
     delay: Annotated[Duration, Field(description="wait first; may join any other fault")] = 0
     reset: Annotated[Switch, Field(description="reset the connection")] = False
     close_after: Annotated[
@@ -116,21 +182,26 @@ class Transport:
         """What is null is absent, but for the body. Refuses a fault that names none, or parts of an answer without its
         status."""
         data = {key: value for key, value in data.items() if value is not None or key == "body"}
-        if not data.keys() & set(FaultKind):
-            raise ValueError(f"wanted one of {', '.join(FaultKind)}")
-        extra = [word for word in ("body", "headers", "retry_after") if word in data]
+        if not data.keys() & set(_WORDS):
+            raise ValueError(f"wanted one of {', '.join(_WORDS)}")
+        extra = [word for word in ("body", "retry_after") if word in data]
         if extra and "status" not in data:
             raise ValueError(f"{' and '.join(extra)} belong to status, which is not given")
         return data
 
     def __post_init__(self) -> None:
-        asked = [(kind, getattr(self, kind.value)) for kind in FaultKind if kind is not FaultKind.DELAY]
-        kinds = [kind for kind, value in asked if value is not None and value is not False]
-        if len(kinds) > 1:
-            raise ValueError(f"got {' and '.join(kinds)}, only one of them is allowed (delay may join any)")
-        kind = kinds[0] if kinds else FaultKind.DELAY
-        if kind in _NEEDS_ANSWER and self.at is At.RECEIVE:
-            raise ValueError(f"{kind} spoils an answer, and at: receive there is none; use at: answer")
+        kinds = [kind for kind in _ALONE if (value := getattr(self, kind.value)) is not None and value is not False]
+        edits = [word for word in _OF_EDIT if getattr(self, word) and (word != "headers" or self.status is None)]
+        if len(kinds) > 1 or (kinds and edits):
+            raise ValueError(f"got {' and '.join([*kinds, *edits])}, only one of them is allowed (delay may join any)")
+        kind = kinds[0] if kinds else FaultKind.EDIT if edits else FaultKind.DELAY
+        if self.at not in _KINDS[kind].places:
+            word = edits[0] if edits else kind
+            raise ValueError(f"{word} spoils an answer, and at: receive there is none; use at: answer")
+        if framing := [name for name in self.headers or () if name.lower() in _FRAMING and self.status is not None]:
+            raise ValueError(
+                f"{framing[0]} is the server's own; use truncate for a wrong length, or headers without a status"
+            )
         if self.status in _BODILESS and self.body is not None and self.body != OURS:
             raise ValueError(f"got a body, and an answer of status {self.status} has none")
         object.__setattr__(self, "kind", kind)
@@ -140,11 +211,41 @@ class Transport:
             object.__setattr__(self, "headers", {**(self.headers or {}), "Retry-After": str(self.retry_after)})
 
     @property
+    def doubt(self) -> Doubt | None:
+        """Why the client cannot know how its call ended; None when the answer can be read."""
+        match self.kind:
+            case FaultKind.STATUS:
+                is_ours = isinstance(self.body, ErrorBody) or (isinstance(self.body, Mapping) and "code" in self.body)
+                return Doubt.BAD_GATEWAY if (self.status or 0) >= _BROKEN and not is_ours else None
+            case FaultKind.EDIT:
+                return Doubt.GARBLED if self.lowered.keys() & _UNREADABLE else None
+            case kind:
+                return _KINDS[kind].doubt
+
+    @property
+    def is_slow(self) -> bool:
+        """Whether it takes the client's time."""
+        return self.delay > 0 or _KINDS[self.kind].is_slow
+
+    @property
+    def lowered(self) -> Mapping[str, str]:
+        """The headers that it sets, by their names in lower case."""
+        return {name.lower(): value for name, value in (self.headers or {}).items()}
+
+    @property
+    def breaks_framing(self) -> bool:
+        """Whether its headers tell another end of the answer than the true one."""
+        return self.kind is FaultKind.EDIT and not _FRAMING.isdisjoint(self.lowered)
+
+    @property
     def words(self) -> str:
         """What explanations say."""
         match self.kind:
             case FaultKind.STATUS:
                 words = f"status {self.status}"
+            case FaultKind.EDIT:
+                said = (("edit", self.edit or ()), ("omit", self.omit), ("headers", self.headers or ()))
+                words = ", ".join(f"{word} {' and '.join(names)}" for word, names in said if names)
             case FaultKind.CLOSE_AFTER:
                 words = f"close after {self.close_after} bytes"
             case FaultKind.DRIBBLE if self.dribble is not None:

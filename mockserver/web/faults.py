@@ -14,16 +14,18 @@ from http import HTTPStatus
 from typing import Any
 
 from mockserver.domain.clock import SECOND
+from mockserver.scenario.edits import edited
 from mockserver.scenario.outcome import Dribble, ErrorBody, FaultKind, Transport
 from mockserver.web.access import STEP
 from mockserver.web.asgi import JSON_TYPE, RawHeaders, Receive, Scope, Send, send_bytes
-from mockserver.wire.jsonio import dumps
+from mockserver.wire.jsonio import dumps, loads
 from mockserver.wire.problems import scripted
 
 CONNECTION = "mockserver.transport"
 """The scope extension under which the server hands over the connection's transport."""
 
 _GARBAGE = b"\x15\x03\x01\x00\x02\x02\x50 this is not HTTP \x00\xff\xfe\r\n\r\n"
+_FRAMING = frozenset({b"content-length", b"transfer-encoding"})
 _RESET = struct.pack("ii", 1, 0)
 
 
@@ -88,7 +90,9 @@ class Conversation:
         """The whole answer as it would stand on the wire."""
         phrase = HTTPStatus(self.status).phrase if self.status in HTTPStatus._value2member_map_ else ""
         lines = [f"HTTP/1.1 {self.status} {phrase}".encode()]
-        lines += [name + b": " + value for name, value in [*self.headers, (b"content-length", b"%d" % len(self.body))]]
+        told = {name for name, _ in self.headers}
+        length = [] if told & _FRAMING else [(b"content-length", b"%d" % len(self.body))]
+        lines += [name + b": " + value for name, value in [*self.headers, *length]]
         return b"\r\n".join(lines) + b"\r\n\r\n" + self.body
 
 
@@ -97,11 +101,24 @@ async def _status(talk: Conversation, fault: Transport) -> None:
     if isinstance(body, ErrorBody):
         body = scripted(status, talk.op, talk.scope["path"], body.code, body.message)
     raw = body.encode() if isinstance(body, str) else b"" if body is None else dumps(body)
-    given = {name.lower(): value for name, value in (fault.headers or {}).items()}
-    headers = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in given.items()]
-    if "content-type" not in given:
-        headers.append(JSON_TYPE)
-    await send_bytes(talk.send, status, raw, headers)
+    await send_bytes(talk.send, status, raw, _under(fault, [JSON_TYPE]))
+
+
+def _under(fault: Transport, headers: RawHeaders) -> RawHeaders:
+    """Headers of an answer under those that a fault sets."""
+    own = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in fault.lowered.items()]
+    names = {name for name, _ in own}
+    return [*own, *(header for header in headers if header[0] not in names)]
+
+
+async def _edit(talk: Conversation, fault: Transport) -> None:
+    if fault.edit or fault.omit:
+        talk.body = dumps(edited(loads(talk.body), fault.edit or {}, fault.omit))
+    talk.headers = _under(fault, talk.headers)
+    if fault.breaks_framing:
+        await talk.cut(talk.raw())
+    else:
+        await send_bytes(talk.send, talk.status, talk.body, talk.headers)
 
 
 async def _delay(talk: Conversation, fault: Transport) -> None:
@@ -156,5 +173,6 @@ _PERFORM: Mapping[FaultKind, Callable[[Conversation, Transport], Awaitable[None]
     FaultKind.GARBAGE: _garbage,
     FaultKind.HANG: _hang,
     FaultKind.MALFORMED_JSON: _malformed_json,
+    FaultKind.EDIT: _edit,
 }
 """How each fault is performed."""

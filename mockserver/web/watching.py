@@ -20,7 +20,7 @@ from mockserver.engine.step import Step
 from mockserver.findings.facts import Call, Doubt
 from mockserver.findings.habits import is_clean
 from mockserver.findings.ledger import Finding
-from mockserver.scenario.outcome import ErrorBody, FaultKind, PartialApprove, Transport
+from mockserver.scenario.outcome import FaultKind, PartialApprove, Transport
 from mockserver.wire.base import Body
 from mockserver.wire.jsonio import MalformedJson, dumps, loads
 
@@ -30,15 +30,8 @@ _MOST_UNKNOWN = 20
 PAYER_OPERATIONS = frozenset({"charge.challenge", "payment_link.pay"})
 """Operations that payers ask for on pages: what they do is not the client's doing."""
 
-_DOUBTS: Mapping[FaultKind, Doubt] = {
-    FaultKind.RESET: Doubt.RESET,
-    FaultKind.CLOSE_AFTER: Doubt.CUT,
-    FaultKind.TRUNCATE: Doubt.CUT,
-    FaultKind.GARBAGE: Doubt.GARBLED,
-    FaultKind.MALFORMED_JSON: Doubt.GARBLED,
-    FaultKind.HANG: Doubt.TIMED_OUT,
-}
-_SLOW = frozenset({FaultKind.DELAY, FaultKind.DRIBBLE, FaultKind.HANG})
+_ANOTHER = (FaultKind.STATUS, FaultKind.EDIT)
+"""Faults by which the client reads another answer than ours."""
 
 
 def called(
@@ -86,7 +79,7 @@ def called(
         elif not step.events and watch.read(step.op, entry, sandbox.now, _pace_of(sandbox, real), _subject_of(step)):
             return
     waited_as = min(step.watched, 0)
-    is_open = takes_time or (fault is not None and (fault.delay > 0 or fault.kind in _SLOW))
+    is_open = takes_time or (fault is not None and fault.is_slow)
     if is_open:
         step.watched = entry
     watch.called(
@@ -103,7 +96,7 @@ def called(
             headers=headers,
             answer=answer,
             code=_code_of(answer) if status is not None and status >= 400 else None,
-            doubt=_doubt_of(fault) if fault is not None else None,
+            doubt=fault.doubt if fault is not None else None,
             charge=charge if isinstance(charge, Charge) else None,
             subject=_subject_of(step),
             events=step.events,
@@ -111,7 +104,7 @@ def called(
             is_open=is_open,
             waited_as=waited_as,
             is_repeat=step.is_repeat,
-            is_ours=fault is None or fault.kind is not FaultKind.STATUS,
+            is_ours=fault is None or fault.kind not in _ANOTHER,
             is_partial=any(isinstance(one.outcome.provider, PartialApprove) for one in step.decisions),
             is_browser=is_browser and not _is_own_page(headers),
             retry_after=_pause_of(sandbox, step, fault) if fault is not None or step.pause else None,
@@ -181,14 +174,6 @@ def _code_of(answer: bytes) -> int | None:
     return code if isinstance(code, int) else None
 
 
-def _doubt_of(fault: Transport) -> Doubt | None:
-    if fault.kind is FaultKind.STATUS:
-        body = fault.body
-        is_ours = isinstance(body, ErrorBody) or (isinstance(body, Mapping) and "code" in body)
-        return Doubt.BAD_GATEWAY if (fault.status or 0) >= 500 and not is_ours else None
-    return _DOUBTS.get(fault.kind)
-
-
 def _subject_of(step: Step) -> str | None:
     kind = step.op.partition(".")[0]
     if kind not in KINDS:
@@ -213,6 +198,5 @@ def _pause_of(sandbox: Sandbox, step: Step, fault: Transport | None) -> Micros |
     """The pause that an answer asks for, as far as a client of a real clock can make it."""
     if sandbox.clock.mode is not ClockMode.REAL:
         return None
-    headers = (fault.headers if fault is not None else None) or {}
-    seconds = whole_of({name.lower(): text for name, text in headers.items()}.get("retry-after", ""))
+    seconds = whole_of(fault.lowered.get("retry-after", "")) if fault is not None else None
     return seconds * SECOND if seconds is not None else step.pause or None

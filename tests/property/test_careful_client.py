@@ -29,13 +29,14 @@ WORDS = (
     *("no-money", "no-reason", "stolen", "expired", "wrong-code", "fraud", "own-words", "half", "ten-bytes", "broken"),
     *("drops", "before", "after", "silence", "late"),
 )
+STATUSES = ("SUCCESS", "FAILED", "Authorised", "PENDING", "PENDING_CHECKOUT")
 TRIES = 4
 MOST_DECLINES = 10
 WAITS = ("30s", "5m", "1h")
 
 
 class Lost(Exception):
-    """The answer did not come whole: nobody knows what has happened."""
+    """The answer did not come whole, or says what the client does not understand: nobody knows what has happened."""
 
 
 @dataclass
@@ -87,6 +88,8 @@ class Client:
         except (Cut, ValueError):
             raise Lost from None
         if answer.status >= 500 and "code" not in answer.body:
+            raise Lost
+        if method == "POST" and "chargeId" in answer.body and not is_understood(answer.body):
             raise Lost
         return answer
 
@@ -357,6 +360,10 @@ class Client:
         while self.made < operations:
             self.chance.choice(acts)()
         self.end_all()
+
+
+def is_understood(charge: Mapping[str, Any]) -> bool:
+    return "amount" in charge and charge.get("status", "SUCCESS") in STATUSES
 
 
 def is_open(charge: Mapping[str, Any]) -> bool:
