@@ -5,10 +5,14 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from mockserver.settings import PREFIX
+
+if TYPE_CHECKING:
+    from tests.driving import Api
 
 SLOW = {Path(__file__).with_name(name) for name in ("browser", "e2e", "fuzz", "plugin")}
 """Folders of tests that start a browser or processes, or send thousands of requests."""
@@ -19,6 +23,14 @@ def _no_settings_from_outside() -> None:
     """Remove the variables that would change defaults, for this process and all that it starts."""
     for name in [name for name in os.environ if name.startswith(PREFIX)]:
         del os.environ[name]
+
+
+@pytest.fixture
+def api() -> Api:
+    """A caller of a fresh application."""
+    from tests.driving import Api
+
+    return Api()
 
 
 def pytest_configure(config: pytest.Config) -> None:

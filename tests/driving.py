@@ -1,10 +1,13 @@
-"""Driving the application as a client does, but in this process: one call in, one answer out, nothing shared."""
+"""Drives the application as a client does, but in this process: one call in, one answer out, nothing shared.
+
+An endpoint that waits for nothing runs to its end in one go, without a loop, a thread or a socket.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -12,32 +15,33 @@ from urllib.parse import unquote, urlencode
 
 from mockserver import Settings
 from mockserver.adapters.scenario_files import load, read_text
-from mockserver.domain.clock import Micros
+from mockserver.domain.clock import Micros, parse_instant
 from mockserver.scenario.scenario import Scenario
 from mockserver.web.app import Application
 from mockserver.web.host import Host
 
 START = "2031-03-01T00:00:00Z"
+NOW = parse_instant(START)
 DUMMY = "a26c371f-94f6-40da-add2-28ec8e9da8ed"
 VISA = "4111111111111111"
-_LOOP = asyncio.new_event_loop()
+CARD = {"cardNumber": VISA, "expiryDate": "12/40", "ccv": "123", "cardholder": "Ann Example"}
 
-
-@cache
-def _test_values() -> tuple[Scenario, ...]:
-    return tuple(load([], test_values=True))
+_read = cache(load)
 
 
 @dataclass(frozen=True, slots=True)
 class _Given:
-    """The test values, read once for all tests, under a scenario and assumptions of the test's own."""
+    """Scenario files, read once for all tests, under a scenario and assumptions of the test's own."""
 
-    scenario: str | None
+    names: tuple[str, ...]
+    text: str | None
     assumptions: Mapping[str, object]
+    test_values: bool
 
     def load(self) -> list[Scenario]:
         own = [Scenario("assumed", "assumed.yaml", assumptions=self.assumptions)] if self.assumptions else []
-        return [*own, *([self.read_text(self.scenario, "given.yaml")] if self.scenario else []), *_test_values()]
+        given = [self.read_text(self.text, "given.yaml")] if self.text else []
+        return [*own, *given, *_read(self.names, test_values=self.test_values)]
 
     def read_text(self, text: str, name: str) -> Scenario:
         return read_text(text, name)
@@ -60,20 +64,60 @@ class Reply:
 
 
 class Api:
-    """One application with a clock that stands still at ``START`` until ``advance`` moves it."""
+    """A caller of an application of its own; ``key`` is its secret key when a call names none.
+
+    The clock stands still at ``START`` until ``advance`` moves it. ``scenario`` is the text of a file, or the names of
+    files. ``waits`` lets every answer take its time.
+    """
 
     def __init__(
         self,
-        *,
         key: str | None = "sk_tests",
+        *,
         assumptions: Mapping[str, object] | None = None,
-        scenario: str | None = None,
-        real_clock: Callable[[], Micros] = lambda: 0,
+        scenario: str | Sequence[str] | None = None,
+        real_clock: Callable[[], Micros] = lambda: NOW,
+        waits: bool = False,
         **settings: Any,
     ) -> None:
-        chosen = Settings(**{"clock": START, "seed": 42, **settings})
+        text, names = (scenario, ()) if isinstance(scenario, str) else (None, tuple(scenario or ()))
+        chosen = Settings(**{"clock": START, "seed": 42, "scenario": names, **settings})
+        given = _Given(names, text, assumptions or {}, chosen.test_values)
         self.key = key
-        self.app = Application(Host(chosen, real_clock, _Given(scenario, assumptions or {})))
+        self.waits = waits
+        self.app = Application(Host(chosen, real_clock, given))
+
+    def call(
+        self,
+        method: str,
+        target: str,
+        body: object = None,
+        query: Mapping[str, object] | None = None,
+        *,
+        waits: bool = False,
+        **more: Any,
+    ) -> Reply:
+        """One JSON request; ``waits`` when its answer does. ``more`` as for ``calling``."""
+        if query:
+            target += "?" + urlencode({name: str(value) for name, value in query.items()})
+        return _run(self.calling(method, target, body, **more), waits or self.waits)
+
+    async def calling(
+        self,
+        method: str,
+        target: str,
+        body: object = None,
+        *,
+        key: str | None = "",
+        headers: Mapping[str, str] | None = None,
+        raw: bytes | None = None,
+        gone: asyncio.Event | None = None,
+    ) -> Reply:
+        """One JSON request among others. ``key`` None sends none; ``raw`` is a body as it stands; the caller leaves
+        when ``gone`` is set. The status is 0 when there is no answer."""
+        content = raw if raw is not None else b"" if body is None else json.dumps(body).encode()
+        scope = self._scope(method, target, {"content-type": "application/json", **(headers or {})}, key)
+        return await _exchange(self.app, scope, content, gone)
 
     def send(
         self,
@@ -82,33 +126,37 @@ class Api:
         raw: bytes = b"",
         headers: Mapping[str, str] | None = None,
         *lines: tuple[bytes, bytes],
+        waits: bool = False,
     ) -> Reply:
         """One request as bytes; ``target`` is the path with its query, ``lines`` are headers after the others."""
         scope = self._scope(method, target, headers)
         scope["headers"] += lines
-        return _LOOP.run_until_complete(_exchange(self.app, scope, raw))
+        return _run(_exchange(self.app, scope, raw), waits or self.waits)
 
     def race(self, *calls: tuple[str, str, object]) -> list[tuple[int, Reply]]:
         """Several calls at once, each a method, a path and a body: their places and replies as they were answered."""
         answered: list[tuple[int, Reply]] = []
 
         async def run(place: int, method: str, path: str, body: object) -> None:
-            raw = b"" if body is None else json.dumps(body).encode()
-            reply = await _exchange(self.app, self._scope(method, path, {"content-type": "application/json"}), raw)
+            reply = await self.calling(method, path, body)
             assert reply.status in (200, 201), reply.raw
             answered.append((place, reply))
 
         async def start() -> None:
             await asyncio.gather(*(run(place, *call) for place, call in enumerate(calls)))
 
-        _LOOP.run_until_complete(start())
+        asyncio.run(start())
         return answered
 
-    def _scope(self, method: str, target: str, headers: Mapping[str, str] | None) -> dict[str, Any]:
+    def _scope(
+        self, method: str, target: str, headers: Mapping[str, str] | None, key: str | None = ""
+    ) -> dict[str, Any]:
         path, _, query = target.partition("?")
-        sent = {"host": "127.0.0.1", **({"x-secretkey": self.key} if self.key else {}), **(headers or {})}
+        secret = self.key if key == "" else key
+        sent = {"host": "127.0.0.1", **({"x-secretkey": secret} if secret else {}), **(headers or {})}
         return {
             "type": "http",
+            "asgi": {"version": "3.0"},
             "http_version": "1.1",
             "method": method,
             "scheme": "http",
@@ -117,22 +165,9 @@ class Api:
             "query_string": query.encode(),
             "root_path": "",
             "headers": [(name.lower().encode("latin-1"), value.encode("latin-1")) for name, value in sent.items()],
-            "client": ("127.0.0.1", 50000),
+            "client": ("127.0.0.1", 50_000),
             "server": ("127.0.0.1", 4111),
         }
-
-    def call(
-        self,
-        method: str,
-        path: str,
-        body: object = None,
-        query: Mapping[str, object] | None = None,
-        headers: Mapping[str, str] | None = None,
-    ) -> Reply:
-        """One JSON request."""
-        target = path + ("?" + urlencode({name: str(value) for name, value in query.items()}) if query else "")
-        raw = b"" if body is None else json.dumps(body).encode()
-        return self.send(method, target, raw, {"content-type": "application/json", **(headers or {})})
 
     def get(self, path: str, **query: object) -> Reply:
         return self.call("GET", path, query=query)
@@ -153,32 +188,56 @@ class Api:
 
     def charge(self, **fields: object) -> dict[str, Any]:
         """A charge that is taken; the fields of the body on top of an ordinary one."""
-        reply = self.post("/charge/card", card_charge(**fields))
+        reply = self.try_charge(**fields)
         assert reply.status in (200, 201), reply.raw
         body: dict[str, Any] = reply.body
         return body
 
+    def try_charge(self, amount: float = 20, number: str = VISA, *, key: str | None = "", **fields: object) -> Reply:
+        """The answer to a card charge, whatever it is; the fields of the body on top of an ordinary one."""
+        body = card_charge(amount=amount, paymentInformation=card(number))
+        return self.call("POST", "/charge/card", {**body, **fields}, key=key)
 
-async def _exchange(app: Application, scope: dict[str, Any], raw: bytes) -> Reply:
+
+def _run(exchange: Coroutine[object, None, Reply], waits: bool) -> Reply:
+    if waits:
+        return asyncio.run(exchange)
+    try:
+        # A bare yield lets others have their turn, and here are no others.
+        while exchange.send(None) is None:
+            pass
+    except StopIteration as stopped:
+        reply: Reply = stopped.value
+        return reply
+    exchange.close()
+    raise AssertionError("the answer waits for something")
+
+
+async def _exchange(app: Application, scope: dict[str, Any], raw: bytes, gone: asyncio.Event | None = None) -> Reply:
+    """The answer; the caller leaves when ``gone`` is set, or stays until the answer is there."""
     messages: list[dict[str, Any]] = [{"type": "http.request", "body": raw, "more_body": False}]
-    answers: list[dict[str, Any]] = []
+    answers: list[Any] = []
 
     async def receive() -> dict[str, Any]:
-        if not messages:
-            await asyncio.Event().wait()  # the caller stays until the answer is there
-        return messages.pop()
+        if messages:
+            return messages.pop()
+        await (gone or asyncio.Event()).wait()
+        return {"type": "http.disconnect"}
 
     async def send(message: Any) -> None:
         answers.append(message)
 
     await app(scope, receive, send)
-    headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in answers[0]["headers"]}
-    return Reply(answers[0]["status"], headers, b"".join(part.get("body", b"") for part in answers[1:]))
+    if not answers:
+        return Reply(0, {}, b"")
+    head, *parts = answers
+    headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in head["headers"]}
+    return Reply(head["status"], headers, b"".join(part.get("body", b"") for part in parts))
 
 
 def card(number: str = VISA, **fields: object) -> dict[str, object]:
     """Card details of a request, the given fields on top."""
-    return {"cardNumber": number, "expiryDate": "12/40", "ccv": "123", "cardholder": "Ann Example", **fields}
+    return {**CARD, "cardNumber": number, **fields}
 
 
 def card_charge(**fields: object) -> dict[str, object]:

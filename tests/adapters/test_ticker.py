@@ -7,18 +7,18 @@ import gc
 
 from mockserver.adapters.ticker import CROWD, Ticker
 from mockserver.engine.sandbox import Sandbox
-from tests.control.driving import START, Shop
+from tests.driving import NOW, Api
 
 
 def test_sandboxes_that_were_reset_are_forgotten() -> None:
-    shop = Shop(clock="real")
+    api = Api(clock="real")
 
     async def story() -> None:
-        world = shop.app.world
-        world.ticker = Ticker(lambda: START, world.sandboxes.is_live, world.run)
+        world = api.app.world
+        world.ticker = Ticker(lambda: NOW, world.sandboxes.is_live, world.run)
         for _ in range(3 * CROWD):
-            await shop.calling("POST", "/charge/card", shop_charge())
-            await shop.calling("POST", "/__admin/reset", {})
+            await api.calling("POST", "/charge/card", shop_charge())
+            await api.calling("POST", "/__admin/reset", {})
 
     def shop_charge() -> dict[str, object]:
         card = {"cardNumber": "4111111111111111", "expiryDate": "12/40"}

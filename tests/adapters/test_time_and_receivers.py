@@ -13,45 +13,45 @@ import pytest
 
 from mockserver.domain.clock import MILLISECOND
 from tests.adapters.test_webhook_sender import CARD, Receiver, charge, listening, lived
-from tests.control.driving import DUMMY, START, Shop
+from tests.driving import DUMMY, NOW, Api
 
 pytestmark = pytest.mark.slow
 
 NOBODY = "http://127.0.0.1:1/"
-DAY_0 = "2031-03-01T10:00:00.0000000Z"
+DAY_0 = "2031-03-01T00:00:00.0000000Z"
 
 
-async def call(shop: Shop, method: str, path: str, body: object = None) -> dict[str, Any]:
-    reply = await shop.calling(method, path, body)
+async def call(api: Api, method: str, path: str, body: object = None) -> dict[str, Any]:
+    reply = await api.calling(method, path, body)
     assert reply.status in (200, 201), reply.raw
     found: dict[str, Any] = reply.body
     return found
 
 
-async def advance(shop: Shop, by: str, **more: object) -> dict[str, Any]:
-    return await call(shop, "POST", "/__admin/clock/advance", {"by": by, **more})
+async def advance(api: Api, by: str, **more: object) -> dict[str, Any]:
+    return await call(api, "POST", "/__admin/clock/advance", {"by": by, **more})
 
 
-async def wait(shop: Shop, wanted: dict[str, object], **more: object) -> dict[str, Any]:
-    return await call(shop, "POST", "/__admin/wait", {"for": wanted, "advance": True, **more})
+async def wait(api: Api, wanted: dict[str, object], **more: object) -> dict[str, Any]:
+    return await call(api, "POST", "/__admin/wait", {"for": wanted, "advance": True, **more})
 
 
-async def subscribe(shop: Shop, url: str, interval: str, count: int = 1) -> None:
+async def subscribe(api: Api, url: str, interval: str, count: int = 1) -> None:
     body = {"providerId": DUMMY, "paymentInformation": CARD}
-    method = (await call(shop, "POST", "/payment_method/card", body))["paymentMethodId"]
+    method = (await call(api, "POST", "/payment_method/card", body))["paymentMethodId"]
     plan = {"paymentMethodId": method, "amount": 9.99, "interval": interval, "frequency": 1, "webhook": {"url": url}}
     for _ in range(count):
-        await call(shop, "POST", "/subscription/payment_method", plan)
+        await call(api, "POST", "/subscription/payment_method", plan)
 
 
-async def tries(shop: Shop) -> list[tuple[str, int | None, str | None]]:
-    (delivery,) = (await call(shop, "GET", "/__admin/webhooks"))["webhooks"]
+async def tries(api: Api) -> list[tuple[str, int | None, str | None]]:
+    (delivery,) = (await call(api, "GET", "/__admin/webhooks"))["webhooks"]
     return [(made["at"][8:19], made["status"], made["error"]) for made in delivery["tries"]]
 
 
 def ticking() -> Callable[[], int]:
     begun = time.monotonic_ns()
-    return lambda: START + (time.monotonic_ns() - begun) // 1_000
+    return lambda: NOW + (time.monotonic_ns() - begun) // 1_000
 
 
 def slow(seconds: float) -> Receiver:
@@ -72,61 +72,61 @@ def silent() -> Receiver:
 
 
 def test_a_wait_lets_a_try_end_before_it_moves_the_clock() -> None:
-    shop = Shop()
+    api = Api()
 
     async def story() -> None:
         async with listening(slow(0.003)) as receiver:
-            made = await call(shop, "POST", "/charge/card", {**charge(receiver.url), "capture": False})
-            answer = await wait(shop, {"webhook": {"state": "delivered"}})
+            made = await call(api, "POST", "/charge/card", {**charge(receiver.url), "capture": False})
+            answer = await wait(api, {"webhook": {"state": "delivered"}})
             assert (answer["held"], answer["waited"], answer["now"]) == (True, "0s", DAY_0)
-            assert (await call(shop, "GET", f"/charge/{made['chargeId']}"))["status"] == "Authorised"
+            assert (await call(api, "GET", f"/charge/{made['chargeId']}"))["status"] == "Authorised"
 
-    lived(shop, story)
+    lived(api, story)
 
 
 def test_a_wait_moves_the_clock_from_try_to_try() -> None:
-    shop = Shop()
+    api = Api()
 
     async def story() -> None:
         async with listening(Receiver(500, 500, 200)) as receiver:
-            await call(shop, "POST", "/charge/card", {**charge(receiver.url), "capture": False})
-            answer = await wait(shop, {"webhook": {"state": "delivered"}})
+            await call(api, "POST", "/charge/card", {**charge(receiver.url), "capture": False})
+            answer = await wait(api, {"webhook": {"state": "delivered"}})
             assert (answer["held"], answer["waited"]) == (True, "1m10s")
             assert (answer["ran"], answer["waiting"]) == (2, 0)
-            assert [made[:2] for made in await tries(shop)] == [
-                ("01T10:00:00", 500),
-                ("01T10:00:10", 500),
-                ("01T10:01:10", 200),
+            assert [made[:2] for made in await tries(api)] == [
+                ("01T00:00:00", 500),
+                ("01T00:00:10", 500),
+                ("01T00:01:10", 200),
             ]
 
-    lived(shop, story)
+    lived(api, story)
 
 
 def test_one_long_jump_tells_a_receiver_everything_in_the_order_of_time() -> None:
-    shop, receiver = Shop(), slow(0.001)
+    api, receiver = Api(), slow(0.001)
 
     async def story() -> None:
         async with listening(receiver):
-            await subscribe(shop, receiver.url, "Month")
-            moved = await advance(shop, "365d")
+            await subscribe(api, receiver.url, "Month")
+            moved = await advance(api, "365d")
             assert (moved["ran"], moved["pending"], moved["waiting"]) == (22, 1, 0)
             at = [json.loads(body)["meta"]["timestamp"] for _, body in receiver.got]
             assert len(at) == 13
             assert at == sorted(at)
 
-    lived(shop, story)
+    lived(api, story)
 
 
 def test_of_one_instant_a_receiver_is_told_in_the_same_order_in_every_run() -> None:
     def told() -> list[str]:
-        shop, receiver = Shop(), slow(0.001)
+        api, receiver = Api(), slow(0.001)
 
         async def story() -> None:
             async with listening(receiver):
-                await subscribe(shop, receiver.url, "Day", count=20)
-                await advance(shop, "1d")
+                await subscribe(api, receiver.url, "Day", count=20)
+                await advance(api, "1d")
 
-        lived(shop, story)
+        lived(api, story)
         return [json.loads(body)["meta"]["messageId"] for _, body in receiver.got]
 
     first = told()
@@ -136,15 +136,15 @@ def test_of_one_instant_a_receiver_is_told_in_the_same_order_in_every_run() -> N
 
 def test_the_figures_of_a_move_are_the_same_in_every_run() -> None:
     def figures() -> list[object]:
-        shop, found = Shop(), []
+        api, found = Api(), []
 
         async def story() -> None:
-            await subscribe(shop, NOBODY, "Day", count=5)
-            found.append(await advance(shop, "10d"))
-            found.append((await call(shop, "GET", "/charge"))["count"])
-            found.append((await call(shop, "GET", "/__admin/webhooks?state=given_up"))["count"])
+            await subscribe(api, NOBODY, "Day", count=5)
+            found.append(await advance(api, "10d"))
+            found.append((await call(api, "GET", "/charge"))["count"])
+            found.append((await call(api, "GET", "/__admin/webhooks?state=given_up"))["count"])
 
-        lived(shop, story)
+        lived(api, story)
         return found
 
     first = figures()
@@ -154,42 +154,42 @@ def test_the_figures_of_a_move_are_the_same_in_every_run() -> None:
 
 
 def test_a_receiver_that_says_nothing_is_left_at_the_time_out_and_time_goes_on() -> None:
-    shop = Shop()
+    api = Api()
 
     async def story() -> None:
         async with listening(silent()) as receiver:
-            await call(shop, "PUT", "/__admin/assumptions", {"webhook.timeout": "20ms", "webhook.retry": "1h 1d"})
-            await call(shop, "POST", "/charge/card", charge(receiver.url))
-            moved = await advance(shop, "2d")
-            assert (moved["now"][8:19], moved["waiting"], moved["pending"]) == ("03T10:00:00", 0, 0)
-            assert await tries(shop) == [
-                ("01T10:00:00", None, "timeout"),
-                ("01T11:00:00", None, "timeout"),
-                ("02T11:00:00", None, "timeout"),
+            await call(api, "PUT", "/__admin/assumptions", {"webhook.timeout": "20ms", "webhook.retry": "1h 1d"})
+            await call(api, "POST", "/charge/card", charge(receiver.url))
+            moved = await advance(api, "2d")
+            assert (moved["now"][8:19], moved["waiting"], moved["pending"]) == ("03T00:00:00", 0, 0)
+            assert await tries(api) == [
+                ("01T00:00:00", None, "timeout"),
+                ("01T01:00:00", None, "timeout"),
+                ("02T01:00:00", None, "timeout"),
             ]
 
-    lived(shop, story)
+    lived(api, story)
 
 
 def test_a_move_that_would_take_too_long_says_who_is_waited_for_and_goes_on_when_asked() -> None:
-    shop = Shop(real_clock=ticking())
+    api = Api(real_clock=ticking())
 
     async def story() -> None:
         async with listening(Receiver(answer=answering)) as receiver:
-            await call(shop, "POST", "/charge/card", {**charge(receiver.url), "capture": False})
-            moved = await advance(shop, "8d", timeout="50ms")
+            await call(api, "POST", "/charge/card", {**charge(receiver.url), "capture": False})
+            moved = await advance(api, "8d", timeout="50ms")
             assert (moved["now"], moved["waiting"], moved["ran"]) == (DAY_0, 1, 0)
-            assert "on the way to 2031-03-09T10:00:00.0000000Z" in moved["hint"]
-            assert (await call(shop, "GET", "/__admin/clock"))["waiting"] == 1
-            assert "on the way to" in (await advance(shop, "0s", timeout="1ms"))["hint"]
-            frozen = await call(shop, "PUT", "/__admin/clock", {"mode": "manual"})
+            assert "on the way to 2031-03-09T00:00:00.0000000Z" in moved["hint"]
+            assert (await call(api, "GET", "/__admin/clock"))["waiting"] == 1
+            assert "on the way to" in (await advance(api, "0s", timeout="1ms"))["hint"]
+            frozen = await call(api, "PUT", "/__admin/clock", {"mode": "manual"})
             assert (frozen["waiting"], "hint" in frozen) == (1, False)
-            answer = await wait(shop, {"webhook": {"state": "delivered"}}, timeout="50ms")
+            answer = await wait(api, {"webhook": {"state": "delivered"}}, timeout="50ms")
             assert (answer["held"], answer["waiting"]) == (False, 1)
             assert "50ms in real time" in answer["hint"]
             let_go.set()
-            moved = await advance(shop, "8d")
-            assert (moved["now"][8:19], moved["waiting"], "hint" in moved) == ("09T10:00:00", 0, False)
+            moved = await advance(api, "8d")
+            assert (moved["now"][8:19], moved["waiting"], "hint" in moved) == ("09T00:00:00", 0, False)
 
     let_go = asyncio.Event()
 
@@ -197,17 +197,17 @@ def test_a_move_that_would_take_too_long_says_who_is_waited_for_and_goes_on_when
         await let_go.wait()
         writer.write(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\nconnection: close\r\n\r\n")
 
-    lived(shop, story)
+    lived(api, story)
 
 
 def test_what_a_receiver_asks_is_answered_at_the_instant_of_its_webhook() -> None:
-    shop, seen = Shop(), []
+    api, seen = Api(), []
 
     async def story() -> None:
         async def asking(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
             told = json.loads(receiver.got[-1][1])
-            found = await call(shop, "GET", f"/charge/{told['data']['chargeId']}")
-            clock = await call(shop, "GET", "/__admin/clock")
+            found = await call(api, "GET", f"/charge/{told['data']['chargeId']}")
+            clock = await call(api, "GET", "/__admin/clock")
             seen.append((told["data"]["status"], found["status"], clock["now"][8:19]))
             writer.write(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\nconnection: close\r\n\r\n")
 
@@ -215,47 +215,47 @@ def test_what_a_receiver_asks_is_answered_at_the_instant_of_its_webhook() -> Non
         async with listening(receiver):
             account = {"bankCode": "001-002", "accountNumber": "123456", "accountName": "Ann"}
             body = {"amount": 5, "providerId": DUMMY, "bankPaymentInformation": account}
-            await call(shop, "POST", "/charge/bank_account", {**body, "webhook": {"url": receiver.url}})
-            await call(shop, "POST", "/charge/card", {**charge(receiver.url), "capture": False})
-            await advance(shop, "365d")
+            await call(api, "POST", "/charge/bank_account", {**body, "webhook": {"url": receiver.url}})
+            await call(api, "POST", "/charge/card", {**charge(receiver.url), "capture": False})
+            await advance(api, "365d")
 
-    lived(shop, story)
+    lived(api, story)
     assert sorted(seen) == [
-        ("AUTHORISE_CANCELLED", "AUTHORISE_CANCELLED", "08T10:00:00"),
-        ("Authorised", "Authorised", "01T10:00:00"),
-        ("PENDING", "PENDING", "01T10:00:00"),
-        ("SUCCESS", "SUCCESS", "02T10:00:00"),
+        ("AUTHORISE_CANCELLED", "AUTHORISE_CANCELLED", "08T00:00:00"),
+        ("Authorised", "Authorised", "01T00:00:00"),
+        ("PENDING", "PENDING", "01T00:00:00"),
+        ("SUCCESS", "SUCCESS", "02T00:00:00"),
     ]
 
 
 def test_a_fast_clock_stands_still_while_a_webhook_is_being_sent() -> None:
-    shop, receiver = Shop(clock="real", real_clock=ticking()), slow(0.02)
+    api, receiver = Api(clock="real", real_clock=ticking()), slow(0.02)
 
     async def story() -> None:
         async with listening(receiver):
-            await call(shop, "PUT", "/__admin/clock", {"mode": "fast", "rate": 1_000_000})
-            made = await call(shop, "POST", "/charge/card", {**charge(receiver.url), "capture": False})
+            await call(api, "PUT", "/__admin/clock", {"mode": "fast", "rate": 1_000_000})
+            made = await call(api, "POST", "/charge/card", {**charge(receiver.url), "capture": False})
             # Each of the two takes 20 ms, which would be five hours and a half of this clock.
             while len(receiver.got) < 2:
                 await asyncio.sleep(0.001)
             expired = json.loads(receiver.got[1][1])["meta"]["timestamp"]
             assert expired[:19] == f"2031-03-08T{made['dateAdded'][11:19]}"
-            now = (await call(shop, "GET", "/__admin/clock"))["now"]
+            now = (await call(api, "GET", "/__admin/clock"))["now"]
             assert now == expired
 
-    lived(shop, story)
+    lived(api, story)
 
 
 def test_moves_at_the_same_time_follow_one_another() -> None:
-    shop = Shop()
+    api = Api()
 
     async def story() -> None:
         async with listening(slow(0.01)) as receiver:
-            await subscribe(shop, receiver.url, "Day")
-            moved = await asyncio.gather(*(advance(shop, "1d") for _ in range(3)))
+            await subscribe(api, receiver.url, "Day")
+            moved = await asyncio.gather(*(advance(api, "1d") for _ in range(3)))
             assert [answer["now"][8:10] for answer in moved] == ["02", "03", "04"]
 
-    lived(shop, story)
+    lived(api, story)
 
 
 @pytest.mark.parametrize(
@@ -266,36 +266,36 @@ def test_moves_at_the_same_time_follow_one_another() -> None:
     ],
 )
 def test_who_hangs_up_moves_the_clock_no_further(path: str, body: object) -> None:
-    shop = Shop()
+    api = Api()
 
     async def story() -> None:
         async with listening(silent()) as receiver:
-            await call(shop, "POST", "/charge/card", {**charge(receiver.url), "capture": False})
+            await call(api, "POST", "/charge/card", {**charge(receiver.url), "capture": False})
             gone = asyncio.Event()
-            moving = asyncio.create_task(shop.calling("POST", path, body, gone=gone))
+            moving = asyncio.create_task(api.calling("POST", path, body, gone=gone))
             while not receiver.got:
                 await asyncio.sleep(0.001)
             gone.set()
             assert (await asyncio.wait_for(moving, 5)).status == 0
-            assert (await call(shop, "GET", "/__admin/clock"))["now"] == DAY_0
+            assert (await call(api, "GET", "/__admin/clock"))["now"] == DAY_0
 
-    lived(shop, story)
+    lived(api, story)
 
 
 @pytest.mark.parametrize("by", ["0s", "1us"])
 def test_a_real_clock_can_be_moved_by_next_to_nothing(by: str) -> None:
-    shop = Shop(clock="real", real_clock=ticking())
-    before = shop("GET", "/__admin/clock").body["now"]
-    moved = shop("POST", "/__admin/clock/advance", {"by": by})
+    api = Api(clock="real", real_clock=ticking())
+    before = api.call("GET", "/__admin/clock").body["now"]
+    moved = api.call("POST", "/__admin/clock/advance", {"by": by})
     assert moved.status == 200, moved.raw
     assert moved.body["now"] >= before
-    later = shop("GET", "/__admin/clock").body["now"]
+    later = api.call("GET", "/__admin/clock").body["now"]
     assert moved.body["now"] <= later
 
 
 def test_a_moved_clock_runs_on_from_where_it_was_moved_to() -> None:
-    now = [START]
-    shop = Shop(clock="real", real_clock=lambda: now[0])
-    shop("POST", "/__admin/clock/advance", {"by": "1d"})
+    now = [NOW]
+    api = Api(clock="real", real_clock=lambda: now[0])
+    api.call("POST", "/__admin/clock/advance", {"by": "1d"})
     now[0] += 250 * MILLISECOND
-    assert shop("GET", "/__admin/clock").body["now"] == "2031-03-02T18:00:00.2500000Z"
+    assert api.call("GET", "/__admin/clock").body["now"] == "2031-03-02T00:00:00.2500000Z"

@@ -17,7 +17,7 @@ from mockserver.adapters.webhook_sender import LONGEST_ANSWER, Sent, WebhookSend
 from mockserver.domain.clock import SECOND, Clock, ClockMode
 from mockserver.domain.delivery import sign
 from mockserver.settings import DEFAULT_WEBHOOK_KEY
-from tests.control.driving import DUMMY, START, Shop
+from tests.driving import DUMMY, NOW, Api
 
 Answer = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 CARD = {"cardNumber": "4111111111111111", "expiryDate": "12/40"}
@@ -209,39 +209,39 @@ def charge(url: str) -> dict[str, Any]:
     return {"amount": 5, "providerId": DUMMY, "paymentInformation": CARD, "webhook": {"url": url, "authorization": "k"}}
 
 
-def lived(shop: Shop, story: Callable[[], Awaitable[None]]) -> None:
+def lived(api: Api, story: Callable[[], Awaitable[None]]) -> None:
     """Run a story while the application is served."""
 
     async def living() -> None:
-        async with shop.app.router.lifespan_context(shop.app):
+        async with api.app.router.lifespan_context(api.app):
             await story()
 
     asyncio.run(living())
 
 
-async def waited(shop: Shop, wanted: dict[str, object], **more: object) -> dict[str, Any]:
-    answer = await shop.calling("POST", "/__admin/wait", {"for": wanted, "timeout": "20s", **more})
+async def waited(api: Api, wanted: dict[str, object], **more: object) -> dict[str, Any]:
+    answer = await api.calling("POST", "/__admin/wait", {"for": wanted, "timeout": "20s", **more})
     found: dict[str, Any] = answer.body
     return found
 
 
 def test_a_served_application_sends_signs_and_tries_again_on_its_clock() -> None:
-    shop, receiver = Shop(), Receiver(500, 500, 200)
+    api, receiver = Api(), Receiver(500, 500, 200)
 
     async def story() -> None:
         async with listening(receiver):
-            assert (await shop.calling("POST", "/charge/card", charge(receiver.url))).status == 201
+            assert (await api.calling("POST", "/charge/card", charge(receiver.url))).status == 201
             # The advance lets tries arrive, so that the next of them keep their place.
-            await shop.calling("POST", "/__admin/clock/advance", {"by": "70s"})
-            assert (await waited(shop, {"webhook": {"state": "delivered"}}))["held"]
-            (delivery,) = (await shop.calling("GET", "/__admin/webhooks")).body["webhooks"]
+            await api.calling("POST", "/__admin/clock/advance", {"by": "70s"})
+            assert (await waited(api, {"webhook": {"state": "delivered"}}))["held"]
+            (delivery,) = (await api.calling("GET", "/__admin/webhooks")).body["webhooks"]
             assert [(made["at"][14:19], made["status"]) for made in delivery["tries"]] == [
                 ("00:00", 500),
                 ("00:10", 500),
                 ("01:10", 200),
             ]
 
-    lived(shop, story)
+    lived(api, story)
     assert len({body for _, body in receiver.got}) == 1
     headers, body = receiver.got[0]
     assert headers["x-payfurl-signature"] == sign(DEFAULT_WEBHOOK_KEY, body)
@@ -251,7 +251,7 @@ def test_a_served_application_sends_signs_and_tries_again_on_its_clock() -> None
 
 @pytest.mark.slow
 def test_a_dead_slow_or_endless_receiver_slows_no_call() -> None:
-    shop = Shop()
+    api = Api()
 
     async def silent(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.read()
@@ -260,22 +260,22 @@ def test_a_dead_slow_or_endless_receiver_slows_no_call() -> None:
         async with listening(Receiver(answer=silent)) as slow, listening(Receiver()) as quick:
             begun = time.monotonic()
             for url in [slow.url, "http://127.0.0.1:1/", "http://2852039166/", "nowhere"] * 5:
-                assert (await shop.calling("POST", "/charge/card", charge(url))).status == 201
+                assert (await api.calling("POST", "/charge/card", charge(url))).status == 201
             assert time.monotonic() - begun < 3
-            await shop.calling("POST", "/charge/card", charge(quick.url))
-            assert (await waited(shop, {"webhook": {"url": quick.url, "state": "delivered"}}))["held"]
-            listed = (await shop.calling("GET", "/__admin/webhooks?state=given_up")).body
+            await api.calling("POST", "/charge/card", charge(quick.url))
+            assert (await waited(api, {"webhook": {"url": quick.url, "state": "delivered"}}))["held"]
+            listed = (await api.calling("GET", "/__admin/webhooks?state=given_up")).body
             assert listed["count"] == 10
 
     begun = time.monotonic()
-    lived(shop, story)
+    lived(api, story)
     # Those under way get a few seconds to end, and then the server stops all the same.
     assert time.monotonic() - begun < 8
 
 
 @pytest.mark.slow
 def test_a_thousand_webhooks_to_a_silent_receiver_keep_no_other_waiting() -> None:
-    shop = Shop()
+    api = Api()
 
     async def silent(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.read()
@@ -283,19 +283,19 @@ def test_a_thousand_webhooks_to_a_silent_receiver_keep_no_other_waiting() -> Non
     async def story() -> None:
         async with listening(Receiver(answer=silent)) as slow, listening(Receiver()) as quick:
             for _ in range(1_000):
-                assert (await shop.calling("POST", "/charge/card", charge(slow.url))).status == 201
+                assert (await api.calling("POST", "/charge/card", charge(slow.url))).status == 201
             begun = time.monotonic()
-            for key in ("sk_shop", "sk_other"):
-                assert (await shop.calling("POST", "/charge/card", charge(quick.url), key=key)).status == 201
+            for key in ("sk_tests", "sk_other"):
+                assert (await api.calling("POST", "/charge/card", charge(quick.url), key=key)).status == 201
             while len(quick.got) < 2:
                 await asyncio.sleep(0.01)
             assert time.monotonic() - begun < 5
 
-    lived(shop, story)
+    lived(api, story)
 
 
 def test_webhooks_of_one_object_keep_their_order_though_the_receiver_is_slow() -> None:
-    shop = Shop()
+    api = Api()
     seen: list[str] = []
 
     async def story() -> None:
@@ -310,17 +310,17 @@ def test_webhooks_of_one_object_keep_their_order_though_the_receiver_is_slow() -
         receiver.answer = slow
         async with listening(receiver):
             body = {**charge(receiver.url), "capture": False}
-            made = (await shop.calling("POST", "/charge/card", body)).body
-            await shop.calling("POST", f"/charge/{made['chargeId']}", {})
-            await shop.calling("DELETE", f"/refund/{made['chargeId']}")
-            assert (await waited(shop, {"webhook": {"state": "delivered", "count": 3}}))["held"]
+            made = (await api.calling("POST", "/charge/card", body)).body
+            await api.calling("POST", f"/charge/{made['chargeId']}", {})
+            await api.calling("DELETE", f"/refund/{made['chargeId']}")
+            assert (await waited(api, {"webhook": {"state": "delivered", "count": 3}}))["held"]
 
-    lived(shop, story)
+    lived(api, story)
     assert seen == ["Authorised", "SUCCESS", "REFUND"]
 
 
 def test_a_try_under_way_is_the_last_when_its_subscription_is_deleted_meanwhile() -> None:
-    shop, asked, deleted = Shop(), asyncio.Event(), asyncio.Event()
+    api, asked, deleted = Api(), asyncio.Event(), asyncio.Event()
 
     async def failing(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         asked.set()
@@ -329,72 +329,72 @@ def test_a_try_under_way_is_the_last_when_its_subscription_is_deleted_meanwhile(
 
     async def story() -> None:
         async with listening(Receiver(answer=failing)) as receiver:
-            made = (await shop.calling("POST", "/webhook/subscription", {"url": receiver.url})).body
-            await shop.calling("POST", "/charge/card", {**charge(receiver.url), "webhook": None})
+            made = (await api.calling("POST", "/webhook/subscription", {"url": receiver.url})).body
+            await api.calling("POST", "/charge/card", {**charge(receiver.url), "webhook": None})
             await asked.wait()
-            await shop.calling("DELETE", f"/webhook/subscription/{made['webhookSubscriptionId']}")
+            await api.calling("DELETE", f"/webhook/subscription/{made['webhookSubscriptionId']}")
             deleted.set()
-            assert (await waited(shop, {"webhook": {"state": "given_up", "tries": 1}}))["held"]
+            assert (await waited(api, {"webhook": {"state": "given_up", "tries": 1}}))["held"]
 
-    lived(shop, story)
+    lived(api, story)
 
 
 def test_before_the_answer_means_before_it() -> None:
-    shop, receiver = Shop(), Receiver()
+    api, receiver = Api(), Receiver()
     rule = "version: 1\nname: s\nrules:\n  - {id: w, then: {webhook: {before_answer: true}}}"
-    assert shop("PUT", "/__admin/scenarios", raw=rule.encode()).status == 200
+    assert api.call("PUT", "/__admin/scenarios", raw=rule.encode()).status == 200
 
     async def story() -> None:
         async with listening(receiver):
-            await shop.calling("POST", "/charge/card", charge(receiver.url))
+            await api.calling("POST", "/charge/card", charge(receiver.url))
             assert len(receiver.got) == 1
 
-    lived(shop, story)
+    lived(api, story)
 
 
 def test_time_passes_in_a_served_application_without_a_request() -> None:
     begun = time.monotonic_ns()
-    shop = Shop(clock="real", real_clock=lambda: START + (time.monotonic_ns() - begun) // 1_000)
+    api = Api(clock="real", real_clock=lambda: NOW + (time.monotonic_ns() - begun) // 1_000)
 
     async def story() -> None:
         receiver = Receiver()
         async with listening(receiver):
-            await shop.calling("PUT", "/__admin/clock", {"mode": "fast", "rate": 1_000_000})
+            await api.calling("PUT", "/__admin/clock", {"mode": "fast", "rate": 1_000_000})
             body = {**charge(receiver.url), "capture": False}
-            await shop.calling("POST", "/charge/card", body)
+            await api.calling("POST", "/charge/card", body)
             while len(receiver.got) < 2:
                 await asyncio.sleep(0.01)
                 assert time.monotonic_ns() - begun < 20_000_000_000
             assert json.loads(receiver.got[1][1])["data"]["status"] == "AUTHORISE_CANCELLED"
 
-    lived(shop, story)
+    lived(api, story)
 
 
 def test_a_stop_reports_what_was_not_sent(caplog: pytest.LogCaptureFixture) -> None:
-    shop = Shop()
+    api = Api()
 
     async def story() -> None:
         # A receiver that answers 500 leaves a try for later.
         async with listening(Receiver(500)) as receiver:
-            await shop.calling("POST", "/charge/card", charge(receiver.url))
-            assert (await waited(shop, {"webhook": {"tries": 1}}))["held"]
+            await api.calling("POST", "/charge/card", charge(receiver.url))
+            assert (await waited(api, {"webhook": {"tries": 1}}))["held"]
 
-    lived(shop, story)
+    lived(api, story)
     (line,) = [record.getMessage() for record in caplog.records if record.name == "mockserver.webhooks"]
     assert "1 webhooks were not delivered before the stop, 0 of them never tried" in line
-    assert "sk_shop" not in line
+    assert "sk_tests" not in line
 
 
 def test_a_sandbox_that_was_reset_sends_nothing_more() -> None:
-    shop, receiver = Shop(), Receiver(500)
+    api, receiver = Api(), Receiver(500)
 
     async def story() -> None:
         async with listening(receiver):
-            await shop.calling("POST", "/charge/card", charge(receiver.url))
-            assert (await waited(shop, {"webhook": {"tries": 1}}))["held"]
-            await shop.calling("POST", "/__admin/reset", {})
-            await shop.calling("POST", "/__admin/clock/advance", {"by": "1h"})
-            assert (await shop.calling("GET", "/__admin/webhooks")).body["count"] == 0
+            await api.calling("POST", "/charge/card", charge(receiver.url))
+            assert (await waited(api, {"webhook": {"tries": 1}}))["held"]
+            await api.calling("POST", "/__admin/reset", {})
+            await api.calling("POST", "/__admin/clock/advance", {"by": "1h"})
+            assert (await api.calling("GET", "/__admin/webhooks")).body["count"] == 0
         assert len(receiver.got) == 1
 
-    lived(shop, story)
+    lived(api, story)

@@ -16,11 +16,6 @@ RESULTS = HEADER + ",Status,TransactionId,FailureReason,GatewayErrorCode,Gateway
 PATH = "/batch/transaction/payment_method"
 
 
-@pytest.fixture
-def api() -> Api:
-    return Api()
-
-
 def method(api: Api, number: str = "4111111111111111") -> str:
     made = api.post("/payment_method/card", {"providerId": DUMMY, "paymentInformation": card(number)})
     assert made.status == 201, made.raw

@@ -21,11 +21,6 @@ BANK = {"bankCode": "123-456", "accountNumber": "12345678", "accountName": "Ann 
 NOW = "2031-03-01T00:00:00.0000000Z"
 
 
-@pytest.fixture
-def api() -> Api:
-    return Api()
-
-
 def test_a_card_charge_shows_every_documented_field(api: Api) -> None:
     charge = api.charge()
     assert set(charge) >= CHARGE_FIELDS

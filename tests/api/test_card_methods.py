@@ -17,11 +17,6 @@ FIELDS = {
 
 
 @pytest.fixture
-def api() -> Api:
-    return Api()
-
-
-@pytest.fixture
 def other_provider(api: Api) -> str:
     provider: str = api.post("/provider", {"type": "dummy", "name": "Other"})["providerId"]
     return provider

@@ -14,11 +14,6 @@ from tests.driving import DUMMY, Api, Reply, card, card_charge, problem_of
 BANK = {"bankCode": "123-456", "accountNumber": "12345678", "accountName": "Ann Example"}
 
 
-@pytest.fixture
-def api() -> Api:
-    return Api()
-
-
 def _authorised(api: Api) -> str:
     charge_id: str = api.charge(capture=False)["chargeId"]
     return charge_id

@@ -21,11 +21,6 @@ WALLET = {
 }
 
 
-@pytest.fixture
-def api() -> Api:
-    return Api()
-
-
 def customer(api: Api, **fields: object) -> dict[str, Any]:
     reply = api.post("/customer/card", {"providerId": DUMMY, "paymentInformation": card(), **fields})
     assert reply.status == 201, reply.raw

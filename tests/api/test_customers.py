@@ -23,11 +23,6 @@ AGREEMENT = {"payerName": "Ann Example", "description": "Membership", "maximumAm
 PERSON = {"reference": "c-1", "firstName": "Ann", "lastName": "Example", "email": "Ann@example.com", "phone": "0400"}
 
 
-@pytest.fixture
-def api() -> Api:
-    return Api()
-
-
 def token(api: Api) -> str:
     reply = api.call("POST", "/token/card", {"paymentInformation": card()}, headers={"ProviderId": DUMMY})
     assert reply.status in (200, 201), reply.raw

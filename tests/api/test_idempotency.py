@@ -10,8 +10,7 @@ import pytest
 
 from mockserver.engine.idempotency import MOST
 from mockserver.web.faults import Cut
-from tests.control.driving import CARD, Shop
-from tests.driving import DUMMY, Api, Reply, card_charge
+from tests.driving import CARD, DUMMY, Api, Reply, card_charge
 
 BY_HEADER = {"request.idempotency": "by_header"}
 DECLINED = "4000000000000002"
@@ -187,25 +186,25 @@ def test_the_oldest_keys_are_forgotten_beyond_a_bound() -> None:
 def test_a_request_that_is_still_being_answered_is_refused_meanwhile() -> None:
     slow = "version: 1\nname: slow\nassumptions: {request.idempotency: by_header}\n"
     slow += "rules: [{id: slow, when: {op: charge.create}, then: {transport: {at: answer, delay: 50ms}}}]\n"
-    shop = Shop()
-    assert shop("PUT", "/__admin/scenarios", raw=slow.encode()).status == 200
+    api = Api()
+    assert api.call("PUT", "/__admin/scenarios", raw=slow.encode()).status == 200
     body = {"amount": 5, "providerId": DUMMY, "paymentInformation": CARD}
     headers = {"Idempotency-Key": "k-1"}
 
     async def both() -> tuple[Any, Any]:
-        first = asyncio.create_task(shop.calling("POST", "/charge/card", body, headers=headers))
+        first = asyncio.create_task(api.calling("POST", "/charge/card", body, headers=headers))
         await asyncio.sleep(0)
-        second = await shop.calling("POST", "/charge/card", body, headers=headers)
+        second = await api.calling("POST", "/charge/card", body, headers=headers)
         return await first, second
 
     first, second = asyncio.run(both())
     assert (first.status, second.status) == (201, 409)
     assert second.body["code"] == 31
     assert second.body["isRetryable"] is True
-    assert shop("POST", "/charge/card", body, headers=headers).raw == first.raw
-    entry = shop("GET", "/__admin/journal").body["last"]
-    assert shop("POST", "/__admin/fork", {"to": "sk_past", "at": entry}).status == 201
-    assert shop("POST", "/charge/card", body, headers=headers, key="sk_past").raw == first.raw
+    assert api.call("POST", "/charge/card", body, headers=headers).raw == first.raw
+    entry = api.call("GET", "/__admin/journal").body["last"]
+    assert api.call("POST", "/__admin/fork", {"to": "sk_past", "at": entry}).status == 201
+    assert api.call("POST", "/charge/card", body, headers=headers, key="sk_past").raw == first.raw
 
 
 @pytest.mark.parametrize("secrets", ["true", "false"])

@@ -23,11 +23,6 @@ LISTS = {
 CONDITION = {"currency": "AUD", "lessThanAmount": 5, "greaterThanAmount": None, "applyCurrencyConversion": False}
 
 
-@pytest.fixture
-def api() -> Api:
-    return Api()
-
-
 def provider(api: Api, **fields: object) -> str:
     reply = api.post("/provider", {"type": "dummy", "name": "Second", "currency": "AUD", **fields})
     assert reply.status == 201, reply.raw

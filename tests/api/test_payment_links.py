@@ -33,11 +33,6 @@ DECLINED_CARD = "4000000000000002"
 CHALLENGED_CARD = "4000000000003220"
 
 
-@pytest.fixture
-def api() -> Api:
-    return Api()
-
-
 def make(api: Api, **fields: object) -> Any:
     reply = api.post("/payment_link", {"title": "A lamp", "amount": 20, "currency": "AUD", **fields})
     assert reply.status == 201, reply.raw

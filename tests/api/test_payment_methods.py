@@ -15,11 +15,6 @@ BANK = {"bankCode": "123-456", "accountNumber": "012345678", "accountName": "Ann
 AGREEMENT = {"payerName": "Ann Example", "description": "Membership", "maximumAmount": 100, "providerId": DUMMY}
 
 
-@pytest.fixture
-def api() -> Api:
-    return Api()
-
-
 def made(api: Api, way: str = "card", **fields: object) -> dict[str, Any]:
     bodies: dict[str, dict[str, object]] = {
         "card": {"providerId": DUMMY, "paymentInformation": card()},
@@ -354,7 +349,7 @@ def test_an_agreement_that_is_not_active_is_no_fallback(api: Api) -> None:
 
 def test_a_scripted_latency_is_taken_by_storing_too() -> None:
     rule = "{id: r, when: {op: payment_method.create}, then: {latency: 20ms}}"
-    api = Api(scenario=f"version: 1\nrules: [{rule}]\n")
+    api = Api(scenario=f"version: 1\nrules: [{rule}]\n", waits=True)
     began = perf_counter()
     made(api)
     assert perf_counter() - began >= 0.02

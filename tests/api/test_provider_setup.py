@@ -15,11 +15,6 @@ FIELDS = {
 }  # fmt: skip
 
 
-@pytest.fixture
-def api() -> Api:
-    return Api()
-
-
 def provider(api: Api, **fields: object) -> dict[str, Any]:
     reply = api.post("/provider", {"type": "dummy", "name": "Mine", **fields})
     assert reply.status == 201, reply.raw
@@ -54,6 +49,7 @@ def test_a_provider_is_created_with_every_field(api: Api) -> None:
 
 
 def test_an_update_changes_what_is_given_and_nothing_else(api: Api) -> None:
+    api.waits = True
     made = provider(api, currency="NZD", authenticationParameters={"MinMilliseconds": "5"})
     changed = api.put(f"/provider/{made['providerId']}", {"Name": "Yours"})
     assert (changed.status, changed.body) == (200, {**made, "name": "Yours"})
@@ -185,6 +181,7 @@ def test_a_fallback_that_cannot_do_it_is_passed_over() -> None:
 
 
 def test_a_providers_latency_is_served(api: Api) -> None:
+    api.waits = True
     slow = provider(api, authenticationParameters={"MinMilliseconds": "30", "MaxMilliseconds": "40"})["providerId"]
     from time import perf_counter
 

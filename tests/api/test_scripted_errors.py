@@ -75,6 +75,7 @@ def test_a_scripted_status_has_all_that_an_error_has(status: int, code: int, is_
 
 def test_an_exhausted_sequence_is_refused_like_anything_else() -> None:
     api = api_with("charge.get", "sequence: [{transport: {at: answer, delay: 1us}}], at_end: fail")
+    api.waits = True
     assert problem_of(api.get("/charge/none")) == (404, 84)
     refused = api.get("/charge/none")
     assert problem_of(refused) == (400, 1)

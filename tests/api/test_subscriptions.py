@@ -22,11 +22,6 @@ rules:
 """
 
 
-@pytest.fixture
-def api() -> Api:
-    return Api()
-
-
 def method(api: Api, number: str = "4111111111111111") -> str:
     reply = api.post("/payment_method/card", {"providerId": DUMMY, "paymentInformation": card(number)})
     assert reply.status == 201, reply.raw

@@ -16,11 +16,6 @@ FIELDS = [
 ]  # fmt: skip
 
 
-@pytest.fixture
-def api() -> Api:
-    return Api()
-
-
 def token(api: Api, **fields: object) -> dict[str, Any]:
     reply = api.post("/token/card", {"providerId": DUMMY, "paymentInformation": card(), **fields})
     assert reply.status in (200, 201), reply.raw

@@ -18,11 +18,6 @@ SETTLEMENT_FIELDS = [
 BANK = {"bankCode": "123-456", "accountNumber": "12345678", "accountName": "Ann Example"}
 
 
-@pytest.fixture
-def api() -> Api:
-    return Api()
-
-
 def row(account: str = "acc-1", amount: object = 5, **fields: object) -> dict[str, object]:
     return {"account": account, "amount": amount, **fields}
 
@@ -115,7 +110,7 @@ def test_no_more_than_the_charge_has_left(api: Api) -> None:
 
 @pytest.mark.parametrize(("profile", "status"), [("documented", 409), ("sdk", 400)])
 def test_only_paid_charges_are_shared(profile: str, status: int) -> None:
-    api = Api(profile=profile)
+    api = Api(profile=profile, waits=True)
     held = api.charge(capture=False)["chargeId"]
     assert problem_of(api.post("/transfer", group(chargeId=held))) == (status, 54)
     api.post(f"/charge/{held}")

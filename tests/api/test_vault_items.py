@@ -11,11 +11,6 @@ from tests.driving import DUMMY, VISA, Api, card, card_charge, problem_of
 FIELDS = ["vaultId", "createdDate", "expireDate", "maskedCardNumber", "hasCvv"]
 
 
-@pytest.fixture
-def api() -> Api:
-    return Api()
-
-
 def item(api: Api, **fields: object) -> dict[str, Any]:
     reply = api.post("/vault", {"CardNumber": VISA, "Ccv": "123", **fields})
     assert reply.status == 201, reply.raw

@@ -14,11 +14,6 @@ PATH = "/webhook/subscription"
 FIELDS = ["webhookSubscriptionId", "accountId", "url", "authorization", "types", "createdDate", "dateRemoved"]
 
 
-@pytest.fixture
-def api() -> Api:
-    return Api()
-
-
 def make(api: Api, **fields: object) -> Any:
     reply = api.post(PATH, {"url": "https://example", "authorization": "secret", "types": ["Transaction"], **fields})
     assert reply.status == 201, reply.raw

@@ -18,11 +18,6 @@ HOOK = {"url": URL, "authorization": "Bearer shop"}
 ELSEWHERE = "http://127.0.0.1:9/hook"
 
 
-@pytest.fixture
-def api() -> Api:
-    return Api()
-
-
 def scripted(webhook: str, op: str = "charge.create") -> Api:
     return Api(scenario=f"version: 1\nname: s\nrules:\n  - {{id: w, when: {{op: {op}}}, then: {{webhook: {webhook}}}}}")
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.control.driving import Shop
+from tests.driving import Api
 
 SCENARIO = """
 version: 1
@@ -30,78 +30,78 @@ examples:
 """
 
 
-def put(shop: Shop, text: str = SCENARIO) -> None:
-    assert shop("PUT", "/__admin/scenarios", raw=text.encode()).status == 200
+def put(api: Api, text: str = SCENARIO) -> None:
+    assert api.call("PUT", "/__admin/scenarios", raw=text.encode()).status == 200
 
 
-def state(shop: Shop, *, secrets: bool = True) -> bytes:
-    reply = shop("GET", f"/__admin/state?secrets={str(secrets).lower()}")
+def state(api: Api, *, secrets: bool = True) -> bytes:
+    reply = api.call("GET", f"/__admin/state?secrets={str(secrets).lower()}")
     assert reply.status == 200
     return reply.raw
 
 
-def load(shop: Shop, document: bytes) -> dict[str, Any]:
-    reply = shop("PUT", "/__admin/state", raw=document)
+def load(api: Api, document: bytes) -> dict[str, Any]:
+    reply = api.call("PUT", "/__admin/state", raw=document)
     assert reply.status == 200, reply.raw
     body: dict[str, Any] = reply.body
     return body
 
 
-def names(shop: Shop) -> list[str]:
-    return [one["name"] for one in shop("GET", "/__admin/scenarios").body["scenarios"]]
+def names(api: Api) -> list[str]:
+    return [one["name"] for one in api.call("GET", "/__admin/scenarios").body["scenarios"]]
 
 
 @pytest.mark.parametrize("secrets", [True, False])
 def test_a_posted_scenario_goes_on_elsewhere(secrets: bool) -> None:
-    shop, other = Shop(), Shop(key="sk_other", test_values=False)
-    put(shop)
-    assert [shop.charge(reference="a").status, shop.charge(reference="b").status] == [400, 400]
-    document = state(shop, secrets=secrets)
+    api, other = Api(), Api(key="sk_other", test_values=False)
+    put(api)
+    assert [api.try_charge(reference="a").status, api.try_charge(reference="b").status] == [400, 400]
+    document = state(api, secrets=secrets)
     told = load(other, document)
     assert told["rulesNotInForce"] == []
     assert state(other, secrets=secrets) == document
     assert names(other) == ["posted", "test-values"]
-    assert [other.charge(reference="a").status for _ in range(2)] == [400, 201]
-    reports = {rule["id"]: rule["hits"] for rule in other("GET", "/__admin/rules").body["rules"]}
+    assert [other.try_charge(reference="a").status for _ in range(2)] == [400, 201]
+    reports = {rule["id"]: rule["hits"] for rule in other.call("GET", "/__admin/rules").body["rules"]}
     assert reports["twice-declined"] == 3
 
 
 def test_a_reset_opens_it_with_its_set_up_again() -> None:
-    shop, other = Shop(), Shop(key="sk_other")
-    put(shop)
-    load(other, state(shop))
-    other("POST", "/__admin/reset")
-    assert other("GET", "/customer").body["count"] == 1
-    assert other.charge(reference="a").status == 400
+    api, other = Api(), Api(key="sk_other")
+    put(api)
+    load(other, state(api))
+    other.call("POST", "/__admin/reset")
+    assert other.call("GET", "/customer").body["count"] == 1
+    assert other.try_charge(reference="a").status == 400
 
 
 def test_secrets_stay_at_home_unless_they_are_asked_for() -> None:
-    shop = Shop()
-    put(shop)
-    text = state(shop, secrets=False).decode()
+    api = Api()
+    put(api)
+    text = state(api, secrets=False).decode()
     assert not [secret for secret in ("4111111111111111", '"987"', "hush-hush") if secret in text]
     for secret in ("4111111111111111", '"987"', "hush-hush"):
-        assert secret in state(shop).decode()
+        assert secret in state(api).decode()
     assert "examples" not in text
 
 
 def test_the_scenarios_in_force_go_on_being_those_of_the_server() -> None:
-    shop = Shop(scenario=["soft-decline-then-success"])
-    shop.charge(reference="a")
-    before = shop("GET", "/__admin/rules").raw
-    load(shop, state(shop))
-    assert shop("GET", "/__admin/rules").raw == before
+    api = Api(scenario=["soft-decline-then-success"])
+    api.try_charge(reference="a")
+    before = api.call("GET", "/__admin/rules").raw
+    load(api, state(api))
+    assert api.call("GET", "/__admin/rules").raw == before
 
 
 def test_a_document_without_scenarios_leaves_those_in_force() -> None:
-    shop = Shop()
-    put(shop)
-    shop.charge(reference="a")
-    document = json.loads(state(shop))
+    api = Api()
+    put(api)
+    api.try_charge(reference="a")
+    document = json.loads(state(api))
     del document["scenarios"]
-    load(shop, json.dumps(document).encode())
-    assert names(shop) == ["posted", "test-values"]
-    assert [shop.charge(reference="a").status for _ in range(2)] == [400, 201]
+    load(api, json.dumps(document).encode())
+    assert names(api) == ["posted", "test-values"]
+    assert [api.try_charge(reference="a").status for _ in range(2)] == [400, 201]
 
 
 @pytest.mark.parametrize(
@@ -124,21 +124,21 @@ def test_a_document_without_scenarios_leaves_those_in_force() -> None:
     ],
 )
 def test_a_scenario_that_makes_no_sense_is_refused(scenarios: object, field: str, words: str) -> None:
-    shop = Shop()
-    shop.charge()
-    before = state(shop)
-    refused = shop("PUT", "/__admin/state", {**json.loads(before), "scenarios": scenarios})
+    api = Api()
+    api.try_charge()
+    before = state(api)
+    refused = api.call("PUT", "/__admin/state", {**json.loads(before), "scenarios": scenarios})
     assert refused.status == 400
     assert words in refused.body["details"][field]
-    assert state(shop) == before
+    assert state(api) == before
 
 
 def test_a_body_of_any_names_is_carried() -> None:
-    shop = Shop()
+    api = Api()
     body = '{tables: {a: 1}, "$kind": Decimal, list: [1.50, null, true]}'
-    put(shop, f"version: 1\nrules: [{{id: r, then: {{transport: {{at: answer, status: 500, body: {body}}}}}}}]")
-    document = state(shop)
-    other = Shop(key="sk_other")
+    put(api, f"version: 1\nrules: [{{id: r, then: {{transport: {{at: answer, status: 500, body: {body}}}}}}}]")
+    document = state(api)
+    other = Api(key="sk_other")
     load(other, document)
     assert state(other) == document
-    assert other.charge().body == {"tables": {"a": 1}, "$kind": "Decimal", "list": [1.5, None, True]}
+    assert other.try_charge().body == {"tables": {"a": 1}, "$kind": "Decimal", "list": [1.5, None, True]}

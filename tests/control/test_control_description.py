@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 
 from mockserver.web.control.routes import CONTROL_ROUTES
-from tests.control.driving import Shop
+from tests.driving import Api
 
 
 @pytest.fixture
-def document(shop: Shop) -> dict[str, Any]:
-    return shop("GET", "/__admin/openapi.json", key=None).body
+def document(api: Api) -> dict[str, Any]:
+    return api.call("GET", "/__admin/openapi.json", key=None).body
 
 
 def test_every_row_is_described_once(document: dict[str, Any]) -> None:
@@ -31,16 +31,16 @@ def test_every_operation_says_what_it_takes_and_answers(document: dict[str, Any]
             assert [f"{{{name}}}" in path for name in placed] == [True] * path.count("{")
 
 
-def test_what_is_described_is_what_is_taken(shop: Shop) -> None:
+def test_what_is_described_is_what_is_taken(api: Api) -> None:
     for row in CONTROL_ROUTES:
         if row.method != "GET" and row.body and not row.anything and "{" not in row.path:
-            reply = shop(row.method, row.path, {"noSuchField": 1})
+            reply = api.call(row.method, row.path, {"noSuchField": 1})
             assert reply.status == 400, row.path
 
 
-def test_a_call_without_key_is_refused_where_one_is_needed(shop: Shop) -> None:
+def test_a_call_without_key_is_refused_where_one_is_needed(api: Api) -> None:
     for row in CONTROL_ROUTES:
         if "{" in row.path:
             continue
-        status = shop(row.method, row.path, None if row.method == "GET" else {}, key=None).status
+        status = api.call(row.method, row.path, None if row.method == "GET" else {}, key=None).status
         assert (status == 401) == row.keyed, row.path

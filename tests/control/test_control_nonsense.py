@@ -10,7 +10,7 @@ import pytest
 
 from mockserver.web.control.call import ControlRoute
 from mockserver.web.control.routes import CONTROL_ROUTES
-from tests.control.driving import Reply, Shop
+from tests.driving import Api, Reply
 
 NONSENSE: list[Any] = [
     None,
@@ -48,55 +48,58 @@ def sane(reply: Reply, what: object) -> None:
 
 @pytest.mark.parametrize("row", CONTROL_ROUTES, ids=lambda row: f"{row.method} {row.path}")
 def test_nonsense_is_refused(row: ControlRoute) -> None:
-    shop = Shop()
-    shop.charge()
+    api = Api()
+    api.try_charge()
     path = re.sub(r"\{\w+\}", "1", row.path)
     if row.method != "GET":
         for raw in BODIES:
-            sane(shop(row.method, path, raw=raw), raw[:50])
+            sane(api.call(row.method, path, raw=raw), raw[:50])
         for value in NONSENSE:
-            sane(shop(row.method, path, {"noSuch": value}), value)
-            sane(shop(row.method, path, {given.name: value for given in row.body}), value)
+            sane(api.call(row.method, path, {"noSuch": value}), value)
+            sane(api.call(row.method, path, {given.name: value for given in row.body}), value)
             for given in row.body:
-                sane(shop(row.method, path, {given.name: value}), (given.name, value))
+                sane(api.call(row.method, path, {given.name: value}), (given.name, value))
     for given in row.query:
         for text in ("", "x", "-1", "1e9", "9" * 40, "\x00", "\u0661", "true", "%ff", "a&b=c"):
-            sane(shop(row.method, f"{path}?{given.name}={quote(text)}"), (given.name, text))
+            sane(api.call(row.method, f"{path}?{given.name}={quote(text)}"), (given.name, text))
     for name in ("", "0", "-1", "9" * 40, "%00", "\u0661", "..", "x" * 3_000):
-        sane(shop(row.method, re.sub(r"\{\w+\}", name, row.path)), name)
+        sane(api.call(row.method, re.sub(r"\{\w+\}", name, row.path)), name)
 
 
 @pytest.mark.slow
-def test_nonsense_inside_a_state_document_is_refused(shop: Shop) -> None:
-    shop.charge()
-    shop("POST", "/vault", {"cardNumber": "4111111111111111", "expireSeconds": 9})
-    document = shop("GET", "/__admin/state?secrets=true").body
+def test_nonsense_inside_a_state_document_is_refused(api: Api) -> None:
+    api.try_charge()
+    api.call("POST", "/vault", {"cardNumber": "4111111111111111", "expireSeconds": 9})
+    document = api.call("GET", "/__admin/state?secrets=true").body
     for part in document:
         for value in NONSENSE:
-            sane(shop("PUT", "/__admin/state", {**document, part: value}), (part, value))
-            shop("PUT", "/__admin/state", document)
+            sane(api.call("PUT", "/__admin/state", {**document, part: value}), (part, value))
+            api.call("PUT", "/__admin/state", document)
     for part in ("clock", "schedule", "counters", "records"):
         for name in document[part]:
             for value in NONSENSE:
-                sane(shop("PUT", "/__admin/state", {**document, part: {**document[part], name: value}}), (name, value))
+                sane(
+                    api.call("PUT", "/__admin/state", {**document, part: {**document[part], name: value}}),
+                    (name, value),
+                )
                 for method, path in (("GET", "/__admin/clock"), ("GET", "/charge"), ("POST", "/charge/card")):
-                    sane(shop(method, path), (part, name, value))
-                shop("PUT", "/__admin/state", document)
+                    sane(api.call(method, path), (part, name, value))
+                api.call("PUT", "/__admin/state", document)
     for place in range(5):
         for value in NONSENSE:
             entry = [*document["schedule"]["entries"][0]]
             entry[place] = value
             schedule = {**document["schedule"], "entries": [entry]}
-            sane(shop("PUT", "/__admin/state", {**document, "schedule": schedule}), (place, value))
-            sane(shop("GET", "/charge"), (place, value))
-            shop("PUT", "/__admin/state", document)
+            sane(api.call("PUT", "/__admin/state", {**document, "schedule": schedule}), (place, value))
+            sane(api.call("GET", "/charge"), (place, value))
+            api.call("PUT", "/__admin/state", document)
     row = document["tables"]["charges"][0]
     for name in row:
         for value in NONSENSE:
             tables = {**document["tables"], "charges": [{**row, name: value}]}
-            sane(shop("PUT", "/__admin/state", {**document, "tables": tables}), (name, value))
-            sane(shop("GET", "/charge"), (name, value))
-            shop("PUT", "/__admin/state", document)
+            sane(api.call("PUT", "/__admin/state", {**document, "tables": tables}), (name, value))
+            sane(api.call("GET", "/charge"), (name, value))
+            api.call("PUT", "/__admin/state", document)
 
 
 @pytest.mark.parametrize(
@@ -108,15 +111,15 @@ def test_nonsense_inside_a_state_document_is_refused(shop: Shop) -> None:
         ("GET", "/__admin/clock?x=1", "unknown parameter, allowed: none"),
     ],
 )
-def test_a_misspelt_parameter_is_refused_and_nothing_is_done(shop: Shop, method: str, target: str, words: str) -> None:
-    shop.charge()
-    reply = shop(method, target)
+def test_a_misspelt_parameter_is_refused_and_nothing_is_done(api: Api, method: str, target: str, words: str) -> None:
+    api.try_charge()
+    reply = api.call(method, target)
     assert reply.status == 400
     [told] = reply.body["details"].values()
     assert told.startswith("unknown parameter")
     assert told.endswith(words)
-    assert shop("GET", "/charge").body["count"] == 1
+    assert api.call("GET", "/charge").body["count"] == 1
 
 
-def test_a_check_of_health_may_carry_anything(shop: Shop) -> None:
-    assert shop("GET", "/healthz?x=1").status == 200
+def test_a_check_of_health_may_carry_anything(api: Api) -> None:
+    assert api.call("GET", "/healthz?x=1").status == 200

@@ -8,22 +8,22 @@ from time import process_time
 import pytest
 
 from mockserver.domain.masking import mask_text, star_digits
-from tests.control.driving import CARD, DUMMY, Shop
+from tests.driving import CARD, DUMMY, Api
 
 VISA = "4111111111111111"
 
 
-def entries(shop: Shop, query: str = "") -> list[dict[str, object]]:
-    reply = shop("GET", f"/__admin/journal{query}")
+def entries(api: Api, query: str = "") -> list[dict[str, object]]:
+    reply = api.call("GET", f"/__admin/journal{query}")
     assert reply.status == 200, reply.raw
     return reply.body["entries"]
 
 
-def test_an_entry_explains_a_charge(shop: Shop) -> None:
-    charge_id = shop.charge(reference="r-1", colour="red").body["chargeId"]
-    [entry] = entries(shop)
+def test_an_entry_explains_a_charge(api: Api) -> None:
+    charge_id = api.try_charge(reference="r-1", colour="red").body["chargeId"]
+    [entry] = entries(api)
     assert (entry["id"], entry["op"], entry["status"]) == (1, "charge.create", 201)
-    assert entry["at"] == "2031-03-01T10:00:00.0000000Z"
+    assert entry["at"] == "2031-03-01T00:00:00.0000000Z"
     assert entry["answer"]["chargeId"] == charge_id
     assert entry["request"]["body"]["reference"] == "r-1"
     assert entry["events"] == [
@@ -33,7 +33,7 @@ def test_an_entry_explains_a_charge(shop: Shop) -> None:
             "what": "paid",
             "before": None,
             "after": "SUCCESS",
-            "at": "2031-03-01T10:00:00.0000000Z",
+            "at": "2031-03-01T00:00:00.0000000Z",
         }
     ]
     assert entry["ignored"] == ["colour"]
@@ -41,13 +41,13 @@ def test_an_entry_explains_a_charge(shop: Shop) -> None:
     assert [decision["stage"] for decision in entry["decisions"]] == ["arrival", "provider"]
 
 
-def test_a_decision_names_the_outcome_of_a_sequence_or_a_chance_by_its_place(shop: Shop) -> None:
+def test_a_decision_names_the_outcome_of_a_sequence_or_a_chance_by_its_place(api: Api) -> None:
     twice = {"id": "twice", "when": {"op": "charge.create"}, "sequence": [{"approve": {}}, {"decline": "lost_card"}]}
     rule = {**twice, "key": ["op"], "at_end": "fail"}
-    assert shop("PUT", "/__admin/scenarios", {"version": 1, "name": "s", "rules": [rule]}).status == 200
+    assert api.call("PUT", "/__admin/scenarios", {"version": 1, "name": "s", "rules": [rule]}).status == 200
     for _ in range(3):
-        shop.charge()
-    asked = [entry["decisions"][-1] for entry in entries(shop)]
+        api.try_charge()
+    asked = [entry["decisions"][-1] for entry in entries(api)]
     assert [(decision["rule"], decision["choice"]) for decision in asked] == [
         ("twice", 1),
         ("twice", 2),
@@ -55,31 +55,31 @@ def test_a_decision_names_the_outcome_of_a_sequence_or_a_chance_by_its_place(sho
     ]
 
 
-def test_a_refusal_and_a_malformed_body_are_entries_too(shop: Shop) -> None:
-    shop("GET", "/charge/nothing")
-    shop("POST", "/charge/card", raw=b'{"amount": ')
-    assert [(entry["op"], entry["status"]) for entry in entries(shop)] == [("charge.get", 404), ("charge.create", 400)]
+def test_a_refusal_and_a_malformed_body_are_entries_too(api: Api) -> None:
+    api.call("GET", "/charge/nothing")
+    api.call("POST", "/charge/card", raw=b'{"amount": ')
+    assert [(entry["op"], entry["status"]) for entry in entries(api)] == [("charge.get", 404), ("charge.create", 400)]
 
 
-def test_a_refusal_names_the_assumption_of_its_status(shop: Shop) -> None:
-    charge_id = shop.charge().body["chargeId"]
-    shop("GET", "/charge/nothing")
-    shop("POST", f"/charge/{charge_id}")
-    shop("POST", "/charge/card", {})
-    named = [entry["assumptions"] for entry in entries(shop)[1:]]
+def test_a_refusal_names_the_assumption_of_its_status(api: Api) -> None:
+    charge_id = api.try_charge().body["chargeId"]
+    api.call("GET", "/charge/nothing")
+    api.call("POST", f"/charge/{charge_id}")
+    api.call("POST", "/charge/card", {})
+    named = [entry["assumptions"] for entry in entries(api)[1:]]
     statuses = [{key for key in keys if key.startswith("error.")} for keys in named]
     assert statuses == [{"error.not_found"}, {"error.wrong_state"}, set()]
 
 
-def test_an_entry_names_the_assumptions_that_its_words_follow(shop: Shop) -> None:
-    shop.charge(capture=False, firstName="Ann")
-    item = shop("POST", "/vault", {"cardNumber": VISA, "ccv": "123"}).body["vaultId"]
-    shop("GET", f"/vault/{item}")
+def test_an_entry_names_the_assumptions_that_its_words_follow(api: Api) -> None:
+    api.try_charge(capture=False, firstName="Ann")
+    item = api.call("POST", "/vault", {"cardNumber": VISA, "ccv": "123"}).body["vaultId"]
+    api.call("GET", f"/vault/{item}")
     bank = {"bankCode": "123-456", "accountNumber": "12345678", "accountName": "Ann"}
-    shop("POST", "/payment_method/bank_account", {"providerId": DUMMY, "bankPaymentInformation": bank})
-    shop("GET", "/charge")
-    shop("GET", "/version")
-    charge, vaulted, seen, account, listed, version = (set(entry["assumptions"]) for entry in entries(shop))
+    api.call("POST", "/payment_method/bank_account", {"providerId": DUMMY, "bankPaymentInformation": bank})
+    api.call("GET", "/charge")
+    api.call("GET", "/version")
+    charge, vaulted, seen, account, listed, version = (set(entry["assumptions"]) for entry in entries(api))
     words = {"card.masking", "card.iin_digits", "charge.status.authorised", "charge.customer_summary"}
     assert words <= charge
     assert words <= listed
@@ -90,51 +90,51 @@ def test_an_entry_names_the_assumptions_that_its_words_follow(shop: Shop) -> Non
     assert not words & version
 
 
-def test_due_work_that_changes_something_is_an_entry(shop: Shop) -> None:
-    charge_id = shop.charge(capture=False).body["chargeId"]
-    shop("POST", "/__admin/clock/advance", {"by": "8d"})
-    entry = entries(shop)[-2]
+def test_due_work_that_changes_something_is_an_entry(api: Api) -> None:
+    charge_id = api.try_charge(capture=False).body["chargeId"]
+    api.call("POST", "/__admin/clock/advance", {"by": "8d"})
+    entry = entries(api)[-2]
     assert (entry["op"], entry["request"], entry["status"]) == ("clock.authorisation_expiry", None, None)
     assert entry["events"][0]["id"] == charge_id
-    assert entry["at"] == "2031-03-08T10:00:00.0000000Z"
+    assert entry["at"] == "2031-03-08T00:00:00.0000000Z"
 
 
-def test_a_move_of_the_clock_is_an_entry_after_all_that_came_due_on_the_way(shop: Shop) -> None:
+def test_a_move_of_the_clock_is_an_entry_after_all_that_came_due_on_the_way(api: Api) -> None:
     account = {"bankCode": "001-002", "accountNumber": "123456", "accountName": "Ann"}
     body = {"amount": 5, "providerId": DUMMY, "bankPaymentInformation": account}
-    charge_id = shop("POST", "/charge/bank_account", body).body["chargeId"]
+    charge_id = api.call("POST", "/charge/bank_account", body).body["chargeId"]
     paid = {"for": {"charge": {"id": charge_id, "status": "SUCCESS"}}, "advance": True}
-    shop("POST", "/__admin/clock/advance", {"by": "1h"})
-    shop("PUT", "/__admin/clock", {"mode": "fast", "now": "2031-03-01T12:00:00Z"})
-    shop("POST", "/__admin/wait", paid, slowly=True)
-    shop("POST", "/__admin/wait", paid)
-    told = [(entry["op"], entry["at"][8:16], entry["status"]) for entry in entries(shop)]
+    api.call("POST", "/__admin/clock/advance", {"by": "1h"})
+    api.call("PUT", "/__admin/clock", {"mode": "fast", "now": "2031-03-01T02:00:00Z"})
+    api.call("POST", "/__admin/wait", paid, waits=True)
+    api.call("POST", "/__admin/wait", paid)
+    told = [(entry["op"], entry["at"][8:16], entry["status"]) for entry in entries(api)]
     assert told == [
-        ("charge.create", "01T10:00", 201),
-        ("clock.advance", "01T11:00", 200),
-        ("clock.set", "01T12:00", 200),
-        ("clock.settlement", "02T10:00", None),
-        ("clock.advance", "02T10:00", 200),
+        ("charge.create", "01T00:00", 201),
+        ("clock.advance", "01T01:00", 200),
+        ("clock.set", "01T02:00", 200),
+        ("clock.settlement", "02T00:00", None),
+        ("clock.advance", "02T00:00", 200),
     ]
-    moved = entries(shop, "?op=clock.advance")[-1]
+    moved = entries(api, "?op=clock.advance")[-1]
     assert (moved["request"]["method"], moved["request"]["path"]) == ("POST", "/__admin/wait")
     assert moved["request"]["body"] == paid
     assert (moved["answer"]["held"], moved["answer"]["ran"]) == (True, 1)
 
 
-def test_a_row_of_a_batch_that_a_rule_decides_is_one_entry(shop: Shop) -> None:
-    method = shop("POST", "/payment_method/card", {"providerId": DUMMY, "paymentInformation": CARD}).body
+def test_a_row_of_a_batch_that_a_rule_decides_is_one_entry(api: Api) -> None:
+    method = api.call("POST", "/payment_method/card", {"providerId": DUMMY, "paymentInformation": CARD}).body
     rule = {"id": "each", "when": {"op": "batch.row"}, "then": {"decline": "lost_card"}}
-    assert shop("PUT", "/__admin/scenarios", {"version": 1, "name": "s", "rules": [rule]}).status == 200
+    assert api.call("PUT", "/__admin/scenarios", {"version": 1, "name": "s", "rules": [rule]}).status == 200
     lines = "".join(f"{method['paymentMethodId']},{row},AUD,r{row}\n" for row in range(1, 6))
     body = {"count": 5, "description": "d", "batch": f"PaymentMethodId,Amount,Currency,Reference\n{lines}"}
-    shop("POST", "/batch/transaction/payment_method", body)
+    api.call("POST", "/batch/transaction/payment_method", body)
     for _ in range(120):
-        shop("POST", "/__admin/clock/advance", {"by": "1ms"})
-    rows = entries(shop, "?op=batch.row")
+        api.call("POST", "/__admin/clock/advance", {"by": "1ms"})
+    rows = entries(api, "?op=batch.row")
     assert [row["decisions"][0]["rule"] for row in rows] == ["each"] * 5
     expected = {"op": "batch.row", "count": {"exactly": 5}}
-    assert shop("POST", "/__admin/verify", {"requests": [expected]}).status == 200
+    assert api.call("POST", "/__admin/verify", {"requests": [expected]}).status == 200
 
 
 @pytest.mark.parametrize(
@@ -156,62 +156,62 @@ def test_a_row_of_a_batch_that_a_rule_decides_is_one_entry(shop: Shop) -> None:
         ("?after=99", []),
     ],
 )
-def test_filters(shop: Shop, query: str, ids: list[int]) -> None:
-    shop.charge()
-    shop("GET", "/charge/nothing")
-    shop.charge()
-    assert [entry["id"] for entry in entries(shop, query)] == ids
+def test_filters(api: Api, query: str, ids: list[int]) -> None:
+    api.try_charge()
+    api.call("GET", "/charge/nothing")
+    api.try_charge()
+    assert [entry["id"] for entry in entries(api, query)] == ids
 
 
 @pytest.mark.parametrize(
     "query", ["limit=0", "limit=1001", "limit=ten", "after=-1", "statsu=200", "status=ok", "status=4"]
 )
-def test_a_senseless_filter_is_refused(shop: Shop, query: str) -> None:
-    reply = shop("GET", f"/__admin/journal?{query}")
+def test_a_senseless_filter_is_refused(api: Api, query: str) -> None:
+    reply = api.call("GET", f"/__admin/journal?{query}")
     assert reply.status == 400
     assert reply.body["details"]
 
 
-def test_an_operation_that_nothing_can_be_is_refused(shop: Shop) -> None:
-    refused = shop("GET", "/__admin/journal?op=charge.creat")
+def test_an_operation_that_nothing_can_be_is_refused(api: Api) -> None:
+    refused = api.call("GET", "/__admin/journal?op=charge.creat")
     told = "got 'charge.creat', wanted the name of an operation or a glob - did you mean 'charge.create'?"
     assert (refused.status, refused.body["details"]) == (400, {"Op": told})
-    assert shop("GET", "/__admin/journal?op=" + "*a" * 5_000 + "b").status == 400
+    assert api.call("GET", "/__admin/journal?op=" + "*a" * 5_000 + "b").status == 400
 
 
-def test_one_entry_by_its_number(shop: Shop) -> None:
-    shop.charge()
-    assert shop("GET", "/__admin/journal/1").body == entries(shop)[0]
-    missing = shop("GET", "/__admin/journal/2")
+def test_one_entry_by_its_number(api: Api) -> None:
+    api.try_charge()
+    assert api.call("GET", "/__admin/journal/1").body == entries(api)[0]
+    missing = api.call("GET", "/__admin/journal/2")
     assert (missing.status, missing.body["details"]) == (404, {"Id": "got '2', kept entries: 1 to 1"})
-    assert shop("GET", "/__admin/journal/x").status == 404
+    assert api.call("GET", "/__admin/journal/x").status == 404
 
 
 def test_the_bound_pushes_the_oldest_out() -> None:
-    shop = Shop(journal_limit=2)
+    api = Api(journal_limit=2)
     for _ in range(5):
-        shop.charge()
-    reply = shop("GET", "/__admin/journal").body
+        api.try_charge()
+    reply = api.call("GET", "/__admin/journal").body
     assert (reply["last"], reply["dropped"], [entry["id"] for entry in reply["entries"]]) == (5, 3, [4, 5])
-    assert shop("GET", "/__admin/journal/3").status == 404
-    assert shop("GET", "/__admin/journal/4").status == 200
+    assert api.call("GET", "/__admin/journal/3").status == 404
+    assert api.call("GET", "/__admin/journal/4").status == 200
 
 
 def test_no_journal_at_all() -> None:
-    shop = Shop(journal_limit=0)
-    shop.charge()
-    assert shop("GET", "/__admin/journal").body == {"count": 0, "last": 1, "dropped": 1, "entries": []}
+    api = Api(journal_limit=0)
+    api.try_charge()
+    assert api.call("GET", "/__admin/journal").body == {"count": 0, "last": 1, "dropped": 1, "entries": []}
 
 
-def test_a_reset_begins_a_new_journal(shop: Shop) -> None:
-    shop.charge()
-    shop("POST", "/__admin/reset")
-    assert entries(shop) == []
+def test_a_reset_begins_a_new_journal(api: Api) -> None:
+    api.try_charge()
+    api.call("POST", "/__admin/reset")
+    assert entries(api) == []
 
 
-def test_an_entry_shows_neither_card_number_nor_ccv_nor_key(shop: Shop) -> None:
+def test_an_entry_shows_neither_card_number_nor_ccv_nor_key(api: Api) -> None:
     number, ccv = "4539578763621486", "9371"
-    shop(
+    api.call(
         "POST",
         f"/charge/card?CARDNUMBER={number}&cvv={ccv}",
         {
@@ -222,13 +222,13 @@ def test_an_entry_shows_neither_card_number_nor_ccv_nor_key(shop: Shop) -> None:
             "paymentInformation": {"CARDNUMBER": number, "cCv": int(ccv), "expiryDate": "12/40"},
         },
     )
-    shop("POST", "/charge/card", raw=b'{"cardNumber": "4539578763621486", "ccv": "9371"')
-    shop("GET", f"/charge/{number}")
-    text = shop("GET", "/__admin/journal").raw.decode()
+    api.call("POST", "/charge/card", raw=b'{"cardNumber": "4539578763621486", "ccv": "9371"')
+    api.call("GET", f"/charge/{number}")
+    text = api.call("GET", "/__admin/journal").raw.decode()
     assert number not in text
     assert ccv not in text
     assert "4539 5787" not in text
-    assert "sk_shop" not in text
+    assert "sk_tests" not in text
     assert "4539********1486" in text
 
 
@@ -289,20 +289,20 @@ def test_no_number_escapes_where_a_text_has_too_much_to_look_at(before: int) -> 
 
 @pytest.mark.parametrize("unit", ["1 ", "6 ", "66 ", "1" * 11 + "x", "6", "6" * 39 + "x", "\uff16.", "1 x", f"{VISA}-"])
 @pytest.mark.parametrize("place", ["reference", "unknown", "metadata"])
-def test_what_is_kept_is_shown_in_bounded_time_and_size(shop: Shop, unit: str, place: str) -> None:
+def test_what_is_kept_is_shown_in_bounded_time_and_size(api: Api, unit: str, place: str) -> None:
     text = unit * (1_000_000 // len(unit))
-    shop.charge(**{place: {"a": text, text: "b"} if place == "metadata" else text})
+    api.try_charge(**{place: {"a": text, text: "b"} if place == "metadata" else text})
     before = process_time()
     for path in ("/__admin/journal", "/__admin/timeline"):
-        assert len(shop("GET", path).raw) < 450_000
-    assert VISA not in shop("GET", "/__admin/state").raw.decode()
+        assert len(api.call("GET", path).raw) < 450_000
+    assert VISA not in api.call("GET", "/__admin/state").raw.decode()
     assert process_time() - before < 3
 
 
-def test_of_a_long_body_the_beginning_is_shown(shop: Shop) -> None:
-    shop.charge(reference="x" * 30_000, metadata={f"n{number}": "y" * 500 for number in range(1_000)})
-    shop("POST", "/charge/card", raw=b'{"amount": 12, "x": [' + b"1," * 100_000 + b"1]}")
-    first, second = entries(shop)
+def test_of_a_long_body_the_beginning_is_shown(api: Api) -> None:
+    api.try_charge(reference="x" * 30_000, metadata={f"n{number}": "y" * 500 for number in range(1_000)})
+    api.call("POST", "/charge/card", raw=b'{"amount": 12, "x": [' + b"1," * 100_000 + b"1]}")
+    first, second = entries(api)
     assert first["request"]["body"]["reference"] == "x" * 20_000 + "... (30000 characters)"
     assert first["request"]["body"]["metadata"]["n0"] == "y" * 500
     assert first["request"]["body"]["metadata"]["..."] == "843 more"
@@ -310,13 +310,13 @@ def test_of_a_long_body_the_beginning_is_shown(shop: Shop) -> None:
     assert second["request"]["body"].endswith("... (200024 bytes)")
 
 
-def test_others_have_their_turn_while_entries_are_shown(shop: Shop) -> None:
+def test_others_have_their_turn_while_entries_are_shown(api: Api) -> None:
     for _ in range(20):
-        shop.charge(metadata={"a": "6 " * 10_000, "b": "6" * 5_000})
+        api.try_charge(metadata={"a": "6 " * 10_000, "b": "6" * 5_000})
     order: list[str] = []
 
     async def one(target: str) -> None:
-        await shop.calling("GET", target)
+        await api.calling("GET", target)
         order.append(target)
 
     async def all_at_once() -> None:
@@ -346,29 +346,29 @@ def test_masking_twice_is_masking_once() -> None:
     ],
 )
 def test_what_no_route_takes_is_an_entry_that_names_the_nearest_path(
-    shop: Shop, method: str, target: str, status: int, told: str
+    api: Api, method: str, target: str, status: int, told: str
 ) -> None:
     body = {"amount": 5, "paymentInformation": CARD}
-    refused = shop(method, f"{target}?Reference=a", body)
+    refused = api.call(method, f"{target}?Reference=a", body)
     assert refused.status == status
     [words] = refused.body["details"].values()
     assert words.endswith(told)
-    [entry] = shop("GET", "/__admin/journal").body["entries"]
+    [entry] = api.call("GET", "/__admin/journal").body["entries"]
     assert (entry["op"], entry["status"], entry["answer"]["details"]) == ("none", status, refused.body["details"])
     asked = entry["request"]
     assert (asked["method"], asked["path"], asked["query"]) == (method, target, {"Reference": "a"})
     if target != "/":
         assert asked["body"]["paymentInformation"]["cardNumber"] == "4111********1111"
-    [line] = shop("GET", "/__admin/timeline").body["lines"]
+    [line] = api.call("GET", "/__admin/timeline").body["lines"]
     assert line[2:6] == [method, target, "none", status]
-    assert shop("GET", "/__admin/journal?op=none").body["count"] == 1
-    assert shop("POST", "/__admin/fork", {"to": "sk_copy", "at": 1}).status == 201
+    assert api.call("GET", "/__admin/journal?op=none").body["count"] == 1
+    assert api.call("POST", "/__admin/fork", {"to": "sk_copy", "at": 1}).status == 201
 
 
-def test_what_no_route_takes_is_nobodys_entry_without_a_key_that_opens_a_sandbox(shop: Shop) -> None:
+def test_what_no_route_takes_is_nobodys_entry_without_a_key_that_opens_a_sandbox(api: Api) -> None:
     for headers in ({}, {"x-secretkey": "invalid"}, {"x-publickey": "nobody"}):
-        assert shop("GET", "/charges", key=None, headers=headers).status == 404
-    assert shop("GET", "/__admin/clocks").status == 404
-    assert shop("GET", "/charges", key=None, headers={"x-publickey": "pk_shop"}).status == 404
-    assert [entry["request"]["path"] for entry in shop("GET", "/__admin/journal").body["entries"]] == ["/charges"]
-    assert len(shop("GET", "/__admin/sandboxes").body["sandboxes"]) == 1
+        assert api.call("GET", "/charges", key=None, headers=headers).status == 404
+    assert api.call("GET", "/__admin/clocks").status == 404
+    assert api.call("GET", "/charges", key=None, headers={"x-publickey": "pk_tests"}).status == 404
+    assert [entry["request"]["path"] for entry in api.call("GET", "/__admin/journal").body["entries"]] == ["/charges"]
+    assert len(api.call("GET", "/__admin/sandboxes").body["sandboxes"]) == 1

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from mockserver.engine.journal import Journal, size_of
 from mockserver.engine.journal_room import JournalRoom
 from mockserver.engine.step import Step
-from tests.control.driving import Shop
+from tests.driving import Api
 
 ENTRY = 3_000
 
@@ -93,26 +93,26 @@ def test_the_count_is_always_that_of_the_entries(limit: int, steps: list[tuple[i
 
 
 def test_a_thousand_sandboxes_together_keep_to_the_bound() -> None:
-    shop = Shop(journal_memory=1_000_000)
+    api = Api(journal_memory=1_000_000)
     for place in range(300):
         for _ in range(2):
-            shop("GET", "/charge", key=f"sk_{place}")
-    sandboxes = list(shop.app.world.sandboxes)
+            api.call("GET", "/charge", key=f"sk_{place}")
+    sandboxes = list(api.app.world.sandboxes)
     assert held([sandbox.journal for sandbox in sandboxes]) <= 1_000_000
-    assert sum(sandbox.journal.dropped for sandbox in sandboxes) == shop.app.world.sandboxes.room.dropped > 200
+    assert sum(sandbox.journal.dropped for sandbox in sandboxes) == api.app.world.sandboxes.room.dropped > 200
 
 
 def test_a_reset_gives_the_room_back() -> None:
-    shop = Shop()
+    api = Api()
     for _ in range(3):
-        shop.charge()
-    room = shop.app.world.sandboxes.room
+        api.try_charge()
+    room = api.app.world.sandboxes.room
     assert room.held > 3 * ENTRY
-    shop("POST", "/__admin/reset")
+    api.call("POST", "/__admin/reset")
     assert room.held == 0
-    shop.charge()
-    state = shop("GET", "/__admin/state").body
-    shop("PUT", "/__admin/state", state)
+    api.try_charge()
+    state = api.call("GET", "/__admin/state").body
+    api.call("PUT", "/__admin/state", state)
     assert room.held == 0
 
 
@@ -130,10 +130,10 @@ class Kept:
 
 
 def test_the_log_counts_what_was_dropped_and_does_not_repeat_itself() -> None:
-    shop = Shop(journal_memory=20_000)
-    shop.app.log = log = Kept()
+    api = Api(journal_memory=20_000)
+    api.app.log = log = Kept()
     for _ in range(130):
-        shop("GET", "/charge")
+        api.call("GET", "/charge")
     told = [line for line in log.lines() if "--journal-memory" in line]
     assert len(told) == 3
     assert [line[line.index("; ") :][: len("; 1 of") + place] for place, line in enumerate(told)] == [
@@ -146,38 +146,40 @@ def test_the_log_counts_what_was_dropped_and_does_not_repeat_itself() -> None:
 
 @pytest.mark.parametrize("call", ["fork", "verify"])
 def test_what_needs_the_whole_story_says_why_it_is_lost(call: str) -> None:
-    shop = Shop(journal_memory=20_000)
+    api = Api(journal_memory=20_000)
     for _ in range(30):
-        shop("GET", "/charge")
+        api.call("GET", "/charge")
     if call == "fork":
-        told = shop("POST", "/__admin/fork", {"to": "sk_copy", "at": 30}).body["details"]["At"]
+        told = api.call("POST", "/__admin/fork", {"to": "sk_copy", "at": 30}).body["details"]["At"]
     else:
-        told = shop(
+        told = api.call(
             "POST", "/__admin/verify", {"requests": [{"op": "charge.search", "count": {"exactly": 30}}]}
         ).raw.decode()
     assert "20000 bytes (--journal-memory)" in told
 
 
 def test_inboxes_keep_to_the_bound_too() -> None:
-    shop = Shop(journal_memory=3_000_000)
-    shop.charge()
+    api = Api(journal_memory=3_000_000)
+    api.try_charge()
     for number in range(60):
-        assert shop("POST", f"/__inbox/{number % 7}", raw=b"x" * 200_000).status == 200
-    sandbox = next(iter(shop.app.world.sandboxes))
+        assert api.call("POST", f"/__inbox/{number % 7}", raw=b"x" * 200_000).status == 200
+    sandbox = next(iter(api.app.world.sandboxes))
     assert sandbox.inboxes.size <= 3_000_000
     assert sandbox.journal.dropped == 0, "the largest gives first"
-    kept = [message["id"] for name in range(7) for message in shop("GET", f"/__admin/inbox/{name}").body["messages"]]
+    kept = [
+        message["id"] for name in range(7) for message in api.call("GET", f"/__admin/inbox/{name}").body["messages"]
+    ]
     assert sorted(kept) == list(range(61 - len(kept), 61))
-    assert shop("GET", "/__admin/inbox/0").body["dropped"] == 60 - len(kept) > 40
+    assert api.call("GET", "/__admin/inbox/0").body["dropped"] == 60 - len(kept) > 40
     for name in range(7):
-        shop("DELETE", f"/__admin/inbox/{name}")
+        api.call("DELETE", f"/__admin/inbox/{name}")
     assert sandbox.inboxes.size == 0
-    shop("POST", "/__inbox/0", raw=b"x" * 200_000)
-    shop("POST", "/__admin/reset")
-    assert shop.app.world.sandboxes.room.held == 0
+    api.call("POST", "/__inbox/0", raw=b"x" * 200_000)
+    api.call("POST", "/__admin/reset")
+    assert api.app.world.sandboxes.room.held == 0
 
 
 def test_an_inbox_of_a_journal_that_keeps_nothing_keeps_nothing() -> None:
-    shop = Shop(journal_limit=0)
-    assert shop("POST", "/__inbox/x", raw=b"x").body == {"received": True, "signature": "missing"}
-    assert shop("GET", "/__admin/inbox/x").body == {"name": "x", "count": 0, "dropped": 1, "messages": []}
+    api = Api(journal_limit=0)
+    assert api.call("POST", "/__inbox/x", raw=b"x").body == {"received": True, "signature": "missing"}
+    assert api.call("GET", "/__admin/inbox/x").body == {"name": "x", "count": 0, "dropped": 1, "messages": []}

@@ -22,107 +22,109 @@ from mockserver.engine.tables import row_classes
 from mockserver.web.control import state as state_calls
 from mockserver.web.host import Host
 from mockserver.wire.jsonio import dumps
-from tests.control.driving import CARD, DUMMY, START, Reply, Shop
+from tests.driving import CARD, DUMMY, NOW, Api, Reply
 
 SERVER = "http://127.0.0.1:4111"
 NUMBER, CCV = "4539578763621486", "937"
 
 
-def fill(shop: Shop) -> dict[str, str]:
+def fill(api: Api) -> dict[str, str]:
     """A sandbox with something of everything."""
-    paid = shop.charge(20, metadata={"tier": "gold"}).body["chargeId"]
-    held = shop.charge(30, capture=False).body["chargeId"]
-    shop.charge(5, number="4000000000000002")
-    shop("DELETE", f"/refund/{paid}?amount=5.25&comment=late")
-    vault = shop("POST", "/vault", {"cardNumber": NUMBER, "ccv": CCV, "expireSeconds": 3600}).body["vaultId"]
+    paid = api.try_charge(20, metadata={"tier": "gold"}).body["chargeId"]
+    held = api.try_charge(30, capture=False).body["chargeId"]
+    api.try_charge(5, number="4000000000000002")
+    api.call("DELETE", f"/refund/{paid}?amount=5.25&comment=late")
+    vault = api.call("POST", "/vault", {"cardNumber": NUMBER, "ccv": CCV, "expireSeconds": 3600}).body["vaultId"]
     card = {**CARD, "cardNumber": NUMBER, "ccv": CCV}
-    method = shop(
+    method = api.call(
         "POST", "/payment_method/card", {"providerId": DUMMY, "paymentInformation": card, "vaultCard": True}
     ).body["paymentMethodId"]
-    shop("POST", "/charge/payment_method", {"amount": 7, "paymentMethodId": method})
-    shop("POST", "/provider", {"type": "dummy", "name": "Backup", "currency": "NZD"})
-    shop("PUT", "/__admin/assumptions", {"vault.ccv_delay": "10m"})
+    api.call("POST", "/charge/payment_method", {"amount": 7, "paymentMethodId": method})
+    api.call("POST", "/provider", {"type": "dummy", "name": "Backup", "currency": "NZD"})
+    api.call("PUT", "/__admin/assumptions", {"vault.ccv_delay": "10m"})
     return {"paid": paid, "held": held, "vault": vault, "method": method}
 
 
 @pytest.mark.parametrize("query", ["", "?secrets=true"])
-def test_an_import_of_an_export_exports_equal_bytes(shop: Shop, query: str) -> None:
-    fill(shop)
-    before = shop("GET", f"/__admin/state{query}").raw
-    shop("POST", "/__admin/reset")
-    assert shop("GET", f"/__admin/state{query}").raw != before
-    assert shop("PUT", "/__admin/state", raw=before).status == 200
-    assert shop("GET", f"/__admin/state{query}").raw == before
+def test_an_import_of_an_export_exports_equal_bytes(api: Api, query: str) -> None:
+    fill(api)
+    before = api.call("GET", f"/__admin/state{query}").raw
+    api.call("POST", "/__admin/reset")
+    assert api.call("GET", f"/__admin/state{query}").raw != before
+    assert api.call("PUT", "/__admin/state", raw=before).status == 200
+    assert api.call("GET", f"/__admin/state{query}").raw == before
 
 
-def test_dates_that_callers_named_keep_their_last_digit_in_answers_and_documents(shop: Shop) -> None:
-    date = "2031-04-01T10:00:00.1234567Z"
-    vault = shop("POST", "/vault", {"cardNumber": NUMBER, "expireDate": date}).body
+def test_dates_that_callers_named_keep_their_last_digit_in_answers_and_documents(api: Api) -> None:
+    date = "2031-04-01T00:00:00.1234567Z"
+    vault = api.call("POST", "/vault", {"cardNumber": NUMBER, "expireDate": date}).body
     card = {"providerId": DUMMY, "paymentInformation": CARD, "vaultCard": True, "vaultExpireDate": date}
-    method = shop("POST", "/payment_method/card", card).body
+    method = api.call("POST", "/payment_method/card", card).body
     plan = {"paymentMethodId": method["paymentMethodId"], "amount": 5, "interval": "Day"}
-    subscription = shop("POST", "/subscription/payment_method", {**plan, "startDate": date, "endAfter": {"date": date}})
+    subscription = api.call(
+        "POST", "/subscription/payment_method", {**plan, "startDate": date, "endAfter": {"date": date}}
+    )
     paths = {
         f"/vault/{vault['vaultId']}": ["expireDate"],
         f"/vault/{method['vaultId']}": ["expireDate"],
         f"/subscription/{subscription.body['subscriptionId']}": ["startDate", "endAfter"],
     }
-    before = {path: shop("GET", path).body for path in paths}
+    before = {path: api.call("GET", path).body for path in paths}
     for path, names in paths.items():
         assert {str(before[path][name]) for name in names} <= {date, str({"count": None, "amount": None, "date": date})}
-    document = shop("GET", "/__admin/state?secrets=true").raw
-    other = Shop()
-    assert other("PUT", "/__admin/state", raw=document).status == 200
-    assert other("GET", "/__admin/state?secrets=true").raw == document
-    assert {path: other("GET", path).body for path in paths} == before
+    document = api.call("GET", "/__admin/state?secrets=true").raw
+    other = Api()
+    assert other.call("PUT", "/__admin/state", raw=document).status == 200
+    assert other.call("GET", "/__admin/state?secrets=true").raw == document
+    assert {path: other.call("GET", path).body for path in paths} == before
 
 
 def test_a_standing_clock_exports_the_same_bytes_on_a_later_machine() -> None:
-    shops = [Shop(real_clock=lambda now=now: now) for now in (START, START + 86_400_000_000)]
-    for shop in shops:
-        fill(shop)
-        assert shop("POST", "/__admin/clock/advance", {"by": "1h"}).status == 200
-    first, second = (shop("GET", "/__admin/state").raw for shop in shops)
+    apis = [Api(real_clock=lambda now=now: now) for now in (NOW, NOW + 86_400_000_000)]
+    for api in apis:
+        fill(api)
+        assert api.call("POST", "/__admin/clock/advance", {"by": "1h"}).status == 200
+    first, second = (api.call("GET", "/__admin/state").raw for api in apis)
     assert first == second
 
 
-def test_an_imported_sandbox_goes_on_as_the_first_would_have(shop: Shop) -> None:
-    ids = fill(shop)
-    document = shop("GET", "/__admin/state?secrets=true").raw
-    other = Shop()
-    assert other("PUT", "/__admin/state", raw=document).status == 200
-    for one in (shop, other):
-        assert one("GET", f"/vault/{ids['vault']}").body["cardNumber"] == NUMBER
-        assert one("GET", "/charge?cardNumber=453957").body["count"] == 1
-        one("POST", f"/charge/{ids['held']}", {"amount": 12})
-        one("POST", "/__admin/clock/advance", {"by": "2h"})
-        assert one("GET", f"/vault/{ids['vault']}").status == 404
-        one.charge(3)
-    assert other("GET", "/__admin/state").raw == shop("GET", "/__admin/state").raw
+def test_an_imported_sandbox_goes_on_as_the_first_would_have(api: Api) -> None:
+    ids = fill(api)
+    document = api.call("GET", "/__admin/state?secrets=true").raw
+    other = Api()
+    assert other.call("PUT", "/__admin/state", raw=document).status == 200
+    for one in (api, other):
+        assert one.call("GET", f"/vault/{ids['vault']}").body["cardNumber"] == NUMBER
+        assert one.call("GET", "/charge?cardNumber=453957").body["count"] == 1
+        one.call("POST", f"/charge/{ids['held']}", {"amount": 12})
+        one.call("POST", "/__admin/clock/advance", {"by": "2h"})
+        assert one.call("GET", f"/vault/{ids['vault']}").status == 404
+        one.try_charge(3)
+    assert other.call("GET", "/__admin/state").raw == api.call("GET", "/__admin/state").raw
 
 
-def test_card_numbers_and_ccv_only_with_secrets(shop: Shop) -> None:
-    fill(shop)
-    shop.charge(reference=f"for {NUMBER}")
-    shop("POST", "/vault", {"cardNumber": NUMBER, "ccv": CCV})
-    plain = shop("GET", "/__admin/state").raw.decode()
+def test_card_numbers_and_ccv_only_with_secrets(api: Api) -> None:
+    fill(api)
+    api.try_charge(reference=f"for {NUMBER}")
+    api.call("POST", "/vault", {"cardNumber": NUMBER, "ccv": CCV})
+    plain = api.call("GET", "/__admin/state").raw.decode()
     assert NUMBER not in plain
     assert f'"{CCV}"' not in plain
     assert "salt" not in plain
     assert "for 4539********1486" in plain
-    secret = shop("GET", "/__admin/state?secrets=true").raw.decode()
+    secret = api.call("GET", "/__admin/state?secrets=true").raw.decode()
     assert NUMBER in secret
     assert f'"{CCV}"' in secret
-    assert shop("GET", "/__admin/state?secrets=perhaps").status == 400
+    assert api.call("GET", "/__admin/state?secrets=perhaps").status == 400
 
 
-def test_a_public_key_opens_no_card_number(shop: Shop) -> None:
-    fill(shop)
-    public = {"x-publickey": "pk_shop"}
-    assert shop("GET", "/__admin/state", key=None, headers=public).status == 200
-    assert shop("GET", "/__admin/state?secrets=true", key=None, headers=public).status == 401
-    assert shop("POST", "/__admin/fork", {"to": "sk_mine"}, key=None, headers=public).status == 401
-    assert shop("GET", "/__admin/state?secrets=true").status == 200
+def test_a_public_key_opens_no_card_number(api: Api) -> None:
+    fill(api)
+    public = {"x-publickey": "pk_tests"}
+    assert api.call("GET", "/__admin/state", key=None, headers=public).status == 200
+    assert api.call("GET", "/__admin/state?secrets=true", key=None, headers=public).status == 401
+    assert api.call("POST", "/__admin/fork", {"to": "sk_mine"}, key=None, headers=public).status == 401
+    assert api.call("GET", "/__admin/state?secrets=true").status == 200
 
 
 @pytest.mark.parametrize(
@@ -145,28 +147,28 @@ def test_a_public_key_opens_no_card_number(shop: Shop) -> None:
         ({"rules": 1}, "Rules"),
     ],
 )
-def test_a_foreign_document_is_refused_and_changes_nothing(shop: Shop, change: dict[str, Any], field: str) -> None:
-    fill(shop)
-    before = shop("GET", "/__admin/state")
-    reply = shop("PUT", "/__admin/state", {**before.body, **change})
+def test_a_foreign_document_is_refused_and_changes_nothing(api: Api, change: dict[str, Any], field: str) -> None:
+    fill(api)
+    before = api.call("GET", "/__admin/state")
+    reply = api.call("PUT", "/__admin/state", {**before.body, **change})
     assert reply.status == 400
     assert list(reply.body["details"]) == [field]
-    assert shop("GET", "/__admin/state").raw == before.raw
+    assert api.call("GET", "/__admin/state").raw == before.raw
 
 
 def test_the_largest_seed_comes_back() -> None:
-    shop = Shop(seed=2**63 - 1)
-    shop.charge()
-    before = shop("GET", "/__admin/state").raw
-    assert shop("PUT", "/__admin/state", raw=before).status == 200
-    assert shop("GET", "/__admin/state").raw == before
+    api = Api(seed=2**63 - 1)
+    api.try_charge()
+    before = api.call("GET", "/__admin/state").raw
+    assert api.call("PUT", "/__admin/state", raw=before).status == 200
+    assert api.call("GET", "/__admin/state").raw == before
 
 
-def test_a_row_that_does_not_fit_is_named(shop: Shop) -> None:
-    fill(shop)
-    document = shop("GET", "/__admin/state").body
+def test_a_row_that_does_not_fit_is_named(api: Api) -> None:
+    fill(api)
+    document = api.call("GET", "/__admin/state").body
     document["tables"]["charges"][1]["amount"] = 12.5
-    reply = shop("PUT", "/__admin/state", document)
+    reply = api.call("PUT", "/__admin/state", document)
     assert reply.body["details"] == {"Tables.charges.1.amount": "wanted a number written as a text"}
 
 
@@ -195,8 +197,8 @@ APART = {
 
 
 def test_every_part_of_a_sandbox_is_exported_or_left_out_for_a_reason() -> None:
-    host: Host = Shop().app.world
-    sandbox = host.sandboxes.open("sk_any", START)
+    host: Host = Api().app.world
+    sandbox = host.sandboxes.open("sk_any", NOW)
     document = snapshot.export(sandbox, secrets=True)
     written = {*document, *document["tables"], *document["records"]}
     assert set(Sandbox.__slots__) - APART.keys() - written == set()
@@ -211,23 +213,23 @@ def test_rows_of_every_table_have_a_form() -> None:
         assert form(row).write
 
 
-def test_a_fork_is_a_copy_that_lives_its_own_life(shop: Shop) -> None:
-    ids = fill(shop)
-    before = shop("GET", "/__admin/state?secrets=true").raw
-    reply = shop("POST", "/__admin/fork", {"to": "sk_copy"})
+def test_a_fork_is_a_copy_that_lives_its_own_life(api: Api) -> None:
+    ids = fill(api)
+    before = api.call("GET", "/__admin/state?secrets=true").raw
+    reply = api.call("POST", "/__admin/fork", {"to": "sk_copy"})
     assert (reply.status, reply.body["publicKey"]) == (201, "pk_copy")
-    assert shop("GET", "/__admin/state?secrets=true", key="sk_copy").raw == before
-    assert shop("GET", "/charge?cardNumber=4539", key="sk_copy").body["count"] == 1
-    shop("POST", f"/charge/{ids['held']}", {}, key="sk_copy")
-    assert shop("GET", "/__admin/state?secrets=true").raw == before
-    assert shop("GET", f"/charge/{ids['held']}").body["status"] == "Authorised"
+    assert api.call("GET", "/__admin/state?secrets=true", key="sk_copy").raw == before
+    assert api.call("GET", "/charge?cardNumber=4539", key="sk_copy").body["count"] == 1
+    api.call("POST", f"/charge/{ids['held']}", {}, key="sk_copy")
+    assert api.call("GET", "/__admin/state?secrets=true").raw == before
+    assert api.call("GET", f"/charge/{ids['held']}").body["status"] == "Authorised"
 
 
-def pay(shop: Shop, address: str, **typed: str) -> Reply:
+def pay(api: Api, address: str, **typed: str) -> Reply:
     """Fill in the form of a page, which needs no key, and send it where it says."""
-    page = shop("GET", address, key=None)
+    page = api.call("GET", address, key=None)
     if page.status == 303:
-        page = shop("GET", page.headers["location"], key=None)
+        page = api.call("GET", page.headers["location"], key=None)
     assert page.status == 200
     text = page.raw.decode()
     action = re.search(r'<form method="post"(?: action="([^"]*)")?', text)
@@ -235,7 +237,7 @@ def pay(shop: Shop, address: str, **typed: str) -> Reply:
     form = dict(re.findall(r'name="(\w+)"[^>]*value="([^"]*)"', text)) | typed
     kind = {"content-type": "application/x-www-form-urlencoded"}
     place = (action[1] or address).replace("&amp;", "&")
-    return shop("POST", place, raw=urlencode(form).encode(), key=None, headers=kind)
+    return api.call("POST", place, raw=urlencode(form).encode(), key=None, headers=kind)
 
 
 def place_of(url: str) -> str:
@@ -245,15 +247,15 @@ def place_of(url: str) -> str:
     return path
 
 
-def test_everything_in_a_fork_speaks_of_the_fork(shop: Shop) -> None:
+def test_everything_in_a_fork_speaks_of_the_fork(api: Api) -> None:
     # The copy's key was known first: age is no sign of the original.
-    shop.charge_as("sk_copy")
-    link = shop("POST", "/payment_link", {"amount": 4.5, "currency": "AUD"}).body
-    waiting = shop.charge(20, number="4000000000003220").body
-    hook = shop("POST", "/webhook/subscription", {"url": "https://example.com/h", "types": ["Transaction"]}).body
-    shop("POST", "/__admin/fork", {"to": "sk_copy"})
+    api.try_charge(5, key="sk_copy")
+    link = api.call("POST", "/payment_link", {"amount": 4.5, "currency": "AUD"}).body
+    waiting = api.try_charge(20, number="4000000000003220").body
+    hook = api.call("POST", "/webhook/subscription", {"url": "https://example.com/h", "types": ["Transaction"]}).body
+    api.call("POST", "/__admin/fork", {"to": "sk_copy"})
 
-    copied = shop("GET", f"/payment_link/{link['paymentLinkId']}", key="sk_copy").body
+    copied = api.call("GET", f"/payment_link/{link['paymentLinkId']}", key="sk_copy").body
     assert copied == {
         **link,
         "url": f"{link['url']}?sandbox=pk_copy",
@@ -261,47 +263,47 @@ def test_everything_in_a_fork_speaks_of_the_fork(shop: Shop) -> None:
         "accountId": copied["accountId"],
     }
     assert copied["accountId"] != link["accountId"]
-    assert shop("GET", "/payment_link", key="sk_copy").body["paymentLinks"] == [copied]
-    told = shop("GET", f"/webhook/subscription/{hook['webhookSubscriptionId']}", key="sk_copy").body
+    assert api.call("GET", "/payment_link", key="sk_copy").body["paymentLinks"] == [copied]
+    told = api.call("GET", f"/webhook/subscription/{hook['webhookSubscriptionId']}", key="sk_copy").body
     assert told == {**hook, "accountId": copied["accountId"]}
-    challenge = shop("GET", f"/charge/{waiting['chargeId']}", key="sk_copy").body["threeDsRedirectUrl"]
+    challenge = api.call("GET", f"/charge/{waiting['chargeId']}", key="sk_copy").body["threeDsRedirectUrl"]
     assert challenge == f"{waiting['threeDsRedirectUrl']}?sandbox=pk_copy"
 
-    before = shop("GET", "/__admin/state").raw
-    paid = pay(shop, place_of(copied["url"]), **CARD)
-    assert (paid.status, shop("GET", paid.headers["location"], key=None).status) == (303, 200)
-    assert pay(shop, place_of(copied["url"]), paymentType="paypal", result="approve").status == 303
-    answered = pay(shop, place_of(challenge), result="pass")
-    assert "Thank you" in shop("GET", answered.headers["location"], key=None).raw.decode()
-    held = pay(shop, place_of(copied["url"]), **{**CARD, "cardNumber": "4000000000003220"})
-    back = pay(shop, held.headers["location"], result="pass")
-    assert b"Your payment was received" in shop("GET", place_of(back.headers["location"]), key=None).raw
-    assert shop("GET", "/__admin/state").raw == before
+    before = api.call("GET", "/__admin/state").raw
+    paid = pay(api, place_of(copied["url"]), **CARD)
+    assert (paid.status, api.call("GET", paid.headers["location"], key=None).status) == (303, 200)
+    assert pay(api, place_of(copied["url"]), paymentType="paypal", result="approve").status == 303
+    answered = pay(api, place_of(challenge), result="pass")
+    assert "Thank you" in api.call("GET", answered.headers["location"], key=None).raw.decode()
+    held = pay(api, place_of(copied["url"]), **{**CARD, "cardNumber": "4000000000003220"})
+    back = pay(api, held.headers["location"], result="pass")
+    assert b"Your payment was received" in api.call("GET", place_of(back.headers["location"]), key=None).raw
+    assert api.call("GET", "/__admin/state").raw == before
 
-    assert shop("GET", f"/payment_link/{link['paymentLinkId']}", key="sk_copy").body["countPayments"] == 3
-    assert {charge["status"] for charge in shop("GET", "/charge", key="sk_copy").body["charges"]} == {"SUCCESS"}
-    pay(shop, place_of(link["url"]), **CARD)
-    assert shop("GET", f"/payment_link/{link['paymentLinkId']}").body["countPayments"] == 1
+    assert api.call("GET", f"/payment_link/{link['paymentLinkId']}", key="sk_copy").body["countPayments"] == 3
+    assert {charge["status"] for charge in api.call("GET", "/charge", key="sk_copy").body["charges"]} == {"SUCCESS"}
+    pay(api, place_of(link["url"]), **CARD)
+    assert api.call("GET", f"/payment_link/{link['paymentLinkId']}").body["countPayments"] == 1
 
 
-def test_a_copy_of_a_copy_and_an_imported_original_name_themselves_rightly(shop: Shop) -> None:
-    link = shop("POST", "/payment_link", {"amount": 4.5, "currency": "AUD"}).body
-    shop("POST", "/__admin/fork", {"to": "sk_copy"})
-    shop("POST", "/__admin/fork", {"to": "sk_third"}, key="sk_copy")
+def test_a_copy_of_a_copy_and_an_imported_original_name_themselves_rightly(api: Api) -> None:
+    link = api.call("POST", "/payment_link", {"amount": 4.5, "currency": "AUD"}).body
+    api.call("POST", "/__admin/fork", {"to": "sk_copy"})
+    api.call("POST", "/__admin/fork", {"to": "sk_third"}, key="sk_copy")
     path = f"/payment_link/{link['paymentLinkId']}"
-    assert shop("GET", path, key="sk_third").body["url"] == f"{link['url']}?sandbox=pk_third"
-    home = shop("GET", "/__admin/state?secrets=true", key="sk_third").raw
-    assert shop("PUT", "/__admin/state", raw=home).status == 200
-    assert shop("GET", path).body == link
-    assert shop("PUT", "/__admin/state", raw=home, key="sk_far").status == 200
-    assert shop("GET", path, key="sk_far").body["url"] == f"{link['url']}?sandbox=pk_far"
+    assert api.call("GET", path, key="sk_third").body["url"] == f"{link['url']}?sandbox=pk_third"
+    home = api.call("GET", "/__admin/state?secrets=true", key="sk_third").raw
+    assert api.call("PUT", "/__admin/state", raw=home).status == 200
+    assert api.call("GET", path).body == link
+    assert api.call("PUT", "/__admin/state", raw=home, key="sk_far").status == 200
+    assert api.call("GET", path, key="sk_far").body["url"] == f"{link['url']}?sandbox=pk_far"
 
 
 @pytest.mark.parametrize(
     ("body", "status", "field"),
     [
         ({}, 400, "To"),
-        ({"to": "sk_shop"}, 400, "To"),
+        ({"to": "sk_tests"}, 400, "To"),
         ({"to": 5}, 400, "To"),
         ({"to": "invalid_key"}, 401, "XSecretkey"),
         ({"to": "sk_copy", "at": 99}, 400, "At"),
@@ -309,54 +311,54 @@ def test_a_copy_of_a_copy_and_an_imported_original_name_themselves_rightly(shop:
         ({"to": "sk_copy", "form": 1}, 400, "Form"),
     ],
 )
-def test_a_senseless_fork_is_refused(shop: Shop, body: object, status: int, field: str) -> None:
-    shop.charge()
-    reply = shop("POST", "/__admin/fork", body)
+def test_a_senseless_fork_is_refused(api: Api, body: object, status: int, field: str) -> None:
+    api.try_charge()
+    reply = api.call("POST", "/__admin/fork", body)
     assert (reply.status, list(reply.body["details"])) == (status, [field])
 
 
-def test_a_fork_at_a_journal_entry_is_the_past(shop: Shop) -> None:
+def test_a_fork_at_a_journal_entry_is_the_past(api: Api) -> None:
     states = []
-    held = shop.charge(30, capture=False).body["chargeId"]
-    states.append(shop("GET", "/__admin/state").body)
-    shop("POST", "/__admin/clock/advance", {"by": "1d"})
-    states.append(shop("GET", "/__admin/state").body)
-    shop("POST", f"/charge/{held}", {"amount": 12})
-    states.append(shop("GET", "/__admin/state").body)
-    shop("POST", "/__admin/clock/advance", {"by": "30d"})
-    shop.charge(1)
+    held = api.try_charge(30, capture=False).body["chargeId"]
+    states.append(api.call("GET", "/__admin/state").body)
+    api.call("POST", "/__admin/clock/advance", {"by": "1d"})
+    states.append(api.call("GET", "/__admin/state").body)
+    api.call("POST", f"/charge/{held}", {"amount": 12})
+    states.append(api.call("GET", "/__admin/state").body)
+    api.call("POST", "/__admin/clock/advance", {"by": "30d"})
+    api.try_charge(1)
     for number, state in enumerate(states, start=1):
-        assert shop("POST", "/__admin/fork", {"to": f"sk_past{number}", "at": number}).status == 201
-        past = shop("GET", "/__admin/state", key=f"sk_past{number}").body
+        assert api.call("POST", "/__admin/fork", {"to": f"sk_past{number}", "at": number}).status == 201
+        past = api.call("GET", "/__admin/state", key=f"sk_past{number}").body
         assert {**past, "clock": None} == {**state, "clock": None}
         assert past["clock"]["virtual"] == state["clock"]["virtual"]
-    assert shop("GET", f"/charge/{held}", key="sk_past1").body["status"] == "Authorised"
+    assert api.call("GET", f"/charge/{held}", key="sk_past1").body["status"] == "Authorised"
 
 
-def test_a_payment_on_a_page_is_part_of_the_past(shop: Shop) -> None:
-    link = shop("POST", "/payment_link", {"title": "Tea", "amount": 4.5, "currency": "AUD"}).body["paymentLinkId"]
-    view = shop("GET", f"/pay/{link}", key=None).headers["location"]
-    page = shop("GET", view, key=None).raw.decode()
+def test_a_payment_on_a_page_is_part_of_the_past(api: Api) -> None:
+    link = api.call("POST", "/payment_link", {"title": "Tea", "amount": 4.5, "currency": "AUD"}).body["paymentLinkId"]
+    view = api.call("GET", f"/pay/{link}", key=None).headers["location"]
+    page = api.call("GET", view, key=None).raw.decode()
     form = dict(re.findall(r'name="(\w+)"[^>]*value="([^"]*)"', page)) | CARD
     typed = {"content-type": "application/x-www-form-urlencoded"}
-    assert shop("POST", f"/pay/{link}", raw=urlencode(form).encode(), key=None, headers=typed).status == 303
-    state = shop("GET", "/__admin/state").body
-    assert shop("POST", "/__admin/fork", {"to": "sk_past", "at": 2}).status == 201
-    past = shop("GET", "/__admin/state", key="sk_past").body
+    assert api.call("POST", f"/pay/{link}", raw=urlencode(form).encode(), key=None, headers=typed).status == 303
+    state = api.call("GET", "/__admin/state").body
+    assert api.call("POST", "/__admin/fork", {"to": "sk_past", "at": 2}).status == 201
+    past = api.call("GET", "/__admin/state", key="sk_past").body
     assert past["tables"] == state["tables"]
     assert len(past["tables"]["charges"]) == 1
 
 
 def test_a_batch_that_gets_on_while_it_is_read_bars_no_way_back() -> None:
-    now = [START]
-    shop = Shop(clock="real", real_clock=lambda: now[0])
+    now = [NOW]
+    api = Api(clock="real", real_clock=lambda: now[0])
     card = {"providerId": DUMMY, "paymentInformation": CARD}
-    method = shop("POST", "/payment_method/card", card).body["paymentMethodId"]
+    method = api.call("POST", "/payment_method/card", card).body["paymentMethodId"]
     rows = "PaymentMethodId,Amount,Currency,Reference\n" + f"{method},10,AUD,\n" * 1_500
     body = {"count": 1_500, "description": "January", "batch": rows}
-    batch = shop("POST", "/batch/transaction/payment_method", body).body["batchId"]
+    batch = api.call("POST", "/batch/transaction/payment_method", body).body["batchId"]
     now[0] += SECOND
-    reading = shop.calling("GET", f"/batch/{batch}")
+    reading = api.calling("GET", f"/batch/{batch}")
     reading.send(None)
     now[0] += SECOND
     try:
@@ -364,31 +366,31 @@ def test_a_batch_that_gets_on_while_it_is_read_bars_no_way_back() -> None:
             reading.send(None)
     except StopIteration as read:
         told = read.value.body
-    later = shop("GET", f"/batch/{batch}/status").body
+    later = api.call("GET", f"/batch/{batch}/status").body
     assert told["success"] < later["success"] < 1_500
-    number = shop("GET", "/__admin/journal?op=batch.status").body["entries"][-1]["id"]
-    assert shop("POST", "/__admin/fork", {"to": "sk_past", "at": number}).status == 201
-    assert shop("GET", f"/batch/{batch}/status", key="sk_past").body == later
+    number = api.call("GET", "/__admin/journal?op=batch.status").body["entries"][-1]["id"]
+    assert api.call("POST", "/__admin/fork", {"to": "sk_past", "at": number}).status == 201
+    assert api.call("GET", f"/batch/{batch}/status", key="sk_past").body == later
 
 
 def test_no_way_back_when_the_journal_does_not_tell_the_whole_story() -> None:
-    shop = Shop(journal_limit=2)
+    api = Api(journal_limit=2)
     for _ in range(3):
-        shop.charge()
-    assert "--journal-limit" in shop("POST", "/__admin/fork", {"to": "sk_x", "at": 3}).body["details"]["At"]
-    other = Shop()
-    other.charge()
-    other("PUT", "/__admin/assumptions", {"vault.ccv_delay": "10m"})
-    assert "overridden" in other("POST", "/__admin/fork", {"to": "sk_x", "at": 1}).body["details"]["At"]
+        api.try_charge()
+    assert "--journal-limit" in api.call("POST", "/__admin/fork", {"to": "sk_x", "at": 3}).body["details"]["At"]
+    other = Api()
+    other.try_charge()
+    other.call("PUT", "/__admin/assumptions", {"vault.ccv_delay": "10m"})
+    assert "overridden" in other.call("POST", "/__admin/fork", {"to": "sk_x", "at": 1}).body["details"]["At"]
 
 
-def test_reset_and_fork_of_a_small_sandbox_take_milliseconds(shop: Shop) -> None:
-    fill(shop)
-    shop("POST", "/__admin/fork", {"to": "sk_first"})
+def test_reset_and_fork_of_a_small_sandbox_take_milliseconds(api: Api) -> None:
+    fill(api)
+    api.call("POST", "/__admin/fork", {"to": "sk_first"})
     began = time.perf_counter()
     for number in range(20):
-        shop("POST", "/__admin/fork", {"to": f"sk_{number}"})
-        shop("POST", "/__admin/reset", key=f"sk_{number}")
+        api.call("POST", "/__admin/fork", {"to": f"sk_{number}"})
+        api.call("POST", "/__admin/reset", key=f"sk_{number}")
     assert (time.perf_counter() - began) / 40 < 0.02
 
 
@@ -424,10 +426,10 @@ def test_the_codec_knows_every_shape_that_rows_have() -> None:
         form(complex)
 
 
-def fill_everything(shop: Shop) -> None:
+def fill_everything(api: Api) -> None:
     """A sandbox with rows in every table."""
-    method = shop("POST", "/payment_method/card", {"providerId": DUMMY, "paymentInformation": CARD}).body
-    paid = shop.charge(50).body["chargeId"]
+    method = api.call("POST", "/payment_method/card", {"providerId": DUMMY, "paymentInformation": CARD}).body
+    paid = api.try_charge(50).body["chargeId"]
     agreement = {"payerName": "Ann", "description": "rent", "maximumAmount": 100, "providerId": DUMMY}
     account = {"bankCode": "123456", "accountNumber": "12345678", "accountName": "Ann"}
     rows = f"PaymentMethodId,Amount,Currency,Reference\n{method['paymentMethodId']},5,AUD,b-1\n"
@@ -453,44 +455,44 @@ def fill_everything(shop: Shop) -> None:
         ("/transfer", {"providerId": DUMMY, "chargeId": paid, "transfers": [{"account": "acc_1", "amount": 5}]}),
     ]
     for path, body in calls:
-        reply = shop("POST", path, body)
+        reply = api.call("POST", path, body)
         assert reply.status < 400, (path, reply.raw)
 
 
-def test_every_kind_of_row_comes_back(shop: Shop) -> None:
-    fill(shop)
-    fill_everything(shop)
-    sandbox = shop.app.world.sandboxes.open(shop.key, START)
+def test_every_kind_of_row_comes_back(api: Api) -> None:
+    fill(api)
+    fill_everything(api)
+    sandbox = api.app.world.sandboxes.open(api.key, NOW)
     assert [name for name in row_classes() if not len(getattr(sandbox, name))] == []
     for by in ("1ms", "60ms", "2d", "70d"):
-        before = shop("GET", "/__admin/state?secrets=true").raw
-        assert shop("PUT", "/__admin/state", raw=before).status == 200
-        assert shop("GET", "/__admin/state?secrets=true").raw == before
-        shop("POST", "/__admin/fork", {"to": "sk_copy"})
-        shop("POST", "/__admin/clock/advance", {"by": by})
-        shop("POST", "/__admin/clock/advance", {"by": by}, key="sk_copy")
-        here, there = shop("GET", "/__admin/state").body, shop("GET", "/__admin/state", key="sk_copy").body
+        before = api.call("GET", "/__admin/state?secrets=true").raw
+        assert api.call("PUT", "/__admin/state", raw=before).status == 200
+        assert api.call("GET", "/__admin/state?secrets=true").raw == before
+        api.call("POST", "/__admin/fork", {"to": "sk_copy"})
+        api.call("POST", "/__admin/clock/advance", {"by": by})
+        api.call("POST", "/__admin/clock/advance", {"by": by}, key="sk_copy")
+        here, there = api.call("GET", "/__admin/state").body, api.call("GET", "/__admin/state", key="sk_copy").body
         assert here["schedule"]["order"] == there["schedule"]["order"]
         assert [charge["status"] for charge in here["tables"]["charges"]] == [
             charge["status"] for charge in there["tables"]["charges"]
         ]
 
 
-def test_a_copy_of_a_batch_under_way_ends_as_the_batch_does(shop: Shop) -> None:
-    method = shop("POST", "/payment_method/card", {"providerId": DUMMY, "paymentInformation": CARD}).body
+def test_a_copy_of_a_batch_under_way_ends_as_the_batch_does(api: Api) -> None:
+    method = api.call("POST", "/payment_method/card", {"providerId": DUMMY, "paymentInformation": CARD}).body
     then = {"batch": {"rows": [{"at": [2, 5], "decline": "lost_card"}, {"at": [4], "approve": {}}]}}
     rule = {"id": "rows", "when": {"op": "batch.create"}, "then": then}
-    assert shop("PUT", "/__admin/scenarios", {"version": 1, "name": "s", "rules": [rule]}).status == 200
+    assert api.call("PUT", "/__admin/scenarios", {"version": 1, "name": "s", "rules": [rule]}).status == 200
     lines = "".join(f"{method['paymentMethodId']},{row},AUD,r{row}\n" for row in range(1, 6))
     body = {"count": 5, "description": "d", "batch": f"PaymentMethodId,Amount,Currency,Reference\n{lines}"}
-    batch = shop("POST", "/batch/transaction/payment_method", body).body["batchId"]
-    before = shop("GET", "/__admin/state").raw
-    assert shop("PUT", "/__admin/state", raw=before).status == 200
-    assert shop("GET", "/__admin/state").raw == before
-    shop("POST", "/__admin/fork", {"to": "sk_copy"})
-    for key in ("sk_shop", "sk_copy"):
-        shop("POST", "/__admin/clock/advance", {"by": "1m"}, key=key)
-        found = shop("GET", f"/batch/{batch}", key=key).body
+    batch = api.call("POST", "/batch/transaction/payment_method", body).body["batchId"]
+    before = api.call("GET", "/__admin/state").raw
+    assert api.call("PUT", "/__admin/state", raw=before).status == 200
+    assert api.call("GET", "/__admin/state").raw == before
+    api.call("POST", "/__admin/fork", {"to": "sk_copy"})
+    for key in ("sk_tests", "sk_copy"):
+        api.call("POST", "/__admin/clock/advance", {"by": "1m"}, key=key)
+        found = api.call("GET", f"/batch/{batch}", key=key).body
         assert (found["success"], found["failure"], found["status"]) == (3, 2, "SUCCESS")
 
 
@@ -505,96 +507,98 @@ def to_the_end(running: Any) -> tuple[int, Any]:
         rests += 1
 
 
-def everything() -> tuple[Shop, Sandbox]:
-    shop = Shop()
-    fill(shop)
-    fill_everything(shop)
-    return shop, shop.app.world.sandboxes.open(shop.key, START)
+def everything() -> tuple[Api, Sandbox]:
+    api = Api()
+    fill(api)
+    fill_everything(api)
+    return api, api.app.world.sandboxes.open(api.key, NOW)
 
 
 @pytest.mark.parametrize("secrets", [False, True])
 def test_an_export_tells_how_things_stood_when_it_began(secrets: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(snapshot, "SLICE", 1)
-    shop, sandbox = everything()
+    api, sandbox = everything()
     before = snapshot.export(sandbox, secrets=secrets)
     exporting = snapshot.export_in_slices(sandbox, secrets=secrets)
     next(exporting)
     [batch] = before["tables"]["batches"]
-    shop.charge(3)
-    shop("PUT", f"/provider/{DUMMY}", {"name": "Renamed", "authenticationParameters": {"MinMilliseconds": "1"}})
+    api.try_charge(3)
+    api.call("PUT", f"/provider/{DUMMY}", {"name": "Renamed", "authenticationParameters": {"MinMilliseconds": "1"}})
     for by in ("1ms", "60ms", "400d"):
-        shop("POST", "/__admin/clock/advance", {"by": by})
-    assert shop("GET", f"/batch/{batch['batch_id']}").body["status"] == "SUCCESS"
+        api.call("POST", "/__admin/clock/advance", {"by": by})
+    assert api.call("GET", f"/batch/{batch['batch_id']}").body["status"] == "SUCCESS"
     rests, document = to_the_end(exporting)
     assert document == before
     assert rests > 30
     assert snapshot.export(sandbox, secrets=secrets) != before
 
 
-def test_others_have_their_turn_while_a_state_is_exported(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_others_have_their_turn_while_a_state_is_exported(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(snapshot, "SLICE", 1)
-    fill(shop)
-    plain = shop("GET", "/__admin/state").raw
-    exporting = shop.calling("GET", "/__admin/state")
+    fill(api)
+    plain = api.call("GET", "/__admin/state").raw
+    exporting = api.calling("GET", "/__admin/state")
     assert exporting.send(None) is None
-    assert shop("POST", "/charge/card", {"amount": 1, "providerId": DUMMY, "paymentInformation": CARD}).status == 201
+    assert (
+        api.call("POST", "/charge/card", {"amount": 1, "providerId": DUMMY, "paymentInformation": CARD}).status == 201
+    )
     _, reply = to_the_end(exporting)
     assert reply.raw == plain
-    assert shop("GET", "/__admin/state").raw != plain
+    assert api.call("GET", "/__admin/state").raw != plain
 
 
-def test_an_export_rests_after_each_row_with_a_long_text(shop: Shop) -> None:
+def test_an_export_rests_after_each_row_with_a_long_text(api: Api) -> None:
     for text in ("1\u200b" * 50_000, "\uff11" * 100_000, "123456789012x" * 8_000):
-        shop(
+        api.call(
             "POST",
             "/charge/card",
             {"amount": 1, "providerId": DUMMY, "paymentInformation": CARD, "metadata": {"a": text}},
         )
-    short, _ = to_the_end(snapshot.export_in_slices(shop.app.world.sandboxes.open("sk_empty", START), secrets=False))
-    rests, _ = to_the_end(snapshot.export_in_slices(shop.app.world.sandboxes.open(shop.key, START), secrets=False))
+    short, _ = to_the_end(snapshot.export_in_slices(api.app.world.sandboxes.open("sk_empty", NOW), secrets=False))
+    rests, _ = to_the_end(snapshot.export_in_slices(api.app.world.sandboxes.open(api.key, NOW), secrets=False))
     assert rests >= short + 3
 
 
 @pytest.mark.parametrize("rows", [1, 2, 500])
 def test_the_text_of_a_state_is_that_of_the_document(rows: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(state_calls, "_ROWS", rows)
-    shop, sandbox = everything()
-    shop.charge(reference='","tables":{"x":[1]}')
-    shop("PUT", "/__admin/assumptions", {"vault.ccv_delay": "10m"})
+    api, sandbox = everything()
+    api.try_charge(reference='","tables":{"x":[1]}')
+    api.call("PUT", "/__admin/assumptions", {"vault.ccv_delay": "10m"})
     for secrets in (False, True):
-        text = shop("GET", f"/__admin/state?secrets={secrets}").raw
+        text = api.call("GET", f"/__admin/state?secrets={secrets}").raw
         assert text == dumps(snapshot.export(sandbox, secrets=secrets))
 
 
-def test_an_import_and_a_fork_begin_without_webhooks_and_messages_and_send_none_again(shop: Shop) -> None:
+def test_an_import_and_a_fork_begin_without_webhooks_and_messages_and_send_none_again(api: Api) -> None:
     told = {"url": "http://127.0.0.1:4111/__inbox/shop"}
-    shop("PUT", "/__admin/assumptions", {"charge.pending_settles_after": "1h"})
+    api.call("PUT", "/__admin/assumptions", {"charge.pending_settles_after": "1h"})
     account = {"bankCode": "001-002", "accountNumber": "123456", "accountName": "Ann"}
-    shop(
+    api.call(
         "POST",
         "/charge/bank_account",
         {"amount": 5, "providerId": DUMMY, "bankPaymentInformation": account, "webhook": told},
     )
-    assert len(shop("GET", "/__admin/inbox/shop").body["messages"]) == 1
-    document = shop("GET", "/__admin/state").raw
-    assert shop("PUT", "/__admin/state", raw=document).status == 200
-    assert shop("POST", "/__admin/fork", {"to": "sk_copy"}).status == 201
-    for key in ("sk_shop", "sk_copy"):
-        assert shop("GET", "/__admin/inbox/shop", key=key).body["messages"] == []
-        assert shop("GET", "/__admin/webhooks", key=key).body["webhooks"] == []
-        shop("POST", "/__admin/clock/advance", {"by": "1h"}, key=key)
-        [webhook] = shop("GET", "/__admin/webhooks", key=key).body["webhooks"]
+    assert len(api.call("GET", "/__admin/inbox/shop").body["messages"]) == 1
+    document = api.call("GET", "/__admin/state").raw
+    assert api.call("PUT", "/__admin/state", raw=document).status == 200
+    assert api.call("POST", "/__admin/fork", {"to": "sk_copy"}).status == 201
+    for key in ("sk_tests", "sk_copy"):
+        assert api.call("GET", "/__admin/inbox/shop", key=key).body["messages"] == []
+        assert api.call("GET", "/__admin/webhooks", key=key).body["webhooks"] == []
+        api.call("POST", "/__admin/clock/advance", {"by": "1h"}, key=key)
+        [webhook] = api.call("GET", "/__admin/webhooks", key=key).body["webhooks"]
         assert webhook["eventType"] == "transaction.status.changed"
-    assert len(shop("GET", "/__admin/inbox/shop").body["messages"]) == 1
+    assert len(api.call("GET", "/__admin/inbox/shop").body["messages"]) == 1
 
 
 def test_a_copy_counts_the_calls_of_an_operation_on() -> None:
     rule = "{id: third, when: {op: vault.create, call: 3}, then: {transport: {at: receive, status: 503}}}"
-    shop, other = Shop(), Shop()
+    api, other = Api(), Api()
     for _ in range(2):
-        assert shop("POST", "/vault", {"cardNumber": NUMBER}).status == 201
-    document = shop("GET", "/__admin/state?secrets=true").raw
-    assert other("PUT", "/__admin/state", raw=document).status == 200
+        assert api.call("POST", "/vault", {"cardNumber": NUMBER}).status == 201
+    document = api.call("GET", "/__admin/state?secrets=true").raw
+    assert other.call("PUT", "/__admin/state", raw=document).status == 200
     scenario = f"version: 1\nname: third\nrules: [{rule}]"
-    assert other("POST", "/__admin/scenarios", raw=scenario.encode()).status == 201
-    assert [other("POST", "/vault", {"cardNumber": NUMBER}).status for _ in range(2)] == [503, 201]
+    assert other.call("POST", "/__admin/scenarios", raw=scenario.encode()).status == 201
+    assert [other.call("POST", "/vault", {"cardNumber": NUMBER}).status for _ in range(2)] == [503, 201]

@@ -13,45 +13,45 @@ import pytest
 from mockserver.domain.constraints import CodeOfCurrency, IdIn, InCurrency, Within
 from mockserver.engine.schedule import SUBJECTS, Due
 from mockserver.engine.tables import row_classes
-from tests.control.driving import DUMMY, Shop
 from tests.control.test_state import fill, fill_everything
+from tests.driving import DUMMY, NOW, Api
 
 Document = dict[str, Any]
 BATCH = "PaymentMethodId,Amount,Currency,Reference\nnobody,5,AUD,a\nnobody,6,AUD,b\n"
 
 
-def rich() -> tuple[Shop, Document]:
+def rich() -> tuple[Api, Document]:
     """A sandbox with rows in every table, and its export."""
-    shop = Shop()
+    api = Api()
     then = {"later": [{"after": "1d", "capture": {"amount": 3}}]}
     rows = {"batch": {"rows": [{"at": [2], "decline": "lost_card"}]}}
     rules = [
         {"id": "later", "when": {"op": "charge.create", "request.reference": "later"}, "then": then},
         {"id": "rows", "when": {"op": "batch.create"}, "then": rows},
     ]
-    assert shop("PUT", "/__admin/scenarios", {"version": 1, "name": "s", "rules": rules}).status == 200
-    fill(shop)
-    fill_everything(shop)
-    assert shop.charge(4, capture=False, reference="later").status == 201
+    assert api.call("PUT", "/__admin/scenarios", {"version": 1, "name": "s", "rules": rules}).status == 200
+    fill(api)
+    fill_everything(api)
+    assert api.try_charge(4, capture=False, reference="later").status == 201
     body = {"count": 2, "description": "d", "batch": BATCH}
-    assert shop("POST", "/batch/transaction/payment_method", body).status < 300
-    return shop, shop("GET", "/__admin/state?secrets=true").body
+    assert api.call("POST", "/batch/transaction/payment_method", body).status < 300
+    return api, api.call("GET", "/__admin/state?secrets=true").body
 
 
 @pytest.fixture(scope="module")
-def prepared() -> tuple[Shop, bytes]:
-    shop, _ = rich()
-    return shop, shop("GET", "/__admin/state?secrets=true").raw
+def prepared() -> tuple[Api, bytes]:
+    api, _ = rich()
+    return api, api.call("GET", "/__admin/state?secrets=true").raw
 
 
-def refused(prepared: tuple[Shop, bytes], change: Callable[[Document], Any]) -> dict[str, str]:
+def refused(prepared: tuple[Api, bytes], change: Callable[[Document], Any]) -> dict[str, str]:
     """What is told of an export that was changed; it must be refused and change nothing."""
-    shop, raw = prepared
-    document = shop("GET", "/__admin/state?secrets=true").body
+    api, raw = prepared
+    document = api.call("GET", "/__admin/state?secrets=true").body
     change(document)
-    reply = shop("PUT", "/__admin/state", document)
+    reply = api.call("PUT", "/__admin/state", document)
     assert (reply.status, reply.body["code"]) == (400, 90), reply.raw
-    assert shop("GET", "/__admin/state?secrets=true").raw == raw
+    assert api.call("GET", "/__admin/state?secrets=true").raw == raw
     details: dict[str, str] = reply.body["details"]
     return details
 
@@ -121,7 +121,7 @@ SENSELESS: dict[str, tuple[Callable[[Document], Any], str, str]] = {
     "rows in another order": (
         at(*CHARGE, "added")(lambda added: added + 1),
         "Tables.charges.0.added",
-        "the clock stands at 2031-03-01T10:00:00",
+        "the clock stands at 2031-03-01T00:00:00",
     ),
     "a row before the one above it": (
         at("tables", "charges", 1, "added")(lambda added: added - 1),
@@ -201,7 +201,7 @@ SENSELESS: dict[str, tuple[Callable[[Document], Any], str, str]] = {
 
 
 @pytest.mark.parametrize("name", SENSELESS)
-def test_what_makes_no_sense_is_refused_with_its_place(prepared: tuple[Shop, bytes], name: str) -> None:
+def test_what_makes_no_sense_is_refused_with_its_place(prepared: tuple[Api, bytes], name: str) -> None:
     change, place, words = SENSELESS[name]
     details = refused(prepared, change)
     head, star, tail = place.partition("*")
@@ -210,7 +210,7 @@ def test_what_makes_no_sense_is_refused_with_its_place(prepared: tuple[Shop, byt
     assert any(words in told for told in (found if star else [details[place]])), details
 
 
-def test_all_faults_are_told_at_once(prepared: tuple[Shop, bytes]) -> None:
+def test_all_faults_are_told_at_once(prepared: tuple[Api, bytes]) -> None:
     def spoil(document: Document) -> None:
         document["tables"]["charges"][0]["provider"]["provider_id"] = "x"
         document["tables"]["charges"][1]["currency"] = "AUX"
@@ -221,7 +221,7 @@ def test_all_faults_are_told_at_once(prepared: tuple[Shop, bytes]) -> None:
     assert {*places, "Counters.charge"} <= set(refused(prepared, spoil))
 
 
-def test_all_misfits_are_told_at_once_and_not_without_end(prepared: tuple[Shop, bytes]) -> None:
+def test_all_misfits_are_told_at_once_and_not_without_end(prepared: tuple[Api, bytes]) -> None:
     def spoil(document: Document) -> None:
         del document["tables"]["charges"][0]["amount"]
         document["tables"]["charges"][1]["amount"] = 5
@@ -234,7 +234,7 @@ def test_all_misfits_are_told_at_once_and_not_without_end(prepared: tuple[Shop, 
     assert 20 <= len(many) <= 60
 
 
-def test_a_card_number_in_a_faulty_place_is_masked(prepared: tuple[Shop, bytes]) -> None:
+def test_a_card_number_in_a_faulty_place_is_masked(prepared: tuple[Api, bytes]) -> None:
     number = "4539578763621486"
     details = refused(prepared, at(*CHARGE, "provider", "provider_id")(number))
     assert number not in str(details)
@@ -253,20 +253,20 @@ SENSIBLE: dict[str, Callable[[Document], Any]] = {
 
 @pytest.mark.parametrize("name", SENSIBLE)
 def test_what_makes_sense_is_taken_and_comes_out_again(name: str) -> None:
-    shop, document = rich()
+    api, document = rich()
     SENSIBLE[name](document)
-    assert shop("PUT", "/__admin/state", document).status == 200
-    assert shop("GET", "/__admin/state?secrets=true").body == document
+    assert api.call("PUT", "/__admin/state", document).status == 200
+    assert api.call("GET", "/__admin/state?secrets=true").body == document
 
 
 def test_a_document_of_a_machine_whose_clock_is_ahead_is_taken() -> None:
-    ahead, behind = Shop(clock="real"), Shop(clock="real", real_clock=lambda: 1_930_154_400_000_000 - 60_000_000)
-    ahead.charge(reference="early")
-    assert behind("PUT", "/__admin/state", raw=ahead("GET", "/__admin/state").raw).status == 200
-    assert behind.charge(reference="late").status == 201
-    again = behind("GET", "/__admin/state").raw
-    assert behind("PUT", "/__admin/state", raw=again).status == 200
-    assert [row["reference"] for row in behind("GET", "/charge").body["charges"]] == ["late", "early"]
+    ahead, behind = Api(clock="real"), Api(clock="real", real_clock=lambda: NOW - 60_000_000)
+    ahead.try_charge(reference="early")
+    assert behind.call("PUT", "/__admin/state", raw=ahead.call("GET", "/__admin/state").raw).status == 200
+    assert behind.try_charge(reference="late").status == 201
+    again = behind.call("GET", "/__admin/state").raw
+    assert behind.call("PUT", "/__admin/state", raw=again).status == 200
+    assert [row["reference"] for row in behind.call("GET", "/charge").body["charges"]] == ["late", "early"]
 
 
 # What the types of the rows say of ids, amounts and currencies.
@@ -352,12 +352,12 @@ def test_every_kind_of_due_work_has_its_subject() -> None:
 
 
 def test_every_object_is_listed_by_its_kind() -> None:
-    shop, document = rich()
-    counts = shop("GET", "/__admin/objects").body["counts"]
+    api, document = rich()
+    counts = api.call("GET", "/__admin/objects").body["counts"]
     for kind, count in counts.items():
-        reply = shop("GET", f"/__admin/objects?kind={kind}")
+        reply = api.call("GET", f"/__admin/objects?kind={kind}")
         assert (reply.status, reply.body["count"]) == (200, count), kind
         for row in reply.body["objects"]:
-            assert shop("GET", f"/__admin/objects/{kind}/{row['id']}").status == 200, (kind, row["id"])
+            assert api.call("GET", f"/__admin/objects/{kind}/{row['id']}").status == 200, (kind, row["id"])
     assert counts["provider"] == len(document["tables"]["providers"])
     assert DUMMY in [row["provider_id"] for row in document["tables"]["providers"]]

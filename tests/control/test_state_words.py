@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from tests.control.driving import Shop
+from tests.driving import Api
 
 PROFILES = [("documented", "Authorised"), ("sdk", "AUTHORISE")]
 SPELLINGS = ["Authorised", "AUTHORISE", "AUTHORISED", "authorise"]
@@ -20,87 +20,89 @@ rules:
 """
 
 
-def shop_of(profile: str) -> Shop:
-    return Shop(profile=profile, findings="off")
+def shop_of(profile: str) -> Api:
+    return Api(profile=profile, findings="off")
 
 
-def wait(shop: Shop, status: object) -> dict[str, object]:
+def wait(api: Api, status: object) -> dict[str, object]:
     body = {"for": {"charge": {"status": status}}, "timeout": "1ms"}
-    told: dict[str, object] = shop("POST", "/__admin/wait", body, slowly=True).body
+    told: dict[str, object] = api.call("POST", "/__admin/wait", body, waits=True).body
     return told
 
 
-def authorise(shop: Shop) -> dict[str, str]:
-    shop("PUT", "/__admin/assumptions", {"provider.latency": "0"})
-    held: dict[str, str] = shop.charge(30, capture=False).body
+def authorise(api: Api) -> dict[str, str]:
+    api.call("PUT", "/__admin/assumptions", {"provider.latency": "0"})
+    held: dict[str, str] = api.try_charge(30, capture=False).body
     return held
 
 
-def put(shop: Shop, scenario: str) -> None:
-    reply = shop("PUT", "/__admin/scenarios", raw=scenario.encode(), headers={"content-type": "application/yaml"})
+def put(api: Api, scenario: str) -> None:
+    reply = api.call("PUT", "/__admin/scenarios", raw=scenario.encode(), headers={"content-type": "application/yaml"})
     assert reply.status == 200, reply.raw
 
 
 @pytest.mark.parametrize(("profile", "word"), PROFILES)
 def test_a_state_is_told_in_one_spelling(profile: str, word: str) -> None:
-    shop = shop_of(profile)
-    held = authorise(shop)
-    [event] = shop("GET", "/__admin/journal").body["entries"][-1]["events"]
-    [line] = shop("GET", "/__admin/timeline").body["lines"]
-    [row] = shop("GET", "/__admin/objects?kind=charge").body["objects"]
-    law = shop("GET", "/__admin/states").body["charge"]
+    api = shop_of(profile)
+    held = authorise(api)
+    [event] = api.call("GET", "/__admin/journal").body["entries"][-1]["events"]
+    [line] = api.call("GET", "/__admin/timeline").body["lines"]
+    [row] = api.call("GET", "/__admin/objects?kind=charge").body["objects"]
+    law = api.call("GET", "/__admin/states").body["charge"]
     assert {
         held["status"],
         event["after"],
         line[-1][0].removeprefix("charge "),
         row["state"],
-        shop("GET", f"/__admin/objects/charge/{held['chargeId']}").body["state"],
+        api.call("GET", f"/__admin/objects/charge/{held['chargeId']}").body["state"],
         law["begins"]["authorised"],
-        *re.findall("got '(.*?)'", str(wait(shop, "SUCCESS")["why"])),
+        *re.findall("got '(.*?)'", str(wait(api, "SUCCESS")["why"])),
     } == {word}
     assert law["moves"][word] == {
         "captured": "SUCCESS",
         "voided": "AUTHORISE_CANCELLED",
         "expired": "AUTHORISE_CANCELLED",
     }
-    shop("POST", f"/charge/{held['chargeId']}", {})
-    assert shop("GET", "/__admin/journal").body["entries"][-1]["events"][0]["before"] == word
-    refused = shop("DELETE", f"/charge/{held['chargeId']}/void").body
+    api.call("POST", f"/charge/{held['chargeId']}", {})
+    assert api.call("GET", "/__admin/journal").body["entries"][-1]["events"][0]["before"] == word
+    refused = api.call("DELETE", f"/charge/{held['chargeId']}/void").body
     assert refused["details"]["Status"] == f"got a charge in SUCCESS, allowed in {word} only"
 
 
 @pytest.mark.parametrize(("profile", "word"), PROFILES)
 def test_every_spelling_is_understood(profile: str, word: str) -> None:
-    shop = shop_of(profile)
-    authorise(shop)
+    api = shop_of(profile)
+    authorise(api)
     for spelling in SPELLINGS:
-        assert shop("GET", f"/charge?Status={spelling}").body["count"] == 1
-        assert wait(shop, spelling)["held"]
-        assert wait(shop, {"in": [spelling, "SUCCESS"]})["held"]
-        assert not wait(shop, {"ne": spelling})["held"]
-    assert wait(shop, {"matches": word})["held"]
+        assert api.call("GET", f"/charge?Status={spelling}").body["count"] == 1
+        assert wait(api, spelling)["held"]
+        assert wait(api, {"in": [spelling, "SUCCESS"]})["held"]
+        assert not wait(api, {"ne": spelling})["held"]
+    assert wait(api, {"matches": word})["held"]
 
 
 @pytest.mark.parametrize(("profile", "word"), PROFILES)
 @pytest.mark.parametrize("wanted", [*SPELLINGS, "{ne: SUCCESS}", "{in: [Authorised, PENDING]}", "{starts_with: WORD}"])
 def test_a_rule_reads_states_as_the_api_spells_them(profile: str, word: str, wanted: str) -> None:
-    shop = shop_of(profile)
-    held = authorise(shop)
+    api = shop_of(profile)
+    held = authorise(api)
     text = RULES % wanted.replace("WORD", word)
-    put(shop, text)
-    assert shop("POST", f"/charge/{held['chargeId']}", {}).status == 400
+    put(api, text)
+    assert api.call("POST", f"/charge/{held['chargeId']}", {}).status == 400
     [decision] = [
-        one for one in shop("GET", "/__admin/journal").body["entries"][-1]["decisions"] if one["stage"] == "provider"
+        one
+        for one in api.call("GET", "/__admin/journal").body["entries"][-1]["decisions"]
+        if one["stage"] == "provider"
     ]
     assert decision["rule"] == "late"
 
 
 def test_a_rule_that_lost_says_so_in_the_words_of_its_author_and_of_the_api() -> None:
-    shop = shop_of("documented")
-    held = authorise(shop)
+    api = shop_of("documented")
+    held = authorise(api)
     text = RULES % "{ne: AUTHORISED}"
-    put(shop, text)
-    assert shop("POST", f"/charge/{held['chargeId']}", {}).status == 200
-    decisions = shop("GET", "/__admin/journal").body["entries"][-1]["decisions"]
+    put(api, text)
+    assert api.call("POST", f"/charge/{held['chargeId']}", {}).status == 200
+    decisions = api.call("GET", "/__admin/journal").body["entries"][-1]["decisions"]
     [lost] = [lost for decision in decisions for lost in decision["lost"] if lost["rule"] == "late"]
     assert lost["why"] == "state.charge.status: wanted anything but 'AUTHORISED', got 'Authorised'"

@@ -22,7 +22,7 @@ def scripted(*rules: str, **more: Any) -> Api:
 
 def lossy(op: str = "charge.create", at: str = "answer", fault: str = "reset: true") -> Api:
     """A sandbox that loses the first answer, or the first request, of an operation."""
-    return scripted(f"when: {{op: {op}}}, limit: 1, then: {{transport: {{at: {at}, {fault}}}}}")
+    return scripted(f"when: {{op: {op}}}, limit: 1, then: {{transport: {{at: {at}, {fault}}}}}", waits="delay" in fault)
 
 
 def send(api: Api, method: str, path: str, body: object = None, **query: object) -> Reply | None:
@@ -187,6 +187,7 @@ def test_a_search_counts_when_its_answer_is_whole_and_about_the_charge(rule: str
     api = scripted(
         "when: {op: charge.create}, limit: 1, then: {transport: {at: receive, reset: true}}",
         *([f"when: {{op: charge.search}}, then: {{{rule}}}"] if "approve" not in rule else []),
+        waits="delay" in rule,
     )
     charge(api)
     send(api, "GET", "/charge", Reference=sought)

@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 
 from mockserver.engine.facts import KINDS
 from mockserver.web.routes import ROUTES
-from tests.control.driving import CARD, DUMMY, Reply, Shop
 from tests.control.test_state_sense import rich
+from tests.driving import CARD, DUMMY, Api, Reply
 
 Path = tuple[str | int, ...]
 
-SHOP, DOCUMENT = rich()
+API, DOCUMENT = rich()
 LISTS = [row.path for row in ROUTES if row.method == "GET" and "{" not in row.path]
 READS = [row.path for row in ROUTES if row.method == "GET" and row.path.count("{") == 1]
 TEXTS = ["", "x", "-1", "0", "0.001", "1e30", "9" * 26, "NaN", "removed", "FAILED", "SUCCESS", "REFUND", "AUTHORISE"]
@@ -81,11 +81,11 @@ def ids(table: str, name: str) -> list[str]:
 class Walk:
     """Everything a caller may do next; ``told`` are the answers."""
 
-    def __init__(self, shop: Shop) -> None:
-        self.shop = shop
+    def __init__(self, api: Api) -> None:
+        self.api = api
 
     def call(self, method: str, target: str, body: object = None) -> Reply:
-        reply = self.shop(method, target, body)
+        reply = self.api.call(method, target, body)
         assert reply.status < 500, (method, target, reply.raw)
         return reply
 
@@ -124,20 +124,20 @@ class Walk:
 
 
 def test_the_document_itself_is_taken_and_works() -> None:
-    assert SHOP("PUT", "/__admin/state", DOCUMENT).status == 200
-    Walk(SHOP).read()
-    Walk(SHOP).act()
-    Walk(SHOP).read()
+    assert API.call("PUT", "/__admin/state", DOCUMENT).status == 200
+    Walk(API).read()
+    Walk(API).act()
+    Walk(API).read()
 
 
 @pytest.mark.slow
 @settings(max_examples=120, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
 @given(changed())
 def test_one_changed_place_is_refused_or_does_no_harm(document: dict[str, Any]) -> None:
-    reply = SHOP("PUT", "/__admin/state", raw=json.dumps(document).encode())
+    reply = API.call("PUT", "/__admin/state", raw=json.dumps(document).encode())
     assert reply.status in (200, 400), reply.raw
     if reply.status == 200:
-        walk = Walk(SHOP)
+        walk = Walk(API)
         walk.read()
         walk.act()
         walk.read()

@@ -377,7 +377,7 @@ def is_paid(charge: Mapping[str, Any]) -> bool:
 def blamed(scenario: Path, operations: int) -> list[str]:
     """What a careful client is blamed for under a scenario; notes are habits, and do not count."""
     name = scenario.stem
-    api = Api(key=f"sk_{name}", scenario=None if name == "test-values" else scenario.read_text("utf-8"))
+    api = Api(f"sk_{name}", waits=True, scenario=None if name == "test-values" else scenario.read_text("utf-8"))
     Client(api, Random(name)).live(operations)
     rows = api.post("/__admin/findings/finish")["findings"]
     return [f"{row['finding']} {row['about']} {row['evidence']}" for row in rows if row["severity"] != "note"]

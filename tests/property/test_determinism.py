@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.control.driving import CARD, DUMMY, Shop
+from tests.driving import CARD, DUMMY, Api
 
 KEYS = [f"sk_client_{number}" for number in range(16)]
 SCENARIO = {
@@ -51,17 +51,17 @@ def steps(key: str) -> list[tuple[str, str, Any]]:
     return calls
 
 
-def left_behind(shop: Shop, key: str) -> tuple[bytes, bytes]:
+def left_behind(api: Api, key: str) -> tuple[bytes, bytes]:
     """Journal and state of a sandbox, byte for byte."""
-    journal = shop("GET", "/__admin/journal?limit=1000", key=key).raw
-    return journal, shop("GET", "/__admin/state?secrets=true", key=key).raw
+    journal = api.call("GET", "/__admin/journal?limit=1000", key=key).raw
+    return journal, api.call("GET", "/__admin/state?secrets=true", key=key).raw
 
 
 def alone(key: str, **settings: Any) -> tuple[bytes, bytes]:
-    shop = Shop(**settings)
+    api = Api(**settings)
     for method, target, body in steps(key):
-        shop(method, target, body, key=key, slowly=True)
-    return left_behind(shop, key)
+        api.call(method, target, body, key=key, waits=True)
+    return left_behind(api, key)
 
 
 def test_a_second_run_is_the_same_to_the_byte() -> None:
@@ -76,12 +76,12 @@ def test_another_seed_is_another_run() -> None:
 
 @pytest.mark.slow
 def test_sixteen_clients_at_once_leave_what_each_would_have_left_alone() -> None:
-    shop = Shop()
+    api = Api()
     order: list[str] = []
 
     async def client(key: str) -> None:
         for method, target, body in steps(key):
-            await shop.calling(method, target, body, key=key)
+            await api.calling(method, target, body, key=key)
             order.append(key)
             await asyncio.sleep(0)
 
@@ -91,22 +91,22 @@ def test_sixteen_clients_at_once_leave_what_each_would_have_left_alone() -> None
     asyncio.run(all_at_once())
     assert len({tuple(order[place : place + 16]) for place in range(0, len(order), 16)}) > 1, "they took turns"
     for key in KEYS:
-        assert left_behind(shop, key) == alone(key), key
+        assert left_behind(api, key) == alone(key), key
 
 
 @pytest.mark.slow
 def test_a_thousand_sandboxes_see_nothing_of_each_other() -> None:
-    shop = Shop()
+    api = Api()
     made = {}
     for number in range(1_000):
         key = f"sk_{number}"
-        made[key] = shop.charge_as(key, reference=key).body["chargeId"]
-        shop("POST", "/vault", {"cardNumber": CARD["cardNumber"]}, key=key)
+        made[key] = api.try_charge(5, key=key, reference=key).body["chargeId"]
+        api.call("POST", "/vault", {"cardNumber": CARD["cardNumber"]}, key=key)
     assert len(set(made.values())) == 1_000
     for number, (key, charge_id) in enumerate(made.items()):
-        found = shop("GET", "/charge", key=key).body
+        found = api.call("GET", "/charge", key=key).body
         assert (found["count"], found["charges"][0]["reference"]) == (1, key)
         stranger = f"sk_{(number + 1) % 1_000}"
-        assert shop("GET", f"/charge/{charge_id}", key=stranger).status == 404
-        assert shop("GET", "/__admin/journal", key=key).body["last"] == 3 + (number > 0)
-    assert len(shop("GET", "/__admin/sandboxes", key=None).body["sandboxes"]) == 1_000
+        assert api.call("GET", f"/charge/{charge_id}", key=stranger).status == 404
+        assert api.call("GET", "/__admin/journal", key=key).body["last"] == 3 + (number > 0)
+    assert len(api.call("GET", "/__admin/sandboxes", key=None).body["sandboxes"]) == 1_000

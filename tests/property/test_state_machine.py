@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, initialize, invariant, multiple, rule
 
-from tests.control.driving import CARD, DUMMY, Reply, Shop
+from tests.driving import CARD, DUMMY, Api, Reply
 
 MINUTE, HOUR, DAY = 60, 3_600, 86_400
 CARDS = ("4111111111111111", "5555555555554444", "378282246310005")
@@ -61,20 +61,20 @@ class Payments(RuleBasedStateMachine):
 
     @initialize()
     def open(self) -> None:
-        self.shop = Shop()
+        self.api = Api()
         self.now = 0
         self.payments: dict[str, Payment] = {}
         self.kept: dict[str, Kept] = {}
         self.cards: dict[str, str] = {}
-        self.shop("GET", "/charge")
+        self.api.call("GET", "/charge")
 
     def call(self, method: str, target: str, body: object = None) -> Reply:
         """A call; when it is refused and stores nothing, nothing may have changed."""
-        before = self.shop("GET", "/__admin/state?secrets=true").raw
-        reply = self.shop(method, target, body)
+        before = self.api.call("GET", "/__admin/state?secrets=true").raw
+        reply = self.api.call(method, target, body)
         assert reply.status < 500, reply.raw
         if reply.status >= 400 and "ChargeId" not in (reply.body["details"] or {}):
-            assert self.shop("GET", "/__admin/state?secrets=true").raw == before, (method, target, body)
+            assert self.api.call("GET", "/__admin/state?secrets=true").raw == before, (method, target, body)
         return reply
 
     def paid_with(self, number: str) -> None:
@@ -234,14 +234,14 @@ class Payments(RuleBasedStateMachine):
 
     @rule()
     def an_export_imports_as_itself(self) -> None:
-        before = self.shop("GET", "/__admin/state?secrets=true").raw
-        assert self.shop("PUT", "/__admin/state", raw=before).status == 200
-        assert self.shop("GET", "/__admin/state?secrets=true").raw == before
+        before = self.api.call("GET", "/__admin/state?secrets=true").raw
+        assert self.api.call("PUT", "/__admin/state", raw=before).status == 200
+        assert self.api.call("GET", "/__admin/state?secrets=true").raw == before
 
     @invariant()
     def every_charge_is_as_the_model_says(self) -> None:
         for charge_id, payment in getattr(self, "payments", {}).items():
-            body = self.shop("GET", f"/charge/{charge_id}").body
+            body = self.api.call("GET", f"/charge/{charge_id}").body
             assert (body["status"], exact(body["amount"])) == (payment.status, payment.amount)
             assert exact(body["refundedAmount"]) == payment.refunded <= payment.amount
             assert [exact(refund["amount"]) for refund in body["refunds"]] == payment.refunds
@@ -251,7 +251,7 @@ class Payments(RuleBasedStateMachine):
     @invariant()
     def every_vault_item_is_as_the_model_says(self) -> None:
         for vault_id, item in getattr(self, "kept", {}).items():
-            body = self.shop("GET", f"/vault/{vault_id}").body
+            body = self.api.call("GET", f"/vault/{vault_id}").body
             assert (body["cardNumber"], body["ccv"]) == (item.number, item.ccv)
 
     @invariant()
@@ -259,7 +259,7 @@ class Payments(RuleBasedStateMachine):
         payments = getattr(self, "payments", {})
         for status in {payment.status for payment in payments.values()}:
             wanted = sum(payment.status == status for payment in payments.values())
-            assert self.shop("GET", f"/charge?status={status}").body["count"] == wanted
+            assert self.api.call("GET", f"/charge?status={status}").body["count"] == wanted
 
 
 def exact(number: float) -> Decimal:

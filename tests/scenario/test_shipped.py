@@ -21,7 +21,7 @@ from mockserver.scenario.ruleset import Ruleset
 from mockserver.scenario.scenario import Example, Scenario, SetupCall, Wait
 from mockserver.web.control.routes import CONTROL_ROUTES
 from mockserver.web.routes import ROUTES
-from tests.control.driving import Shop
+from tests.driving import Api
 from tests.scenario.telling import NOW, open_app
 from tests.served import CARD, PROVIDER, serve
 
@@ -95,8 +95,8 @@ def plain(path: Path) -> object:
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 def test_every_sandbox_opens_under_it(path: Path) -> None:
-    shop = Shop(scenario=[path.stem])
-    assert [shop("GET", "/charge/search-me", key=key).status for key in ("sk_a", "sk_b", "sk_a")] == [404] * 3
+    api = Api(scenario=[path.stem])
+    assert [api.call("GET", "/charge/search-me", key=key).status for key in ("sk_a", "sk_b", "sk_a")] == [404] * 3
 
 
 @pytest.mark.slow

@@ -12,11 +12,6 @@ from mockserver.engine.facts import KINDS
 from tests.driving import VISA, Api, card, problem_of
 
 
-@pytest.fixture
-def api() -> Api:
-    return Api()
-
-
 def by_public_key(api: Api, path: str, public_key: str = "pk_tests") -> Any:
     reply = api.send("GET", path, headers={"x-publickey": public_key, "x-secretkey": ""})
     return reply

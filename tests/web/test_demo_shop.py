@@ -15,11 +15,6 @@ ORDER = "/demo/order?key=pk_tests"
 PUBLIC = {"x-publickey": "pk_tests"}
 
 
-@pytest.fixture
-def api() -> Api:
-    return Api()
-
-
 def token(api: Api, number: str = VISA) -> str:
     made = api.post("/token/card/least_cost", {"amount": 24, "currency": "AUD", "paymentInformation": card(number)})
     assert made.status in (200, 201), made.raw

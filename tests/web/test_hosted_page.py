@@ -18,11 +18,6 @@ CHALLENGED = "4000000000003220"
 CARD = {"cardNumber": VISA, "expiryDate": "12/40", "ccv": "123", "cardholder": "Ann Example"}
 
 
-@pytest.fixture
-def api() -> Api:
-    return Api()
-
-
 def link(api: Api, **fields: object) -> str:
     """The path of the page of a new link."""
     made = api.post("/payment_link", {"title": "A lamp", "amount": 20, "currency": "AUD", **fields})

@@ -16,11 +16,6 @@ CHALLENGED = "4000000000003220"
 SHOP = "https://shop.example/back?order=7"
 
 
-@pytest.fixture
-def api() -> Api:
-    return Api()
-
-
 def challenged(api: Api, **fields: object) -> dict[str, Any]:
     charge = api.charge(paymentInformation=card(CHALLENGED), **fields)
     assert charge["status"] == "PENDING_CHECKOUT"

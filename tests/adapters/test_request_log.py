@@ -17,7 +17,7 @@ import mockserver
 from mockserver.adapters import request_log
 from mockserver.adapters.request_log import RequestLog
 from mockserver.web.watching import FindingLine
-from tests.control.driving import Shop
+from tests.driving import Api
 
 NUMBER = "4539578763621486"
 
@@ -37,17 +37,17 @@ class Kept:
 
 
 @pytest.fixture
-def kept(shop: Shop) -> Kept:
+def kept(api: Api) -> Kept:
     log = Kept()
-    shop.app.log = log
+    api.app.log = log
     return log
 
 
-def test_one_line_a_request(shop: Shop, kept: Kept) -> None:
-    shop.charge()
-    shop.charge(number="4000000000000002")
-    shop("GET", "/nowhere")
-    shop("GET", "/healthz")
+def test_one_line_a_request(api: Api, kept: Kept) -> None:
+    api.try_charge()
+    api.try_charge(number="4000000000000002")
+    api.call("GET", "/nowhere")
+    api.call("GET", "/healthz")
     rows = [json.loads(line) for line in kept.lines(as_json=True)]
     assert [(row["method"], row["path"], row["op"], row["status"]) for row in rows] == [
         ("POST", "/charge/card", "charge.create", 201),
@@ -61,22 +61,22 @@ def test_one_line_a_request(shop: Shop, kept: Kept) -> None:
     assert kept.lines()[1].endswith(f"{rows[1]['sandbox']} rule={rows[1]['rule']}")
 
 
-def test_a_line_tells_no_secret(shop: Shop, kept: Kept) -> None:
-    shop("GET", f"/charge?cardNumber={NUMBER}&CCV=937&comment=4539+5787+6362+1486")
-    shop("GET", f"/vault/{NUMBER}")
-    shop("GET", "/charge\nforged line")
+def test_a_line_tells_no_secret(api: Api, kept: Kept) -> None:
+    api.call("GET", f"/charge?cardNumber={NUMBER}&CCV=937&comment=4539+5787+6362+1486")
+    api.call("GET", f"/vault/{NUMBER}")
+    api.call("GET", "/charge\nforged line")
     for as_json in (False, True):
         text = "\n".join(kept.lines(as_json=as_json))
         assert NUMBER not in text
         assert "937" not in text
         assert "4539 5787" not in text
-        assert "sk_shop" not in text
+        assert "sk_tests" not in text
         assert len(text.splitlines()) == 3
 
 
-def test_a_warning_is_a_line_of_its_own(shop: Shop, kept: Kept) -> None:
-    shop.charge(number=NUMBER)
-    shop.charge(number=NUMBER)
+def test_a_warning_is_a_line_of_its_own(api: Api, kept: Kept) -> None:
+    api.try_charge(number=NUMBER)
+    api.try_charge(number=NUMBER)
     assert [line for line in kept.lines() if "warning" in line] == [kept.lines()[1]]
     assert "--test-cards-only" in json.loads(kept.lines(as_json=True)[1])["warning"]
 
@@ -85,37 +85,37 @@ def test_a_warning_is_a_line_of_its_own(shop: Shop, kept: Kept) -> None:
     ("target", "told"),
     [
         ("/sk_live_abc/charge", "/sk_***/charge"),
-        ("/charge/sk_shop?key=sk_shop", "/charge/sk_***?key=sk_***"),
+        ("/charge/sk_tests?key=sk_tests", "/charge/sk_***?key=sk_***"),
         ("/charge/sk_other?x-secretKey=other&a=b", "/charge/sk_***?x-secretKey=***&a=b"),
     ],
 )
 def test_a_secret_key_in_a_path_is_masked(target: str, told: str) -> None:
-    shop = Shop()
-    shop.app.log = log = Kept()
-    for key in ("sk_shop", None):
-        shop("GET", target, key=key)
+    api = Api()
+    api.app.log = log = Kept()
+    for key in ("sk_tests", None):
+        api.call("GET", target, key=key)
     for as_json in (False, True):
         assert all(told in line for line in log.lines(as_json=as_json))
-        assert "sk_shop" not in "".join(log.lines(as_json=as_json))
+        assert "sk_tests" not in "".join(log.lines(as_json=as_json))
 
 
 def test_a_key_that_does_not_look_like_one_is_masked_when_the_request_carries_it() -> None:
-    shop = Shop(key="plainkey")
-    shop.app.log = log = Kept()
-    shop("GET", "/charge/plainkey?search=plainkey&limit=5")
-    shop("GET", "/nowhere/plainkey")
+    api = Api(key="plainkey")
+    api.app.log = log = Kept()
+    api.call("GET", "/charge/plainkey?search=plainkey&limit=5")
+    api.call("GET", "/nowhere/plainkey")
     assert "plainkey" not in "".join([*log.lines(), *log.lines(as_json=True)])
     assert "/charge/***?search=***&limit=5" in log.lines()[0]
 
 
 @pytest.mark.parametrize("method", ["GET", "PATCH"])
 def test_a_key_in_a_path_that_no_route_takes_is_masked_in_findings_and_in_the_journal(method: str) -> None:
-    shop = Shop(key="plainkey")
-    shop.app.log = log = Kept()
-    shop(method, "/charge/plainkey/void" if method == "PATCH" else "/nowhere/plainkey")
+    api = Api(key="plainkey")
+    api.app.log = log = Kept()
+    api.call(method, "/charge/plainkey/void" if method == "PATCH" else "/nowhere/plainkey")
     assert "plainkey" not in "".join(log.lines(as_json=True))
-    assert b"plainkey" not in shop("GET", "/__admin/journal").raw
-    findings = shop("GET", "/__admin/findings").raw
+    assert b"plainkey" not in api.call("GET", "/__admin/journal").raw
+    findings = api.call("GET", "/__admin/findings").raw
     assert b"/***" in findings
     assert b"plainkey" not in findings
 
@@ -149,9 +149,9 @@ def test_lines_come_in_order_and_later() -> None:
     assert written(1, as_json=True) == '"line 0"\n'
 
 
-def test_a_quiet_log_tells_the_requests_that_gave_cause_for_a_warning(shop: Shop, kept: Kept) -> None:
-    shop.charge(number=NUMBER)
-    shop.charge(number=NUMBER)
+def test_a_quiet_log_tells_the_requests_that_gave_cause_for_a_warning(api: Api, kept: Kept) -> None:
+    api.try_charge(number=NUMBER)
+    api.try_charge(number=NUMBER)
     out: list[str] = []
 
     async def run() -> None:
@@ -194,10 +194,10 @@ def test_the_server_logs_to_standard_error() -> None:
 
 
 def test_the_first_entry_that_is_dropped_is_told_once() -> None:
-    shop = Shop(journal_limit=2)
-    shop.app.log = log = Kept()
+    api = Api(journal_limit=2)
+    api.app.log = log = Kept()
     for _ in range(5):
-        shop.charge()
+        api.try_charge()
     told = [line for line in log.lines() if "journal entries" in line]
     assert len(told) == 1
     assert "only the newest 2" in told[0]
