@@ -40,6 +40,13 @@ class ChargeState(StrEnum):
         return {"authorised": cls.AUTHORISED}
 
 
+CHARGE_STATE_BY_WORD: Mapping[str, ChargeState] = {
+    **{state.value.lower(): state for state in ChargeState},
+    **ChargeState.other_words(),
+}
+"""Charge states by every accepted spelling, in lower case (assumption ``charge.status_filter``)."""
+
+
 class ChargeEvent(StrEnum):
     """What can happen to a charge."""
 

@@ -33,22 +33,21 @@ def ask(
     Raises ``Unreached`` when a rule stops the operation before anything has happened.
     """
     step, card, bank = sandbox.step, instrument.card, instrument.bank
-    # In the order of the fields: every charge asks, and naming them would double the cost.
     attempt = Attempt(
-        op,
-        sandbox.now,
-        also,
-        source,
-        provider.provider_id,
-        number,
-        card.number if card else None,
-        step.request,
-        step.headers,
-        partial(state_of, sandbox),
-        instrument.payment_method_id or (card.number.fingerprint if card else None),
-        step.row,
-        bank.account_number if bank else None,
-        step.call,
+        op=op,
+        now=sandbox.now,
+        also=also,
+        source=source,
+        provider=provider.provider_id,
+        attempt=number,
+        card=card.number if card else None,
+        request=step.request,
+        headers=step.headers,
+        state=partial(state_of, sandbox),
+        subject=instrument.payment_method_id or (card.number.fingerprint if card else None),
+        row=step.row,
+        bank_account=bank.account_number if bank else None,
+        call=step.call,
     )
     decision = sandbox.ask(Stage.PROVIDER, attempt)
     fault = decision.outcome.transport

@@ -66,10 +66,10 @@ def _take(sandbox: Sandbox, batch: Batch, row: BatchRow) -> None:
         charge = charges.create(
             sandbox,
             NewCharge(
-                MethodSource(row.payment_method_id),
-                row.amount,
-                row.currency or None,
-                row.reference or None,
+                source=MethodSource(row.payment_method_id),
+                amount=row.amount,
+                currency=row.currency or None,
+                reference=row.reference or None,
                 batch_id=batch.batch_id,
             ),
         )

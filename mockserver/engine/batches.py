@@ -7,53 +7,27 @@ Sources: service document, Batches, and States and transitions; assumptions ``ba
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from decimal import Decimal
-from typing import Any
 
 from mockserver.assumptions.table import BATCH_FLOW, BATCH_MAXIMUM, BATCH_RETURNED
 from mockserver.domain.batch import LINES, Batch, BatchRow, Failure, Pace, PacePoint, ResultsFault, drawn, read_rows
-from mockserver.domain.batch_states import BATCH, BATCH_ROW, BatchEvent, BatchRowEvent, BatchState
+from mockserver.domain.batch_states import BATCH, BATCH_ROW, BatchEvent, BatchRowEvent
 from mockserver.domain.charge import Charge
-from mockserver.domain.clock import Micros
 from mockserver.domain.codes import Code
 from mockserver.domain.commands import NewBatch
 from mockserver.domain.errors import Invalid, NotFound
 from mockserver.domain.events import Subject
-from mockserver.domain.faults import Faults
 from mockserver.domain.ids import Salt, digest
 from mockserver.domain.record import record
 from mockserver.domain.slices import Slices, at_once
 from mockserver.domain.states import ChargeState
-from mockserver.engine import listing
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.schedule import Due
 from mockserver.engine.step import Step
-from mockserver.engine.store import ListPage
 from mockserver.scenario.outcome import BatchEnd, BatchScript, ProviderOutcome, RowRule
-
-SORTS: Mapping[str, Callable[[Batch], Any]] = {
-    "date": lambda batch: batch.seq,
-    "dateadded": lambda batch: batch.seq,
-    "description": lambda batch: batch.description.lower(),
-    "status": lambda batch: batch.status.value,
-    "count": lambda batch: len(batch.rows),
-    "progress": lambda batch: batch.progress,
-}
-"""Fields that ``SortBy`` may name, in any letter case (assumption ``sort``)."""
 
 _ORDINARY = BatchScript()
 _RETURNED = Failure("The payment was returned after the transaction had been processed")
-
-
-@dataclass(frozen=True, slots=True)
-class BatchFilter:
-    """What the caller looks for; None means any."""
-
-    description: str | None = None
-    status: BatchState | None = None
-    added_after: Micros | None = None
-    added_before: Micros | None = None
 
 
 @record
@@ -121,19 +95,6 @@ def get(sandbox: Sandbox, batch_id: str) -> Batch:
         raise NotFound(Code.INVALID_BATCH, {"BatchId": f"no batch '{batch_id[:64]}' in this sandbox"})
     sandbox.step.about["batch"] = batch
     return batch
-
-
-def search(sandbox: Sandbox, wanted: BatchFilter, paging: listing.Paging, faults: Faults) -> ListPage[Batch]:
-    """Batches, newest first. Raises ``Invalid`` (90) for ``faults`` found before and for a bad page or sort."""
-    after, before = listing.window(sandbox, wanted.added_after, wanted.added_before)
-    page = listing.bounds(sandbox, paging, SORTS, faults)
-    where: list[Callable[[Batch], bool]] = []
-    if wanted.description:
-        words = wanted.description.lower()
-        where.append(lambda batch: words in batch.description.lower())
-    if wanted.status is not None:
-        where.append(lambda batch: batch.status is wanted.status)
-    return sandbox.batches.search(page.query(after, before, where=where))
 
 
 def prepare(sandbox: Sandbox, batch_id: str) -> None:

@@ -125,7 +125,7 @@ def _month_of(day: int) -> int:
 
 def instrument(card: Card) -> Instrument:
     """A card as something that can be charged and shown."""
-    return Instrument(PaymentType.CARD, card, None, None, None, None, card.number.brand)
+    return Instrument(PaymentType.CARD, card, display_type=card.number.brand)
 
 
 def bare(number: str) -> str:

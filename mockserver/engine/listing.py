@@ -1,101 +1,156 @@
-"""What every list has in common: pages, their bounds, and the field to sort by (assumptions ``paging``, ``sort``)."""
+"""What every list has in common: what it can be searched by, its pages and their bounds, and the field to sort by.
+
+Sources: assumptions ``paging``, ``sort``, ``search.bounds``.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Generic, TypeAlias, TypeVar
 
 from mockserver.assumptions.table import PAGE_DEFAULT, PAGE_MAXIMUM, PAGE_ORDER, SEARCH_BOUNDS, SORT_UNKNOWN
 from mockserver.domain.clock import Micros
 from mockserver.domain.codes import Code
 from mockserver.domain.errors import nearest
 from mockserver.domain.faults import Faults
+from mockserver.domain.states import Presence
 from mockserver.engine.sandbox import Sandbox
-from mockserver.engine.store import Query, Row
+from mockserver.engine.store import ListPage, Query, Row, Table
 
 R = TypeVar("R", bound=Row)
 
+Given: TypeAlias = Mapping[str, Any]
+"""The parameters of a list that a caller gives, by name."""
 
-@dataclass(frozen=True, slots=True)
-class Paging:
-    """The page that a caller asks for."""
-
-    limit: int | None = None
-    skip: int | None = None
-    sort_by: str | None = None
-    sort_order: str | None = None
+PAGING = ("added_after", "added_before", "limit", "skip", "sort_by", "sort_order")
+"""Parameters of every list."""
 
 
 @dataclass(frozen=True, slots=True)
-class ListWindow(Generic[R]):
-    """The page that a caller gets; without ``sort`` the newest come first."""
+class Criteria:
+    """What rows must have: values by which an index finds them, and tests."""
 
-    limit: int
-    skip: int
-    sort: Callable[[R], Any] | None
-    descending: bool
-
-    def query(
-        self,
-        after: Micros | None,
-        before: Micros | None,
-        *,
-        equal: Sequence[tuple[str, Sequence[Hashable]]] = (),
-        where: Sequence[Callable[[R], bool]] = (),
-    ) -> Query[R]:
-        """The search that fills this page."""
-        return Query(self.limit, self.skip, equal, where, after, before, self.sort, self.descending)
+    equal: list[tuple[str, tuple[Hashable, ...]]] = field(default_factory=list)
+    where: list[Callable[[Any], bool]] = field(default_factory=list)
 
 
-_ORDERS: Mapping[str, bool] = {"desc": True, "descending": True, "asc": False, "ascending": False}
+Parameter: TypeAlias = Callable[[Sandbox, Any, Criteria, Faults], None]
+"""Adds what a given value asks for, or a fault of it."""
 
 
-def bounds(
-    sandbox: Sandbox, paging: Paging, sorts: Mapping[str, Callable[[R], Any]], faults: Faults | None = None
-) -> ListWindow[R]:
-    """Check a page. Raises ``Invalid`` (90) for a limit or skip out of bounds, an unknown field or order, and for
-    the ``faults`` that were found before.
-    """
-    faults = Faults() if faults is None else faults
+@dataclass(frozen=True, slots=True)
+class Search(Generic[R]):
+    """How one kind of object is listed. ``sorts`` are the fields that ``SortBy`` may name, in any letter case. With
+    ``hides_removed`` those in use are found, all only with the parameter ``include_removed``."""
+
+    table: Callable[[Sandbox], Table[R]]
+    sorts: Mapping[str, Callable[[R], Any]]
+    parameters: Mapping[str, Parameter] = field(default_factory=dict)
+    hides_removed: bool = False
+
+
+def by(index: str, read: Callable[[Any], Hashable] = lambda value: value) -> Parameter:
+    """Rows that an index finds by the value."""
+
+    def add(sandbox: Sandbox, value: Any, criteria: Criteria, faults: Faults) -> None:
+        criteria.equal.append((index, (read(value),)))
+
+    return add
+
+
+def passing(make: Callable[[Any], Callable[[Any], bool]]) -> Parameter:
+    """Rows that pass the test made of the value."""
+    return lambda sandbox, value, criteria, faults: criteria.where.append(make(value))
+
+
+def amount_beyond(*, above: bool) -> Parameter:
+    """Rows with an amount above or below the value (assumption ``search.bounds``)."""
+
+    def add(sandbox: Sandbox, bound: Any, criteria: Criteria, faults: Faults) -> None:
+        inclusive = sandbox.assume(SEARCH_BOUNDS) == "inclusive"
+        criteria.where.append(
+            lambda row: (row.amount > bound if above else row.amount < bound) or (inclusive and row.amount == bound)
+        )
+
+    return add
+
+
+def in_state(words: Mapping[str, Any], allowed: str, index: str | None = None) -> Parameter:
+    """Rows in the state that a word names, in any letter case, found by an index or by their ``status``. Adds a fault
+    (90) for any other word."""
+    by_fold = {word.lower(): state for word, state in words.items()}
+
+    def add(sandbox: Sandbox, word: Any, criteria: Criteria, faults: Faults) -> None:
+        state = by_fold.get(word.lower())
+        if index is not None:
+            criteria.equal.append((index, (state,)))
+        else:
+            criteria.where.append(lambda row: row.status is state)
+        if state is None:
+            told = f"got '{word[:40]}', wanted one of {allowed}{nearest(word, words)}"
+            faults.add(Code.VALIDATION_ERROR, "Status", told)
+
+    return add
+
+
+def search(sandbox: Sandbox, wanted: Search[R], given: Given) -> ListPage[R]:
+    """The rows that fit, newest first. Raises ``Invalid`` (90) for a bad value, page or sort."""
+    faults, criteria = Faults(), Criteria()
+    for name, add in wanted.parameters.items():
+        value = given.get(name)
+        if value is not None:
+            add(sandbox, value, criteria, faults)
+    if wanted.hides_removed and not given.get("include_removed"):
+        criteria.equal.append(("state", (Presence.ACTIVE,)))
+    after, before = _window(sandbox, given.get("added_after"), given.get("added_before"))
     most = sandbox.assume(PAGE_MAXIMUM)
-    limit = min(sandbox.assume(PAGE_DEFAULT), most) if paging.limit is None else paging.limit
-    skip = paging.skip or 0
+    limit, skip = given.get("limit"), given.get("skip") or 0
+    limit = min(sandbox.assume(PAGE_DEFAULT), most) if limit is None else limit
     if not 1 <= limit <= most:
         faults.add(Code.VALIDATION_ERROR, "Limit", f"got {limit}, wanted 1 to {most}")
     if skip < 0:
         faults.add(Code.VALIDATION_ERROR, "Skip", f"got {skip}, wanted 0 or more")
-    sort, descending = _sort(sandbox, paging, sorts, faults)
+    sort, descending = _sort(sandbox, given.get("sort_by"), given.get("sort_order"), wanted.sorts, faults)
     faults.refuse()
-    return ListWindow(limit, skip, sort, descending)
+    query = Query(
+        limit=limit,
+        skip=skip,
+        equal=criteria.equal,
+        where=criteria.where,
+        after=after,
+        before=before,
+        sort=sort,
+        descending=descending,
+    )
+    return wanted.table(sandbox).search(query)
 
 
-def window(sandbox: Sandbox, after: Micros | None, before: Micros | None) -> tuple[Micros | None, Micros | None]:
+def _window(sandbox: Sandbox, after: Micros | None, before: Micros | None) -> tuple[Micros | None, Micros | None]:
     """Bounds of the time of adding as ``Query`` takes them: exclusive (assumption ``search.bounds``)."""
     if (after is None and before is None) or sandbox.assume(SEARCH_BOUNDS) == "exclusive":
         return after, before
     return None if after is None else after - 1, None if before is None else before + 1
 
 
+_ORDERS: Mapping[str, bool] = {"desc": True, "descending": True, "asc": False, "ascending": False}
+
+
 def _sort(
-    sandbox: Sandbox, paging: Paging, sorts: Mapping[str, Callable[[R], Any]], faults: Faults
+    sandbox: Sandbox, by: str | None, order: str | None, sorts: Mapping[str, Callable[[R], Any]], faults: Faults
 ) -> tuple[Callable[[R], Any] | None, bool]:
     descending = sandbox.assume(PAGE_ORDER) == "newest_first"
-    lenient = bool(paging.sort_by or paging.sort_order) and sandbox.assume(SORT_UNKNOWN) == "ignore"
-    if paging.sort_order:
-        order = _ORDERS.get(paging.sort_order.lower())
-        if order is None and lenient:
-            pass
-        elif order is None:
-            faults.add(Code.VALIDATION_ERROR, "SortOrder", f"got '{paging.sort_order[:20]}', wanted asc or desc")
-        else:
-            descending = order
-    if not paging.sort_by or paging.sort_by.lower() == "none":
+    lenient = bool(by or order) and sandbox.assume(SORT_UNKNOWN) == "ignore"
+    if order:
+        wanted = _ORDERS.get(order.lower())
+        if wanted is not None:
+            descending = wanted
+        elif not lenient:
+            faults.add(Code.VALIDATION_ERROR, "SortOrder", f"got '{order[:20]}', wanted asc or desc")
+    if not by or by.lower() == "none":
         return None, descending
-    sort = sorts.get(paging.sort_by.lower())
+    sort = sorts.get(by.lower())
     if sort is None and not lenient:
-        hint = nearest(paging.sort_by, sorts)
-        faults.add(
-            Code.VALIDATION_ERROR, "SortBy", f"got '{paging.sort_by[:40]}', wanted one of {', '.join(sorts)}{hint}"
-        )
+        told = f"got '{by[:40]}', wanted one of {', '.join(sorts)}{nearest(by, sorts)}"
+        faults.add(Code.VALIDATION_ERROR, "SortBy", told)
     return sort, descending

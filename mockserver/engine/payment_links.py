@@ -5,12 +5,8 @@ Sources: service document, Payment links, and Limits; assumptions ``link.*``.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any
-
 from mockserver.assumptions.table import CURRENCY_DEFAULT, LINK_IMAGE_MAXIMUM, LINK_REFUSAL, LINK_URL, PROVIDER_CURRENCY
 from mockserver.domain.charge import Charge
-from mockserver.domain.clock import Micros
 from mockserver.domain.codes import Code
 from mockserver.domain.commands import LinkPayment, NewCharge, NewPaymentLink
 from mockserver.domain.errors import Invalid, NotFound, WrongState
@@ -19,17 +15,8 @@ from mockserver.domain.faults import Faults
 from mockserver.domain.money import currency, exact, number_text
 from mockserver.domain.payment_link import PaymentLink, check_image, check_redirect, check_types
 from mockserver.domain.provider import Capability
-from mockserver.engine import charges, listing, providers
+from mockserver.engine import charges, providers
 from mockserver.engine.sandbox import Sandbox
-from mockserver.engine.store import ListPage
-
-SORTS: Mapping[str, Callable[[PaymentLink], Any]] = {
-    "date": lambda link: link.seq,
-    "dateadded": lambda link: link.seq,
-    "title": lambda link: (link.title or "").lower(),
-    "amount": lambda link: link.amount or 0,
-}
-"""Fields that ``SortBy`` may name, in any letter case (published facts, 3)."""
 
 
 def create(sandbox: Sandbox, command: NewPaymentLink) -> PaymentLink:
@@ -151,12 +138,3 @@ def usual_currency(sandbox: Sandbox) -> str:
         return word
     own = (provider.currency for provider in providers.in_use(sandbox, Capability.CARD))
     return next(own, sandbox.assume(PROVIDER_CURRENCY))
-
-
-def search(
-    sandbox: Sandbox, added_after: Micros | None, added_before: Micros | None, paging: listing.Paging
-) -> ListPage[PaymentLink]:
-    """Links, newest first. Raises ``Invalid`` (90) for a bad page or sort."""
-    page = listing.bounds(sandbox, paging, SORTS)
-    after, before = listing.window(sandbox, added_after, added_before)
-    return sandbox.payment_links.search(page.query(after, before))

@@ -5,15 +5,12 @@ Sources: published facts, 1.1 rows 63-68, 2.11, 8 row 16, 10 (Subscriptions); as
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
 from decimal import Decimal
-from typing import Any
 
 from mockserver.assumptions.table import (
     CURRENCY_DEFAULT,
     PROVIDER_CURRENCY,
-    SEARCH_BOUNDS,
     SUBSCRIPTION_PAST_START,
     SUBSCRIPTION_PAST_START_DATES,
 )
@@ -29,10 +26,9 @@ from mockserver.domain.record import or_kept, replace
 from mockserver.domain.sources import Initiator, MethodSource
 from mockserver.domain.states import SUBSCRIPTION, Presence, SubscriptionEvent, SubscriptionState
 from mockserver.domain.subscription import MOST_STEPS, EndAfter, Retry, Subscription
-from mockserver.engine import charges, listing, prepared_methods, subscription_course
+from mockserver.engine import charges, prepared_methods, subscription_course
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.schedule import ScheduledWork
-from mockserver.engine.store import ListPage
 
 
 def create(sandbox: Sandbox, command: NewSubscription) -> Subscription:
@@ -191,48 +187,6 @@ def renew(sandbox: Sandbox, entry: ScheduledWork) -> None:
         )
     except Refused:
         subscription_course.move(sandbox, row, SubscriptionEvent.SUSPENDED)
-
-
-@dataclass(frozen=True, slots=True)
-class SubscriptionFilter:
-    """What the caller looks for; None means any."""
-
-    more_than: Decimal | None = None
-    less_than: Decimal | None = None
-    added_after: Micros | None = None
-    added_before: Micros | None = None
-    currency: str | None = None
-    status: SubscriptionState | None = None
-
-
-SORTS: Mapping[str, Callable[[Subscription], Any]] = {
-    "date": lambda row: row.seq,
-    "createddate": lambda row: row.seq,
-    "status": lambda row: row.status.value,
-    "currency": lambda row: row.currency,
-    "amount": lambda row: row.amount,
-    "startdate": lambda row: row.start,
-}
-"""Fields that ``SortBy`` may name, in any letter case (published facts, 3)."""
-
-
-def search(sandbox: Sandbox, wanted: SubscriptionFilter, paging: listing.Paging) -> ListPage[Subscription]:
-    """Subscriptions that fit, newest first. Raises ``Invalid`` (90) for a bad page or sort."""
-    equal: list[tuple[str, tuple[Hashable, ...]]] = []
-    if wanted.status is not None:
-        equal.append(("status", (wanted.status,)))
-    if wanted.currency is not None:
-        equal.append(("currency", (wanted.currency.upper(),)))
-    where: list[Callable[[Subscription], bool]] = []
-    more, less = wanted.more_than, wanted.less_than
-    inclusive = (more is not None or less is not None) and sandbox.assume(SEARCH_BOUNDS) == "inclusive"
-    if more is not None:
-        where.append(lambda row: row.amount > more or (inclusive and row.amount == more))
-    if less is not None:
-        where.append(lambda row: row.amount < less or (inclusive and row.amount == less))
-    after, before = listing.window(sandbox, wanted.added_after, wanted.added_before)
-    page = listing.bounds(sandbox, paging, SORTS)
-    return sandbox.subscriptions.search(page.query(after, before, equal=equal, where=where))
 
 
 def _usable_method(sandbox: Sandbox, payment_method_id: str, faults: Faults) -> PaymentMethod | None:

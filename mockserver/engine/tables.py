@@ -141,8 +141,8 @@ def payment_links() -> Table[PaymentLink]:
 
 
 def webhook_subscriptions() -> Table[WebhookSubscription]:
-    """Webhook subscriptions by id."""
-    return Table(attrgetter("webhook_subscription_id"))
+    """Webhook subscriptions by presence."""
+    return Table(attrgetter("webhook_subscription_id"), (Index("state", attrgetter("state")),))
 
 
 def subscriptions() -> Table[Subscription]:

@@ -6,15 +6,12 @@ Sources: service document, What the service does, 4; published facts, 1.1 rows 5
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Mapping
 
 from mockserver.assumptions.table import TOKEN_LIFETIME, TOKEN_USES
 from mockserver.domain.cards import Card
-from mockserver.domain.clock import Micros
 from mockserver.domain.codes import Code
-from mockserver.domain.errors import Invalid, NotFound, nearest
+from mockserver.domain.errors import Invalid, NotFound
 from mockserver.domain.events import Subject
 from mockserver.domain.faults import Faults
 from mockserver.domain.method_commands import NewCardToken, NewPayToMethod
@@ -24,10 +21,9 @@ from mockserver.domain.provider import Capability, Provider
 from mockserver.domain.sources import Instrument
 from mockserver.domain.token import Token
 from mockserver.domain.vault import WITH_A_CARD, check_expiry
-from mockserver.engine import amount_check, asking, card_entry, listing, payto, providers, vault
+from mockserver.engine import amount_check, asking, card_entry, payto, providers, vault
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.schedule import Due
-from mockserver.engine.store import ListPage
 from mockserver.scenario.outcome import Challenge
 
 OP = "token.create"
@@ -119,54 +115,9 @@ def get(sandbox: Sandbox, token_id: str) -> Token:
     return token
 
 
-@dataclass(frozen=True, slots=True)
-class TokenFilter:
-    """What the caller looks for; None means any."""
-
-    provider_id: str | None = None
-    status: str | None = None
-    added_after: Micros | None = None
-    added_before: Micros | None = None
-
-
-SORTS: Mapping[str, Callable[[Token], Any]] = {
-    "dateadded": lambda token: token.seq,
-    "date": lambda token: token.seq,
-    "dateused": lambda token: token.used or 0,
-    "tokenid": lambda token: token.token_id,
-    "providerid": lambda token: token.provider.provider_id,
-    "status": lambda token: token.state.value,
-}
-"""Fields that ``SortBy`` may name, in any letter case."""
-
-
-def search(sandbox: Sandbox, wanted: TokenFilter, paging: listing.Paging) -> ListPage[Token]:
-    """Tokens that fit, newest first. Raises ``Invalid`` (90) for a bad page, sort or status."""
-    equal: list[tuple[str, tuple[Hashable, ...]]] = []
-    if wanted.provider_id is not None:
-        equal.append(("provider", (wanted.provider_id,)))
-    faults = Faults()
-    if wanted.status is not None:
-        equal.append(("state", (_state(wanted.status, faults),)))
-    after, before = listing.window(sandbox, wanted.added_after, wanted.added_before)
-    page = listing.bounds(sandbox, paging, SORTS, faults)
-    return sandbox.tokens.search(page.query(after, before, equal=equal))
-
-
 def unknown(token_id: str) -> str:
     """What to say of an id that names no token."""
     return f"no token '{token_id[:64]}' in this sandbox"
-
-
-def _state(word: str, faults: Faults) -> TokenState | None:
-    by_fold = {state.value.lower(): state for state in TokenState}
-    state = by_fold.get(word.lower())
-    if state is None:
-        allowed = ", ".join(TokenState)
-        faults.add(
-            Code.VALIDATION_ERROR, "Status", f"got '{word[:40]}', wanted one of {allowed}{nearest(word, by_fold)}"
-        )
-    return state
 
 
 def _card_provider(sandbox: Sandbox, command: NewCardToken, card: Card | None, faults: Faults) -> Provider | None:

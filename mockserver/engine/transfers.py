@@ -5,14 +5,11 @@ Source: published facts, 1.1 rows 69-71, 2.14, 3.1 (codes 60, 61, 67-70, 88); as
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from decimal import Decimal
-from typing import Any
 
 from mockserver.assumptions.table import TRANSFER_SETTLES_AFTER
 from mockserver.domain.charge import ZERO, Charge
-from mockserver.domain.clock import Micros
 from mockserver.domain.codes import Code
 from mockserver.domain.commands import NewTransfer, NewTransferGroup
 from mockserver.domain.errors import Invalid, NotFound, WrongState
@@ -22,10 +19,9 @@ from mockserver.domain.money import Currency, currency, exact, number_text
 from mockserver.domain.provider import Provider
 from mockserver.domain.states import TRANSFER, ChargeState, Presence, TransferEvent, TransferState
 from mockserver.domain.transfer import Transfer
-from mockserver.engine import listing, providers
+from mockserver.engine import providers
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.schedule import Due
-from mockserver.engine.store import ListPage
 
 LONGEST_REFERENCE = 40
 """Characters of a reference (service document, Limits, ``reference``)."""
@@ -99,43 +95,6 @@ def get(sandbox: Sandbox, transfer_id: str) -> Transfer:
         raise NotFound(Code.INVALID_TRANSFER_ID, {"TransferId": told})
     sandbox.step.about["transfer"] = row
     return row
-
-
-@dataclass(frozen=True, slots=True)
-class TransferFilter:
-    """What the caller looks for; None means any. ``reference`` is that of a transfer or of its group."""
-
-    reference: str | None = None
-    provider_id: str | None = None
-    status: str | None = None
-    added_after: Micros | None = None
-    added_before: Micros | None = None
-
-
-SORTS: Mapping[str, Callable[[Transfer], Any]] = {
-    "date": lambda row: row.seq,
-    "dateadded": lambda row: row.seq,
-    "amount": lambda row: row.amount,
-    "reference": lambda row: row.reference or "",
-    "status": lambda row: row.status.value,
-    "currency": lambda row: row.currency,
-}
-"""Fields that ``SortBy`` may name, in any letter case."""
-
-
-def search(sandbox: Sandbox, wanted: TransferFilter, paging: listing.Paging) -> ListPage[Transfer]:
-    """Transfers that fit, newest first. Raises ``Invalid`` (90) for a bad page or sort."""
-    equal: list[tuple[str, tuple[Hashable, ...]]] = []
-    if wanted.provider_id is not None:
-        equal.append(("provider", (wanted.provider_id,)))
-    if wanted.status is not None:
-        equal.append(("status", (wanted.status.upper(),)))
-    where: list[Callable[[Transfer], bool]] = []
-    if wanted.reference is not None:
-        where.append(lambda row: wanted.reference in (row.reference, row.group_reference))
-    after, before = listing.window(sandbox, wanted.added_after, wanted.added_before)
-    page = listing.bounds(sandbox, paging, SORTS)
-    return sandbox.transfers.search(page.query(after, before, equal=equal, where=where))
 
 
 def _provider(sandbox: Sandbox, provider_id: str, faults: Faults) -> Provider | None:

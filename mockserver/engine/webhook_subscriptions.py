@@ -5,38 +5,16 @@ Source: published facts, 1.1 rows 72-75, 2.14, 6; assumptions ``webhook_subscrip
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Iterator, Sequence
 
 from mockserver.domain.addresses import is_web_address, never_called
-from mockserver.domain.clock import Micros
 from mockserver.domain.codes import Code
 from mockserver.domain.errors import NotFound
 from mockserver.domain.events import Subject
 from mockserver.domain.faults import Faults
 from mockserver.domain.states import Presence, PresenceEvent
 from mockserver.domain.webhook_subscription import WebhookSubscription, WebhookType
-from mockserver.engine import listing
 from mockserver.engine.sandbox import Sandbox
-from mockserver.engine.store import ListPage
-
-SORTS: Mapping[str, Callable[[WebhookSubscription], Any]] = {
-    "date": lambda row: row.seq,
-    "createddate": lambda row: row.seq,
-    "url": lambda row: row.url,
-}
-"""Fields that ``SortBy`` may name, in any letter case (published facts, 3)."""
-
-
-@dataclass(frozen=True, slots=True)
-class WebhookSubscriptionFilter:
-    """What the caller looks for; None means any."""
-
-    type: WebhookType | None = None
-    id: str | None = None
-    added_after: Micros | None = None
-    added_before: Micros | None = None
 
 
 def create(
@@ -73,20 +51,6 @@ def delete(sandbox: Sandbox, subscription_id: str) -> WebhookSubscription:
     after = sandbox.replace(sandbox.webhook_subscriptions, row, row.after_removal(sandbox.now))
     sandbox.emit(Subject.WEBHOOK_SUBSCRIPTION, subscription_id, PresenceEvent.REMOVED, row.state, after.state)
     return after
-
-
-def search(
-    sandbox: Sandbox, wanted: WebhookSubscriptionFilter, paging: listing.Paging
-) -> ListPage[WebhookSubscription]:
-    """Subscriptions in force, newest first. Raises ``Invalid`` (90) for a bad page or sort."""
-    after, before = listing.window(sandbox, wanted.added_after, wanted.added_before)
-    page = listing.bounds(sandbox, paging, SORTS)
-    where: list[Callable[[WebhookSubscription], bool]] = [lambda row: row.state is Presence.ACTIVE]
-    if wanted.type is not None:
-        where.append(lambda row: wanted.type in row.types)
-    if wanted.id is not None:
-        where.append(lambda row: row.webhook_subscription_id == wanted.id)
-    return sandbox.webhook_subscriptions.search(page.query(after, before, where=where))
 
 
 def told_of(sandbox: Sandbox, what: WebhookType) -> Iterator[WebhookSubscription]:

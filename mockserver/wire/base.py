@@ -194,6 +194,10 @@ class Body(BaseModel):
 
     model_config = ConfigDict(alias_generator=to_camel, frozen=True, defer_build=True, hide_input_in_errors=True)
 
+    def present(self) -> dict[str, Any]:
+        """The fields that are given, by name."""
+        return {name: value for name in type(self).model_fields if (value := getattr(self, name)) is not None}
+
 
 B = TypeVar("B", bound=Body)
 

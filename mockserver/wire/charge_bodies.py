@@ -62,19 +62,19 @@ class ChargeFields(Body):
         """The command that these fields and a source make."""
         initiator: Initiator | None = self.initiator
         return NewCharge(
-            source,
-            self.amount,
-            self.currency,
-            self.reference,
-            self.capture is not False,
-            self.payer(),
-            self.email,
-            self.ip,
-            initiator.value if initiator else None,
-            self.webhook.target() if self.webhook else None,
-            self.metadata,
-            self.descriptor,
-            self.three_ds_notification_url,
+            source=source,
+            amount=self.amount,
+            currency=self.currency,
+            reference=self.reference,
+            capture=self.capture is not False,
+            payer=self.payer(),
+            email=self.email,
+            ip=self.ip,
+            initiator=initiator.value if initiator else None,
+            webhook=self.webhook.target() if self.webhook else None,
+            metadata=self.metadata,
+            descriptor=self.descriptor,
+            three_ds_notification_url=self.three_ds_notification_url,
         )
 
     def payer(self) -> Payer | None:

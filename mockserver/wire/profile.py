@@ -76,10 +76,3 @@ class WireProfile:
 def profile_of(assumed: Assumed) -> WireProfile:
     """The voice of a set of assumptions."""
     return WireProfile(assumed)
-
-
-STATUS_BY_WORD: dict[str, ChargeState] = {
-    **{state.value.lower(): state for state in ChargeState},
-    **ChargeState.other_words(),
-}
-"""Charge states by every accepted spelling (assumption ``charge.status filter``)."""

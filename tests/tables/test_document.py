@@ -10,9 +10,8 @@ from typing import Any
 import pytest
 import yaml
 
-from mockserver.domain.states import TABLES
+from mockserver.domain.states import CHARGE_STATE_BY_WORD, TABLES
 from mockserver.web.routes import ROUTES
-from mockserver.wire.profile import STATUS_BY_WORD
 from tests.driving import Api, Reply, problem_of
 
 HERE = Path(__file__).parent
@@ -217,7 +216,7 @@ def test_every_value_of_an_enumeration_is_taken_in_any_case_and_no_other(row: di
 
 
 def test_every_documented_state_is_in_the_tables() -> None:
-    assert all(word.lower() in STATUS_BY_WORD for word in LIMITS["states"]["charge"])
+    assert all(word.lower() in CHARGE_STATE_BY_WORD for word in LIMITS["states"]["charge"])
     if "batch" in TABLES:
         assert {state.value for state in TABLES["batch"].moves} == set(LIMITS["states"]["batch"])
 

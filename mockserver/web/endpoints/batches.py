@@ -5,19 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 
 from mockserver.domain.batch import results_text
-from mockserver.domain.batch_states import BatchState
-from mockserver.domain.codes import Code
-from mockserver.domain.errors import nearest
-from mockserver.domain.faults import Faults
 from mockserver.domain.slices import Slices, at_once
-from mockserver.engine import batches
-from mockserver.engine.listing import Paging
+from mockserver.engine import batches, searches
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.step import Step
+from mockserver.web.endpoints.lists import listed
 from mockserver.web.route import Call
 from mockserver.wire.batches import (
-    BatchesReply,
-    BatchQuery,
     BatchReply,
     BatchStatusReply,
     batch_reply,
@@ -57,29 +51,6 @@ def get(call: Call) -> BatchReply:
     return reply
 
 
-def search(call: Call) -> BatchesReply:
+def search(call: Call) -> dict[str, object]:
     """List batches."""
-    query: BatchQuery = call.query
-    faults = Faults()
-    state = _state(query.status, faults)
-    wanted = batches.BatchFilter(query.description, state, query.added_after, query.added_before)
-    page = batches.search(
-        call.sandbox, wanted, Paging(query.limit, query.skip, query.sort_by, query.sort_order), faults
-    )
-    return {
-        "limit": page.limit,
-        "skip": page.skip,
-        "count": page.count,
-        "batches": [batch_status_reply(batch) for batch in page.rows],
-    }
-
-
-def _state(word: str | None, faults: Faults) -> BatchState | None:
-    if not word:
-        return None
-    known = [state.value for state in BatchState]
-    if word.upper() not in known:
-        told = f"got '{word[:40]}', wanted one of {', '.join(known)}{nearest(word, known)}"
-        faults.add(Code.VALIDATION_ERROR, "Status", told)
-        return None
-    return BatchState(word.upper())
+    return listed(call, searches.BATCHES, "batches", lambda _, batch: batch_status_reply(batch))

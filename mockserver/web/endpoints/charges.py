@@ -4,20 +4,16 @@ from __future__ import annotations
 
 from mockserver.assumptions.table import DECLINED_REPLY, DELETE_CHARGE_PATH
 from mockserver.domain.charge import Charge
-from mockserver.domain.codes import Code
-from mockserver.domain.errors import nearest
-from mockserver.domain.faults import Faults
 from mockserver.domain.sources import Source
 from mockserver.domain.states import ChargeState
-from mockserver.engine import charge_search, charges, three_ds
-from mockserver.engine.listing import Paging
+from mockserver.engine import charges, searches, three_ds
+from mockserver.web.endpoints.lists import listed
 from mockserver.web.endpoints.tokens import provider_of
 from mockserver.web.route import Answer, Call
-from mockserver.wire.charge_bodies import ChargeFields, ChargeQuery
-from mockserver.wire.charges import ChargeReply, ChargesReply, charge_reply
+from mockserver.wire.charge_bodies import ChargeFields
+from mockserver.wire.charges import ChargeReply, charge_reply
 from mockserver.wire.jsonio import Encoded, encoded
 from mockserver.wire.problems import declined
-from mockserver.wire.profile import STATUS_BY_WORD
 
 
 def create(call: Call) -> ChargeReply | Answer:
@@ -79,49 +75,11 @@ def get(call: Call) -> Encoded:
             return told
 
 
-def search(call: Call) -> ChargesReply:
+def search(call: Call) -> dict[str, object]:
     """List charges."""
-    query: ChargeQuery = call.query
-    faults = Faults()
-    wanted = charge_search.ChargeFilter(
-        reference=query.reference,
-        provider_id=query.provider_id,
-        customer_id=query.customer_id,
-        status=_status(query.status, faults),
-        payment_method_id=query.payment_method_id,
-        payment_type=query.payment_type,
-        brand=query.card_type,
-        currency=query.currency,
-        card_number=query.card_number,
-        cardholder=query.cardholder,
-        batch_id=query.batch_id,
-        subscription_id=query.subscription_id,
-        more_than=query.amount_greater_than,
-        less_than=query.amount_less_than,
-        added_after=query.added_after,
-        added_before=query.added_before,
-    )
-    paging = Paging(query.limit, query.skip, query.sort_by, query.sort_order)
-    page = charge_search.search(call.sandbox, wanted, paging, faults)
-    return {
-        "limit": page.limit,
-        "skip": page.skip,
-        "count": page.count,
-        "charges": [shown(call, charge) for charge in page.rows],
-    }
+    return listed(call, searches.CHARGES, "charges", shown)
 
 
 def shown(call: Call, charge: Charge) -> ChargeReply:
     """A charge in the voice of the sandbox."""
     return charge_reply(charge, call.profile, call.sandbox.config.seed, three_ds.address(call.sandbox, charge))
-
-
-def _status(word: str | None, faults: Faults) -> ChargeState | None:
-    if word is None:
-        return None
-    state = STATUS_BY_WORD.get(word.lower())
-    if state is None:
-        allowed = ", ".join(sorted({known.value for known in ChargeState}))
-        hint = nearest(word, STATUS_BY_WORD)
-        faults.add(Code.VALIDATION_ERROR, "Status", f"got '{word[:40]}', wanted one of {allowed}{hint}")
-    return state

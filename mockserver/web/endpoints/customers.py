@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from mockserver.domain.customer import Customer
-from mockserver.engine import customer_search, customers
-from mockserver.engine.listing import Paging
+from mockserver.engine import customers, searches
 from mockserver.web.endpoints import payment_methods
+from mockserver.web.endpoints.lists import listed
 from mockserver.web.route import Call
-from mockserver.wire.customers import CustomerQuery, CustomerReply, CustomersReply, customer_reply
+from mockserver.wire.customers import CustomerReply, customer_reply
 from mockserver.wire.payment_methods import PaymentMethodReply
 
 
@@ -45,27 +45,9 @@ def list_methods(call: Call) -> list[PaymentMethodReply]:
     return [payment_methods.shown(call, method) for method in customers.methods(call.sandbox, call.path["customer_id"])]
 
 
-def search(call: Call) -> CustomersReply:
+def search(call: Call) -> dict[str, object]:
     """List customers."""
-    query: CustomerQuery = call.query
-    wanted = customer_search.CustomerFilter(
-        reference=query.reference,
-        email=query.email,
-        customer_id=query.customer_id,
-        payment_method_id=query.payment_method_id,
-        text=query.search,
-        added_after=query.added_after,
-        added_before=query.added_before,
-        include_removed=bool(query.include_removed),
-    )
-    paging = Paging(query.limit, query.skip, query.sort_by, query.sort_order)
-    page = customer_search.search(call.sandbox, wanted, paging)
-    return {
-        "limit": page.limit,
-        "skip": page.skip,
-        "count": page.count,
-        "customers": [shown(call, customer) for customer in page.rows],
-    }
+    return listed(call, searches.CUSTOMERS, "customers", shown)
 
 
 def shown(call: Call, customer: Customer) -> CustomerReply:

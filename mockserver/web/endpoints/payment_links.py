@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from mockserver.domain.payment_link import PaymentLink
-from mockserver.engine import payment_links
-from mockserver.engine.listing import Paging
+from mockserver.engine import payment_links, searches
+from mockserver.web.endpoints.lists import listed_bare
 from mockserver.web.route import Call
-from mockserver.wire.payment_links import PaymentLinkQuery, PaymentLinkReply, PaymentLinksReply, payment_link_reply
+from mockserver.wire.payment_links import PaymentLinkReply, payment_link_reply
 
 
 def create(call: Call) -> PaymentLinkReply:
@@ -19,12 +19,9 @@ def get(call: Call) -> PaymentLinkReply:
     return _shown(call, payment_links.get(call.sandbox, call.path["payment_link_id"]))
 
 
-def search(call: Call) -> PaymentLinksReply:
+def search(call: Call) -> dict[str, object]:
     """List payment links."""
-    query: PaymentLinkQuery = call.query
-    paging = Paging(query.limit, query.skip, query.sort_by, query.sort_order)
-    page = payment_links.search(call.sandbox, query.added_after, query.added_before, paging)
-    return {"paymentLinks": [_shown(call, link) for link in page.rows], "count": page.count}
+    return listed_bare(call, searches.PAYMENT_LINKS, "paymentLinks", _shown)
 
 
 def _shown(call: Call, link: PaymentLink) -> PaymentLinkReply:

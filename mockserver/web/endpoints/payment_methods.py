@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from mockserver.domain.payment_method import PaymentMethod
-from mockserver.engine import payment_method_search, payment_methods
-from mockserver.engine.listing import Paging
+from mockserver.engine import payment_methods, searches
+from mockserver.web.endpoints.lists import listed
 from mockserver.web.route import Call
-from mockserver.wire.method_bodies import PaymentMethodQuery
-from mockserver.wire.payment_methods import PaymentMethodReply, PaymentMethodsReply, payment_method_reply
+from mockserver.wire.payment_methods import PaymentMethodReply, payment_method_reply
 
 
 def create(call: Call) -> PaymentMethodReply:
@@ -31,27 +30,9 @@ def delete(call: Call) -> PaymentMethodReply:
     return shown(call, payment_methods.delete(call.sandbox, call.path["payment_method_id"], ask_provider=asks))
 
 
-def search(call: Call) -> PaymentMethodsReply:
+def search(call: Call) -> dict[str, object]:
     """List payment methods."""
-    query: PaymentMethodQuery = call.query
-    wanted = payment_method_search.MethodFilter(
-        provider_id=query.provider_id,
-        customer_id=query.customer_id,
-        payment_type=query.payment_type,
-        brand=query.card_type,
-        text=query.search,
-        added_after=query.added_after,
-        added_before=query.added_before,
-        include_removed=bool(query.include_removed),
-    )
-    paging = Paging(query.limit, query.skip, query.sort_by, query.sort_order)
-    page = payment_method_search.search(call.sandbox, wanted, paging)
-    return {
-        "limit": page.limit,
-        "skip": page.skip,
-        "count": page.count,
-        "paymentMethods": [shown(call, method) for method in page.rows],
-    }
+    return listed(call, searches.PAYMENT_METHODS, "paymentMethods", shown)
 
 
 def shown(call: Call, method: PaymentMethod) -> PaymentMethodReply:

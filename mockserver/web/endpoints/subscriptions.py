@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from mockserver.engine import subscriptions
-from mockserver.engine.listing import Paging
-from mockserver.engine.subscriptions import SubscriptionFilter
+from mockserver.engine import searches, subscriptions
+from mockserver.web.endpoints.lists import listed
 from mockserver.web.route import Call
 from mockserver.wire.subscriptions import (
-    SubscriptionQuery,
     SubscriptionReply,
-    SubscriptionsReply,
     subscription_reply,
 )
 
@@ -39,21 +36,6 @@ def cancel(call: Call) -> SubscriptionReply:
     return subscription_reply(subscriptions.cancel(call.sandbox, call.path["subscription_id"]))
 
 
-def search(call: Call) -> SubscriptionsReply:
+def search(call: Call) -> dict[str, object]:
     """List subscriptions."""
-    query: SubscriptionQuery = call.query
-    wanted = SubscriptionFilter(
-        more_than=query.amount_greater_than,
-        less_than=query.amount_less_than,
-        added_after=query.added_after,
-        added_before=query.added_before,
-        currency=query.currency,
-        status=query.status,
-    )
-    page = subscriptions.search(call.sandbox, wanted, Paging(query.limit, query.skip, query.sort_by, query.sort_order))
-    return {
-        "limit": page.limit,
-        "skip": page.skip,
-        "count": page.count,
-        "subscriptions": [subscription_reply(row) for row in page.rows],
-    }
+    return listed(call, searches.SUBSCRIPTIONS, "subscriptions", lambda _, row: subscription_reply(row))

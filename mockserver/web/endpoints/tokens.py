@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from mockserver.domain.token import Token
-from mockserver.engine import three_ds, tokens
-from mockserver.engine.listing import Paging
+from mockserver.engine import searches, three_ds, tokens
+from mockserver.web.endpoints.lists import listed
 from mockserver.web.route import Call
-from mockserver.wire.tokens import TokenQuery, TokenReply, TokensReply, token_reply
+from mockserver.wire.tokens import TokenReply, token_reply
 
 
 def create_from_card(call: Call) -> TokenReply:
@@ -29,17 +29,9 @@ def get(call: Call) -> TokenReply:
     return shown(call, tokens.get(call.sandbox, call.path["token"]))
 
 
-def search(call: Call) -> TokensReply:
+def search(call: Call) -> dict[str, object]:
     """List tokens."""
-    query: TokenQuery = call.query
-    wanted = tokens.TokenFilter(query.provider_id, query.status, query.added_after, query.added_before)
-    page = tokens.search(call.sandbox, wanted, Paging(query.limit, query.skip, query.sort_by, query.sort_order))
-    return {
-        "limit": page.limit,
-        "skip": page.skip,
-        "count": page.count,
-        "tokens": [shown(call, token) for token in page.rows],
-    }
+    return listed(call, searches.TOKENS, "tokens", shown)
 
 
 def provider_of(call: Call) -> str | None:

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from mockserver.engine import settlements, transfers
-from mockserver.engine.listing import Paging
-from mockserver.engine.transfers import TransferFilter
+from mockserver.engine import searches, settlements, transfers
+from mockserver.web.endpoints.lists import listed
 from mockserver.web.route import Call
 from mockserver.wire.dates import moment
 from mockserver.wire.transfers import (
     SettlementReply,
-    TransferQuery,
     TransferReply,
-    TransfersReply,
     transfer_reply,
 )
 
@@ -26,17 +23,9 @@ def get(call: Call) -> TransferReply:
     return transfer_reply(transfers.get(call.sandbox, call.path["transfer_id"]))
 
 
-def search(call: Call) -> TransfersReply:
+def search(call: Call) -> dict[str, object]:
     """List transfers."""
-    query: TransferQuery = call.query
-    wanted = TransferFilter(query.reference, query.provider_id, query.status, query.added_after, query.added_before)
-    page = transfers.search(call.sandbox, wanted, Paging(query.limit, query.skip, query.sort_by, query.sort_order))
-    return {
-        "limit": page.limit,
-        "skip": page.skip,
-        "count": page.count,
-        "transfers": [transfer_reply(row) for row in page.rows],
-    }
+    return listed(call, searches.TRANSFERS, "transfers", lambda _, row: transfer_reply(row))
 
 
 def settled(call: Call) -> list[SettlementReply]:

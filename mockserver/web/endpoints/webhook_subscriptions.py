@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from mockserver.domain.webhook_subscription import WebhookSubscription
-from mockserver.engine import webhook_subscriptions
-from mockserver.engine.listing import Paging
-from mockserver.engine.webhook_subscriptions import WebhookSubscriptionFilter
+from mockserver.engine import searches, webhook_subscriptions
+from mockserver.web.endpoints.lists import listed_bare
 from mockserver.web.route import Call
 from mockserver.wire.webhook_subscriptions import (
-    WebhookSubscriptionQuery,
     WebhookSubscriptionReply,
-    WebhookSubscriptionsReply,
     webhook_subscription_reply,
 )
 
@@ -31,13 +28,9 @@ def delete(call: Call) -> WebhookSubscriptionReply:
     return _shown(call, webhook_subscriptions.delete(call.sandbox, call.path["webhook_subscription_id"]))
 
 
-def search(call: Call) -> WebhookSubscriptionsReply:
+def search(call: Call) -> dict[str, object]:
     """List the webhook subscriptions in force."""
-    query: WebhookSubscriptionQuery = call.query
-    wanted = WebhookSubscriptionFilter(query.type, query.id, query.added_after, query.added_before)
-    paging = Paging(query.limit, query.skip, query.sort_by, query.sort_order)
-    page = webhook_subscriptions.search(call.sandbox, wanted, paging)
-    return {"webhookSubscriptions": [_shown(call, row) for row in page.rows], "count": page.count}
+    return listed_bare(call, searches.WEBHOOK_SUBSCRIPTIONS, "webhookSubscriptions", _shown)
 
 
 def _shown(call: Call, row: WebhookSubscription) -> WebhookSubscriptionReply:

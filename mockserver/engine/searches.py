@@ -1,0 +1,239 @@
+"""The lists of the service, one table for each: every parameter of its document, and the fields that it sorts by.
+
+Sources: service document, Charges, Customers, Payment methods and Batches; published facts, 3; assumptions
+``charge.search_card_number``, ``customer.search``, ``payment_method.search``, ``sort``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from mockserver.assumptions.table import SEARCH_CARD
+from mockserver.domain.batch import Batch
+from mockserver.domain.batch_states import BatchState
+from mockserver.domain.cards import MIN_LENGTH, PREFIX_LENGTHS, clean
+from mockserver.domain.charge import Charge
+from mockserver.domain.codes import Code
+from mockserver.domain.customer import Customer
+from mockserver.domain.faults import Faults
+from mockserver.domain.method_states import TokenState
+from mockserver.domain.payment_link import PaymentLink
+from mockserver.domain.payment_method import PaymentMethod
+from mockserver.domain.states import CHARGE_STATE_BY_WORD, ChargeState
+from mockserver.domain.subscription import Subscription
+from mockserver.domain.token import Token
+from mockserver.domain.transfer import Transfer
+from mockserver.domain.webhook_subscription import WebhookSubscription
+from mockserver.engine.listing import Criteria, Search, amount_beyond, by, in_state, passing
+from mockserver.engine.sandbox import Sandbox
+
+_NEWEST: Mapping[str, Callable[[Any], Any]] = {"date": lambda row: row.seq}
+_ADDED: Mapping[str, Callable[[Any], Any]] = {"dateadded": lambda row: row.seq, **_NEWEST}
+_AMOUNTS = {"amount_greater_than": amount_beyond(above=True), "amount_less_than": amount_beyond(above=False)}
+
+
+def _card_number(sandbox: Sandbox, given: str, criteria: Criteria, faults: Faults) -> None:
+    sandbox.assume(SEARCH_CARD)
+    digits = clean(given)
+    if digits is None or (len(digits) not in PREFIX_LENGTHS and len(digits) < MIN_LENGTH):
+        allowed = ", ".join(map(str, PREFIX_LENGTHS))
+        faults.add(Code.VALIDATION_ERROR, "CardNumber", f"wanted {allowed} leading digits, or the whole number")
+        return
+    criteria.equal.append(("fingerprint", tuple(sandbox.cards.fingerprints(digits))))
+
+
+CHARGES: Search[Charge] = Search(
+    lambda sandbox: sandbox.charges,
+    {
+        **_ADDED,
+        "amount": lambda charge: charge.amount,
+        "currency": lambda charge: charge.currency,
+        "status": lambda charge: charge.status.value,
+        "reference": lambda charge: charge.reference or "",
+        "providerid": lambda charge: charge.provider.provider_id,
+        "customerid": lambda charge: charge.customer_id or "",
+        "chargeid": lambda charge: charge.charge_id,
+        "successdate": lambda charge: charge.succeeded or 0,
+        "voiddate": lambda charge: charge.voided or 0,
+        "refundedamount": lambda charge: charge.refunded,
+    },
+    {
+        "reference": by("reference"),
+        "provider_id": by("provider"),
+        "customer_id": by("customer"),
+        "status": in_state(CHARGE_STATE_BY_WORD, ", ".join(sorted(ChargeState)), "status"),
+        "payment_method_id": by("payment_method"),
+        "payment_type": by("payment_type", str.upper),
+        "card_type": by("brand", str.upper),
+        "currency": by("currency", str.upper),
+        "cardholder": by("cardholder"),
+        "batch_id": by("batch"),
+        "subscription_id": by("subscription"),
+        "card_number": _card_number,
+        **_AMOUNTS,
+    },
+)
+
+
+def _customer_text(text: str) -> Callable[[Customer], bool]:
+    """Looked for in reference, names, e-mail and phone."""
+    folded = text.lower()
+
+    def holds(customer: Customer) -> bool:
+        names = (customer.reference, customer.first_name, customer.last_name, customer.email, customer.phone)
+        full = f"{customer.first_name or ''} {customer.last_name or ''}"
+        return any(folded in name.lower() for name in (*names, full) if name)
+
+    return holds
+
+
+def _owner_of_method(sandbox: Sandbox, payment_method_id: str, criteria: Criteria, faults: Faults) -> None:
+    method = sandbox.payment_methods.get(payment_method_id)
+    criteria.equal.append(("id", ((method.customer_id if method else None) or "",)))
+
+
+CUSTOMERS: Search[Customer] = Search(
+    lambda sandbox: sandbox.customers,
+    {
+        **_ADDED,
+        "reference": lambda customer: (customer.reference or "").lower(),
+        "firstname": lambda customer: (customer.first_name or "").lower(),
+        "lastname": lambda customer: (customer.last_name or "").lower(),
+        "email": lambda customer: (customer.email or "").lower(),
+        "phone": lambda customer: customer.phone or "",
+        "customerid": lambda customer: customer.customer_id,
+        "dateremoved": lambda customer: customer.removed or 0,
+    },
+    {
+        "customer_id": by("id"),
+        "payment_method_id": _owner_of_method,
+        "reference": by("reference"),
+        "email": by("email", str.lower),
+        "search": passing(_customer_text),
+    },
+    hides_removed=True,
+)
+
+
+def _method_text(text: str) -> Callable[[PaymentMethod], bool]:
+    """Looked for in what people know a method by."""
+    folded = text.lower()
+
+    def holds(method: PaymentMethod) -> bool:
+        card, bank, payer = method.instrument.card, method.instrument.bank, method.payer
+        words = (
+            method.payment_method_id,
+            method.email,
+            *((card.cardholder, card.number.masked) if card else ()),
+            *((bank.account_name, bank.account_number) if bank else ()),
+            *((payer.reference, payer.first_name, payer.last_name, payer.email, payer.phone) if payer else ()),
+        )
+        return any(folded in word.lower() for word in words if word)
+
+    return holds
+
+
+PAYMENT_METHODS: Search[PaymentMethod] = Search(
+    lambda sandbox: sandbox.payment_methods,
+    {
+        **_ADDED,
+        "type": lambda method: method.instrument.type.value,
+        "providerid": lambda method: method.provider.provider_id,
+        "providertype": lambda method: method.provider.type,
+        "customerid": lambda method: method.customer_id or "",
+        "email": lambda method: (method.email or "").lower(),
+        "paymentmethodid": lambda method: method.payment_method_id,
+        "dateremoved": lambda method: method.removed or 0,
+    },
+    {
+        "provider_id": by("provider"),
+        "customer_id": by("customer"),
+        "payment_type": by("payment_type", str.upper),
+        "card_type": by("brand", str.upper),
+        "search": passing(_method_text),
+    },
+    hides_removed=True,
+)
+
+TOKENS: Search[Token] = Search(
+    lambda sandbox: sandbox.tokens,
+    {
+        **_ADDED,
+        "dateused": lambda token: token.used or 0,
+        "tokenid": lambda token: token.token_id,
+        "providerid": lambda token: token.provider.provider_id,
+        "status": lambda token: token.state.value,
+    },
+    {
+        "provider_id": by("provider"),
+        "status": in_state({state.value.lower(): state for state in TokenState}, ", ".join(TokenState), "state"),
+    },
+)
+
+PAYMENT_LINKS: Search[PaymentLink] = Search(
+    lambda sandbox: sandbox.payment_links,
+    {
+        **_NEWEST,
+        "dateadded": lambda link: link.seq,
+        "title": lambda link: (link.title or "").lower(),
+        "amount": lambda link: link.amount or 0,
+    },
+)
+
+SUBSCRIPTIONS: Search[Subscription] = Search(
+    lambda sandbox: sandbox.subscriptions,
+    {
+        **_NEWEST,
+        "createddate": lambda row: row.seq,
+        "status": lambda row: row.status.value,
+        "currency": lambda row: row.currency,
+        "amount": lambda row: row.amount,
+        "startdate": lambda row: row.start,
+    },
+    {"status": by("status"), "currency": by("currency", str.upper), **_AMOUNTS},
+)
+
+BATCHES: Search[Batch] = Search(
+    lambda sandbox: sandbox.batches,
+    {
+        **_NEWEST,
+        "dateadded": lambda batch: batch.seq,
+        "description": lambda batch: batch.description.lower(),
+        "status": lambda batch: batch.status.value,
+        "count": lambda batch: len(batch.rows),
+        "progress": lambda batch: batch.progress,
+    },
+    {
+        "description": passing(lambda words: lambda batch: words.lower() in batch.description.lower()),
+        "status": in_state({state.value: state for state in BatchState}, ", ".join(BatchState)),
+    },
+)
+
+TRANSFERS: Search[Transfer] = Search(
+    lambda sandbox: sandbox.transfers,
+    {
+        **_NEWEST,
+        "dateadded": lambda row: row.seq,
+        "amount": lambda row: row.amount,
+        "reference": lambda row: row.reference or "",
+        "status": lambda row: row.status.value,
+        "currency": lambda row: row.currency,
+    },
+    {
+        "provider_id": by("provider"),
+        "status": by("status", str.upper),
+        # That of a transfer or of its group.
+        "reference": passing(lambda wanted: lambda row: wanted in (row.reference, row.group_reference)),
+    },
+)
+
+WEBHOOK_SUBSCRIPTIONS: Search[WebhookSubscription] = Search(
+    lambda sandbox: sandbox.webhook_subscriptions,
+    {**_NEWEST, "createddate": lambda row: row.seq, "url": lambda row: row.url},
+    {
+        "type": passing(lambda wanted: lambda row: wanted in row.types),
+        "id": passing(lambda wanted: lambda row: row.webhook_subscription_id == wanted),
+    },
+    hides_removed=True,
+)
