@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import ast
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from graphlib import TopologicalSorter
 from typing import Any, get_type_hints
 
+import yaml
 from pydantic.fields import FieldInfo
 
 from mockserver.adapters.scenario_files import shipped
@@ -19,6 +21,8 @@ from mockserver.findings.catalogue import CATALOGUE as FINDINGS
 from mockserver.scenario.catalogue import CATALOGUE
 from mockserver.scenario.outcome import Transport, WebhookPlan
 from mockserver.scenario.part import keys_of
+from mockserver.scenario.reference import SECTIONS, json_schema, parts_of
+from mockserver.scenario.reference_table import Key
 from mockserver.settings import SETTINGS
 from mockserver.web.control.routes import CONTROL_ROUTES
 from mockserver.web.pages import PAGE_ROUTES
@@ -215,6 +219,30 @@ def layers() -> str:
     return markdown(["where", "holds", "imports"], rows)
 
 
+def scenario_keys() -> str:
+    """Every key of the scenario language, part by part."""
+    printed, schema = [], json_schema()
+    for section in SECTIONS:
+        part = next(part for part in parts_of(schema, section) if section.keys[-1].name in part["properties"])
+        rows = [[code(key.name), key.means, _without(part, key), code(flow(key.example))] for key in section.keys]
+        table = markdown(["key", "means", "without it", "example"], rows)
+        printed.append(f"### {section.name}\n\n{section.means}\n\n{table}")
+    return "\n\n".join(printed)
+
+
+def _without(part: Mapping[str, Any], key: Key) -> str:
+    """What holds where a part leaves a key out."""
+    if key.default or key.name in part.get("required", ()):
+        return key.default or "required"
+    default = part["properties"][key.name].get("default")
+    return "" if default is None else code(flow(default).removesuffix("\n..."))
+
+
+def flow(value: object) -> str:
+    """Plain data as one line of YAML."""
+    return yaml.safe_dump(value, default_flow_style=True, width=math.inf, sort_keys=False).strip()
+
+
 PRINT: Mapping[str, Callable[[], str]] = {
     "settings": settings,
     "routes": routes,
@@ -223,6 +251,7 @@ PRINT: Mapping[str, Callable[[], str]] = {
     "outcomes": outcomes,
     "assumptions": assumptions,
     "test-values": test_values,
+    "scenario-keys": scenario_keys,
     "scenarios": scenarios,
     "transport": transport,
     "webhook": webhook,

@@ -78,7 +78,7 @@ def scenarios(name: str | None, as_json: bool) -> None:
 @click.command()
 def schema() -> None:
     """Print the JSON Schema of a scenario file, for editors."""
-    from mockserver.scenario.model import json_schema
+    from mockserver.scenario.reference import json_schema
 
     click.echo(json.dumps(json_schema(), indent=2))
 

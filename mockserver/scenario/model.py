@@ -25,7 +25,6 @@ from pydantic_core import core_schema
 from mockserver.domain.clock import ClockMode
 from mockserver.findings.catalogue import CATALOGUE as FINDINGS
 from mockserver.findings.catalogue import kind_of
-from mockserver.scenario.catalogue import CATALOGUE
 from mockserver.scenario.matching import OPERATORS
 from mockserver.scenario.operations import OPERATIONS, SOURCES
 from mockserver.scenario.outcome_map import OutcomeMap, StepMap, ThenMap
@@ -55,7 +54,7 @@ PLANS = ("then", "sequence", "chance")
 """What a rule makes happen: it has exactly one of them."""
 
 _PLAIN: dict[str, Any] = {"type": ["string", "number", "boolean", "null"]}
-_TEST: dict[str, Any] = {
+TEST_SCHEMA: dict[str, Any] = {
     "anyOf": [
         _PLAIN,
         {
@@ -81,18 +80,18 @@ _WHEN: dict[str, Any] = {
     "additionalProperties": False,
     "properties": {
         "op": {"anyOf": [_OPERATION, {"type": "array", "items": _OPERATION, "minItems": 1}]},
-        "source": {"anyOf": [{"enum": list(SOURCES)}, _TEST]},
-        "provider": _TEST,
+        "source": {"anyOf": [{"enum": list(SOURCES)}, TEST_SCHEMA]},
+        "provider": TEST_SCHEMA,
         "card": {
             "type": "object",
             "additionalProperties": False,
             "minProperties": 1,
-            "properties": {fact: {"description": text, **_TEST} for fact, text in CARD_FACTS.items()},
+            "properties": {fact: {"description": text, **TEST_SCHEMA} for fact, text in CARD_FACTS.items()},
         },
-        "bank_account.accountNumber": {"description": "the account charged, from whatever source", **_TEST},
-        "attempt": {"description": "nth provider asked within one operation", **_TEST},
-        "call": {"description": "nth request of this operation in the sandbox, whatever its key", **_TEST},
-        "nth": {"description": "nth call that this rule has seen of its key", **_TEST},
+        "bank_account.accountNumber": {"description": "the account charged, from whatever source", **TEST_SCHEMA},
+        "attempt": {"description": "nth provider asked within one operation", **TEST_SCHEMA},
+        "call": {"description": "nth request of this operation in the sandbox, whatever its key", **TEST_SCHEMA},
+        "nth": {"description": "nth call that this rule has seen of its key", **TEST_SCHEMA},
         "clock": {
             "type": "object",
             "additionalProperties": False,
@@ -107,7 +106,7 @@ _WHEN: dict[str, Any] = {
             },
         },
     },
-    "patternProperties": {r"^(request|state|header)\.[^.].*$": _TEST},
+    "patternProperties": {r"^(request|state|header)\.[^.].*$": TEST_SCHEMA},
 }
 
 
@@ -335,14 +334,3 @@ class ScenarioFile(Part):
     rules: Annotated[list[Annotated[Any, _ReadLater]], Field(max_length=MAX_RULES)] = Field(default_factory=list)
     findings: FindingsMap | None = None
     examples: Annotated[list[ExampleMap], Field(max_length=100)] = Field(default_factory=list)
-
-
-def json_schema() -> dict[str, Any]:
-    """The JSON Schema of a scenario file, for editors."""
-    schema = ScenarioFile.model_json_schema(by_alias=True, mode="validation")
-    return {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        **schema,
-        "title": "mockserver scenario",
-        "description": f"{schema['description']} `mockserver outcomes` prints the {len(CATALOGUE)} known outcomes.",
-    }

@@ -10,7 +10,7 @@ from click.testing import CliRunner, Result
 
 from mockserver.cli import main
 from mockserver.scenario.catalogue import CATALOGUE
-from mockserver.scenario.model import json_schema
+from mockserver.scenario.reference import json_schema
 
 STORY = """
 version: 1

@@ -9,7 +9,7 @@ import pytest
 
 from mockserver.adapters.scenario_files import read_text
 from mockserver.domain.clock import HOUR, MILLISECOND, ClockMode, parse_instant
-from mockserver.scenario.model import json_schema
+from mockserver.scenario.reference import json_schema
 from mockserver.scenario.scenario import Advance, ClockPlan, CostPlan, SetupCall, Wait
 from tests.scenario.telling import faults
 

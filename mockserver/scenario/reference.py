@@ -1,0 +1,73 @@
+"""Every key of the scenario language, in words and with an example: the reference page and the schema for editors.
+
+Source: scenario language. ``mockserver.scenario.model`` says what is allowed, the tables here what it means. Only
+``mockserver schema``, ``mockserver init`` and the documentation read them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from mockserver.domain.clock import duration_text
+from mockserver.scenario.catalogue import CATALOGUE
+from mockserver.scenario.model import TEST_SCHEMA, ScenarioFile
+from mockserver.scenario.reference_file import FILE_SECTIONS
+from mockserver.scenario.reference_outcomes import OUTCOME_SECTIONS
+from mockserver.scenario.reference_table import Json, Section
+
+SCHEMA_ID = "urn:payfurl-mockserver:scenario:1"
+"""The name of the schema. Its number is that of ``version`` in a file."""
+
+SECTIONS: tuple[Section, ...] = (*FILE_SECTIONS, *OUTCOME_SECTIONS)
+
+
+def json_schema() -> dict[str, Any]:
+    """The JSON Schema of a scenario file, for editors: each key with its meaning, its default and an example."""
+    model = ScenarioFile.model_json_schema(by_alias=True, mode="validation")
+    schema: dict[str, Any] = {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "$id": SCHEMA_ID,
+        **_tests_once(model),
+        "title": "mockserver scenario",
+        "description": f"{model['description']} `mockserver outcomes` prints the {len(CATALOGUE)} known outcomes.",
+    }
+    schema["$defs"]["Test"] = TEST_SCHEMA["anyOf"][1]
+    for section in SECTIONS:
+        for part in parts_of(schema, section):
+            properties = part["properties"]
+            for key in section.keys:
+                if key.name in properties:
+                    properties[key.name] = {
+                        **_durations_as_text(properties[key.name]),
+                        "description": f"{key.means}; default: {key.default}" if key.default else key.means,
+                        "examples": [key.example[key.name]],
+                    }
+    return schema
+
+
+def _durations_as_text(key: dict[str, Any]) -> dict[str, Any]:
+    """A key whose default is said as a file says it: models keep durations in microseconds."""
+    default = key.get("default")
+    return {**key, "default": duration_text(default)} if "pattern" in key and isinstance(default, int) else key
+
+
+def _tests_once(schema: Json) -> Json:
+    """The schema with the tests of values, which stand in dozens of places, in one."""
+    if isinstance(schema, list):
+        return [_tests_once(one) for one in schema]
+    if not isinstance(schema, dict):
+        return schema
+    if schema.get("anyOf") == TEST_SCHEMA["anyOf"]:
+        return {**schema, "anyOf": [TEST_SCHEMA["anyOf"][0], {"$ref": "#/$defs/Test"}]}
+    return {name: _tests_once(value) for name, value in schema.items()}
+
+
+def parts_of(schema: dict[str, Any], section: Section) -> Iterator[dict[str, Any]]:
+    """The parts of the schema that a section describes."""
+    for place in section.places:
+        name, *path = place.split("/")
+        found = schema["$defs"][name] if name else schema
+        for step in path:
+            found = found["properties"][step]
+        yield found

@@ -1,0 +1,336 @@
+"""The keys of outcomes: a table for the reference and the schema.
+
+Source: scenario language, Outcomes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from mockserver.scenario.reference_table import Json, Key, Section, rule_file
+
+_BATCH = "batch.create"
+
+
+def _at(operation: str, *words: str) -> Callable[[Json], Json]:
+    """A part of the outcome of an operation, below the keys that lead to it, as a file with one rule."""
+
+    def file(part: Json) -> Json:
+        for word in reversed(words):
+            part = {word: part}
+        return rule_file({"when": {"op": operation}, "then": part})
+
+    return file
+
+
+def _outcome(part: Json) -> Json:
+    return _at(_BATCH if "batch" in part else "charge.create")(part)
+
+
+def _later(part: Json) -> Json:
+    operation = "customer.create" if "delete" in part else "payment_method.create" if "set" in part else "charge.create"
+    return _at(operation)({"later": [part]})
+
+
+_OUTAGE = "the provider cannot be reached: its fallback is asked"
+
+OUTCOME_SECTIONS = (
+    Section(
+        "outcome",
+        "What happens, in `then`, in a step of `sequence`, in `chance`. Levels combine; of `approve`, `decline`,"
+        " `pending`, `challenge`, `provider_down`, `provider_timeout` and `partial_approve` there is at most one.",
+        ("OutcomeMap", "ThenMap", "StepMap"),
+        _outcome,
+        (
+            Key("approve", "the provider takes the payment", {"approve": {}}, "as usual"),
+            Key(
+                "decline",
+                "the issuer or acquirer declines: a name of `mockserver outcomes`, or fields of one's own",
+                {"decline": "insufficient_funds"},
+                "as usual",
+            ),
+            Key("pending", "the answer is PENDING, the end comes later", {"pending": {"after": "1h"}}, "as usual"),
+            Key("challenge", "3-D Secure: the payer must act", {"challenge": {"payer": "passes"}}, "as usual"),
+            Key("provider_down", _OUTAGE, {"provider_down": {}}, "as usual"),
+            Key(
+                "provider_timeout",
+                "the provider does not answer in time: its fallback is asked",
+                {"provider_timeout": {}},
+                "as usual",
+            ),
+            Key("partial_approve", "only this much is approved", {"partial_approve": 5}, "as usual"),
+            Key("latency", "time the provider takes", {"latency": "800ms"}, "that of the provider"),
+            Key("transport", "a fault of the connection", {"transport": {"at": "answer", "reset": True}}, "none"),
+            Key("webhook", "what becomes of the webhooks", {"webhook": {"copies": 2}}, "each is sent once"),
+            Key("batch", "what becomes of a batch", {"batch": {"stall_at": 0.6}}, "every row is charged"),
+            Key("later", "what happens on its own afterwards", {"later": [{"after": "2d", "void": {}}]}, "nothing"),
+        ),
+    ),
+    Section(
+        "sequence",
+        "A step of a sequence is an outcome with one key more.",
+        ("StepMap",),
+        lambda part: rule_file({"when": {"op": "charge.create"}, "sequence": [part]}),
+        (Key("times", "how many calls it lasts", {"decline": "insufficient_funds", "times": 2}),),
+    ),
+    Section(
+        "then",
+        "An outcome; or, alone, where its name stands.",
+        ("ThenMap",),
+        _at("charge.create"),
+        (
+            Key(
+                "outcome_from",
+                "path of the request that holds the name of an outcome",
+                {"outcome_from": "request.metadata.mock"},
+                "none",
+            ),
+        ),
+    ),
+    Section(
+        "decline",
+        "A decline with fields of one's own. What is left out is that of the named outcome.",
+        ("DeclineMap",),
+        _at("charge.create", "decline"),
+        (
+            Key("name", "a name of `mockserver outcomes`", {"name": "insufficient_funds"}, "error_<errorCode>"),
+            Key("errorCode", "code of the answer", {"errorCode": 15}, "that of the named one"),
+            Key(
+                "errorMessage",
+                "message of the answer",
+                {"errorCode": 15, "errorMessage": "Come back on payday"},
+                "that of the code",
+            ),
+            Key(
+                "gatewayCode",
+                "the provider's own code",
+                {"name": "insufficient_funds", "gatewayCode": "N7"},
+                "that of the named one",
+            ),
+            Key(
+                "gatewayMessage",
+                "the provider's own message",
+                {"name": "insufficient_funds", "gatewayMessage": "NSF"},
+                "that of the named one",
+            ),
+            Key(
+                "isRetryable",
+                "whether another try may help",
+                {"name": "insufficient_funds", "isRetryable": False},
+                "that of the named one",
+            ),
+        ),
+    ),
+    Section(
+        "pending",
+        "The provider answers later.",
+        ("Pending",),
+        _at("charge.create", "pending"),
+        (
+            Key("settle", "how it ends", {"settle": "FAILED"}),
+            Key("after", "when it ends", {"after": "3d"}, "the assumption `charge.pending_settles_after`"),
+        ),
+    ),
+    Section(
+        "challenge",
+        "3-D Secure: the payer must act on the hosted page, or the sandbox acts for the payer.",
+        ("Challenge",),
+        _at("charge.create", "challenge"),
+        (
+            Key("payer", "what the payer does", {"payer": "passes"}, "what is done on the hosted page"),
+            Key("after", "how long the payer takes", {"payer": "passes", "after": "2m"}, "30s"),
+        ),
+    ),
+    Section(
+        "latency",
+        "A duration alone, a range (evenly drawn), or two percentiles of a skewed distribution.",
+        ("Latency",),
+        _at("charge.create", "latency"),
+        (
+            Key("min", "the shortest", {"min": "20ms"}),
+            Key("max", "the longest", {"min": "20ms", "max": "60ms"}, "`min`"),
+            Key("p50", "half take no longer", {"p50": "100ms", "p99": "4s"}, "none"),
+            Key("p99", "99 of 100 take no longer", {"p50": "100ms", "p99": "4s"}, "none"),
+        ),
+    ),
+    Section(
+        "transport",
+        "A fault of the connection, or of what stands before the service. At most one fault; `delay` goes with any.",
+        ("Transport",),
+        _at("charge.create", "transport"),
+        (
+            Key(
+                "at",
+                "`receive`: nothing has happened; `answer`: it has happened, and the client does not know",
+                {"at": "answer", "reset": True},
+            ),
+            Key("status", "answer with this HTTP status", {"at": "receive", "status": 503}, "the real one"),
+            Key(
+                "body",
+                "body of that answer: a text, or data sent as JSON",
+                {"at": "answer", "status": 502, "body": "<h1>Bad Gateway</h1>"},
+                "the service's own error object",
+            ),
+            Key(
+                "headers",
+                "headers of that answer",
+                {"at": "receive", "status": 503, "headers": {"x-cache": "MISS"}},
+                "the real ones",
+            ),
+            Key(
+                "retry_after",
+                "its Retry-After, in seconds or as a duration",
+                {"at": "receive", "status": 429, "retry_after": "3s"},
+                "none",
+            ),
+            Key("delay", "wait before anything else", {"at": "answer", "delay": "35s"}),
+            Key("reset", "reset the connection", {"at": "receive", "reset": True}),
+            Key("close_after", "close after this many bytes of the body", {"at": "answer", "close_after": 40}, "no"),
+            Key("truncate", "promise the whole body, send half of it, close", {"at": "answer", "truncate": True}),
+            Key(
+                "dribble",
+                "send the answer in small pieces",
+                {"at": "answer", "dribble": {"chunk": 16, "every": "200ms"}},
+                "no",
+            ),
+            Key("garbage", "send bytes that are no HTTP", {"at": "answer", "garbage": True}),
+            Key("hang", "never answer", {"at": "answer", "hang": True}),
+            Key("malformed_json", "answer with broken JSON", {"at": "answer", "malformed_json": True}),
+            Key(
+                "edit",
+                "members of the real answer, by path, with other values; status and identifiers stay",
+                {"at": "answer", "edit": {"status": "RETRY_SCHEDULED", "paymentInformation.card": None}},
+                "none",
+            ),
+            Key("omit", "members that the real answer lacks, by path", {"at": "answer", "omit": ["amount"]}),
+        ),
+    ),
+    Section(
+        "dribble",
+        "The answer in small pieces.",
+        ("Dribble",),
+        lambda part: _at("charge.create", "transport")({"at": "answer", "dribble": part}),
+        (
+            Key("chunk", "bytes of a piece", {"chunk": 16, "every": "200ms"}),
+            Key("every", "pause between pieces", {"chunk": 1, "every": "1s"}),
+        ),
+    ),
+    Section(
+        "webhook",
+        "What becomes of the webhooks that the operation causes; in a rule for `webhook.deliver`, of that webhook.",
+        ("WebhookPlan",),
+        _at("charge.create", "webhook"),
+        (
+            Key("drop", "never send it", {"drop": True}),
+            Key("delay", "send it this much later", {"delay": "1d"}),
+            Key("copies", "how often it is sent", {"copies": 2}),
+            Key("gap", "pause between copies", {"copies": 2, "gap": "5s"}),
+            Key("before_answer", "send it before the API call is answered", {"before_answer": True}),
+            Key("swap_with_next", "the next one overtakes it", {"swap_with_next": True}),
+            Key("stale", "it shows the state before the last change", {"stale": True}),
+            Key("bad_signature", "sign it with a wrong key", {"bad_signature": True}),
+            Key("authorization", "its Authorization header", {"authorization": "Bearer wrong"}, "the receiver's"),
+            Key("receiver", "the receiver answers so, in turn, and is not called", {"receiver": [500, 200, "timeout"]}),
+        ),
+    ),
+    Section(
+        "batch",
+        "What becomes of a batch.",
+        ("BatchScript",),
+        _at(_BATCH, "batch"),
+        (
+            Key(
+                "rows",
+                "rows and their outcomes; the first match decides",
+                {"rows": [{"at": [3, 17], "decline": "expired_card"}]},
+            ),
+            Key("progress", "points of its progress", {"progress": [{"reach": 0.25, "after": "10s"}]}),
+            Key("stall_at", "the share of rows at which it stops for good", {"stall_at": 0.6}, "never"),
+            Key("end", "how it ends", {"end": "FAILED"}, "SUCCESS"),
+            Key("results", "what is wrong with its results text", {"results": {"shuffle": True}}),
+        ),
+    ),
+    Section(
+        "rows",
+        "Rows of a batch, counted from 1, and what becomes of them. Exactly one of `at`, `every`, `where`, `share`.",
+        ("RowRule",),
+        lambda part: _at(_BATCH, "batch")({"rows": [part]}),
+        (
+            Key("at", "their numbers", {"at": [3, 17], "decline": "expired_card"}, "none"),
+            Key("every", "every nth", {"every": 50, "decline": "expired_card"}, "none"),
+            Key(
+                "where",
+                "tests of paymentMethodId, amount, currency, reference",
+                {"where": {"amount": {"gt": 9000}}, "decline": "exceeds_withdrawal_amount_limit"},
+                "none",
+            ),
+            Key("share", "a share of all, drawn by the seed", {"share": 0.1, "decline": "do_not_honour"}, "none"),
+            Key("decline", "they are declined", {"every": 2, "decline": "do_not_honour"}, "none"),
+            Key("approve", "they are paid", {"at": [1], "approve": {}}, "none"),
+            Key("provider_down", _OUTAGE, {"at": [1], "provider_down": {}}, "none"),
+            Key(
+                "provider_timeout", "the provider does not answer in time", {"at": [1], "provider_timeout": {}}, "none"
+            ),
+        ),
+    ),
+    Section(
+        "progress",
+        "A point of a batch's progress.",
+        ("Progress",),
+        lambda part: _at(_BATCH, "batch")({"progress": [part]}),
+        (
+            Key("reach", "the share of rows that is done", {"reach": 0.25, "after": "10s"}),
+            Key("after", "how long after the batch began", {"reach": 1, "after": "1h"}),
+        ),
+    ),
+    Section(
+        "results",
+        "What is wrong with the results text of a batch.",
+        ("ResultsPlan",),
+        _at(_BATCH, "batch", "results"),
+        (
+            Key("omit_rows", "rows that are left out", {"omit_rows": [4]}),
+            Key("shuffle", "rows in another order", {"shuffle": True}),
+            Key("cut", "the text ends after this many characters", {"cut": 200}, "it is whole"),
+        ),
+    ),
+    Section(
+        "later",
+        "Something that happens on its own. Exactly one besides `after`.",
+        ("Later",),
+        _later,
+        (
+            Key("after", "when, from the operation on", {"after": "2d", "void": {}}),
+            Key("set", "fields that change, by path", {"after": "5m", "set": {"payto.status": "ACTIVE"}}, "none"),
+            Key("capture", "an authorised charge is captured", {"after": "1d", "capture": {}}, "no"),
+            Key("void", "an authorised charge is voided", {"after": "2d", "void": {}}, "no"),
+            Key("refund", "a paid charge is refunded", {"after": "5d", "refund": {"amount": 5}}, "no"),
+            Key("settle", "a pending charge ends", {"after": "3d", "settle": "FAILED"}, "no"),
+            Key("delete", "a customer, payment method or vault item is deleted", {"after": "1h", "delete": {}}, "no"),
+        ),
+    ),
+    Section(
+        "capture, refund (of later)",
+        "How much.",
+        ("LaterAmount",),
+        lambda part: _later({"after": "1d", "refund": part}),
+        (
+            Key("amount", "how much", {"amount": 5}, "all"),
+            Key("comment", "its comment", {"comment": "goodwill"}, "none"),
+        ),
+    ),
+    Section(
+        "findings",
+        "How clients are judged. What is left out stays as it is.",
+        ("FindingsMap",),
+        lambda part: {"version": 1, "findings": part},
+        (
+            Key("allow", "findings that are not raised", {"allow": ["blind-retry"]}, "none"),
+            Key("retry_limit", "declined tries of one card within `retry_window`", {"retry_limit": 3}, "15"),
+            Key("retry_window", "their span, sandbox time", {"retry_window": "30d"}, "30d"),
+            Key("timeout", "the longest wait for an answer, real time", {"timeout": "10s"}, "30s"),
+            Key("slow_receiver", "the longest answer of a receiver, real time", {"slow_receiver": "2s"}, "5s"),
+            Key("poll_limit", "reads of one object within a second", {"poll_limit": 5}, "10"),
+        ),
+    ),
+)
