@@ -59,11 +59,23 @@ class WebhookTarget:
 
 @record
 class Refund:
-    """One refund of a charge."""
+    """One refund of a charge. ``settles`` is when its provider answers, or has answered, one that it did not answer at
+    once."""
 
     amount: Amount
     added: Micros
     comment: str | None
+    settles: Micros | None = None
+
+    @property
+    def moved(self) -> Micros:
+        """When the money goes back."""
+        return self.added if self.settles is None else self.settles
+
+    @property
+    def mark(self) -> str:
+        """What tells a refund that waits for an answer from one that waits for another."""
+        return f"{self.settles}|{number_text(self.amount)}"
 
 
 @record
@@ -81,7 +93,11 @@ class FailedAttempt:
 
 @record
 class Charge:
-    """A charge as stored. Amounts are exact decimals of ``currency``; instants are microseconds."""
+    """A charge as stored. Amounts are exact decimals of ``currency``; instants are microseconds.
+
+    ``returned`` is when its provider took a payment back that had succeeded; ``reserved`` are refunds that are not
+    shown before their provider has answered (assumption ``charge.pending_refund``).
+    """
 
     charge_id: str
     provider_charge_id: str | None
@@ -116,67 +132,98 @@ class Charge:
     metadata: Mapping[str, str] | None = None
     webhook: WebhookTarget | None = None
     transfer: CheckoutTransfer | None = None
+    returned: Micros | None = None
+    reserved: tuple[Refund, ...] | None = None
     seq: int = -1
 
     @property
     def refundable(self) -> Decimal:
         """What is left to refund."""
-        return self.amount - self.refunded
+        left = self.amount - self.refunded
+        return left if self.reserved is None else left - sum((refund.amount for refund in self.reserved), ZERO)
 
     def money_days(self) -> tuple[Micros, ...]:
         """The days (UTC), by their first instant, on which money came in or was given back."""
         paid = self.succeeded
         if paid is None:
             return ()
-        if not self.refunds:
+        if not self.refunds and self.returned is None:
             return (paid - paid % DAY,)
-        return tuple({instant - instant % DAY for instant in (paid, *(refund.added for refund in self.refunds))})
+        instants = {paid, *(refund.moved for refund in self.refunds), self.returned or paid}
+        return tuple({instant - instant % DAY for instant in instants})
 
     def moved_on(self, day: Micros) -> Decimal:
         """What came in on a day less what was given back on it."""
-        paid = self.succeeded
+        paid, returned = self.succeeded, self.returned
         came = self.amount if paid is not None and paid - paid % DAY == day else ZERO
-        return came - sum((refund.amount for refund in self.refunds if refund.added - refund.added % DAY == day), ZERO)
+        went = self.amount if returned is not None and returned - returned % DAY == day else ZERO
+        return came - sum((one.amount for one in self.refunds if one.moved - one.moved % DAY == day), went)
 
-    def after_capture(self, amount: Decimal | None, now: Micros) -> Charge:
-        """Complete an authorised charge, in part or in whole; what is not captured is released.
+    def after_capture(self, amount: Decimal | None, now: Micros, event: ChargeEvent = ChargeEvent.CAPTURED) -> Charge:
+        """Complete an authorised charge, in part or in whole; what is not captured is released. ``PENDING``: its
+        provider answers later.
 
         Raises ``WrongState`` (54), ``Invalid`` 74 (not positive), 2 (too many digits), 77 (more than was authorised).
         """
-        status = CHARGE.advance(self.status, ChargeEvent.CAPTURED)
+        status = CHARGE.advance(self.status, event)
         captured = self.amount if amount is None else _positive(amount, self)
         if captured > self.amount:
             told = f"got {number_text(captured)}, authorised are {number_text(self.amount)} {self.currency}"
             raise Invalid(Code.INVALID_CAPTURE_AMOUNT_PASSED, {"Amount": told})
-        return replace(self, status=status, amount=captured, succeeded=now)
+        succeeded = now if status is ChargeState.SUCCESS else None
+        return replace(self, status=status, amount=captured, succeeded=succeeded)
 
     def after_void(self, event: ChargeEvent, now: Micros) -> Charge:
         """Cancel an authorised charge, by request (``VOIDED``) or by time (``EXPIRED``). Raises ``WrongState`` (54)."""
         return replace(self, status=CHARGE.advance(self.status, event), voided=now)
 
-    def after_refund(self, amount: Decimal | None, comment: str | None, now: Micros) -> Charge:
-        """Give back a part or all that is left.
+    def after_refund(self, refund: Refund) -> Charge:
+        """Give back a part or all that is left (``refund_of``). Raises ``WrongState`` (54)."""
+        refunded = self.refunded + refund.amount
+        event = ChargeEvent.FULLY_REFUNDED if refunded == self.amount else ChargeEvent.PARTLY_REFUNDED
+        status = CHARGE.advance(self.status, event)
+        return replace(self, status=status, refunded=refunded, refunds=(*self.refunds, refund))
+
+    def after_reserving(self, refund: Refund) -> Charge:
+        """Keep what a refund (``refund_of``) needs until its provider has answered."""
+        return replace(self, reserved=(*(self.reserved or ()), refund))
+
+    def after_answer(self, mark: str, *, settled: bool) -> Charge | None:
+        """The provider has answered a refund that waited for it: its money has gone back, or it has failed and is a
+        refund no longer. None when nothing changes. Raises ``WrongState`` (54)."""
+        for refund in self.reserved or ():
+            if refund.mark == mark:
+                others = _without(self.reserved or (), refund)
+                kept = replace(self, reserved=others or None)
+                return kept.after_refund(refund) if settled else kept
+        for refund in self.refunds if not settled else ():
+            if refund.mark == mark:
+                others = _without(self.refunds, refund)
+                event = ChargeEvent.REFUND_FAILED if others else ChargeEvent.LAST_REFUND_FAILED
+                status = CHARGE.advance(self.status, event)
+                return replace(self, status=status, refunded=self.refunded - refund.amount, refunds=others)
+        return None
+
+    def refund_of(self, amount: Decimal | None, comment: str | None, now: Micros, settles: Micros | None) -> Refund:
+        """A refund of a part or of all that is left.
 
         Raises ``WrongState`` (54), ``Invalid`` 74 (not positive), 2 (too many digits), 76 (more than is left).
         """
         CHARGE.advance(self.status, ChargeEvent.PARTLY_REFUNDED)
         left = self.refundable
         given = left if amount is None else _positive(amount, self)
-        if given > left:
+        if given > left or not left:
             told = f"got {number_text(given)}, left to refund are {number_text(left)} {self.currency}"
             raise Invalid(Code.INVALID_AMOUNT_MAXIMUM_AVAILABLE_REFUND, {"Amount": told})
-        event = ChargeEvent.FULLY_REFUNDED if given == left else ChargeEvent.PARTLY_REFUNDED
-        return replace(
-            self,
-            status=CHARGE.advance(self.status, event),
-            refunded=self.refunded + given,
-            refunds=(*self.refunds, Refund(given, now, comment)),
-        )
+        return Refund(given, now, comment, settles)
 
     def after_settlement(self, event: ChargeEvent, now: Micros) -> Charge:
-        """End a pending charge: ``SETTLED`` or ``RETURNED``. Raises ``WrongState`` (54)."""
+        """End a pending charge: ``SETTLED`` or ``RETURNED``; or take a payment back that had succeeded. Raises
+        ``WrongState`` (54)."""
         status = CHARGE.advance(self.status, event)
-        return replace(self, status=status, succeeded=now if status is ChargeState.SUCCESS else self.succeeded)
+        if status is ChargeState.SUCCESS:
+            return replace(self, status=status, succeeded=now)
+        return replace(self, status=status, returned=None if self.succeeded is None else now)
 
     def after_challenge(self, event: ChargeEvent, attempt: FailedAttempt | None, now: Micros) -> Charge:
         """End a 3-D Secure challenge: paid or authorised when it was passed, else failed by ``attempt``.
@@ -196,12 +243,18 @@ class Charge:
         return replace(
             self,
             status=before,
-            amount=self.authorised if waiting and self.authorised is not None else self.amount,
+            amount=(self.authorised or self.amount) if before is ChargeState.AUTHORISED else self.amount,
             refunds=refunds,
             refunded=sum((refund.amount for refund in refunds), ZERO),
             succeeded=None if waiting else self.succeeded,
             voided=None,
+            returned=None,
         )
+
+
+def _without(refunds: tuple[Refund, ...], one: Refund) -> tuple[Refund, ...]:
+    place = refunds.index(one)
+    return (*refunds[:place], *refunds[place + 1 :])
 
 
 def _positive(amount: Decimal, charge: Charge) -> Decimal:

@@ -4,7 +4,7 @@ A table lists each state with a row of the events that move it; an empty row is 
 not in the table is refused by ``TransitionTable.advance``, the only way to change a state, before anything else
 changes.
 
-Sources: service document, States and transitions; where it is silent, the assumptions ``charge.status.*``,
+Sources: service document, States and transitions; where it is silent, the assumptions ``charge.*``,
 ``vault.gone``, ``vault.ccv_delay``, ``token.lifetime``, ``removed.customer_or_method``.
 """
 
@@ -63,6 +63,8 @@ class ChargeEvent(StrEnum):
     ABANDONED = "abandoned"
     PARTLY_REFUNDED = "partly_refunded"
     FULLY_REFUNDED = "fully_refunded"
+    REFUND_FAILED = "refund_failed"
+    LAST_REFUND_FAILED = "last_refund_failed"
 
 
 class VaultState(StrEnum):
@@ -167,18 +169,25 @@ CHARGE: TransitionTable[ChargeState, ChargeEvent] = TransitionTable(
         },
         ChargeState.AUTHORISED: {
             ChargeEvent.CAPTURED: ChargeState.SUCCESS,
+            ChargeEvent.PENDING: ChargeState.PENDING,
             ChargeEvent.VOIDED: ChargeState.AUTHORISE_CANCELLED,
             ChargeEvent.EXPIRED: ChargeState.AUTHORISE_CANCELLED,
         },
         ChargeState.SUCCESS: {
             ChargeEvent.PARTLY_REFUNDED: ChargeState.PARTIAL_REFUND,
             ChargeEvent.FULLY_REFUNDED: ChargeState.REFUND,
+            ChargeEvent.RETURNED: ChargeState.FAILED,
         },
         ChargeState.PARTIAL_REFUND: {
             ChargeEvent.PARTLY_REFUNDED: ChargeState.PARTIAL_REFUND,
             ChargeEvent.FULLY_REFUNDED: ChargeState.REFUND,
+            ChargeEvent.REFUND_FAILED: ChargeState.PARTIAL_REFUND,
+            ChargeEvent.LAST_REFUND_FAILED: ChargeState.SUCCESS,
         },
-        ChargeState.REFUND: {},
+        ChargeState.REFUND: {
+            ChargeEvent.REFUND_FAILED: ChargeState.PARTIAL_REFUND,
+            ChargeEvent.LAST_REFUND_FAILED: ChargeState.SUCCESS,
+        },
         ChargeState.AUTHORISE_CANCELLED: {},
         ChargeState.FAILED: {},
     },

@@ -27,6 +27,7 @@ from mockserver.engine.step import Step
 from mockserver.scenario.outcome import BatchEnd, BatchScript, ProviderOutcome, RowRule
 
 _ORDINARY = BatchScript()
+_TAKEN = frozenset({ChargeState.PENDING, ChargeState.SUCCESS})
 _RETURNED = Failure("The payment was returned after the transaction had been processed")
 
 
@@ -120,7 +121,7 @@ def move(sandbox: Sandbox, batch: Batch, event: BatchEvent) -> None:
 def follow(sandbox: Sandbox, charge: Charge, before: ChargeState | None) -> None:
     """A charge of a batch has moved: a row whose payment is returned has failed (assumption ``batch.returned_row``)."""
     batch = sandbox.batches.get(charge.batch_id or "")
-    returned = before is ChargeState.PENDING and charge.status is ChargeState.FAILED
+    returned = before in _TAKEN and charge.status is ChargeState.FAILED
     if batch is None or not returned or sandbox.assume(BATCH_RETURNED) != "row_fails":
         return
     row = batch.row_of(charge.charge_id)

@@ -16,14 +16,16 @@ from mockserver.assumptions.table import (
     CAPTURE_AMOUNT,
     CHALLENGE_EXPIRES_AFTER,
     FAILOVER,
+    PENDING_REFUND,
     PENDING_SETTLES_AFTER,
     PENDING_TYPES,
     REFUND_AMOUNT,
 )
 from mockserver.domain.charge import ZERO, Charge, FailedAttempt
+from mockserver.domain.clock import Micros
 from mockserver.domain.codes import Code
 from mockserver.domain.commands import NewCharge
-from mockserver.domain.errors import NotFound
+from mockserver.domain.errors import NotFound, WrongState
 from mockserver.domain.events import Subject
 from mockserver.domain.faults import Faults
 from mockserver.domain.money import CURRENCIES, cut
@@ -87,8 +89,12 @@ def capture(sandbox: Sandbox, charge_id: str, amount: Decimal | None) -> Charge:
     after = charge.after_capture(amount, sandbox.now)
     if after.amount != charge.amount:
         _require(sandbox, charge, Capability.PARTIAL_CAPTURE)
-    _consult(sandbox, "charge.capture", charge, Code.UNABLE_TO_CAPTURE)
-    return move(sandbox, charge, after, ChargeEvent.CAPTURED)
+    pending = _consult(sandbox, "charge.capture", charge, Code.UNABLE_TO_CAPTURE)
+    if pending is None:
+        return move(sandbox, charge, after, ChargeEvent.CAPTURED)
+    _await(sandbox, charge_id, pending, (Due.SETTLEMENT, Due.RETURN))
+    waits = charge.after_capture(amount, sandbox.now, ChargeEvent.PENDING)
+    return move(sandbox, charge, waits, ChargeEvent.PENDING)
 
 
 def void(sandbox: Sandbox, charge_id: str) -> Charge:
@@ -103,11 +109,17 @@ def refund(sandbox: Sandbox, charge_id: str, amount: Decimal | None, comment: st
     """Give money back. Raises ``NotFound`` 84, ``WrongState`` 54, ``Invalid`` 74, 2, 76, ``ProviderRefused``."""
     charge = get(sandbox, charge_id)
     sandbox.assume(REFUND_AMOUNT)
-    after = charge.after_refund(amount, comment, sandbox.now)
-    if after.status is not ChargeState.REFUND:
+    wanted = charge.refund_of(amount, comment, sandbox.now, None)
+    if charge.after_refund(wanted).status is not ChargeState.REFUND:
         _require(sandbox, charge, Capability.PARTIAL_REFUND)
-    _consult(sandbox, "charge.refund", charge, Code.UNABLE_TO_REFUND)
-    return give_back(sandbox, charge, after)
+    pending = _consult(sandbox, "charge.refund", charge, Code.UNABLE_TO_REFUND)
+    if pending is None:
+        return give_back(sandbox, charge, charge.after_refund(wanted))
+    wanted = replace(wanted, settles=sandbox.now + _wait_of(sandbox, pending))
+    _await(sandbox, charge_id, pending, (Due.REFUND_SETTLEMENT, Due.REFUND_RETURN), wanted.mark)
+    if sandbox.assume(PENDING_REFUND) == "at_once":
+        return give_back(sandbox, charge, charge.after_refund(wanted))
+    return sandbox.replace(sandbox.charges, charge, charge.after_reserving(wanted))
 
 
 def get(sandbox: Sandbox, charge_id: str) -> Charge:
@@ -124,6 +136,24 @@ def settle(sandbox: Sandbox, charge_id: str, event: ChargeEvent) -> None:
     charge = sandbox.charges.get(charge_id)
     if charge is not None and charge.status is ChargeState.PENDING:
         move(sandbox, charge, charge.after_settlement(event, sandbox.now), event)
+
+
+def answer_refund(sandbox: Sandbox, charge_id: str, mark: str, *, settled: bool) -> None:
+    """The provider of a refund that was pending has its answer."""
+    charge = sandbox.charges.get(charge_id)
+    try:
+        after = None if charge is None else charge.after_answer(mark, settled=settled)
+    except WrongState as refused:
+        sandbox.step.warnings += (f"a pending refund of charge {charge_id} did not happen: {refused.message}",)
+        return
+    if charge is None or after is None:
+        return
+    if after.refunded == charge.refunded:
+        sandbox.replace(sandbox.charges, charge, after)
+    elif settled:
+        give_back(sandbox, charge, after)
+    else:
+        move(sandbox, charge, after, ChargeEvent.REFUND_FAILED if after.refunds else ChargeEvent.LAST_REFUND_FAILED)
 
 
 def expire(sandbox: Sandbox, charge_id: str) -> None:
@@ -293,9 +323,7 @@ def follow_up(sandbox: Sandbox, charge: Charge, event: ChargeEvent, route: Provi
         sandbox.schedule.plan(due, Due.AUTHORISATION_EXPIRY, charge.charge_id)
     elif event is ChargeEvent.PENDING:
         pending = outcome.provider if isinstance(outcome.provider, Pending) else Pending()
-        after = pending.after if pending.after is not None else sandbox.assume(PENDING_SETTLES_AFTER)
-        what = Due.SETTLEMENT if pending.settle is Settlement.SUCCESS else Due.RETURN
-        sandbox.schedule.plan(sandbox.now + after, what, charge.charge_id)
+        _await(sandbox, charge.charge_id, pending, (Due.SETTLEMENT, Due.RETURN))
     elif event is ChargeEvent.CHALLENGED:
         sandbox.schedule.plan(
             sandbox.now + sandbox.assume(CHALLENGE_EXPIRES_AFTER), Due.CHALLENGE_EXPIRY, charge.charge_id
@@ -307,15 +335,28 @@ def follow_up(sandbox: Sandbox, charge: Charge, event: ChargeEvent, route: Provi
         vault.spend_ccv(sandbox, card.number, held.vault_id if held else None)
 
 
+def _wait_of(sandbox: Sandbox, pending: Pending) -> Micros:
+    return pending.after if pending.after is not None else sandbox.assume(PENDING_SETTLES_AFTER)
+
+
+def _await(sandbox: Sandbox, charge_id: str, pending: Pending, ends: tuple[Due, Due], detail: str = "") -> None:
+    """Plan the answer of a provider that gives it later: one of two ``ends``, a good and a bad one."""
+    what = ends[0] if pending.settle is Settlement.SUCCESS else ends[1]
+    sandbox.schedule.plan(sandbox.now + _wait_of(sandbox, pending), what, charge_id, detail)
+
+
 _PAYMENTS = frozenset({ChargeEvent.AUTHORISED, ChargeEvent.PAID, ChargeEvent.PENDING})
 """What counts as a payment that occurred (service document, What the service does, 8)."""
 
 
-def _consult(sandbox: Sandbox, op: str, charge: Charge, refusal: Code) -> None:
+def _consult(sandbox: Sandbox, op: str, charge: Charge, refusal: Code) -> Pending | None:
+    """Ask the provider of a charge; what it says when it answers later."""
     provider = sandbox.providers.get(charge.provider.provider_id)
     if provider is None:
-        return
-    asking.refuse_declined(ask_provider(sandbox, op, ProviderRoute(provider, charge.instrument), "charge"), refusal)
+        return None
+    outcome = ask_provider(sandbox, op, ProviderRoute(provider, charge.instrument), "charge")
+    asking.refuse_declined(outcome, refusal)
+    return outcome.provider if isinstance(outcome.provider, Pending) else None
 
 
 def _require(sandbox: Sandbox, charge: Charge, feature: Capability) -> None:

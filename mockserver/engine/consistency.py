@@ -193,6 +193,9 @@ def _of_charge(view: _View, charge: Charge) -> Iterator[Fault]:
     if charge.refunded != given:
         yield "refunded", f"got {number_text(charge.refunded)}, the refunds come to {number_text(given)}"
         return
+    if charge.refundable < 0:
+        got = number_text(charge.amount - charge.refunded - charge.refundable)
+        yield "reserved", f"got {got}, left to refund are {number_text(charge.amount - charge.refunded)}"
     match charge.status:
         case ChargeState.REFUND:
             fits, wanted = charge.refunded == charge.amount, "all of the amount"

@@ -33,6 +33,12 @@ WORK: Mapping[Due, Callable[[Sandbox, ScheduledWork], None]] = {
     Due.CHALLENGE_EXPIRY: lambda sandbox, entry: three_ds.abandon(sandbox, entry.subject),
     Due.SETTLEMENT: lambda sandbox, entry: charges.settle(sandbox, entry.subject, ChargeEvent.SETTLED),
     Due.RETURN: lambda sandbox, entry: charges.settle(sandbox, entry.subject, ChargeEvent.RETURNED),
+    Due.REFUND_SETTLEMENT: lambda sandbox, entry: charges.answer_refund(
+        sandbox, entry.subject, entry.detail, settled=True
+    ),
+    Due.REFUND_RETURN: lambda sandbox, entry: charges.answer_refund(
+        sandbox, entry.subject, entry.detail, settled=False
+    ),
     Due.TRANSFER_SETTLEMENT: lambda sandbox, entry: transfers.settle(sandbox, entry.subject),
     Due.SUBSCRIPTION_RENEWAL: subscriptions.renew,
     Due.TOKEN_EXPIRY: lambda sandbox, entry: tokens.expire(sandbox, entry.subject),

@@ -136,7 +136,8 @@ def _void(sandbox: Sandbox, charge: Charge, detail: list[str]) -> None:
 
 
 def _refund(sandbox: Sandbox, charge: Charge, detail: list[str]) -> None:
-    charges.give_back(sandbox, charge, charge.after_refund(_amount(detail), detail[1] or None, sandbox.now))
+    wanted = charge.refund_of(_amount(detail), detail[1] or None, sandbox.now, None)
+    charges.give_back(sandbox, charge, charge.after_refund(wanted))
 
 
 def _settle(sandbox: Sandbox, charge: Charge, detail: list[str]) -> None:

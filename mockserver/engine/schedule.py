@@ -21,6 +21,8 @@ class Due(StrEnum):
     CHALLENGE_EXPIRY = "challenge_expiry"
     SETTLEMENT = "settlement"
     RETURN = "return"
+    REFUND_SETTLEMENT = "refund_settlement"
+    REFUND_RETURN = "refund_return"
     TRANSFER_SETTLEMENT = "transfer_settlement"
     SUBSCRIPTION_RENEWAL = "subscription_renewal"
     TOKEN_EXPIRY = "token_expiry"
@@ -40,6 +42,8 @@ SUBJECTS: Mapping[Due, str | None] = {
     Due.CHALLENGE_EXPIRY: "charges",
     Due.SETTLEMENT: "charges",
     Due.RETURN: "charges",
+    Due.REFUND_SETTLEMENT: "charges",
+    Due.REFUND_RETURN: "charges",
     Due.TRANSFER_SETTLEMENT: "transfers",
     Due.SUBSCRIPTION_RENEWAL: "subscriptions",
     Due.TOKEN_EXPIRY: "tokens",

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from mockserver.domain.charge import Charge
+from mockserver.domain.charge import Charge, Refund
 from mockserver.domain.clock import Micros
 from mockserver.domain.events import Event
 from mockserver.domain.states import ChargeState
@@ -57,11 +57,22 @@ def _doubtful(call: Call, *, is_settled: bool) -> _Doubtful:
         asked=asked_of(call),
         intent=intent_of(call),
         evidence=evidence_of(call),
-        has_acted=bool(call.events),
+        has_acted=bool(call.events) or _waits(call),
         is_repeat=call.is_repeat,
         root=call.subject,
         is_settled=is_settled,
     )
+
+
+def _refunds_of(charge: Charge) -> tuple[Refund, ...]:
+    """The refunds of a charge, those that its provider is still to answer included."""
+    return (*charge.refunds, *(charge.reserved or ()))
+
+
+def _waits(call: Call) -> bool:
+    """Whether a call has made a refund that is not shown yet."""
+    reserved = call.charge.reserved if call.charge is not None and call.op == "charge.refund" else None
+    return any(refund.added == call.at for refund in reserved or ())
 
 
 class Doubts:
@@ -173,7 +184,7 @@ class Doubts:
         elif op == "batch.create":
             if first.subject is not None and later.subject is not None and later.subject != first.subject:
                 self._ledger.add("batch-sent-twice", later.at, both, batch=first.root)
-        elif op == "charge.refund" and not first.looked and first.has_acted and later.has_acted:
+        elif op == "charge.refund" and not first.looked and self._gave_both(first, later):
             self._ledger.add("double-refund", later.at, both, charge=subject)
         if not first.looked and not later.is_repeat:
             self._ledger.add("blind-retry", later.at, both, operation=op, **{kind: subject})
@@ -191,6 +202,14 @@ class Doubts:
             charge = self._charge_of(charge_id)
             if charge is not None and charge.status is ChargeState.PENDING_CHECKOUT:
                 self._pairs.put(charge_id, pair)
+
+    def _gave_both(self, first: _Doubtful, later: _Doubtful) -> bool:
+        """Whether both calls have made a refund, and none of the two has failed since."""
+        charge = self._charge_of(first.subject or "")
+        if charge is None or not first.has_acted or not later.has_acted:
+            return False
+        made = [refund.added for refund in _refunds_of(charge)]
+        return made.count(first.at) > (first.at == later.at) and later.at in made
 
     def _hold_money(self, *charge_ids: str) -> bool:
         charges = [self._charge_of(charge_id) for charge_id in charge_ids]

@@ -12,7 +12,7 @@ from mockserver.domain.zones import UTC_ZONE, Zone
 from mockserver.scenario.attempt import Stage
 from mockserver.scenario.catalogue import CATALOGUE
 from mockserver.scenario.compile_when import compile_when, named_in, operations_of
-from mockserver.scenario.fitting import fitting
+from mockserver.scenario.fitting import BY_NAME, fitting
 from mockserver.scenario.matching import Reader
 from mockserver.scenario.model import PLANS, ChanceOne, RuleMap
 from mockserver.scenario.operations import ALL_OPERATIONS, PROVIDER_OPERATIONS, UNREQUESTED
@@ -153,10 +153,11 @@ def _placed(
         fits.append(("a rule that looks at no provider", ALL_OPERATIONS - _ASKED_WITH_PROVIDER))
     exact = named_in(model.when.get("op"))
     left = operations
-    for word, fit in fits:
+    for word, everywhere in fits:
+        fit = everywhere - (BY_NAME.get(word, frozenset()) - exact)
         lost = exact - fit if left & fit else left
         if lost:
-            problems.add((*path, "when", "op"), _misfit(word, lost, fit))
+            problems.add((*path, "when", "op"), _misfit(word, lost, everywhere))
             return Stage.ARRIVAL, operations
         left &= fit
     return Stage.PROVIDER if asks or left <= _ASKED_WITH_PROVIDER else Stage.ARRIVAL, left

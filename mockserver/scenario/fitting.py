@@ -51,6 +51,11 @@ DELETABLE: Mapping[str, str] = {
 """Operations after which ``later: delete`` can remove an object, and its kind."""
 
 
+BY_NAME: Mapping[str, frozenset[str]] = {"pending": frozenset({"charge.capture", "charge.refund"})}
+"""Operations in which an outcome happens only to a rule that names them in full: one that means all payments of a card
+does not mean their refunds."""
+
+
 def fitting(outcome: Outcome) -> Iterator[tuple[str, frozenset[str]]]:
     """Each thing that an outcome makes happen, by its word in the file, and the operations in which it can."""
     if outcome.provider is not None:
@@ -76,7 +81,7 @@ def _of_provider(provider: ProviderOutcome) -> tuple[str, frozenset[str]]:
         case Decline():
             return "decline", PROVIDER_OPERATIONS
         case Pending():
-            return "pending", TAKING | {"charge.challenge"}
+            return "pending", TAKING | {"charge.challenge"} | BY_NAME["pending"]
         case Challenge():
             return "challenge", TAKING | {"token.create"}
         case PartialApprove():

@@ -36,7 +36,10 @@ def bank(api: Api) -> str:
         # What the state forbids by then does not happen.
         ("{after: 2d, void: {}}", True, "SUCCESS", 0),
         ("{after: 2d, refund: {amount: 500}}", True, "SUCCESS", 0),
-        ("{after: 2d, settle: FAILED}", True, "SUCCESS", 0),
+        ("{after: 2d, settle: SUCCESS}", True, "SUCCESS", 0),
+        ("{after: 2d, settle: FAILED}", False, "Authorised", 0),
+        # A payment that its provider takes back.
+        ("{after: 2d, settle: FAILED}", True, "FAILED", 0),
     ],
 )
 def test_a_charge_moves_on_its_own(later: str, capture: bool, after: str, refunded: int) -> None:

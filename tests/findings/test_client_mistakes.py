@@ -256,6 +256,23 @@ def test_a_refund_repeated_blindly_is_given_twice() -> None:
     assert list(found(api)) == ["double-refund", "blind-retry"]
 
 
+LATE = (
+    "when: {op: charge.refund}, limit: 1, "
+    "then: {pending: {settle: FAILED, after: 1h}, transport: {at: answer, reset: true}}"
+)
+
+
+@pytest.mark.parametrize("shown", ["at_once", "when_settled"])
+def test_a_refund_that_is_repeated_after_it_has_failed_is_given_once(shown: str) -> None:
+    for pause, raised in (("1h", ["blind-retry"]), ("59m", ["double-refund", "blind-retry"])):
+        api = scripted(LATE, assumptions={"charge.pending_refund": shown})
+        charge_id = api.charge(**ORDER)["chargeId"]
+        assert send(api, "DELETE", f"/refund/{charge_id}", amount=5) is None
+        api.advance(pause)
+        assert send(api, "DELETE", f"/refund/{charge_id}", amount=5) is not None
+        assert list(found(api)) == raised
+
+
 def test_a_refund_repeated_after_a_look_is_meant() -> None:
     api = lossy("charge.refund")
     charge_id = api.charge(**ORDER)["chargeId"]

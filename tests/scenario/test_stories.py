@@ -17,6 +17,10 @@ SCENARIOS = Path(__file__).resolve().parents[2] / "scenarios"
 STORIES = """
 fifteen calls a second, then 429            | fifteen-a-second          | 4
 a merchant's daily limit                    | daily-limit               | 4
+a refund that fails after three days        | refund-fails-late         | 4
+a refund unseen until it settles            | refund-settles-late       | 3
+captures booked at night                    | capture-pending           | 2
+a direct debit returned after two weeks     | direct-debit-returned     | 3
 an answer lost once for each customer       | once-per-customer         | 4
 closed each night, across summer time       | maintenance-window        | 3
 """
@@ -96,3 +100,42 @@ def test_maintenance_window() -> None:
         api.advance("1h")
     # 15:30 and 16:30 UTC of the first night, one hour more in the next, an hour later from then on.
     assert shut == [0, 1, 24, 25, 26, 49, 50]
+
+
+def test_refund_fails_late() -> None:
+    api = shop("refund-fails-late")
+    charge_id = api.charge()["chargeId"]
+    assert api.delete(f"/refund/{charge_id}")["status"] == "REFUND"
+    api.advance("3d")
+    failed = api.get(f"/charge/{charge_id}").body
+    assert (failed["status"], failed["refundedAmount"], failed["refunds"]) == ("SUCCESS", 0, [])
+    assert api.delete(f"/refund/{charge_id}")["refundedAmount"] == 20
+
+
+def test_refund_settles_late() -> None:
+    api = shop("refund-settles-late")
+    charge_id = api.charge()["chargeId"]
+    assert api.delete(f"/refund/{charge_id}")["status"] == "SUCCESS"
+    assert problem_of(api.delete(f"/refund/{charge_id}")) == (400, 76)
+    api.advance("5d")
+    assert api.get(f"/charge/{charge_id}")["status"] == "REFUND"
+
+
+def test_capture_pending() -> None:
+    api = shop("capture-pending")
+    ids = [api.charge(amount=amount, capture=False)["chargeId"] for amount in (100, 100.01)]
+    assert [api.post(f"/charge/{one}")["status"] for one in ids] == ["PENDING"] * 2
+    api.advance("12h")
+    assert [api.get(f"/charge/{one}")["status"] for one in ids] == ["SUCCESS", "FAILED"]
+
+
+def test_direct_debit_returned() -> None:
+    api = shop("direct-debit-returned")
+    account = {"bankCode": "001-002", "accountNumber": "123456", "accountName": "Ann"}
+    body = {"amount": 5, "providerId": card_charge()["providerId"], "bankPaymentInformation": account}
+    charge_id = api.post("/charge/bank_account", body)["chargeId"]
+    seen = []
+    for pause in ("1d", "12d", "1d", "0s"):
+        seen.append(api.get(f"/charge/{charge_id}")["status"])
+        api.advance(pause)
+    assert seen == ["PENDING", "SUCCESS", "SUCCESS", "FAILED"]

@@ -1,0 +1,182 @@
+"""Money that moves late: captures and refunds that their provider answers later, payments that it takes back.
+
+Assumptions ``charge.pending_refund``, ``charge.pending_capture``, ``charge.returned``.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.driving import DUMMY, Api, problem_of
+
+REFUND_FAILS = "{id: r, when: {op: charge.refund}, limit: 1, then: {pending: {settle: FAILED, after: 3d}}}"
+WHEN_SETTLED = "assumptions: {charge.pending_refund: when_settled}\n"
+
+
+def told(*rules: str, head: str = "") -> Api:
+    lines = "".join(f"  - {rule}\n" for rule in rules)
+    return Api(scenario=f"version: 1\nname: s\n{head}rules:\n{lines}")
+
+
+def read(api: Api, charge_id: str, *names: str) -> list[Any]:
+    found = api.get(f"/charge/{charge_id}").body
+    return [found[name] for name in names]
+
+
+def settled(api: Api) -> list[tuple[str, float]]:
+    """The days that were settled with money, and how much."""
+    rows = api.get("/settlements", startDate="2031-03-01").body
+    return sorted((row["settlementDate"][:10], row["amount"]) for row in rows)
+
+
+def moved(api: Api) -> Api:
+    """The same story in another sandbox, read from the document of the first."""
+    document = api.get("/__admin/state").body
+    other = Api(key="sk_other")
+    put = other.put("/__admin/state", document)
+    assert put.status == 200, put.raw
+    return other
+
+
+def test_a_refund_that_fails_is_taken_back() -> None:
+    api = told(REFUND_FAILS)
+    charge_id = api.charge()["chargeId"]
+    assert api.delete(f"/refund/{charge_id}", comment="sorry")["status"] == "REFUND"
+    assert problem_of(api.delete(f"/refund/{charge_id}")) == (409, 54)
+    for sandbox in (moved(api), api):
+        sandbox.advance("3d")
+        assert read(sandbox, charge_id, "status", "refundedAmount", "refunds") == ["SUCCESS", 0, []]
+        again = sandbox.delete(f"/refund/{charge_id}").body
+        assert (again["status"], len(again["refunds"])) == ("REFUND", 1)
+
+
+def test_one_of_several_refunds_fails() -> None:
+    api = told(REFUND_FAILS)
+    charge_id = api.charge()["chargeId"]
+    for amount in (5, 5, 10):
+        api.delete(f"/refund/{charge_id}", amount=amount)
+    assert read(api, charge_id, "status", "refundedAmount") == ["REFUND", 20]
+    api.advance("3d")
+    status, given, refunds = read(api, charge_id, "status", "refundedAmount", "refunds")
+    assert (status, given, [refund["amount"] for refund in refunds]) == ("PARTIAL_REFUND", 15, [5, 10])
+
+
+def test_of_two_refunds_that_are_answered_at_once_the_right_one_fails() -> None:
+    steps = "[{pending: {settle: SUCCESS, after: 3d}}, {pending: {settle: FAILED, after: 3d}}]"
+    api = told(f"{{id: r, when: {{op: charge.refund}}, sequence: {steps}}}")
+    charge_id = api.charge()["chargeId"]
+    for amount in (5, 6):
+        api.delete(f"/refund/{charge_id}", amount=amount)
+    api.advance("3d")
+    assert [refund["amount"] for refund in read(api, charge_id, "refunds")[0]] == [5]
+
+
+@pytest.mark.parametrize(("ends", "amount", "after"), [("FAILED", 0, "SUCCESS"), ("SUCCESS", 15, "PARTIAL_REFUND")])
+def test_a_refund_is_shown_when_it_has_settled_and_reserved_before(ends: str, amount: int, after: str) -> None:
+    rule = f"{{id: r, when: {{op: charge.refund}}, limit: 1, then: {{pending: {{settle: {ends}, after: 3d}}}}}}"
+    api = told(rule, head=WHEN_SETTLED)
+    charge_id = api.charge()["chargeId"]
+    assert api.delete(f"/refund/{charge_id}", amount=15)["status"] == "SUCCESS"
+    assert problem_of(api.delete(f"/refund/{charge_id}", amount=6)) == (400, 76)
+    for sandbox in (moved(api), api):
+        sandbox.advance("3d")
+        assert read(sandbox, charge_id, "status", "refundedAmount") == [after, amount]
+    rest = api.delete(f"/refund/{charge_id}").body
+    assert (rest["status"], [refund["amount"] for refund in rest["refunds"]]) == (
+        "REFUND",
+        [15, 5] if amount else [20],
+    )
+
+
+def test_a_reserved_refund_of_a_payment_that_is_taken_back_does_not_happen() -> None:
+    taken_back = "{id: c, when: {op: charge.create}, then: {later: [{after: 1d, settle: FAILED}]}}"
+    api = told(REFUND_FAILS.replace("FAILED", "SUCCESS"), taken_back, head=WHEN_SETTLED)
+    charge_id = api.charge()["chargeId"]
+    api.delete(f"/refund/{charge_id}")
+    api.advance("4d")
+    assert read(api, charge_id, "status", "refundedAmount") == ["FAILED", 0]
+    entries = api.get("/__admin/journal", limit=100)["entries"]
+    assert any("a pending refund of charge" in text for entry in entries for text in entry["warnings"])
+
+
+def test_a_refund_is_settled_on_the_day_on_which_its_provider_answers() -> None:
+    api = told(REFUND_FAILS.replace("FAILED", "SUCCESS"))
+    api.delete(f"/refund/{api.charge()['chargeId']}", amount=8)
+    api.advance("3d")
+    assert settled(api) == [("2031-03-02", 20)]
+    api.advance("2d")
+    assert settled(api) == [("2031-03-02", 20), ("2031-03-05", -8)]
+
+
+def test_a_refund_that_fails_is_never_settled() -> None:
+    api = told(REFUND_FAILS)
+    api.delete(f"/refund/{api.charge()['chargeId']}", amount=8)
+    api.advance("9d")
+    assert settled(api) == [("2031-03-02", 20)]
+
+
+def test_a_payment_that_is_taken_back_leaves_on_that_day() -> None:
+    api = told("{id: c, when: {op: charge.create}, then: {later: [{after: 14d, settle: FAILED}]}}")
+    charge_id = api.charge()["chargeId"]
+    api.advance("14d")
+    assert read(api, charge_id, "status", "successDate") == ["FAILED", "2031-03-01T00:00:00.0000000Z"]
+    api.advance("2d")
+    for sandbox in (api, moved(api)):
+        assert settled(sandbox) == [("2031-03-02", 20), ("2031-03-16", -20)]
+
+
+def test_a_refunded_payment_is_not_taken_back() -> None:
+    api = told("{id: c, when: {op: charge.create}, then: {later: [{after: 14d, settle: FAILED}]}}")
+    charge_id = api.charge()["chargeId"]
+    api.delete(f"/refund/{charge_id}", amount=1)
+    api.advance("14d")
+    assert read(api, charge_id, "status") == ["PARTIAL_REFUND"]
+
+
+@pytest.mark.parametrize(("ends", "after", "day"), [("SUCCESS", "SUCCESS", "2031-03-02"), ("FAILED", "FAILED", None)])
+def test_a_capture_that_is_answered_later(ends: str, after: str, day: str | None) -> None:
+    api = told(f"{{id: r, when: {{op: charge.capture}}, then: {{pending: {{settle: {ends}, after: 1d}}}}}}")
+    charge_id = api.charge(capture=False)["chargeId"]
+    waits = api.post(f"/charge/{charge_id}", {"amount": 15}).body
+    assert (waits["status"], waits["amount"], waits["successDate"]) == ("PENDING", 15, None)
+    for again in (api.post(f"/charge/{charge_id}"), api.delete(f"/charge/{charge_id}/void")):
+        assert problem_of(again) == (409, 54)
+    api.advance("1d")
+    status, amount, succeeded = read(api, charge_id, "status", "amount", "successDate")
+    assert (status, amount, succeeded and succeeded[:10]) == (after, 15, day)
+    api.advance("30d")
+    assert read(api, charge_id, "status") == [after]
+
+
+@pytest.mark.parametrize("op", ["charge.void", "charge.get", "customer.create", "payment_method.create"])
+def test_only_money_can_be_pending(op: str) -> None:
+    rule = {"id": "r", "when": {"op": op}, "then": {"pending": {}}}
+    refused = Api().put("/__admin/scenarios", {"version": 1, "rules": [rule]})
+    assert problem_of(refused) == (400, 90)
+    words = next(iter(refused["details"].values()))
+    assert "pending" in words
+    assert "charge.refund" in words
+
+
+def test_webhooks_tell_of_a_refund_that_failed() -> None:
+    api = told(REFUND_FAILS)
+    url = {"webhook": {"url": "http://127.0.0.1/__inbox/shop"}}
+    charge_id = api.charge(**url)["chargeId"]
+    api.delete(f"/refund/{charge_id}")
+    api.advance("3d")
+    told_of = [one["body"]["data"]["status"] for one in api.get("/__admin/webhooks")["webhooks"]]
+    assert sorted(told_of) == ["REFUND", "SUCCESS", "SUCCESS"]
+
+
+def test_an_account_that_refuses_is_a_bank_account_too() -> None:
+    api = told("{id: c, when: {source: bank_account}, then: {later: [{after: 2d, settle: FAILED}]}}")
+    account = {"bankCode": "001-002", "accountNumber": "123456", "accountName": "Ann"}
+    body = {"amount": 5, "providerId": DUMMY, "bankPaymentInformation": account}
+    charge_id = api.post("/charge/bank_account", body)["chargeId"]
+    seen = []
+    for _ in range(3):
+        seen += read(api, charge_id, "status")
+        api.advance("1d")
+    assert seen == ["PENDING", "SUCCESS", "FAILED"]
