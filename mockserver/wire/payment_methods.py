@@ -15,6 +15,7 @@ from mockserver.wire.shapes import (
     BankPaymentReply,
     CardReply,
     DateTime,
+    PageReply,
     PayerReply,
     ProviderSummaryReply,
     bank_reply,
@@ -75,12 +76,9 @@ class PaymentMethodReply(TypedDict):
     metadata: dict[str, str] | None
 
 
-class PaymentMethodsReply(TypedDict):
+class PaymentMethodsReply(PageReply):
     """A page of payment methods; ``count`` is the number of all matches."""
 
-    limit: int
-    skip: int
-    count: int
     paymentMethods: list[PaymentMethodReply]
 
 
