@@ -14,7 +14,7 @@ from typing import Any
 from urllib.parse import unquote, urlencode
 
 from mockserver import Settings
-from mockserver.adapters.scenario_files import load, read_text
+from mockserver.adapters.scenario_files import load, read_text, shipped_texts
 from mockserver.domain.clock import Micros, parse_instant
 from mockserver.scenario.scenario import Scenario
 from mockserver.web.app import Application
@@ -45,6 +45,9 @@ class _Given:
 
     def read_text(self, text: str, name: str) -> Scenario:
         return read_text(text, name)
+
+    def shipped(self) -> list[tuple[str, str, str]]:
+        return shipped_texts()
 
 
 @dataclass(frozen=True, slots=True)

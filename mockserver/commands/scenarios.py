@@ -166,6 +166,11 @@ class _Given:
 
         return read_text(text, name)
 
+    def shipped(self) -> list[tuple[str, str, str]]:
+        from mockserver.adapters.scenario_files import shipped_texts
+
+        return shipped_texts()
+
 
 def _open_app(scenarios: Sequence[Scenario]) -> Any:
     """The whole sandbox in process, its machine clock standing still."""

@@ -103,7 +103,8 @@ class Delivery:
 
     ``due`` is when the next try is to be made; ``series`` counts the tries since it was planned or sent again;
     ``script`` is what the pretend receiver answers, in turn. ``entry`` is the journal entry that caused it, ``reports``
-    the state of its subject that it reports, ``subscription_id`` the webhook subscription that it is for.
+    the state of its subject that it reports, ``subscription_id`` the webhook subscription that it is for, ``changed``
+    the number of its last change among those of all deliveries.
     """
 
     delivery_id: str
@@ -124,6 +125,7 @@ class Delivery:
     entry: int | None = None
     reports: str | None = None
     subscription_id: str | None = None
+    changed: int = 0
 
     def headers(self) -> dict[str, str]:
         """The headers that it is sent with (published facts, 6 and 10; assumption ``webhook.headers``)."""

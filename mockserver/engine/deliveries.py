@@ -119,7 +119,7 @@ def come_due(sandbox: Sandbox, delivery_id: str) -> None:
     delivery = sandbox.deliveries.get(delivery_id)
     if delivery is None or delivery.state is not DeliveryState.WAITING or delivery.due > sandbox.now:
         return
-    _move(delivery, DeliveryEvent.CAME_DUE)
+    _move(sandbox, delivery, DeliveryEvent.CAME_DUE)
     number = len(delivery.tries)
     if number < len(delivery.script):
         said = delivery.script[number]
@@ -149,12 +149,12 @@ def report(sandbox: Sandbox, delivery: Delivery, made: Try, *, final: bool = Fal
     delivery.series += 1
     pauses = sandbox.assumed[WEBHOOK_RETRY]
     if made.is_accepted:
-        _move(delivery, DeliveryEvent.ACCEPTED)
+        _move(sandbox, delivery, DeliveryEvent.ACCEPTED)
     elif final or delivery.series > len(pauses) or not webhook_subscriptions.wants(sandbox, delivery.subscription_id):
-        _move(delivery, DeliveryEvent.EXHAUSTED)
+        _move(sandbox, delivery, DeliveryEvent.EXHAUSTED)
     else:
         _watch(sandbox, delivery, made)
-        _move(delivery, DeliveryEvent.FAILED)
+        _move(sandbox, delivery, DeliveryEvent.FAILED)
         delivery.due = made.at + pauses[delivery.series - 1]
         sandbox.schedule.plan(delivery.due, Due.WEBHOOK, delivery.delivery_id)
         return
@@ -176,7 +176,7 @@ def resend(sandbox: Sandbox, delivery_id: str) -> Delivery:
     delivery = sandbox.deliveries.get(delivery_id)
     if delivery is None:
         raise NotFound(Code.INVALID_REFERENCE_ID, {"Id": f"no webhook '{delivery_id[:64]}' is kept in this sandbox"})
-    _move(delivery, DeliveryEvent.RESENT)
+    _move(sandbox, delivery, DeliveryEvent.RESENT)
     delivery.series = 0
     delivery.due = sandbox.now
     sandbox.schedule.plan(sandbox.now, Due.WEBHOOK, delivery_id)
@@ -187,7 +187,7 @@ def _withdraw(sandbox: Sandbox, subscription_id: str) -> None:
     """A webhook subscription was deleted: nothing more is sent for it."""
     for delivery in sandbox.deliveries:
         if delivery.subscription_id == subscription_id and delivery.state in _STILL_TO_COME:
-            _move(delivery, DeliveryEvent.WITHDRAWN)
+            _move(sandbox, delivery, DeliveryEvent.WITHDRAWN)
             sandbox.deliveries.note_ended(delivery)
 
 
@@ -340,7 +340,7 @@ def _enter(sandbox: Sandbox, delivery: Delivery) -> None:
 
 
 def _send_held(sandbox: Sandbox, delivery: Delivery, ordering_key: str, earliest: Micros) -> None:
-    _move(delivery, DeliveryEvent.RELEASED)
+    _move(sandbox, delivery, DeliveryEvent.RELEASED)
     delivery.ordering_key = ordering_key
     delivery.due = max(delivery.due, earliest)
     sandbox.schedule.plan(delivery.due, Due.WEBHOOK, delivery.delivery_id)
@@ -370,5 +370,6 @@ def _watch(sandbox: Sandbox, delivery: Delivery, made: Try) -> None:
     )
 
 
-def _move(delivery: Delivery, event: DeliveryEvent) -> None:
+def _move(sandbox: Sandbox, delivery: Delivery, event: DeliveryEvent) -> None:
     delivery.state = DELIVERY.advance(delivery.state, event)
+    sandbox.deliveries.note_changed(delivery)

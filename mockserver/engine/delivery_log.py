@@ -20,13 +20,15 @@ class DeliveryLog:
     """Deliveries by id, oldest first; ``limit`` of the ended ones are kept, ``dropped`` counts those that are not.
 
     ``refused`` counts those that were never planned because too many were under way. ``outbox`` holds the ids of those
-    that are to be sent by now; ``held`` those that wait for another to overtake them, by receiver.
+    that are to be sent by now; ``held`` those that wait for another to overtake them, by receiver. ``changes`` counts
+    what has happened to deliveries.
     """
 
-    __slots__ = ("_by_id", "_ended", "dropped", "held", "limit", "outbox", "refused")
+    __slots__ = ("_by_id", "_ended", "changes", "dropped", "held", "limit", "outbox", "refused")
 
     def __init__(self, limit: int) -> None:
         self.limit = limit
+        self.changes = 0
         self.dropped = 0
         self.refused = 0
         self.outbox: deque[str] = deque()
@@ -48,6 +50,12 @@ class DeliveryLog:
     def add(self, delivery: Delivery) -> None:
         """Keep a new delivery."""
         self._by_id[delivery.delivery_id] = delivery
+        self.note_changed(delivery)
+
+    def note_changed(self, delivery: Delivery) -> None:
+        """Something has happened to a delivery."""
+        self.changes += 1
+        delivery.changed = self.changes
 
     def get(self, delivery_id: str) -> Delivery | None:
         """The delivery of an id, while it is kept."""

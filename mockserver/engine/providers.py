@@ -120,9 +120,11 @@ def _checked(sandbox: Sandbox, given: ProviderDetails, faults: Faults) -> Provid
             code = currency(given.currency).code
         except Invalid as refused:
             faults.absorb(refused)
-    fallback = given.fallback_provider_id
-    if fallback is not None and known(sandbox, fallback) is None:
-        faults.add(Code.INVALID_FALLBACK_PROVIDER_ID, "FallbackProviderId", unknown(sandbox, fallback))
+    if given.fallback_provider_id is not None:
+        fallback = sandbox.providers.get(given.fallback_provider_id)
+        if fallback is None or fallback.state is Presence.REMOVED:
+            text = unknown(sandbox, given.fallback_provider_id)
+            faults.add(Code.INVALID_FALLBACK_PROVIDER_ID, "FallbackProviderId", text)
     return replace(given, environment=environment, currency=code)
 
 
@@ -134,24 +136,18 @@ def delete(sandbox: Sandbox, provider_id: str) -> Provider:
     return after
 
 
-def known(sandbox: Sandbox, provider_id: str | None) -> Provider | None:
-    """The provider of an id, while it is in use."""
-    provider = sandbox.providers.get(provider_id) if provider_id else None
-    return None if provider is None or provider.state is Presence.REMOVED else provider
-
-
 def get(sandbox: Sandbox, provider_id: str) -> Provider:
     """A provider by the id in a path. Raises ``NotFound`` (39)."""
-    provider = known(sandbox, provider_id)
-    if provider is None:
+    provider = sandbox.providers.get(provider_id)
+    if provider is None or provider.state is Presence.REMOVED:
         raise NotFound(Code.INVALID_PROVIDER_ID, {"ProviderId": unknown(sandbox, provider_id)})
     return provider
 
 
 def named(sandbox: Sandbox, provider_id: str, needs: Capability, faults: Faults) -> Provider | None:
     """The provider that a body names, or None and a fault: 39 (unknown), 32, 71, 78 or 103 (lacks the feature)."""
-    provider = known(sandbox, provider_id)
-    if provider is None:
+    provider = sandbox.providers.get(provider_id)
+    if provider is None or provider.state is Presence.REMOVED:
         faults.add(Code.INVALID_PROVIDER_ID, "ProviderId", unknown(sandbox, provider_id))
         return None
     if needs not in provider.capabilities:
@@ -237,5 +233,5 @@ def latency_of(sandbox: Sandbox, provider: Provider) -> Micros:
 
 def unknown(sandbox: Sandbox, provider_id: str) -> str:
     """What to say of an id that names no provider in use."""
-    ids = [provider.provider_id for provider in sandbox.providers if provider.state is Presence.ACTIVE]
-    return f"no provider '{provider_id[:64]}' in this sandbox{nearest(provider_id, ids)}"
+    known = [provider.provider_id for provider in sandbox.providers if provider.state is Presence.ACTIVE]
+    return f"no provider '{provider_id[:64]}' in this sandbox{nearest(provider_id, known)}"

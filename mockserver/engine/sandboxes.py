@@ -20,6 +20,9 @@ MOST_SANDBOXES = 100_000
 
 LONGEST_KEY = 256
 
+MOST_ASIDE = 8
+"""Sandboxes of one server that are kept aside, so that what took their place can be undone."""
+
 _LIVE_MARKS = ("live", "prod")
 
 
@@ -27,7 +30,18 @@ class Sandboxes:
     """The sandboxes of one server. ``config`` says how a new one begins; ``on_open`` prepares it; their journals
     and inboxes share ``room``. ``named_times`` counts the names that were given."""
 
-    __slots__ = ("_boxes", "_by_id", "_by_public_key", "_charter", "_keys", "_names", "_on_open", "named_times", "room")
+    __slots__ = (
+        "_aside",
+        "_boxes",
+        "_by_id",
+        "_by_public_key",
+        "_charter",
+        "_keys",
+        "_names",
+        "_on_open",
+        "named_times",
+        "room",
+    )
 
     def __init__(
         self,
@@ -44,6 +58,7 @@ class Sandboxes:
         self._by_id: dict[str, str] = {}
         self._by_public_key: dict[str, Sandbox] = {}
         self._names: dict[str, str] = {}
+        self._aside: dict[str, Sandbox] = {}
         self.named_times = 0
 
     def __iter__(self) -> Iterator[Sandbox]:
@@ -96,6 +111,20 @@ class Sandboxes:
         """An empty sandbox in the place of a used one, with ``own`` assumptions. When preparing it fails, the used one
         stays."""
         return self._begin(sandbox.key, config, real, own)
+
+    def keep_aside(self, sandbox: Sandbox) -> None:
+        """Keep a sandbox that another is about to replace; of each key one, and the last few of all."""
+        self._aside.pop(sandbox.key, None)
+        self._aside[sandbox.key] = sandbox
+        while len(self._aside) > MOST_ASIDE:
+            del self._aside[next(iter(self._aside))]
+
+    def take_back(self, key: str) -> Sandbox | None:
+        """The sandbox that was kept aside for a key, again in its place, journal and all; None when there is none."""
+        kept = self._aside.pop(key, None)
+        if kept is not None:
+            self.install(kept)
+        return kept
 
     def admit(self, key: str | None) -> str:
         """The key of a sandbox that is open or may be opened. Raises ``Unauthorised`` (40)."""

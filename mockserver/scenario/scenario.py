@@ -103,7 +103,7 @@ class Example:
 @dataclass(frozen=True, slots=True)
 class Scenario:
     """What one file says. ``builtin`` marks the test values, which are asked after everything else; ``source`` is the
-    plain data of the file."""
+    plain data of the file, ``text`` the file as it was written."""
 
     name: str
     file: str
@@ -118,3 +118,4 @@ class Scenario:
     examples: tuple[Example, ...] = ()
     builtin: bool = False
     source: Mapping[str, object] = field(default_factory=dict, repr=False, compare=False)
+    text: str = field(default="", repr=False, compare=False)

@@ -128,6 +128,11 @@ class _Files:
 
         return scenario_files.read_text(text, name)
 
+    def shipped(self) -> list[tuple[str, str, str]]:
+        from mockserver.adapters.scenario_files import shipped_texts
+
+        return shipped_texts()
+
 
 def create_app(settings: Settings, *, real_clock: Callable[[], Micros] = machine_now) -> Application:
     """The whole sandbox as a plain ASGI application: no thread, no port. Raises ``ScenarioRefused`` for bad files."""

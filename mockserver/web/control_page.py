@@ -117,7 +117,7 @@ def _of_sandbox(host: Host, sandbox: Sandbox) -> dict[str, object]:
         "pending": len(sandbox.schedule.entries),
         "scenarios": [scenario.name for scenario in sandbox.config.scenarios],
         "objects": object_counts(sandbox),
-        "tries": sum(len(delivery.tries) + 1 for delivery in sandbox.deliveries),
+        "tries": sandbox.deliveries.changes,
         "arrivals": sandbox.inboxes.number,
         "findings": _of_findings(sandbox),
     }

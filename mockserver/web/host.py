@@ -47,6 +47,10 @@ class ScenarioReader(Protocol):
         """The scenario of a YAML or JSON text. Raises ``ScenarioRefused``."""
         ...
 
+    def shipped(self) -> list[tuple[str, str, str]]:
+        """Name, description and text of the scenarios that come with the product."""
+        ...
+
 
 class Logged(Protocol):
     """A request as the log tells it."""

@@ -13,7 +13,6 @@ from mockserver.wire.shapes import (
     CardReply,
     DateTime,
     IpInfoReply,
-    PageReply,
     PayerReply,
     ProviderSummaryReply,
     bank_reply,
@@ -95,9 +94,12 @@ class ChargeReply(TypedDict):
     metadata: dict[str, str] | None
 
 
-class ChargesReply(PageReply):
+class ChargesReply(TypedDict):
     """A page of charges; ``count`` is the number of all matches."""
 
+    limit: int
+    skip: int
+    count: int
     charges: list[ChargeReply]
 
 

@@ -46,11 +46,14 @@ class DeliveryReply(TypedDict):
 
 
 class DeliveriesReply(TypedDict):
-    """A part of the log: ``count`` deliveries fit; ``dropped`` were pushed out, ``refused`` found no room."""
+    """A part of the log: ``count`` deliveries fit of the ``kept`` ones; ``dropped`` were pushed out, ``refused`` found
+    no room; ``changes`` have happened to all of them."""
 
     count: int
+    kept: int
     dropped: int
     refused: int
+    changes: int
     webhooks: list[DeliveryReply]
 
 
@@ -112,8 +115,9 @@ def transaction(charge: Charge, profile: WireProfile) -> dict[str, object]:
     )
 
 
-def delivery_reply(delivery: Delivery) -> DeliveryReply:
-    """A delivery as the log shows it: the receiver's authorisation is not shown, card numbers are masked."""
+def delivery_reply(delivery: Delivery, *, bodies: bool = True) -> DeliveryReply:
+    """A delivery as the log shows it: the receiver's authorisation is not shown, card numbers are masked. Without
+    ``bodies`` its body is null."""
     under_way = delivery.state.value in ("held", "waiting", "sending")
     return {
         "id": delivery.delivery_id,
@@ -127,7 +131,7 @@ def delivery_reply(delivery: Delivery) -> DeliveryReply:
         "added": moment(delivery.added),
         "next": moment(delivery.due) if under_way else None,
         "signature": delivery.signature,
-        "body": mask_body(delivery.body),
+        "body": mask_body(delivery.body) if bodies else None,
         "tries": [
             {
                 "at": moment(made.at),

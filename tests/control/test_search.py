@@ -113,7 +113,7 @@ def test_a_line_says_what_happened_in_one_look(told: Api) -> None:
     }
     assert facts[0] == declined
     assert facts[1]["ignored"] == ["colour"]
-    assert facts[2]["refused"] == {"Amount": "wanted more than 0"}
+    assert facts[2]["refused"] == {"Amount": "wanted at least 0.01"}
     assert (facts[3]["amount"], facts[3]["reference"]) == ("5", "order-6")
     assert (facts[4]["code"], facts[4].get("amount")) == (84, None)
 

@@ -46,12 +46,12 @@ class ControlCall:
         named = {"x-secretkey", "x-sandbox", "x-publickey"} & self.headers.keys()
         return self.sandbox().assumed if named else self.host.assumed
 
-    def switch(self, name: str) -> bool:
-        """A query parameter that is true or false, false when it is not given. Raises ``Invalid`` (90)."""
-        given = self.query.get(name, "false")
+    def switch(self, name: str, *, default: bool = False) -> bool:
+        """A query parameter that is true or false, ``default`` when it is not given. Raises ``Invalid`` (90)."""
+        given = self.query.get(name, default)
         flag = flag_of(given)
         if flag is None:
-            words = f"got '{mask_start(given, 20)}', wanted true or false"
+            words = f"got '{mask_start(str(given), 20)}', wanted true or false"
             raise Invalid(Code.VALIDATION_ERROR, {name.capitalize(): words})
         return flag
 

@@ -6,8 +6,9 @@ from typing import TypedDict
 from urllib.parse import parse_qsl
 
 from mockserver.domain.codes import Code
-from mockserver.domain.errors import Refused, Unauthorised
-from mockserver.domain.masking import mask_headers, mask_query, mask_text
+from mockserver.domain.errors import NotFound, Refused, Unauthorised
+from mockserver.domain.masking import mask_headers, mask_query, mask_start, mask_text
+from mockserver.domain.reading import whole_of
 from mockserver.engine.inboxes import InboxMessage
 from mockserver.engine.sandbox import Sandbox
 from mockserver.web.asgi import HungUp, Receive, Scope, Send, TooLarge, headers_of, read_body, send_json
@@ -16,7 +17,11 @@ from mockserver.web.host import Host
 from mockserver.web.slices import one_by_one
 from mockserver.wire import problems
 from mockserver.wire.dates import moment
+from mockserver.wire.jsonio import MalformedJson, loads
 from mockserver.wire.masking import mask_body
+
+_PAGE = 100_000
+"""Messages of one answer; an inbox keeps far fewer."""
 
 INBOX_PATH = "/__inbox/{name}"
 INBOX_METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE")
@@ -35,13 +40,24 @@ class ArrivalReply(TypedDict):
     signature: str
 
 
+class LineReply(TypedDict):
+    """One arrival without its body; ``eventType`` is that of a webhook."""
+
+    id: int
+    at: str
+    method: str
+    path: str
+    signature: str
+    eventType: str | None
+
+
 class InboxReply(TypedDict):
     """What has arrived, oldest first; ``dropped`` counts arrivals at all inboxes that are no longer kept."""
 
     name: str
     count: int
     dropped: int
-    messages: list[ArrivalReply]
+    messages: list[ArrivalReply | LineReply]
 
 
 class InboxEndpoint:
@@ -95,20 +111,50 @@ def listing(call: ControlCall) -> tuple[int, object]:
 
 
 async def read(call: ControlCall) -> tuple[int, InboxReply]:
-    """What has arrived at an inbox; an inbox that nothing reached is empty."""
-    sandbox, name = call.sandbox(), call.path["name"]
-    found = sandbox.inboxes.arrivals(name)
+    """What has arrived at an inbox, oldest first: after the message ``after``, the newest ``limit``; with
+    ``bodies=false`` a line of each. An inbox that nothing reached is empty."""
+    sandbox, name, after = call.sandbox(), call.path["name"], call.whole("after", 0)
+    limit, bodies = call.whole("limit", _PAGE, 1, _PAGE), call.switch("bodies", default=True)
+    kept = sandbox.inboxes.arrivals(name)
+    found = [arrival for arrival in kept if arrival.number > after]
     return 200, {
         "name": mask_text(name),
-        "count": len(found),
+        "count": len(kept),
         "dropped": sandbox.inboxes.dropped,
-        "messages": await one_by_one(shown(one) for one in found),
+        "messages": await one_by_one(shown(arrival) if bodies else _line(arrival) for arrival in found[-limit:]),
     }
+
+
+def one(call: ControlCall) -> tuple[int, ArrivalReply]:
+    """One arrival. Raises ``NotFound`` (1)."""
+    number = whole_of(call.path["message_id"])
+    found = next((one for one in call.sandbox().inboxes.arrivals(call.path["name"]) if one.number == number), None)
+    if found is None:
+        told = f"no message '{mask_start(call.path['message_id'], 20)}' is kept in this inbox"
+        raise NotFound(Code.UNKNOWN_ERROR, {"Id": told}, message="Not Found")
+    return 200, shown(found)
 
 
 def clear(call: ControlCall) -> tuple[int, object]:
     """Forget what has arrived at an inbox."""
     return 200, {"cleared": call.sandbox().inboxes.clear(call.path["name"])}
+
+
+def _line(arrival: InboxMessage) -> LineReply:
+    try:
+        body = loads(arrival.body)
+    except MalformedJson:
+        body = None
+    meta = body.get("meta") if isinstance(body, dict) else None
+    kind = meta.get("eventType") if isinstance(meta, dict) else None
+    return {
+        "id": arrival.number,
+        "at": moment(arrival.at),
+        "method": arrival.method,
+        "path": mask_text(arrival.path),
+        "signature": arrival.signature.value,
+        "eventType": mask_start(kind, 100) if isinstance(kind, str) else None,
+    }
 
 
 def shown(arrival: InboxMessage) -> ArrivalReply:

@@ -101,7 +101,7 @@ def _operation(row: ControlRoute) -> dict[str, Any]:
 
 
 def _kinds(row: ControlRoute) -> list[str]:
-    return [_JSON, "application/yaml"] if row.path == "/__admin/scenarios" else [_JSON]
+    return [_JSON, "application/yaml"] if row.path.startswith("/__admin/scenarios") else [_JSON]
 
 
 def _security(row: ControlRoute) -> list[dict[str, list[str]]]:

@@ -11,12 +11,16 @@ if TYPE_CHECKING:
     from mockserver.web.control import (
         assumptions,
         clock,
+        coming,
+        compare,
         findings,
         health,
         inbox,
         journal,
         openapi,
+        repeat,
         sandboxes,
+        scenario_tools,
         scenarios,
         state,
         timeline,
@@ -25,11 +29,14 @@ if TYPE_CHECKING:
         webhooks,
     )
 else:  # the same names, imported when a call first needs them
-    assumptions, clock, findings, health, inbox, journal, openapi = lazy(
-        "mockserver.web.control", "assumptions", "clock", "findings", "health", "inbox", "journal", "openapi"
+    assumptions, clock, coming, compare, findings, health, inbox = lazy(
+        "mockserver.web.control", "assumptions", "clock", "coming", "compare", "findings", "health", "inbox"
     )
-    sandboxes, scenarios, state, timeline, verify, wait, webhooks = lazy(
-        "mockserver.web.control", "sandboxes", "scenarios", "state", "timeline", "verify", "wait", "webhooks"
+    journal, openapi, repeat, sandboxes, scenario_tools, scenarios = lazy(
+        "mockserver.web.control", "journal", "openapi", "repeat", "sandboxes", "scenario_tools", "scenarios"
+    )
+    state, timeline, verify, wait, webhooks = lazy(
+        "mockserver.web.control", "state", "timeline", "verify", "wait", "webhooks"
     )
 
 LARGEST_STATE = 500_000_000
@@ -39,6 +46,7 @@ _PAGE = (
     Given("after", "integer", "entries after this number, oldest first; without it the newest ones"),
     Given("limit", "integer", "at most so many entries, 1 to 1000, default 100"),
 )
+_UNDO = Given("undo", "boolean", "keep what is there aside for POST /__admin/undo")
 _SEARCH = Given(
     "q",
     "string",
@@ -88,6 +96,14 @@ _WEBHOOKS = (
     Given("url", "string", "receiver"),
     Given("messageId", "string", "meta.messageId"),
     Given("limit", "integer", "at most so many, the newest ones; 1 to 1000, default 100"),
+    Given("skip", "integer", "leave out so many of the newest"),
+    Given("changed", "integer", "to which something has happened since: the field changes of an earlier answer"),
+    Given("bodies", "boolean", "whether bodies are shown, true unless told"),
+)
+_MESSAGES = (
+    Given("after", "integer", "messages after the one of this id"),
+    Given("limit", "integer", "at most so many, the newest ones"),
+    Given("bodies", "boolean", "whether bodies and headers are shown, true unless told"),
 )
 _WAIT = (
     Given(
@@ -134,7 +150,9 @@ CONTROL_ROUTES: tuple[ControlRoute, ...] = (
     ControlRoute("GET", "/__admin/sandbox", sandboxes.one, "This sandbox, key masked"),
     ControlRoute("POST", "/__admin/reset", sandboxes.reset, "Empty this sandbox, or with all=true every one",
                  query=(Given("all", "boolean", "every sandbox of the server; no key is needed then"),
-                        Given("scenario", "boolean", "forget scenarios and overrides of its own too"))),
+                        Given("scenario", "boolean", "forget scenarios and overrides of its own too"), _UNDO)),
+    ControlRoute("POST", "/__admin/undo", sandboxes.undo, "Put back what a reset or an import with undo=true took away",
+                 answers={404: "Nothing is kept aside"}),
     ControlRoute("GET", "/__admin/clock", clock.read, "The clock of this sandbox"),
     ControlRoute("PUT", "/__admin/clock", clock.change, "Set mode, rate and time",
                  body=(Given("mode", "string", "real, manual or fast"),
@@ -143,6 +161,8 @@ CONTROL_ROUTES: tuple[ControlRoute, ...] = (
     ControlRoute("POST", "/__admin/clock/advance", clock.advance, "Move forward by a duration or to a date-time",
                  body=(Given("by", "string", "a duration such as 1h30m"), Given("to", "string", "an ISO date-time"),
                        _TIMEOUT)),
+    ControlRoute("GET", "/__admin/clock/due", coming.due, "What time will cause next, the earliest first",
+                 query=(Given("limit", "integer", "at most so many, 1 to 100, default 10"),)),
     ControlRoute("GET", "/__admin/scenarios", scenarios.listing, "The scenarios in force"),
     ControlRoute("PUT", "/__admin/scenarios", scenarios.replace, "Put one scenario in the place of all others",
                  query=_SCENARIO, anything=True),
@@ -150,15 +170,31 @@ CONTROL_ROUTES: tuple[ControlRoute, ...] = (
                  query=_SCENARIO, anything=True, success=201),
     ControlRoute("DELETE", "/__admin/scenarios", scenarios.clear, "Clear all scenarios, or the one of ?name=",
                  query=(Given("name", "string", "the only scenario to take away"),)),
+    ControlRoute("GET", "/__admin/scenarios/shipped", scenario_tools.shipped,
+                 "The scenarios that come with the product, with their texts", keyed=False),
+    ControlRoute("GET", "/__admin/scenarios/schema", scenario_tools.schema, "The JSON Schema of scenario files",
+                 keyed=False),
+    ControlRoute("POST", "/__admin/scenarios/check", scenario_tools.check,
+                 "What is wrong with a scenario's text, with line and column; nothing is loaded", anything=True,
+                 keyed=False),
+    ControlRoute("POST", "/__admin/scenarios/dry-run", scenario_tools.try_out,
+                 "On which kept entries each rule would have fired, and its near misses; nothing is loaded",
+                 anything=True),
+    ControlRoute("GET", "/__admin/scenarios/texts/{name}", scenario_tools.text, "The text of a scenario in force",
+                 answers={404: "No such scenario is in force"}),
     ControlRoute("GET", "/__admin/rules", scenarios.rules, "Every rule with its counters, hits and what is left"),
     ControlRoute("GET", "/__admin/journal", journal.listing, "Requests, answers, decisions and changes, oldest first",
                  query=(_SEARCH, *_FILTERS, *_PAGE, _SINCE)),
     ControlRoute("GET", "/__admin/journal/{entry_id}", journal.get, "One step of the journal",
                  answers={404: "No such entry is kept"}),
+    ControlRoute("POST", "/__admin/journal/{entry_id}/repeat", repeat.repeat, "Take a request again as it came",
+                 answers={404: "No such entry is kept"}),
     ControlRoute("GET", "/__admin/state", state.read, "Everything in this sandbox as one document",
                  query=(Given("secrets", "boolean", "card numbers and ccv too"),)),
     ControlRoute("PUT", "/__admin/state", state.write, "Put an exported document in the place of this sandbox",
-                 anything=True, largest=LARGEST_STATE),
+                 query=(_UNDO,), anything=True, largest=LARGEST_STATE),
+    ControlRoute("GET", "/__admin/compare", compare.compare, "What differs from another sandbox, object by object",
+                 query=(Given("with", "string", "id of the other sandbox", required=True),)),
     ControlRoute("POST", "/__admin/fork", state.fork, "Copy this sandbox to another key, now or at a journal entry",
                  body=(Given("to", "string", "secret key of the copy; what it opened is lost", required=True),
                        Given("at", "integer", "journal entry after which the copy shall stand")), success=201),
@@ -186,6 +222,8 @@ CONTROL_ROUTES: tuple[ControlRoute, ...] = (
     ControlRoute("GET", "/__admin/states", timeline.states, "Every state table", keyed=False),
     ControlRoute("GET", "/__admin/webhooks", webhooks.listing, "Deliveries of webhooks with every try, oldest first",
                  query=_WEBHOOKS),
+    ControlRoute("GET", "/__admin/webhooks/{delivery_id}", webhooks.one, "One webhook with every try",
+                 answers={404: "No such webhook"}),
     ControlRoute("POST", "/__admin/webhooks/{delivery_id}/resend", webhooks.resend, "Send a webhook again, now",
                  answers={404: "No such webhook", 409: "It is being sent"}),
     ControlRoute("POST", "/__admin/wait", wait.wait, "Answer when a condition holds, or say that it did not in time",
@@ -193,6 +231,9 @@ CONTROL_ROUTES: tuple[ControlRoute, ...] = (
     ControlRoute("POST", "/__admin/events", webhooks.emit, "Emit any webhook with data of your own",
                  body=_EVENT, success=201),
     ControlRoute("GET", "/__admin/inbox", inbox.listing, "Every inbox that something has arrived at"),
-    ControlRoute("GET", "/__admin/inbox/{name}", inbox.read, "What has arrived at an inbox, signatures checked"),
+    ControlRoute("GET", "/__admin/inbox/{name}", inbox.read, "What has arrived at an inbox, signatures checked",
+                 query=_MESSAGES),
+    ControlRoute("GET", "/__admin/inbox/{name}/{message_id}", inbox.one, "One message of an inbox",
+                 answers={404: "No such message"}),
     ControlRoute("DELETE", "/__admin/inbox/{name}", inbox.clear, "Forget what has arrived at an inbox"),
 )  # fmt: skip

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from mockserver.domain.codes import Code
-from mockserver.domain.errors import Invalid, Unauthorised
+from mockserver.domain.errors import Invalid, NotFound, Unauthorised
 from mockserver.domain.masking import mask_text
 from mockserver.engine.sandbox import Sandbox, masked_key, sandbox_id_of
+from mockserver.engine.sandboxes import MOST_ASIDE
 from mockserver.engine.tables import row_classes
 from mockserver.web.activity import SERVER
 from mockserver.web.control.call import ControlCall
@@ -54,16 +55,31 @@ async def name(call: ControlCall) -> tuple[int, object]:
 
 
 def reset(call: ControlCall) -> tuple[int, object]:
-    """Empty this sandbox, or with ``all=true`` every one; scenarios and overrides stay unless ``scenario=true``."""
+    """Empty this sandbox, or with ``all=true`` every one; scenarios and overrides stay unless ``scenario=true``. With
+    ``undo=true`` what was there is kept aside for ``POST /__admin/undo``."""
     host, real = call.host, call.host.real_clock()
     sandboxes, anew = list(host.sandboxes) if call.switch("all") else [call.sandbox()], call.switch("scenario")
+    keeps = call.switch("undo")
     for sandbox in sandboxes:
+        if keeps:
+            host.sandboxes.keep_aside(sandbox)
         if anew:
             host.sandboxes.reopen(sandbox, host.config, real)
         else:
             host.sandboxes.reopen(sandbox, sandbox.config, real, own=sandbox.own)
         host.activity.notify(sandbox.key)
     return 200, {"reset": len(sandboxes)}
+
+
+def undo(call: ControlCall) -> tuple[int, object]:
+    """Put back what a reset or an import with ``undo=true`` took away. Raises ``NotFound`` (1) when nothing is kept."""
+    sandbox = call.sandbox()
+    back = call.host.sandboxes.take_back(sandbox.key)
+    if back is None:
+        told = f"nothing is kept aside for this sandbox; reset with undo=true keeps it ({MOST_ASIDE} for all sandboxes)"
+        raise NotFound(Code.UNKNOWN_ERROR, {"Undo": told}, message="Not Found")
+    call.host.changed(back)
+    return 200, {"requests": back.journal.last, "objects": object_counts(back)}
 
 
 def _shown(call: ControlCall, sandbox: Sandbox, public_key: str) -> dict[str, object]:

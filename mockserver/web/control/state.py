@@ -51,6 +51,8 @@ def write(call: ControlCall) -> tuple[int, object]:
     host = call.host
     made = snapshot.imported(sandbox.key, sandbox.config, document, host.real_clock(), host.server_config.config)
     made.journal.gap_reason = "a state was imported"
+    if call.switch("undo"):
+        host.sandboxes.keep_aside(sandbox)
     call.host.sandboxes.install(made)
     public_key = made.public_key if "x-secretkey" in call.headers else masked_key(made.public_key)
     return 200, {**_told(made, public_key), "rulesNotInForce": snapshot.rules_not_in_force(made, document)}

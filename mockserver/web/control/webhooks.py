@@ -9,7 +9,8 @@ from mockserver.domain.addresses import is_web_address, never_called
 from mockserver.domain.charge import WebhookTarget
 from mockserver.domain.codes import Code
 from mockserver.domain.delivery import Delivery, Message, header_fault
-from mockserver.domain.errors import Invalid, nearest
+from mockserver.domain.errors import Invalid, NotFound, nearest
+from mockserver.domain.masking import mask_start
 from mockserver.domain.webhook_subscription import WebhookType
 from mockserver.engine import deliveries
 from mockserver.web.control.call import ControlCall
@@ -31,18 +32,37 @@ FILTERS: dict[str, Callable[[Delivery, str], bool]] = {
 
 
 async def listing(call: ControlCall) -> tuple[int, DeliveriesReply]:
-    """Deliveries, oldest first; ``limit`` shows the newest only."""
-    limit = call.whole("limit", _PAGE, 1, _LARGEST_PAGE)
+    """Deliveries, oldest first; ``limit`` shows the newest only, ``changed`` those to which something has happened
+    since, ``bodies=false`` none of their bodies."""
+    limit, changed = call.whole("limit", _PAGE, 1, _LARGEST_PAGE), call.whole("changed", 0)
+    skip, bodies = call.whole("skip", 0), call.switch("bodies", default=True)
     log = call.sandbox().deliveries
     found = [
-        one for one in log if all(FILTERS[name](one, value) for name, value in call.query.items() if name in FILTERS)
+        one
+        for one in log
+        if one.changed > changed
+        and all(FILTERS[name](one, value) for name, value in call.query.items() if name in FILTERS)
     ]
+    changes, last = log.changes, len(found) - skip
+    page = found[max(last - limit, 0) : max(last, 0)]
     return 200, {
         "count": len(found),
+        "kept": len(log),
         "dropped": log.dropped,
         "refused": log.refused,
-        "webhooks": await one_by_one(delivery_reply(one) for one in found[-limit:]),
+        "changes": changes,
+        "webhooks": await one_by_one(delivery_reply(one, bodies=bodies) for one in page),
     }
+
+
+def one(call: ControlCall) -> tuple[int, DeliveryReply]:
+    """One delivery. Raises ``NotFound`` (61)."""
+    delivery_id = call.path["delivery_id"]
+    found = call.sandbox().deliveries.get(delivery_id)
+    if found is None:
+        told = f"no webhook '{mask_start(delivery_id, 64)}' is kept in this sandbox"
+        raise NotFound(Code.INVALID_REFERENCE_ID, {"Id": told})
+    return 200, delivery_reply(found)
 
 
 def resend(call: ControlCall) -> tuple[int, DeliveryReply]:

@@ -1,0 +1,109 @@
+"""What an editor of scenarios asks for: checks without loading, dry runs on the journal, texts, the schema."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.driving import Api, Reply
+
+YAML = {"content-type": "application/yaml"}
+TWO = """version: 1
+name: two
+rules:
+  - id: large
+    when: {op: charge.create, request.amount: {gt: 100}, request.currency: USD}
+    then: {decline: insufficient_funds}
+  - id: once
+    when: {op: charge.create, request.reference: a}
+    limit: 1
+    then: {decline: insufficient_funds}
+"""
+
+
+def send(api: Api, path: str, text: str = "") -> Reply:
+    return api.call("POST", path, raw=text.encode(), headers=YAML)
+
+
+def test_a_text_is_checked_without_being_loaded(api: Api) -> None:
+    told = send(api, "/__admin/scenarios/check", TWO)
+    assert (told.status, told.body) == (200, {"valid": True, "problems": [], "name": "two", "rules": 2})
+    assert [one["name"] for one in api.call("GET", "/__admin/scenarios").body["scenarios"]] == ["test-values"]
+
+
+def test_every_fault_has_its_line(api: Api) -> None:
+    told = send(api, "/__admin/scenarios/check", TWO.replace("gt:", "gtt:").replace("limit", "limmit")).body
+    assert told["valid"] is False
+    assert [(one["line"], one["column"]) for one in told["problems"]] == [(5, 31), (9, 5)]
+    assert "did you mean 'gt'?" in told["problems"][0]["message"]
+    assert send(api, "/__admin/scenarios/check", "version: 1\nrules: [").body["problems"][0]["line"] >= 2
+
+
+@pytest.mark.parametrize("path", ["/__admin/scenarios/check", "/__admin/scenarios/dry-run"])
+def test_bytes_that_are_no_text_are_refused(api: Api, path: str) -> None:
+    assert api.call("POST", path, raw=b"\xff\xfe", headers=YAML).status == 400
+
+
+def test_a_dry_run_says_on_what_each_rule_would_have_fired_and_what_came_near(api: Api) -> None:
+    for amount, reference in ((50, "a"), (150, "b"), (70, "a")):
+        api.try_charge(amount=amount, reference=reference, currency="AUD")
+    told = send(api, "/__admin/scenarios/dry-run", TWO).body
+    large, once = told["rules"]
+    assert told["entries"] == 3
+    assert (large["fired"], large["concerned"], large["entries"]) == (0, 3, [])
+    assert large["near"][0] == {
+        "entry": 2, "op": "charge.create", "mismatches": ["request.currency: wanted 'USD', got 'AUD'"],
+    }  # fmt: skip
+    assert [len(miss["mismatches"]) for miss in large["near"]] == [1, 2, 2]
+    assert (once["fired"], once["entries"]) == (1, [1])
+    assert once["near"][0] == {"entry": 3, "op": "charge.create", "mismatches": []}
+
+
+def test_a_dry_run_changes_nothing_and_without_a_text_asks_the_rules_in_force(api: Api) -> None:
+    api.try_charge(number="4000000000009995")
+    before = api.call("GET", "/__admin/rules").body, api.call("GET", "/__admin/timeline").body
+    told = send(api, "/__admin/scenarios/dry-run").body
+    fired = {rule["id"]: rule["entries"] for rule in told["rules"] if rule["fired"]}
+    assert fired == {"card-insufficient-funds": [1]}
+    assert all(rule["builtIn"] for rule in told["rules"])
+    assert (api.call("GET", "/__admin/rules").body, api.call("GET", "/__admin/timeline").body) == before
+
+
+def test_a_dry_run_of_a_bad_text_is_refused(api: Api) -> None:
+    told = send(api, "/__admin/scenarios/dry-run", "version: 1\nrulez: []\n")
+    assert told.status == 400
+    assert list(told.body["details"]) == ["line 2, column 1"]
+
+
+def test_what_was_loaded_can_be_opened_again_comments_and_all(api: Api) -> None:
+    text = "# why\n" + TWO
+    assert send(api, "/__admin/scenarios", text).status == 201
+    told = api.call("GET", "/__admin/scenarios/texts/two").body
+    assert told == {"name": "two", "text": text, "masked": False, "builtIn": False}
+    missing = api.call("GET", "/__admin/scenarios/texts/tow")
+    assert missing.status == 404
+    assert "did you mean 'two'?" in missing.body["details"]["Name"]
+
+
+def test_a_scenario_that_came_with_an_import_is_opened_as_json(api: Api) -> None:
+    send(api, "/__admin/scenarios", TWO)
+    document = api.call("GET", "/__admin/state").body
+    api = Api("sk_elsewhere")
+    api.call("PUT", "/__admin/state", document)
+    assert '"id": "large"' in api.call("GET", "/__admin/scenarios/texts/two").body["text"]
+
+
+def test_card_numbers_of_a_scenario_are_masked_for_those_without_the_key(api: Api) -> None:
+    send(api, "/__admin/scenarios", TWO + "# card 4111111111111111\n")
+    public = {"x-publickey": "pk_tests"}
+    told = api.call("GET", "/__admin/scenarios/texts/two", key=None, headers=public).body
+    assert (told["masked"], "4111111111111111" in told["text"]) == (True, False)
+
+
+def test_shipped_scenarios_and_the_schema_are_there(api: Api) -> None:
+    shipped = api.call("GET", "/__admin/scenarios/shipped").body["scenarios"]
+    assert len(shipped) > 10
+    for one in shipped:
+        assert one["name"]
+        assert one["description"]
+        assert "version: 1" in one["text"]
+    assert api.call("GET", "/__admin/scenarios/schema").body["properties"]["rules"]
