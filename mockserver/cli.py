@@ -21,7 +21,8 @@ import click
 
 from mockserver import __version__
 from mockserver.adapters.exit_codes import Exit
-from mockserver.commands import findings, sample, scenarios, tables
+from mockserver.commands import findings, init, sample, scenarios, tables
+from mockserver.commands.root import ServeByDefault
 from mockserver.option_values import read_url
 from mockserver.settings import (
     SETTINGS,
@@ -36,15 +37,6 @@ from mockserver.settings import (
 )
 
 POLL_SECONDS = 0.05
-
-
-class ServeByDefault(click.Group):
-    """A group whose command may be left out: ``mockserver --port 0`` is ``mockserver serve --port 0``."""
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        if not args or (args[0].startswith("-") and args[0] not in ("--help", "-h", "--version")):
-            args = ["serve", *args]
-        return super().parse_args(ctx, args)
 
 
 def _option(setting: Setting) -> Callable[..., Any]:
@@ -78,10 +70,14 @@ def echo(line: str, *, err: bool = False) -> None:
     click.echo(line, err=err)
 
 
-@click.group(cls=ServeByDefault, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=ServeByDefault, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120})
 @click.version_option(__version__, message="%(version)s")
 def main() -> None:
-    """A local, stateful sandbox of a payments service. Without a command: serve."""
+    """A local, stateful sandbox of the payFURL payments API and its white labels. Without a command: serve.
+
+    Exit codes: 0 fine or stopped by a signal, 1 internal error or a finding, 2 bad usage, setting or scenario, 3 port
+    in use, 4 verification failed, 5 not ready in time.
+    """
 
 
 @main.command()
@@ -231,6 +227,7 @@ for command in (
     scenarios.outcomes,
     scenarios.scenarios,
     scenarios.schema,
+    init.init,
     scenarios.check,
     scenarios.explain,
     sample.sample,

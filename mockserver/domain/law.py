@@ -44,6 +44,13 @@ class TransitionTable(Generic[S, E]):
             )
         return after
 
+    def event_to(self, state: S) -> E | None:
+        """The event that brings an object to a state, whatever it was in before; None when none does."""
+        events = (
+            event for before, row in self.moves.items() for event, after in row.items() if after is state is not before
+        )
+        return next(events, None)
+
 
 def mermaid(table: TransitionTable[Any, Any], word: Callable[[str], str] = str) -> str:
     """The table as a Mermaid state diagram; ``word`` spells a state."""

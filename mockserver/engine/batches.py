@@ -15,12 +15,13 @@ from mockserver.domain.batch_states import BATCH, BATCH_ROW, BatchEvent, BatchRo
 from mockserver.domain.charge import Charge
 from mockserver.domain.codes import Code
 from mockserver.domain.commands import NewBatch
-from mockserver.domain.errors import Invalid, NotFound
+from mockserver.domain.errors import Invalid
 from mockserver.domain.events import Subject
 from mockserver.domain.ids import Salt, digest
 from mockserver.domain.record import record
 from mockserver.domain.slices import Slices, at_once
 from mockserver.domain.states import ChargeState
+from mockserver.engine.lookup import found
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.schedule import Due
 from mockserver.engine.step import Step
@@ -91,11 +92,7 @@ def create(sandbox: Sandbox, command: NewBatch, read: Reading | None = None) -> 
 
 def get(sandbox: Sandbox, batch_id: str) -> Batch:
     """A batch. Raises ``NotFound`` (101)."""
-    batch = sandbox.batches.get(batch_id)
-    if batch is None:
-        raise NotFound(Code.INVALID_BATCH, {"BatchId": f"no batch '{batch_id[:64]}' in this sandbox"})
-    sandbox.step.about["batch"] = batch
-    return batch
+    return found(sandbox, sandbox.batches, "batch", batch_id, Code.INVALID_BATCH)
 
 
 def prepare(sandbox: Sandbox, batch_id: str) -> None:

@@ -25,7 +25,7 @@ from mockserver.domain.charge import ZERO, Charge, FailedAttempt
 from mockserver.domain.clock import Micros
 from mockserver.domain.codes import Code
 from mockserver.domain.commands import NewCharge
-from mockserver.domain.errors import NotFound, WrongState
+from mockserver.domain.errors import WrongState
 from mockserver.domain.events import Subject
 from mockserver.domain.faults import Faults
 from mockserver.domain.money import CURRENCIES, cut
@@ -35,6 +35,7 @@ from mockserver.domain.sources import PaymentType, TokenSource
 from mockserver.domain.states import CHARGE, ChargeEvent, ChargeState
 from mockserver.engine import amount_check, asking, consequences, providers, routing, sources, tokens, vault
 from mockserver.engine.amount_check import Money
+from mockserver.engine.lookup import found
 from mockserver.engine.routing import ProviderRoute
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.schedule import Due
@@ -124,11 +125,7 @@ def refund(sandbox: Sandbox, charge_id: str, amount: Decimal | None, comment: st
 
 def get(sandbox: Sandbox, charge_id: str) -> Charge:
     """A charge. Raises ``NotFound`` (84)."""
-    charge = sandbox.charges.get(charge_id)
-    if charge is None:
-        raise NotFound(Code.INVALID_CHARGE_ID, {"ChargeId": f"no charge '{charge_id[:64]}' in this sandbox"})
-    sandbox.step.about["charge"] = charge
-    return charge
+    return found(sandbox, sandbox.charges, "charge", charge_id, Code.INVALID_CHARGE_ID)
 
 
 def settle(sandbox: Sandbox, charge_id: str, event: ChargeEvent) -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from mockserver.domain.charge import Charge
 from mockserver.domain.commands import NewTransfer, NewTransferGroup
 from mockserver.domain.sources import CheckoutTransfer
-from mockserver.domain.states import ChargeState, Presence
-from mockserver.engine import batches, subscription_course, transfers
+from mockserver.domain.states import ChargeState
+from mockserver.engine import batches, providers, subscription_course, transfers
 from mockserver.engine.sandbox import Sandbox
 
 
@@ -26,8 +26,8 @@ def of_charge(sandbox: Sandbox, charge: Charge, before: ChargeState | None) -> N
 
 def _pass_on(sandbox: Sandbox, charge: Charge, wanted: CheckoutTransfer) -> None:
     """The part of a paid token charge that goes on to another account; never more than was paid."""
-    provider = sandbox.providers.get(charge.provider.provider_id)
-    if provider is None or provider.state is Presence.REMOVED or not wanted.account or wanted.amount is None:
+    provider = providers.known(sandbox, charge.provider.provider_id)
+    if provider is None or not wanted.account or wanted.amount is None:
         return
     part = NewTransfer(wanted.account, min(wanted.amount, charge.amount), charge.currency)
     transfers.create(sandbox, NewTransferGroup(provider.provider_id, (part,), charge_id=charge.charge_id))

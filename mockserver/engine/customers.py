@@ -9,14 +9,15 @@ from __future__ import annotations
 from mockserver.assumptions.table import REMOVAL_TAKES_METHODS, REMOVED_IN_LIST
 from mockserver.domain.codes import Code
 from mockserver.domain.customer import Customer, CustomerDetails
-from mockserver.domain.errors import NotFound, WrongState
+from mockserver.domain.errors import WrongState
 from mockserver.domain.events import Subject
 from mockserver.domain.faults import Faults
 from mockserver.domain.method_commands import NewCustomer, NewMethod
 from mockserver.domain.payment_method import PaymentMethod
 from mockserver.domain.record import replace
 from mockserver.domain.states import Presence
-from mockserver.engine import payment_methods, prepared_methods
+from mockserver.engine import payment_methods
+from mockserver.engine.lookup import found, unknown
 from mockserver.engine.sandbox import Sandbox
 
 
@@ -107,11 +108,7 @@ def delete(sandbox: Sandbox, customer_id: str, *, ask_provider: bool) -> Custome
 
 def get(sandbox: Sandbox, customer_id: str) -> Customer:
     """A customer, removed ones included. Raises ``NotFound`` (52)."""
-    customer = sandbox.customers.get(customer_id)
-    if customer is None:
-        raise NotFound(Code.INVALID_CUSTOMER_ID, {"CustomerId": unknown(customer_id)})
-    sandbox.step.about["customer"] = customer
-    return customer
+    return found(sandbox, sandbox.customers, "customer", customer_id, Code.INVALID_CUSTOMER_ID)
 
 
 def methods(sandbox: Sandbox, customer_id: str) -> list[PaymentMethod]:
@@ -132,11 +129,6 @@ def default_method(sandbox: Sandbox, customer: Customer) -> PaymentMethod | None
     return sandbox.payment_methods.get(method_id) if method_id else None
 
 
-def unknown(customer_id: str) -> str:
-    """What to say of an id that names no customer."""
-    return f"no customer '{customer_id[:64]}' in this sandbox"
-
-
 def _present(sandbox: Sandbox, customer_id: str) -> Customer:
     customer = get(sandbox, customer_id)
     if customer.state is Presence.REMOVED:
@@ -147,7 +139,8 @@ def _present(sandbox: Sandbox, customer_id: str) -> Customer:
 def _check_default(sandbox: Sandbox, customer: Customer, method_id: str, faults: Faults) -> None:
     method = sandbox.payment_methods.get(method_id)
     if method is None or method.customer_id != customer.customer_id:
-        text = prepared_methods.unknown(method_id) if method is None else "this payment method is not the customer's"
+        known = "this payment method is not the customer's"
+        text = unknown("payment_method", method_id) if method is None else known
         faults.add(Code.INVALID_PAYMENT_METHOD_ID, "DefaultPaymentMethodId", text)
     elif method.state is Presence.REMOVED:
         faults.add(Code.INVALID_PAYMENT_METHOD_ID_REMOVED, "DefaultPaymentMethodId", "this payment method was removed")

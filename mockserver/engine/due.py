@@ -28,7 +28,7 @@ from mockserver.engine.step import Step
 
 WORK: Mapping[Due, Callable[[Sandbox, ScheduledWork], None]] = {
     Due.VAULT_EXPIRY: lambda sandbox, entry: vault.expire(sandbox, entry.subject),
-    Due.CCV_DELAY: lambda sandbox, entry: vault.lapse_ccv(sandbox, entry.subject),
+    Due.CCV_DELAY: lambda sandbox, entry: vault.expire_ccv(sandbox, entry.subject),
     Due.AUTHORISATION_EXPIRY: lambda sandbox, entry: charges.expire(sandbox, entry.subject),
     Due.CHALLENGE_EXPIRY: lambda sandbox, entry: three_ds.abandon(sandbox, entry.subject),
     Due.SETTLEMENT: lambda sandbox, entry: charges.settle(sandbox, entry.subject, ChargeEvent.SETTLED),

@@ -14,7 +14,6 @@ from mockserver.domain.errors import NotFound
 from mockserver.domain.money import currency
 from mockserver.domain.provider import Capability, Provider
 from mockserver.domain.provider_condition import is_offered
-from mockserver.domain.states import Presence
 from mockserver.engine import providers, tokens
 from mockserver.engine.sandbox import Sandbox
 
@@ -74,5 +73,4 @@ def default_fallback(sandbox: Sandbox) -> Provider:
 
 def three_ds_of(sandbox: Sandbox, provider: Provider) -> Provider | None:
     """The provider that challenges the payers of another one."""
-    found = sandbox.providers.get(provider.three_ds_provider_id) if provider.three_ds_provider_id else None
-    return found if found is not None and found.state is Presence.ACTIVE else None
+    return providers.known(sandbox, provider.three_ds_provider_id)

@@ -5,15 +5,14 @@ Source: service document, Payment method, networkToken; assumption ``network_tok
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from mockserver.domain.cards import Card
 from mockserver.domain.codes import Code
 from mockserver.domain.events import Subject
 from mockserver.domain.faults import Faults
-from mockserver.domain.method_states import NETWORK_TOKEN, NetworkTokenEvent, NetworkTokenState
+from mockserver.domain.method_states import NETWORK_TOKEN, NetworkTokenState
 from mockserver.domain.network_token import NetworkToken
 from mockserver.domain.payment_method import PaymentMethod
+from mockserver.engine.lookup import unknown
 from mockserver.engine.sandbox import Sandbox
 
 
@@ -43,8 +42,7 @@ def usable(sandbox: Sandbox, network_token_id: str | None, faults: Faults) -> Ne
         return None
     token = sandbox.network_tokens.get(network_token_id)
     if token is None:
-        text = f"no network token '{network_token_id[:64]}' in this sandbox"
-        faults.add(Code.INVALID_OR_EXPIRED_TOKEN, "NetworkTokenId", text)
+        faults.add(Code.INVALID_OR_EXPIRED_TOKEN, "NetworkTokenId", unknown("network_token", network_token_id))
         return None
     if token.status is not NetworkTokenState.ACTIVE:
         text = f"got a network token in {token.status.value}, wanted {NetworkTokenState.ACTIVE.value}"
@@ -54,21 +52,12 @@ def usable(sandbox: Sandbox, network_token_id: str | None, faults: Faults) -> Ne
     return token
 
 
-_TOWARDS: Mapping[NetworkTokenState, NetworkTokenEvent] = {
-    NetworkTokenState.ACTIVE: NetworkTokenEvent.ACTIVATED,
-    NetworkTokenState.INACTIVE: NetworkTokenEvent.DEACTIVATED,
-    NetworkTokenState.SUSPENDED: NetworkTokenEvent.SUSPENDED,
-    NetworkTokenState.DELETED: NetworkTokenEvent.DELETED,
-}
-"""The event that leads to each state."""
-
-
 def turn_to(sandbox: Sandbox, network_token_id: str, status: NetworkTokenState) -> bool:
     """Bring a token to a status where the state table has a way; one that has moved on stays as it is. Whether it has
     that status now."""
     token = sandbox.network_tokens.get(network_token_id)
-    event = _TOWARDS[status]
-    if token is None or event not in NETWORK_TOKEN.moves[token.status]:
+    event = NETWORK_TOKEN.event_to(status)
+    if token is None or event is None or event not in NETWORK_TOKEN.moves[token.status]:
         return token is not None and token.status is status
     after = sandbox.replace(sandbox.network_tokens, token, token.after(event))
     sandbox.emit(Subject.NETWORK_TOKEN, network_token_id, event, token.status, after.status)

@@ -9,13 +9,14 @@ from mockserver.assumptions.table import CURRENCY_DEFAULT, LINK_IMAGE_MAXIMUM, L
 from mockserver.domain.charge import Charge
 from mockserver.domain.codes import Code
 from mockserver.domain.commands import LinkPayment, NewCharge, NewPaymentLink
-from mockserver.domain.errors import Invalid, NotFound, WrongState
+from mockserver.domain.errors import Invalid, WrongState
 from mockserver.domain.events import Subject
 from mockserver.domain.faults import Faults
 from mockserver.domain.money import currency, exact, number_text
 from mockserver.domain.payment_link import PaymentLink, check_image, check_redirect, check_types
 from mockserver.domain.provider import Capability
 from mockserver.engine import charges, providers
+from mockserver.engine.lookup import found
 from mockserver.engine.sandbox import Sandbox
 
 
@@ -68,12 +69,7 @@ def create(sandbox: Sandbox, command: NewPaymentLink) -> PaymentLink:
 
 def get(sandbox: Sandbox, payment_link_id: str) -> PaymentLink:
     """A link. Raises ``NotFound`` (116)."""
-    link = sandbox.payment_links.get(payment_link_id)
-    if link is None:
-        told = f"no payment link '{payment_link_id[:64]}' in this sandbox"
-        raise NotFound(Code.INVALID_PAYMENT_LINK_ID, {"PaymentLinkId": told})
-    sandbox.step.about["payment_link"] = link
-    return link
+    return found(sandbox, sandbox.payment_links, "payment_link", payment_link_id, Code.INVALID_PAYMENT_LINK_ID)
 
 
 def get_open(sandbox: Sandbox, payment_link_id: str) -> PaymentLink:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from mockserver.assumptions.table import DEFAULT_REMOVED
 from mockserver.domain.codes import Code
 from mockserver.domain.customer import Customer
-from mockserver.domain.errors import Invalid, NotFound, WrongState
+from mockserver.domain.errors import Invalid, WrongState
 from mockserver.domain.events import Subject
 from mockserver.domain.faults import Faults
 from mockserver.domain.method_commands import CardChanges, NewMethod
@@ -28,6 +28,7 @@ from mockserver.engine import (
     tokens,
     vault,
 )
+from mockserver.engine.lookup import found
 from mockserver.engine.prepared_methods import Prepared
 from mockserver.engine.sandbox import Sandbox
 
@@ -98,11 +99,7 @@ def _method(sandbox: Sandbox, wanted: Prepared, owner: Customer | None) -> Payme
 
 def get(sandbox: Sandbox, payment_method_id: str) -> PaymentMethod:
     """A payment method, removed ones included. Raises ``NotFound`` (56)."""
-    method = sandbox.payment_methods.get(payment_method_id)
-    if method is None:
-        raise NotFound(Code.INVALID_PAYMENT_METHOD_ID, {"PaymentMethodId": prepared_methods.unknown(payment_method_id)})
-    sandbox.step.about["payment_method"] = method
-    return method
+    return found(sandbox, sandbox.payment_methods, "payment_method", payment_method_id, Code.INVALID_PAYMENT_METHOD_ID)
 
 
 def update_card(sandbox: Sandbox, payment_method_id: str, wanted: CardChanges) -> PaymentMethod:

@@ -5,15 +5,13 @@ Sources: service document, NewPayToAgreement; assumptions ``payto.status``, ``pa
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from mockserver.assumptions.table import PAYTO_ACTIVE_AFTER
 from mockserver.domain.clock import Micros
 from mockserver.domain.codes import Code
 from mockserver.domain.events import Subject
 from mockserver.domain.faults import Faults
 from mockserver.domain.method_commands import NewPayToMethod
-from mockserver.domain.method_states import PAYTO, PayToEvent, PayToState
+from mockserver.domain.method_states import PAYTO, PayToState
 from mockserver.domain.payto import LEAST_MAXIMUM, MOST_MAXIMUM, Agreement
 from mockserver.domain.provider import Capability, Provider
 from mockserver.domain.sources import Instrument, PaymentType
@@ -23,16 +21,6 @@ from mockserver.engine.schedule import Due
 from mockserver.scenario.outcome import Move
 
 INSTRUMENT = Instrument(PaymentType.PAYTO, display_type="PayTo")
-
-_TOWARDS: Mapping[PayToState, PayToEvent | None] = {
-    PayToState.PENDING: None,
-    PayToState.ACTIVE: PayToEvent.AGREED,
-    PayToState.SUSPENDED: PayToEvent.SUSPENDED,
-    PayToState.DECLINED: PayToEvent.DECLINED,
-    PayToState.EXPIRED: PayToEvent.EXPIRED,
-    PayToState.CANCELLED: PayToEvent.CANCELLED,
-}
-"""The event that leads to each state; nothing leads back to ``PENDING``."""
 
 _STATUS = "payto.status"
 """Path by which a scenario's ``later: set`` names the status."""
@@ -81,7 +69,7 @@ def turn_to(sandbox: Sandbox, payto_id: str, status: PayToState) -> bool:
     """Bring an agreement to a status where the state table has a way; one that has moved on stays as it is. Whether it
     has that status now."""
     agreement = sandbox.payto.get(payto_id)
-    event = _TOWARDS[status]
+    event = PAYTO.event_to(status)
     if agreement is None or event is None or event not in PAYTO.moves[agreement.status]:
         return agreement is not None and agreement.status is status
     after = sandbox.replace(sandbox.payto, agreement, agreement.after(event))

@@ -33,6 +33,7 @@ from mockserver.domain.states import Presence, VaultState
 from mockserver.domain.token import Token
 from mockserver.domain.vault import WITH_A_CARD, VaultItem, check_expiry
 from mockserver.engine import card_entry, payto, providers, tokens
+from mockserver.engine.lookup import check_in_use
 from mockserver.engine.sandbox import Sandbox
 
 
@@ -166,11 +167,8 @@ def _switch(sandbox: Sandbox, command: SwitchProvider, faults: Faults) -> Prepar
     method = sandbox.payment_methods.get(command.payment_method_id)
     card = method.instrument.card if method else None
     item = vaulted(sandbox, method) if method else None
-    if method is None:
-        faults.add(Code.INVALID_PAYMENT_METHOD_ID, "PaymentMethodId", unknown(command.payment_method_id))
-    elif method.state is Presence.REMOVED:
-        faults.add(Code.INVALID_PAYMENT_METHOD_ID_REMOVED, "PaymentMethodId", "this payment method was removed")
-    elif item is None or card is None:
+    check_in_use(method, command.payment_method_id, "PaymentMethodId", faults)
+    if method is not None and method.state is Presence.ACTIVE and (item is None or card is None):
         faults.add(
             Code.NO_VAULT_ID_ASSOCIATED_WITH_THIS_PAYMENT_METHOD,
             "PaymentMethodId",
@@ -211,14 +209,7 @@ def check_fallback(sandbox: Sandbox, payment_method_id: str | None, owner: Custo
     if payment_method_id is not None:
         field = "FallbackPaymentMethodId"
         fallback = sandbox.payment_methods.get(payment_method_id)
-        if fallback is None:
-            faults.add(Code.INVALID_PAYMENT_METHOD_ID, field, unknown(payment_method_id))
-        elif fallback.state is Presence.REMOVED:
-            faults.add(Code.INVALID_PAYMENT_METHOD_ID_REMOVED, field, "this payment method was removed")
-        elif (theirs := owner_of(sandbox, fallback)) is not None and theirs is not owner:
+        check_in_use(fallback, payment_method_id, field, faults)
+        theirs = owner_of(sandbox, fallback)
+        if fallback is not None and fallback.state is Presence.ACTIVE and theirs is not None and theirs is not owner:
             faults.add(Code.INVALID_PAYMENT_METHOD_ID, field, "this payment method belongs to another customer")
-
-
-def unknown(payment_method_id: str) -> str:
-    """What to say of an id that names no payment method."""
-    return f"no payment method '{payment_method_id[:64]}' in this sandbox"

@@ -120,11 +120,9 @@ def _checked(sandbox: Sandbox, given: ProviderDetails, faults: Faults) -> Provid
             code = currency(given.currency).code
         except Invalid as refused:
             faults.absorb(refused)
-    if given.fallback_provider_id is not None:
-        fallback = sandbox.providers.get(given.fallback_provider_id)
-        if fallback is None or fallback.state is Presence.REMOVED:
-            text = unknown(sandbox, given.fallback_provider_id)
-            faults.add(Code.INVALID_FALLBACK_PROVIDER_ID, "FallbackProviderId", text)
+    fallback = given.fallback_provider_id
+    if fallback is not None and known(sandbox, fallback) is None:
+        faults.add(Code.INVALID_FALLBACK_PROVIDER_ID, "FallbackProviderId", unknown(sandbox, fallback))
     return replace(given, environment=environment, currency=code)
 
 
@@ -136,18 +134,24 @@ def delete(sandbox: Sandbox, provider_id: str) -> Provider:
     return after
 
 
+def known(sandbox: Sandbox, provider_id: str | None) -> Provider | None:
+    """The provider of an id, while it is in use."""
+    provider = sandbox.providers.get(provider_id) if provider_id else None
+    return None if provider is None or provider.state is Presence.REMOVED else provider
+
+
 def get(sandbox: Sandbox, provider_id: str) -> Provider:
     """A provider by the id in a path. Raises ``NotFound`` (39)."""
-    provider = sandbox.providers.get(provider_id)
-    if provider is None or provider.state is Presence.REMOVED:
+    provider = known(sandbox, provider_id)
+    if provider is None:
         raise NotFound(Code.INVALID_PROVIDER_ID, {"ProviderId": unknown(sandbox, provider_id)})
     return provider
 
 
 def named(sandbox: Sandbox, provider_id: str, needs: Capability, faults: Faults) -> Provider | None:
     """The provider that a body names, or None and a fault: 39 (unknown), 32, 71, 78 or 103 (lacks the feature)."""
-    provider = sandbox.providers.get(provider_id)
-    if provider is None or provider.state is Presence.REMOVED:
+    provider = known(sandbox, provider_id)
+    if provider is None:
         faults.add(Code.INVALID_PROVIDER_ID, "ProviderId", unknown(sandbox, provider_id))
         return None
     if needs not in provider.capabilities:
@@ -233,5 +237,5 @@ def latency_of(sandbox: Sandbox, provider: Provider) -> Micros:
 
 def unknown(sandbox: Sandbox, provider_id: str) -> str:
     """What to say of an id that names no provider in use."""
-    known = [provider.provider_id for provider in sandbox.providers if provider.state is Presence.ACTIVE]
-    return f"no provider '{provider_id[:64]}' in this sandbox{nearest(provider_id, known)}"
+    ids = [provider.provider_id for provider in sandbox.providers if provider.state is Presence.ACTIVE]
+    return f"no provider '{provider_id[:64]}' in this sandbox{nearest(provider_id, ids)}"

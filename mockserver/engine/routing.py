@@ -69,13 +69,8 @@ def stored_route(sandbox: Sandbox, method: PaymentMethod, amount: Decimal, fault
 
 
 def _fallback_provider(sandbox: Sandbox, route: ProviderRoute) -> list[ProviderRoute]:
-    fallback_id = route.provider.fallback_provider_id
-    fallback = sandbox.providers.get(fallback_id) if fallback_id else None
-    if (
-        fallback is None
-        or fallback.state is Presence.REMOVED
-        or providers.NEEDS[route.instrument.type] not in fallback.capabilities
-    ):
+    fallback = providers.known(sandbox, route.provider.fallback_provider_id)
+    if fallback is None or providers.NEEDS[route.instrument.type] not in fallback.capabilities:
         return []
     return [ProviderRoute(fallback, route.instrument, route.method)]
 

@@ -34,7 +34,8 @@ from mockserver.domain.sources import (
 )
 from mockserver.domain.states import Presence
 from mockserver.domain.token import Token
-from mockserver.engine import card_entry, customers, network_tokens, prepared_methods, providers, tokens
+from mockserver.engine import card_entry, network_tokens, prepared_methods, providers, tokens
+from mockserver.engine.lookup import check_in_use, unknown
 from mockserver.engine.routing import ProviderRoute, stored_route
 from mockserver.engine.sandbox import Sandbox
 
@@ -130,11 +131,8 @@ def _method(
     sandbox: Sandbox, method_id: str, amount: Decimal, faults: Faults, source: str = "payment_method"
 ) -> Plan | None:
     method = sandbox.payment_methods.get(method_id)
-    if method is None:
-        faults.add(Code.INVALID_PAYMENT_METHOD_ID, "PaymentMethodId", prepared_methods.unknown(method_id))
-        return None
-    if method.state is Presence.REMOVED:
-        faults.add(Code.INVALID_PAYMENT_METHOD_ID_REMOVED, "PaymentMethodId", "this payment method was removed")
+    check_in_use(method, method_id, "PaymentMethodId", faults)
+    if method is None or method.state is Presence.REMOVED:
         return None
     sandbox.step.about["payment_method"] = method
     owner = prepared_methods.owner_of(sandbox, method)
@@ -150,7 +148,7 @@ def _method(
 def _customer(sandbox: Sandbox, customer_id: str, amount: Decimal, faults: Faults) -> Plan | None:
     customer = sandbox.customers.get(customer_id)
     if customer is None:
-        faults.add(Code.INVALID_CUSTOMER_ID, "CustomerId", customers.unknown(customer_id))
+        faults.add(Code.INVALID_CUSTOMER_ID, "CustomerId", unknown("customer", customer_id))
         return None
     if customer.state is Presence.REMOVED:
         faults.add(Code.INVALID_CUSTOMER_ID_REMOVED, "CustomerId", "this customer was removed")

@@ -5,7 +5,6 @@ Sources: published facts, 1.1 rows 63-68, 2.11, 8 row 16, 10 (Subscriptions); as
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from decimal import Decimal
 
 from mockserver.assumptions.table import (
@@ -17,16 +16,17 @@ from mockserver.assumptions.table import (
 from mockserver.domain.clock import Instant, Micros, iso
 from mockserver.domain.codes import Code
 from mockserver.domain.commands import ChangeSubscription, NewCharge, NewSubscription
-from mockserver.domain.errors import Invalid, NotFound, Refused
+from mockserver.domain.errors import Invalid, Refused
 from mockserver.domain.events import Subject
 from mockserver.domain.faults import Faults
 from mockserver.domain.money import currency, exact, number_text
 from mockserver.domain.payment_method import PaymentMethod
 from mockserver.domain.record import or_kept, replace
 from mockserver.domain.sources import Initiator, MethodSource
-from mockserver.domain.states import SUBSCRIPTION, Presence, SubscriptionEvent, SubscriptionState
+from mockserver.domain.states import SUBSCRIPTION, SubscriptionEvent, SubscriptionState
 from mockserver.domain.subscription import MOST_STEPS, EndAfter, Retry, Subscription
-from mockserver.engine import charges, prepared_methods, subscription_course
+from mockserver.engine import charges, subscription_course
+from mockserver.engine.lookup import check_in_use, found
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.schedule import ScheduledWork
 
@@ -79,7 +79,7 @@ def update(sandbox: Sandbox, subscription_id: str, command: ChangeSubscription) 
     Raises ``NotFound`` (104), ``WrongState`` (108), ``Invalid`` as ``create``.
     """
     row = get(sandbox, subscription_id)
-    SUBSCRIPTION.advance(row.status, SubscriptionEvent.UPDATED)
+    row.after(SubscriptionEvent.UPDATED)
     faults = Faults()
     method = sandbox.payment_methods.get(row.payment_method_id)
     code, amount = _money(
@@ -113,15 +113,6 @@ def update(sandbox: Sandbox, subscription_id: str, command: ChangeSubscription) 
     return row
 
 
-_ASKED: Mapping[SubscriptionState, SubscriptionEvent] = {
-    SubscriptionState.COMPLETE: SubscriptionEvent.COMPLETED,
-    SubscriptionState.ACTIVE: SubscriptionEvent.RESUMED,
-    SubscriptionState.CANCELLED: SubscriptionEvent.CANCELLED,
-    SubscriptionState.SUSPENDED: SubscriptionEvent.SUSPENDED,
-}
-"""The event that brings about a status that a caller asks for."""
-
-
 def set_status(sandbox: Sandbox, subscription_id: str, status: SubscriptionState) -> Subscription:
     """Suspend, resume, complete or cancel; asking for the status that it has changes nothing.
 
@@ -130,8 +121,10 @@ def set_status(sandbox: Sandbox, subscription_id: str, status: SubscriptionState
     row = get(sandbox, subscription_id)
     if row.status is status:
         return row
-    event = _ASKED[status]
-    SUBSCRIPTION.advance(row.status, event)
+    event = SUBSCRIPTION.event_to(status)
+    if event is None:
+        raise RuntimeError(f"no event leads to {status}")
+    row.after(event)
     if event is SubscriptionEvent.RESUMED:
         faults = Faults()
         _usable_method(sandbox, row.payment_method_id, faults)
@@ -147,12 +140,7 @@ def cancel(sandbox: Sandbox, subscription_id: str) -> Subscription:
 
 def get(sandbox: Sandbox, subscription_id: str) -> Subscription:
     """A subscription. Raises ``NotFound`` (104)."""
-    row = sandbox.subscriptions.get(subscription_id)
-    if row is None:
-        told = f"no subscription '{subscription_id[:64]}' in this sandbox"
-        raise NotFound(Code.INVALID_SUBSCRIPTION_ID, {"SubscriptionId": told})
-    sandbox.step.about["subscription"] = row
-    return row
+    return found(sandbox, sandbox.subscriptions, "subscription", subscription_id, Code.INVALID_SUBSCRIPTION_ID)
 
 
 def renew(sandbox: Sandbox, entry: ScheduledWork) -> None:
@@ -191,10 +179,7 @@ def renew(sandbox: Sandbox, entry: ScheduledWork) -> None:
 
 def _usable_method(sandbox: Sandbox, payment_method_id: str, faults: Faults) -> PaymentMethod | None:
     method = sandbox.payment_methods.get(payment_method_id)
-    if method is None:
-        faults.add(Code.INVALID_PAYMENT_METHOD_ID, "PaymentMethodId", prepared_methods.unknown(payment_method_id))
-    elif method.state is Presence.REMOVED:
-        faults.add(Code.INVALID_PAYMENT_METHOD_ID_REMOVED, "PaymentMethodId", "this payment method was removed")
+    check_in_use(method, payment_method_id, "PaymentMethodId", faults)
     return method
 
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from mockserver.assumptions.table import TOKEN_LIFETIME, TOKEN_USES
 from mockserver.domain.cards import Card
 from mockserver.domain.codes import Code
-from mockserver.domain.errors import Invalid, NotFound
+from mockserver.domain.errors import Invalid
 from mockserver.domain.events import Subject
 from mockserver.domain.faults import Faults
 from mockserver.domain.method_commands import NewCardToken, NewPayToMethod
@@ -22,6 +22,7 @@ from mockserver.domain.sources import Instrument
 from mockserver.domain.token import Token
 from mockserver.domain.vault import WITH_A_CARD, check_expiry
 from mockserver.engine import amount_check, asking, card_entry, payto, providers, vault
+from mockserver.engine.lookup import found, unknown
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.schedule import Due
 from mockserver.scenario.outcome import Challenge
@@ -81,7 +82,7 @@ def usable(sandbox: Sandbox, token_id: str, faults: Faults) -> Token | None:
     """The token that a request wants to use, or None and a fault (51: unknown, used up or expired)."""
     token = sandbox.tokens.get(token_id)
     if token is None:
-        faults.add(Code.INVALID_OR_EXPIRED_TOKEN, "Token", unknown(token_id))
+        faults.add(Code.INVALID_OR_EXPIRED_TOKEN, "Token", unknown("token", token_id))
         return None
     if token.state is not TokenState.ACTIVE:
         why = "was used before" if token.state is TokenState.USED else "has expired"
@@ -108,16 +109,7 @@ def expire(sandbox: Sandbox, token_id: str) -> None:
 
 def get(sandbox: Sandbox, token_id: str) -> Token:
     """A token, used and expired ones included. Raises ``NotFound`` (87)."""
-    token = sandbox.tokens.get(token_id)
-    if token is None:
-        raise NotFound(Code.INVALID_TOKEN_ID, {"TokenId": unknown(token_id)})
-    sandbox.step.about["token"] = token
-    return token
-
-
-def unknown(token_id: str) -> str:
-    """What to say of an id that names no token."""
-    return f"no token '{token_id[:64]}' in this sandbox"
+    return found(sandbox, sandbox.tokens, "token", token_id, Code.INVALID_TOKEN_ID)
 
 
 def _card_provider(sandbox: Sandbox, command: NewCardToken, card: Card | None, faults: Faults) -> Provider | None:

@@ -12,14 +12,15 @@ from mockserver.assumptions.table import TRANSFER_SETTLES_AFTER
 from mockserver.domain.charge import ZERO, Charge
 from mockserver.domain.codes import Code
 from mockserver.domain.commands import NewTransfer, NewTransferGroup
-from mockserver.domain.errors import Invalid, NotFound, WrongState
+from mockserver.domain.errors import Invalid, WrongState
 from mockserver.domain.events import Subject
 from mockserver.domain.faults import Faults
 from mockserver.domain.money import Currency, currency, exact, number_text
 from mockserver.domain.provider import Provider
-from mockserver.domain.states import TRANSFER, ChargeState, Presence, TransferEvent, TransferState
+from mockserver.domain.states import TRANSFER, ChargeState, TransferEvent, TransferState
 from mockserver.domain.transfer import Transfer
 from mockserver.engine import providers
+from mockserver.engine.lookup import found, unknown
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.schedule import Due
 
@@ -89,17 +90,12 @@ def settle(sandbox: Sandbox, transfer_id: str) -> None:
 
 def get(sandbox: Sandbox, transfer_id: str) -> Transfer:
     """A transfer. Raises ``NotFound`` (88)."""
-    row = sandbox.transfers.get(transfer_id)
-    if row is None:
-        told = f"no transfer '{transfer_id[:64]}' in this sandbox"
-        raise NotFound(Code.INVALID_TRANSFER_ID, {"TransferId": told})
-    sandbox.step.about["transfer"] = row
-    return row
+    return found(sandbox, sandbox.transfers, "transfer", transfer_id, Code.INVALID_TRANSFER_ID)
 
 
 def _provider(sandbox: Sandbox, provider_id: str, faults: Faults) -> Provider | None:
-    provider = sandbox.providers.get(provider_id)
-    if provider is None or provider.state is Presence.REMOVED:
+    provider = providers.known(sandbox, provider_id)
+    if provider is None:
         faults.add(Code.INVALID_PROVIDER_ID, "ProviderId", providers.unknown(sandbox, provider_id))
         return None
     return provider
@@ -108,7 +104,7 @@ def _provider(sandbox: Sandbox, provider_id: str, faults: Faults) -> Provider | 
 def _charge(sandbox: Sandbox, charge_id: str | None, faults: Faults) -> Charge | None:
     charge = sandbox.charges.get(charge_id) if charge_id else None
     if charge_id and charge is None:
-        faults.add(Code.INVALID_CHARGE_ID, "ChargeId", f"no charge '{charge_id[:64]}' in this sandbox")
+        faults.add(Code.INVALID_CHARGE_ID, "ChargeId", unknown("charge", charge_id))
     return charge
 
 

@@ -16,6 +16,7 @@ from mockserver.domain.faults import Faults
 from mockserver.domain.states import CcvEvent, CcvState, VaultEvent, VaultState
 from mockserver.domain.vault import INDEPENDENT, VaultItem, check_expiry
 from mockserver.engine import card_entry
+from mockserver.engine.lookup import unknown
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.schedule import Due
 
@@ -56,7 +57,7 @@ def get(sandbox: Sandbox, vault_id: str) -> VaultItem:
     item = sandbox.vault.get(vault_id)
     if item is None or item.state is not VaultState.STORED:
         sandbox.assume(VAULT_GONE)
-        raise NotFound(Code.INVALID_VAULT_ID, {"VaultId": f"no vault item '{vault_id[:64]}' in this sandbox"})
+        raise NotFound(Code.INVALID_VAULT_ID, {"VaultId": unknown("vault", vault_id)})
     sandbox.step.about["vault"] = item
     return item
 
@@ -73,7 +74,7 @@ def expire(sandbox: Sandbox, vault_id: str) -> None:
         _end(sandbox, item, VaultEvent.EXPIRED)
 
 
-def lapse_ccv(sandbox: Sandbox, vault_id: str) -> None:
+def expire_ccv(sandbox: Sandbox, vault_id: str) -> None:
     """The short delay has passed."""
     item = sandbox.vault.get(vault_id)
     if item is not None:

@@ -9,11 +9,11 @@ from collections.abc import Iterator, Sequence
 
 from mockserver.domain.addresses import is_web_address, never_called
 from mockserver.domain.codes import Code
-from mockserver.domain.errors import NotFound
 from mockserver.domain.events import Subject
 from mockserver.domain.faults import Faults
 from mockserver.domain.states import Presence, PresenceEvent
 from mockserver.domain.webhook_subscription import WebhookSubscription, WebhookType
+from mockserver.engine.lookup import found
 from mockserver.engine.sandbox import Sandbox
 
 
@@ -42,12 +42,24 @@ def create(
 
 def get(sandbox: Sandbox, subscription_id: str) -> WebhookSubscription:
     """A subscription, ended ones included. Raises ``NotFound`` (110)."""
-    return _known(sandbox, subscription_id, Code.UNABLE_TO_GET_WEBHOOK_SUBSCRIPTION)
+    return found(
+        sandbox,
+        sandbox.webhook_subscriptions,
+        "webhook_subscription",
+        subscription_id,
+        Code.UNABLE_TO_GET_WEBHOOK_SUBSCRIPTION,
+    )
 
 
 def delete(sandbox: Sandbox, subscription_id: str) -> WebhookSubscription:
     """End a subscription. Raises ``NotFound`` (111), ``WrongState`` (111) when it has ended before."""
-    row = _known(sandbox, subscription_id, Code.UNABLE_TO_DELETE_WEBHOOK_SUBSCRIPTION)
+    row = found(
+        sandbox,
+        sandbox.webhook_subscriptions,
+        "webhook_subscription",
+        subscription_id,
+        Code.UNABLE_TO_DELETE_WEBHOOK_SUBSCRIPTION,
+    )
     after = sandbox.replace(sandbox.webhook_subscriptions, row, row.after_removal(sandbox.now))
     sandbox.emit(Subject.WEBHOOK_SUBSCRIPTION, subscription_id, PresenceEvent.REMOVED, row.state, after.state)
     return after
@@ -64,10 +76,5 @@ def wants(sandbox: Sandbox, subscription_id: str | None) -> bool:
     return row is None or row.state is Presence.ACTIVE
 
 
-def _known(sandbox: Sandbox, subscription_id: str, code: Code) -> WebhookSubscription:
-    row = sandbox.webhook_subscriptions.get(subscription_id)
-    if row is None:
-        told = f"no webhook subscription '{subscription_id[:64]}' in this sandbox"
-        raise NotFound(code, {"WebhookSubscriptionId": told})
-    sandbox.step.about["webhook_subscription"] = row
-    return row
+def _found(sandbox: Sandbox, subscription_id: str, code: Code) -> WebhookSubscription:
+    return found(sandbox, sandbox.webhook_subscriptions, "webhook_subscription", subscription_id, code)

@@ -69,14 +69,17 @@ class Access:
             if decision.rule:
                 rule = f"rule={decision.rule}"
                 break
+        return [self._line(self._target(sandbox.key), step.op, _masked_key(sandbox.key), rule)]
+
+    def _line(self, target: str, op: str, key: str, rule: str) -> str:
+        """Time, status, duration, method, path, operation, sandbox, rule; the first four in columns."""
         seconds, rest = divmod(self.ended, SECOND)
         milliseconds = (self.ended - self.began) / MILLISECOND
         line = (
-            f"{_second(seconds)}{str(rest + SECOND)[1:4]}Z "
-            f"{_masked_method(scope['method'])} {self._target(sandbox.key)} "
-            f"{step.op} {self.status or '-'} {milliseconds:.2f}ms {_masked_key(sandbox.key)} {rule}"
+            f"{_second(seconds)}{str(rest + SECOND)[1:4]}Z {self.status or '-':>3} {milliseconds:9.2f}ms "
+            f"{_masked_method(self.scope['method']):6} {target} {op} {key} {rule}"
         )
-        return [line if line.isprintable() else _printable(line)]
+        return line if line.isprintable() else _printable(line)
 
     def _lines_of_any(self, sandbox: Sandbox | None, step: Step | None, *, as_json: bool) -> list[str]:
         key = self._key(sandbox)
@@ -95,10 +98,11 @@ class Access:
             {"time": facts["time"], "warning": text, "sandbox": facts["sandbox"]}
             for text in (step.warnings if step else ())
         ]
-        told = [facts, *warnings]
         if as_json:
-            return [dumps(row).decode() for row in told]
-        return [" ".join(_word(name, value) for name, value in row.items()) for row in told]
+            return [dumps(row).decode() for row in (facts, *warnings)]
+        masked = _masked_key(key) if key else "-"
+        line = self._line(self._target(key), step.op if step else "-", masked, f"rule={rule}" if rule else "-")
+        return [line, *(f"{row['time']} warning: {_printable(str(row['warning']))} {masked}" for row in warnings)]
 
     def _target(self, key: str | None) -> str:
         """Path and query; the key of the request is masked in them even when it does not look like one."""
@@ -123,16 +127,3 @@ def _second(seconds: int) -> str:
 
 def _printable(text: str) -> str:
     return "".join(char if char.isprintable() else "?" for char in text)
-
-
-def _word(name: str, value: object) -> str:
-    text = _printable("-" if value is None else str(value))
-    match name:
-        case "ms":
-            return f"{text}ms"
-        case "rule" if value is not None:
-            return f"rule={text}"
-        case "warning":
-            return f"warning: {text}"
-        case _:
-            return text

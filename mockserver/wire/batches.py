@@ -11,9 +11,9 @@ from pydantic import Field, StringConstraints
 
 from mockserver.domain.batch import LONGEST_DESCRIPTION, Batch
 from mockserver.domain.commands import NewBatch
-from mockserver.wire.base import Body, Map, Moment, Required, Whole
+from mockserver.wire.base import Body, Map, Required, Whole
 from mockserver.wire.dates import moment
-from mockserver.wire.shapes import Amount, DateTime, WebhookConfig, plain_map
+from mockserver.wire.shapes import Amount, DateTime, ListQuery, PageReply, WebhookConfig, plain_map
 
 Description = Annotated[str, StringConstraints(max_length=LONGEST_DESCRIPTION)]
 
@@ -38,17 +38,11 @@ class BatchCreation(Body):
         )
 
 
-class BatchQuery(Body):
+class BatchQuery(ListQuery):
     """Every parameter of the list of batches."""
 
     description: str | None = None
-    added_after: Moment | None = None
-    added_before: Moment | None = None
     status: str | None = None
-    limit: Whole | None = None
-    skip: Whole | None = None
-    sort_by: str | None = None
-    sort_order: str | None = None
 
 
 class BatchStatusReply(TypedDict):
@@ -71,12 +65,9 @@ class BatchReply(BatchStatusReply):
     results: str
 
 
-class BatchesReply(TypedDict):
+class BatchesReply(PageReply):
     """A page of batches; ``count`` is the number of all matches."""
 
-    limit: int
-    skip: int
-    count: int
     batches: list[BatchStatusReply]
 
 

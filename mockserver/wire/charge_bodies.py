@@ -24,12 +24,13 @@ from mockserver.domain.sources import (
     TokenSource,
     WalletSource,
 )
-from mockserver.wire.base import Body, Callback, Flag, Map, Moment, Number, Required, Text40, Whole, one_of
+from mockserver.wire.base import Body, Callback, Flag, Map, Number, Required, Text40, one_of
 from mockserver.wire.shapes import (
     Address,
     BankPaymentInformation,
     CardRequestInformation,
     Geolocation,
+    ListQuery,
     Order,
     WebhookConfig,
     payer_of,
@@ -252,7 +253,7 @@ class RefundQuery(Body):
     comment: str | None = None
 
 
-class ChargeQuery(Body):
+class ChargeQuery(ListQuery):
     """Every parameter of the charge search."""
 
     reference: str | None = None
@@ -261,8 +262,6 @@ class ChargeQuery(Body):
     amount_less_than: Number | None = None
     customer_id: str | None = None
     status: str | None = None
-    added_after: Moment | None = None
-    added_before: Moment | None = None
     payment_method_id: str | None = None
     payment_type: str | None = None
     card_type: str | None = None
@@ -271,7 +270,3 @@ class ChargeQuery(Body):
     cardholder: str | None = None
     batch_id: str | None = None
     subscription_id: str | None = None
-    sort_by: str | None = None
-    sort_order: str | None = None
-    limit: Whole | None = None
-    skip: Whole | None = None

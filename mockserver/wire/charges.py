@@ -13,6 +13,7 @@ from mockserver.wire.shapes import (
     CardReply,
     DateTime,
     IpInfoReply,
+    PageReply,
     PayerReply,
     ProviderSummaryReply,
     bank_reply,
@@ -94,12 +95,9 @@ class ChargeReply(TypedDict):
     metadata: dict[str, str] | None
 
 
-class ChargesReply(TypedDict):
+class ChargesReply(PageReply):
     """A page of charges; ``count`` is the number of all matches."""
 
-    limit: int
-    skip: int
-    count: int
     charges: list[ChargeReply]
 
 

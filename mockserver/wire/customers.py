@@ -14,7 +14,7 @@ from mockserver.domain.method_commands import (
     TokenKind,
 )
 from mockserver.domain.payment_method import PaymentMethod
-from mockserver.wire.base import Body, Flag, Map, Moment, Required, Whole
+from mockserver.wire.base import Flag, Map, Required
 from mockserver.wire.dates import moment
 from mockserver.wire.method_bodies import CardMethodFields, ProviderTokenFields
 from mockserver.wire.payment_methods import PaymentMethodSummaryReply, payment_method_summary
@@ -24,6 +24,8 @@ from mockserver.wire.shapes import (
     Address,
     BankPaymentInformation,
     DateTime,
+    ListQuery,
+    PageReply,
     PersonFields,
     WebhookConfig,
     optional_moment,
@@ -129,18 +131,12 @@ class CustomerUpdate(PersonFields):
         return _details(self)
 
 
-class CustomerQuery(Body):
+class CustomerQuery(ListQuery):
     """Every parameter of the customer search."""
 
     reference: str | None = None
     email: str | None = None
-    added_after: Moment | None = None
-    added_before: Moment | None = None
     search: str | None = None
-    limit: Whole | None = None
-    skip: Whole | None = None
-    sort_by: str | None = None
-    sort_order: str | None = None
     include_removed: Flag | None = None
     payment_method_id: str | None = None
     customer_id: str | None = None
@@ -173,12 +169,9 @@ class CustomerReply(TypedDict):
     address: AddressReply | None
 
 
-class CustomersReply(TypedDict):
+class CustomersReply(PageReply):
     """A page of customers; ``count`` is the number of all matches."""
 
-    limit: int
-    skip: int
-    count: int
     customers: list[CustomerReply]
 
 

@@ -24,6 +24,7 @@ from mockserver.wire.base import Body, Flag, Map, Moment, Required, Whole
 from mockserver.wire.shapes import (
     BankPaymentInformation,
     CardRequestInformation,
+    ListQuery,
     PersonFields,
     WebhookConfig,
     payer_of,
@@ -223,18 +224,12 @@ class Removal(Body):
         return self.gateway_delete is not False
 
 
-class PaymentMethodQuery(Body):
+class PaymentMethodQuery(ListQuery):
     """Every parameter of the payment-method search."""
 
-    added_after: Moment | None = None
-    added_before: Moment | None = None
     provider_id: str | None = None
     customer_id: str | None = None
-    limit: Whole | None = None
-    skip: Whole | None = None
     payment_type: str | None = None
     card_type: str | None = None
     search: str | None = None
-    sort_by: str | None = None
-    sort_order: str | None = None
     include_removed: Flag | None = None

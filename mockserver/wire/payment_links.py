@@ -12,9 +12,9 @@ from pydantic_core import PydanticCustomError
 from mockserver.domain.commands import LinkPayment, NewPaymentLink
 from mockserver.domain.payment_link import CallToAction, LinkPaymentType, PaymentLink
 from mockserver.domain.sources import CardDetails, CardSource, PaymentType, Source, WalletSource
-from mockserver.wire.base import Body, Map, Moment, Number, Required, Whole, one_of
+from mockserver.wire.base import Body, Map, Number, Required, Whole, one_of
 from mockserver.wire.dates import moment
-from mockserver.wire.shapes import Amount, DateTime, plain_map
+from mockserver.wire.shapes import Amount, DateTime, ListQuery, plain_map
 
 _PLAIN = r"[0-9]{1,18}(?:\.[0-9]{1,18})?"
 
@@ -103,15 +103,8 @@ class LinkPaymentInput(Body):
         )
 
 
-class PaymentLinkQuery(Body):
+class PaymentLinkQuery(ListQuery):
     """Which links to list."""
-
-    added_after: Moment | None = None
-    added_before: Moment | None = None
-    sort_by: str | None = None
-    sort_order: str | None = None
-    limit: Whole | None = None
-    skip: Whole | None = None
 
 
 class PaymentLinkReply(TypedDict):

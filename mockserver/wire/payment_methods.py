@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TypedDict
+from typing import Any, TypedDict, cast
 
 from mockserver.domain.network_token import NetworkToken
 from mockserver.domain.payment_method import PaymentMethod
@@ -15,6 +15,7 @@ from mockserver.wire.shapes import (
     BankPaymentReply,
     CardReply,
     DateTime,
+    PageReply,
     PayerReply,
     ProviderSummaryReply,
     bank_reply,
@@ -75,12 +76,9 @@ class PaymentMethodReply(TypedDict):
     metadata: dict[str, str] | None
 
 
-class PaymentMethodsReply(TypedDict):
+class PaymentMethodsReply(PageReply):
     """A page of payment methods; ``count`` is the number of all matches."""
 
-    limit: int
-    skip: int
-    count: int
     paymentMethods: list[PaymentMethodReply]
 
 
@@ -89,27 +87,11 @@ MethodListReply = list[PaymentMethodReply]
 
 
 def payment_method_summary(method: PaymentMethod | None, profile: WireProfile) -> PaymentMethodSummaryReply | None:
-    """A payment method inside its customer."""
+    """A payment method inside its customer: a part of the whole, in an order of its own."""
     if method is None:
         return None
-    return {
-        "paymentMethodId": method.payment_method_id,
-        "customerId": method.customer_id,
-        "type": method.instrument.type,
-        "card": card_reply(method.instrument.card, profile),
-        "providerId": method.provider.provider_id,
-        "providerType": method.provider.type,
-        "dateAdded": moment(method.added),
-        "email": method.email,
-        "vaultId": method.vault_id,
-        "dateRemoved": optional_moment(method.removed),
-        "providerPaymentMethodId": method.provider_payment_method_id,
-        "providerPaymentMethodData": plain_map(method.provider_data),
-        "token": method.token,
-        "fallbackPaymentMethodId": method.fallback_payment_method_id,
-        "metadata": plain_map(method.metadata),
-        "networkTokenId": method.network_token_id,
-    }
+    whole: Any = payment_method_reply(method, profile)
+    return cast(PaymentMethodSummaryReply, {name: whole[name] for name in PaymentMethodSummaryReply.__annotations__})
 
 
 def payment_method_reply(

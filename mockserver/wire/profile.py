@@ -1,4 +1,4 @@
-"""How a sandbox speaks: the words and digits in which its answers differ from profile to profile."""
+"""The words and digits in which the answers of sandboxes differ from profile to profile."""
 
 from __future__ import annotations
 
@@ -74,5 +74,5 @@ class WireProfile:
 
 @lru_cache(maxsize=4096)
 def profile_of(assumed: Assumed) -> WireProfile:
-    """The voice of a set of assumptions."""
+    """The wire profile of a set of assumptions."""
     return WireProfile(assumed)

@@ -16,7 +16,7 @@ from mockserver.domain.charge import Payer, WebhookTarget
 from mockserver.domain.fake_lookups import IpInfo, iin_data, ip_info
 from mockserver.domain.provider import ProviderSummary
 from mockserver.domain.sources import BankAccount, CardDetails
-from mockserver.wire.base import Body, HeaderText, Map, Number, Receiver, Required, Text40
+from mockserver.wire.base import Body, HeaderText, Map, Moment, Number, Receiver, Required, Text40, Whole
 from mockserver.wire.dates import moment
 from mockserver.wire.profile import WireProfile
 
@@ -58,6 +58,17 @@ class Address(Body):
     country: str | None = None
     postal_code: str | None = None
     state: str | None = None
+
+
+class ListQuery(Body):
+    """What every list takes: bounds of the time of adding, the page, and the field to sort by."""
+
+    added_after: Moment | None = None
+    added_before: Moment | None = None
+    limit: Whole | None = None
+    skip: Whole | None = None
+    sort_by: str | None = None
+    sort_order: str | None = None
 
 
 class PersonFields(Body):
@@ -122,6 +133,14 @@ class BankPaymentInformation(Body):
     def account(self) -> BankAccount:
         """The account as a command carries it."""
         return BankAccount(self.bank_code, self.account_number, self.account_name)
+
+
+class PageReply(TypedDict):
+    """A page of a list; ``count`` is the number of all matches."""
+
+    limit: int
+    skip: int
+    count: int
 
 
 class IinDataReply(TypedDict):

@@ -12,7 +12,7 @@ from mockserver.domain.states import SubscriptionState
 from mockserver.domain.subscription import EndAfter, Retry, Subscription
 from mockserver.wire.base import Body, Map, Moment, Number, Required, Whole, one_of
 from mockserver.wire.dates import moment, named_moment
-from mockserver.wire.shapes import Amount, DateTime, WebhookConfig, plain_map
+from mockserver.wire.shapes import Amount, DateTime, ListQuery, PageReply, WebhookConfig, plain_map
 
 
 class EndAfterFields(Body):
@@ -103,19 +103,13 @@ class SubscriptionStatus(Body):
     status: one_of(SubscriptionState)  # type: ignore[valid-type]
 
 
-class SubscriptionQuery(Body):
+class SubscriptionQuery(ListQuery):
     """Which subscriptions to list."""
 
     amount_greater_than: Number | None = None
     amount_less_than: Number | None = None
-    added_after: Moment | None = None
-    added_before: Moment | None = None
     currency: str | None = None
     status: one_of(SubscriptionState) | None = None  # type: ignore[valid-type]
-    sort_by: str | None = None
-    sort_order: str | None = None
-    limit: Whole | None = None
-    skip: Whole | None = None
 
 
 class EndAfterReply(TypedDict):
@@ -159,12 +153,9 @@ class SubscriptionReply(TypedDict):
     metadata: dict[str, str] | None
 
 
-class SubscriptionsReply(TypedDict):
+class SubscriptionsReply(PageReply):
     """A page of subscriptions; ``count`` is the number of all matches."""
 
-    limit: int
-    skip: int
-    count: int
     subscriptions: list[SubscriptionReply]
 
 

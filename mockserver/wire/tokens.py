@@ -9,7 +9,7 @@ from pydantic import Field
 from mockserver.domain.method_commands import NewCardToken
 from mockserver.domain.payto import Agreement
 from mockserver.domain.token import Token
-from mockserver.wire.base import Body, Map, Moment, Number, Whole
+from mockserver.wire.base import Body, Map, Number
 from mockserver.wire.dates import moment
 from mockserver.wire.method_bodies import CardVaulting
 from mockserver.wire.profile import WireProfile
@@ -17,6 +17,8 @@ from mockserver.wire.shapes import (
     CardReply,
     CardRequestInformation,
     DateTime,
+    ListQuery,
+    PageReply,
     ProviderSummaryReply,
     card_reply,
     optional_moment,
@@ -77,17 +79,11 @@ class LeastCostTokenCreation(CardTokenFields):
         )
 
 
-class TokenQuery(Body):
+class TokenQuery(ListQuery):
     """Every parameter of the token search."""
 
     provider_id: str | None = None
     status: str | None = None
-    added_after: Moment | None = None
-    added_before: Moment | None = None
-    limit: Whole | None = None
-    skip: Whole | None = None
-    sort_by: str | None = None
-    sort_order: str | None = None
 
 
 class TokenReply(TypedDict):
@@ -107,12 +103,9 @@ class TokenReply(TypedDict):
     threeDsRedirectUrl: NotRequired[str]
 
 
-class TokensReply(TypedDict):
+class TokensReply(PageReply):
     """A page of tokens; ``count`` is the number of all matches."""
 
-    limit: int
-    skip: int
-    count: int
     tokens: list[TokenReply]
 
 

@@ -6,9 +6,9 @@ from typing import TypedDict
 
 from mockserver.domain.commands import NewTransfer, NewTransferGroup
 from mockserver.domain.transfer import Transfer
-from mockserver.wire.base import Body, Moment, Number, Required, Whole
+from mockserver.wire.base import Body, Moment, Number, Required
 from mockserver.wire.dates import moment
-from mockserver.wire.shapes import Amount, DateTime
+from mockserver.wire.shapes import Amount, DateTime, ListQuery, PageReply
 
 
 class TransferFields(Body):
@@ -42,18 +42,12 @@ class TransferGroup(Body):
         )
 
 
-class TransferQuery(Body):
+class TransferQuery(ListQuery):
     """Which transfers to list."""
 
     reference: str | None = None
     provider_id: str | None = None
     status: str | None = None
-    added_after: Moment | None = None
-    added_before: Moment | None = None
-    sort_by: str | None = None
-    sort_order: str | None = None
-    limit: Whole | None = None
-    skip: Whole | None = None
 
 
 class SettlementQuery(Body):
@@ -79,12 +73,9 @@ class TransferReply(TypedDict):
     amount: Amount
 
 
-class TransfersReply(TypedDict):
+class TransfersReply(PageReply):
     """A page of transfers; ``count`` is the number of all matches."""
 
-    limit: int
-    skip: int
-    count: int
     transfers: list[TransferReply]
 
 

@@ -7,9 +7,9 @@ from typing import TypedDict
 from pydantic import Field
 
 from mockserver.domain.webhook_subscription import WebhookSubscription, WebhookType
-from mockserver.wire.base import Body, HeaderText, Moment, Required, Whole, one_of
+from mockserver.wire.base import Body, HeaderText, Required, one_of
 from mockserver.wire.dates import moment
-from mockserver.wire.shapes import DateTime, optional_moment
+from mockserver.wire.shapes import DateTime, ListQuery, optional_moment
 
 
 class WebhookSubscriptionCreation(Body):
@@ -20,17 +20,12 @@ class WebhookSubscriptionCreation(Body):
     types: list[one_of(WebhookType)] | None = Field(None, description="null or empty: all of them")  # type: ignore[valid-type]
 
 
-class WebhookSubscriptionQuery(Body):
+class WebhookSubscriptionQuery(ListQuery):
     """Which subscriptions to list."""
 
-    added_after: Moment | None = None
-    added_before: Moment | None = None
     type: one_of(WebhookType) | None = None  # type: ignore[valid-type]
     id: str | None = None
     sort_by: str | None = Field(None, json_schema_extra={"also": ["sort"]})
-    sort_order: str | None = None
-    limit: Whole | None = None
-    skip: Whole | None = None
 
 
 class WebhookSubscriptionReply(TypedDict):

@@ -18,6 +18,7 @@ from click.testing import CliRunner, Result
 import mockserver
 from mockserver.adapters.tls import server_context
 from mockserver.cli import main
+from mockserver.commands.root import GROUPS
 from mockserver.settings import SETTINGS, OptionKind
 
 
@@ -49,6 +50,16 @@ def test_every_option_is_in_the_help_of_serve_with_its_variable() -> None:
 def test_help_lists_the_commands_and_unknown_ones_are_bad_usage() -> None:
     assert {"serve", "config", "healthcheck", "ca", "version"} <= set(run("--help").output.split())
     assert run("no-such-command").exit_code == 2
+
+
+def test_every_command_stands_in_one_group_of_the_help_with_its_whole_summary() -> None:
+    grouped = [name for names in GROUPS.values() for name in names]
+    assert set(main.commands) <= set(grouped)
+    assert len(grouped) == len(set(grouped))
+    words = run("--help").output
+    assert "..." not in words.partition("Run a server")[2].partition("Options of serve")[0]
+    assert "MOCKSERVER_SCENARIO" in words
+    assert "MOCKSERVER_JOURNAL_LIMIT" not in words
 
 
 def test_config_shows_values_and_where_they_came_from() -> None:

@@ -1,0 +1,51 @@
+"""``mockserver init`` writes a scenario that works as it stands, and never over a file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from mockserver.cli import main
+
+
+def run(*words: str) -> Result:
+    return CliRunner().invoke(main, words)
+
+
+@pytest.fixture(autouse=True)
+def _in_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.mark.parametrize("name", [(), ("shop",), ("webhook-twice",), ("webhook-twice.yaml",)])
+def test_what_is_written_passes_its_check_beside_its_schema(name: tuple[str, ...]) -> None:
+    done = run("init", *name)
+    assert done.exit_code == 0
+    [path] = Path().glob("*.yaml")
+    assert f"name: {path.stem}\n" in path.read_text("utf-8")
+    assert path.read_text("utf-8").startswith("# yaml-language-server: $schema=scenario.schema.json\n")
+    assert Path("scenario.schema.json").exists()
+    checked = run("check", str(path))
+    assert (checked.exit_code, ": ok" in checked.output) == (0, True)
+
+
+def test_a_file_that_is_there_stays() -> None:
+    Path("shop.yaml").write_text("mine")
+    done = run("init", "shop")
+    assert (done.exit_code, "shop.yaml is there" in done.output) == (2, True)
+    assert Path("shop.yaml").read_text() == "mine"
+
+
+def test_a_schema_of_something_else_stays() -> None:
+    Path("scenario.schema.json").write_text("{}")
+    assert run("init").exit_code == 2
+    assert [path.name for path in Path().iterdir()] == ["scenario.schema.json"]
+
+
+@pytest.mark.parametrize("name", ["../shop", "a b", "", "-", "x" * 101])
+def test_a_name_that_is_no_name_is_refused(name: str) -> None:
+    done = run("init", "--", name)
+    assert (done.exit_code, "NAME" in done.output) == (2, True)
+    assert list(Path().iterdir()) == []
