@@ -6,10 +6,9 @@ import ast
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from graphlib import TopologicalSorter
-from typing import Any, get_type_hints
+from typing import Any
 
 import yaml
-from pydantic.fields import FieldInfo
 
 from mockserver.adapters.scenario_files import shipped
 from mockserver.assumptions import ROWS, Assumed, Profile
@@ -19,8 +18,6 @@ from mockserver.domain.states import TABLES
 from mockserver.explore.faults import FAULTS
 from mockserver.findings.catalogue import CATALOGUE as FINDINGS
 from mockserver.scenario.catalogue import CATALOGUE
-from mockserver.scenario.outcome import Transport, WebhookPlan
-from mockserver.scenario.part import keys_of
 from mockserver.scenario.reference import SECTIONS, json_schema, parts_of
 from mockserver.scenario.reference_table import Key
 from mockserver.settings import SETTINGS
@@ -111,26 +108,6 @@ def assumptions() -> str:
 def scenarios() -> str:
     """The shipped library."""
     return markdown(["name", "story"], ([code(name), words] for name, _, words in shipped()))
-
-
-def _keys(cls: Any) -> str:
-    """The keys of a part of a scenario file, and what they mean."""
-    notes = get_type_hints(cls, include_extras=True)
-    rows = []
-    for one in keys_of(cls):
-        found = [note.description for note in getattr(notes[one], "__metadata__", ()) if isinstance(note, FieldInfo)]
-        rows.append([code(one), next((text for text in found if text), "")])
-    return markdown(["key", "means"], rows)
-
-
-def transport() -> str:
-    """What a scenario can do to a connection and to an answer."""
-    return _keys(Transport)
-
-
-def webhook() -> str:
-    """What a scenario can do to webhooks."""
-    return _keys(WebhookPlan)
 
 
 def pages() -> str:
@@ -253,8 +230,6 @@ PRINT: Mapping[str, Callable[[], str]] = {
     "test-values": test_values,
     "scenario-keys": scenario_keys,
     "scenarios": scenarios,
-    "transport": transport,
-    "webhook": webhook,
     "pages": pages,
     "findings": findings,
     "finding-pages": finding_pages,

@@ -111,13 +111,16 @@ class WebhookDispatcher:
 
     async def _try(self, sandbox: Sandbox, delivery: Delivery) -> None:
         """Make one try, after those before it for the same object."""
-        ordering_key, apart = (delivery.url, delivery.ordering_key), PATIENCE if sandbox in self._held else 0.0
+        apart = PATIENCE if sandbox in self._held and not delivery.together else 0.0
+        ordering_key = delivery.url, delivery.ordering_key
         sent = None
         try:
             async with self._share.place(sandbox, receiver_of(delivery.url), ordering_key, apart):
                 if self._is_live(sandbox):
                     within = sandbox.assumed[WEBHOOK_TIMEOUT]
-                    sent = await self._sender.send(delivery.url, delivery.headers(), delivery.body, within, sandbox)
+                    sent = await self._sender.send(
+                        delivery.url, delivery.headers(), delivery.content.raw, within, sandbox
+                    )
         finally:
             if sent is not None:
                 made = Try(delivery.due, sent.status, sent.error, sent.latency)

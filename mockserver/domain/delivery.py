@@ -97,9 +97,41 @@ class Try:
         return self.status is not None and 200 <= self.status < 300
 
 
+class MediaType(StrEnum):
+    """How a message is written."""
+
+    JSON = "application/json"
+    FORM = "application/x-www-form-urlencoded"
+
+
+@record
+class Content:
+    """What is sent: a ``body``, filled up to ``length`` bytes when it is shorter, and its signature, if any."""
+
+    body: bytes = field(repr=False)
+    signature: str | None
+    media_type: MediaType = MediaType.JSON
+    length: int = 0
+
+    @property
+    def raw(self) -> bytes:
+        """The bytes that are sent."""
+        return padded(self.body, self.media_type, self.length)
+
+
+def padded(body: bytes, media_type: MediaType, length: int) -> bytes:
+    """A body with a member ``padding`` that makes it ``length`` bytes long, as far as that makes it longer."""
+    if length <= len(body):
+        return body
+    before, after = (b"&padding=", b"") if media_type is MediaType.FORM else (b',"padding":"', b'"}')
+    kept = body if media_type is MediaType.FORM else body[:-1]
+    return kept + before + b"x" * (length - len(kept) - len(before) - len(after)) + after
+
+
 @dataclass(slots=True)
 class Delivery:
-    """One message to one receiver. Deliveries of one ``ordering_key`` go out one after the other.
+    """One message to one receiver. Deliveries of one ``ordering_key`` go out one after the other; those that go
+    ``together`` wait for nobody.
 
     ``due`` is when the next try is to be made; ``series`` counts the tries since it was planned or sent again;
     ``script`` is what the pretend receiver answers, in turn. ``entry`` is the journal entry that caused it, ``reports``
@@ -112,12 +144,12 @@ class Delivery:
     message: Message
     url: str
     authorization: str | None = field(repr=False)
-    body: bytes = field(repr=False)
-    signature: str
+    content: Content
     version: str
     added: Micros
     due: Micros
     ordering_key: str
+    together: bool = False
     state: DeliveryState = DeliveryState.WAITING
     script: tuple[int | str, ...] = ()
     tries: list[Try] = field(default_factory=list)
@@ -130,10 +162,11 @@ class Delivery:
     def headers(self) -> dict[str, str]:
         """The headers that it is sent with (published facts, 6 and 10; assumption ``webhook.headers``)."""
         headers = {
-            "Content-Type": "application/json",
+            "Content-Type": self.content.media_type.value,
             "X-Payfurl-Version": self.version,
-            "X-Payfurl-Signature": self.signature,
         }
+        if self.content.signature is not None:
+            headers["X-Payfurl-Signature"] = self.content.signature
         if self.authorization is not None:
             headers["Authorization"] = self.authorization
         return headers

@@ -27,6 +27,7 @@ from mockserver.engine.notices import notice_of
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.schedule import Due
 from mockserver.engine.step import Step
+from mockserver.engine.webhook_content import content_of
 from mockserver.findings.facts import WebhookTry
 from mockserver.scenario.attempt import Attempt, Stage
 from mockserver.scenario.outcome import WebhookPlan
@@ -36,7 +37,6 @@ PATIENCE = MINUTE
 
 _OP = "webhook.deliver"
 _ORDINARY = WebhookPlan()
-_WRONG_KEY = "forged:"
 _TYPES: Mapping[Subject, WebhookType] = {
     Subject.CHARGE: WebhookType.TRANSACTION,
     Subject.BATCH: WebhookType.BATCH,
@@ -133,7 +133,7 @@ def come_due(sandbox: Sandbox, delivery_id: str) -> None:
     if inbox is not None:
         query = urlsplit(delivery.url).query
         key = sandbox.config.webhook_key
-        kept = sandbox.inboxes.put(key, sandbox.now, inbox, delivery.body, delivery.headers(), query=query)
+        kept = sandbox.inboxes.put(key, sandbox.now, inbox, delivery.content.raw, delivery.headers(), query=query)
         report(sandbox, delivery, Try(delivery.due, 200 if kept is not None else 507))
         return
     sandbox.deliveries.outbox.append(delivery_id)
@@ -292,29 +292,30 @@ def _plan_one(
     """The copies of one message to one receiver, as many as there is room for."""
     message_id = sandbox.ids.hex32("webhook")
     notice = notice_of(sandbox, message, event, data, stale=wanted.stale)
-    body = sandbox.config.write(sandbox.config.tell(message_id, message, notice, sandbox.assumed))
-    key, receiver = sandbox.config.webhook_key, target.receiver
+    content, receiver = content_of(sandbox, message_id, message, notice, wanted), target.receiver
+    waits = wanted.swap_with_next or wanted.waits_for_next
     for number in range(wanted.copies):
         if not sandbox.deliveries.has_room:
             sandbox.deliveries.refused += 1
             continue
-        begun = DeliveryEvent.HELD_BACK if wanted.swap_with_next and number == 0 else DeliveryEvent.PLANNED
+        begun = DeliveryEvent.HELD_BACK if waits and number == 0 else DeliveryEvent.PLANNED
+        delivery_id = message_id if number == 0 else f"{message_id}-{number + 1}"
         delivery = Delivery(
-            delivery_id=message_id if number == 0 else f"{message_id}-{number + 1}",
+            delivery_id=delivery_id,
             message_id=message_id,
             message=message,
             url=receiver.url,
             authorization=receiver.authorization if wanted.authorization is None else wanted.authorization,
-            body=body,
-            signature=sign(_WRONG_KEY + key if wanted.bad_signature else key, body),
+            content=content,
             version=sandbox.assumed[WEBHOOK_VERSION],
             added=sandbox.now,
             due=sandbox.now + wanted.delay + number * wanted.gap,
-            ordering_key=message.subject_id or message_id,
+            ordering_key=delivery_id if wanted.together else message.subject_id or message_id,
+            together=wanted.together,
             state=DELIVERY.begin(begun),
             script=wanted.receiver,
             entry=sandbox.journal.last + 1,
-            reports=None if event is None else (wanted.stale and event.before) or event.after,
+            reports=None if event is None or wanted.is_edited else (wanted.stale and event.before) or event.after,
             subscription_id=target.subscription_id,
         )
         sandbox.deliveries.add(delivery)
@@ -328,10 +329,13 @@ def _enter(sandbox: Sandbox, delivery: Delivery) -> None:
     held = sandbox.deliveries.held
     if delivery.state is DeliveryState.HELD:
         waiting = held.setdefault(delivery.url, [])
-        if delivery.delivery_id not in waiting:
+        if delivery.delivery_id in waiting:
+            return
+        if not (delivery.together and waiting):
             waiting.append(delivery.delivery_id)
             sandbox.schedule.plan(sandbox.now + PATIENCE, Due.WEBHOOK_HELD, delivery.delivery_id)
-        return
+            return
+        _move(sandbox, delivery, DeliveryEvent.RELEASED)
     sandbox.schedule.plan(delivery.due, Due.WEBHOOK, delivery.delivery_id)
     for delivery_id in held.pop(delivery.url, ()):
         overtaken = sandbox.deliveries.get(delivery_id)
@@ -341,7 +345,8 @@ def _enter(sandbox: Sandbox, delivery: Delivery) -> None:
 
 def _send_held(sandbox: Sandbox, delivery: Delivery, ordering_key: str, earliest: Micros) -> None:
     _move(sandbox, delivery, DeliveryEvent.RELEASED)
-    delivery.ordering_key = ordering_key
+    if not delivery.together:
+        delivery.ordering_key = ordering_key
     delivery.due = max(delivery.due, earliest)
     sandbox.schedule.plan(delivery.due, Due.WEBHOOK, delivery.delivery_id)
 
@@ -361,7 +366,7 @@ def _watch(sandbox: Sandbox, delivery: Delivery, made: Try) -> None:
             reported=delivery.reports,
             number=len(delivery.tries),
             is_accepted=made.is_accepted,
-            is_genuine=delivery.signature == sign(sandbox.config.webhook_key, delivery.body),
+            is_genuine=delivery.content.signature == sign(sandbox.config.webhook_key, delivery.content.raw),
             is_scripted=made.scripted or in_inbox,
             gave_up=delivery.state is DeliveryState.GIVEN_UP,
             took=made.latency,

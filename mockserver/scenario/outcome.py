@@ -22,7 +22,7 @@ from mockserver.scenario.provider_outcome import (
     draw_latency,
 )
 from mockserver.scenario.transport import At, Dribble, ErrorBody, FaultKind, Transport
-from mockserver.scenario.webhook_plan import WebhookPlan
+from mockserver.scenario.webhook_plan import Signature, WebhookPlan
 
 __all__ = [
     "NOTHING",
@@ -46,6 +46,7 @@ __all__ = [
     "ResultsPlan",
     "RowRule",
     "Settlement",
+    "Signature",
     "Transport",
     "WebhookPlan",
     "draw_latency",

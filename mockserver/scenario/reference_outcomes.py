@@ -173,7 +173,7 @@ OUTCOME_SECTIONS = (
             ),
             Key(
                 "headers",
-                "headers of that answer",
+                "headers of that answer; without `status`, of the real one",
                 {"at": "receive", "status": 503, "headers": {"x-cache": "MISS"}},
                 "the real ones",
             ),
@@ -221,7 +221,7 @@ OUTCOME_SECTIONS = (
         ("WebhookPlan",),
         _at("charge.create", "webhook"),
         (
-            Key("drop", "never send it", {"drop": True}),
+            Key("drop", "never send it; later calls for the same object still tell", {"drop": True}),
             Key("delay", "send it this much later", {"delay": "1d"}),
             Key("copies", "how often it is sent", {"copies": 2}),
             Key("gap", "pause between copies", {"copies": 2, "gap": "5s"}),
@@ -229,6 +229,28 @@ OUTCOME_SECTIONS = (
             Key("swap_with_next", "the next one overtakes it", {"swap_with_next": True}),
             Key("stale", "it shows the state before the last change", {"stale": True}),
             Key("bad_signature", "sign it with a wrong key", {"bad_signature": True}),
+            Key(
+                "signature",
+                "`none`: unsigned; `bad`: by a wrong key; `stale`: that of a day before",
+                {"signature": "none"},
+                "the right one",
+            ),
+            Key("form", "send it as application/x-www-form-urlencoded", {"form": True}),
+            Key("pad", "its length in bytes, reached by a member `padding`", {"pad": 200_000}, "as long as it is"),
+            Key("sent", "its timestamp, from the instant of the event: `-10m` is before it", {"sent": "-10m"}),
+            Key(
+                "together",
+                "all copies at the same instant, each on a connection of its own; a single one with the next webhook "
+                "to the same receiver",
+                {"copies": 2, "together": True},
+            ),
+            Key(
+                "edit",
+                "members of its body, by path, with other values",
+                {"edit": {"data.status": "RETRY_SCHEDULED"}},
+                "none",
+            ),
+            Key("omit", "members that its body lacks, by path", {"omit": ["data.amount"]}),
             Key("authorization", "its Authorization header", {"authorization": "Bearer wrong"}, "the receiver's"),
             Key("receiver", "the receiver answers so, in turn, and is not called", {"receiver": [500, 200, "timeout"]}),
         ),

@@ -30,6 +30,13 @@ def read_duration(value: object) -> Micros:
     return parse_duration(value)
 
 
+def read_shift(value: object) -> Micros:
+    """A duration, with a minus for one into the past: -10m, 5s."""
+    if isinstance(value, str) and value.startswith("-"):
+        return -read_duration(value[1:])
+    return read_duration(value)
+
+
 def read_instant(value: object) -> Micros:
     """An ISO 8601 date or date-time."""
     if not isinstance(value, str):
@@ -149,6 +156,13 @@ Duration = Annotated[Micros, BeforeValidator(read_duration), WithJsonSchema(_DUR
 Period = Annotated[Micros, BeforeValidator(read_period), WithJsonSchema(_DURATION_SCHEMA)]
 ZoneName = Annotated[
     Zone | None, PlainValidator(read_zone), WithJsonSchema({"type": "string", "examples": ["Australia/Sydney"]})
+]
+Shift = Annotated[
+    Micros,
+    BeforeValidator(read_shift),
+    WithJsonSchema(
+        {**_DURATION_SCHEMA, "pattern": "^-?" + _DURATION_PATTERN[1:], "description": "-10m: ago; 10m: ahead"}
+    ),
 ]
 Instant = Annotated[Micros, BeforeValidator(read_instant), WithJsonSchema({"type": "string", "format": "date-time"})]
 Point = Annotated[

@@ -5,15 +5,23 @@ Source: scenario language, Outcomes, webhook.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import fields
+from enum import StrEnum
 from typing import Annotated
 
 from pydantic import BeforeValidator, Field, WithJsonSchema
 
 from mockserver.domain.clock import duration_text
+from mockserver.domain.errors import nearest
+from mockserver.scenario.edits import Edit, Omit
 from mockserver.scenario.part import keys_of, part
-from mockserver.scenario.scalars import Duration, Flag, Text, whole
+from mockserver.scenario.scalars import Duration, Flag, Shift, Text, whole
+
+MOST_BYTES = 1_000_000
+"""Bytes that a webhook can be padded to."""
+
+_ENVELOPE = ("meta", "data")
 
 
 def _read_answer(value: object) -> object:
@@ -29,11 +37,30 @@ Answer = Annotated[
 ]
 
 
+class Signature(StrEnum):
+    """What stands in the header of the signature: nothing, that of a wrong key, or that of a day before."""
+
+    NONE = "none"
+    BAD = "bad"
+    STALE = "stale"
+
+
+def _in_envelope(paths: Iterable[str]) -> None:
+    for path in paths:
+        first = path.partition(".")[0]
+        if first not in _ENVELOPE:
+            hint = nearest(first, _ENVELOPE) or f" - did you mean 'data.{path[:60]}'?"
+            raise ValueError(f"got '{path[:60]}', and a webhook has meta and data{hint}")
+
+
 @part
 class WebhookPlan:
     """What becomes of the webhooks that the operation causes."""
 
-    drop: Annotated[Flag, Field(description="never send them")] = False
+    drop: Annotated[
+        Flag,
+        Field(description="never send those of this call; those of later calls for the same object are sent"),
+    ] = False
     delay: Annotated[Duration, Field(description="send them so much later")] = 0
     copies: Annotated[int, whole(1, 100), Field(description="how often each is sent")] = 1
     gap: Annotated[Duration, Field(description="pause between copies")] = 0
@@ -41,6 +68,23 @@ class WebhookPlan:
     swap_with_next: Annotated[Flag, Field(description="let the next one overtake")] = False
     stale: Annotated[Flag, Field(description="tell the state before the last change")] = False
     bad_signature: Annotated[Flag, Field(description="sign with a wrong key")] = False
+    signature: Annotated[
+        Signature | None,
+        Field(description="none: unsigned; bad: signed with a wrong key; stale: the signature of a day before"),
+    ] = None
+    form: Annotated[Flag, Field(description="send a form (application/x-www-form-urlencoded) instead of JSON")] = False
+    pad: Annotated[int, whole(1, MOST_BYTES), Field(description="so many bytes long, by a member padding")] = 0
+    sent: Annotated[Shift, Field(description="its timestamp, from now: -10m is one signed ten minutes ago")] = 0
+    together: Annotated[
+        Flag,
+        Field(
+            description="all copies at once, each on a connection of its own; of a single one, with the next webhook"
+        ),
+    ] = False
+    edit: Annotated[Edit | None, Field(description="members of the body, as data.status, and what they shall be")] = (
+        None
+    )
+    omit: Annotated[Omit, Field(description="members that the body shall lack")] = ()
     authorization: Annotated[Text | None, Field(description="Authorization header to send instead")] = None
     receiver: Annotated[
         tuple[Answer, ...],
@@ -59,6 +103,28 @@ class WebhookPlan:
     def __post_init__(self) -> None:
         if self.before_answer and self.delay:
             raise ValueError("got before_answer and delay, only one of them is allowed")
+        if self.bad_signature and self.signature is not None:
+            raise ValueError("got bad_signature and signature, only one of them is allowed")
+        against = ["gap", "swap_with_next", "receiver", *(["before_answer"] if self.copies == 1 else [])]
+        lost = [word for word in against if self.together and getattr(self, word)]
+        if lost:
+            raise ValueError(f"got together and {lost[0]}, only one of them is allowed")
+        _in_envelope((*(self.edit or ()), *self.omit))
+
+    @property
+    def forged(self) -> Signature | None:
+        """What is wrong with its signature."""
+        return Signature.BAD if self.bad_signature else self.signature
+
+    @property
+    def is_edited(self) -> bool:
+        """Whether its body says something else than what is true."""
+        return bool(self.edit or self.omit)
+
+    @property
+    def waits_for_next(self) -> bool:
+        """Whether it goes out at the instant of the next one to the same receiver."""
+        return self.together and self.copies == 1
 
     @property
     def words(self) -> str:
@@ -69,6 +135,12 @@ class WebhookPlan:
             if value == one.default:
                 continue
             match one.name:
+                case "sent":
+                    said.append(f"sent {duration_text(abs(value))} {'ago' if value < 0 else 'ahead'}")
+                case "edit" | "omit":
+                    said.append(f"{one.name} {' and '.join(value)}")
+                case "drop":
+                    said.append("drop those of this call")
                 case "delay" | "gap":
                     said.append(f"{one.name} {duration_text(value)}")
                 case "authorization":

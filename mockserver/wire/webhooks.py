@@ -40,7 +40,7 @@ class DeliveryReply(TypedDict):
     state: str
     added: str
     next: str | None
-    signature: str
+    signature: str | None
     body: object
     tries: list[TryReply]
 
@@ -130,8 +130,8 @@ def delivery_reply(delivery: Delivery, *, bodies: bool = True) -> DeliveryReply:
         "state": delivery.state.value,
         "added": moment(delivery.added),
         "next": moment(delivery.due) if under_way else None,
-        "signature": delivery.signature,
-        "body": mask_body(delivery.body) if bodies else None,
+        "signature": delivery.content.signature,
+        "body": mask_body(delivery.content.body) if bodies else None,
         "tries": [
             {
                 "at": moment(made.at),

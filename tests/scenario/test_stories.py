@@ -6,11 +6,15 @@ name of its file.
 
 from __future__ import annotations
 
+import gzip
+import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from mockserver.web.faults import Cut
+from tests.adapters.connecting import converse
 from tests.driving import Api, card, card_charge, problem_of
 
 SCENARIOS = Path(__file__).resolve().parents[2] / "scenarios"
@@ -23,6 +27,20 @@ captures booked at night                    | capture-pending           | 2
 a direct debit returned after two weeks     | direct-debit-returned     | 3
 an answer lost once for each customer       | once-per-customer         | 4
 closed each night, across summer time       | maintenance-window        | 3
+a status that nobody knows                  | answer-unknown-status     | 3
+a card that is null                         | answer-null-card          | 3
+an answer without its amount                | answer-missing-amount     | 3
+members of a newer version                  | answer-additional-field   | 3
+called compressed, and it is not            | answer-gzip-header        | 3
+a false content-length                      | answer-wrong-length       | 3
+an unsigned webhook                         | webhook-unsigned          | 3
+the signature of another day                | webhook-stale-signature   | 3
+a webhook as a form                         | webhook-form-encoded      | 3
+a webhook of 200 KB                         | webhook-huge              | 3
+a webhook signed too long ago               | webhook-signed-long-ago   | 3
+two copies at the same instant              | webhook-two-at-once       | 3
+two events at the same instant              | webhook-two-events-at-once | 3
+a webhook with a status that nobody knows   | webhook-unknown-status    | 3
 """
 ROWS = [[cell.strip() for cell in line.split("|")] for line in STORIES.strip().splitlines()]
 BOB = "5555555555554444"
@@ -139,3 +157,120 @@ def test_direct_debit_returned() -> None:
         seen.append(api.get(f"/charge/{charge_id}")["status"])
         api.advance(pause)
     assert seen == ["PENDING", "SUCCESS", "SUCCESS", "FAILED"]
+
+
+def paid(api: Api, **more: object) -> dict[str, Any]:
+    """A charge as its own answer tells it."""
+    reply = api.post("/charge/card", card_charge(**more))
+    assert reply.status == 201
+    return dict(reply.body)
+
+
+def stored(api: Api) -> dict[str, Any]:
+    """The only charge, as a search and a read tell it."""
+    (found,) = api.get("/charge")["charges"]
+    return dict(api.get(f"/charge/{found['chargeId']}").body)
+
+
+def test_answer_unknown_status() -> None:
+    api = shop("answer-unknown-status")
+    got = paid(api)
+    assert (got["status"], stored(api)["status"]) == ("RETRY_SCHEDULED", "SUCCESS")
+    assert {**got, "status": "SUCCESS"} == stored(api)
+
+
+def test_answer_null_card() -> None:
+    api = shop("answer-null-card")
+    got = paid(api)["paymentInformation"]
+    assert got["card"] is None
+    assert {**got, "card": 1} == {**stored(api)["paymentInformation"], "card": 1}
+
+
+def test_answer_missing_amount() -> None:
+    api = shop("answer-missing-amount")
+    assert paid(api).keys() == stored(api).keys() - {"amount"}
+
+
+def test_answer_additional_field() -> None:
+    api = shop("answer-additional-field")
+    got = paid(api)
+    assert (got["riskScore"], got["status"], got["paymentInformation"]["card"]["wallet"]) == (
+        17,
+        "SUCCESS",
+        {"name": "none"},
+    )
+
+
+def test_answer_gzip_header() -> None:
+    reply = shop("answer-gzip-header").post("/charge/card", card_charge())
+    assert reply.headers["content-encoding"] == "gzip"
+    with pytest.raises(OSError, match="gzip"):
+        gzip.decompress(reply.raw)
+
+
+def test_answer_wrong_length() -> None:
+    api = shop("answer-wrong-length")
+    body = json.dumps(card_charge()).encode()
+    head = b"POST /charge/card HTTP/1.1\r\nhost: localhost\r\nx-secretkey: sk_tests\r\ncontent-length: %d\r\n\r\n"
+    said, _ = converse(head % len(body) + body, until=b'"status":"SUCCESS"', app=api.app)
+    assert b"content-length: 20\r\n" in said
+    assert len(said.partition(b"\r\n\r\n")[2]) > 20
+    assert stored(api)["status"] == "SUCCESS"
+
+
+def heard(name: str, **more: object) -> list[dict[str, Any]]:
+    """What arrives of one charge."""
+    api = shop(name)
+    paid(api, webhook={"url": "http://127.0.0.1:4111/__inbox/shop"}, **more)
+    messages: list[dict[str, Any]] = api.get("/__admin/inbox/shop")["messages"]
+    return messages
+
+
+def test_webhook_unsigned() -> None:
+    (got,) = heard("webhook-unsigned")
+    assert got["signature"] == "missing"
+    assert "x-payfurl-signature" not in got["headers"]
+
+
+def test_webhook_stale_signature() -> None:
+    (got,) = heard("webhook-stale-signature")
+    assert got["signature"] == "invalid"
+
+
+def test_webhook_form_encoded() -> None:
+    (got,) = heard("webhook-form-encoded")
+    assert (got["signature"], got["headers"]["content-type"]) == ("valid", "application/x-www-form-urlencoded")
+    assert "data[status]=SUCCESS" in got["body"]
+
+
+def test_webhook_huge() -> None:
+    (got,) = heard("webhook-huge")
+    assert got["signature"] == "valid"
+    assert "(199269 characters)" in got["body"]["padding"]
+
+
+def test_webhook_signed_long_ago() -> None:
+    (got,) = heard("webhook-signed-long-ago")
+    assert (got["signature"], got["body"]["meta"]["timestamp"][:16]) == ("valid", "2031-02-28T23:50")
+
+
+def test_webhook_two_at_once() -> None:
+    first, second = heard("webhook-two-at-once")
+    assert first["body"] == second["body"]
+    assert first["at"] == second["at"]
+
+
+def test_webhook_two_events_at_once() -> None:
+    api = shop("webhook-two-events-at-once")
+    charge = paid(api, webhook={"url": "http://127.0.0.1:4111/__inbox/shop"})
+    assert api.get("/__admin/inbox/shop")["count"] == 0
+    api.advance("20s")
+    api.delete(f"/refund/{charge['chargeId']}")
+    messages = api.get("/__admin/inbox/shop")["messages"]
+    assert sorted(one["body"]["data"]["status"] for one in messages) == ["REFUND", "SUCCESS"]
+    assert len({one["at"] for one in messages}) == 1
+
+
+def test_webhook_unknown_status() -> None:
+    (got,) = heard("webhook-unknown-status")
+    assert (got["signature"], got["body"]["data"]["status"]) == ("valid", "RETRY_SCHEDULED")

@@ -1,0 +1,69 @@
+"""What a webhook is sent as: JSON and its signature, or what a scenario makes of them.
+
+Sources: published facts, 6; scenario language, Outcomes, webhook.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from urllib.parse import quote
+
+from mockserver.domain.clock import DAY
+from mockserver.domain.delivery import Content, MediaType, Message, padded, sign
+from mockserver.domain.notice import Notice
+from mockserver.engine.sandbox import Sandbox
+from mockserver.scenario.edits import edited
+from mockserver.scenario.outcome import Signature, WebhookPlan
+
+_WRONG_KEY = "forged:"
+
+
+def content_of(sandbox: Sandbox, message_id: str, message: Message, notice: Notice, plan: WebhookPlan) -> Content:
+    """The content of a webhook that reports a notice. It is signed as it is sent, unless the plan says otherwise."""
+    if plan.sent:
+        notice = replace(notice, at=notice.at + plan.sent)
+    kind = MediaType.FORM if plan.form else MediaType.JSON
+    key, body = sandbox.config.webhook_key, _body(sandbox, message_id, message, notice, plan)
+    match plan.forged:
+        case Signature.NONE:
+            signature = None
+        case Signature.STALE:
+            # The same message as it was signed a day before.
+            earlier = replace(notice, at=notice.at - DAY)
+            signature = sign(key, padded(_body(sandbox, message_id, message, earlier, plan), kind, plan.pad))
+        case Signature.BAD:
+            signature = sign(_WRONG_KEY + key, padded(body, kind, plan.pad))
+        case None:
+            signature = sign(key, padded(body, kind, plan.pad))
+    return Content(body, signature, kind, plan.pad)
+
+
+def _body(sandbox: Sandbox, message_id: str, message: Message, notice: Notice, plan: WebhookPlan) -> bytes:
+    config = sandbox.config
+    told: object = config.tell(message_id, message, notice, sandbox.assumed)
+    if plan.is_edited:
+        told = edited(told, plan.edit or {}, plan.omit)
+    if not plan.form:
+        return config.write(told)
+    pairs = _pairs("", told)
+    return "&".join(f"{quote(name, safe='[]')}={quote(_text(sandbox, value))}" for name, value in pairs).encode()
+
+
+def _pairs(name: str, value: object) -> Iterator[tuple[str, object]]:
+    """The fields of a form: ``data[paymentInformation][type]``."""
+    if isinstance(value, dict):
+        for key, one in value.items():
+            yield from _pairs(f"{name}[{key}]" if name else key, one)
+    elif isinstance(value, list | tuple):
+        for index, one in enumerate(value):
+            yield from _pairs(f"{name}[{index}]", one)
+    else:
+        yield name, value
+
+
+def _text(sandbox: Sandbox, value: object) -> str:
+    """A value of a form: a number or a flag as JSON writes it, nothing for null."""
+    if value is None or isinstance(value, str):
+        return value or ""
+    return sandbox.config.write(value).decode()

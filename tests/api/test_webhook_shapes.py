@@ -1,0 +1,175 @@
+"""Webhooks in another shape than the genuine one (scenario language, Outcomes, webhook), seen by a receiver."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import Any
+from urllib.parse import parse_qsl
+
+import pytest
+
+from mockserver.domain.delivery import MediaType, padded, sign
+from mockserver.scenario.webhook_plan import MOST_BYTES
+from mockserver.settings import DEFAULT_WEBHOOK_KEY
+from tests.adapters.test_webhook_sender import Receiver, charge, listening, lived, waited
+from tests.driving import Api
+from tests.scenario.telling import fault, one, told
+
+Got = tuple[dict[str, str], bytes]
+
+
+def received(plan: str, calls: int = 1, **receiver: Any) -> list[Got]:
+    """What a receiver gets of some charges under a plan, in the order of arrival."""
+    rule = f"{{id: r, when: {{op: charge.create}}, then: {{webhook: {{{plan}}}}}}}"
+    shop = Api(scenario=f"version: 1\nrules: [{rule}]")
+    there = Receiver(**receiver)
+
+    async def story() -> None:
+        async with listening(there):
+            for _ in range(calls):
+                assert (await shop.calling("POST", "/charge/card", charge(there.url))).status == 201
+            assert (await waited(shop, {"webhook": {"state": "delivered"}}))["held"]
+            while (await shop.calling("GET", "/__admin/webhooks?state=sending")).body["count"]:
+                await asyncio.sleep(0)
+
+    lived(shop, story)
+    return there.got
+
+
+def is_signed(got: Got) -> bool:
+    return got[0].get("x-payfurl-signature") == sign(DEFAULT_WEBHOOK_KEY, got[1])
+
+
+def test_unsigned_means_without_the_header() -> None:
+    ((headers, body),) = received("signature: none")
+    assert "x-payfurl-signature" not in headers
+    assert headers["x-payfurl-version"]
+    assert json.loads(body)["data"]["status"] == "SUCCESS"
+
+
+@pytest.mark.parametrize("plan", ["signature: bad", "bad_signature: true", "signature: stale"])
+def test_a_signature_that_does_not_fit(plan: str) -> None:
+    (got,) = received(plan)
+    assert got[0]["x-payfurl-signature"]
+    assert not is_signed(got)
+
+
+def test_a_stale_signature_is_of_the_same_message_a_day_before() -> None:
+    ((headers, body),) = received("signature: stale")
+    earlier = body.replace(b'"timestamp":"2031-03-01', b'"timestamp":"2031-02-28')
+    assert earlier != body
+    assert headers["x-payfurl-signature"] == sign(DEFAULT_WEBHOOK_KEY, earlier)
+
+
+def test_a_form_has_the_members_of_the_body_and_is_signed_as_it_is() -> None:
+    (got,) = received("form: true")
+    assert got[0]["content-type"] == "application/x-www-form-urlencoded"
+    assert is_signed(got)
+    fields = dict(parse_qsl(got[1].decode()))
+    assert fields["meta[type]"] == "transaction"
+    assert (fields["data[status]"], fields["data[amount]"]) == ("SUCCESS", "5")
+    assert fields["data[paymentInformation][card][type]"] == "VISA"
+
+
+@pytest.mark.parametrize("form", ["", ", form: true"])
+@pytest.mark.parametrize("length", [200_000, 10])
+def test_padding(length: int, form: str) -> None:
+    (got,) = received(f"pad: {length}{form}")
+    assert is_signed(got)
+    if length == 10:
+        assert b"padding" not in got[1]
+    else:
+        assert len(got[1]) == length
+        assert form or set(json.loads(got[1])) == {"meta", "data", "padding"}
+
+
+@pytest.mark.parametrize("media_type", MediaType)
+@pytest.mark.parametrize("more", range(25))
+def test_padding_by_little_keeps_a_body_readable(media_type: MediaType, more: int) -> None:
+    body = b'{"a":1}' if media_type is MediaType.JSON else b"a=1"
+    got = padded(body, media_type, len(body) + more)
+    assert more == 0 or len(got) >= len(body) + more
+    if media_type is MediaType.JSON:
+        assert json.loads(got)["a"] == 1
+    else:
+        assert dict(parse_qsl(got.decode()))["a"] == "1"
+
+
+@pytest.mark.parametrize(("sent", "told_at"), [("-10m", "2031-02-28T23:50:00"), ("1h", "2031-03-01T01:00:00")])
+def test_the_timestamp_is_moved_and_signed(sent: str, told_at: str) -> None:
+    (got,) = received(f"sent: {sent}")
+    assert json.loads(got[1])["meta"]["timestamp"].startswith(told_at)
+    assert is_signed(got)
+
+
+def test_an_edited_body_is_signed() -> None:
+    (got,) = received(
+        "edit: {data.status: NEW, data.card.is: null, extra: 1}, omit: [data.amount, meta.type]".replace(
+            ", extra: 1", ""
+        )
+    )
+    body = json.loads(got[1])
+    assert body["data"]["status"] == "NEW"
+    assert not {"amount", "card"} & body["data"].keys()
+    assert "type" not in body["meta"]
+    assert is_signed(got)
+
+
+def meeting(parties: int) -> Any:
+    """A receiver that answers nobody before so many connections are open at once."""
+    seen = []
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        seen.append(writer.get_extra_info("peername"))
+        while len(set(seen)) < parties:
+            await asyncio.sleep(0.001)
+        writer.write(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n")
+
+    return answer
+
+
+def test_copies_arrive_together_on_connections_of_their_own() -> None:
+    got = received("copies: 3, together: true", answer=meeting(3))
+    assert len({body for _, body in got}) == 1
+    assert len(got) == 3
+
+
+def test_two_events_arrive_together() -> None:
+    got = received("together: true", calls=2, answer=meeting(2))
+    assert len({json.loads(body)["data"]["chargeId"] for _, body in got}) == 2
+
+
+REFUSED = [
+    ("{signature: good}", "got 'good', allowed: none, bad, stale"),
+    ("{signature: bad, bad_signature: true}", "got bad_signature and signature, only one of them"),
+    ("{form: yes}", "wanted true or false (yes and no are texts here)"),
+    ("{pad: 0}", f"got 0, wanted a whole number from 1 to {MOST_BYTES}"),
+    ("{pad: 200KB}", "got '200KB', wanted a whole number"),
+    ("{sent: yesterday}", "wanted"),
+    ("{sent: -10}", "wanted a duration with its unit"),
+    ("{together: true, gap: 1s, copies: 2}", "got together and gap, only one of them"),
+    ("{together: true, swap_with_next: true}", "got together and swap_with_next"),
+    ("{together: true, before_answer: true}", "got together and before_answer"),
+    ("{together: true, receiver: [500]}", "got together and receiver"),
+    ("{edit: {status: X}}", "got 'status', and a webhook has meta and data - did you mean 'data.status'?"),
+    ("{omit: [dat.amount]}", "got 'dat.amount', and a webhook has meta and data - did you mean 'data'?"),
+    ("{drop: true, form: true}", "drop sends nothing"),
+    ("{signatur: none}", "unknown key 'signatur' - did you mean 'signature'?"),
+]
+
+
+@pytest.mark.parametrize(("plan", "words"), REFUSED, ids=[row[0] for row in REFUSED])
+def test_refused(plan: str, words: str) -> None:
+    assert words in fault(one("{op: charge.create}", f"then: {{webhook: {plan}}}"))
+
+
+def test_webhooks_mean_nothing_where_nobody_is_told() -> None:
+    assert "webhook means nothing in charge.get; it fits batch.create" in fault(
+        one("{op: charge.get}", "then: {webhook: {signature: none}}")
+    )
+
+
+def test_the_explanation_says_whose_webhooks_are_dropped() -> None:
+    (rule,) = told(one("{op: charge.create}", "then: {webhook: {drop: true}}")).rules
+    assert rule.plan.outcome.words == "webhook: drop those of this call"  # type: ignore[union-attr]
