@@ -133,6 +133,7 @@ def pay(call: PageCall) -> Page:
     if made is not None and key not in link.attempts:
         return redirect(_onward(view, made))
     reply = carry_out(call, PAY, view.sandbox, _body(link, form, key if key == free or key in link.attempts else ""))
+    view.link = link = view.sandbox.payment_links.get(link.payment_link_id) or link
     made, _ = view.tries()
     if made is not None:
         return redirect(_onward(view, made), reply)

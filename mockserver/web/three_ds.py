@@ -83,6 +83,7 @@ def answer(call: PageCall) -> Page:
     if sandbox is None or charge is None:
         return _unknown()
     reply = carry_out(call, ANSWER, sandbox, {"result": call.form.get("result", "")})
+    charge = sandbox.charges.get(charge.charge_id) or charge
     if reply.fault is not None:
         return spoilt(_shown(sandbox, charge), reply)
     if reply.status is None or reply.status >= 400:
@@ -102,6 +103,7 @@ def token_answer(call: PageCall) -> Page:
     if sandbox is None or token is None:
         return _unknown()
     reply = carry_out(call, TOKEN_ANSWER, sandbox, {"result": call.form.get("result", "")})
+    token = sandbox.tokens.get(token.token_id) or token
     if reply.fault is not None:
         return spoilt(_token_shown(token), reply)
     if reply.status is None or reply.status >= 400:
