@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from enum import StrEnum
 
 from mockserver.domain.clock import Micros
@@ -29,7 +30,8 @@ class Subject(StrEnum):
 
 @record
 class Event:
-    """``subject`` ``subject_id`` went through ``what`` at ``at``; ``before`` is None for an object that began."""
+    """``subject`` ``subject_id`` went through ``what`` at ``at``; ``before`` is None for an object that began. With
+    ``data`` nothing has moved: webhooks tell of it by the name ``what``, and of the object with these members."""
 
     subject: Subject
     subject_id: str
@@ -37,3 +39,4 @@ class Event:
     before: str | None
     after: str | None
     at: Micros
+    data: Mapping[str, object] | None = None

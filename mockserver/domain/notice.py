@@ -5,6 +5,7 @@ Source: published facts, 6; control document, Control API (``/__admin/events``).
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from mockserver.domain.clock import Micros
@@ -19,7 +20,8 @@ from mockserver.domain.record import record
 class Notice:
     """``data`` at the instant ``at``: an object of ``kind``, or the caller's own data when that is None.
 
-    A customer comes with its ``default_method``, a payment method with its ``agreement`` and ``network_token``.
+    ``extra`` members stand beside those of the object. A customer comes with its ``default_method``, a payment method
+    with its ``agreement`` and ``network_token``.
     """
 
     at: Micros
@@ -28,3 +30,4 @@ class Notice:
     default_method: PaymentMethod | None = None
     agreement: Agreement | None = None
     network_token: NetworkToken | None = None
+    extra: Mapping[str, object] | None = None

@@ -213,7 +213,8 @@ def _news(sandbox: Sandbox, kind: WebhookType, event: Event) -> Iterator[_News]:
     subject = _KEPT[event.subject](sandbox).get(event.subject_id)
     if subject is not None:
         change = "status.changed" if kind in _BY_STATUS else str(event.what)
-        yield _News(kind, Message(word_of(kind), f"{word_of(kind)}.{change}", event.subject_id), event, subject)
+        name = f"{word_of(kind)}.{change}" if event.data is None else event.what
+        yield _News(kind, Message(word_of(kind), name, event.subject_id), event, subject)
 
 
 def _tell(sandbox: Sandbox, news: _News, scripted: WebhookPlan | None) -> None:

@@ -83,7 +83,8 @@ def run_slice(sandbox: Sandbox, until: Micros) -> None:
         sandbox.journal.note_due(sandbox.now, sandbox.step)
         if sandbox.watch is not None:
             for event in sandbox.step.events:
-                sandbox.watch.moved(event)
+                if event.data is None:
+                    sandbox.watch.moved(event)
         if entry.what in HEAVY or (len(outbox) > sent and not schedule.is_due(sandbox.now)):
             break
     if len(outbox) == sent and not schedule.is_due(until):

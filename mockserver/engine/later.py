@@ -6,22 +6,27 @@ Source: scenario language, Outcomes, clock (``later``).
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Collection, Mapping
 from decimal import Decimal, InvalidOperation
 from enum import StrEnum
 
 from mockserver.domain.charge import Charge
 from mockserver.domain.errors import Refused
+from mockserver.domain.events import Event, Subject
+from mockserver.domain.method_commands import CardChanges
 from mockserver.domain.method_states import NetworkTokenState, PayToState
 from mockserver.domain.money import number_text
 from mockserver.domain.sources import ChallengeAnswer
 from mockserver.domain.states import ChargeEvent, ChargeState, SubscriptionState
 from mockserver.engine import charges, customers, network_tokens, payment_methods, payto, subscriptions, three_ds, vault
+from mockserver.engine.codec import form
 from mockserver.engine.facts import KINDS
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.schedule import Due, ScheduledWork
 from mockserver.engine.step import Step
 from mockserver.scenario.fitting import DELETABLE
+from mockserver.scenario.later_step import read_event
 from mockserver.scenario.outcome import Later, Move
 
 _PART = "|"
@@ -94,7 +99,7 @@ def _moves(wish: Later, step: Step) -> list[tuple[str, tuple[str, ...]]]:
             made = any(event.subject.value == "payto" and event.before is None for event in step.events)
             # An agreement that is being made has already been told what its payer will do.
             return [
-                (path.partition(".")[0], (str(value),))
+                (_KINDS.get(path, path.partition(".")[0]), (str(value),))
                 for path, value in said.items()
                 if not (made and path.startswith("payto."))
             ]
@@ -102,6 +107,8 @@ def _moves(wish: Later, step: Step) -> list[tuple[str, tuple[str, ...]]]:
             return [(DELETABLE.get(step.op, ""), ())]
         case Move.SETTLE:
             return [("charge", (str(said["to"]),))]
+        case Move.EMIT:
+            return [("charge", (str(said["event"]), json.dumps(form(object).write(said["data"], True))))]
         case Move.CAPTURE | Move.REFUND | Move.VOID:
             amount = said.get("amount")
             return [
@@ -148,6 +155,19 @@ def _settle(sandbox: Sandbox, charge: Charge, detail: list[str]) -> None:
     charges.move(sandbox, charge, charge.after_settlement(event, sandbox.now), event)
 
 
+def _emit(sandbox: Sandbox, charge: Charge, detail: list[str]) -> None:
+    event, status = detail[0], charge.status
+    data = form(object).read(json.loads(detail[1]), sandbox.cards)
+    sandbox.step.events.append(Event(Subject.CHARGE, charge.charge_id, event, status, status, sandbox.now, data))
+
+
+def _is_told(event: str, data: str) -> bool:
+    try:
+        return bool(read_event(event)) and isinstance(json.loads(data), dict)
+    except ValueError:
+        return False
+
+
 _PAYER: Mapping[str, ChallengeAnswer] = {
     "SUCCESS": ChallengeAnswer.PASS,
     "FAILED": ChallengeAnswer.FAIL,
@@ -160,10 +180,17 @@ _CHARGE: Mapping[Move, Callable[[Sandbox, Charge, list[str]], None]] = {
     Move.VOID: _void,
     Move.REFUND: _refund,
     Move.SETTLE: _settle,
+    Move.EMIT: _emit,
 }
 """What happens to a charge, the provider not being asked: it is who does it."""
 
+_KINDS = {"card.expiryDate": "payment_method"}
+"""Kinds of objects that hold what a path of ``set`` names, where it does not begin with them."""
+
 _SET: Mapping[str, Callable[[Sandbox, str, str], bool]] = {
+    "payment_method": lambda sandbox, subject, word: bool(
+        payment_methods.update_card(sandbox, subject, CardChanges(expiry=word))
+    ),
     "payto": lambda sandbox, subject, word: payto.turn_to(sandbox, subject, PayToState(word)),
     "network_token": lambda sandbox, subject, word: network_tokens.turn_to(sandbox, subject, NetworkTokenState(word)),
     "subscription": lambda sandbox, subject, word: bool(
@@ -186,7 +213,12 @@ _STATES: Mapping[str, type[StrEnum]] = {
 }
 
 _DETAILS: Mapping[str, tuple[Collection[str], Callable[[str, list[str]], bool], str]] = {
-    Move.SET: (_SET, lambda kind, given: len(given) == 1 and given[0] in list(_STATES[kind]), "a state of it"),
+    Move.SET: (
+        _SET,
+        lambda kind, given: len(given) == 1 and (kind not in _STATES or given[0] in list(_STATES[kind])),
+        "a state of it",
+    ),
+    Move.EMIT: (("charge",), lambda kind, given: len(given) == 2 and _is_told(*given), "event|data"),
     Move.CAPTURE: (("charge",), lambda kind, given: len(given) == 2 and _is_amount(given[0]), "amount|comment"),
     Move.REFUND: (("charge",), lambda kind, given: len(given) == 2 and _is_amount(given[0]), "amount|comment"),
     Move.VOID: (("charge",), lambda kind, given: len(given) == 2 and _is_amount(given[0]), "amount|comment"),

@@ -19,11 +19,11 @@ def notice_of(sandbox: Sandbox, message: Message, event: Event | None, data: obj
     if event is None:
         return Notice(sandbox.now, data)
     subject, at = _subject(sandbox, message, event), event.at
-    if stale:
+    if stale and event.data is None:
         subject, at = _stale(subject, event), subject.added
     match event.subject:
         case Subject.CHARGE | Subject.BATCH | Subject.SUBSCRIPTION:
-            return Notice(at, subject, event.subject)
+            return Notice(at, subject, event.subject, extra=event.data)
         case Subject.CUSTOMER:
             return Notice(at, subject, Subject.CUSTOMER, default_method=customers.default_method(sandbox, subject))
         case _:

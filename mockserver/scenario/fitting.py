@@ -38,6 +38,7 @@ _ABOUT_A_METHOD = frozenset({"customer.create", "payment_method.create", "paymen
 _SET: Mapping[str, frozenset[str]] = {
     "payto": TAKING | _ABOUT_A_METHOD | {"token.create"},
     "network_token": TAKING | _ABOUT_A_METHOD,
+    "card": TAKING | _ABOUT_A_METHOD,
     "subscription": frozenset(name for name in OPERATIONS if name.startswith("subscription."))
     - {"subscription.search", "subscription.cancel"},
 }
@@ -97,7 +98,7 @@ def _of_later(later: Later) -> Iterator[tuple[str, frozenset[str]]]:
                 yield f"later: set {path}", _SET[path.partition(".")[0]]
         case Move.DELETE:
             yield "later: delete", frozenset(DELETABLE)
-        case Move.CAPTURE | Move.VOID | Move.REFUND | Move.SETTLE:
+        case Move.CAPTURE | Move.VOID | Move.REFUND | Move.SETTLE | Move.EMIT:
             yield f"later: {later.move}", _ABOUT_A_CHARGE
         case _:
             assert_never(later.move)

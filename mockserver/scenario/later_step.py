@@ -5,6 +5,7 @@ Source: scenario language, Outcomes, clock (``later``).
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import field
 from decimal import Decimal
@@ -12,23 +13,38 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, Field, WithJsonSchema
+from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 
 from mockserver.domain.clock import duration_text
 from mockserver.domain.errors import nearest
 from mockserver.domain.method_states import NetworkTokenState, PayToState
 from mockserver.domain.states import SubscriptionState
+from mockserver.scenario.matching import shown
 from mockserver.scenario.part import Empty, part
 from mockserver.scenario.provider_outcome import Challenge, Payer, Settlement
 from mockserver.scenario.scalars import Duration, Number, Text
 
-SETTABLE: Mapping[str, tuple[str, ...]] = {
+_STATES: Mapping[str, tuple[str, ...]] = {
     "payto.status": tuple(PayToState),
     "network_token.status": tuple(NetworkTokenState),
     "subscription.status": tuple(SubscriptionState),
 }
-"""Fields that ``later: set`` may change, and their values; a charge moves by capture, void, refund and settle
-instead."""
+_EXPIRY = "card.expiryDate"
+_EXPIRY_DATE = re.compile(r"(?:0[1-9]|1[0-2])/[0-9]{2}")
+SETTABLE = (*_STATES, _EXPIRY)
+"""Fields that ``later: set`` may change; a charge moves by capture, void, refund and settle instead."""
+
+_SET_SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "additionalProperties": False,
+    "minProperties": 1,
+    "properties": {
+        **{path: {"enum": list(states)} for path, states in _STATES.items()},
+        _EXPIRY: {"type": "string", "pattern": f"^{_EXPIRY_DATE.pattern}$"},
+    },
+}
+_EVENT = re.compile(r"[A-Za-z][A-Za-z0-9_]*(?:\.[A-Za-z0-9_]+)+")
+_LONGEST_EVENT = 100
 
 _PAYER = {Payer.PASSES: "SUCCESS", Payer.FAILS: "FAILED", Payer.ABANDONS: "ABANDONED"}
 
@@ -41,6 +57,7 @@ class Move(StrEnum):
     VOID = "void"
     REFUND = "refund"
     SETTLE = "settle"
+    EMIT = "emit"
     DELETE = "delete"
 
 
@@ -56,15 +73,35 @@ class LaterAmount:
             raise ValueError("amount: got 0, wanted an amount above 0")
 
 
+def read_event(value: object) -> str:
+    """The name of an event: words joined by dots."""
+    if not isinstance(value, str) or len(value) > _LONGEST_EVENT or not _EVENT.fullmatch(value):
+        raise ValueError(f"got {shown(value)}, wanted words joined by dots, such as charge.dispute.created")
+    return value
+
+
+@part
+class Emit:
+    """A webhook of the file's own words, to those who are told of the charge."""
+
+    event: Annotated[
+        str, BeforeValidator(read_event), WithJsonSchema({"type": "string", "pattern": f"^{_EVENT.pattern}$"})
+    ]
+    data: dict[str, Any] = field(default_factory=dict)
+
+
 def _check_set(changes: Mapping[str, object]) -> None:
     if not changes:
         raise ValueError(f"set: wanted at least one of {', '.join(SETTABLE)}")
     for path, value in changes.items():
         if path not in SETTABLE:
             raise ValueError(f"set: got '{path[:60]}', allowed: {', '.join(SETTABLE)}{nearest(path, SETTABLE)}")
-        if value not in SETTABLE[path]:
-            hint = nearest(str(value), SETTABLE[path])
-            raise ValueError(f"set: {path}: got '{str(value)[:60]}', allowed: {', '.join(SETTABLE[path])}{hint}")
+        if path == _EXPIRY:
+            if not isinstance(value, str) or not _EXPIRY_DATE.fullmatch(value):
+                raise ValueError(f"set: {path}: got {shown(value)}, wanted MM/YY, such as 12/40")
+        elif value not in _STATES[path]:
+            hint = nearest(str(value), _STATES[path])
+            raise ValueError(f"set: {path}: got '{str(value)[:60]}', allowed: {', '.join(_STATES[path])}{hint}")
 
 
 def _ending(word: str) -> str:
@@ -75,21 +112,28 @@ def _ending(word: str) -> str:
 
 @part
 class Later:
-    """Something that happens on its own afterwards: exactly one of set, capture, void, refund, settle, delete.
+    """Something that happens on its own afterwards: exactly one of set, capture, void, refund, settle, emit,
+    delete.
 
     ``changes`` are the fields of ``set`` by dotted path (``payto.status``), or the details of any other ``move``:
-    ``amount`` and ``comment`` of capture and refund, ``to`` (SUCCESS or FAILED; ABANDONED of a challenge) of settle.
+    ``amount`` and ``comment`` of capture and refund, ``to`` (SUCCESS or FAILED; ABANDONED of a challenge) of settle,
+    ``event`` and ``data`` of emit.
     """
 
     after: Duration
-    set: Annotated[dict[str, Any] | None, Field(description="fields by path, such as payto.status: ACTIVE")] = None
+    set: Annotated[
+        dict[str, Any] | None,
+        WithJsonSchema(_SET_SCHEMA),
+        Field(description="fields by path, such as payto.status: ACTIVE"),
+    ] = None
     capture: LaterAmount | None = None
     void: Empty | None = None
     refund: LaterAmount | None = None
     settle: Annotated[
         Annotated[Text, AfterValidator(_ending), WithJsonSchema({"enum": list(Settlement), "type": "string"})] | None,
-        Field(description="end a pending charge"),
+        Field(description="end a pending charge, or FAILED: take a payment back"),
     ] = None
+    emit: Annotated[Emit | None, Field(description="a webhook of the file's own words")] = None
     delete: Empty | None = None
     move: Move = field(init=False)
     changes: Mapping[str, object] = field(init=False)
@@ -104,6 +148,8 @@ class Later:
         changes: Mapping[str, object] = self.set or {}
         if self.settle is not None:
             changes = {"to": self.settle}
+        elif self.emit is not None:
+            changes = {"event": self.emit.event, "data": self.emit.data}
         elif part is not None:
             changes = {"amount": part.amount, "comment": part.comment}
         object.__setattr__(self, "move", moves[0])
@@ -112,7 +158,7 @@ class Later:
     @property
     def words(self) -> str:
         """What explanations say."""
-        details = ", ".join(f"{name} {value}" for name, value in self.changes.items() if value is not None)
+        details = ", ".join(f"{name} {value}" for name, value in self.changes.items() if value not in (None, {}))
         return f"{duration_text(self.after)} later: {self.move}" + (f" {details}" if details else "")
 
 

@@ -327,8 +327,43 @@ OUTCOME_SECTIONS = (
             Key("capture", "an authorised charge is captured", {"after": "1d", "capture": {}}, "no"),
             Key("void", "an authorised charge is voided", {"after": "2d", "void": {}}, "no"),
             Key("refund", "a paid charge is refunded", {"after": "5d", "refund": {"amount": 5}}, "no"),
-            Key("settle", "a pending charge ends", {"after": "3d", "settle": "FAILED"}, "no"),
+            Key(
+                "settle",
+                "a pending charge ends; `FAILED` also takes a payment back that has succeeded",
+                {"after": "14d", "settle": "FAILED"},
+                "no",
+            ),
+            Key(
+                "emit",
+                "a webhook of the file's own words",
+                {"after": "30d", "emit": {"event": "charge.dispute.created"}},
+                "no",
+            ),
             Key("delete", "a customer, payment method or vault item is deleted", {"after": "1h", "delete": {}}, "no"),
+        ),
+    ),
+    Section(
+        "set (of later)",
+        "Fields that change, by path.",
+        ("Later/set",),
+        lambda part: _at("subscription.create" if "subscription.status" in part else "payment_method.create")(
+            {"later": [{"after": "30d", "set": part}]}
+        ),
+        (
+            Key("payto.status", "of a PayTo agreement", {"payto.status": "ACTIVE"}, "as it is"),
+            Key("network_token.status", "of a network token", {"network_token.status": "SUSPENDED"}, "as it is"),
+            Key("subscription.status", "of a subscription", {"subscription.status": "Suspended"}, "as it is"),
+            Key("card.expiryDate", "of a stored card: an account updater", {"card.expiryDate": "12/40"}, "as it is"),
+        ),
+    ),
+    Section(
+        "emit (of later)",
+        "A webhook to all who are told of the charge. Its status stays as it is.",
+        ("Emit",),
+        lambda part: _later({"after": "30d", "emit": {"event": "charge.dispute.created", **part}}),
+        (
+            Key("event", "its event type", {"event": "charge.dispute.created"}),
+            Key("data", "members beside those of the charge", {"data": {"disputeReason": "fraudulent"}}, "none"),
         ),
     ),
     Section(

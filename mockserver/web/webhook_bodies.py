@@ -29,7 +29,7 @@ def _data(notice: Notice, assumed: Assumed) -> object:
         case None:
             return data
         case Subject.CHARGE:
-            return transaction(data, profile)
+            return {**transaction(data, profile), **(notice.extra or {})}
         case Subject.BATCH:
             return batch_status_reply(data)
         case Subject.SUBSCRIPTION:

@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from tests.driving import DUMMY, Api, problem_of
+from mockserver.scenario.problems import ScenarioRefused
+from tests.driving import DUMMY, Api, card, problem_of
 
 REFUND_FAILS = "{id: r, when: {op: charge.refund}, limit: 1, then: {pending: {settle: FAILED, after: 3d}}}"
 WHEN_SETTLED = "assumptions: {charge.pending_refund: when_settled}\n"
@@ -180,3 +181,119 @@ def test_an_account_that_refuses_is_a_bank_account_too() -> None:
         seen += read(api, charge_id, "status")
         api.advance("1d")
     assert seen == ["PENDING", "SUCCESS", "FAILED"]
+
+
+DISPUTE = "{after: 1d, emit: {event: charge.dispute.created, data: {disputeReason: fraudulent, amount: 12.50}}}"
+
+
+def dispute(*, rules: str = "", op: str = "charge.create") -> Api:
+    return told(f"{{id: d, when: {{op: {op}}}, then: {{later: [{DISPUTE}]}}}}", *([rules] if rules else []))
+
+
+def bodies(api: Api) -> list[dict[str, Any]]:
+    return [one["body"] for one in api.get("/__admin/webhooks")["webhooks"]]
+
+
+def test_a_webhook_of_the_files_own_words_goes_to_all_who_are_told_of_the_charge() -> None:
+    api = dispute()
+    url = "http://127.0.0.1/__inbox/{}".format
+    api.post("/webhook/subscription", {"types": ["Transaction"], "url": url("all")})
+    api.post("/webhook/subscription", {"types": ["Customer"], "url": url("customers")})
+    charge_id = api.charge(webhook={"url": url("own")})["chargeId"]
+    for sandbox in (api, moved(api)):
+        sandbox.advance("1d")
+        told_of = [body for body in bodies(sandbox) if body["meta"]["eventType"] == "charge.dispute.created"]
+        assert len(told_of) == 2
+        for body in told_of:
+            assert body["meta"]["type"] == "transaction"
+            names = ("chargeId", "status", "amount", "disputeReason")
+            assert [body["data"][name] for name in names] == [charge_id, "SUCCESS", 12.5, "fraudulent"]
+    assert read(api, charge_id, "status", "amount") == ["SUCCESS", 20]
+
+
+def test_a_rule_for_deliveries_says_how_such_a_webhook_goes() -> None:
+    twice = (
+        "{id: w, when: {op: webhook.deliver, request.eventType: charge.dispute.created}, then: {webhook: {copies: 2}}}"
+    )
+    api = dispute(rules=twice)
+    api.charge(webhook={"url": "http://127.0.0.1/__inbox/own"})
+    api.advance("1d")
+    assert [body["meta"]["eventType"] for body in bodies(api)].count("charge.dispute.created") == 2
+
+
+def test_nobody_is_told_where_nobody_asked() -> None:
+    api = dispute()
+    api.charge()
+    api.advance("1d")
+    assert bodies(api) == []
+
+
+@pytest.mark.parametrize(
+    ("later", "words"),
+    [
+        ("{after: 1d, emit: {}}", "'event' is missing"),
+        ("{after: 1d, emit: {event: dispute}}", "got 'dispute', wanted words joined by dots"),
+        ("{after: 1d, emit: {event: charge.dispute.created, dta: {}}}", "unknown key 'dta' - did you mean 'data'?"),
+        ("{after: 1d, emit: {event: charge.dispute.created}, void: {}}", "got void and emit, wanted exactly one of"),
+        ("{after: 1d, set: {card.expiryDate: 12/2040}}", "got '12/2040', wanted MM/YY"),
+        ("{after: 1d, set: {card.expiryDate: 13/40}}", "got '13/40', wanted MM/YY"),
+        ("{after: 1d, set: {card.expiry: 12/40}}", "did you mean 'card.expiryDate'?"),
+    ],
+)
+def test_a_later_that_makes_no_sense(later: str, words: str) -> None:
+    with pytest.raises(ScenarioRefused) as refused:
+        told(f"{{id: d, when: {{op: charge.create}}, then: {{later: [{later}]}}}}")
+    assert words in str(refused.value)
+    assert str(refused.value).startswith("given.yaml:4:")
+
+
+@pytest.mark.parametrize(
+    ("op", "later", "words"),
+    [
+        ("customer.get", DISPUTE, "later: emit means nothing in customer.get; it fits"),
+        (
+            "charge.refund",
+            "{after: 1d, set: {card.expiryDate: 12/40}}",
+            "set card.expiryDate means nothing in charge.refund",
+        ),
+    ],
+)
+def test_a_later_where_it_means_nothing(op: str, later: str, words: str) -> None:
+    with pytest.raises(ScenarioRefused, match="rules\\[0\\].when.op") as refused:
+        told(f"{{id: d, when: {{op: {op}}}, then: {{later: [{later}]}}}}")
+    assert words in str(refused.value)
+
+
+def stored(api: Api, **fields: object) -> str:
+    body = {"providerId": DUMMY, "paymentInformation": card(expiryDate="04/31"), **fields}
+    made: str = api.post("/payment_method/card", body)["paymentMethodId"]
+    return made
+
+
+def updating(op: str, expiry: str) -> Api:
+    return told(f"{{id: u, when: {{op: {op}}}, then: {{later: [{{after: 10d, set: {{card.expiryDate: {expiry}}}}}]}}}}")
+
+
+@pytest.mark.parametrize("op", ["payment_method.create", "charge.create"])
+def test_an_account_updater(op: str) -> None:
+    api = updating(op, "12/40")
+    api.post("/webhook/subscription", {"types": ["PaymentMethod"], "url": "http://127.0.0.1/__inbox/own"})
+    method = stored(api)
+    api.post("/charge/payment_method", {"paymentMethodId": method, "amount": 5})
+    for sandbox in (moved(api), api):
+        sandbox.advance("10d")
+        assert sandbox.get(f"/payment_method/{method}")["card"]["expiryDate"] == "12/40"
+    assert "paymentMethod.updated" in [body["meta"]["eventType"] for body in bodies(api)]
+
+
+def test_an_update_that_is_none_by_then_is_told() -> None:
+    api = updating("payment_method.create", "02/31")
+    method = stored(api)
+    removed = stored(api)
+    api.delete(f"/payment_method/{removed}")
+    api.charge()
+    api.advance("10d")
+    assert api.get(f"/payment_method/{method}")["card"]["expiryDate"] == "04/31"
+    entries = api.get("/__admin/journal", limit=100)["entries"]
+    warnings = [text for entry in entries for text in entry["warnings"]]
+    assert sum("later: set of payment_method" in text for text in warnings) == 2

@@ -25,6 +25,10 @@ a refund that fails after three days        | refund-fails-late         | 4
 a refund unseen until it settles            | refund-settles-late       | 3
 captures booked at night                    | capture-pending           | 2
 a direct debit returned after two weeks     | direct-debit-returned     | 3
+a dispute is opened                         | dispute-opened            | 3
+a dispute is won                            | dispute-won               | 4
+a dispute is lost                           | dispute-lost              | 4
+an account updater renews a card            | account-updater           | 3
 an answer lost once for each customer       | once-per-customer         | 4
 closed each night, across summer time       | maintenance-window        | 3
 a status that nobody knows                  | answer-unknown-status     | 3
@@ -49,6 +53,15 @@ BOB = "5555555555554444"
 def shop(name: str) -> Api:
     """A caller of a sandbox in which one file is in force."""
     return Api(scenario=(SCENARIOS / f"{name}.yaml").read_text("utf-8"))
+
+
+INBOX = {"webhook": {"url": "http://127.0.0.1:4111/__inbox/shop"}}
+
+
+def told_in(api: Api) -> list[tuple[str, str]]:
+    """What the inbox of the shop was told: event types, and the status of the charge."""
+    messages = api.get("/__admin/inbox/shop")["messages"]
+    return [(one["body"]["meta"]["eventType"], one["body"]["data"]["status"]) for one in messages]
 
 
 def lines_of_rules(name: str) -> int:
@@ -274,3 +287,46 @@ def test_webhook_two_events_at_once() -> None:
 def test_webhook_unknown_status() -> None:
     (got,) = heard("webhook-unknown-status")
     assert (got["signature"], got["body"]["data"]["status"]) == ("valid", "RETRY_SCHEDULED")
+
+
+CHANGED, CREATED = "transaction.status.changed", "charge.dispute.created"
+
+
+def test_dispute_opened() -> None:
+    api = shop("dispute-opened")
+    charge_id = api.charge(**INBOX)["chargeId"]
+    api.advance("30d")
+    assert told_in(api) == [(CHANGED, "SUCCESS"), (CREATED, "SUCCESS")]
+    message = api.get("/__admin/inbox/shop")["messages"][1]
+    assert message["signature"] == "valid"
+    assert message["body"]["data"]["chargeId"] == charge_id
+    assert message["body"]["data"]["disputeReason"] == "fraudulent"
+
+
+def test_dispute_won() -> None:
+    api = shop("dispute-won")
+    charge_id = api.charge(**INBOX)["chargeId"]
+    api.advance("44d")
+    assert told_in(api)[1:] == [(CREATED, "SUCCESS"), ("charge.dispute.won", "SUCCESS")]
+    assert api.delete(f"/refund/{charge_id}").status == 200
+
+
+def test_dispute_lost() -> None:
+    api = shop("dispute-lost")
+    charge_id = api.charge(**INBOX)["chargeId"]
+    api.advance("60d")
+    assert told_in(api)[1:] == [(CREATED, "SUCCESS"), ("charge.dispute.lost", "SUCCESS"), (CHANGED, "FAILED")]
+    assert problem_of(api.delete(f"/refund/{charge_id}")) == (409, 54)
+
+
+def test_account_updater() -> None:
+    api = shop("account-updater")
+    bodies = [
+        {"providerId": card_charge()["providerId"], "paymentInformation": card(number, expiryDate="03/31")}
+        for number in ("4111111111111111", BOB)
+    ]
+    ids = [api.post("/payment_method/card", body)["paymentMethodId"] for body in bodies]
+    api.advance("31d")
+    replies = [api.post("/charge/payment_method", {"paymentMethodId": one, "amount": 5}) for one in ids]
+    assert [reply.status for reply in replies] == [201, 400]
+    assert problem_of(replies[1]) == (400, 14)
