@@ -259,7 +259,7 @@ def test_a_later_that_makes_no_sense(later: str, words: str) -> None:
     ],
 )
 def test_a_later_where_it_means_nothing(op: str, later: str, words: str) -> None:
-    with pytest.raises(ScenarioRefused, match="rules\\[0\\].when.op") as refused:
+    with pytest.raises(ScenarioRefused, match=r"rules\[0\].when.op") as refused:
         told(f"{{id: d, when: {{op: {op}}}, then: {{later: [{later}]}}}}")
     assert words in str(refused.value)
 
