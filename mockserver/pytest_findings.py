@@ -16,7 +16,9 @@ if TYPE_CHECKING:
 
 LEVELS = ("off", "note", "warning", "error")
 TITLE = "mockserver findings"
-_ATTRIBUTE = "mockserver_findings"
+ATTRIBUTE = "mockserver_findings"
+"""The ini setting, and the attribute of a report that counts the findings of its test."""
+
 _found_key: pytest.StashKey[list[dict[str, Any]]] = pytest.StashKey()
 
 
@@ -27,12 +29,12 @@ def add_options(parser: pytest.Parser) -> None:
         choices=LEVELS,
         help="the least finding that fails a test: off, note, warning or error (the default)",
     )
-    parser.addini(_ATTRIBUTE, "the least finding that fails a test: off, note, warning or error", default="error")
+    parser.addini(ATTRIBUTE, "the least finding that fails a test: off, note, warning or error", default="error")
 
 
 def level_of(config: pytest.Config) -> str:
     """The least severity that fails a test, or ``off``. Raises ``pytest.UsageError`` for an unknown ini value."""
-    level: str = config.getoption("--mockserver-findings") or config.getini(_ATTRIBUTE)
+    level: str = config.getoption("--mockserver-findings") or config.getini(ATTRIBUTE)
     if level not in LEVELS:
         raise pytest.UsageError(f"mockserver_findings: got {level!r}, allowed: {', '.join(LEVELS)}")
     return level
@@ -71,7 +73,7 @@ def judge(item: pytest.Item, sandbox: RemoteSandbox, allowed: frozenset[str]) ->
 def note(item: pytest.Item, report: pytest.TestReport) -> None:
     """Give a report what was found, so that it reaches the summary from every worker."""
     if report.when == "call":
-        setattr(report, _ATTRIBUTE, dict(Counter(row["finding"] for row in item.stash.get(_found_key, []))))
+        setattr(report, ATTRIBUTE, dict(Counter(row["finding"] for row in item.stash.get(_found_key, []))))
 
 
 def summarise(reporter: pytest.TerminalReporter) -> None:
@@ -79,7 +81,7 @@ def summarise(reporter: pytest.TerminalReporter) -> None:
     counts: Counter[str] = Counter()
     for reports in reporter.stats.values():
         for report in reports:
-            counts.update(getattr(report, _ATTRIBUTE, None) or {})
+            counts.update(getattr(report, ATTRIBUTE, None) or {})
     if counts:
         from mockserver.findings.catalogue import CATALOGUE
 

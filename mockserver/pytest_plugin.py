@@ -2,9 +2,10 @@
 
 Fixtures: ``mockserver_server``, ``mockserver``; for an application that is started once ``mockserver_session`` and
 ``mockserver_app``; to be overridden ``mockserver_args``. Marker: ``@pytest.mark.mockserver(scenario=..., profile=...,
-clock=..., allow=[...])``. A test fails that leaves an expectation of its rules unmet, or whose client did something
-wrong (``pytest_findings``). The report of a failing test ends with the timeline of its sandbox. Nothing is started, and
-nothing but this module and ``pytest_findings`` imported, until a test asks for a fixture.
+clock=..., allow=[...], survives=[...])``. A test fails that leaves an expectation of its rules unmet, or whose client
+did something wrong (``pytest_findings``). The report of a failing test ends with the timeline of its sandbox. With
+``--mockserver-explore`` each test is run again under each fault (``pytest_explore``). Nothing is started, and nothing
+but this module and ``pytest_findings`` imported, until a test asks for a fixture.
 """
 
 from __future__ import annotations
@@ -13,8 +14,10 @@ import os
 import subprocess
 import sys
 import time
+from argparse import SUPPRESS
 from collections import Counter
 from collections.abc import Generator, Iterator, Sequence
+from copy import copy
 from dataclasses import dataclass, field, fields
 from difflib import get_close_matches
 from hashlib import sha256
@@ -26,6 +29,7 @@ import pytest
 from mockserver import pytest_findings
 
 if TYPE_CHECKING:
+    from mockserver.pytest_explore import Tried
     from mockserver.remote import RemoteSandbox
 
 START_SECONDS = 30.0
@@ -36,7 +40,8 @@ TIMELINE_TITLE = "mockserver timeline"
 SESSION_KEY = "sk_session"
 """Secret key of the sandbox of an application that is started once for all tests."""
 
-_MARKER = "mockserver(scenario=None, profile=None, clock=None, allow=None)"
+_MARKER = "mockserver(scenario=None, profile=None, clock=None, allow=None, survives=None)"
+_EXPLORE = "--mockserver-explore"
 _PROFILES = ("documented", "sdk")
 _sandbox_key: pytest.StashKey[RemoteSandbox] = pytest.StashKey()
 
@@ -73,16 +78,60 @@ class Server:
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add the options."""
     pytest_findings.add_options(parser)
+    group = parser.getgroup("mockserver")
+    group.addoption(
+        _EXPLORE,
+        nargs="?",
+        const="all",
+        metavar="FAULTS",
+        help="run each test that has a sandbox again under each fault at each of its calls; "
+        "FAULTS: some of them only, such as lost_answer,webhook_twice",
+    )
+    group.addoption(
+        f"{_EXPLORE}-budget", metavar="TIME", help="how long that may take, such as 10m: the most telling first"
+    )
+    group.addoption(
+        f"{_EXPLORE}-timeout",
+        metavar="TIME",
+        help="when one of these runs hangs; default: 10 times as long as without the fault, and 10s",
+    )
+    group.addoption(
+        f"{_EXPLORE}-client-timeout",
+        metavar="TIME",
+        help="how long the tested code waits for an answer; default 30s: the fault too_slow answers a second later",
+    )
+    group.addoption(f"{_EXPLORE}-learn", help=SUPPRESS)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_load_initial_conftests(early_config: pytest.Config, parser: pytest.Parser, args: list[str]) -> None:
+    """An option that may be given without a value must not take the path behind it for one."""
+    if _EXPLORE in args:
+        args[:] = [f"{_EXPLORE}=all" if argument == _EXPLORE else argument for argument in args]
+        early_config.known_args_namespace = parser.parse_known_args(args, namespace=copy(early_config.option))
 
 
 def pytest_configure(config: pytest.Config) -> None:
     """Register the marker."""
     config.addinivalue_line(
         "markers",
-        f"{_MARKER}: scenario (YAML text, path or shipped name), profile and clock of the test's sandbox, and the "
-        "findings that it may have",
+        f"{_MARKER}: scenario (YAML text, path or shipped name), profile and clock of the test's sandbox, the "
+        "findings that it may have, and the faults under which it must pass",
     )
     pytest_findings.level_of(config)
+    if config.getoption(f"{_EXPLORE}-learn"):
+        from mockserver.pytest_baseline import Learner
+
+        config.pluginmanager.register(Learner(config, sandbox_of, _asked))
+    elif config.getoption(_EXPLORE):
+        from mockserver.pytest_explore import Explorer
+
+        config.pluginmanager.register(Explorer(config, sandbox_of, _asked))
+
+
+def sandbox_of(item: pytest.Item) -> RemoteSandbox | None:
+    """The sandbox of a test, when it has asked for one."""
+    return item.stash.get(_sandbox_key, None)
 
 
 @pytest.fixture(scope="session")
@@ -115,18 +164,32 @@ def _mockserver_sandbox(request: pytest.FixtureRequest, mockserver_server: Serve
 
 
 @pytest.fixture
-def mockserver(request: pytest.FixtureRequest, _mockserver_sandbox: RemoteSandbox) -> RemoteSandbox:
+def _mockserver_tried(request: pytest.FixtureRequest) -> Tried | None:
+    """The failure that ``--mockserver-explore`` tries in this test; none when it runs as it is."""
+    return getattr(request, "param", None)
+
+
+@pytest.fixture
+def mockserver(
+    request: pytest.FixtureRequest, _mockserver_sandbox: RemoteSandbox, _mockserver_tried: Tried | None
+) -> RemoteSandbox:
     """A sandbox of the test's own: own key, objects, clock, scenario, journal and inbox."""
     __tracebackhide__ = True
     # Apart from the opening, so that a scenario that is refused still leaves a timeline to report.
     asked = _asked(request.node)
     pytest_findings.allowed_by(request.node, asked.allow)
+    if asked.survives is not None:
+        from mockserver.pytest_explore import survivors_of
+
+        survivors_of(request.node, asked.survives)
     if asked.profile is not None:
         _mockserver_sandbox.assume({"profile": asked.profile})
     if asked.scenario is not None:
         _mockserver_sandbox.scenario(asked.scenario)
     if asked.clock is not None:
         _mockserver_sandbox.clock.start(asked.clock)
+    if _mockserver_tried is not None:
+        _mockserver_tried.meet(_mockserver_sandbox)
     return _mockserver_sandbox
 
 
@@ -141,12 +204,18 @@ def mockserver_session(mockserver_server: Server, request: pytest.FixtureRequest
 
 
 @pytest.fixture
-def mockserver_app(request: pytest.FixtureRequest, mockserver_session: RemoteSandbox) -> Iterator[RemoteSandbox]:
+def mockserver_app(
+    request: pytest.FixtureRequest, mockserver_session: RemoteSandbox, _mockserver_tried: Tried | None
+) -> Iterator[RemoteSandbox]:
     """The session's sandbox for one test: what it did is judged and reported from here on."""
     mockserver_session.mark(request.node.nodeid[-MARK_LENGTH:])
     mockserver_session.judged = False
     request.node.stash[_sandbox_key] = mockserver_session
+    if _mockserver_tried is not None:
+        _mockserver_tried.meet(mockserver_session)
     yield mockserver_session
+    if _mockserver_tried is not None:
+        _mockserver_tried.leave(mockserver_session)
     mockserver_session.since = None
 
 
@@ -184,6 +253,7 @@ class Asked:
     profile: str | None = None
     clock: str | None = None
     allow: Sequence[str] | None = None
+    survives: Sequence[str] | None = None
 
 
 def _asked(item: pytest.Item) -> Asked:

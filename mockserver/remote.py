@@ -57,6 +57,7 @@ class RemoteSandbox:
         self.secret_key = secret_key
         self.judged = False
         self.since: str | None = None
+        self._standing: str | None = None
         self._folders = tuple(folders)
         self.clock = RemoteClock(self)
         self.inbox = Inbox(self)
@@ -114,6 +115,13 @@ class RemoteSandbox:
         (400) with line and column of every fault, ``FileNotFoundError`` and ``ScenarioRefused`` for an unknown name.
         """
         self.call("PUT", "/__admin/scenarios", content=self._scenario_text(text_or_path))
+        self.stand(self._standing)
+
+    def stand(self, text: str | None) -> None:
+        """Add a scenario that stays in force, before all others, whatever ``scenario`` replaces; None: no more."""
+        self._standing = text
+        if text is not None:
+            self.call("POST", "/__admin/scenarios", content=text)
 
     def assume(self, overrides: Mapping[str, object]) -> None:
         """Override rows of the assumption table: ``{"vault.ccv_delay": "10s"}``; ``profile`` chooses the profile."""

@@ -51,8 +51,11 @@ LAYERS = {
     "remote": layer("engine adapters", "httpx"),
     "timeline": layer("remote"),
     "pytest_plugin": layer(
-        f"{BELOW_WEB} web adapters root remote timeline explore pytest_plugin pytest_findings", "pytest httpx"
+        f"{BELOW_WEB} web adapters root remote timeline pytest_plugin pytest_findings pytest_explore pytest_baseline",
+        "pytest httpx",
     ),
+    "pytest_explore": layer("domain adapters explore commands remote pytest_findings pytest_baseline", "pytest"),
+    "pytest_baseline": layer("remote", "pytest"),
     "pytest_findings": layer(f"{BELOW_WEB} commands remote", "pytest"),
     "root": layer("settings web cli"),
 }
@@ -74,7 +77,7 @@ BANNED = {
     "os.urandom",
 }
 BANNED_MODULES = {"random", "secrets"}
-EDGES = {"adapters", "settings", "cli", "commands", "pytest_plugin"}
+EDGES = {"adapters", "settings", "cli", "commands", "pytest_plugin", "pytest_explore"}
 
 
 def circle(graph: Mapping[str, Iterable[str]]) -> list[str]:

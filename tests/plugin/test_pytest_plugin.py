@@ -7,51 +7,21 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable
+from functools import partial
 from importlib.metadata import entry_points
 from pathlib import Path
-from textwrap import dedent
 
 import pytest
 
-import mockserver
+from tests.plugin.nested import ROOT, run_pytest
 
-ROOT = Path(mockserver.__file__).resolve().parents[1]
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
-
-CHARGE = """
-CHARGE = {
-    "providerId": "a26c371f-94f6-40da-add2-28ec8e9da8ed",
-    "amount": 12.5,
-    "paymentInformation": {"cardNumber": "4111111111111111", "expiryDate": "12/40", "ccv": "123"},
-}
-"""
 
 
 @pytest.fixture
 def run(tmp_path: Path) -> Run:
     """Run pytest on files given by name, with this plugin and no other; ``installed`` as an installation loads it."""
-
-    def start(*args: str, installed: bool = False, **files: str) -> subprocess.CompletedProcess[str]:
-        for name, text in files.items():
-            (tmp_path / f"{name}.py").write_text(CHARGE + dedent(text))
-        (tmp_path / "pytest.ini").write_text("[pytest]\naddopts = --strict-markers\n")
-        environ = {**os.environ, "PYTHONPATH": str(ROOT), "MOCKSERVER_KEYS": "sk_only_this"}
-        # What these tests themselves were started with is not meant for the small project; where CI is set, pytest
-        # prints more.
-        for name in ("PYTEST_ADDOPTS", "CI", "BUILD_NUMBER"):
-            environ.pop(name, None)
-        if not installed:
-            environ.update(PYTEST_DISABLE_PLUGIN_AUTOLOAD="1", PYTEST_PLUGINS="mockserver.pytest_plugin")
-        return subprocess.run(
-            [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *args],
-            cwd=tmp_path,
-            env=environ,
-            capture_output=True,
-            text=True,
-            timeout=120,
-        )
-
-    return start
+    return partial(run_pytest, tmp_path)
 
 
 def passed(done: subprocess.CompletedProcess[str]) -> int:
@@ -580,11 +550,13 @@ def test_a_server_that_cannot_start_says_why(run: Run) -> None:
 
 def test_wrong_markers_are_refused(run: Run) -> None:
     markers = {
-        "scenaro='x'": "argument: got 'scenaro', allowed: scenario, profile, clock, allow; nearest: scenario",
+        "scenaro='x'": "argument: got 'scenaro', allowed: scenario, profile, clock, allow, survives; nearest: scenario",
         "profile='sdkk'": "profile: got 'sdkk', allowed: documented, sdk; nearest: sdk",
         "'declines'": "give its arguments by name",
         "scenario='no-such-file.yaml'": "no scenario file no-such-file.yaml in ",
         "scenario='test-valuez'": "did you mean 'test-values'?",
+        "survives=['lost_anser']": "survives: got 'lost_anser', which is no fault - did you mean 'lost_answer'",
+        "survives='lost_answer'": "survives: got 'lost_answer', wanted a list of faults",
     }
     tests = [
         f"@pytest.mark.mockserver({marker})\ndef test_{number}(mockserver):\n    pass\n"

@@ -1,0 +1,385 @@
+"""Failures tried in pytest: each test as it is, then once for each fault at each of its calls (explore document, In
+pytest).
+
+Options ``--mockserver-explore[=FAULTS]``, ``--mockserver-explore-budget``, ``--mockserver-explore-timeout``; marker
+argument ``survives``. Only imported when the first is given.
+"""
+
+from __future__ import annotations
+
+import signal
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from textwrap import wrap
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from mockserver import pytest_findings
+from mockserver.adapters.scenario_text import scenario_text
+from mockserver.commands.finding_reports import lines_of
+from mockserver.domain.clock import SECOND, Micros, parse_duration
+from mockserver.explore.faults import CLIENT_TIMEOUT, FAULTS, Experiment, Fault, experiments, fault
+from mockserver.explore.points import differences, points_of
+from mockserver.pytest_baseline import FIXTURE, Learnt, SandboxOf, calls_of, learn, named, test_itself
+
+if TYPE_CHECKING:
+    from mockserver.remote import RemoteSandbox
+
+OPTION = "--mockserver-explore"
+TITLE = "mockserver explore"
+ALL = "all"
+VERDICTS = ("unsafe", "hung", "failed", "survived", "not reached", "left out")
+"""What can come of a try, the worst first."""
+
+SCENARIO = "explored"
+"""Name of the scenario with the fault that is tried."""
+
+_ATTRIBUTE = "mockserver_explored"
+_DIFFERENCE = "mockserver_differed"
+_WORKER = "mockserver_explore"
+_WIDTH = 100
+_verdict_key: pytest.StashKey[str] = pytest.StashKey()
+_hung_key: pytest.StashKey[float] = pytest.StashKey()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Tried:
+    """One failure that is tried in a test: the parameter of the fixture on which those of sandboxes depend."""
+
+    experiment: Experiment
+    seconds: float
+    client_timeout: Micros
+
+    @property
+    def name(self) -> str:
+        """What stands in brackets behind the name of the test: ``charge.create#1-lost_answer``."""
+        return f"{self.experiment.point}-{self.experiment.fault}"
+
+    @property
+    def rules(self) -> list[dict[str, Any]]:
+        """The rules that make it happen."""
+        return [fault.rule(point, self.client_timeout) for point, fault in self.experiment.strikes]
+
+    def scenario(self, rules: Sequence[Mapping[str, Any]]) -> str:
+        """A scenario file with these rules."""
+        return scenario_text({"version": 1, "name": SCENARIO, "rules": list(rules)})
+
+    def meet(self, sandbox: RemoteSandbox) -> None:
+        """Put the failure in force, whatever scenarios the test brings; its calls count from here."""
+        before = {point.op: _calls_before(sandbox, point.op) for point, _ in self.experiment.strikes}
+        shifted = [
+            fault.rule(replace(point, nth=point.nth + before[point.op]), self.client_timeout)
+            for point, fault in self.experiment.strikes
+        ]
+        sandbox.stand(self.scenario(shifted))
+
+    def leave(self, sandbox: RemoteSandbox) -> None:
+        """Take the failure out of force."""
+        sandbox.stand(None)
+        sandbox.call("DELETE", "/__admin/scenarios", params={"name": SCENARIO})
+
+    def has_struck(self, sandbox: RemoteSandbox) -> bool:
+        """Whether it happened."""
+        started = tuple(f"{fault.name}-" for _, fault in self.experiment.strikes)
+        return any(row["hits"] for row in sandbox.rules() if row["id"].startswith(started))
+
+
+def _calls_before(sandbox: RemoteSandbox, op: str) -> int:
+    if sandbox.since is None:
+        return 0
+    entries = sandbox.call("GET", "/__admin/journal", params={"op": op, "limit": 1})["entries"]
+    return entries[-1]["call"] if entries else 0
+
+
+def survivors_of(item: pytest.Item, given: object) -> frozenset[str]:
+    """The faults that a marker says a test survives. Raises ``pytest.UsageError`` for anything that is no fault."""
+    if given is None:
+        return frozenset()
+    if isinstance(given, str) or not isinstance(given, Iterable):
+        raise pytest.UsageError(f"{item.nodeid}: marker mockserver: survives: got {given!r}, wanted a list of faults")
+    try:
+        return frozenset(fault(str(name)).name for name in given)
+    except ValueError as problem:
+        raise pytest.UsageError(f"{item.nodeid}: marker mockserver: survives: {problem}") from None
+
+
+def faults_of(config: pytest.Config) -> list[Fault]:
+    """The faults that the option names. Raises ``pytest.UsageError`` for anything that is no fault."""
+    given = config.getoption(OPTION)
+    try:
+        return list(FAULTS.values()) if given == ALL else [fault(name.strip()) for name in given.split(",")]
+    except ValueError as problem:
+        raise pytest.UsageError(f"{OPTION}: {problem}") from None
+
+
+def _duration_of(config: pytest.Config, option: str) -> Micros | None:
+    given = config.getoption(option)
+    try:
+        return None if given is None else parse_duration(given)
+    except ValueError as problem:
+        raise pytest.UsageError(f"{option}: {problem}") from None
+
+
+def tried_in(item: object) -> Tried | None:
+    """What is tried in a test; None where it runs as it is."""
+    tried: Tried | None = getattr(getattr(item, "callspec", None), "params", {}).get(FIXTURE)
+    return tried
+
+
+@dataclass
+class Explorer:
+    """Adds a test for each failure that can be tried, judges it, and shows what came of all."""
+
+    config: pytest.Config
+    sandbox_of: SandboxOf
+    asked_of: Callable[[pytest.Item], Any]
+    known: dict[str, Learnt] = field(default_factory=dict)
+    deadline: float | None = None
+    """Seconds since 1970 after which no failure is tried any more."""
+
+    def __post_init__(self) -> None:
+        if not hasattr(pytest, "HIDDEN_PARAM"):
+            raise pytest.UsageError(f"{OPTION} needs pytest 8.4 or later")
+        self.faults = faults_of(self.config)
+        self.budget = _duration_of(self.config, f"{OPTION}-budget")
+        self.timeout = _duration_of(self.config, f"{OPTION}-timeout")
+        self.client_timeout = _duration_of(self.config, f"{OPTION}-client-timeout") or CLIENT_TIMEOUT
+        self.worker: Mapping[str, Any] | None = getattr(self.config, "workerinput", None)
+        if self.worker is not None:
+            self.known, self.deadline = self.worker[_WORKER]
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_sessionstart(self) -> None:
+        """Learn what the tests ask, before workers of xdist start; they are told."""
+        if self.worker is None:
+            self.known = learn(self.config)
+            self.deadline = None if self.budget is None else time.time() + self.budget / SECOND
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_configure_node(self, node: Any) -> None:
+        """Tell a worker of xdist."""
+        node.workerinput[_WORKER] = (self.known, self.deadline)
+
+    def pytest_report_header(self) -> str:
+        """One line on what was learnt."""
+        tests = [learnt for learnt in self.known.values() if learnt["calls"]]
+        return f"{TITLE}: {sum(len(learnt['calls']) for learnt in tests)} calls of {len(tests)} tests can fail"
+
+    def tries(self, test: str) -> dict[str, Tried]:
+        """What is tried in a test, by name, in the order of calls and table."""
+        learnt = self.known.get(test)
+        if learnt is None or learnt["why_not"] is not None:
+            return {}
+        places = {name: place for place, name in enumerate(FAULTS)}
+        points = points_of(learnt["calls"])
+        found = [Tried(one, learnt["seconds"], self.client_timeout) for one in experiments(points, self.faults)]
+        found.sort(key=lambda one: (points.index(one.experiment.strikes[0][0]), places[one.experiment.fault]))
+        return {one.name: one for one in found}
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> Iterator[None]:
+        """Add what is tried with any parameters of a test function; ``pytest_make_collect_report`` takes away what is
+        not tried with those of one test."""
+        yield
+        if FIXTURE not in metafunc.fixturenames:
+            return
+        tries: dict[str, Tried] = {}
+        for test in named(self.known, metafunc.definition.nodeid):
+            tries |= self.tries(test)
+        if tries:
+            ids = [pytest.HIDDEN_PARAM, *tries]
+            metafunc.parametrize(FIXTURE, [None, *tries.values()], ids=ids, indirect=True)
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_make_collect_report(self) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+        """Take away what the calls of a test do not give to try."""
+        report = yield
+        if report.passed:
+            report.result = [node for node in report.result if self._makes_sense(node)]
+        return report
+
+    def _makes_sense(self, node: pytest.Item | pytest.Collector) -> bool:
+        tried = tried_in(node)
+        return tried is None or tried.name in self.tries(test_itself(node.nodeid))
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+        """Within a budget the most telling comes first, after all tests as they are."""
+        if self.budget is not None:
+            items.sort(key=lambda item: (tried := tried_in(item)) is not None and 1_000 - tried.experiment.priority)
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_runtest_setup(self, item: pytest.Item) -> Generator[None, object, object]:
+        """Leave out what the budget does not reach; fixtures may hang too."""
+        tried = tried_in(item)
+        if tried is None:
+            return (yield)
+        if self.deadline is not None and time.time() > self.deadline:
+            item.stash[_verdict_key] = "left out"
+            pytest.skip(f"left out: the budget of {self.config.getoption(f'{OPTION}-budget')} is used up")
+        with self._limited(item, tried):
+            return (yield)
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_runtest_call(self, item: pytest.Item) -> Generator[None, object, object]:
+        """Run a test in which something is tried, and judge it."""
+        tried = tried_in(item)
+        if tried is None:
+            return (yield)
+        problem: BaseException | None = None
+        with self._limited(item, tried):
+            try:
+                yield
+            except (pytest.skip.Exception, pytest.exit.Exception, KeyboardInterrupt):
+                raise
+            except BaseException as raised:
+                problem = raised
+        verdict, words = self._judge(item, tried, failed=problem is not None)
+        if verdict == "not reached":
+            pytest.skip(words)
+        if problem is not None and (verdict == "hung" or (verdict == "failed" and self._shall_survive(item, tried))):
+            raise problem
+        if verdict in ("unsafe", "hung"):
+            pytest.fail(words, pytrace=False)
+        return None
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_runtest_makereport(
+        self, item: pytest.Item, call: pytest.CallInfo[None]
+    ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+        """Give each report its verdict. Fixtures that fail under a fault are no error of the test."""
+        report = yield
+        tried, sandbox = tried_in(item), self.sandbox_of(item)
+        if tried is None:
+            self._compare(item, report)
+            return report
+        if report.when == "setup" and report.failed and sandbox is not None:
+            verdict, words = self._judge(item, tried, failed=True)
+            if verdict == "unsafe":
+                report.longrepr = words
+            elif verdict == "failed" and not self._shall_survive(item, tried):
+                report.outcome = "skipped"
+                report.longrepr = (*_place(item), f"{words}, in its fixtures")
+        if report.when == "teardown" and report.failed and item.stash.get(_verdict_key, "") in VERDICTS[:4]:
+            item.stash[_verdict_key] = min(item.stash[_verdict_key], "failed", key=VERDICTS.index)
+            report.outcome, report.longrepr = "passed", None
+        if report.skipped and report.when == "call":
+            report.longrepr = (*_place(item), str(call.excinfo.value) if call.excinfo else "")
+        if report.failed:
+            report.sections.append(("mockserver scenario", tried.scenario(tried.rules)))
+        # What a client does wrong under a fault is no finding of the session.
+        vars(report).pop(pytest_findings.ATTRIBUTE, None)
+        if _verdict_key in item.stash:
+            cell = {"test": test_itself(item.nodeid), "point": tried.experiment.point, "fault": tried.experiment.fault}
+            setattr(report, _ATTRIBUTE, {**cell, "verdict": item.stash[_verdict_key]})
+        return report
+
+    def _judge(self, item: pytest.Item, tried: Tried, *, failed: bool) -> tuple[str, str]:
+        """The verdict on a try, and what is said of it."""
+        sandbox = self.sandbox_of(item)
+        allowed = self.asked_of(item).allow or ()
+        rows = sandbox.findings("error", finish=True) if sandbox is not None else []
+        bad = [row for row in rows if row["finding"] not in allowed]
+        limit = item.stash.get(_hung_key, None)
+        if bad:
+            verdict = "unsafe"
+        elif limit is not None:
+            verdict = "hung"
+        elif sandbox is None or not tried.has_struck(sandbox):
+            verdict = "not reached"
+        else:
+            verdict = "failed" if failed else "survived"
+        item.stash[_verdict_key] = verdict
+        [(point, fault), *_] = tried.experiment.strikes
+        title = f"{verdict}: {fault.name} at {point}: {fault.what}"
+        match verdict:
+            case "unsafe":
+                return verdict, "\n\n".join([title, *("\n".join(lines_of(row)) for row in bad)])
+            case "hung":
+                return verdict, f"{title}; not done in {limit:g} s"
+            case "not reached":
+                return verdict, f"{title}: the calls came otherwise than before"
+            case _:
+                return verdict, title
+
+    def _shall_survive(self, item: pytest.Item, tried: Tried) -> bool:
+        named = survivors_of(item, self.asked_of(item).survives)
+        return any(fault.name in named for _, fault in tried.experiment.strikes)
+
+    @contextmanager
+    def _limited(self, item: pytest.Item, tried: Tried) -> Iterator[None]:
+        """End what takes too long, where the system has an alarm for that and nobody else has set it."""
+        late = self.client_timeout / SECOND if "too_slow" in tried.experiment.fault else 0
+        limit = 10 * tried.seconds + 10 + late if self.timeout is None else self.timeout / SECOND
+        is_main = threading.current_thread() is threading.main_thread()
+        if not hasattr(signal, "setitimer") or not is_main or signal.getitimer(signal.ITIMER_REAL)[0]:
+            yield
+            return
+
+        def end(*_: object) -> None:
+            item.stash[_hung_key] = limit
+            pytest.fail(f"hung: not done in {limit:g} s")
+
+        before = signal.signal(signal.SIGALRM, end)
+        # Again and again: code that catches everything is not left alone.
+        signal.setitimer(signal.ITIMER_REAL, limit, 1)
+        try:
+            yield
+        finally:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            signal.signal(signal.SIGALRM, before)
+
+    def _compare(self, item: pytest.Item, report: pytest.TestReport) -> None:
+        """Note when a test as it is did something else than when it was learnt."""
+        sandbox, learnt = self.sandbox_of(item), self.known.get(item.nodeid)
+        if report.when != "call" or not report.passed or sandbox is None or learnt is None or learnt["why_not"]:
+            return
+        found = differences(learnt["calls"], calls_of(sandbox))
+        if found:
+            setattr(report, _DIFFERENCE, f"{item.nodeid}: {'; '.join(found)}")
+
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        """The matrix of all tests, points and verdicts; and what it leaves open."""
+        reports = [report for one in terminalreporter.stats.values() for report in one]
+        worst: dict[tuple[str, str, str], str] = {}
+        for cell in (getattr(report, _ATTRIBUTE) for report in reports if hasattr(report, _ATTRIBUTE)):
+            key = (cell["test"], cell["point"], cell["fault"])
+            worst[key] = min(cell["verdict"], worst.get(key, cell["verdict"]), key=VERDICTS.index)
+        if self.worker is not None or not self.known:
+            return
+        terminalreporter.section(TITLE, "-")
+        for line in _matrix(worst):
+            terminalreporter.line(line)
+        for test, learnt in self.known.items():
+            if learnt["why_not"] is not None:
+                terminalreporter.line(f"not explored: {test}: {learnt['why_not']}")
+        for report in reports:
+            if hasattr(report, _DIFFERENCE):
+                terminalreporter.line(f"calls differ from run to run: {getattr(report, _DIFFERENCE)}")
+
+
+def _matrix(verdicts: Mapping[tuple[str, str, str], str]) -> Iterator[str]:
+    """Tests with their points, and the faults of each verdict."""
+    order = list(FAULTS)
+    tests: dict[str, dict[str, dict[str, list[str]]]] = {}
+    for (test, point, name), verdict in verdicts.items():
+        tests.setdefault(test, {}).setdefault(point, {}).setdefault(verdict, []).append(name)
+    for test, points in tests.items():
+        yield test
+        for point, found in points.items():
+            yield f"  {point}"
+            for verdict in filter(found.__contains__, VERDICTS):
+                names = ", ".join(sorted(found[verdict], key=order.index))
+                yield from wrap(names, _WIDTH, initial_indent=f"    {verdict:<12}", subsequent_indent=" " * 16)
+    counts = Counter(verdicts.values())
+    yield ", ".join(f"{counts[verdict]} {verdict}" for verdict in VERDICTS if counts[verdict]) or "nothing was tried"
+
+
+def _place(item: pytest.Item) -> tuple[str, int]:
+    path, line, _ = item.reportinfo()
+    return str(path), (line or 0) + 1
