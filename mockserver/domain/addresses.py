@@ -1,4 +1,4 @@
-"""Addresses that callers give: where a payer goes next, where a webhook is told, and where none ever is.
+"""Addresses that callers give: where a payer goes next, where webhooks go, and where none ever do.
 
 Source: control document, Security (outbound calls); published facts, 6.
 """

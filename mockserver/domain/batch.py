@@ -86,7 +86,7 @@ class PacePoint:
 
 
 @record
-class Pace:
+class BatchPace:
     """When which row is done: straight lines between ``steps``. After ``last`` rows no more are tried, and then the
     batch ends, breaks down (``breaks``), or, when rows are left, stands still for good."""
 
@@ -129,7 +129,7 @@ class Batch:
     batch_id: str
     description: str
     added: Micros
-    pace: Pace
+    pace: BatchPace
     rows: list[BatchRow]
     status: BatchState = BatchState.RECEIVED
     success: int = 0
@@ -174,7 +174,7 @@ def read_rows(text: str) -> Slices[tuple[list[BatchRow], dict[str, str]]]:
     try:
         header = next(reader, [])
         if tuple(name.strip().lower() for name in header) != _FOLDED:
-            _tell(faults, 1, f"wanted the header {','.join(COLUMNS)}")
+            _add_fault(faults, 1, f"wanted the header {','.join(COLUMNS)}")
             return rows, faults
         line = reader.line_num + 1
         for place, cells in enumerate(reader, 1):
@@ -184,20 +184,20 @@ def read_rows(text: str) -> Slices[tuple[list[BatchRow], dict[str, str]]]:
                 blank = blank or line
             else:
                 if blank:
-                    _tell(faults, blank, "blank, and not the end")
+                    _add_fault(faults, blank, "blank, and not the end")
                     blank = 0
                 row = _row(cells, amounts)
                 if isinstance(row, str):
-                    _tell(faults, line, row)
+                    _add_fault(faults, line, row)
                 else:
                     rows.append(row)
             line = reader.line_num + 1
     except csv.Error as problem:
-        _tell(faults, line, str(problem))
+        _add_fault(faults, line, str(problem))
     return rows, faults
 
 
-def _tell(faults: dict[str, str], line: int, words: str) -> None:
+def _add_fault(faults: dict[str, str], line: int, words: str) -> None:
     if len(faults) < MOST_TOLD:
         faults[f"Batch.Line{line}"] = f"line {line}: {words}"
 

@@ -41,7 +41,7 @@ _ANY = (12, 13, 14, 15, 16, 17, 18, 19)
 _LONG = (16, 17, 18, 19)
 
 # Ranges of leading digits and the lengths of their numbers, as the schemes publish them (ISO/IEC 7812); the first row
-# that holds a number names it. Schemes that are not told apart here follow as unknown ones.
+# that holds a number names it. Schemes that are not distinguished here follow as unknown ones.
 _RANGES: tuple[tuple[int, int, Brand, tuple[int, ...]], ...] = (
     (4, 4, Brand.VISA, (13, 16, 18, 19)),
     (51, 55, Brand.MASTERCARD, (16,)),

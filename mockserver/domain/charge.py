@@ -51,7 +51,7 @@ class Payer:
 
 @record
 class WebhookTarget:
-    """Where a caller wants to be told, and the authorisation value to present there."""
+    """Where a caller wants webhooks, and the authorisation value to present there."""
 
     url: str
     authorization: str | None = field(default=None, repr=False)
@@ -74,7 +74,7 @@ class Refund:
 
     @property
     def mark(self) -> str:
-        """What tells a refund that waits for an answer from one that waits for another."""
+        """What distinguishes a refund that waits for an answer from one that waits for another."""
         return f"{self.settles}|{number_text(self.amount)}"
 
 
@@ -168,8 +168,8 @@ class Charge:
         status = CHARGE.advance(self.status, event)
         captured = self.amount if amount is None else _positive(amount, self)
         if captured > self.amount:
-            told = f"got {number_text(captured)}, authorised are {number_text(self.amount)} {self.currency}"
-            raise Invalid(Code.INVALID_CAPTURE_AMOUNT_PASSED, {"Amount": told})
+            words = f"got {number_text(captured)}, authorised are {number_text(self.amount)} {self.currency}"
+            raise Invalid(Code.INVALID_CAPTURE_AMOUNT_PASSED, {"Amount": words})
         succeeded = now if status is ChargeState.SUCCESS else None
         return replace(self, status=status, amount=captured, succeeded=succeeded)
 
@@ -213,8 +213,8 @@ class Charge:
         left = self.refundable
         given = left if amount is None else _positive(amount, self)
         if given > left or not left:
-            told = f"got {number_text(given)}, left to refund are {number_text(left)} {self.currency}"
-            raise Invalid(Code.INVALID_AMOUNT_MAXIMUM_AVAILABLE_REFUND, {"Amount": told})
+            words = f"got {number_text(given)}, left to refund are {number_text(left)} {self.currency}"
+            raise Invalid(Code.INVALID_AMOUNT_MAXIMUM_AVAILABLE_REFUND, {"Amount": words})
         return Refund(given, now, comment, settles)
 
     def after_settlement(self, event: ChargeEvent, now: Micros) -> Charge:

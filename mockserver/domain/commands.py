@@ -11,7 +11,7 @@ from mockserver.domain.charge import Payer, WebhookTarget
 from mockserver.domain.clock import Instant
 from mockserver.domain.payment_link import CallToAction, LinkPaymentType
 from mockserver.domain.record import record
-from mockserver.domain.sources import Source
+from mockserver.domain.sources import ChargeSource
 from mockserver.domain.subscription import EndAfter, Retry
 from mockserver.domain.vault import NEVER, Expiry
 
@@ -20,7 +20,7 @@ from mockserver.domain.vault import NEVER, Expiry
 class NewCharge:
     """Take a payment, or authorise one (``capture`` False). The amount is exact, the currency any case or None."""
 
-    source: Source
+    source: ChargeSource
     amount: Decimal
     currency: str | None = None
     reference: str | None = None
@@ -83,7 +83,7 @@ class LinkPayment:
     ``attempt_key`` belongs to one view of the page: sent twice, it shows the same charge.
     """
 
-    source: Source
+    source: ChargeSource
     attempt_key: str
     payment_type: LinkPaymentType = LinkPaymentType.CARD
     amount: Decimal | None = None

@@ -1,4 +1,4 @@
-"""Webhooks on their way: what is told to whom, every try, and the law by which a delivery moves.
+"""Webhooks on their way: what goes to whom, every try, and the law by which a delivery moves.
 
 Sources: published facts, 6 (envelope, signature); assumptions ``webhook.*``.
 """
@@ -70,8 +70,8 @@ DELIVERY: TransitionTable[DeliveryState, DeliveryEvent] = TransitionTable(
 
 
 @record
-class Message:
-    """What is told: ``meta.type``, ``meta.eventType``, and the object that it is about."""
+class WebhookMessage:
+    """What a webhook reports: ``meta.type``, ``meta.eventType``, and the object that it is about."""
 
     type: str
     event_type: str
@@ -141,7 +141,7 @@ class Delivery:
 
     delivery_id: str
     message_id: str
-    message: Message
+    message: WebhookMessage
     url: str
     authorization: str | None = field(repr=False)
     content: Content

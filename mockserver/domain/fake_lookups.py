@@ -25,7 +25,7 @@ _Row = TypeVar("_Row")
 
 @dataclass(frozen=True, slots=True)
 class IinData:
-    """What a lookup of a card's leading digits tells (service document, Card: ``iinData``)."""
+    """What a lookup of a card's leading digits gives (service document, Card: ``iinData``)."""
 
     scheme: str
     country: str
@@ -36,7 +36,7 @@ class IinData:
 
 @dataclass(frozen=True, slots=True)
 class IpInfo:
-    """What a lookup of an address tells (service document, Charge: ``ipInfo``); only ``ip`` when it tells nothing."""
+    """What a lookup of an address gives (service document, Charge: ``ipInfo``); only ``ip`` when nothing is known."""
 
     ip: str
     hostname: str | None = None

@@ -113,7 +113,7 @@ def mask_text(text: str) -> str:
             parts += [text[done:start], shown]
             done = end
         if rest < stop:
-            parts += [text[done:rest], star_digits(text[rest:stop])]
+            parts += [text[done:rest], mask_digits(text[rest:stop])]
             done = stop
     return "".join(parts) + text[done:]
 
@@ -128,7 +128,7 @@ def star_key(path: str, key: str | None) -> str:
     return "/".join("***" if part == key else part for part in path.split("/")) if key and key in path else path
 
 
-def star_digits(text: str) -> str:
+def mask_digits(text: str) -> str:
     """The text with every digit masked: for what cannot be read, where a card number may stand in any form."""
     if text.isascii():
         return text.translate(_STARS)
@@ -210,7 +210,7 @@ def mask_field(name: str, text: str) -> str:
             masked = mask_text(text)
             digits = sum(sign.isdigit() for sign in masked)
             # Few digits are a search by leading digits, or a number that was masked before.
-            return masked if digits <= _LONGEST_PREFIX else masked[:4] + star_digits(masked[4:])
+            return masked if digits <= _LONGEST_PREFIX else masked[:4] + mask_digits(masked[4:])
         case _Kind.SECRET:
             return "***"
 
@@ -263,8 +263,8 @@ class _Shown:
             if self.left <= 0:
                 shown["..."] = f"{len(value) - number} more"
                 break
-            told = self._text(str(key), "")
-            shown[told] = self.value(item, name if inherits else str(key))
+            words = self._text(str(key), "")
+            shown[words] = self.value(item, name if inherits else str(key))
         return shown
 
     def _list(self, value: Sequence[object], name: str) -> list[object]:

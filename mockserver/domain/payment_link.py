@@ -108,8 +108,8 @@ def check_types(given: Sequence[str] | None, faults: Faults) -> tuple[LinkPaymen
     by_word = {member.value: member for member in LinkPaymentType}
     for place, word in enumerate(given):
         if word.lower() not in by_word:
-            told = f"got '{word[:20]}', wanted one of {', '.join(by_word)}{nearest(word[:20], by_word)}"
-            faults.add(Code.VALIDATION_ERROR, f"AllowedPaymentTypes.{place}", told)
+            words = f"got '{word[:20]}', wanted one of {', '.join(by_word)}{nearest(word[:20], by_word)}"
+            faults.add(Code.VALIDATION_ERROR, f"AllowedPaymentTypes.{place}", words)
     return tuple(dict.fromkeys(by_word[word.lower()] for word in given if word.lower() in by_word))
 
 

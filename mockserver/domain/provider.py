@@ -61,9 +61,9 @@ CAPABILITIES: Mapping[str, frozenset[Capability]] = {
 
 
 LONGEST_LATENCY = 600_000
-"""Milliseconds that the dummy provider may be told to take."""
+"""Milliseconds that the dummy provider may be set to take."""
 
-Latency = Annotated[Micros, Within(0, LONGEST_LATENCY * MILLISECOND)]
+SimulatedLatency = Annotated[Micros, Within(0, LONGEST_LATENCY * MILLISECOND)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +103,7 @@ class Provider:
     authentication: dict[str, str] = field(default_factory=dict)
     additional: dict[str, str] = field(default_factory=dict)
     costs: tuple[Cost, ...] = ()
-    latency: tuple[Latency, Latency] | None = None
+    latency: tuple[SimulatedLatency, SimulatedLatency] | None = None
     max_capability: str | None = None
     hide: tuple[ProviderCondition, ...] = ()
     require: tuple[ProviderCondition, ...] = ()

@@ -20,7 +20,7 @@ class ProviderCondition:
     applies_conversion: bool = False
 
     def holds(self, amount: Decimal | None, currency: str | None) -> bool:
-        """Whether a payment fits; of what the caller does not tell, nothing is known and nothing fits."""
+        """Whether a payment fits; what the caller does not say is unknown and fits nothing."""
         if self.currency is not None and self.currency != currency:
             return False
         if self.less_than is not None and (amount is None or amount >= self.less_than):

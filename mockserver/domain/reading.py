@@ -23,14 +23,14 @@ _LONGEST_INDEX = 3
 En = TypeVar("En", bound=Enum)
 
 
-class Spoken(str):
+class SpelledWord(str):
     """A word as somebody spells it; ``plain`` is the one name by which it is compared."""
 
     __slots__ = ("plain",)
 
     plain: str
 
-    def __new__(cls, word: str, plain: str) -> Spoken:
+    def __new__(cls, word: str, plain: str) -> SpelledWord:
         """The word of a name."""
         made = super().__new__(cls, word)
         made.plain = plain

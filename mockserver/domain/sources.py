@@ -143,7 +143,7 @@ class CheckoutSource:
     provider_id: str | None
 
 
-Source = (
+ChargeSource = (
     CardSource
     | BankSource
     | MethodSource

@@ -14,7 +14,7 @@ from mockserver.domain.states import WEBHOOK_SUBSCRIPTION, Presence, PresenceEve
 
 
 class WebhookType(StrEnum):
-    """What a subscription is told of, as it is written in answers; the order gives the index."""
+    """What a subscription is about, as it is written in answers; the order gives the index."""
 
     TRANSACTION = "Transaction"
     BATCH = "Batch"

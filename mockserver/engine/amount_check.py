@@ -1,4 +1,4 @@
-"""Amount and currency of a charge: checked at the door, every fault of them together with the others.
+"""Amount and currency of a charge: checked before anything else, every fault of them together with the others.
 
 Sources: assumptions ``amount.minimum``, ``amount.maximum``, ``currency.default``; published facts, 3.1 (codes 2, 29).
 """
@@ -29,7 +29,7 @@ class Money:
 
 
 def check(sandbox: Sandbox, amount: Decimal, given: str | None, faults: Faults) -> Money | None:
-    """The money that is asked for, or None: with a fault, or while only a provider can tell the currency.
+    """The money that is asked for, or None: with a fault, or while only a provider knows the currency.
 
     Faults: an amount outside the bounds (90), an unknown currency (29), too many digits (2).
     """

@@ -1,4 +1,4 @@
-"""Asking a provider: the rules of its stage decide, its time is counted, and its refusal is told in its own words.
+"""Asking a provider: the rules of its stage decide, its time is counted, and its refusal keeps its own words.
 
 Source: scenario language, An operation's life (provider) and Outcomes.
 """

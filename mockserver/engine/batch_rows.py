@@ -12,7 +12,7 @@ from mockserver.domain.commands import NewCharge
 from mockserver.domain.errors import Refused
 from mockserver.domain.sources import MethodSource
 from mockserver.domain.states import ChargeState
-from mockserver.engine import aftermath, batches, charges
+from mockserver.engine import batches, charges, step_effects
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.schedule import Due
 from mockserver.engine.step import Step
@@ -43,7 +43,7 @@ def run(sandbox: Sandbox, batch_id: str) -> None:
             sandbox.now = at
         row_step = sandbox.step = Step("batch.row", row=row, scripted=scripts.get(row) if scripts else None)
         _take(sandbox, batch, batch.rows[row - 1])
-        aftermath.of_step(sandbox)
+        step_effects.plan(sandbox)
         for decision in row_step.decisions:
             if decision.rule is not None:
                 sandbox.journal.note_due(sandbox.now, row_step)

@@ -10,7 +10,17 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from decimal import Decimal
 
 from mockserver.assumptions.table import BATCH_FLOW, BATCH_MAXIMUM, BATCH_RETURNED
-from mockserver.domain.batch import LINES, Batch, BatchRow, Failure, Pace, PacePoint, ResultsFault, drawn, read_rows
+from mockserver.domain.batch import (
+    LINES,
+    Batch,
+    BatchPace,
+    BatchRow,
+    Failure,
+    PacePoint,
+    ResultsFault,
+    drawn,
+    read_rows,
+)
 from mockserver.domain.batch_states import BATCH, BATCH_ROW, BatchEvent, BatchRowEvent
 from mockserver.domain.charge import Charge
 from mockserver.domain.codes import Code
@@ -149,7 +159,7 @@ def _script(step: Step) -> tuple[BatchScript, str]:
     return _ORDINARY, ""
 
 
-def _pace(sandbox: Sandbox, count: int, script: BatchScript) -> Pace:
+def _pace(sandbox: Sandbox, count: int, script: BatchScript) -> BatchPace:
     _, started, each = sandbox.assume(BATCH_FLOW)
     steps = [PacePoint(0, started)]
     for point in script.progress:
@@ -164,7 +174,7 @@ def _pace(sandbox: Sandbox, count: int, script: BatchScript) -> Pace:
         last = count
     if reached.rows < count:
         steps.append(PacePoint(count, reached.after + each * (count - reached.rows)))
-    return Pace(tuple(steps), last, breaks)
+    return BatchPace(tuple(steps), last, breaks)
 
 
 def _share(share: Decimal, count: int) -> int:

@@ -60,10 +60,10 @@ def _without_secrets(data: dict[str, object]) -> dict[str, object]:
     return {key: hidden(value) for key, value in data.items()}
 
 
-def charter_under(
+def config_under(
     given: Sequence[Carried],
     in_force: SandboxConfig,
-    charter_of: Callable[[Sequence[Scenario]], SandboxConfig],
+    config_of: Callable[[Sequence[Scenario]], SandboxConfig],
     *,
     secrets: bool,
 ) -> SandboxConfig:
@@ -82,4 +82,4 @@ def charter_under(
             faults += [(f"scenarios.{place}.data", f"{fault.path}: {fault.message}") for fault in refused.problems]
     if faults:
         raise ImportFault(*faults[:MOST_FAULTS])
-    return charter_of(scenarios)
+    return config_of(scenarios)

@@ -1,4 +1,4 @@
-"""Charge use cases: take, capture, void, refund, settle, lapse, find.
+"""Charge use cases: take, capture, void, refund, settle, expire, find.
 
 Sources: service document, Charges, and States and transitions; assumptions ``charge.*``, ``failover``.
 """
@@ -33,13 +33,13 @@ from mockserver.domain.provider import Capability
 from mockserver.domain.record import record
 from mockserver.domain.sources import PaymentType, TokenSource
 from mockserver.domain.states import CHARGE, ChargeEvent, ChargeState
-from mockserver.engine import amount_check, asking, consequences, providers, routing, sources, tokens, vault
+from mockserver.engine import amount_check, asking, charge_effects, providers, routing, sources, tokens, vault
 from mockserver.engine.amount_check import Money
 from mockserver.engine.lookup import found
 from mockserver.engine.routing import ProviderRoute
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.schedule import Due
-from mockserver.engine.sources import Plan
+from mockserver.engine.sources import ChargePlan
 from mockserver.scenario.outcome import (
     Approve,
     Challenge,
@@ -160,7 +160,7 @@ def expire(sandbox: Sandbox, charge_id: str) -> None:
         move(sandbox, charge, charge.after_void(ChargeEvent.EXPIRED, sandbox.now), ChargeEvent.EXPIRED)
 
 
-def _named(command: NewCharge, begun: Plan) -> tuple[str, str | None]:
+def _named(command: NewCharge, begun: ChargePlan) -> tuple[str, str | None]:
     """The name of the source that rules see, and the second name of the step that it gives."""
     if command.batch_id is not None:
         return "batch", "batch.row"
@@ -180,7 +180,7 @@ class _Verdict:
     failed: tuple[FailedAttempt, ...]
 
 
-def _try_routes(sandbox: Sandbox, command: NewCharge, begun: Plan) -> _Verdict:
+def _try_routes(sandbox: Sandbox, command: NewCharge, begun: ChargePlan) -> _Verdict:
     source, also = _named(command, begun)
     failed: list[FailedAttempt] = []
     scripted = sandbox.step.scripted
@@ -230,7 +230,7 @@ def ask_provider(
     return outcome
 
 
-def _store(sandbox: Sandbox, command: NewCharge, begun: Plan, verdict: _Verdict, money: Money) -> Charge:
+def _store(sandbox: Sandbox, command: NewCharge, begun: ChargePlan, verdict: _Verdict, money: Money) -> Charge:
     route, outcome, amount = verdict.route, verdict.outcome, money.amount
     event = _event_of(sandbox, command, begun, route, outcome)
     if isinstance(outcome.provider, PartialApprove):
@@ -284,7 +284,7 @@ def _store(sandbox: Sandbox, command: NewCharge, begun: Plan, verdict: _Verdict,
     sandbox.step.about["charge"] = charge
     sandbox.emit(Subject.CHARGE, charge_id, event, None, charge.status)
     follow_up(sandbox, charge, event, route, outcome)
-    consequences.of_charge(sandbox, charge, None)
+    charge_effects.follow(sandbox, charge, None)
     return charge
 
 
@@ -292,7 +292,9 @@ def _answers_later(sandbox: Sandbox) -> bool:
     return sandbox.assume(PENDING_TYPES) == "bank_account_and_payto"
 
 
-def _event_of(sandbox: Sandbox, command: NewCharge, begun: Plan, route: ProviderRoute, outcome: Outcome) -> ChargeEvent:
+def _event_of(
+    sandbox: Sandbox, command: NewCharge, begun: ChargePlan, route: ProviderRoute, outcome: Outcome
+) -> ChargeEvent:
     match outcome.provider:
         case None:
             slow = command.capture and route.instrument.type in _SLOW and _answers_later(sandbox)
@@ -372,5 +374,5 @@ def move(sandbox: Sandbox, before: Charge, after: Charge, event: ChargeEvent) ->
     """Keep a charge as it is after an event, and let follow what its move means for others."""
     sandbox.replace(sandbox.charges, before, after)
     sandbox.emit(Subject.CHARGE, after.charge_id, event, before.status, after.status)
-    consequences.of_charge(sandbox, after, before.status)
+    charge_effects.follow(sandbox, after, before.status)
     return after

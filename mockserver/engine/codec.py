@@ -111,13 +111,13 @@ def stored(cls: type) -> list[Field[Any]]:
     return [field for field in fields(cls) if field.init and field.name != "seq"]
 
 
-def _every(names: Iterable[object], reads: Iterable[Read], items: Iterable[Any], book: CardRegistry) -> list[Any]:
+def _every(names: Iterable[object], reads: Iterable[Read], items: Iterable[Any], cards: CardRegistry) -> list[Any]:
     """Every part of a value. Raises ``ImportFault`` with the faults of all of them, as far as they can be read."""
     made: list[Any] = []
     faults: list[tuple[str, str]] = []
     for name, read, item in zip(names, reads, items, strict=False):
         try:
-            made.append(read(item, book))
+            made.append(read(item, cards))
         except ImportFault as fault:
             faults += fault.within(name)
             if len(faults) >= MOST_FAULTS:
@@ -164,7 +164,7 @@ def record_form(cls: type) -> Record:
             out[name] = [row.write_taken(one, secrets) for one in out[name]]
         return out
 
-    def read(raw: Any, book: CardRegistry) -> Any:
+    def read(raw: Any, cards: CardRegistry) -> Any:
         if not isinstance(raw, dict):
             raise _wanted("an object")
         if not raw.keys() <= reads.keys() or not required <= raw.keys():
@@ -175,9 +175,9 @@ def record_form(cls: type) -> Record:
             ]
             missing = [(name, "missing, a state document has it") for name in reads if name in required - raw.keys()]
             raise ImportFault(*unknown, *missing)
-        made = cls(**dict(zip(raw, _every(raw, [reads[name] for name in raw], raw.values(), book), strict=True)))
+        made = cls(**dict(zip(raw, _every(raw, [reads[name] for name in raw], raw.values(), cards), strict=True)))
         # Every object with the same card shares the facts of its number.
-        return book.remember(made) if cls is CardNumber else made
+        return cards.remember(made) if cls is CardNumber else made
 
     return Record(write, read, take=take, write_taken=write_taken, lists=lists)
 
@@ -190,10 +190,10 @@ def _listed(item: Form, origin: type) -> Form:
     shape: Any = tuple if origin is Sequence else origin
     rows = item if isinstance(item, Record) and origin is list else None
 
-    def read(raw: Any, book: CardRegistry) -> Any:
+    def read(raw: Any, cards: CardRegistry) -> Any:
         if not isinstance(raw, list):
             raise _wanted("a list")
-        return shape(_every(range(len(raw)), repeat(item.read), raw, book))
+        return shape(_every(range(len(raw)), repeat(item.read), raw, cards))
 
     return Form(
         lambda value, secrets: [item.write(one, secrets) for one in value],
@@ -208,10 +208,10 @@ def _fixed(annotations: Sequence[Any], shape: Callable[[list[Any]], Any]) -> For
     parts = [form(annotation) for annotation in annotations]
     reads = [part.read for part in parts]
 
-    def read(raw: Any, book: CardRegistry) -> Any:
+    def read(raw: Any, cards: CardRegistry) -> Any:
         if not isinstance(raw, list) or len(raw) != len(parts):
             raise _wanted(f"a list of {len(parts)}")
-        return shape(_every(range(len(raw)), reads, raw, book))
+        return shape(_every(range(len(raw)), reads, raw, cards))
 
     return Form(
         lambda value, secrets: [part.write(item, secrets) for part, item in zip(parts, value, strict=True)], read
@@ -228,11 +228,11 @@ def _mapping(key: Any, item: Form, origin: type) -> Form:
     def write(value: Mapping[Any, Any], secrets: bool) -> dict[str, Any]:
         return {str(write_key(key, secrets)): write_item(str(key), held, secrets) for key, held in value.items()}
 
-    def read(raw: Any, book: CardRegistry) -> Any:
+    def read(raw: Any, cards: CardRegistry) -> Any:
         if not isinstance(raw, dict):
             raise _wanted("an object")
-        keys = _every(raw, repeat(read_key), raw, book)
-        return dict(zip(keys, _every(raw, repeat(item.read), raw.values(), book), strict=True))
+        keys = _every(raw, repeat(read_key), raw, cards)
+        return dict(zip(keys, _every(raw, repeat(item.read), raw.values(), cards), strict=True))
 
     return Form(write, read, dict if origin is dict else None)
 
@@ -245,17 +245,17 @@ def _union(args: tuple[Any, ...]) -> Form:
         [only] = map(form, members)
         return Form(
             lambda value, secrets: None if value is None else only.write(value, secrets),
-            lambda raw, book: None if raw is None else only.read(raw, book),
+            lambda raw, cards: None if raw is None else only.read(raw, cards),
         )
     kinds = {member.__name__: form(member) for member in members}
 
-    def read(raw: Any, book: CardRegistry) -> Any:
+    def read(raw: Any, cards: CardRegistry) -> Any:
         if raw is None and optional:
             return None
         kind = kinds.get(str(raw.get(KIND))) if isinstance(raw, dict) else None
         if kind is None:
             raise _wanted(f"an object whose {KIND} is one of {', '.join(kinds)}")
-        return kind.read({key: item for key, item in raw.items() if key != KIND}, book)
+        return kind.read({key: item for key, item in raw.items() if key != KIND}, cards)
 
     def write(value: Any, secrets: bool) -> Any:
         name = type(value).__name__
@@ -268,15 +268,15 @@ def _enum(cls: type[Enum]) -> Form:
     by_value = {member.value: member for member in cls}
     names = f"one of {', '.join(map(str, by_value))}"
 
-    def read(raw: Any, book: CardRegistry) -> Any:
+    def read(raw: Any, cards: CardRegistry) -> Any:
         return (by_value.get(raw) if isinstance(raw, (str, int)) else None) or _refuse(names)
 
     return Form(lambda value, secrets: value.value, read)
 
 
 def _constrained(base: Form, faults: Sequence[Callable[[Any], str | None]]) -> Form:
-    def read(raw: Any, book: CardRegistry) -> Any:
-        value = base.read(raw, book)
+    def read(raw: Any, cards: CardRegistry) -> Any:
+        value = base.read(raw, cards)
         for fault in faults:
             words = fault(value)
             if words is not None:
@@ -287,7 +287,7 @@ def _constrained(base: Form, faults: Sequence[Callable[[Any], str | None]]) -> F
 
 
 def _exactly(kind: type, words: str) -> Read:
-    def read(raw: Any, book: CardRegistry) -> Any:
+    def read(raw: Any, cards: CardRegistry) -> Any:
         return raw if type(raw) is kind else _refuse(words)
 
     return read
@@ -297,7 +297,7 @@ def _refuse(words: str) -> Any:
     raise _wanted(words)
 
 
-def _read_int(raw: Any, book: CardRegistry) -> int:
+def _read_int(raw: Any, cards: CardRegistry) -> int:
     # Nothing that is counted or timed lies beyond the calendar.
     return raw if type(raw) is int and EARLIEST <= raw <= LATEST else _refuse("a whole number")
 
@@ -306,12 +306,12 @@ def _write_instant(value: Instant, secrets: bool) -> int | str:
     return f"{value:d}.{value.tenths}" if value.tenths else int(value)
 
 
-def _read_instant(raw: Any, book: CardRegistry) -> Instant:
+def _read_instant(raw: Any, cards: CardRegistry) -> Instant:
     whole, _, tenths = raw.partition(".") if isinstance(raw, str) and _TENTHS.fullmatch(raw) else (raw, "", "0")
-    return Instant(_read_int(int(whole) if tenths != "0" else whole, book), int(tenths))
+    return Instant(_read_int(int(whole) if tenths != "0" else whole, cards), int(tenths))
 
 
-def _read_decimal(raw: Any, book: CardRegistry) -> Decimal:
+def _read_decimal(raw: Any, cards: CardRegistry) -> Decimal:
     try:
         number = Decimal(raw) if isinstance(raw, str) else Decimal("NaN")
     except InvalidOperation:
@@ -321,12 +321,12 @@ def _read_decimal(raw: Any, book: CardRegistry) -> Decimal:
     return number
 
 
-def _read_number(raw: Any, book: CardRegistry) -> int:
+def _read_number(raw: Any, cards: CardRegistry) -> int:
     """A whole number that is written as a text: a key, or one that many readers of JSON would round."""
     return int(raw) if isinstance(raw, str) and _DIGITS.fullmatch(raw) else _refuse("a whole number as a text")
 
 
-def _read_seed(raw: Any, book: CardRegistry) -> Seed:
+def _read_seed(raw: Any, cards: CardRegistry) -> Seed:
     """A seed may have more digits than a JSON reader gives as an ``int``."""
     if isinstance(raw, bool) or not isinstance(raw, int | Decimal) or not 0 <= raw < 2**63 or raw % 1:
         raise _wanted("a whole number, 0 to 2^63 - 1")
@@ -357,14 +357,14 @@ def _write_plain(value: Any, secrets: bool) -> Any:
             raise TypeError(f"{type(value).__name__} has no form in a state document")
 
 
-def _read_plain(raw: Any, book: CardRegistry) -> Any:
+def _read_plain(raw: Any, cards: CardRegistry) -> Any:
     match raw:
         case {"$kind": "Decimal"}:
-            return _read_decimal(raw.get("value"), book)
+            return _read_decimal(raw.get("value"), cards)
         case {"$kind": "Mapping", "value": dict(written)} | dict(written):
-            return {key: _read_plain(item, book) for key, item in written.items()}
+            return {key: _read_plain(item, cards) for key, item in written.items()}
         case list():
-            return [_read_plain(item, book) for item in raw]
+            return [_read_plain(item, cards) for item in raw]
         case _:
             return raw
 

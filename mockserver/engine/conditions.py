@@ -69,10 +69,10 @@ class WaitCondition:
                 other = row
             if number % SLICE == 0:
                 yield
-        told = f"{fits} of {self.count} fit, out of {len(rows)}"
+        words = f"{fits} of {self.count} fit, out of {len(rows)}"
         differences = (test.difference_of(self._read(sandbox, other, test.path)) for test in self.tests)
         why = next((difference for difference in differences if difference is not None), None)
-        return f"{told}; the newest other: {why}" if other is not None and why is not None else told
+        return f"{words}; the newest other: {why}" if other is not None and why is not None else words
 
     def _rows(self, sandbox: Sandbox) -> list[Any]:
         match self.kind:
@@ -103,7 +103,7 @@ def read(sandbox: Sandbox, wanted: object) -> list[WaitCondition]:
 
     Raises ``Invalid`` (90) with every fault.
 
-    ``sandbox`` is any sandbox: it tells which fields the objects of a kind have.
+    ``sandbox`` is any sandbox: it knows which fields the objects of a kind have.
     """
     if not isinstance(wanted, dict) or not wanted:
         raise Invalid(Code.VALIDATION_ERROR, {"For": 'wanted an object such as {"charge": {"id": ..., "status": ...}}'})

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 
 from mockserver.assumptions import Assumed
 from mockserver.domain.clock import Clock, Micros
-from mockserver.domain.delivery import Message
+from mockserver.domain.delivery import WebhookMessage
 from mockserver.domain.notice import Notice
 from mockserver.domain.provider import Provider
 from mockserver.engine.provider_plans import planned
@@ -17,11 +17,11 @@ from mockserver.findings.policy import Policy
 from mockserver.scenario.ruleset import Ruleset
 from mockserver.scenario.scenario import ClockPlan, Scenario
 
-RenderWebhook: TypeAlias = Callable[[str, Message, Notice, Assumed], dict[str, object]]
+RenderWebhook: TypeAlias = Callable[[str, WebhookMessage, Notice, Assumed], dict[str, object]]
 """The body of a webhook by its id, type and content, as the assumptions word it."""
 
 
-def render_nothing(message_id: str, message: Message, notice: Notice, assumed: Assumed) -> dict[str, object]:
+def render_nothing(message_id: str, message: WebhookMessage, notice: Notice, assumed: Assumed) -> dict[str, object]:
     """Nothing, where nobody says what webhooks say."""
     return {}
 
@@ -45,7 +45,7 @@ class SandboxConfig:
     test_cards_only: bool = False
     webhook_key: str = field(default="", repr=False)
     journal_limit: int = 1_000
-    tell: RenderWebhook = render_nothing
+    render: RenderWebhook = render_nothing
     write: Callable[[object], bytes] = unwritten
     findings: Policy | None = None
 
@@ -73,7 +73,7 @@ class ServerConfig:
     test_cards_only: bool
     webhook_key: str = field(repr=False)
     journal_limit: int
-    tell: RenderWebhook = render_nothing
+    render: RenderWebhook = render_nothing
     write: Callable[[object], bytes] = unwritten
     findings: Policy | None = None
 
@@ -99,7 +99,7 @@ class ServerConfig:
             test_cards_only=self.test_cards_only,
             webhook_key=self.webhook_key,
             journal_limit=self.journal_limit,
-            tell=self.tell,
+            render=self.render,
             write=self.write,
             findings=replace(self.findings, **judging) if self.findings is not None else None,
         )

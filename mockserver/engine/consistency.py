@@ -38,7 +38,7 @@ from mockserver.engine.schedule import SUBJECTS, Due
 from mockserver.engine.store import Table
 from mockserver.engine.tables import row_classes
 
-Fault = tuple[str, str]
+_Fault = tuple[str, str]
 """A place, and what was got there and what is allowed."""
 
 
@@ -49,7 +49,7 @@ def check(sandbox: Sandbox) -> None:
         raise ImportFault(*found)
 
 
-def _faults(sandbox: Sandbox) -> Iterator[Fault]:
+def _faults(sandbox: Sandbox) -> Iterator[_Fault]:
     view = _View.of(sandbox)
     for name, table in view.tables.items():
         id_name = stored(row_classes()[name])[0].name
@@ -85,7 +85,7 @@ class _View:
         return view
 
 
-def _of_order(sandbox: Sandbox, above: str, id_name: str, table: Table[Any]) -> Iterator[Fault]:
+def _of_order(sandbox: Sandbox, above: str, id_name: str, table: Table[Any]) -> Iterator[_Fault]:
     """Rows stand in the order of their adding, and no two have one id."""
     # A clock that runs may have been read on a machine whose own is ahead of ours.
     latest = sandbox.now if sandbox.clock.mode is ClockMode.MANUAL else sandbox.now + DAY * sandbox.clock.rate
@@ -104,7 +104,7 @@ def _of_order(sandbox: Sandbox, above: str, id_name: str, table: Table[Any]) -> 
         before = added
 
 
-def _of_row(view: _View, name: str, row: Any) -> Iterator[Fault]:
+def _of_row(view: _View, name: str, row: Any) -> Iterator[_Fault]:
     """What a row says of others and of money, and what must hold between its own fields."""
     unit = CURRENCIES.get(getattr(row, "currency", None) or "")
     for parts, constraint in _constraints(row_classes()[name]):
@@ -164,31 +164,31 @@ def _values(found: Any, parts: tuple[str, ...], where: str = "") -> Iterator[tup
             yield from _values(item, parts[1:], f"{where}.{name}")
 
 
-def _counted(name: str, got: int, wanted: int, words: str) -> Iterator[Fault]:
+def _counted(name: str, got: int, wanted: int, words: str) -> Iterator[_Fault]:
     if got != wanted:
         yield name, f"got {got}, wanted {wanted}: so many {words}"
 
 
-def _of_link(view: _View, link: PaymentLink) -> Iterator[Fault]:
+def _of_link(view: _View, link: PaymentLink) -> Iterator[_Fault]:
     key = link.payment_link_id
     yield from _counted("payments", link.payments, view.paid[key], "of its charges are paid")
     yield from _counted("under_way", link.under_way, view.under_way[key], "of its charges are under way")
 
 
-def _of_subscription(view: _View, row: Subscription) -> Iterator[Fault]:
+def _of_subscription(view: _View, row: Subscription) -> Iterator[_Fault]:
     key = row.subscription_id
     yield from _counted("payments", row.payments, view.paid[key], "of its charges are paid")
     yield from _counted("open_payments", row.open_payments, view.under_way[key], "of its charges are under way")
 
 
-def _of_token(view: _View, token: Token) -> Iterator[Fault]:
+def _of_token(view: _View, token: Token) -> Iterator[_Fault]:
     if token.state is TokenState.ACTIVE and token.uses < 1:
         yield "uses", f"got {token.uses}, wanted 1 or more of a token in {token.state.value}"
     if token.answer is not None and not token.challenged:
         yield "answer", f"got {token.answer.value}, wanted none: nobody asked"
 
 
-def _of_charge(view: _View, charge: Charge) -> Iterator[Fault]:
+def _of_charge(view: _View, charge: Charge) -> Iterator[_Fault]:
     given = sum((refund.amount for refund in charge.refunds), Decimal(0))
     if charge.refunded != given:
         yield "refunded", f"got {number_text(charge.refunded)}, the refunds come to {number_text(given)}"
@@ -211,19 +211,19 @@ def _of_charge(view: _View, charge: Charge) -> Iterator[Fault]:
 _OTHERS_METHOD = "got a payment method of another customer, wanted one of this one's"
 
 
-def _of_customer(view: _View, customer: Customer) -> Iterator[Fault]:
+def _of_customer(view: _View, customer: Customer) -> Iterator[_Fault]:
     method = view.sandbox.payment_methods.get(customer.default_payment_method_id or "")
     if method is not None and method.customer_id != customer.customer_id:
         yield "default_payment_method_id", _OTHERS_METHOD
 
 
-def _of_method(view: _View, method: PaymentMethod) -> Iterator[Fault]:
+def _of_method(view: _View, method: PaymentMethod) -> Iterator[_Fault]:
     fallback = view.sandbox.payment_methods.get(method.fallback_payment_method_id or "")
     if fallback is not None and fallback.customer_id not in (None, method.customer_id):
         yield "fallback_payment_method_id", _OTHERS_METHOD
 
 
-def _of_provider(view: _View, provider: Provider) -> Iterator[Fault]:
+def _of_provider(view: _View, provider: Provider) -> Iterator[_Fault]:
     if provider.summary.provider_id != provider.provider_id:
         yield "summary.provider_id", f"wanted that of the provider, '{provider.provider_id[:64]}'"
     if provider.latency is not None and provider.latency[0] > provider.latency[1]:
@@ -233,7 +233,7 @@ def _of_provider(view: _View, provider: Provider) -> Iterator[Fault]:
 _DONE = frozenset({BatchState.SUCCESS, BatchState.FAILED})
 
 
-def _of_batch(view: _View, batch: Batch) -> Iterator[Fault]:
+def _of_batch(view: _View, batch: Batch) -> Iterator[_Fault]:
     rows, steps, count = batch.rows, batch.pace.steps, len(batch.rows)
     if not rows:
         yield "rows", "got none, wanted one or more"
@@ -256,7 +256,7 @@ def _of_batch(view: _View, batch: Batch) -> Iterator[Fault]:
         yield "pace.last", f"got {batch.pace.last}, wanted at most {count}"
 
 
-LAWS: Mapping[str, Callable[[_View, Any], Iterator[Fault]]] = {
+LAWS: Mapping[str, Callable[[_View, Any], Iterator[_Fault]]] = {
     "charges": _of_charge,
     "customers": _of_customer,
     "payment_methods": _of_method,
@@ -269,7 +269,7 @@ LAWS: Mapping[str, Callable[[_View, Any], Iterator[Fault]]] = {
 """What must hold between the fields of one row, or of one row and another."""
 
 
-def _of_schedule(view: _View) -> Iterator[Fault]:
+def _of_schedule(view: _View) -> Iterator[_Fault]:
     schedule, seen = view.sandbox.schedule, set[int]()
     for place, entry in enumerate(schedule.entries):
         above, table = f"schedule.entries.{place}", SUBJECTS[entry.what]
@@ -284,7 +284,7 @@ def _of_schedule(view: _View) -> Iterator[Fault]:
             yield f"{above}.4", words
 
 
-def _of_scripts(sandbox: Sandbox) -> Iterator[Fault]:
+def _of_scripts(sandbox: Sandbox) -> Iterator[_Fault]:
     for batch_id, rows in sandbox.scripts.items():
         batch, above = sandbox.batches.get(batch_id), f"records.scripts.{batch_id[:64]}"
         if batch is None:

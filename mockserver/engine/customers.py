@@ -24,7 +24,7 @@ from mockserver.engine.sandbox import Sandbox
 def create(sandbox: Sandbox, command: NewCustomer) -> Customer:
     """Create a customer with a payment method, which becomes the default.
 
-    Raises ``Invalid`` with the faults of ``prepared_methods.draft``, or ``ProviderRefused``; then nothing is stored.
+    Raises ``Invalid`` with the faults of ``prepared_methods.prepare``, or ``ProviderRefused``; then nothing is stored.
     """
     wanted = payment_methods.checked(sandbox, command.method)
     payment_methods.ask(sandbox, "customer.create", wanted)

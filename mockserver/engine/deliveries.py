@@ -15,7 +15,7 @@ from mockserver.domain.addresses import is_web_address
 from mockserver.domain.charge import Charge, WebhookTarget
 from mockserver.domain.clock import MINUTE, Micros
 from mockserver.domain.codes import Code
-from mockserver.domain.delivery import DELIVERY, Delivery, DeliveryEvent, DeliveryState, Message, Try, sign
+from mockserver.domain.delivery import DELIVERY, Delivery, DeliveryEvent, DeliveryState, Try, WebhookMessage, sign
 from mockserver.domain.errors import NotFound
 from mockserver.domain.events import Event, Subject
 from mockserver.domain.record import record
@@ -45,7 +45,7 @@ _TYPES: Mapping[Subject, WebhookType] = {
     Subject.PAYMENT_METHOD: WebhookType.PAYMENT_METHOD,
     Subject.PAYTO: WebhookType.PAYMENT_METHOD,
 }
-"""What is told of each kind of object; of all others nothing is."""
+"""The type of the webhooks about each kind of object; about others there are none."""
 
 _KEPT = {subject: KINDS[subject.value][1] for subject in _TYPES}
 """Where each of them is kept."""
@@ -57,10 +57,10 @@ _BY_STATUS = frozenset({WebhookType.TRANSACTION, WebhookType.BATCH, WebhookType.
 
 @record
 class _News:
-    """Something to tell: the object as it is now, and the event that is its cause."""
+    """Something to report: the object as it is now, and the event that is its cause."""
 
     type: WebhookType
-    message: Message
+    message: WebhookMessage
     event: Event
     subject: object
 
@@ -96,7 +96,7 @@ def plan(sandbox: Sandbox) -> None:
         kind = _TYPES.get(event.subject)
         if kind is not None and _concerns(sandbox, event):
             for news in _news(sandbox, kind, event):
-                _tell(sandbox, news, scripted)
+                _plan_for(sandbox, news, scripted)
 
 
 def release(sandbox: Sandbox, step: Step) -> None:
@@ -108,7 +108,7 @@ def release(sandbox: Sandbox, step: Step) -> None:
             _enter(sandbox, delivery)
 
 
-def emit(sandbox: Sandbox, message: Message, data: object, target: WebhookTarget | None) -> list[Delivery]:
+def emit(sandbox: Sandbox, message: WebhookMessage, data: object, target: WebhookTarget | None) -> list[Delivery]:
     """Tell something of the caller's own, to one receiver or to all subscriptions of its type."""
     targets = [_Target(target)] if target is not None else list(_subscribed(sandbox, message.type))
     return [one for receiver in targets for one in _plan_one(sandbox, message, receiver, _ORDINARY, None, data)]
@@ -192,7 +192,7 @@ def _withdraw(sandbox: Sandbox, subscription_id: str) -> None:
 
 
 def _concerns(sandbox: Sandbox, event: Event) -> bool:
-    """Whether anybody may want to be told: asked of every event, so it is cheap."""
+    """Whether there may be a receiver: asked of every event, so it is cheap."""
     if sandbox.webhook_subscriptions.rows or event.subject is Subject.PAYTO:
         return True
     subject = _KEPT[event.subject](sandbox).get(event.subject_id)
@@ -207,17 +207,17 @@ def _news(sandbox: Sandbox, kind: WebhookType, event: Event) -> Iterator[_News]:
     if event.subject is Subject.PAYTO:
         if event.before is not None and event.before != event.after:
             for method in sandbox.payment_methods.find("payto", event.subject_id):
-                message = Message(word_of(kind), f"{word_of(kind)}.updated", method.payment_method_id)
+                message = WebhookMessage(word_of(kind), f"{word_of(kind)}.updated", method.payment_method_id)
                 yield _News(kind, message, event, method)
         return
     subject = _KEPT[event.subject](sandbox).get(event.subject_id)
     if subject is not None:
         change = "status.changed" if kind in _BY_STATUS else str(event.what)
         name = f"{word_of(kind)}.{change}" if event.data is None else event.what
-        yield _News(kind, Message(word_of(kind), name, event.subject_id), event, subject)
+        yield _News(kind, WebhookMessage(word_of(kind), name, event.subject_id), event, subject)
 
 
-def _tell(sandbox: Sandbox, news: _News, scripted: WebhookPlan | None) -> None:
+def _plan_for(sandbox: Sandbox, news: _News, scripted: WebhookPlan | None) -> None:
     own: WebhookTarget | None = getattr(news.subject, "webhook", None)
     shop = _shop_of_challenge(news)
     if own is None and shop is None and not sandbox.webhook_subscriptions.rows:
@@ -239,7 +239,7 @@ def _tell(sandbox: Sandbox, news: _News, scripted: WebhookPlan | None) -> None:
 
 
 def _shop_of_challenge(news: _News) -> WebhookTarget | None:
-    """Who is told that a 3-D Secure challenge has ended: the charge's ``threeDSNotificationUrl``."""
+    """Who hears that a 3-D Secure challenge has ended: the charge's ``threeDSNotificationUrl``."""
     charge = news.subject
     if not isinstance(charge, Charge) or news.event.before != ChargeState.PENDING_CHECKOUT:
         return None
@@ -250,7 +250,7 @@ def _shop_of_challenge(news: _News) -> WebhookTarget | None:
 def _subscribed(sandbox: Sandbox, word: str) -> Iterator[_Target]:
     kind = next((one for one in WebhookType if word_of(one) == word), None)
     if kind is not None:
-        for row in webhook_subscriptions.told_of(sandbox, kind):
+        for row in webhook_subscriptions.receiving(sandbox, kind):
             yield _Target(WebhookTarget(row.url, row.authorization), row.webhook_subscription_id)
 
 
@@ -264,7 +264,7 @@ def _choreography(sandbox: Sandbox, news: _News, target: WebhookTarget) -> Webho
         "eventType": message.event_type,
         "url": target.url,
         "id": message.subject_id,
-        **sandbox.config.tell("", message, notice_of(sandbox, message, news.event, None), sandbox.assumed),
+        **sandbox.config.render("", message, notice_of(sandbox, message, news.event, None), sandbox.assumed),
     }
     decision = sandbox.director.decide(
         Stage.ARRIVAL,
@@ -284,7 +284,7 @@ def _choreography(sandbox: Sandbox, news: _News, target: WebhookTarget) -> Webho
 
 def _plan_one(
     sandbox: Sandbox,
-    message: Message,
+    message: WebhookMessage,
     target: _Target,
     wanted: WebhookPlan,
     event: Event | None,

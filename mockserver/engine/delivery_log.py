@@ -72,7 +72,7 @@ class DeliveryLog:
                 self.dropped += 1
 
     def forget(self) -> None:
-        """Drop everything: a copy of a sandbox tells nobody anything twice."""
+        """Drop everything: a copy of a sandbox sends nothing a second time."""
         self.outbox.clear()
         self.held.clear()
         self._by_id.clear()

@@ -9,13 +9,13 @@ from mockserver.domain.clock import Micros
 from mockserver.domain.method_states import PayToState
 from mockserver.domain.states import ChargeEvent
 from mockserver.engine import (
-    aftermath,
     batch_rows,
     batches,
     charges,
     deliveries,
     later,
     payto,
+    step_effects,
     subscriptions,
     three_ds,
     tokens,
@@ -79,7 +79,7 @@ def run_slice(sandbox: Sandbox, until: Micros) -> None:
         sandbox.now = max(sandbox.now, entry.at)
         sandbox.step = Step(f"clock.{entry.what}")
         WORK[entry.what](sandbox, entry)
-        aftermath.of_step(sandbox)
+        step_effects.plan(sandbox)
         sandbox.journal.note_due(sandbox.now, sandbox.step)
         if sandbox.watch is not None:
             for event in sandbox.step.events:

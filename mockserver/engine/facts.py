@@ -7,7 +7,7 @@ from enum import Enum
 from typing import Any
 
 from mockserver.assumptions.table import AUTHORISED_WORD
-from mockserver.domain.reading import Spoken
+from mockserver.domain.reading import SpelledWord
 from mockserver.domain.states import ChargeState
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.store import Table
@@ -44,7 +44,7 @@ def value_at(sandbox: Sandbox, found: object, path: str) -> object:
     for part in path.split(".") if path else ():
         found = _member(found, part)
     if found is ChargeState.AUTHORISED:
-        return Spoken(sandbox.assumed[AUTHORISED_WORD], ChargeState.AUTHORISED.value)
+        return SpelledWord(sandbox.assumed[AUTHORISED_WORD], ChargeState.AUTHORISED.value)
     return found.value if isinstance(found, Enum) else found
 
 

@@ -91,12 +91,12 @@ class Idempotency:
             return None
         step.is_repeat = True
         if first.op != step.op or first.asked not in (None, _asked(sandbox, request)):
-            told = f"this key was sent with another request ({first.op}): wanted the same one, or a new key"
-            raise KeyInUse(Code.VALIDATION_ERROR, {"IdempotencyKey": told})
+            words = f"this key was sent with another request ({first.op}): wanted the same one, or a new key"
+            raise KeyInUse(Code.VALIDATION_ERROR, {"IdempotencyKey": words})
         if first.step is not None:
             if not first.step.answered:
-                told = "the first request with this key is still being answered: send it again later"
-                raise KeyInUse(Code.DUPLICATE_TRANSACTION, {"IdempotencyKey": told}, is_retryable=True)
+                words = "the first request with this key is still being answered: send it again later"
+                raise KeyInUse(Code.DUPLICATE_TRANSACTION, {"IdempotencyKey": words}, is_retryable=True)
             step.about = first.step.about
         step.warnings += ("a repeat: its Idempotency-Key was given the first answer again, and nothing was done",)
         return first

@@ -67,7 +67,7 @@ class Inboxes:
     sandboxes.
     """
 
-    __slots__ = ("_boxes", "dropped", "limit", "number", "room", "size")
+    __slots__ = ("_by_name", "dropped", "limit", "number", "room", "size")
 
     def __init__(self, limit: int) -> None:
         self.limit = limit
@@ -75,31 +75,31 @@ class Inboxes:
         self.dropped = 0
         self.size = 0
         self.room: JournalRoom | None = None
-        self._boxes: dict[str, deque[InboxMessage]] = {}
+        self._by_name: dict[str, deque[InboxMessage]] = {}
 
     def arrivals(self, name: str) -> list[InboxMessage]:
         """What has arrived at an inbox, oldest first."""
-        return list(self._boxes.get(name, ()))
+        return list(self._by_name.get(name, ()))
 
     def counts(self) -> dict[str, int]:
         """Every inbox that something has arrived at, and how much of it is kept."""
-        return {name: len(kept) for name, kept in self._boxes.items()}
+        return {name: len(kept) for name, kept in self._by_name.items()}
 
     def clear(self, name: str) -> int:
         """Forget what has arrived; how many arrivals that were."""
-        gone = self._boxes.pop(name, ())
+        gone = self._by_name.pop(name, ())
         self._resize(-sum(size_of(arrival) for arrival in gone))
         return len(gone)
 
     def give_up_oldest(self) -> bool:
         """Drop the oldest arrival of all inboxes; False when there is none."""
-        oldest = min(self._boxes, key=lambda name: self._boxes[name][0].number, default=None)
+        oldest = min(self._by_name, key=lambda name: self._by_name[name][0].number, default=None)
         if oldest is None:
             return False
         self.dropped += 1
-        gone = self._boxes[oldest].popleft()
-        if not self._boxes[oldest]:
-            del self._boxes[oldest]
+        gone = self._by_name[oldest].popleft()
+        if not self._by_name[oldest]:
+            del self._by_name[oldest]
         self._resize(-size_of(gone))
         return True
 
@@ -121,7 +121,7 @@ class Inboxes:
         query: str = "",
     ) -> InboxMessage | None:
         """Take something in and check its signature with the webhook key; None when there are too many inboxes."""
-        if name not in self._boxes and len(self._boxes) >= MOST_INBOXES:
+        if name not in self._by_name and len(self._by_name) >= MOST_INBOXES:
             self.dropped += 1
             return None
         self.number += 1
@@ -137,7 +137,7 @@ class Inboxes:
         if not self.limit:
             self.dropped += 1
             return
-        kept = self._boxes.setdefault(name, deque())
+        kept = self._by_name.setdefault(name, deque())
         grown = size_of(arrival)
         if len(kept) == self.limit:
             self.dropped += 1

@@ -58,7 +58,7 @@ class Journal:
 
     ``size`` is roughly what they take, in bytes; ``room`` what they share with the journals of other sandboxes, for
     which ``given_up`` of them went.
-    ``opened`` is the instant at which the sandbox began; ``gap_reason`` says why the entries since then do not tell the
+    ``opened`` is the instant at which the sandbox began; ``gap_reason`` says why the entries since then are not the
     whole story, None while they do.
     """
 

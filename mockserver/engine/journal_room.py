@@ -1,7 +1,7 @@
 """The room that the journals and inboxes of one server share, so that a thousand sandboxes do not grow without end.
 
 When it is full, one of those that keep most gives up its oldest entries: a quiet sandbox keeps its story beside a busy
-one. They are ranked by the powers of two that their sizes have reached, so the largest is told to within a factor of
+one. They are ranked by the powers of two that their sizes have reached, so the largest is known to within a factor of
 two, in a time that does not depend on how many there are.
 Source: the command line's ``--journal-memory``.
 """
@@ -28,13 +28,13 @@ class JournalRoom:
     """At most ``most`` bytes, roughly counted, for all that are in it; ``dropped`` counts the entries that were given
     up for that."""
 
-    __slots__ = ("_ranks", "_tell_at", "dropped", "held", "most")
+    __slots__ = ("_ranks", "_report_at", "dropped", "held", "most")
 
     def __init__(self, most: int) -> None:
         self.most = most
         self.held = 0
         self.dropped = 0
-        self._tell_at = 1
+        self._report_at = 1
         # Dictionaries keep the order of their keys, which makes the choice among equals the same in every run.
         self._ranks: list[dict[Lodger, None]] = [{} for _ in range(_RANKS)]
 
@@ -65,12 +65,11 @@ class JournalRoom:
             self._make_room()
 
     def news(self) -> str | None:
-        """What a person should be told of entries that were given up: the first time, and whenever ten times as many
-        are gone."""
-        if self.dropped < self._tell_at:
+        """A warning about entries that were given up: the first time, and whenever ten times as many are gone."""
+        if self.dropped < self._report_at:
             return None
-        while self._tell_at <= self.dropped:
-            self._tell_at *= 10
+        while self._report_at <= self.dropped:
+            self._report_at *= 10
         return (
             f"the journals and inboxes of all sandboxes hold {self.most} bytes (--journal-memory); "
             f"{self.dropped} of their oldest entries have been dropped for that so far"

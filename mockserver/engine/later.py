@@ -37,15 +37,15 @@ def plan(sandbox: Sandbox) -> None:
     for decision in sandbox.step.decisions:
         if decision.rule is None:
             continue
-        for wish in decision.outcome.later:
-            for kind, detail in _moves(wish, sandbox.step):
+        for wanted in decision.outcome.later:
+            for kind, detail in _moves(wanted, sandbox.step):
                 subject = _subject(sandbox, kind)
                 if subject is None:
-                    why = f"later: {wish.move.value} will not happen, {sandbox.step.op} is about no {kind}"
+                    why = f"later: {wanted.move.value} will not happen, {sandbox.step.op} is about no {kind}"
                     sandbox.step.warnings += (why,)
                 else:
-                    parts = (kind, wish.move.value, *detail)
-                    sandbox.schedule.plan(sandbox.now + wish.after, Due.LATER, subject, _PART.join(parts))
+                    parts = (kind, wanted.move.value, *detail)
+                    sandbox.schedule.plan(sandbox.now + wanted.after, Due.LATER, subject, _PART.join(parts))
 
 
 def happen(sandbox: Sandbox, entry: ScheduledWork) -> None:
@@ -91,13 +91,13 @@ def _is_amount(text: str) -> bool:
         return False
 
 
-def _moves(wish: Later, step: Step) -> list[tuple[str, tuple[str, ...]]]:
-    """The kinds of object that a wish is about, with the details of the move as texts."""
-    said = wish.changes
-    match wish.move:
+def _moves(wanted: Later, step: Step) -> list[tuple[str, tuple[str, ...]]]:
+    """The kinds of object that a wanted is about, with the details of the move as texts."""
+    said = wanted.changes
+    match wanted.move:
         case Move.SET:
             made = any(event.subject.value == "payto" and event.before is None for event in step.events)
-            # An agreement that is being made has already been told what its payer will do.
+            # An agreement that is being made already knows what its payer will do.
             return [
                 (_KINDS.get(path, path.partition(".")[0]), (str(value),))
                 for path, value in said.items()

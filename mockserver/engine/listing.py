@@ -16,12 +16,9 @@ from mockserver.domain.errors import nearest
 from mockserver.domain.faults import Faults
 from mockserver.domain.states import Presence
 from mockserver.engine.sandbox import Sandbox
-from mockserver.engine.store import ListPage, Query, Row, Table
+from mockserver.engine.store import ListPage, Query, Table, TableRow
 
-R = TypeVar("R", bound=Row)
-
-Given: TypeAlias = Mapping[str, Any]
-"""The parameters of a list that a caller gives, by name."""
+R = TypeVar("R", bound=TableRow)
 
 PAGING = ("added_after", "added_before", "limit", "skip", "sort_by", "sort_order")
 """Parameters of every list."""
@@ -88,14 +85,14 @@ def in_state(words: Mapping[str, Any], allowed: str, index: str | None = None) -
         else:
             criteria.where.append(lambda row: row.status is state)
         if state is None:
-            told = f"got '{word[:40]}', wanted one of {allowed}{nearest(word, words)}"
-            faults.add(Code.VALIDATION_ERROR, "Status", told)
+            text = f"got '{word[:40]}', wanted one of {allowed}{nearest(word, words)}"
+            faults.add(Code.VALIDATION_ERROR, "Status", text)
 
     return add
 
 
-def search(sandbox: Sandbox, wanted: Search[R], given: Given) -> ListPage[R]:
-    """The rows that fit, newest first. Raises ``Invalid`` (90) for a bad value, page or sort."""
+def search(sandbox: Sandbox, wanted: Search[R], given: Mapping[str, Any]) -> ListPage[R]:
+    """The rows that fit the given parameters, newest first. Raises ``Invalid`` (90) for a bad value, page or sort."""
     faults, criteria = Faults(), Criteria()
     for name, add in wanted.parameters.items():
         value = given.get(name)
@@ -151,6 +148,6 @@ def _sort(
         return None, descending
     sort = sorts.get(by.lower())
     if sort is None and not lenient:
-        told = f"got '{by[:40]}', wanted one of {', '.join(sorts)}{nearest(by, sorts)}"
-        faults.add(Code.VALIDATION_ERROR, "SortBy", told)
+        words = f"got '{by[:40]}', wanted one of {', '.join(sorts)}{nearest(by, sorts)}"
+        faults.add(Code.VALIDATION_ERROR, "SortBy", words)
     return sort, descending

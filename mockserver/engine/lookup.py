@@ -10,9 +10,9 @@ from mockserver.domain.faults import Faults
 from mockserver.domain.payment_method import PaymentMethod
 from mockserver.domain.states import Presence
 from mockserver.engine.sandbox import Sandbox
-from mockserver.engine.store import Row, Table
+from mockserver.engine.store import Table, TableRow
 
-R = TypeVar("R", bound=Row)
+R = TypeVar("R", bound=TableRow)
 
 
 def found(sandbox: Sandbox, table: Table[R], kind: str, row_id: str, code: Code) -> R:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from mockserver.domain.charge import Charge
-from mockserver.domain.delivery import Message
+from mockserver.domain.delivery import WebhookMessage
 from mockserver.domain.events import Event, Subject
 from mockserver.domain.notice import Notice
 from mockserver.domain.states import ChargeState
@@ -14,7 +14,9 @@ from mockserver.engine.facts import KINDS
 from mockserver.engine.sandbox import Sandbox
 
 
-def notice_of(sandbox: Sandbox, message: Message, event: Event | None, data: object, *, stale: bool = False) -> Notice:
+def notice_of(
+    sandbox: Sandbox, message: WebhookMessage, event: Event | None, data: object, *, stale: bool = False
+) -> Notice:
     """The object of an event, or without one ``data``; ``stale`` takes the object as it was before the event."""
     if event is None:
         return Notice(sandbox.now, data)
@@ -38,7 +40,7 @@ def notice_of(sandbox: Sandbox, message: Message, event: Event | None, data: obj
             )
 
 
-def _subject(sandbox: Sandbox, message: Message, event: Event) -> Any:
+def _subject(sandbox: Sandbox, message: WebhookMessage, event: Event) -> Any:
     kind = Subject.PAYMENT_METHOD if event.subject is Subject.PAYTO else event.subject
     return KINDS[kind.value][1](sandbox).get(message.subject_id or "")
 

@@ -30,8 +30,8 @@ def create(sandbox: Sandbox, command: NewPaymentLink) -> PaymentLink:
         faults.absorb(refused)
     amount = command.amount
     if amount is not None and amount <= 0:
-        told = f"got {number_text(amount)}, wanted more than 0"
-        faults.add(Code.INVALID_AMOUNT_MUST_BE_POSITIVE, "Amount", told)
+        words = f"got {number_text(amount)}, wanted more than 0"
+        faults.add(Code.INVALID_AMOUNT_MUST_BE_POSITIVE, "Amount", words)
     elif amount is not None and money is not None:
         try:
             amount = exact(amount, money)
@@ -76,8 +76,8 @@ def get_open(sandbox: Sandbox, payment_link_id: str) -> PaymentLink:
     """A link that takes one more payment. Raises ``NotFound`` (116), ``WrongState`` (``link.limit_code``)."""
     link = get(sandbox, payment_link_id)
     if not link.has_room:
-        told = f"limitPayments is {link.limit}; paid are {link.payments}, under way {link.under_way}"
-        raise WrongState(Code(sandbox.assume(LINK_REFUSAL)), {"LimitPayments": told})
+        words = f"limitPayments is {link.limit}; paid are {link.payments}, under way {link.under_way}"
+        raise WrongState(Code(sandbox.assume(LINK_REFUSAL)), {"LimitPayments": words})
     return link
 
 
@@ -94,8 +94,8 @@ def pay(sandbox: Sandbox, payment_link_id: str, payment: LinkPayment) -> Charge:
         return charges.get(sandbox, made)
     link = get_open(sandbox, payment_link_id)
     if not link.takes(payment.payment_type):
-        told = f"got {payment.payment_type}, this link takes {', '.join(link.allowed_types or ())}"
-        raise Invalid(Code.INVALID_PAYMENT_TYPE, {"PaymentType": told})
+        words = f"got {payment.payment_type}, this link takes {', '.join(link.allowed_types or ())}"
+        raise Invalid(Code.INVALID_PAYMENT_TYPE, {"PaymentType": words})
     amount = link.amount if link.amount is not None else payment.amount
     if amount is None:
         raise Invalid(Code.VALIDATION_ERROR, {"Amount": "required: this link leaves the amount to the payer"})

@@ -34,16 +34,16 @@ from mockserver.engine.sandbox import Sandbox
 
 
 def create(sandbox: Sandbox, command: NewMethod) -> PaymentMethod:
-    """Store a payment method. Raises ``Invalid`` with the faults of ``prepared_methods.draft``, ``ProviderRefused``."""
+    """Store a payment method. Raises ``Invalid`` with what ``prepared_methods.prepare`` finds, ``ProviderRefused``."""
     wanted = checked(sandbox, command)
     ask(sandbox, "payment_method.create", wanted)
     return store(sandbox, wanted, prepared_methods.owner_of(sandbox, wanted.inherited))
 
 
 def checked(sandbox: Sandbox, command: NewMethod, owner: Customer | None = None) -> Prepared:
-    """The draft of a command for a customer, without faults. Raises ``Invalid`` with all of them otherwise."""
+    """A payment method prepared for a customer, without faults. Raises ``Invalid`` with all of them otherwise."""
     faults = Faults()
-    wanted = prepared_methods.draft(sandbox, command, owner, faults)
+    wanted = prepared_methods.prepare(sandbox, command, owner, faults)
     faults.refuse()
     if wanted is None:
         raise RuntimeError("a faulty payment method passed its checks")
@@ -119,8 +119,8 @@ def update_card(sandbox: Sandbox, payment_method_id: str, wanted: CardChanges) -
     faults = Faults()
     given = wanted.number or wanted.expiry or wanted.cardholder is not None or wanted.metadata is not None
     if not given and not faults:
-        told = "wanted at least one of expiryDate, cardholder, cardNumber, metadata"
-        faults.add(Code.NO_DATA_TO_UPDATE_THE_PAYMENT_METHOD, "Card", told)
+        words = "wanted at least one of expiryDate, cardholder, cardNumber, metadata"
+        faults.add(Code.NO_DATA_TO_UPDATE_THE_PAYMENT_METHOD, "Card", words)
     number = card_entry.check_number(sandbox, wanted.number, "CardNumber", faults) if wanted.number else card.number
     expiry = card_entry.check_expiry_date(sandbox, wanted.expiry, faults) if wanted.expiry else card.expiry
     faults.refuse()

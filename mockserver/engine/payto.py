@@ -61,8 +61,8 @@ def come_due(sandbox: Sandbox, payto_id: str, status: PayToState) -> None:
     """The payer of an agreement acts. Where the state table has no way to the status by then, the journal says so."""
     if not turn_to(sandbox, payto_id, status):
         found = sandbox.payto.get(payto_id)
-        told = f"it is {found.status.value} by then" if found is not None else "it is gone by then"
-        sandbox.step.warnings += (f"payto {payto_id} does not become {status.value}: {told}",)
+        words = f"it is {found.status.value} by then" if found is not None else "it is gone by then"
+        sandbox.step.warnings += (f"payto {payto_id} does not become {status.value}: {words}",)
 
 
 def turn_to(sandbox: Sandbox, payto_id: str, status: PayToState) -> bool:

@@ -1,4 +1,4 @@
-"""From a wish to store a payment method to a draft of it: every check of every way in, and no change yet.
+"""What storing a payment method needs, prepared: every check of every way in, and no change yet.
 
 Sources: service document, Payment methods, and Customers; What the service does, 6-7; published facts, 3.1.
 """
@@ -71,9 +71,9 @@ class Prepared:
     create_network_token: bool = False
 
 
-def draft(sandbox: Sandbox, command: NewMethod, owner: Customer | None, faults: Faults) -> Prepared | None:
-    """The draft of a command for a customer (None: for nobody, or for one to come), or None with at least one fault
-    added.
+def prepare(sandbox: Sandbox, command: NewMethod, owner: Customer | None, faults: Faults) -> Prepared | None:
+    """The payment method of a command for a customer (None: for nobody, or for one to come), or None and at least
+    one fault.
 
     Faults: 39, 32, 103 (provider), 56 (fallback), and those of the way in: 5, 6, 9, 14, 81, 85, 86 (card), 51 (token),
     90 (agreement), 56, 66, 73 (vaulted method).

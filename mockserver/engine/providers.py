@@ -94,8 +94,8 @@ def update(sandbox: Sandbox, provider_id: str, given: ProviderDetails) -> Provid
     provider = get(sandbox, provider_id)
     faults = Faults()
     if given.fallback_provider_id == provider_id:
-        told = "a provider cannot take over from itself"
-        faults.add(Code.INVALID_FALLBACK_PROVIDER_ID, "FallbackProviderId", told)
+        words = "a provider cannot take over from itself"
+        faults.add(Code.INVALID_FALLBACK_PROVIDER_ID, "FallbackProviderId", words)
     given = _checked(sandbox, given, faults)
     latency = simulated_latency(given.authentication or {}, faults)
     faults.refuse()
@@ -165,8 +165,8 @@ def first_with(sandbox: Sandbox, feature: Capability, code: str | None, faults: 
     able = in_use(sandbox, feature)
     found = taking(sandbox, able, code)
     if not found:
-        told = f"no provider here has {feature.value}" + (" in this currency" if able else "")
-        faults.add(Code.NO_PROVIDER_FOUND, "ProviderId", told)
+        words = f"no provider here has {feature.value}" + (" in this currency" if able else "")
+        faults.add(Code.NO_PROVIDER_FOUND, "ProviderId", words)
         return None
     return found[0]
 

@@ -21,14 +21,14 @@ from mockserver.engine.inboxes import Inboxes
 from mockserver.engine.journal import Journal
 from mockserver.engine.schedule import Schedule
 from mockserver.engine.step import Step
-from mockserver.engine.store import Row, Table
+from mockserver.engine.store import Table, TableRow
 from mockserver.findings.watch import Watch
 from mockserver.scenario.attempt import Attempt, Stage
 from mockserver.scenario.director import Decision, Director
 from mockserver.scenario.outcome import ProviderOutcome
 
 T = TypeVar("T")
-R = TypeVar("R", bound=Row)
+R = TypeVar("R", bound=TableRow)
 
 
 class Sandbox:
@@ -125,7 +125,7 @@ class Sandbox:
 
     @property
     def account_id(self) -> str:
-        """The account that the secret key belongs to, told by links, tokens and webhook subscriptions."""
+        """The account that the secret key belongs to, named by links, tokens and webhook subscriptions."""
         return account_id_of(self.key)
 
     @property
@@ -238,5 +238,5 @@ def account_id_of(key: str) -> str:
 
 def masked_key(key: str) -> str:
     """A key as logs and listings show it: a few first characters, less than half of a short key, and a short digest
-    that tells keys apart."""
+    by which keys differ."""
     return f"{key[: min(3, (len(key) - 1) // 2)]}***{digest('masked', key, size=3).hex()}"

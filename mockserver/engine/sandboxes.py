@@ -32,10 +32,10 @@ class Sandboxes:
 
     __slots__ = (
         "_aside",
-        "_boxes",
         "_by_id",
+        "_by_key",
         "_by_public_key",
-        "_charter",
+        "_config",
         "_keys",
         "_names",
         "_on_open",
@@ -51,10 +51,10 @@ class Sandboxes:
         room: JournalRoom,
     ) -> None:
         self.room = room
-        self._charter = config
+        self._config = config
         self._on_open = on_open
         self._keys = frozenset(keys)
-        self._boxes: dict[str, Sandbox] = {}
+        self._by_key: dict[str, Sandbox] = {}
         self._by_id: dict[str, str] = {}
         self._by_public_key: dict[str, Sandbox] = {}
         self._names: dict[str, str] = {}
@@ -62,18 +62,18 @@ class Sandboxes:
         self.named_times = 0
 
     def __iter__(self) -> Iterator[Sandbox]:
-        return iter(tuple(self._boxes.values()))
+        return iter(tuple(self._by_key.values()))
 
     def __len__(self) -> int:
-        return len(self._boxes)
+        return len(self._by_key)
 
     def is_live(self, sandbox: Sandbox) -> bool:
         """Whether a sandbox is still the one of its key."""
-        return self._boxes.get(sandbox.key) is sandbox
+        return self._by_key.get(sandbox.key) is sandbox
 
     def present(self, sandbox: Sandbox) -> Sandbox:
         """The sandbox that the key of one opens by now: a reset or an import may have put another in its place."""
-        return self._boxes.get(sandbox.key, sandbox)
+        return self._by_key.get(sandbox.key, sandbox)
 
     def name(self, sandbox: Sandbox, name: str) -> None:
         """Give the sandbox of a key a name for people. A reset or an import leaves it."""
@@ -86,17 +86,17 @@ class Sandboxes:
 
     def named(self, headers: Mapping[str, str]) -> Sandbox | None:
         """The sandbox of a secret key among the headers, else of an id, else of a public key, if it is open."""
-        found = self._boxes.get(headers.get("x-secretkey", "")) or self.with_id(headers.get("x-sandbox", ""))
+        found = self._by_key.get(headers.get("x-secretkey", "")) or self.with_id(headers.get("x-sandbox", ""))
         return found or self._by_public_key.get(headers.get("x-publickey", ""))
 
     def with_id(self, sandbox_id: str) -> Sandbox | None:
-        """The open sandbox of an id that a list told."""
-        return self._boxes.get(self._by_id.get(sandbox_id, ""))
+        """The open sandbox of an id that a list shows."""
+        return self._by_key.get(self._by_id.get(sandbox_id, ""))
 
     def open(self, key: str | None, real: Micros) -> Sandbox:
         """The sandbox of a secret key, opened on first use. Raises ``Unauthorised`` (40)."""
-        sandbox = self._boxes.get(key) if key is not None else None
-        return sandbox if sandbox is not None else self._begin(self._accepted(key), self._charter(), real)
+        sandbox = self._by_key.get(key) if key is not None else None
+        return sandbox if sandbox is not None else self._begin(self._accepted(key), self._config(), real)
 
     def open_by_public_key(self, public_key: str | None, real: Micros) -> Sandbox:
         """The sandbox that a public key belongs to; ``pk_X`` opens that of ``sk_X``. Raises ``Unauthorised`` (40)."""
@@ -128,17 +128,17 @@ class Sandboxes:
 
     def admit(self, key: str | None) -> str:
         """The key of a sandbox that is open or may be opened. Raises ``Unauthorised`` (40)."""
-        return key if key is not None and key in self._boxes else self._accepted(key)
+        return key if key is not None and key in self._by_key else self._accepted(key)
 
     def install(self, sandbox: Sandbox) -> None:
         """Put a sandbox that was made elsewhere in its key's place."""
-        self._change_room(self._boxes.get(sandbox.key), sandbox)
-        self._boxes[sandbox.key] = self._by_public_key[sandbox.public_key] = sandbox
+        self._change_room(self._by_key.get(sandbox.key), sandbox)
+        self._by_key[sandbox.key] = self._by_public_key[sandbox.public_key] = sandbox
         self._by_id[sandbox_id_of(sandbox.key)] = sandbox.key
 
     def _begin(self, key: str, config: SandboxConfig, real: Micros, own: Assumed | None = None) -> Sandbox:
-        before = self._boxes.get(key)
-        sandbox = self._boxes[key] = Sandbox(key, config, real)
+        before = self._by_key.get(key)
+        sandbox = self._by_key[key] = Sandbox(key, config, real)
         self._by_public_key[sandbox.public_key] = sandbox
         if own is not None:
             sandbox.settle(own)
@@ -151,9 +151,9 @@ class Sandboxes:
             sandbox.note_opened()
         except Refused:
             if before is None:
-                del self._boxes[key], self._by_public_key[sandbox.public_key]
+                del self._by_key[key], self._by_public_key[sandbox.public_key]
             else:
-                self._boxes[key] = self._by_public_key[sandbox.public_key] = before
+                self._by_key[key] = self._by_public_key[sandbox.public_key] = before
             raise
         self._by_id[sandbox_id_of(key)] = key
         self._change_room(before, sandbox)
@@ -178,7 +178,7 @@ class Sandboxes:
             fault = "this looks like a live key; a sandbox must never see one"
         elif len(key) > LONGEST_KEY:
             fault = f"wanted a key of at most {LONGEST_KEY} characters"
-        elif len(self._boxes) >= MOST_SANDBOXES:
+        elif len(self._by_key) >= MOST_SANDBOXES:
             fault = f"this server has opened {MOST_SANDBOXES} sandboxes and opens no more"
         if fault:
             raise Unauthorised(Code.INVALID_AUTHENTICATION, {"XSecretkey": fault})

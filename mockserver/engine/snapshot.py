@@ -22,7 +22,7 @@ from mockserver.domain.masking import EFFORT
 from mockserver.domain.slices import Slices, at_once
 from mockserver.engine import consistency, tables
 from mockserver.engine.card_registry import CardRegistry
-from mockserver.engine.carried_scenarios import Carried, carried, charter_under
+from mockserver.engine.carried_scenarios import Carried, carried, config_under
 from mockserver.engine.codec import ImportFault, Write, form, record_form
 from mockserver.engine.config import SandboxConfig
 from mockserver.engine.idempotency import First, Idempotency
@@ -41,7 +41,7 @@ SLICE = 100
 _MUCH = 10_000
 """Signs that are looked at closely in one go, and a tenth of those that are read."""
 
-Document = dict[str, Any]
+StateDocument = dict[str, Any]
 
 
 @dataclass(slots=True)
@@ -79,15 +79,15 @@ class State:
     salt: str | None = field(default=None, repr=False)
 
 
-def export(sandbox: Sandbox, *, secrets: bool) -> Document:
+def export(sandbox: Sandbox, *, secrets: bool) -> StateDocument:
     """The sandbox as plain data; card numbers and ccv only with ``secrets``."""
     return at_once(export_in_slices(sandbox, secrets=secrets))
 
 
-def export_in_slices(sandbox: Sandbox, *, secrets: bool) -> Slices[Document]:
+def export_in_slices(sandbox: Sandbox, *, secrets: bool) -> Slices[StateDocument]:
     """The same, with a rest after each piece of work, in which the sandbox may change: the document is that of the
     beginning."""
-    document: Document = form(State).write(_state(sandbox, secrets=secrets), secrets)
+    document: StateDocument = form(State).write(_state(sandbox, secrets=secrets), secrets)
     for tally in document["rules"]["rules"].values():
         tally["keys"] = dict(sorted(tally["keys"].items()))
     entries: list[Any] = sorted(sandbox.schedule.entries)
@@ -152,16 +152,16 @@ def imported(
     in_force: SandboxConfig,
     document: object,
     real: Micros,
-    charter_of: Callable[[Sequence[Scenario]], SandboxConfig],
+    config_of: Callable[[Sequence[Scenario]], SandboxConfig],
 ) -> Sandbox:
     """The same for a document that anybody may have written, under the scenarios that it carries; one without any
     leaves those in force. Raises ``ForeignDocument`` (90) also for what makes no sense, all faults at once."""
     with _naming_every_place():
-        state, book = _read(document)
+        state, cards = _read(document)
         config = in_force
         if state.scenarios is not None:
-            config = charter_under(state.scenarios, in_force, charter_of, secrets=state.secrets)
-        sandbox = _opened(key, config, state, book, real)
+            config = config_under(state.scenarios, in_force, config_of, secrets=state.secrets)
+        sandbox = _opened(key, config, state, cards, real)
         consistency.check(sandbox)
         return sandbox
 
@@ -183,17 +183,17 @@ def _read(document: object) -> tuple[State, CardRegistry]:
     if document.get("version") != VERSION:
         raise ImportFault(("version", f"wanted version {VERSION} of the state document"))
     salt = document.get("salt")
-    book = CardRegistry(salt if isinstance(salt, str) else "")
-    return form(State).read(document, book), book
+    cards = CardRegistry(salt if isinstance(salt, str) else "")
+    return form(State).read(document, cards), cards
 
 
-def _opened(key: str, config: SandboxConfig, state: State, book: CardRegistry, real: Micros) -> Sandbox:
+def _opened(key: str, config: SandboxConfig, state: State, cards: CardRegistry, real: Micros) -> Sandbox:
     assumed = Assumed(state.profile, state.assumptions)
     sandbox = Sandbox(key, config if config.seed == state.seed else replace(config, seed=state.seed), real)
     sandbox.origin, sandbox.own, sandbox.assumed = state.origin, assumed, assumed
-    book.salt = sandbox.cards.salt if state.salt is None else state.salt
+    cards.salt = sandbox.cards.salt if state.salt is None else state.salt
     sandbox.cards, sandbox.clock, sandbox.schedule, sandbox.scripts = (
-        book,
+        cards,
         state.clock,
         state.schedule,
         state.records.scripts,
@@ -214,6 +214,6 @@ def _opened(key: str, config: SandboxConfig, state: State, book: CardRegistry, r
     return sandbox
 
 
-def rules_not_in_force(sandbox: Sandbox, document: Document) -> list[str]:
+def rules_not_in_force(sandbox: Sandbox, document: StateDocument) -> list[str]:
     """Rules whose counters a document holds and which are not in force here, or not in the same words."""
     return sorted(set(document["rules"].get("rules", {})) - set(sandbox.director.tallies.rules))

@@ -41,7 +41,7 @@ from mockserver.engine.sandbox import Sandbox
 
 
 @record
-class Plan:
+class ChargePlan:
     """Where a charge starts: its first route, the name of its source for rules, and what is known of the payer.
 
     ``others`` are providers that may take over; ``token`` is used by the charge, whatever becomes of it.
@@ -55,7 +55,7 @@ class Plan:
     token: Token | None = None
 
 
-def plan(sandbox: Sandbox, command: NewCharge, money: Currency | None, faults: Faults) -> Plan | None:
+def plan(sandbox: Sandbox, command: NewCharge, money: Currency | None, faults: Faults) -> ChargePlan | None:
     """Resolve the source of a charge in a currency (None: the provider's), or None with at least one fault added."""
     source = command.source
     match source:
@@ -64,7 +64,7 @@ def plan(sandbox: Sandbox, command: NewCharge, money: Currency | None, faults: F
         case BankSource(account=account, provider_id=provider_id):
             provider = providers.named(sandbox, provider_id, Capability.DIRECT_DEBIT, faults)
             return (
-                Plan("bank_account", ProviderRoute(provider, prepared_methods.bank_instrument(account)))
+                ChargePlan("bank_account", ProviderRoute(provider, prepared_methods.bank_instrument(account)))
                 if provider
                 else None
             )
@@ -102,13 +102,13 @@ def payer_of(given: Payer | None, stored: Payer | None) -> Payer | None:
 
 def _card(
     sandbox: Sandbox, command: NewCharge, source: CardSource, money: Currency | None, faults: Faults
-) -> Plan | None:
+) -> ChargePlan | None:
     card = card_entry.check(sandbox, source.details, faults)
     if source.provider_id is not None:
         provider = providers.named(sandbox, source.provider_id, Capability.CARD, faults)
         if card is None or provider is None:
             return None
-        return Plan(
+        return ChargePlan(
             "card", ProviderRoute(provider, card_entry.instrument(card)), verified=_is_verified(sandbox, source)
         )
     if card is None or faults:
@@ -118,7 +118,7 @@ def _card(
         faults.add(Code.NO_CARD_PROVIDERS_CONFIGURED, "Currency", "no provider takes this card in this currency")
         return None
     first = ProviderRoute(found[0], card_entry.instrument(card))
-    return Plan("card", first, tuple(found[1:]), verified=_is_verified(sandbox, source))
+    return ChargePlan("card", first, tuple(found[1:]), verified=_is_verified(sandbox, source))
 
 
 def _is_verified(sandbox: Sandbox, source: CardSource) -> bool:
@@ -129,7 +129,7 @@ def _is_verified(sandbox: Sandbox, source: CardSource) -> bool:
 
 def _method(
     sandbox: Sandbox, method_id: str, amount: Decimal, faults: Faults, source: str = "payment_method"
-) -> Plan | None:
+) -> ChargePlan | None:
     method = sandbox.payment_methods.get(method_id)
     check_in_use(method, method_id, "PaymentMethodId", faults)
     if method is None or method.state is Presence.REMOVED:
@@ -142,10 +142,10 @@ def _method(
             return None
         sandbox.step.about["customer"] = owner
     route = stored_route(sandbox, method, amount, faults)
-    return Plan(source, route, payer=method.payer) if route else None
+    return ChargePlan(source, route, payer=method.payer) if route else None
 
 
-def _customer(sandbox: Sandbox, customer_id: str, amount: Decimal, faults: Faults) -> Plan | None:
+def _customer(sandbox: Sandbox, customer_id: str, amount: Decimal, faults: Faults) -> ChargePlan | None:
     customer = sandbox.customers.get(customer_id)
     if customer is None:
         faults.add(Code.INVALID_CUSTOMER_ID, "CustomerId", unknown("customer", customer_id))
@@ -161,7 +161,7 @@ def _customer(sandbox: Sandbox, customer_id: str, amount: Decimal, faults: Fault
     return _method(sandbox, method_id, amount, faults, "customer")
 
 
-def _token(sandbox: Sandbox, source: TokenSource, amount: Decimal, faults: Faults) -> Plan | None:
+def _token(sandbox: Sandbox, source: TokenSource, amount: Decimal, faults: Faults) -> ChargePlan | None:
     token = tokens.usable(sandbox, source.token, faults)
     if token is None:
         return None
@@ -175,7 +175,7 @@ def _token(sandbox: Sandbox, source: TokenSource, amount: Decimal, faults: Fault
     if provider is None:
         return None
     instrument = Instrument(held.type, held.card, held.bank, token_id=token.token_id, display_type=held.display_type)
-    return Plan(
+    return ChargePlan(
         "token",
         ProviderRoute(provider, instrument),
         verified=token.verified and sandbox.assume(THREE_DS) == "trusted",
@@ -183,7 +183,7 @@ def _token(sandbox: Sandbox, source: TokenSource, amount: Decimal, faults: Fault
     )
 
 
-def _network_token(sandbox: Sandbox, source: NetworkTokenSource, faults: Faults) -> Plan | None:
+def _network_token(sandbox: Sandbox, source: NetworkTokenSource, faults: Faults) -> ChargePlan | None:
     provider = providers.named(sandbox, source.provider_id, Capability.NETWORK_TOKEN, faults)
     token = network_tokens.usable(sandbox, source.network_token_id, faults)
     if provider is None or token is None:
@@ -196,10 +196,12 @@ def _network_token(sandbox: Sandbox, source: NetworkTokenSource, faults: Faults)
         customer_id=token.customer_id,
         display_type=token.card.number.brand,
     )
-    return Plan("network_token", ProviderRoute(provider, instrument), payer=customer.payer() if customer else None)
+    return ChargePlan(
+        "network_token", ProviderRoute(provider, instrument), payer=customer.payer() if customer else None
+    )
 
 
-def _wallet(sandbox: Sandbox, source: WalletSource, money: Currency | None, faults: Faults) -> Plan | None:
+def _wallet(sandbox: Sandbox, source: WalletSource, money: Currency | None, faults: Faults) -> ChargePlan | None:
     provider = (
         providers.named(sandbox, source.provider_id, Capability.WALLET, faults)
         if source.provider_id
@@ -208,10 +210,10 @@ def _wallet(sandbox: Sandbox, source: WalletSource, money: Currency | None, faul
     if provider is None:
         return None
     shown = source.display_name or source.network
-    return Plan("wallet", ProviderRoute(provider, Instrument(_kind(sandbox, source.kind), display_type=shown)))
+    return ChargePlan("wallet", ProviderRoute(provider, Instrument(_kind(sandbox, source.kind), display_type=shown)))
 
 
-def _checkout(sandbox: Sandbox, source: CheckoutSource, money: Currency | None, faults: Faults) -> Plan | None:
+def _checkout(sandbox: Sandbox, source: CheckoutSource, money: Currency | None, faults: Faults) -> ChargePlan | None:
     named = checkout_named(source.kind or "")
     provider = (
         providers.named(sandbox, source.provider_id, Capability.CHECKOUT, faults)
@@ -226,7 +228,7 @@ def _checkout(sandbox: Sandbox, source: CheckoutSource, money: Currency | None, 
         faults.add(Code.VALIDATION_ERROR, "ProviderType", f"wanted a checkout such as paypal or zip{known}")
         return None
     shown = Instrument(_kind(sandbox, PaymentType(checkout.payment_type)), display_type=checkout.name)
-    return Plan("checkout", ProviderRoute(provider, shown))
+    return ChargePlan("checkout", ProviderRoute(provider, shown))
 
 
 def _kind(sandbox: Sandbox, own: PaymentType | None) -> PaymentType:

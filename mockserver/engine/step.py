@@ -27,12 +27,12 @@ class Step:
 
     ``request`` has camelCase keys, ``path`` the placeholders of the route; ``about`` holds the stored objects that
     the step is about, by kind; ``attempts`` what rules were asked with; ``webhooks`` the ids of the deliveries that it
-    caused; ``warnings`` what a person should be told. ``answers`` tells a request, whose answer a fault can spoil,
+    caused; ``warnings`` what a person should know. ``answers`` distinguishes a request, whose answer a fault can spoil,
     from work that time causes. ``answered`` is False while an answer is still to be given, and webhooks wait for it;
     ``urgent`` when some must go before it. ``row`` is the row of a batch, from 1, and ``scripted`` what its batch's
     script says that the provider answers. ``is_repeat`` says that its idempotency key was used before: it was given the
     first answer again, or refused. ``watched`` is the journal entry of a request whose answer is still on its way, for
-    the findings; 0 otherwise. ``pause`` is how long the client was told to wait before it asks again. ``call`` is the
+    the findings; 0 otherwise. ``pause`` is how long the client is asked to wait before it asks again. ``call`` is the
     number of the request among those of its operation, None for work that time causes and for set-up calls.
     """
 

@@ -15,7 +15,7 @@ from typing import Any, Generic, Protocol, TypeVar
 from mockserver.domain.clock import Micros
 
 
-class Row(Protocol):
+class TableRow(Protocol):
     """What a table keeps: a value that knows its place and when it was added."""
 
     @property
@@ -29,7 +29,7 @@ class Row(Protocol):
         ...
 
 
-R = TypeVar("R", bound=Row)
+R = TypeVar("R", bound=TableRow)
 
 
 DERIVED = 128
@@ -273,7 +273,7 @@ class Table(Generic[R]):
         return places
 
 
-def _added(row: Row) -> Micros:
+def _added(row: TableRow) -> Micros:
     return row.added
 
 

@@ -32,7 +32,7 @@ from mockserver.engine.schedule import ScheduledWork
 
 
 def create(sandbox: Sandbox, command: NewSubscription) -> Subscription:
-    """Subscribe. The first payment is due at the start, which is now unless told.
+    """Subscribe. The first payment is due at the start, by default now.
 
     Raises ``Invalid`` 56, 73 (payment method), 74, 2 (amount), 29 (currency), 90 (frequency, end, retry, start).
     """
@@ -41,8 +41,8 @@ def create(sandbox: Sandbox, command: NewSubscription) -> Subscription:
     code, amount = _money(sandbox, command.amount, command.currency, method, faults)
     start = Instant(sandbox.now) if command.start is None else command.start
     if start < sandbox.now and sandbox.assume(SUBSCRIPTION_PAST_START) == "refuse":
-        told = f"got {iso(start)}, wanted {iso(sandbox.now)} or later"
-        faults.add(Code.VALIDATION_ERROR, "StartDate", told)
+        words = f"got {iso(start)}, wanted {iso(sandbox.now)} or later"
+        faults.add(Code.VALIDATION_ERROR, "StartDate", words)
     on_its_dates = start < sandbox.now and sandbox.assume(SUBSCRIPTION_PAST_START_DATES) == "from_start"
     _check_steps(command.frequency, command.end_after, command.retry, start, faults)
     faults.refuse()
@@ -191,8 +191,8 @@ def _money(
     provider = sandbox.providers.get(method.provider.provider_id) if method else None
     own: str = provider.currency if provider else sandbox.assume(PROVIDER_CURRENCY)
     if amount <= 0:
-        told = f"got {number_text(amount)}, wanted more than 0"
-        faults.add(Code.INVALID_AMOUNT_MUST_BE_POSITIVE, "Amount", told)
+        words = f"got {number_text(amount)}, wanted more than 0"
+        faults.add(Code.INVALID_AMOUNT_MUST_BE_POSITIVE, "Amount", words)
         amount = Decimal(1)
     try:
         money = currency(given or (own if default == "provider" else default))
@@ -209,11 +209,11 @@ def _check_steps(frequency: int, end: EndAfter | None, retry: Retry | None, star
         if end.count is not None and end.count < 0:
             faults.add(Code.VALIDATION_ERROR, "EndAfter.Count", f"got {end.count}, wanted 1 or more")
         if end.amount is not None and end.amount < 0:
-            told = f"got {number_text(end.amount)}, wanted more than 0"
-            faults.add(Code.VALIDATION_ERROR, "EndAfter.Amount", told)
+            words = f"got {number_text(end.amount)}, wanted more than 0"
+            faults.add(Code.VALIDATION_ERROR, "EndAfter.Amount", words)
         if end.date is not None and end.date < start and not faults.blames("StartDate"):
-            told = f"got {iso(end.date)}, wanted {iso(start)} or later"
-            faults.add(Code.VALIDATION_ERROR, "EndAfter.Date", told)
+            words = f"got {iso(end.date)}, wanted {iso(start)} or later"
+            faults.add(Code.VALIDATION_ERROR, "EndAfter.Date", words)
     if retry is not None:
         if not 0 <= retry.maximum <= MOST_STEPS:
             faults.add(Code.VALIDATION_ERROR, "Retry.Maximum", f"got {retry.maximum}, wanted 0 to {MOST_STEPS}")

@@ -31,7 +31,7 @@ OP = "token.create"
 
 
 def create_from_card(sandbox: Sandbox, command: NewCardToken) -> Token:
-    """Make a token from a card, and vault the card when wished.
+    """Make a token from a card, and vault the card when asked to.
 
     Raises ``Invalid`` 39 (provider), 63 (none takes the card), 90, 2 (amount), 29 (currency), 5, 6, 9, 14, 81 (card),
     85, 86 (vault expiry), or ``ProviderRefused``.

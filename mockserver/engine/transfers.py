@@ -48,12 +48,14 @@ def create(sandbox: Sandbox, command: NewTransferGroup) -> Sequence[Transfer]:
     ]
     total = sum((amount for amount, _ in checked), ZERO)
     if charge is not None and not faults.blames("Transfers") and total > (left := _left(sandbox, charge)):
-        told = f"got {number_text(total)}, left of the charge are {number_text(left)} {charge.currency}"
-        faults.add(Code.TRANSFER_LARGER_THAN_ORIGINAL_CHARGE, "Amount", told)
+        words = f"got {number_text(total)}, left of the charge are {number_text(left)} {charge.currency}"
+        faults.add(Code.TRANSFER_LARGER_THAN_ORIGINAL_CHARGE, "Amount", words)
     faults.refuse()
     if charge is not None and charge.status not in _PAID:
-        told = f"got a charge in {charge.status}, allowed in {ChargeState.SUCCESS} or {ChargeState.PARTIAL_REFUND} only"
-        raise WrongState(Code.INVALID_CHARGE_STATUS, {"Status": told})
+        words = (
+            f"got a charge in {charge.status}, allowed in {ChargeState.SUCCESS} or {ChargeState.PARTIAL_REFUND} only"
+        )
+        raise WrongState(Code.INVALID_CHARGE_STATUS, {"Status": words})
     after = sandbox.assume(TRANSFER_SETTLES_AFTER)
     made = []
     for transfer, (amount, code) in zip(command.transfers, checked, strict=True):
@@ -135,19 +137,19 @@ def _check_reference(reference: str | None, field: str, faults: Faults) -> None:
 
 
 def _money(transfer: NewTransfer, place: int, own: str | None, faults: Faults) -> tuple[Decimal, str]:
-    """Exact amount and currency of one transfer; that of its charge, or of its provider, unless told."""
+    """Exact amount and currency of one transfer; that of its charge, or of its provider, by default."""
     money = _currency(transfer.currency, place, own, faults)
     if transfer.amount <= 0:
-        told = f"got {number_text(transfer.amount)}, wanted more than 0"
-        faults.add(Code.INVALID_TRANSFER_AMOUNT, f"Transfers.{place}.Amount", told)
+        words = f"got {number_text(transfer.amount)}, wanted more than 0"
+        faults.add(Code.INVALID_TRANSFER_AMOUNT, f"Transfers.{place}.Amount", words)
         return ZERO, ""
     if money is None:
         return transfer.amount, ""
     try:
         return exact(transfer.amount, money), money.code
     except Invalid as refused:
-        told = (refused.details or {})["Amount"]
-        faults.add(Code.INVALID_TRANSFER_AMOUNT, f"Transfers.{place}.Amount", told)
+        words = (refused.details or {})["Amount"]
+        faults.add(Code.INVALID_TRANSFER_AMOUNT, f"Transfers.{place}.Amount", words)
         return ZERO, money.code
 
 

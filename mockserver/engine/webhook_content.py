@@ -10,7 +10,7 @@ from dataclasses import replace
 from urllib.parse import quote
 
 from mockserver.domain.clock import DAY
-from mockserver.domain.delivery import Content, MediaType, Message, padded, sign
+from mockserver.domain.delivery import Content, MediaType, WebhookMessage, padded, sign
 from mockserver.domain.notice import Notice
 from mockserver.engine.sandbox import Sandbox
 from mockserver.scenario.edits import edited
@@ -19,7 +19,9 @@ from mockserver.scenario.outcome import Signature, WebhookPlan
 _WRONG_KEY = "forged:"
 
 
-def content_of(sandbox: Sandbox, message_id: str, message: Message, notice: Notice, plan: WebhookPlan) -> Content:
+def content_of(
+    sandbox: Sandbox, message_id: str, message: WebhookMessage, notice: Notice, plan: WebhookPlan
+) -> Content:
     """The content of a webhook that reports a notice. It is signed as it is sent, unless the plan says otherwise."""
     if plan.sent:
         notice = replace(notice, at=notice.at + plan.sent)
@@ -39,9 +41,9 @@ def content_of(sandbox: Sandbox, message_id: str, message: Message, notice: Noti
     return Content(body, signature, kind, plan.pad)
 
 
-def _body(sandbox: Sandbox, message_id: str, message: Message, notice: Notice, plan: WebhookPlan) -> bytes:
+def _body(sandbox: Sandbox, message_id: str, message: WebhookMessage, notice: Notice, plan: WebhookPlan) -> bytes:
     config = sandbox.config
-    told: object = config.tell(message_id, message, notice, sandbox.assumed)
+    told: object = config.render(message_id, message, notice, sandbox.assumed)
     if plan.is_edited:
         told = edited(told, plan.edit or {}, plan.omit)
     if not plan.form:

@@ -1,4 +1,4 @@
-"""Webhook-subscription use cases: subscribe, read, list, end, and who is to be told.
+"""Webhook-subscription use cases: subscribe, read, list, end, and find the receivers of a type.
 
 Source: published facts, 1.1 rows 72-75, 2.14, 6; assumptions ``webhook_subscription.*``.
 """
@@ -23,9 +23,9 @@ def create(
     """Subscribe; without types, to all of them. Raises ``Invalid`` (109) for what is no http or https address, or for
     one that is never called."""
     faults = Faults()
-    told = never_called(url) if is_web_address(url) else "wanted an absolute http or https address"
-    if told is not None:
-        faults.add(Code.UNABLE_TO_CREATE_WEBHOOK_SUBSCRIPTION, "Url", told)
+    words = never_called(url) if is_web_address(url) else "wanted an absolute http or https address"
+    if words is not None:
+        faults.add(Code.UNABLE_TO_CREATE_WEBHOOK_SUBSCRIPTION, "Url", words)
     faults.refuse()
     row = sandbox.webhook_subscriptions.add(
         WebhookSubscription(
@@ -65,7 +65,7 @@ def delete(sandbox: Sandbox, subscription_id: str) -> WebhookSubscription:
     return after
 
 
-def told_of(sandbox: Sandbox, what: WebhookType) -> Iterator[WebhookSubscription]:
+def receiving(sandbox: Sandbox, what: WebhookType) -> Iterator[WebhookSubscription]:
     """The subscriptions in force for a type, oldest first."""
     return (row for row in sandbox.webhook_subscriptions if row.state is Presence.ACTIVE and what in row.types)
 

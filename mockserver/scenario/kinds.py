@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from mockserver.domain.errors import nearest
-from mockserver.domain.reading import Spoken, choice_of, flag_of, number_of
+from mockserver.domain.reading import SpelledWord, choice_of, flag_of, number_of
 from mockserver.scenario.matching import shown
 
 _PLAIN = ("eq", "ne", "in")
@@ -67,6 +67,6 @@ def choice(choices: type[Enum]) -> Kind:
         found = read(value)
         if found is None:
             return None
-        return Spoken(value, found.value) if isinstance(value, str) and value.lower() in others else found.value
+        return SpelledWord(value, found.value) if isinstance(value, str) and value.lower() in others else found.value
 
     return Kind(reading, "a known word", tuple(str(member.value) for member in choices), is_ordered=False)

@@ -15,7 +15,7 @@ from typing import TypeAlias
 
 from mockserver.domain.errors import nearest
 from mockserver.domain.masking import mask_start
-from mockserver.domain.reading import Spoken
+from mockserver.domain.reading import SpelledWord
 from mockserver.domain.record import record
 from mockserver.scenario.attempt import Attempt
 
@@ -34,7 +34,7 @@ def canonical(value: object) -> Value:
     match value:
         case None | Decimal():
             return value
-        case Spoken():
+        case SpelledWord():
             return value.plain
         case str():
             if value and (value[0] in "-0123456789") and _NUMBER.fullmatch(value):

@@ -16,7 +16,7 @@ from mockserver.domain.clock import SECOND, Micros, duration_text
 from mockserver.domain.codes import Code
 from mockserver.domain.errors import Invalid, Refused
 from mockserver.domain.record import record
-from mockserver.engine import aftermath, due, idempotency
+from mockserver.engine import due, idempotency, step_effects
 from mockserver.engine.facts import state_of
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.step import Step, Unreached
@@ -251,7 +251,7 @@ class Endpoint:
                 ready=ready,
             )
             reply = route.handle(call)
-            aftermath.of_step(sandbox)
+            step_effects.plan(sandbox)
         except Refused as refused:
             step.assumed += problems.shaped_by(refused)
             return Reply(*problems.refusal(refused, request.resource, sandbox.assumed), step, _spoiling(step))

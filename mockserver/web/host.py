@@ -298,7 +298,7 @@ def _server_config(settings: Settings) -> ServerConfig:
         test_cards_only=settings.test_cards_only,
         webhook_key=settings.webhook_key,
         journal_limit=settings.journal_limit,
-        tell=tell,
+        render=tell,
         write=dumps,
         findings=DEFAULT if settings.findings == "on" else None,
     )

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from mockserver.assumptions import Assumed
-from mockserver.domain.delivery import Message
+from mockserver.domain.delivery import WebhookMessage
 from mockserver.domain.events import Subject
 from mockserver.domain.notice import Notice
 
 
-def tell(message_id: str, message: Message, notice: Notice, assumed: Assumed) -> dict[str, object]:
+def tell(message_id: str, message: WebhookMessage, notice: Notice, assumed: Assumed) -> dict[str, object]:
     """The body of a webhook."""
     # The shapes are imported when the first webhook is told.
     from mockserver.wire.webhooks import envelope

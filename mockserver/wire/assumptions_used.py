@@ -1,5 +1,5 @@
-"""Which assumptions an answer shows in its words and digits: told when an entry of the journal is read, at no cost to
-the request.
+"""Which assumptions an answer shows in its words and digits: worked out when an entry of the journal is
+read, at no cost to the request.
 
 Source: the assumption table; what an operation asks while it runs is in its entry already.
 """

@@ -90,14 +90,14 @@ def _read_map(value: object) -> dict[str, str]:
 
 
 def _read_receiver(value: str) -> str:
-    if (told := never_called(value)) is not None:
-        raise _refuse(told)
+    if (words := never_called(value)) is not None:
+        raise _refuse(words)
     return value
 
 
 def _read_header_text(value: str) -> str:
-    if (told := header_fault(value)) is not None:
-        raise _refuse(told)
+    if (words := header_fault(value)) is not None:
+        raise _refuse(words)
     return value
 
 
@@ -163,7 +163,7 @@ HeaderText = Annotated[str, AfterValidator(_read_header_text)]
 """What is presented to a receiver."""
 
 Receiver = Annotated[Required, AfterValidator(_read_receiver)]
-"""Where a webhook is told."""
+"""Where a webhook goes."""
 
 Callback = Annotated[str, AfterValidator(_read_receiver)]
 """The same, where an empty text means nowhere."""
@@ -290,7 +290,7 @@ def _fold_into(out: dict[str, Any], model: type[Body], raw: Mapping[str, Any], p
         else:
             out[spelling.alias] = _folded_value(spelling, nested, value, path, folded)
     if len(out) != known:
-        _tell_twice(model, raw, path, folded)
+        _note_twice(model, raw, path, folded)
 
 
 def _folded_value(spelling: _Spelling, nested: type[Body], value: Any, path: str, folded: Folded) -> Any:
@@ -312,7 +312,7 @@ def _folded_value(spelling: _Spelling, nested: type[Body], value: Any, path: str
     return items
 
 
-def _tell_twice(model: type[Body], raw: Mapping[str, Any], path: str, folded: Folded) -> None:
+def _note_twice(model: type[Body], raw: Mapping[str, Any], path: str, folded: Folded) -> None:
     spellings, seen = _spellings(model), set()
     for key in raw:
         spelling = spellings.get(key) or spellings.get(key.lower())

@@ -13,7 +13,7 @@ from mockserver.domain.batch import LONGEST_DESCRIPTION, Batch
 from mockserver.domain.commands import NewBatch
 from mockserver.wire.base import Body, Map, Required, Whole
 from mockserver.wire.dates import moment
-from mockserver.wire.shapes import Amount, DateTime, ListQuery, PageReply, WebhookConfig, plain_map
+from mockserver.wire.shapes import DateTime, ListQuery, PageReply, ReplyAmount, WebhookConfig, plain_map
 
 Description = Annotated[str, StringConstraints(max_length=LONGEST_DESCRIPTION)]
 
@@ -23,7 +23,7 @@ class BatchCreation(Body):
 
     count: Whole = Field(description="number of transactions in the text")
     description: Description
-    batch: Required = Field(description="CSV: PaymentMethodId,Amount,Currency,Reference and a line each")
+    batch: Required = Field(description="CSV: PaymentMethodId,ReplyAmount,Currency,Reference and a line each")
     webhook: WebhookConfig | None = Field(None, json_schema_extra={"also": ["webhookConfig"]})
     metadata: Map | None = None
 
@@ -54,7 +54,7 @@ class BatchStatusReply(TypedDict):
     failure: int
     description: str
     status: str
-    progress: Amount
+    progress: ReplyAmount
     dateAdded: DateTime
     metadata: dict[str, str] | None
 

@@ -13,6 +13,7 @@ from mockserver.domain.sources import (
     BankSource,
     CardSource,
     ChallengeAnswer,
+    ChargeSource,
     CheckoutSource,
     CheckoutTransfer,
     CustomerSource,
@@ -20,7 +21,6 @@ from mockserver.domain.sources import (
     MethodSource,
     NetworkTokenSource,
     PaymentType,
-    Source,
     TokenSource,
     WalletSource,
 )
@@ -59,7 +59,7 @@ class ChargeFields(Body):
     descriptor: str | None = None
     three_ds_notification_url: Callback | None = Field(None, alias="threeDSNotificationUrl")
 
-    def command(self, source: Source) -> NewCharge:
+    def command(self, source: ChargeSource) -> NewCharge:
         """The command that these fields and a source make."""
         initiator: Initiator | None = self.initiator
         return NewCharge(

@@ -8,7 +8,6 @@ from mockserver.domain.charge import Charge
 from mockserver.wire.dates import moment
 from mockserver.wire.profile import WireProfile
 from mockserver.wire.shapes import (
-    Amount,
     BankPaymentReply,
     CardReply,
     DateTime,
@@ -16,6 +15,7 @@ from mockserver.wire.shapes import (
     PageReply,
     PayerReply,
     ProviderSummaryReply,
+    ReplyAmount,
     bank_reply,
     card_reply,
     ip_reply,
@@ -42,7 +42,7 @@ class PaymentInformationReply(TypedDict):
 class RefundReply(TypedDict):
     """One refund."""
 
-    amount: Amount
+    amount: ReplyAmount
     dateAdded: DateTime
     comment: str | None
 
@@ -64,7 +64,7 @@ class ChargeReply(TypedDict):
 
     chargeId: str
     providerChargeId: str | None
-    amount: Amount
+    amount: ReplyAmount
     providerId: str
     reference: str | None
     paymentInformation: PaymentInformationReply
@@ -73,8 +73,8 @@ class ChargeReply(TypedDict):
     dateAdded: DateTime
     successDate: DateTime | None
     voidDate: DateTime | None
-    refundedAmount: Amount
-    estimatedCost: Amount | None
+    refundedAmount: ReplyAmount
+    estimatedCost: ReplyAmount | None
     estimatedCostCurrency: str | None
     currency: str
     refunds: list[RefundReply]
@@ -83,7 +83,7 @@ class ChargeReply(TypedDict):
     provider: ProviderSummaryReply
     threeDsServerTransId: str | None
     threeDsVerified: bool
-    authorisationAmount: Amount | None
+    authorisationAmount: ReplyAmount | None
     initiator: str | None
     ip: str | None
     ipInfo: IpInfoReply | None

@@ -20,7 +20,7 @@ from mockserver.wire.jsonio import MalformedJson, loads
 
 B = TypeVar("B", bound=Body)
 
-Reader = Callable[[bytes], Mapping[str, Any]]
+FieldReader = Callable[[bytes], Mapping[str, Any]]
 """Makes the fields of a text, as they are spelt there."""
 
 
@@ -34,7 +34,7 @@ class Fields(Mapping[str, object]):
     __slots__ = ("_all_known", "_capitals", "_commas", "_folded", "_given", "_model", "_read", "_text")
 
     def __init__(
-        self, model: type[Body], given: Mapping[str, Any], text: bytes, read: Reader, *, commas: bool = False
+        self, model: type[Body], given: Mapping[str, Any], text: bytes, read: FieldReader, *, commas: bool = False
     ) -> None:
         self._model = model
         self._given: Mapping[str, Any] | None = given
@@ -82,7 +82,7 @@ class Fields(Mapping[str, object]):
                 try:
                     body: B = validator.validate_python(given)
                 except ValidationError:
-                    # Faulty, or spelt otherwise: told apart, and told, by the longer way.
+                    # Faulty, or spelt otherwise: the longer way finds out which, and names every fault.
                     pass
                 else:
                     self._all_known = True

@@ -9,7 +9,7 @@ from mockserver.domain.countries import countries, time_zones
 from mockserver.domain.money import CURRENCIES
 from mockserver.domain.provider import Capability, Provider
 from mockserver.wire.base import Body, Number
-from mockserver.wire.shapes import Amount, DateTime
+from mockserver.wire.shapes import DateTime, ReplyAmount
 
 
 class OfferQuery(Body):
@@ -52,7 +52,7 @@ class PayToOption(TypedDict):
     """A provider of PayTo agreements."""
 
     providerId: str
-    minimumAmount: Amount
+    minimumAmount: ReplyAmount
     description: str
 
 

@@ -29,7 +29,7 @@ _ESCAPE = re.compile(
 )
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 
-# What a search for the place of a fault must tell apart: texts, brackets, numbers.
+# What a search for the place of a fault must distinguish: texts, brackets, numbers.
 _TOKEN = re.compile(
     r'"(?:[^"\\]++|\\.)*+"?|[\[{]|[\]}]|-?[0-9]++(?:\.[0-9]++)?(?:[eE][+-]?[0-9]++)?|NaN|-?Infinity', re.DOTALL
 )

@@ -5,7 +5,7 @@ Source: control document, Security.
 
 from __future__ import annotations
 
-from mockserver.domain.masking import LONGEST_TEXT, mask_json, star_digits
+from mockserver.domain.masking import LONGEST_TEXT, mask_digits, mask_json
 from mockserver.wire.jsonio import MalformedJson, loads
 
 _MOST_VALUES = 50_000
@@ -21,5 +21,5 @@ def mask_body(raw: bytes) -> object:
             return mask_json(loads(raw))
         except MalformedJson:
             pass
-    text = star_digits(raw[:LONGEST_TEXT].decode("utf-8", "replace"))
+    text = mask_digits(raw[:LONGEST_TEXT].decode("utf-8", "replace"))
     return text if len(raw) <= LONGEST_TEXT else f"{text}... ({len(raw)} bytes)"

@@ -11,10 +11,10 @@ from pydantic_core import PydanticCustomError
 
 from mockserver.domain.commands import LinkPayment, NewPaymentLink
 from mockserver.domain.payment_link import CallToAction, LinkPaymentType, PaymentLink
-from mockserver.domain.sources import CardDetails, CardSource, PaymentType, Source, WalletSource
+from mockserver.domain.sources import CardDetails, CardSource, ChargeSource, PaymentType, WalletSource
 from mockserver.wire.base import Body, Map, Number, Required, Whole, one_of
 from mockserver.wire.dates import moment
-from mockserver.wire.shapes import Amount, DateTime, ListQuery, plain_map
+from mockserver.wire.shapes import DateTime, ListQuery, ReplyAmount, plain_map
 
 _PLAIN = r"[0-9]{1,18}(?:\.[0-9]{1,18})?"
 
@@ -90,7 +90,7 @@ class LinkPaymentInput(Body):
         """The command that these fields make."""
         card = self.payment_information
         if self.payment_type is not LinkPaymentType.CARD:
-            source: Source = WalletSource(self.payment_type.value, None, None, _KINDS.get(self.payment_type))
+            source: ChargeSource = WalletSource(self.payment_type.value, None, None, _KINDS.get(self.payment_type))
         elif card is None:
             source = CardSource(None, None)
         else:
@@ -116,7 +116,7 @@ class PaymentLinkReply(TypedDict):
     accountId: str
     publicKey: str
     title: str | None
-    amount: Amount | None
+    amount: ReplyAmount | None
     currency: str | None
     allowedPaymentTypes: list[str] | None
     description: str | None

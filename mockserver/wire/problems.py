@@ -71,7 +71,7 @@ def status_of(refused: Refused, assumed: Assumed) -> int:
 
 
 def shaped_by(refused: Refused) -> tuple[str, ...]:
-    """Keys of the assumptions that decide how a refusal is told."""
+    """Keys of the assumptions that decide how a refusal is worded."""
     match refused:
         case NotFound():
             return (NOT_FOUND_STATUS.key,)

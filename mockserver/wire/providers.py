@@ -9,7 +9,7 @@ from mockserver.domain.cards import Brand
 from mockserver.domain.provider import Capability, Cost, Provider, ProviderDetails
 from mockserver.domain.provider_condition import ProviderCondition
 from mockserver.wire.base import Body, Flag, Map, Number, one_of
-from mockserver.wire.shapes import Amount
+from mockserver.wire.shapes import ReplyAmount
 
 
 class CostData(Body):
@@ -88,8 +88,8 @@ class ConditionReply(TypedDict):
     """For which currency and amounts a provider is hidden or offered."""
 
     currency: str | None
-    lessThanAmount: Amount | None
-    greaterThanAmount: Amount | None
+    lessThanAmount: ReplyAmount | None
+    greaterThanAmount: ReplyAmount | None
     applyCurrencyConversion: bool
 
 
@@ -98,8 +98,8 @@ class CostReply(TypedDict):
 
     isInternationalCard: bool | None
     cardScheme: str | None
-    transactionCost: Amount | None
-    transactionPercentage: Amount | None
+    transactionCost: ReplyAmount | None
+    transactionPercentage: ReplyAmount | None
 
 
 class FallbackProviderReply(TypedDict):

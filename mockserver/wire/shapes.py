@@ -20,7 +20,7 @@ from mockserver.wire.base import Body, HeaderText, Map, Moment, Number, Receiver
 from mockserver.wire.dates import moment
 from mockserver.wire.profile import WireProfile
 
-Amount = Annotated[Decimal, WithJsonSchema({"type": "number"})]
+ReplyAmount = Annotated[Decimal, WithJsonSchema({"type": "number"})]
 """An exact amount in an answer: a JSON number, integral values without a fraction."""
 
 DateTime = Annotated[str, WithJsonSchema({"type": "string", "format": "date-time"})]
@@ -113,7 +113,7 @@ class Geolocation(Body):
 
 
 class WebhookConfig(Body):
-    """Where to tell what becomes of an object."""
+    """Where the webhooks of an object go."""
 
     url: Receiver
     authorization: HeaderText | None = None
@@ -144,7 +144,7 @@ class PageReply(TypedDict):
 
 
 class IinDataReply(TypedDict):
-    """What the first digits of a card tell."""
+    """What the first digits of a card say."""
 
     scheme: str
     country: str
@@ -197,7 +197,7 @@ class ProviderSummaryReply(TypedDict):
 
 
 class IpInfoReply(TypedDict):
-    """What an address tells; invented, but always the same."""
+    """What an address says; made up, but always the same."""
 
     ip: str
     hostname: str | None
@@ -268,7 +268,7 @@ def provider_summary_reply(provider: ProviderSummary) -> ProviderSummaryReply:
 
 
 def ip_reply(ip: str | None, seed: int) -> IpInfoReply | None:
-    """What a caller's address tells, in an answer."""
+    """What a caller's address says, in an answer."""
     if not ip:
         return None
     info: IpInfo = ip_info(ip, seed)

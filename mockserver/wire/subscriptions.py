@@ -12,7 +12,7 @@ from mockserver.domain.states import SubscriptionState
 from mockserver.domain.subscription import EndAfter, Retry, Subscription
 from mockserver.wire.base import Body, Map, Moment, Number, Required, Whole, one_of
 from mockserver.wire.dates import moment, named_moment
-from mockserver.wire.shapes import Amount, DateTime, ListQuery, PageReply, WebhookConfig, plain_map
+from mockserver.wire.shapes import DateTime, ListQuery, PageReply, ReplyAmount, WebhookConfig, plain_map
 
 
 class EndAfterFields(Body):
@@ -33,7 +33,7 @@ class RetryFields(Body):
 
     maximum: Whole
     interval: one_of(RetryInterval) | None = None  # type: ignore[valid-type]
-    frequency: Whole | None = Field(None, description="1 unless told")
+    frequency: Whole | None = Field(None, description="default 1")
 
     def retry(self) -> Retry:
         """The policy as a command carries it."""
@@ -48,8 +48,8 @@ class SubscriptionCreation(Body):
     amount: Number
     currency: str | None = None
     interval: one_of(Interval)  # type: ignore[valid-type]
-    frequency: Whole | None = Field(None, description="1 unless told")
-    start_date: Moment | None = Field(None, description="now unless told")
+    frequency: Whole | None = Field(None, description="default 1")
+    start_date: Moment | None = Field(None, description="default now")
     end_after: EndAfterFields | None = None
     retry: RetryFields | None = None
     webhook: WebhookConfig | None = None
@@ -116,7 +116,7 @@ class EndAfterReply(TypedDict):
     """What ends a subscription."""
 
     count: int | None
-    amount: Amount | None
+    amount: ReplyAmount | None
     date: DateTime | None
 
 
@@ -129,7 +129,7 @@ class RetryReply(TypedDict):
 
 
 class WebhookReply(TypedDict):
-    """Where to tell what becomes of a subscription."""
+    """Where the webhooks of a subscription go."""
 
     url: str
     authorization: str | None
@@ -140,7 +140,7 @@ class SubscriptionReply(TypedDict):
 
     subscriptionId: str
     paymentMethodId: str
-    amount: Amount
+    amount: ReplyAmount
     currency: str
     interval: str
     frequency: int

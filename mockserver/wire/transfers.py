@@ -8,7 +8,7 @@ from mockserver.domain.commands import NewTransfer, NewTransferGroup
 from mockserver.domain.transfer import Transfer
 from mockserver.wire.base import Body, Moment, Number, Required
 from mockserver.wire.dates import moment
-from mockserver.wire.shapes import Amount, DateTime, ListQuery, PageReply
+from mockserver.wire.shapes import DateTime, ListQuery, PageReply, ReplyAmount
 
 
 class TransferFields(Body):
@@ -69,8 +69,8 @@ class TransferReply(TypedDict):
     account: str
     chargeId: str | None
     dateAdded: DateTime
-    totalAmount: Amount
-    amount: Amount
+    totalAmount: ReplyAmount
+    amount: ReplyAmount
 
 
 class TransfersReply(PageReply):
@@ -88,7 +88,7 @@ class SettlementReply(TypedDict):
     chargeId: str
     settlementDate: DateTime
     createdDate: DateTime
-    amount: Amount
+    amount: ReplyAmount
 
 
 TransferReplies = list[TransferReply]

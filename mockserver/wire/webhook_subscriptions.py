@@ -13,7 +13,7 @@ from mockserver.wire.shapes import DateTime, ListQuery, optional_moment
 
 
 class WebhookSubscriptionCreation(Body):
-    """A receiver and what it is to be told of."""
+    """A receiver, and the types of its webhooks."""
 
     url: Required
     authorization: HeaderText | None = None

@@ -9,7 +9,7 @@ from typing import TypedDict
 
 from mockserver.domain.charge import Charge
 from mockserver.domain.clock import Micros, duration_text
-from mockserver.domain.delivery import Delivery, Message
+from mockserver.domain.delivery import Delivery, WebhookMessage
 from mockserver.domain.masking import mask_text
 from mockserver.wire.dates import moment
 from mockserver.wire.masking import mask_body
@@ -57,7 +57,7 @@ class DeliveriesReply(TypedDict):
     webhooks: list[DeliveryReply]
 
 
-def envelope(message_id: str, at: Micros, message: Message, data: object) -> dict[str, object]:
+def envelope(message_id: str, at: Micros, message: WebhookMessage, data: object) -> dict[str, object]:
     """The body of a webhook."""
     meta: dict[str, object] = {
         "messageId": message_id,
@@ -69,7 +69,7 @@ def envelope(message_id: str, at: Micros, message: Message, data: object) -> dic
 
 
 def transaction(charge: Charge, profile: WireProfile) -> dict[str, object]:
-    """A charge as webhooks tell it: cut down, and without members that are null."""
+    """A charge as webhooks report it: cut down, and without members that are null."""
     instrument = charge.instrument
     card = instrument.card
     shown_card: dict[str, object] | None = None

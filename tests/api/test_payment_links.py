@@ -12,7 +12,7 @@ from mockserver.domain.charge import Charge
 from mockserver.domain.commands import LinkPayment
 from mockserver.domain.errors import Invalid, NotFound, WrongState
 from mockserver.domain.payment_link import LinkPaymentType
-from mockserver.domain.sources import BankAccount, BankSource, CardDetails, CardSource, ChallengeAnswer, Source
+from mockserver.domain.sources import BankAccount, BankSource, CardDetails, CardSource, ChallengeAnswer, ChargeSource
 from mockserver.domain.states import ChargeState
 from mockserver.engine import charges, payment_links, three_ds
 from mockserver.engine.sandbox import Sandbox
@@ -43,14 +43,14 @@ def box_of(api: Api) -> Sandbox:
     return api.app.world.sandboxes.open(api.key, 0)
 
 
-def by_card(number: str = VISA) -> Source:
+def by_card(number: str = VISA) -> ChargeSource:
     return CardSource(CardDetails(number, "12/40", "123", "Ann Example"), DUMMY)
 
 
 BY_BANK = BankSource(BankAccount("123-456", "12345678", "Ann Example"), DUMMY)
 
 
-def pay(api: Api, link_id: str, key: str, source: Source | None = None, **fields: Any) -> Charge:
+def pay(api: Api, link_id: str, key: str, source: ChargeSource | None = None, **fields: Any) -> Charge:
     return payment_links.pay(box_of(api), link_id, LinkPayment(source or by_card(), key, **fields))
 
 

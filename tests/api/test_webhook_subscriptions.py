@@ -186,7 +186,7 @@ def test_who_is_told_of_what(api: Api) -> None:
     sandbox = api.app.world.sandboxes.open(api.key, 0)
 
     def told(what: WebhookType) -> list[str]:
-        return [row.webhook_subscription_id for row in webhook_subscriptions.told_of(sandbox, what)]
+        return [row.webhook_subscription_id for row in webhook_subscriptions.receiving(sandbox, what)]
 
     assert told(WebhookType.BATCH) == [first["webhookSubscriptionId"], second["webhookSubscriptionId"]]
     assert told(WebhookType.TRANSACTION) == [second["webhookSubscriptionId"]]

@@ -7,7 +7,7 @@ from time import process_time
 
 import pytest
 
-from mockserver.domain.masking import mask_text, star_digits
+from mockserver.domain.masking import mask_digits, mask_text
 from tests.driving import CARD, DUMMY, Api
 
 VISA = "4111111111111111"
@@ -329,7 +329,7 @@ def test_others_have_their_turn_while_entries_are_shown(api: Api) -> None:
 def test_masking_twice_is_masking_once() -> None:
     once = mask_text(f"{VISA} and 378282246310005")
     assert mask_text(once) == once
-    assert star_digits("a1b22") == "a*b**"
+    assert mask_digits("a1b22") == "a*b**"
 
 
 @pytest.mark.parametrize(

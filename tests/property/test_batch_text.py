@@ -9,7 +9,16 @@ from io import StringIO
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mockserver.domain.batch import COLUMNS, RESULT_COLUMNS, Batch, BatchRow, Pace, PacePoint, read_rows, results_text
+from mockserver.domain.batch import (
+    COLUMNS,
+    RESULT_COLUMNS,
+    Batch,
+    BatchPace,
+    BatchRow,
+    PacePoint,
+    read_rows,
+    results_text,
+)
 from mockserver.domain.slices import at_once
 
 IDS = st.text(st.characters(min_codepoint=33, max_codepoint=126), min_size=1, max_size=40)
@@ -40,7 +49,7 @@ def test_transactions_come_in_and_go_out_as_they_are(
     read, faults = at_once(read_rows(text))
     assert faults == {}
     assert [(row.payment_method_id, row.amount, row.currency, row.reference) for row in read] == rows
-    batch = Batch("b", "", 0, Pace((PacePoint(0, 0), PacePoint(len(read), 1)), len(read)), read)
+    batch = Batch("b", "", 0, BatchPace((PacePoint(0, 0), PacePoint(len(read), 1)), len(read)), read)
     shown = list(csv.reader(StringIO(at_once(results_text(batch)), newline="")))
     assert shown[0] == list(RESULT_COLUMNS)
     assert [(row[0], Decimal(row[1]), row[2], row[3]) for row in shown[1:]] == rows
@@ -63,7 +72,7 @@ def test_a_pace_never_goes_back(count: int, points: list[tuple[int, int]]) -> No
         after += wait
         steps.append(PacePoint(min(reach, count), after))
     steps.append(PacePoint(count, after + 5))
-    pace = Pace(tuple(steps), count)
+    pace = BatchPace(tuple(steps), count)
     times = [pace.after(row) for row in range(1, count + 1)]
     assert times == sorted(times)
     assert times[0] >= 10

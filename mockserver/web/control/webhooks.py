@@ -8,7 +8,7 @@ from collections.abc import Callable
 from mockserver.domain.addresses import is_web_address, never_called
 from mockserver.domain.charge import WebhookTarget
 from mockserver.domain.codes import Code
-from mockserver.domain.delivery import Delivery, Message, header_fault
+from mockserver.domain.delivery import Delivery, WebhookMessage, header_fault
 from mockserver.domain.errors import Invalid, NotFound, nearest
 from mockserver.domain.masking import mask_start
 from mockserver.domain.webhook_subscription import WebhookType
@@ -97,7 +97,7 @@ def emit(call: ControlCall) -> tuple[int, object]:
         faults["Authorization"] = why
     if faults or word is None:
         raise Invalid(Code.VALIDATION_ERROR, faults)
-    message = Message(word, body.get("eventType") or f"{word}.status.changed")
+    message = WebhookMessage(word, body.get("eventType") or f"{word}.status.changed")
     target = WebhookTarget(url, body.get("authorization")) if url is not None else None
     made = deliveries.emit(sandbox, message, body.get("data", {}), target)
     if not made:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mockserver.assumptions.table import DECLINED_REPLY, DELETE_CHARGE_PATH
 from mockserver.domain.charge import Charge
-from mockserver.domain.sources import Source
+from mockserver.domain.sources import ChargeSource
 from mockserver.domain.states import ChargeState
 from mockserver.engine import charges, searches, three_ds
 from mockserver.web.endpoints.lists import listed
@@ -26,7 +26,7 @@ def create_from_wallet(call: Call) -> ChargeReply | Answer:
     return taken(call, call.body, call.body.source(provider_of(call)))
 
 
-def taken(call: Call, body: ChargeFields, source: Source) -> ChargeReply | Answer:
+def taken(call: Call, body: ChargeFields, source: ChargeSource) -> ChargeReply | Answer:
     """Take a payment; a declined one answers as the assumption ``charge.declined_reply`` says."""
     return answered(call, charges.create(call.sandbox, body.command(source)))
 

@@ -6,7 +6,7 @@ from mockserver.engine import deliveries, later
 from mockserver.engine.sandbox import Sandbox
 
 
-def of_step(sandbox: Sandbox) -> None:
+def plan(sandbox: Sandbox) -> None:
     """Plan all that the present step causes."""
     later.plan(sandbox)
     deliveries.plan(sandbox)

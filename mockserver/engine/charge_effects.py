@@ -1,4 +1,4 @@
-"""What the move of one object means for others: the one place that is told of every charge that began or moved."""
+"""What a charge that began or moved means for other objects."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from mockserver.engine import batches, providers, subscription_course, transfers
 from mockserver.engine.sandbox import Sandbox
 
 
-def of_charge(sandbox: Sandbox, charge: Charge, before: ChargeState | None) -> None:
+def follow(sandbox: Sandbox, charge: Charge, before: ChargeState | None) -> None:
     """A charge has gone from ``before`` (None: it is new) to where it is."""
     if charge.payment_link_id is not None:
         link = sandbox.payment_links.get(charge.payment_link_id)
