@@ -18,7 +18,6 @@ from mockserver.adapters.scenario_files import load, read_text, shipped_texts
 from mockserver.domain.clock import Micros, parse_instant
 from mockserver.scenario.scenario import Scenario
 from mockserver.web.app import Application
-from mockserver.web.host import Host
 
 START = "2031-03-01T00:00:00Z"
 NOW = parse_instant(START)
@@ -88,7 +87,7 @@ class Api:
         given = _Given(names, text, assumptions or {}, chosen.test_values)
         self.key = key
         self.waits = waits
-        self.app = Application(Host(chosen, real_clock, given))
+        self.app = Application(chosen, real_clock, given)
 
     def call(
         self,

@@ -177,10 +177,9 @@ def _open_app(scenarios: Sequence[Scenario]) -> Any:
     from mockserver.adapters.machine_clock import machine_now
     from mockserver.settings import Settings
     from mockserver.web.app import Application
-    from mockserver.web.host import Host
 
     now = machine_now()
-    return Application(Host(Settings(), lambda: now, _Given(scenarios)))
+    return Application(Settings(), lambda: now, _Given(scenarios))
 
 
 def _loaded(names: Sequence[str]) -> list[Scenario]:

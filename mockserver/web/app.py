@@ -17,31 +17,35 @@ from mockserver.settings import Settings
 from mockserver.web.control.call import ControlEndpoint
 from mockserver.web.control.inbox import INBOX_METHODS, INBOX_PATH, InboxEndpoint
 from mockserver.web.control.routes import CONTROL_ROUTES
-from mockserver.web.endpoint import Endpoint
+from mockserver.web.directory import ScenarioReader
 from mockserver.web.guard import Guard
-from mockserver.web.host import Host, Logged
 from mockserver.web.last_resort import LastResort
+from mockserver.web.operation import Operation
 from mockserver.web.page import PageEndpoint
 from mockserver.web.pages import PAGE_ROUTES
 from mockserver.web.route_table import RouteTable
 from mockserver.web.routes import ROUTES
 from mockserver.web.setup import prepare
+from mockserver.web.world import Logged, World
 
 
 class Application(Starlette):
-    """The sandbox as a Starlette application. ``world`` is what its endpoints share."""
+    """The sandbox as a Starlette application. ``world`` is what its endpoints share.
 
-    def __init__(self, host: Host) -> None:
-        routes = [StarletteRoute(row.path, Endpoint(row, host), methods=[row.method]) for row in ROUTES]
-        routes += [StarletteRoute(row.path, ControlEndpoint(row, host), methods=[row.method]) for row in CONTROL_ROUTES]
-        routes += [StarletteRoute(row.path, PageEndpoint(row, host), methods=[row.method]) for row in PAGE_ROUTES]
-        inbox = InboxEndpoint(host)
-        routes.append(StarletteRoute(INBOX_PATH, inbox, methods=list(INBOX_METHODS)))
+    Raises ``ScenarioRefused`` when the scenarios of the settings cannot be used.
+    """
+
+    def __init__(self, settings: Settings, real_clock: Callable[[], Micros], reader: ScenarioReader) -> None:
+        self.world = world = World(settings, real_clock, reader)
+        routes = [StarletteRoute(row.path, Operation(row, world), methods=[row.method]) for row in ROUTES]
+        for row in CONTROL_ROUTES:
+            routes.append(StarletteRoute(row.path, ControlEndpoint(row, world), methods=[row.method]))
+        routes += [StarletteRoute(row.path, PageEndpoint(row, world), methods=[row.method]) for row in PAGE_ROUTES]
+        routes.append(StarletteRoute(INBOX_PATH, InboxEndpoint(world), methods=list(INBOX_METHODS)))
         super().__init__()
-        self.world = host
-        self.router: RouteTable = RouteTable(routes, host, _lifespan(host))
-        dispatcher = self.router
-        host.prepare = lambda sandbox: prepare(sandbox, dispatcher)
+        self.router: RouteTable = RouteTable(routes, world, _lifespan(world))
+        table = self.router
+        world.prepare = lambda sandbox: prepare(sandbox, table)
 
     def build_middleware_stack(self) -> ASGIApp:
         """The router behind the guard, under one last resort: endpoints answer every error themselves, so nothing else
@@ -51,7 +55,7 @@ class Application(Starlette):
     @property
     def ready_problems(self) -> list[str]:
         """Why the server is not ready; empty when it is."""
-        return self.world.ready_problems
+        return self.world.directory.ready_problems
 
     def open(self, key: str) -> Mapping[str, Mapping[str, object]]:
         """Open the sandbox of a secret key: the answers of its set-up calls by scenario and id. Raises ``Refused``."""
@@ -59,14 +63,11 @@ class Application(Starlette):
 
     def reload(self) -> None:
         """Read the scenario files again; bad ones leave the old rules in force."""
-        self.world.reload()
+        self.world.directory.reload()
 
     def stopping(self) -> None:
         """Let answers that would go on for ever come to their end."""
-        self.world.stopping = True
-        if self.world.dispatcher is not None:
-            self.world.dispatcher.end_soon()
-        self.world.activity.notify()
+        self.world.runner.stop()
 
     @property
     def log(self) -> Callable[[Logged], None] | None:
@@ -87,7 +88,7 @@ class Application(Starlette):
         self.world.on_request = tick
 
 
-def _lifespan(host: Host) -> Callable[[object], AbstractAsyncContextManager[None]]:
+def _lifespan(world: World) -> Callable[[object], AbstractAsyncContextManager[None]]:
     """While the application is served, time passes and webhooks go out without anybody asking."""
 
     @asynccontextmanager
@@ -96,18 +97,18 @@ def _lifespan(host: Host) -> Callable[[object], AbstractAsyncContextManager[None
         from mockserver.adapters.webhook_dispatcher import WebhookDispatcher
         from mockserver.adapters.webhook_sender import WebhookSender
 
-        is_live = host.sandboxes.is_live
-        host.ticker = ticker = Ticker(host.real_clock, is_live, host.run)
-        host.dispatcher = dispatcher = WebhookDispatcher(host.real_clock, is_live, WebhookSender(), host.changed)
-        for sandbox in host.sandboxes:
-            host.changed(sandbox)
+        runner, is_live = world.runner, world.sandboxes.is_live
+        runner.ticker = ticker = Ticker(world.real_clock, is_live, runner.run)
+        runner.dispatcher = dispatcher = WebhookDispatcher(world.real_clock, is_live, WebhookSender(), runner.changed)
+        for sandbox in world.sandboxes:
+            runner.changed(sandbox)
         running = asyncio.create_task(ticker.run())
         try:
             yield
         finally:
             running.cancel()
-            await dispatcher.stop(host.sandboxes)
-            host.ticker = host.dispatcher = None
+            await dispatcher.stop(world.sandboxes)
+            runner.ticker = runner.dispatcher = None
 
     return lifespan
 
@@ -136,4 +137,4 @@ class _Files:
 
 def create_app(settings: Settings, *, real_clock: Callable[[], Micros] = machine_now) -> Application:
     """The whole sandbox as a plain ASGI application: no thread, no port. Raises ``ScenarioRefused`` for bad files."""
-    return Application(Host(settings, real_clock, _Files(settings)))
+    return Application(settings, real_clock, _Files(settings))

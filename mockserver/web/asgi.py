@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable, MutableMapping
+import asyncio
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, MutableMapping
 from functools import lru_cache
 from typing import Any
 
@@ -22,7 +23,10 @@ _SHORT = 64
 
 
 class TooLarge(Exception):
-    """A body is over the limit."""
+    """A body is over the limit, in bytes."""
+
+    def __init__(self, limit: int) -> None:
+        super().__init__(f"wanted at most {limit} bytes")
 
 
 class HungUp(Exception):
@@ -38,34 +42,25 @@ async def read_body(receive: Receive, scope: Scope, limit: int) -> bytes:
     here: bytes | None = whole() if whole is not None else None
     if here is not None:
         if len(here) > limit:
-            raise TooLarge
+            raise TooLarge(limit)
         return here
     for name, value in scope["headers"]:
         if name == b"content-length":
             if value.isdigit() and int(value) > limit:
-                raise TooLarge
+                raise TooLarge(limit)
             break
-    message = await receive()
-    if not message.get("more_body"):
-        if message["type"] == "http.disconnect":
-            raise HungUp
-        body: bytes = message.get("body", b"")
-        if len(body) > limit:
-            raise TooLarge
-        return body
-    chunks = [message.get("body", b"")]
-    size = len(chunks[0])
-    while message.get("more_body"):
-        if size > limit:
-            raise TooLarge
+    chunks: list[bytes] = []
+    size = 0
+    while True:
         message = await receive()
         if message["type"] == "http.disconnect":
             raise HungUp
         chunks.append(message.get("body", b""))
         size += len(chunks[-1])
-    if size > limit:
-        raise TooLarge
-    return b"".join(chunks)
+        if size > limit:
+            raise TooLarge(limit)
+        if not message.get("more_body"):
+            return b"".join(chunks)
 
 
 def headers_of(scope: Scope) -> dict[str, str]:
@@ -108,3 +103,26 @@ async def send_json(send: Send, status: int, value: object, extra: RawHeaders | 
     """One whole JSON answer; bytes are one that has been written already."""
     raw = value if isinstance(value, bytes) else dumps(value)
     await send_bytes(send, status, raw, [JSON_TYPE, NOSNIFF, NO_STORE, *(extra or ())])
+
+
+async def stream(
+    receive: Receive, send: Send, headers: Iterable[RawHeader], chunks: AsyncGenerator[bytes, None]
+) -> None:
+    """An answer that goes on until it ends or the client leaves."""
+    await send({"type": "http.response.start", "status": 200, "headers": [*headers]})
+    leaving = asyncio.ensure_future(receive())
+    try:
+        while True:
+            coming = asyncio.ensure_future(anext(chunks, None))
+            await asyncio.wait({leaving, coming}, return_when=asyncio.FIRST_COMPLETED)
+            if leaving.done():
+                coming.cancel()
+                await asyncio.wait({coming})
+                return
+            chunk = coming.result()
+            await send({"type": "http.response.body", "body": chunk or b"", "more_body": chunk is not None})
+            if chunk is None:
+                return
+    finally:
+        leaving.cancel()
+        await chunks.aclose()

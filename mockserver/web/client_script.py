@@ -8,7 +8,8 @@ Source: published facts, 7.1.
 from __future__ import annotations
 
 from mockserver.web import static_files
-from mockserver.web.page import Page, PageCall, policy
+from mockserver.web.page import PageCall, html, policy
+from mockserver.web.request import Reply
 from mockserver.web.templating import render
 
 _READABLE_ANYWHERE = (
@@ -17,11 +18,11 @@ _READABLE_ANYWHERE = (
 )
 
 
-def serve(call: PageCall) -> Page:
+def serve(call: PageCall) -> Reply:
     """The script; any shop may load it."""
     return static_files.answer(call, static_files.named("payfurl.js"), *_READABLE_ANYWHERE)
 
 
-def fields(call: PageCall) -> Page:
+def fields(call: PageCall) -> Reply:
     """The frame for the fields of a card or a PayTo agreement; any shop may show it."""
-    return Page(200, render("entry.html"), policy(scripts=True, forms_to="'none'"))
+    return html(200, render("entry.html"), policy(scripts=True, forms_to="'none'"))

@@ -10,14 +10,15 @@ import asyncio
 from collections.abc import AsyncGenerator, Callable
 
 from mockserver.domain.clock import SECOND
-from mockserver.domain.errors import Refused
 from mockserver.engine.sandbox import Sandbox
 from mockserver.web.activity import SERVER
 from mockserver.web.control.sandboxes import object_counts
-from mockserver.web.host import Host
-from mockserver.web.page import Page, PageCall, Stream, policy, redirect
+from mockserver.web.page import PageCall, html, policy, redirect
+from mockserver.web.request import Reply, Request
+from mockserver.web.shell import Endpoint
 from mockserver.web.templating import render
-from mockserver.web.unrouted import keep, sandbox_of, unknown_path
+from mockserver.web.unrouted import unknown_path
+from mockserver.web.world import World
 from mockserver.wire import problems
 from mockserver.wire.dates import moment
 from mockserver.wire.jsonio import dumps
@@ -34,55 +35,54 @@ _PATIENCE = SECOND
 _QUIET_ROUNDS = 10
 """Rounds without news after which a comment keeps the connection alive."""
 
-_STREAM_HEADERS = [
+_STREAM_HEADERS = (
     (b"content-type", b"text/event-stream; charset=utf-8"),
     (b"cache-control", b"no-store"),
     (b"x-accel-buffering", b"no"),
-]
-_JSON = [(b"content-type", b"application/json; charset=utf-8")]
+)
 
 
-def front(call: PageCall) -> Page:
+def sandbox(world: World, request: Request) -> Sandbox | None:
+    """The sandbox of the key that came with a request for the front."""
+    return world.directory.of_any_key(request.headers)
+
+
+def front(call: PageCall) -> Reply:
     """Where a browser is led that knows only the address of the ready line; to all others there is nothing here."""
     if "text/html" in call.headers.get("accept", ""):
         return redirect("/__admin")
-    body = unknown_path("/")
-    if (sandbox := sandbox_of(call.host, call.headers)) is not None:
-        keep(call.host, sandbox, call.scope, call.headers, b"", 404, body)
-    return Page(404, body, _JSON)
+    return unknown_path(call.request)
 
 
-def page(call: PageCall) -> Page:
+def page(call: PageCall) -> Reply:
     """The control page."""
-    return Page(200, render("admin.html"), policy(scripts=True, framed=False))
+    return html(200, render("admin.html"), policy(scripts=True, framed=False))
 
 
-def stream(call: PageCall) -> Page | Stream:
-    """News of one sandbox, or of the list of sandboxes where no key is given."""
-    host = call.host
-    if host.streams >= MOST_STREAMS:
-        body = problems.problem(503, 1, "Too many event streams", call.scope["path"], is_retryable=True)
-        return Page(503, dumps(body), _JSON)
+def stream(call: PageCall) -> Reply:
+    """News of one sandbox, or of the list of sandboxes where no key is given. Raises ``Unauthorised`` (40)."""
+    world = call.world
+    if world.streams >= MOST_STREAMS:
+        body = problems.problem(503, 1, "Too many event streams", call.request.resource, is_retryable=True)
+        return Reply(503, body, headers=Endpoint.headers)
+
+    def look() -> dict[str, object]:
+        return _of_sandbox(world, world.directory.of_control(call.headers, changes=False))
+
     if not {"x-secretkey", "x-sandbox", "x-publickey"} & call.headers.keys():
-        return Stream(_STREAM_HEADERS, _news(host, SERVER, lambda: _of_server(host)))
-    try:
-        key = host.known_to_control(call.headers, changes=False).key
-    except Refused as refused:
-        status, body = problems.refusal(refused, call.scope["path"], host.assumed)
-        return Page(status, dumps(body), _JSON)
-    return Stream(
-        _STREAM_HEADERS,
-        _news(host, key, lambda: _of_sandbox(host, host.known_to_control(call.headers, changes=False))),
-    )
+        news = _news(world, SERVER, lambda: _of_server(world))
+    else:
+        news = _news(world, world.directory.of_control(call.headers, changes=False).key, look)
+    return Reply(200, b"", headers=_STREAM_HEADERS, chunks=news)
 
 
-async def _news(host: Host, key: str, look: Callable[[], dict[str, object]]) -> AsyncGenerator[bytes, None]:
+async def _news(world: World, key: str, look: Callable[[], dict[str, object]]) -> AsyncGenerator[bytes, None]:
     """Something to say whenever what ``look`` sees has changed."""
-    host.streams += 1
+    world.streams += 1
     try:
         before: dict[str, object] | None = None
         quiet = 0
-        while not host.stopping:
+        while not world.runner.stopping:
             now = look()
             quiet += 1
             if before is None or {**now, "now": 0} != {**before, "now": 0}:
@@ -93,16 +93,16 @@ async def _news(host: Host, key: str, look: Callable[[], dict[str, object]]) -> 
             if quiet >= _QUIET_ROUNDS:
                 quiet = 0
                 yield b": still here\n\n"
-            await host.activity.wait(key, _PATIENCE)
+            await world.runner.activity.wait(key, _PATIENCE)
     finally:
-        host.streams -= 1
+        world.streams -= 1
 
 
-def _of_server(host: Host) -> dict[str, object]:
-    return {"sandboxes": len(host.sandboxes), "named": host.sandboxes.named_times}
+def _of_server(world: World) -> dict[str, object]:
+    return {"sandboxes": len(world.sandboxes), "named": world.sandboxes.named_times}
 
 
-def _of_sandbox(host: Host, sandbox: Sandbox) -> dict[str, object]:
+def _of_sandbox(world: World, sandbox: Sandbox) -> dict[str, object]:
     """``stood`` is when the clock was last set: a clock that runs is no news, one that was moved is.
 
     The sandbox is not brought to the present here: looking at it must not cost those who use it anything.
@@ -110,7 +110,7 @@ def _of_sandbox(host: Host, sandbox: Sandbox) -> dict[str, object]:
     return {
         "sandboxes": 0,
         "last": sandbox.journal.last,
-        "now": moment(sandbox.clock.read(host.real_clock())),
+        "now": moment(sandbox.clock.read(world.real_clock())),
         "stood": str(sandbox.clock.virtual),
         "mode": sandbox.clock.mode.value,
         "rate": sandbox.clock.rate,

@@ -14,11 +14,12 @@ from mockserver.domain.errors import Unauthorised
 from mockserver.domain.reading import whole_of
 from mockserver.domain.states import ChargeState
 from mockserver.engine.sandbox import Sandbox
-from mockserver.engine.step import Step
-from mockserver.web.page import Page, PageCall, carry_out, policy, redirect, spoilt
+from mockserver.web.page import PageCall, carry_out, html, policy, redirect, spoilt
 from mockserver.web.payer_words import COMPLETE, OUTCOMES, failure_of, paid_with, refusal_of
+from mockserver.web.request import Reply, Request
 from mockserver.web.routes import ROUTES
 from mockserver.web.templating import render
+from mockserver.web.world import World
 from mockserver.wire.profile import profile_of
 
 DEMO_KEY = "pk_demo"
@@ -34,15 +35,23 @@ _CHARGE_TOKEN = next(row for row in ROUTES if (row.method, row.path) == ("POST",
 _OPEN = frozenset({ChargeState.FAILED, ChargeState.PENDING_CHECKOUT})
 
 
-def shop(call: PageCall) -> Page:
+def sandbox(world: World, request: Request) -> Sandbox | None:
+    """The sandbox of the public key in the address."""
+    try:
+        return world.directory.of_public_key(request.parameters.get("key", DEMO_KEY))
+    except Unauthorised:
+        return None
+
+
+def shop(call: PageCall) -> Reply:
     """The shop with its cart and its ways to pay."""
-    sandbox = _box(call)
+    sandbox = call.sandbox
     return _shop(sandbox, None, 200) if sandbox is not None else _closed()
 
 
-def order(call: PageCall) -> Page:
+def order(call: PageCall) -> Reply:
     """What the shop's server does with a token, or with the id of a charge that the script made."""
-    sandbox = _box(call)
+    sandbox = call.sandbox
     if sandbox is None:
         return _closed()
     token, transaction = call.form.get("token", ""), call.form.get("transactionId", "")
@@ -56,7 +65,7 @@ def order(call: PageCall) -> Page:
         "reference": "Demo order",
         "threeDSNotificationUrl": back,
     }
-    reply = carry_out(call, _CHARGE_TOKEN, sandbox, body, path=_CHARGE_TOKEN.path)
+    reply = carry_out(call, _CHARGE_TOKEN, body, path=_CHARGE_TOKEN.path)
     told: Any = reply.body
     if reply.status is None or reply.status >= 400 or not isinstance(told, dict):
         return spoilt(_shop(sandbox, refusal_of(told), 402), reply)
@@ -65,14 +74,14 @@ def order(call: PageCall) -> Page:
     return redirect(_thanks(sandbox, told["chargeId"]), reply)
 
 
-def told(call: PageCall) -> Page:
+def told(call: PageCall) -> Reply:
     """The shop's server is told that a challenge has ended; it looks the charge up when the payer comes back."""
-    return Page(204, b"")
+    return Reply(204, b"", headers=())
 
 
-def thanks(call: PageCall) -> Page:
+def thanks(call: PageCall) -> Reply:
     """What became of the order."""
-    sandbox = _box(call)
+    sandbox = call.sandbox
     charge = sandbox.charges.get(call.query.get("chargeId", "")) if sandbox else None
     if sandbox is None:
         return _closed()
@@ -91,29 +100,19 @@ def thanks(call: PageCall) -> Page:
         paid_with=paid_with(charge.instrument),
         status=profile_of(sandbox.assumed).status[charge.status],
     )
-    return Page(200, body, policy())
+    return html(200, body, policy())
 
 
-def _shop(sandbox: Sandbox, alert: str | None, status: int) -> Page:
+def _shop(sandbox: Sandbox, alert: str | None, status: int) -> Reply:
     body = render(
         "demo.html", key=sandbox.public_key, price=PRICE, currency=CURRENCY, most=MOST, cards=TRY, alert=alert
     )
-    return Page(status, body, policy(scripts=True, frames=True, forms_to="'self' " + sandbox.config.public_url))
+    return html(status, body, policy(scripts=True, frames=True, forms_to="'self' " + sandbox.config.public_url))
 
 
-def _box(call: PageCall) -> Sandbox | None:
-    host, key = call.host, call.query.get("key", DEMO_KEY)
-    try:
-        sandbox = host.sandboxes.open_by_public_key(key, host.real_clock())
-    except Unauthorised:
-        return None
-    sandbox.step = Step("page.view")
-    return sandbox
-
-
-def _closed() -> Page:
+def _closed() -> Reply:
     text = "No sandbox has the public key of this address. Give one: /demo?key=pk_..., where sk_... is your secret key."
-    return Page(404, render("unknown.html", what="The shop is closed", text=text), policy())
+    return html(404, render("unknown.html", what="The shop is closed", text=text), policy())
 
 
 def _thanks(sandbox: Sandbox, charge_id: str) -> str:

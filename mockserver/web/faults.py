@@ -17,7 +17,7 @@ from mockserver.domain.clock import SECOND
 from mockserver.scenario.edits import edited
 from mockserver.scenario.outcome import Dribble, ErrorBody, FaultKind, Transport
 from mockserver.web.access import STEP
-from mockserver.web.asgi import JSON_TYPE, RawHeaders, Receive, Scope, Send, send_bytes
+from mockserver.web.asgi import JSON_TYPE, NOSNIFF, RawHeader, Receive, Scope, Send, send_bytes
 from mockserver.wire.jsonio import dumps, loads
 from mockserver.wire.problems import scripted
 
@@ -38,13 +38,15 @@ class Conversation:
 
     __slots__ = ("body", "headers", "receive", "scope", "send", "status")
 
-    def __init__(self, scope: Scope, receive: Receive, send: Send, status: int = 200, body: bytes = b"") -> None:
+    def __init__(
+        self, scope: Scope, receive: Receive, send: Send, status: int, body: bytes, headers: tuple[RawHeader, ...]
+    ) -> None:
         self.scope = scope
         self.receive = receive
         self.send = send
         self.status = status
         self.body = body
-        self.headers: RawHeaders = [JSON_TYPE]
+        self.headers = (JSON_TYPE,) if headers == (JSON_TYPE, NOSNIFF) else headers
 
     async def strike(self, fault: Transport) -> None:
         """Let the fault happen instead of the answer, after its delay."""
@@ -101,14 +103,14 @@ async def _status(talk: Conversation, fault: Transport) -> None:
     if isinstance(body, ErrorBody):
         body = scripted(status, talk.op, talk.scope["path"], body.code, body.message)
     raw = body.encode() if isinstance(body, str) else b"" if body is None else dumps(body)
-    await send_bytes(talk.send, status, raw, _under(fault, [JSON_TYPE]))
+    await send_bytes(talk.send, status, raw, _under(fault, (JSON_TYPE,)))
 
 
-def _under(fault: Transport, headers: RawHeaders) -> RawHeaders:
+def _under(fault: Transport, headers: tuple[RawHeader, ...]) -> tuple[RawHeader, ...]:
     """Headers of an answer under those that a fault sets."""
     own = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in fault.lowered.items()]
     names = {name for name, _ in own}
-    return [*own, *(header for header in headers if header[0] not in names)]
+    return (*own, *(header for header in headers if header[0] not in names))
 
 
 async def _edit(talk: Conversation, fault: Transport) -> None:

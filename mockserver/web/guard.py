@@ -22,7 +22,7 @@ from mockserver.domain.codes import Code
 from mockserver.settings import Settings
 from mockserver.web.access import Access, Watched
 from mockserver.web.asgi import Message, RawHeaders, Receive, Scope, Send, send_json
-from mockserver.web.host import Host
+from mockserver.web.world import World
 from mockserver.wire.problems import problem
 
 _SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
@@ -61,31 +61,31 @@ class Guard:
     ``public_methods`` tells which methods of a path a public key opens.
     """
 
-    def __init__(self, app: ASGIApp, host: Host, public_methods: Callable[[str], list[str]]) -> None:
+    def __init__(self, app: ASGIApp, world: World, public_methods: Callable[[str], list[str]]) -> None:
         self.app = app
-        self.host = host
+        self.world = world
         self._public_methods = public_methods
-        self._is_open = not host.settings.is_loopback
-        self._names = _names(host.settings)
-        self._token = (host.settings.admin_token or "").encode()
+        self._is_open = not world.settings.is_loopback
+        self._names = _names(world.settings)
+        self._token = (world.settings.admin_token or "").encode()
         self._known: dict[bytes, bool] = {}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        if self.host.log is None or scope["path"] in _QUIET_PATHS:
+        if self.world.log is None or scope["path"] in _QUIET_PATHS:
             await self._admit(scope, receive, send)
             return
         watched: Any = send if hasattr(send, "status") else Watched(send)
-        began, failed = self.host.real_clock(), 0
+        began, failed = self.world.real_clock(), 0
         try:
             await self._admit(scope, receive, watched)
         except Exception:
             failed = 500
             raise
         finally:
-            self.host.log(Access(scope, began, self.host.real_clock(), watched.status or failed))
+            self.world.log(Access(scope, began, self.world.real_clock(), watched.status or failed))
 
     async def _admit(self, scope: Scope, receive: Receive, send: Send) -> None:
         host = origin = b""

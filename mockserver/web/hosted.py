@@ -18,11 +18,22 @@ from mockserver.domain.states import ChargeState
 from mockserver.engine import payment_links, three_ds
 from mockserver.engine.sandbox import Sandbox
 from mockserver.web.endpoints.charges import answered
-from mockserver.web.exchange import Reply
-from mockserver.web.page import Page, PageCall, carry_out, origin_of, policy, redirect, spoilt, web_address, with_query
+from mockserver.web.page import (
+    PageCall,
+    carry_out,
+    html,
+    origin_of,
+    policy,
+    redirect,
+    spoilt,
+    web_address,
+    with_query,
+)
 from mockserver.web.payer_words import COMPLETE, OUTCOMES, WAYS, failure_of, faults_of, paid_with, refusal_of
+from mockserver.web.request import Reply, Request
 from mockserver.web.route import Answer, Call, Route, Success
 from mockserver.web.templating import render
+from mockserver.web.world import World
 from mockserver.wire.charges import ChargeReply
 from mockserver.wire.payment_links import LinkPaymentInput
 
@@ -91,7 +102,15 @@ class _View:
         return None, key
 
 
-def page(call: PageCall) -> Page:
+def sandbox(world: World, request: Request) -> Sandbox | None:
+    """The sandbox of the payment link."""
+    link_id = request.path["payment_link_id"]
+    return world.directory.holding(
+        lambda sandbox: sandbox.payment_links.get(link_id), request.parameters.get("sandbox")
+    )
+
+
+def page(call: PageCall) -> Reply:
     """The form, a simulated way to pay, what became of a charge, or why no payment is taken."""
     view = _found(call, call.query.get("view", ""))
     if view is None:
@@ -119,7 +138,7 @@ def page(call: PageCall) -> Page:
     return _form(view, call.query.get("type"), 402 if charge is not None else 200)
 
 
-def pay(call: PageCall) -> Page:
+def pay(call: PageCall) -> Reply:
     """Take the payment and send the payer on; a declined payer may try again at once."""
     form = call.form
     key = form.get("attempt", "")
@@ -132,7 +151,7 @@ def pay(call: PageCall) -> Page:
     made, free = view.tries()
     if made is not None and key not in link.attempts:
         return redirect(_onward(view, made))
-    reply = carry_out(call, PAY, view.sandbox, _body(link, form, key if key == free or key in link.attempts else ""))
+    reply = carry_out(call, PAY, _body(link, form, key if key == free or key in link.attempts else ""))
     view.link = link = view.sandbox.payment_links.get(link.payment_link_id) or link
     made, _ = view.tries()
     if made is not None:
@@ -147,7 +166,7 @@ def pay(call: PageCall) -> Page:
     return spoilt(_form(view, None, 402), reply)
 
 
-def _refused(view: _View, reply: Reply) -> Page:
+def _refused(view: _View, reply: Reply) -> Reply:
     """The form again, for a payment that was not even tried."""
     errors = faults_of(reply.body, view.form)
     kind = view.form.get("paymentType") or LinkPaymentType.CARD.value
@@ -193,7 +212,7 @@ def away_address(link: PaymentLink, charge: Charge) -> str | None:
     return with_query(address, chargeId=charge.charge_id) if address is not None else None
 
 
-def _result(view: _View, charge: Charge, *, used: bool) -> Page:
+def _result(view: _View, charge: Charge, *, used: bool) -> Reply:
     """What became of a charge; for a ``used`` view also the ways on from here."""
     link = view.link
     title, text = OUTCOMES[charge.status]
@@ -207,10 +226,10 @@ def _result(view: _View, charge: Charge, *, used: bool) -> Page:
         away=away_address(link, charge) if used else None,
         again=replace(view, key="").address() if used and link.has_room else None,
     )
-    return Page(200, body, policy())
+    return html(200, body, policy())
 
 
-def _form(view: _View, way: str | None, status: int) -> Page:
+def _form(view: _View, way: str | None, status: int) -> Reply:
     """The card form with the other ways to pay, or the simulated one of them that was chosen."""
     link = view.link
     kind = next((kind for kind in LinkPaymentType if kind.value == way and link.takes(kind)), LinkPaymentType.CARD)
@@ -233,25 +252,23 @@ def _form(view: _View, way: str | None, status: int) -> Page:
         declines = any(scenario.builtin for scenario in view.sandbox.config.scenarios)
         body = render("simulated.html", **shown, kind=kind.value, label=WAYS[kind], declines=declines)
     away = web_address(link.redirect_url)
-    return Page(status, body, policy(forms_to=f"'self' {origin_of(away)}" if away else "'self'"))
+    return html(status, body, policy(forms_to=f"'self' {origin_of(away)}" if away else "'self'"))
 
 
-def _closed(link: PaymentLink, status: int) -> Page:
-    return Page(status, render("closed.html", link=link), policy())
+def _closed(link: PaymentLink, status: int) -> Reply:
+    return html(status, render("closed.html", link=link), policy())
 
 
-def _unknown() -> Page:
+def _unknown() -> Reply:
     body = render("unknown.html", what="No such payment link", text="The address names no payment link. Check it.")
-    return Page(404, body, policy())
+    return html(404, body, policy())
 
 
 def _found(call: PageCall, view: str) -> _View | None:
-    link_id = call.path["payment_link_id"]
-    sandbox = call.sandbox_with(lambda sandbox: sandbox.payment_links.get(link_id))
-    link = sandbox.payment_links.get(link_id) if sandbox else None
-    if sandbox is None or link is None:
+    link = call.sandbox.payment_links.get(call.path["payment_link_id"]) if call.sandbox is not None else None
+    if call.sandbox is None or link is None:
         return None
-    return _View(sandbox, link, view if _VIEW.fullmatch(view) else "")
+    return _View(call.sandbox, link, view if _VIEW.fullmatch(view) else "")
 
 
 def _view_of(key: str) -> str:

@@ -12,13 +12,12 @@ from mockserver.domain.errors import Invalid
 from mockserver.engine import due
 from mockserver.engine.journal import JournalEntry
 from mockserver.engine.sandbox import Sandbox
-from mockserver.scenario.outcome import FaultKind
-from mockserver.web.endpoint import Arrival, Endpoint
-from mockserver.web.exchange import Request
-from mockserver.web.host import Host
+from mockserver.web.operation import Operation
+from mockserver.web.request import Reply, Request
+from mockserver.web.world import World
 
 
-def replay(host: Host, sandbox: Sandbox, number: int) -> Sandbox:
+def replay(world: World, sandbox: Sandbox, number: int) -> Sandbox:
     """The sandbox as it was right after entry ``number``, its clock standing still there; nobody's key opens it yet.
 
     Raises ``Invalid`` (90) when there is no such entry, or the journal no longer tells the whole story up to it.
@@ -37,11 +36,11 @@ def replay(host: Host, sandbox: Sandbox, number: int) -> Sandbox:
     if sandbox.own is not None:
         past.settle(sandbox.own)
     past.clock.run(ClockMode.MANUAL, 1, journal.opened)
-    host.prepare(past)
+    world.prepare(past)
     for entry in journal.entries:
         past.clock.move_to(max(entry.at, past.clock.virtual), journal.opened)
         due.run_due(past, past.clock.virtual)
-        if isinstance(entry.endpoint, Endpoint):
+        if isinstance(entry.endpoint, Operation):
             _repeat(past, entry, entry.endpoint)
         if entry.number == number:
             break
@@ -49,14 +48,20 @@ def replay(host: Host, sandbox: Sandbox, number: int) -> Sandbox:
     return past
 
 
-def _repeat(past: Sandbox, entry: JournalEntry, endpoint: Endpoint) -> None:
+def _repeat(past: Sandbox, entry: JournalEntry, operation: Operation) -> None:
     """Take one request again, as far as it came then. Raises ``Invalid`` (90) when it is answered differently now."""
-    request = Request(entry.path, entry.step.path, entry.query, entry.step.headers, entry.raw)
-    arrived = endpoint.arrive(past, request)
-    if isinstance(arrived, Arrival) and arrived.fault is not None and arrived.fault.kind is not FaultKind.DELAY:
-        return
-    reply = endpoint.act(arrived, request) if isinstance(arrived, Arrival) else arrived
-    if endpoint.route.method == "GET" and endpoint.route.ahead is not None:
+    request = Request(
+        method=entry.method,
+        resource=entry.path,
+        path=entry.step.path,
+        query=entry.query,
+        headers=entry.step.headers,
+        raw=entry.raw,
+        known=past,
+    )
+    arrived = operation.arrive(request)
+    reply = arrived if isinstance(arrived, Reply) else operation.carry_out(request, arrived)
+    if operation.route.method == "GET" and operation.route.ahead is not None:
         # It told how things stood when it was asked, and was noted when it had been written; nothing follows from it.
         return
     if (reply.status, reply.text()) != (entry.status, entry.answer):

@@ -5,16 +5,17 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from typing import Any
+from urllib.parse import unquote
 
 from starlette.routing import Route as StarletteRoute
 from starlette.routing import Router
 from starlette.types import Lifespan
 
 from mockserver.web.asgi import Receive, Scope, Send
-from mockserver.web.endpoint import Endpoint, path_parameter
-from mockserver.web.host import Host
+from mockserver.web.operation import Operation
 from mockserver.web.route import Auth
 from mockserver.web.unrouted import Unrouted
+from mockserver.web.world import World
 
 _SLASHES = re.compile(r"/{2,}")
 
@@ -28,10 +29,11 @@ class RouteTable(Router):
     ``Allow``.
     """
 
-    def __init__(self, routes: Iterable[StarletteRoute], host: Host, lifespan: Lifespan[Any] | None = None) -> None:
+    def __init__(self, routes: Iterable[StarletteRoute], world: World, lifespan: Lifespan[Any] | None = None) -> None:
         rows = list(routes)
         super().__init__(routes=rows, lifespan=lifespan)
-        self._unrouted = Unrouted(host, (route.path for route in rows))
+        self._world = world
+        self._paths = [path.split("/") for path in dict.fromkeys(route.path for route in rows)]
         self._exact: dict[str, Methods] = {}
         self._templates: dict[tuple[int, str], list[tuple[tuple[str, ...], Methods]]] = {}
         for route in rows:
@@ -60,13 +62,8 @@ class RouteTable(Router):
         path: str = scope["path"]
         methods, parameters = self._tidied(path)
         endpoint = methods.get(scope["method"]) if methods else None
-        if endpoint is not None:
-            scope["path_params"] = parameters
-            await endpoint(scope, receive, send)
-        elif methods is None:
-            await self._unrouted.unknown_path(scope, receive, send)
-        else:
-            await self._unrouted.wrong_method(scope, receive, send, ", ".join(sorted(methods)))
+        scope["path_params"] = parameters
+        await (endpoint or Unrouted(self._world, self._paths, methods))(scope, receive, send)
 
     def endpoint(self, method: str, path: str) -> tuple[Any, dict[str, str]]:
         """The endpoint of an operation and the values of its placeholders; None where there is none."""
@@ -79,7 +76,7 @@ class RouteTable(Router):
         return [
             method
             for method, endpoint in (methods or {}).items()
-            if isinstance(endpoint, Endpoint) and endpoint.route.auth is Auth.PUBLIC
+            if isinstance(endpoint, Operation) and endpoint.route.auth is Auth.PUBLIC
         ]
 
     def _tidied(self, path: str) -> tuple[Methods | None, dict[str, str]]:
@@ -108,7 +105,8 @@ def _match(template: tuple[str, ...], segments: list[str]) -> dict[str, str] | N
         if wanted.startswith("{"):
             if not got:
                 return None
-            parameters[wanted[1:-1]] = path_parameter(got)
+            # Some clients encode it twice (published facts, 1.0).
+            parameters[wanted[1:-1]] = unquote(got) if "%" in got else got
         elif wanted != got:
             return None
     return parameters

@@ -11,8 +11,8 @@ from mockserver.engine import due
 from mockserver.engine.sandbox import Sandbox
 from mockserver.scenario.answers import ReadyCall, ready, unexpected
 from mockserver.scenario.scenario import ExpectedReply as Expected
-from mockserver.web.endpoint import Endpoint
-from mockserver.web.exchange import Request
+from mockserver.web.operation import Operation
+from mockserver.web.request import Reply, Request
 from mockserver.web.route_table import RouteTable
 from mockserver.wire.jsonio import dumps, loads
 from mockserver.wire.problems import problem
@@ -50,18 +50,21 @@ def _run(sandbox: Sandbox, routes: RouteTable, call: ReadyCall) -> tuple[int, ob
     target = urlsplit(call.path)
     path = unquote(target.path)
     endpoint, parameters = routes.endpoint(call.method, path)
-    if not isinstance(endpoint, Endpoint):
+    if not isinstance(endpoint, Operation):
         told = {"Path": "a set-up call is an operation of the payments API, and this is none"}
         return 404, problem(404, Code.UNKNOWN_ERROR, "Not Found", path, told)
     request = Request(
+        method=call.method,
         resource=path,
         path=parameters,
         query=target.query.encode(),
         headers={**call.headers, "x-secretkey": sandbox.key},
         raw=dumps(call.body) if call.body is not None else b"",
+        known=sandbox,
     )
-    due.run_due(sandbox, sandbox.clock.read(endpoint.host.real_clock()))
-    reply = endpoint.take(sandbox, request, counts=False)
+    due.run_due(sandbox, sandbox.clock.read(endpoint.world.real_clock()))
+    arrived = endpoint.arrive(request, is_setup=True)
+    reply = arrived if isinstance(arrived, Reply) else endpoint.carry_out(request, arrived)
     if reply.status is None:
         told = {"Rule": "a rule of a scenario stops it before anything happens"}
         return 503, problem(503, Code.RETRY_LATER, Code.RETRY_LATER.message, path, told)

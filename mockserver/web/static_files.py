@@ -8,8 +8,8 @@ from hashlib import blake2b
 from importlib.resources import files
 
 from mockserver.domain.record import record
-from mockserver.web.asgi import RawHeaders
-from mockserver.web.page import Page, PageCall
+from mockserver.web.page import TEXT, Headers, PageCall
+from mockserver.web.request import Reply
 
 _TYPES: Mapping[str, bytes] = {
     "css": b"text/css; charset=utf-8",
@@ -23,15 +23,15 @@ class StaticFile:
     """A file with its tag: the same bytes always have the same one."""
 
     body: bytes
-    headers: RawHeaders
+    headers: Headers
     tag: str
 
 
-def serve(call: PageCall) -> Page:
+def serve(call: PageCall) -> Reply:
     """A style sheet or a script by its name."""
     found = _files().get(call.path["name"])
     if found is None:
-        return Page(404, b"No such file.", [(b"content-type", b"text/plain; charset=utf-8")])
+        return Reply(404, b"No such file.", headers=(TEXT,))
     return answer(call, found)
 
 
@@ -40,11 +40,11 @@ def named(name: str) -> StaticFile:
     return _files()[name]
 
 
-def answer(call: PageCall, found: StaticFile, *extra: tuple[bytes, bytes]) -> Page:
+def answer(call: PageCall, found: StaticFile, *extra: tuple[bytes, bytes]) -> Reply:
     """The file, or 304 to a browser that has it."""
     if call.headers.get("if-none-match") == found.tag:
-        return Page(304, b"", [*found.headers, *extra])
-    return Page(200, found.body, [*found.headers, *extra])
+        return Reply(304, b"", headers=(*found.headers, *extra))
+    return Reply(200, found.body, headers=(*found.headers, *extra))
 
 
 @cache
@@ -55,11 +55,11 @@ def _files() -> Mapping[str, StaticFile]:
         if kind is not None:
             body = entry.read_bytes()
             tag = f'"{blake2b(body, digest_size=8).hexdigest()}"'
-            headers = [
+            headers = (
                 (b"content-type", kind),
                 (b"etag", tag.encode()),
                 (b"cache-control", b"no-cache"),
                 (b"x-content-type-options", b"nosniff"),
-            ]
+            )
             found[entry.name] = StaticFile(body, headers, tag)
     return found

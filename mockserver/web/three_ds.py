@@ -19,10 +19,22 @@ from mockserver.engine import payment_links, three_ds
 from mockserver.engine.sandbox import Sandbox
 from mockserver.web.endpoints import tokens
 from mockserver.web.endpoints.charges import shown
-from mockserver.web.page import Page, PageCall, carry_out, origin_of, policy, redirect, spoilt, web_address, with_query
+from mockserver.web.page import (
+    PageCall,
+    carry_out,
+    html,
+    origin_of,
+    policy,
+    redirect,
+    spoilt,
+    web_address,
+    with_query,
+)
 from mockserver.web.payer_words import OUTCOMES, failure_of, paid_with
+from mockserver.web.request import Reply, Request
 from mockserver.web.route import Call, Route
 from mockserver.web.templating import render
+from mockserver.web.world import World
 from mockserver.wire.charge_bodies import ChallengeInput
 from mockserver.wire.charges import ChargeReply
 from mockserver.wire.profile import profile_of
@@ -67,7 +79,19 @@ TOKEN_ANSWER = Route(
 )
 
 
-def page(call: PageCall) -> Page:
+def sandbox(world: World, request: Request) -> Sandbox | None:
+    """The sandbox of the charge."""
+    charge_id = request.path["charge_id"]
+    return world.directory.holding(lambda sandbox: sandbox.charges.get(charge_id), request.parameters.get("sandbox"))
+
+
+def token_sandbox(world: World, request: Request) -> Sandbox | None:
+    """The sandbox of the token."""
+    token_id = request.path["token_id"]
+    return world.directory.holding(lambda sandbox: sandbox.tokens.get(token_id), request.parameters.get("sandbox"))
+
+
+def page(call: PageCall) -> Reply:
     """The challenge, or what became of it."""
     sandbox, charge = _found(call)
     if sandbox is None or charge is None:
@@ -77,12 +101,12 @@ def page(call: PageCall) -> Page:
     return _shown(sandbox, charge)
 
 
-def answer(call: PageCall) -> Page:
+def answer(call: PageCall) -> Reply:
     """Take the payer's answer and send the payer back to the shop, or to what became of the charge."""
     sandbox, charge = _found(call)
     if sandbox is None or charge is None:
         return _unknown()
-    reply = carry_out(call, ANSWER, sandbox, {"result": call.form.get("result", "")})
+    reply = carry_out(call, ANSWER, {"result": call.form.get("result", "")})
     charge = sandbox.charges.get(charge.charge_id) or charge
     if reply.fault is not None:
         return spoilt(_shown(sandbox, charge), reply)
@@ -91,18 +115,18 @@ def answer(call: PageCall) -> Page:
     return redirect(return_address(sandbox, charge) or sandbox.page(three_ds.page(charge)), reply)
 
 
-def token_page(call: PageCall) -> Page:
+def token_page(call: PageCall) -> Reply:
     """The challenge before a token is used, or how it ended."""
     sandbox, token = _found_token(call)
     return _token_shown(token) if sandbox is not None and token is not None else _unknown()
 
 
-def token_answer(call: PageCall) -> Page:
+def token_answer(call: PageCall) -> Reply:
     """Take the payer's answer and show how the challenge ended."""
     sandbox, token = _found_token(call)
     if sandbox is None or token is None:
         return _unknown()
-    reply = carry_out(call, TOKEN_ANSWER, sandbox, {"result": call.form.get("result", "")})
+    reply = carry_out(call, TOKEN_ANSWER, {"result": call.form.get("result", "")})
     token = sandbox.tokens.get(token.token_id) or token
     if reply.fault is not None:
         return spoilt(_token_shown(token), reply)
@@ -122,21 +146,16 @@ def return_address(sandbox: Sandbox, charge: Charge) -> str | None:
 
 
 def _found(call: PageCall) -> tuple[Sandbox | None, Charge | None]:
-    charge_id = call.path["charge_id"]
-    sandbox = call.sandbox_with(lambda sandbox: sandbox.charges.get(charge_id))
-    charge = sandbox.charges.get(charge_id) if sandbox else None
-    asked = charge is not None and charge.challenged
-    return (sandbox, charge) if asked else (None, None)
+    charge = call.sandbox.charges.get(call.path["charge_id"]) if call.sandbox is not None else None
+    return (call.sandbox, charge) if charge is not None and charge.challenged else (None, None)
 
 
 def _found_token(call: PageCall) -> tuple[Sandbox | None, Token | None]:
-    token_id = call.path["token_id"]
-    sandbox = call.sandbox_with(lambda sandbox: sandbox.tokens.get(token_id))
-    token = sandbox.tokens.get(token_id) if sandbox else None
-    return (sandbox, token) if token is not None and token.challenged else (None, None)
+    token = call.sandbox.tokens.get(call.path["token_id"]) if call.sandbox is not None else None
+    return (call.sandbox, token) if token is not None and token.challenged else (None, None)
 
 
-def _shown(sandbox: Sandbox, charge: Charge, fault: str | None = None) -> Page:
+def _shown(sandbox: Sandbox, charge: Charge, fault: str | None = None) -> Reply:
     title, text = OUTCOMES[charge.status]
     waits = charge.status is ChargeState.PENDING_CHECKOUT
     body = render(
@@ -152,7 +171,7 @@ def _shown(sandbox: Sandbox, charge: Charge, fault: str | None = None) -> Page:
         back=return_address(sandbox, charge),
         fault=fault,
     )
-    return Page(200 if fault is None else 400, body, policy(scripts=not waits, forms_to=_reach(sandbox, charge)))
+    return html(200 if fault is None else 400, body, policy(scripts=not waits, forms_to=_reach(sandbox, charge)))
 
 
 def _answer_of(charge: Charge) -> ChallengeAnswer:
@@ -162,7 +181,7 @@ def _answer_of(charge: Charge) -> ChallengeAnswer:
     return ChallengeAnswer.CANCEL if code == Code.CUSTOMER_CANCELLATION else ChallengeAnswer.FAIL
 
 
-def _token_shown(token: Token, fault: str | None = None) -> Page:
+def _token_shown(token: Token, fault: str | None = None) -> Reply:
     title, text = _TOKEN_OUTCOMES[token.answer]
     body = render(
         "three_ds.html",
@@ -175,7 +194,7 @@ def _token_shown(token: Token, fault: str | None = None) -> Page:
         back=None,
         fault=fault,
     )
-    return Page(200 if fault is None else 400, body, policy(scripts=not token.waits))
+    return html(200 if fault is None else 400, body, policy(scripts=not token.waits))
 
 
 def _reach(sandbox: Sandbox, charge: Charge) -> str:
@@ -189,6 +208,6 @@ def _link_of(sandbox: Sandbox, charge: Charge) -> PaymentLink | None:
     return sandbox.payment_links.get(charge.payment_link_id) if charge.payment_link_id else None
 
 
-def _unknown() -> Page:
+def _unknown() -> Reply:
     body = render("unknown.html", what="No payment waits here", text="The address names no 3-D Secure challenge.")
-    return Page(404, body, policy())
+    return html(404, body, policy())

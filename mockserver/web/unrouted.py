@@ -6,18 +6,17 @@ Source: assumption ``error.unknown_route``; control document, Control API (``/__
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from difflib import SequenceMatcher
 
 from mockserver.domain.codes import Code
-from mockserver.domain.errors import Refused
 from mockserver.domain.masking import mask_start, star_key
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.step import Step
-from mockserver.web.asgi import HungUp, RawHeaders, Receive, Scope, Send, TooLarge, headers_of, read_body, send_json
-from mockserver.web.exchange import Reply, Request, note
-from mockserver.web.host import Headers, Host
-from mockserver.wire.jsonio import dumps
+from mockserver.web.asgi import JSON_TYPE, NO_STORE, NOSNIFF, RawHeader
+from mockserver.web.request import Reply, Request
+from mockserver.web.shell import Endpoint
+from mockserver.web.world import World
 from mockserver.wire.problems import problem
 
 OPERATION = "none"
@@ -30,105 +29,78 @@ _LONGEST_PATH = 200
 _MOST_SEGMENTS = 10
 
 
-class Unrouted:
-    """Answers in the place of a route; ``paths`` are those of all routes, with placeholders in braces."""
+class Unrouted(Endpoint):
+    """Answers in the place of a route: 404 with the nearest path, or 405 where ``methods`` are those of the path.
 
-    def __init__(self, host: Host, paths: Iterable[str]) -> None:
-        self.host = host
-        self._templates = [path.split("/") for path in dict.fromkeys(paths)]
+    ``templates`` are the paths of all routes, split, with placeholders in braces.
+    """
 
-    async def unknown_path(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """404, with the nearest path."""
-        path: str = scope["path"]
-        near = self.nearest(path)
-        await self._answer(scope, receive, send, 404, unknown_path(path, near), [], near)
+    headers: tuple[RawHeader, ...] = (JSON_TYPE, NOSNIFF, NO_STORE)
 
-    async def wrong_method(self, scope: Scope, receive: Receive, send: Send, allowed: str) -> None:
-        """405, with the methods that the path has."""
-        told = {"Method": f"got {scope['method']}, allowed: {allowed}"}
-        body = dumps(problem(405, Code.UNKNOWN_ERROR, "Method Not Allowed", scope["path"], told))
-        await self._answer(
-            scope, receive, send, 405, body, [(b"allow", allowed.encode())], f"{allowed} {scope['path']}"
-        )
+    def __init__(self, world: World, templates: Iterable[Sequence[str]], methods: Iterable[str] | None = None) -> None:
+        super().__init__(world)
+        self._templates = templates
+        self._allowed = None if methods is None else ", ".join(sorted(methods))
 
-    def nearest(self, path: str) -> str | None:
-        """The path of a route that looks most alike, whatever stands in the place of its ids; None when none does."""
-        given = path.lower().split("/")
-        if len(path) > _LONGEST_PATH or len(given) > _MOST_SEGMENTS:
-            return None
-        ours, likest, found = path.startswith(_OURS), _LIKE, None
-        matcher = SequenceMatcher(autojunk=False)
-        for template in sorted(self._templates, key=lambda parts: abs(len(parts) - len(given))):
-            if template[1].startswith("__") is not ours:
-                continue
-            fixed = [place for place, part in enumerate(template) if not part.startswith("{")]
-            # One segment more is a prefix such as /v1: what stands in the place of ids is left out all the same.
-            more = len(given) - len(template)
-            theirs = given[:more] + [given[more + place] for place in fixed] if more in (0, 1) else given
-            matcher.set_seqs("/".join(theirs), "/".join(template[place] for place in fixed))
-            if matcher.real_quick_ratio() > likest and matcher.quick_ratio() > likest and matcher.ratio() > likest:
-                likest, found = matcher.ratio(), "/".join(template)
-        return found
+    def authenticate(self, request: Request) -> Sandbox | None:
+        """The sandbox of the key, if one came."""
+        ours = request.resource.startswith(_OURS)
+        return None if ours else self.world.directory.of_any_key(request.headers)
 
-    async def _answer(
-        self,
-        scope: Scope,
-        receive: Receive,
-        send: Send,
-        status: int,
-        body: bytes,
-        extra: RawHeaders,
-        near: str | None,
-    ) -> None:
-        host, headers = self.host, headers_of(scope)
-        sandbox = None if scope["path"].startswith(_OURS) else sandbox_of(host, headers)
-        if sandbox is not None:
-            try:
-                raw = await read_body(receive, scope, host.settings.max_body)
-            except HungUp:
-                return
-            except TooLarge:
-                raw = b""
-            await host.catch_up(sandbox)
-            keep(host, sandbox, scope, headers, raw, status, body, near)
-        await send_json(send, status, body, extra)
+    def refused(self, fault: Exception, request: Request) -> Reply:
+        """The same answer to a body that is too large, but no entry of the journal."""
+        return self._answer(request)
+
+    async def act(self, request: Request) -> Reply:
+        """The answer; with a key also an entry of the journal and a finding."""
+        if request.known is not None:
+            request.resource = star_key(request.resource, request.known.key)
+        return self._answer(request)
+
+    def _answer(self, request: Request) -> Reply:
+        if self._allowed is None:
+            return unknown_path(request, nearest(request.resource, self._templates))
+        details = {"Method": f"got {request.method}, allowed: {self._allowed}"}
+        body = problem(405, Code.UNKNOWN_ERROR, "Method Not Allowed", request.resource, details)
+        headers = (*self.headers, (b"allow", self._allowed.encode()))
+        return Reply(405, body, _step(request, f"{self._allowed} {request.resource}"), headers=headers)
 
 
-def unknown_path(path: str, near: str | None = None) -> bytes:
-    """The answer to a path that no route has."""
-    told = "no such route" + (f" - did you mean '{near}'?" if near else "")
-    return dumps(problem(404, Code.UNKNOWN_ERROR, "Not Found", path, {"Path": told}))
+def unknown_path(request: Request, near: str | None = None) -> Reply:
+    """The answer to a path that no route has; ``near`` is what may have been meant."""
+    words = "no such route" + (f" - did you mean '{near}'?" if near else "")
+    body = problem(404, Code.UNKNOWN_ERROR, "Not Found", request.resource, {"Path": words})
+    return Reply(404, body, _step(request, near), headers=Unrouted.headers)
 
 
-def sandbox_of(host: Host, headers: Headers) -> Sandbox | None:
-    """The sandbox of the key that came with a request; None without one that opens any."""
-    if "x-secretkey" not in headers and "x-publickey" not in headers:
+def nearest(path: str, templates: Iterable[Sequence[str]]) -> str | None:
+    """The path of a route that looks most alike, whatever stands in the place of its ids; None when none does."""
+    given = path.lower().split("/")
+    if len(path) > _LONGEST_PATH or len(given) > _MOST_SEGMENTS:
         return None
-    try:
-        return host.known(headers) if "x-secretkey" in headers else host.known_by_either_key(headers)
-    except Refused:
+    ours, likest, found = path.startswith(_OURS), _LIKE, None
+    matcher = SequenceMatcher(autojunk=False)
+    for template in sorted(templates, key=lambda parts: abs(len(parts) - len(given))):
+        if template[1].startswith("__") is not ours:
+            continue
+        fixed = [place for place, part in enumerate(template) if not part.startswith("{")]
+        # One segment more is a prefix such as /v1: what stands in the place of ids is left out all the same.
+        more = len(given) - len(template)
+        theirs = given[:more] + [given[more + place] for place in fixed] if more in (0, 1) else given
+        matcher.set_seqs("/".join(theirs), "/".join(template[place] for place in fixed))
+        if matcher.real_quick_ratio() > likest and matcher.quick_ratio() > likest and matcher.ratio() > likest:
+            likest, found = matcher.ratio(), "/".join(template)
+    return found
+
+
+def _step(request: Request, near: str | None) -> Step | None:
+    """The step of a request that came with a key, and the finding about it."""
+    sandbox = request.known
+    if sandbox is None:
         return None
-
-
-def keep(
-    host: Host,
-    sandbox: Sandbox,
-    scope: Scope,
-    headers: Headers,
-    raw: bytes,
-    status: int,
-    body: bytes,
-    near: str | None = None,
-) -> None:
-    """Make a request that no route took an entry of the journal; ``near`` is what may have been meant."""
-    path = star_key(scope["path"], sandbox.key)
-    if path != scope["path"]:
-        body, near = body.replace(sandbox.key.encode(), b"***"), near and star_key(near, sandbox.key)
-    if sandbox.watch is not None and not path.startswith(_ASKED_BY_BROWSERS):
-        what = mask_start(f"{scope['method']} {path}", _LONGEST_PATH)
-        sandbox.watch.lost(
-            sandbox.journal.last + 1, sandbox.now, what, mask_start(near, _LONGEST_PATH) if near else None
-        )
-    step = sandbox.step = Step(OPERATION, answers=True, headers=headers)
-    request = Request(path, {}, scope["query_string"], headers, raw)
-    note(host, sandbox, scope["method"], request, Reply(status, None, step), body)
+    if sandbox.watch is not None and not request.resource.startswith(_ASKED_BY_BROWSERS):
+        what = mask_start(f"{request.method} {request.resource}", _LONGEST_PATH)
+        entry = sandbox.journal.last + 1
+        sandbox.watch.lost(entry, sandbox.now, what, mask_start(near, _LONGEST_PATH) if near else None)
+    step = sandbox.step = Step(OPERATION, answers=True, headers=request.headers)
+    return step

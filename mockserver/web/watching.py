@@ -5,7 +5,7 @@ Source: findings document (*in doubt*).
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from mockserver.domain.charge import Charge
@@ -21,6 +21,7 @@ from mockserver.findings.facts import Call, Doubt
 from mockserver.findings.habits import is_clean
 from mockserver.findings.ledger import Finding
 from mockserver.scenario.outcome import FaultKind, PartialApprove, Transport
+from mockserver.web.request import Reply, Request
 from mockserver.wire.base import Body
 from mockserver.wire.jsonio import MalformedJson, dumps, loads
 
@@ -35,19 +36,15 @@ _ANOTHER = (FaultKind.STATUS, FaultKind.EDIT)
 
 
 def called(
-    sandbox: Sandbox,
+    request: Request,
+    reply: Reply,
     step: Step,
-    real: Micros,
-    *,
-    path: str,
-    query: bytes,
-    raw: bytes,
-    status: int | None,
     answer: bytes,
-    fault: Transport | None,
     model: type[Body] | None,
+    real_clock: Callable[[], Micros],
 ) -> None:
     """Report a step that a client asked for, the newest of the journal; ``model`` has the fields that are read."""
+    sandbox, status, fault = request.sandbox, reply.status, reply.fault
     watch = sandbox.watch
     if watch is None:
         return
@@ -58,7 +55,7 @@ def called(
     charge: Any = step.about.get("charge")
     headers = step.headers
     entry = sandbox.journal.last
-    where = f"{path}?{query.decode('latin-1')}" if query else path
+    where = f"{request.resource}?{request.query.decode('latin-1')}" if request.query else request.resource
     is_browser = "x-secretkey" in headers and ("origin" in headers or "sec-fetch-site" in headers)
     takes_time = step.watched < 0 or step.latency > 0 or step.urgent
     if (
@@ -66,7 +63,7 @@ def called(
         and status is not None
         and status < _REFUSED
         and not (takes_time or step.ignored or step.webhooks or step.is_repeat or is_browser)
-        and is_clean(raw, where, headers)
+        and is_clean(request.raw, where, headers)
     ):
         # A call that went well, as nearly all do: mostly there is nothing more to judge.
         if step.op == "charge.create":
@@ -76,8 +73,10 @@ def called(
                     is_plain = False
             if is_plain and watch.paid(entry, sandbox.now, charge):
                 return
-        elif not step.events and watch.read(step.op, entry, sandbox.now, _pace_of(sandbox, real), _subject_of(step)):
-            return
+        elif not step.events:
+            pace = _pace_of(sandbox, real_clock)
+            if watch.read(step.op, entry, sandbox.now, pace, _subject_of(step)):
+                return
     waited_as = min(step.watched, 0)
     is_open = takes_time or (fault is not None and fault.is_slow)
     if is_open:
@@ -86,12 +85,12 @@ def called(
         Call(
             entry=entry,
             at=sandbox.now,
-            real=real,
-            pace=_pace_of(sandbox, real),
+            real=real_clock(),
+            pace=_pace_of(sandbox, real_clock),
             op=step.op,
             request=step.request,
             path=step.path,
-            text=raw,
+            text=request.raw,
             where=where,
             headers=headers,
             answer=answer,
@@ -155,9 +154,9 @@ def ended(sandbox: Sandbox, step: Step, real: Micros, *, is_gone: bool) -> None:
         step.watched = 0
 
 
-def _pace_of(sandbox: Sandbox, real: Micros) -> Micros | None:
+def _pace_of(sandbox: Sandbox, real_clock: Callable[[], Micros]) -> Micros | None:
     """The instant by which reads are counted: none while the clock stands, when a week of reads takes no time."""
-    return None if sandbox.clock.mode is ClockMode.MANUAL else real
+    return None if sandbox.clock.mode is ClockMode.MANUAL else real_clock()
 
 
 def _unknown(names: Sequence[str], model: type[Body] | None) -> dict[str, str | None]:

@@ -15,7 +15,8 @@ def test_sandboxes_that_were_reset_are_forgotten() -> None:
 
     async def story() -> None:
         world = api.app.world
-        world.ticker = Ticker(lambda: NOW, world.sandboxes.is_live, world.run)
+        runner = world.runner
+        runner.ticker = Ticker(lambda: NOW, world.sandboxes.is_live, runner.run)
         for _ in range(3 * CROWD):
             await api.calling("POST", "/charge/card", shop_charge())
             await api.calling("POST", "/__admin/reset", {})

@@ -20,7 +20,6 @@ from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.store import Table
 from mockserver.engine.tables import row_classes
 from mockserver.web.control import state as state_calls
-from mockserver.web.host import Host
 from mockserver.wire.jsonio import dumps
 from tests.driving import CARD, DUMMY, NOW, Api, Reply
 
@@ -197,8 +196,7 @@ APART = {
 
 
 def test_every_part_of_a_sandbox_is_exported_or_left_out_for_a_reason() -> None:
-    host: Host = Api().app.world
-    sandbox = host.sandboxes.open("sk_any", NOW)
+    sandbox = Api().app.world.sandboxes.open("sk_any", NOW)
     document = snapshot.export(sandbox, secrets=True)
     written = {*document, *document["tables"], *document["records"]}
     assert set(Sandbox.__slots__) - APART.keys() - written == set()

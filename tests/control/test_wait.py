@@ -149,7 +149,7 @@ def test_those_who_wait_do_not_keep_one_another_awake(api: Api, looks: list[Sand
     async def wait_for_nothing() -> None:
         body = {"for": {"charge": {}}, "timeout": "300ms"}
         waiting = [api.calling("POST", "/__admin/wait", body, key=f"sk_{number}") for number in range(3)]
-        stirring = asyncio.get_running_loop().call_later(0.05, api.app.world.activity.notify)
+        stirring = asyncio.get_running_loop().call_later(0.05, api.app.world.runner.activity.notify)
         await asyncio.gather(*waiting)
         stirring.cancel()
 

@@ -16,7 +16,6 @@ from mockserver.scenario.ruleset import Ruleset
 from mockserver.scenario.scenario import Scenario
 from mockserver.settings import Settings
 from mockserver.web.app import Application
-from mockserver.web.host import Host
 
 NOW = parse_instant("2031-03-01T18:00:00Z")
 
@@ -35,7 +34,7 @@ class Given:
 
 
 def open_app(scenarios: Sequence[Scenario]) -> Application:
-    return Application(Host(Settings(), lambda: NOW, Given(scenarios)))
+    return Application(Settings(), lambda: NOW, Given(scenarios))
 
 
 def told(rules: str, head: str = "") -> Scenario:

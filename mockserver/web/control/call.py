@@ -6,45 +6,45 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
-from urllib.parse import parse_qsl
 
 from mockserver.assumptions import Assumed
 from mockserver.domain.codes import Code
-from mockserver.domain.errors import Invalid, Refused, nearest
+from mockserver.domain.errors import Invalid, nearest
 from mockserver.domain.masking import mask_start
 from mockserver.domain.reading import flag_of, whole_of
 from mockserver.engine.sandbox import Sandbox
-from mockserver.web.asgi import HungUp, Receive, Scope, Send, TooLarge, headers_of, read_body, send_json
-from mockserver.web.host import Host
+from mockserver.web.asgi import JSON_TYPE, NO_STORE, NOSNIFF, HungUp, Receive
 from mockserver.web.lazy import loaded
-from mockserver.wire import problems
-from mockserver.wire.jsonio import MalformedJson, loads
+from mockserver.web.request import Reply, Request
+from mockserver.web.shell import Endpoint
+from mockserver.web.world import World
+from mockserver.wire.jsonio import loads
 
 
-@dataclass(frozen=True, slots=True)
 class ControlCall:
-    """One control call; ``sandbox`` opens the sandbox of its key, ``receive`` tells when the caller leaves."""
+    """One control call."""
 
-    route: ControlRoute
-    host: Host
-    headers: Mapping[str, str]
-    path: Mapping[str, str]
-    query: Mapping[str, str]
-    raw: bytes
-    receive: Receive
+    def __init__(self, route: ControlRoute, world: World, request: Request) -> None:
+        self.route = route
+        self.world = world
+        self.headers = request.headers
+        self.path = request.path
+        self.query = request.parameters
+        self.raw = request.raw
+        self._receive = request.receive
 
     def sandbox(self) -> Sandbox:
         """The sandbox that the call names. Raises ``Unauthorised`` (40)."""
-        return self.host.known_to_control(self.headers, changes=self.route.method != "GET")
+        return self.world.directory.of_control(self.headers, changes=self.route.method != "GET")
 
     def caller(self) -> Caller:
         """Who made the call."""
-        return Caller(self.receive)
+        return Caller(self._receive)
 
     def assumed(self) -> Assumed:
         """The assumptions of the sandbox that the call names, or of the server. Raises ``Unauthorised`` (40)."""
         named = {"x-secretkey", "x-sandbox", "x-publickey"} & self.headers.keys()
-        return self.sandbox().assumed if named else self.host.assumed
+        return self.sandbox().assumed if named else self.world.directory.assumed
 
     def switch(self, name: str, *, default: bool = False) -> bool:
         """A query parameter that is true or false, ``default`` when it is not given. Raises ``Invalid`` (90)."""
@@ -169,37 +169,31 @@ class ControlRoute:
     largest: int | None = None
 
 
-class ControlEndpoint:
-    """One row of the control table as an ASGI application."""
+class ControlEndpoint(Endpoint):
+    """One row of the control table."""
 
-    def __init__(self, route: ControlRoute, host: Host) -> None:
+    headers = (JSON_TYPE, NOSNIFF, NO_STORE)
+
+    def __init__(self, route: ControlRoute, world: World) -> None:
+        super().__init__(world)
         self.route = route
-        self.host = host
+        self.largest = route.largest
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        try:
-            raw = await read_body(receive, scope, self.route.largest or self.host.settings.max_body)
-            query = dict(parse_qsl(scope["query_string"].decode("latin-1"), errors="replace"))
-            call = ControlCall(self.route, self.host, headers_of(scope), scope["path_params"], query, raw, receive)
-            if self.route.keyed:
-                _check_names(query, [given.name for given in self.route.query])
-                known = self.host.sandboxes.named(call.headers)
-                if known is not None:
-                    await self.host.catch_up(known)
-            answer = loaded(self.route.handle)(call)
-            status, body = answer if isinstance(answer, tuple) else await answer
-            if self.route.method != "GET" and (sandbox := self.host.sandboxes.named(call.headers)) is not None:
-                # Whatever a call changes may be what somebody waits for.
-                self.host.activity.notify(sandbox.key)
-        except HungUp:
-            return
-        except TooLarge:
-            status, body = 413, problems.problem(413, Code.VALIDATION_ERROR, "Validation Error", scope["path"])
-        except MalformedJson as fault:
-            status, body = problems.malformed(str(fault), scope["path"])
-        except Refused as refused:
-            status, body = problems.refusal(refused, scope["path"], self.host.assumed)
-        await send_json(send, status, body)
+    def authenticate(self, request: Request) -> Sandbox | None:
+        """The open sandbox that the call names, if any; its function opens another. Raises ``Invalid`` (90)."""
+        if not self.route.keyed:
+            return None
+        _check_names(request.parameters, [given.name for given in self.route.query])
+        return self.world.sandboxes.named(request.headers)
+
+    async def act(self, request: Request) -> Reply:
+        """Let the function of the row answer."""
+        answer = loaded(self.route.handle)(ControlCall(self.route, self.world, request))
+        status, body = answer if isinstance(answer, tuple) else await answer
+        if request.method != "GET" and (sandbox := self.world.sandboxes.named(request.headers)) is not None:
+            # Whatever a call changes may be what somebody waits for.
+            self.world.runner.activity.notify(sandbox.key)
+        return Reply(status, body)
 
 
 def _check_names(query: Mapping[str, str], known: Sequence[str]) -> None:

@@ -46,7 +46,7 @@ async def change(call: ControlCall) -> tuple[int, object]:
         "clock.set",
         "Now",
         None if now is None else lambda: now,
-        lambda: sandbox.clock.run(mode, rate if mode is ClockMode.FAST else 1, call.host.real_clock()),
+        lambda: sandbox.clock.run(mode, rate if mode is ClockMode.FAST else 1, call.world.real_clock()),
     )
 
 
@@ -74,12 +74,12 @@ async def _move(
     destination: Callable[[], Micros] | None,
     arrive: Callable[[], None] = lambda: None,
 ) -> tuple[int, object]:
-    host, until = call.host, call.host.real_clock() + min(read_timeout(call.body(), LONGEST), LONGEST)
+    world, until = call.world, call.world.real_clock() + min(read_timeout(call.body(), LONGEST), LONGEST)
     with call.caller() as caller:
-        async with standing(host, sandbox):
+        async with standing(world, sandbox):
             to = sandbox.now if destination is None else destination()
-            sandbox.clock.check(to, host.real_clock(), field)
-            mover = Mover(host, caller, until)
+            sandbox.clock.check(to, world.real_clock(), field)
+            mover = Mover(world, caller, until)
             arrived = destination is None or await mover.advance(sandbox, to)
             arrive()
             answer = {**_shown(sandbox), "ran": mover.ran}
@@ -89,7 +89,7 @@ async def _move(
                     "sent: another call goes on from here"
                 )
             journal_move(call, sandbox, op, answer)
-    host.on_change(sandbox)
+    world.runner.used(sandbox)
     return 200, answer
 
 

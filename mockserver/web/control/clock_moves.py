@@ -17,7 +17,7 @@ from mockserver.domain.clock import Micros
 from mockserver.engine import due
 from mockserver.engine.sandbox import Sandbox
 from mockserver.web.control.call import Caller
-from mockserver.web.host import Host
+from mockserver.web.world import World
 
 _UNWATCHED = 100
 """Steps of a move after which it looks whether its caller has hung up: most are over by then."""
@@ -26,8 +26,8 @@ _UNWATCHED = 100
 class Mover:
     """Moves clocks for one call, until the machine's time is ``until``. ``ran`` counts what has come due."""
 
-    def __init__(self, host: Host, caller: Caller, until: Micros) -> None:
-        self._host = host
+    def __init__(self, world: World, caller: Caller, until: Micros) -> None:
+        self._world = world
         self._caller = caller
         self._until = until
         self.ran = 0
@@ -35,14 +35,14 @@ class Mover:
     @property
     def is_over(self) -> bool:
         """Whether there is no time left, or the server stops."""
-        return self._host.stopping or self._host.real_clock() >= self._until
+        return self._world.runner.stopping or self._world.real_clock() >= self._until
 
     async def advance(self, sandbox: Sandbox, to: Micros) -> bool:
         """Go to an instant, within ``standing``; whether it was reached and all that came due has ended. Else the clock
         stands at the instant whose webhooks are still being sent. Raises ``HungUp``."""
         before, steps, arrived = sandbox.schedule.ran, 0, False
-        while self._host.sandboxes.is_live(sandbox) and (steps < _UNWATCHED or self._caller.stays()):
-            if self._host.sending(sandbox):
+        while self._world.sandboxes.is_live(sandbox) and (steps < _UNWATCHED or self._caller.stays()):
+            if self._world.runner.sending(sandbox):
                 if not await self._try_ends(sandbox):
                     break
             elif not self._run(sandbox, to):
@@ -58,9 +58,9 @@ class Mover:
     async def step(self, sandbox: Sandbox, end: Micros) -> bool:
         """Let one of the tries end that are being made, or else go to the next instant up to ``end`` at which something
         is due; False when there is neither, or no time. Raises ``HungUp``."""
-        async with standing(self._host, sandbox):
+        async with standing(self._world, sandbox):
             before, entries = sandbox.schedule.ran, sandbox.schedule.entries
-            if self._host.sending(sandbox):
+            if self._world.runner.sending(sandbox):
                 moved = await self._try_ends(sandbox)
             elif moved := bool(entries) and entries[0].at <= end and not self.is_over:
                 self._run(sandbox, max(entries[0].at, sandbox.now))
@@ -69,32 +69,32 @@ class Mover:
         return moved and self._caller.stays()
 
     async def _try_ends(self, sandbox: Sandbox) -> bool:
-        ended = await self._host.try_ends(sandbox, self._until, self._caller.leaving)
+        ended = await self._world.runner.try_ends(sandbox, self._until, self._caller.leaving)
         return ended and self._caller.stays()
 
     def _run(self, sandbox: Sandbox, to: Micros) -> bool:
         """Run a slice of what is due up to an instant; whether anything was, or is still."""
         before = sandbox.schedule.ran
         due.run_slice(sandbox, to)
-        sandbox.clock.move_to(sandbox.now, self._host.real_clock())
-        self._host.changed(sandbox)
+        sandbox.clock.move_to(sandbox.now, self._world.real_clock())
+        self._world.runner.changed(sandbox)
         return sandbox.schedule.ran > before or due.is_behind(sandbox)
 
 
 @asynccontextmanager
-async def standing(host: Host, sandbox: Sandbox) -> AsyncIterator[None]:
+async def standing(world: World, sandbox: Sandbox) -> AsyncIterator[None]:
     """Let time stand still for all but the holder of this, who may move it. Moves of one sandbox follow one another."""
-    while (other := host.moving.get(sandbox)) is not None:
+    while (other := world.runner.moving.get(sandbox)) is not None:
         await other.wait()
-    ended = host.moving[sandbox] = asyncio.Event()
+    ended = world.runner.moving[sandbox] = asyncio.Event()
     try:
-        await host.catch_up(sandbox)
+        await world.runner.catch_up(sandbox)
         sandbox.clock.hold(sandbox.now)
         try:
             yield
         finally:
-            sandbox.clock.let_go(host.real_clock())
+            sandbox.clock.let_go(world.real_clock())
     finally:
-        del host.moving[sandbox]
+        del world.runner.moving[sandbox]
         ended.set()
-        host.changed(sandbox)
+        world.runner.changed(sandbox)

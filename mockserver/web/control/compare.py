@@ -23,9 +23,9 @@ async def compare(call: ControlCall) -> tuple[int, object]:
     Raises ``Invalid`` (90) for an id that no open sandbox has.
     """
     here, wanted = call.sandbox(), call.query.get("with", "")
-    there = call.host.sandboxes.with_id(wanted)
+    there = call.world.sandboxes.with_id(wanted)
     if there is None:
-        known = ", ".join(sandbox_id_of(one.key) for one in list(call.host.sandboxes)[-5:])
+        known = ", ".join(sandbox_id_of(one.key) for one in list(call.world.sandboxes)[-5:])
         told = f"got '{mask_start(wanted, 40)}', wanted the id of an open sandbox, such as {known}"
         raise Invalid(Code.VALIDATION_ERROR, {"With": told})
     mine = await with_pauses(snapshot.export_in_slices(here, secrets=False))

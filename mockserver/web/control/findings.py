@@ -22,14 +22,14 @@ _LONGEST_MARK = 100
 def listing(call: ControlCall) -> tuple[int, object]:
     """The findings of this sandbox, oldest first: of at least a severity, of one kind, after a mark or an entry."""
     sandbox, watch = _watched(call)
-    watch.look(sandbox.now, call.host.real_clock())
+    watch.look(sandbox.now, call.world.real_clock())
     return 200, _page(call, sandbox, watch.ledger)
 
 
 def finish(call: ControlCall) -> tuple[int, object]:
     """Judge what the story left open, then list."""
     sandbox, watch = _watched(call)
-    watch.look(sandbox.now, call.host.real_clock())
+    watch.look(sandbox.now, call.world.real_clock())
     watch.finish(sandbox.now)
     return 200, _page(call, sandbox, watch.ledger)
 

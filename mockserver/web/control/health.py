@@ -12,5 +12,5 @@ def alive(call: ControlCall) -> tuple[int, object]:
 
 def ready(call: ControlCall) -> tuple[int, object]:
     """The scenarios are loaded; 503 with the reasons when they are not."""
-    problems = call.host.ready_problems
+    problems = call.world.directory.ready_problems
     return (503, {"status": "not ready", "reasons": problems}) if problems else (200, {"status": "ready"})

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from typing import TypedDict
-from urllib.parse import parse_qsl
 
 from mockserver.domain.codes import Code
-from mockserver.domain.errors import NotFound, Refused, Unauthorised
+from mockserver.domain.errors import NotFound
 from mockserver.domain.masking import mask_headers, mask_query, mask_start, mask_text
 from mockserver.domain.reading import whole_of
 from mockserver.engine.inboxes import InboxMessage
 from mockserver.engine.sandbox import Sandbox
-from mockserver.web.asgi import HungUp, Receive, Scope, Send, TooLarge, headers_of, read_body, send_json
+from mockserver.web.asgi import JSON_TYPE, NO_STORE, NOSNIFF
 from mockserver.web.control.call import ControlCall
-from mockserver.web.host import Host
+from mockserver.web.request import Reply, Request
+from mockserver.web.shell import Endpoint
 from mockserver.web.slices import one_by_one
-from mockserver.wire import problems
 from mockserver.wire.dates import moment
 from mockserver.wire.jsonio import MalformedJson, loads
 from mockserver.wire.masking import mask_body
@@ -60,48 +59,31 @@ class InboxReply(TypedDict):
     messages: list[ArrivalReply | LineReply]
 
 
-class InboxEndpoint:
-    """The receiver as an ASGI application. The sandbox is named by a key in the headers, or by ``?publicKey=``."""
+class InboxEndpoint(Endpoint):
+    """The receiver. The sandbox is named by a key in the headers, or by ``?publicKey=``."""
 
-    def __init__(self, host: Host) -> None:
-        self.host = host
+    headers = (JSON_TYPE, NOSNIFF, NO_STORE)
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        host, headers = self.host, headers_of(scope)
-        query = scope["query_string"].decode("utf-8", "replace")
-        try:
-            raw = await read_body(receive, scope, host.settings.max_body)
-            sandbox = self._box(headers, dict(parse_qsl(query, errors="replace")).get("publicKey"))
-            await host.catch_up(sandbox)
-        except HungUp:
-            return
-        except TooLarge:
-            body = problems.problem(413, Code.VALIDATION_ERROR, Code.VALIDATION_ERROR.message, scope["path"])
-            await send_json(send, 413, body)
-            return
-        except Refused as refused:
-            status, told = problems.refusal(refused, scope["path"], host.assumed)
-            await send_json(send, status, told)
-            return
-        key = sandbox.config.webhook_key
-        name: str = scope["path_params"]["name"]
-        kept = sandbox.inboxes.put(key, sandbox.now, name, raw, headers, scope["method"], scope["path"], query)
-        host.on_change(sandbox)
-        status = 507 if kept is None else 200
-        await send_json(send, status, {"received": kept is not None, "signature": kept and kept.signature.value})
+    def authenticate(self, request: Request) -> Sandbox:
+        """The sandbox of an arrival. Raises ``Unauthorised`` (40)."""
+        return self.world.directory.of_inbox(request.headers, request.parameters.get("publicKey"))
 
-    def _box(self, headers: dict[str, str], public_key: str | None) -> Sandbox:
-        """The sandbox of an arrival; a public key, which anybody may know, opens none. Raises ``Unauthorised`` (40)."""
-        public_key = public_key if public_key is not None else headers.get("x-publickey")
-        known = self.host.sandboxes.named({"x-publickey": public_key}) if public_key is not None else None
-        if known is not None:
-            return known
-        if "x-secretkey" in headers:
-            return self.host.known(headers)
-        told = "say whose inbox this is: header x-secretkey or x-publickey, or ?publicKey="
-        if public_key is not None:
-            told = "no sandbox with this public key is open; the first call with its secret key opens it"
-        raise Unauthorised(Code.INVALID_AUTHENTICATION, {"PublicKey" if public_key is not None else "XSecretkey": told})
+    async def act(self, request: Request) -> Reply:
+        """Keep what has arrived."""
+        sandbox = request.sandbox
+        kept = sandbox.inboxes.put(
+            sandbox.config.webhook_key,
+            sandbox.now,
+            request.path["name"],
+            request.raw,
+            request.headers,
+            request.method,
+            request.resource,
+            request.query.decode("utf-8", "replace"),
+        )
+        self.world.runner.used(sandbox)
+        answer = {"received": kept is not None, "signature": kept and kept.signature.value}
+        return Reply(507 if kept is None else 200, answer)
 
 
 def listing(call: ControlCall) -> tuple[int, object]:

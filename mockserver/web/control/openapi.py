@@ -33,7 +33,7 @@ def payments(call: ControlCall) -> tuple[int, object]:
     """The payments API as an OpenAPI document; with a secret key, as the sandbox of that key speaks."""
     from mockserver.web.openapi import document
 
-    return 200, document(call.assumed(), call.host.config.public_url)
+    return 200, document(call.assumed(), call.world.directory.config.public_url)
 
 
 def control(routes: Sequence[ControlRoute], url: str) -> dict[str, Any]:

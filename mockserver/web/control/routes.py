@@ -131,7 +131,7 @@ _EVENT = (
 def _describe(call: ControlCall) -> tuple[int, object]:
     from mockserver.web.control.openapi import control
 
-    return 200, control(CONTROL_ROUTES, call.host.config.public_url)
+    return 200, control(CONTROL_ROUTES, call.world.directory.config.public_url)
 
 
 CONTROL_ROUTES: tuple[ControlRoute, ...] = (

@@ -17,8 +17,11 @@ LONGEST_NAME = 100
 
 async def listing(call: ControlCall) -> tuple[int, object]:
     """Every sandbox, the last used first: id, name, masked keys, clock, scenarios, number of objects."""
-    sandboxes = sorted(await call.host.catch_up_all(), key=lambda sandbox: sandbox.used)[::-1]
-    return 200, {"sandboxes": [_shown(call, sandbox, masked_key(sandbox.public_key)) for sandbox in sandboxes]}
+    sandboxes = list(call.world.sandboxes)
+    for sandbox in sandboxes:
+        await call.world.runner.catch_up(sandbox)
+    sandboxes.sort(key=lambda sandbox: sandbox.used)
+    return 200, {"sandboxes": [_shown(call, sandbox, masked_key(sandbox.public_key)) for sandbox in sandboxes[::-1]]}
 
 
 def one(call: ControlCall) -> tuple[int, object]:
@@ -31,14 +34,14 @@ def one(call: ControlCall) -> tuple[int, object]:
 async def name(call: ControlCall) -> tuple[int, object]:
     """Give the sandbox of a key a name, and open it if need be. Raises ``Invalid`` (90) naming what is wrong with
     both."""
-    host, body = call.host, call.known("key", "name")
+    world, body = call.world, call.known("key", "name")
     key, given = body.get("key"), body.get("name")
     faults = {}
     if not isinstance(key, str) or not key or not key.isascii() or not key.isprintable() or key != key.strip():
         faults["Key"] = "wanted a secret key, as it is sent in x-secretkey"
     else:
         try:
-            host.sandboxes.admit(key)
+            world.sandboxes.admit(key)
         except Unauthorised as refused:
             faults["Key"] = "; ".join((refused.details or {}).values())
     if not isinstance(given, str) or not 0 < len(given.strip()) <= LONGEST_NAME or not given.isprintable():
@@ -47,38 +50,38 @@ async def name(call: ControlCall) -> tuple[int, object]:
         faults["Name"] = "a name is shown to everybody: it must hold neither the key nor a card number"
     if faults:
         raise Invalid(Code.VALIDATION_ERROR, faults)
-    sandbox = host.sandboxes.open(key, host.real_clock())
-    await host.catch_up(sandbox)
-    host.sandboxes.name(sandbox, str(given).strip())
-    host.activity.notify(SERVER)
+    sandbox = world.sandboxes.open(key, world.real_clock())
+    await world.runner.catch_up(sandbox)
+    world.sandboxes.name(sandbox, str(given).strip())
+    world.runner.activity.notify(SERVER)
     return 201, _shown(call, sandbox, sandbox.public_key)
 
 
 def reset(call: ControlCall) -> tuple[int, object]:
     """Empty this sandbox, or with ``all=true`` every one; scenarios and overrides stay unless ``scenario=true``. With
     ``undo=true`` what was there is kept aside for ``POST /__admin/undo``."""
-    host, real = call.host, call.host.real_clock()
-    sandboxes, anew = list(host.sandboxes) if call.switch("all") else [call.sandbox()], call.switch("scenario")
+    world, real = call.world, call.world.real_clock()
+    sandboxes, anew = list(world.sandboxes) if call.switch("all") else [call.sandbox()], call.switch("scenario")
     keeps = call.switch("undo")
     for sandbox in sandboxes:
         if keeps:
-            host.sandboxes.keep_aside(sandbox)
+            world.sandboxes.keep_aside(sandbox)
         if anew:
-            host.sandboxes.reopen(sandbox, host.config, real)
+            world.sandboxes.reopen(sandbox, world.directory.config, real)
         else:
-            host.sandboxes.reopen(sandbox, sandbox.config, real, own=sandbox.own)
-        host.activity.notify(sandbox.key)
+            world.sandboxes.reopen(sandbox, sandbox.config, real, own=sandbox.own)
+        world.runner.activity.notify(sandbox.key)
     return 200, {"reset": len(sandboxes)}
 
 
 def undo(call: ControlCall) -> tuple[int, object]:
     """Put back what a reset or an import with ``undo=true`` took away. Raises ``NotFound`` (1) when nothing is kept."""
     sandbox = call.sandbox()
-    back = call.host.sandboxes.take_back(sandbox.key)
+    back = call.world.sandboxes.take_back(sandbox.key)
     if back is None:
         told = f"nothing is kept aside for this sandbox; reset with undo=true keeps it ({MOST_ASIDE} for all sandboxes)"
         raise NotFound(Code.UNKNOWN_ERROR, {"Undo": told}, message="Not Found")
-    call.host.changed(back)
+    call.world.runner.changed(back)
     return 200, {"requests": back.journal.last, "objects": object_counts(back)}
 
 
@@ -86,7 +89,7 @@ def _shown(call: ControlCall, sandbox: Sandbox, public_key: str) -> dict[str, ob
     # A public key shown in full would tell the secret one: pk_X pairs with sk_X.
     return {
         "id": sandbox_id_of(sandbox.key),
-        "name": call.host.sandboxes.name_of(sandbox),
+        "name": call.world.sandboxes.name_of(sandbox),
         "key": masked_key(sandbox.key),
         "publicKey": public_key,
         "now": moment(sandbox.now),

@@ -97,7 +97,7 @@ def shipped(call: ControlCall) -> tuple[int, object]:
     return 200, {
         "scenarios": [
             {"name": name, "description": description, "text": whole}
-            for name, description, whole in call.host.reader.shipped()
+            for name, description, whole in call.world.directory.reader.shipped()
         ]
     }
 
@@ -113,4 +113,4 @@ def _read(call: ControlCall) -> Scenario:
         given = call.raw.decode("utf-8")
     except UnicodeDecodeError:
         raise Invalid(Code.VALIDATION_ERROR, {"Body": "not UTF-8"}) from None
-    return call.host.reader.read_text(given, "posted")
+    return call.world.directory.reader.read_text(given, "posted")

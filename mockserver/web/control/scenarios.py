@@ -41,7 +41,7 @@ def clear(call: ControlCall) -> tuple[int, object]:
     if name is not None and name not in {scenario.name for scenario in own}:
         raise Invalid(Code.VALIDATION_ERROR, {"Name": f"no scenario '{name[:60]}' is in force"})
     kept = [] if name is None else [scenario for scenario in own if scenario.name != name]
-    return 200, _shown(call.host.put_in_force(sandbox, kept))
+    return 200, _shown(call.world.directory.put_in_force(sandbox, kept))
 
 
 def rules(call: ControlCall) -> tuple[int, object]:
@@ -69,7 +69,7 @@ def rules(call: ControlCall) -> tuple[int, object]:
 def _put(call: ControlCall, sandbox: Sandbox, scenarios: Sequence[Scenario]) -> dict[str, object]:
     """Put scenarios in force; ``notApplied`` names what counts only when a sandbox opens, and this one was used."""
     late = [] if sandbox.is_untouched() else [name for name in _OPENING if _is_late(name, sandbox, scenarios)]
-    shown = _shown(call.host.put_in_force(sandbox, scenarios))
+    shown = _shown(call.world.directory.put_in_force(sandbox, scenarios))
     return {**shown, "notApplied": late} if late else shown
 
 
@@ -89,7 +89,7 @@ def _read(call: ControlCall) -> Scenario:
     except UnicodeDecodeError:
         raise Invalid(Code.VALIDATION_ERROR, {"Body": "not UTF-8"}) from None
     try:
-        return call.host.reader.read_text(text, call.query.get("name", "posted"))
+        return call.world.directory.reader.read_text(text, call.query.get("name", "posted"))
     except ScenarioRefused as refused:
         faults = {f"line {fault.line}, column {fault.column}": _words(fault) for fault in refused.problems}
         raise Invalid(Code.VALIDATION_ERROR, faults) from None

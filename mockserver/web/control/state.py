@@ -24,7 +24,7 @@ async def read(call: ControlCall) -> tuple[int, bytes]:
     Others have their turn while it is written; it tells how things stood when it was asked for.
     """
     secrets = call.switch("secrets")
-    sandbox = call.host.known(call.headers) if secrets else call.sandbox()
+    sandbox = call.world.directory.of_secret_key(call.headers) if secrets else call.sandbox()
     return 200, await _text(await with_pauses(snapshot.export_in_slices(sandbox, secrets=secrets)))
 
 
@@ -47,13 +47,13 @@ async def _text(document: snapshot.StateDocument) -> bytes:
 
 def write(call: ControlCall) -> tuple[int, object]:
     """Put an exported state in the place of this sandbox's. Raises ``ForeignDocument`` (90); then nothing changed."""
-    sandbox, document = call.sandbox(), call.body()
-    host = call.host
-    made = snapshot.imported(sandbox.key, sandbox.config, document, host.real_clock(), host.server_config.config)
+    sandbox, document, world = call.sandbox(), call.body(), call.world
+    configs = world.directory.server_config.config
+    made = snapshot.imported(sandbox.key, sandbox.config, document, world.real_clock(), configs)
     made.journal.gap_reason = "a state was imported"
     if call.switch("undo"):
-        host.sandboxes.keep_aside(sandbox)
-    call.host.sandboxes.install(made)
+        world.sandboxes.keep_aside(sandbox)
+    call.world.sandboxes.install(made)
     public_key = made.public_key if "x-secretkey" in call.headers else masked_key(made.public_key)
     return 200, {**_told(made, public_key), "rulesNotInForce": snapshot.rules_not_in_force(made, document)}
 
@@ -64,7 +64,8 @@ def fork(call: ControlCall) -> tuple[int, object]:
     Raises ``Invalid`` (90) for a key that is this one's or opens nothing, and for an entry that cannot be gone back to.
     """
     # A copy gives the vault away to everybody who knows its key: it takes more than a public key.
-    sandbox, body, sandboxes = call.host.known(call.headers), call.known("to", "at"), call.host.sandboxes
+    sandbox = call.world.directory.of_secret_key(call.headers)
+    body, sandboxes = call.known("to", "at"), call.world.sandboxes
     to = body.get("to")
     if not isinstance(to, str) or not to:
         raise Invalid(Code.VALIDATION_ERROR, {"To": "wanted the secret key of the copy"})
@@ -74,12 +75,12 @@ def fork(call: ControlCall) -> tuple[int, object]:
     at = body.get("at")
     if at is not None and type(at) is not int:
         raise Invalid(Code.VALIDATION_ERROR, {"At": "wanted the number of a journal entry"})
-    source = sandbox if at is None else replay(call.host, sandbox, at)
-    copy = snapshot.restore(to, sandbox.config, snapshot.export(source, secrets=True), call.host.real_clock())
+    source = sandbox if at is None else replay(call.world, sandbox, at)
+    copy = snapshot.restore(to, sandbox.config, snapshot.export(source, secrets=True), call.world.real_clock())
     copy.journal.gap_reason = "this sandbox was forked from another"
     sandboxes.install(copy)
     for key in (copy.key, SERVER):
-        call.host.activity.notify(key)
+        call.world.runner.activity.notify(key)
     return 201, _told(copy, copy.public_key)
 
 

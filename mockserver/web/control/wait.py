@@ -15,8 +15,8 @@ from mockserver.engine.sandbox import Sandbox
 from mockserver.web.control.call import Caller, ControlCall
 from mockserver.web.control.clock import LONGEST, being_sent, journal_move, read_duration, read_timeout
 from mockserver.web.control.clock_moves import Mover
-from mockserver.web.host import Host
 from mockserver.web.slices import with_pauses
+from mockserver.web.world import World
 from mockserver.wire.dates import moment
 
 WITHIN = 31 * DAY
@@ -50,11 +50,11 @@ async def wait(call: ControlCall) -> tuple[int, object]:
     wanted = conditions.read(sandbox, body.get("for"))
     begun, why = sandbox.now, await _unmet(sandbox, wanted)
     with call.caller() as caller:
-        mover = Mover(call.host, caller, call.host.real_clock() + timeout)
+        mover = Mover(call.world, caller, call.world.real_clock() + timeout)
         if why and advance:
-            sandbox, why = await _moving(call.host, mover, sandbox, wanted, within, why)
+            sandbox, why = await _moving(call.world, mover, sandbox, wanted, within, why)
         elif why:
-            sandbox, why = await _watching(call.host, caller, sandbox, wanted, timeout, why)
+            sandbox, why = await _watching(call.world, caller, sandbox, wanted, timeout, why)
     answer: dict[str, object] = {
         "held": not why,
         "now": moment(sandbox.now),
@@ -67,14 +67,14 @@ async def wait(call: ControlCall) -> tuple[int, object]:
             answer["hint"] = _why_it_ended(mover, sandbox, timeout, within)
         if sandbox.now > begun or mover.ran:
             journal_move(call, sandbox, "clock.advance", answer)
-            call.host.on_change(sandbox)
+            call.world.runner.used(sandbox)
     elif why and sandbox.clock.mode is ClockMode.MANUAL:
         answer["hint"] = "this sandbox's clock stands still: with advance: true the wait moves it"
     return 200, answer
 
 
 async def _watching(
-    host: Host, caller: Caller, sandbox: Sandbox, wanted: list[WaitCondition], timeout: Micros, why: dict[str, str]
+    world: World, caller: Caller, sandbox: Sandbox, wanted: list[WaitCondition], timeout: Micros, why: dict[str, str]
 ) -> tuple[Sandbox, dict[str, str]]:
     """Wait in real time, woken by whatever happens that makes the conditions hold, and by whatever comes due. Raises
     ``HungUp``."""
@@ -82,27 +82,27 @@ async def _watching(
     end = loop.time() + timeout / SECOND
 
     def look() -> Slices[bool]:
-        return _hold(host.sandboxes.present(sandbox), wanted)
+        return _hold(world.sandboxes.present(sandbox), wanted)
 
     while why:
         left = round((end - loop.time()) * SECOND)
-        if left <= 0 or host.stopping:
+        if left <= 0 or world.runner.stopping:
             break
-        await host.activity.wait(sandbox.key, min(left, _until_due(host, sandbox)), look, caller.leaving)
+        await world.runner.activity.wait(sandbox.key, min(left, _until_due(world, sandbox)), look, caller.leaving)
         caller.stays()
-        sandbox = host.sandboxes.present(sandbox)
-        await host.catch_up(sandbox)
+        sandbox = world.sandboxes.present(sandbox)
+        await world.runner.catch_up(sandbox)
         why = await _unmet(sandbox, wanted)
     return sandbox, why
 
 
 async def _moving(
-    host: Host, mover: Mover, sandbox: Sandbox, wanted: list[WaitCondition], within: Micros, why: dict[str, str]
+    world: World, mover: Mover, sandbox: Sandbox, wanted: list[WaitCondition], within: Micros, why: dict[str, str]
 ) -> tuple[Sandbox, dict[str, str]]:
     """Move the clock until the conditions hold, no further than ``within``. Raises ``HungUp``."""
     end = sandbox.now + within
     while why and await mover.step(sandbox, end):
-        present = host.sandboxes.present(sandbox)
+        present = world.sandboxes.present(sandbox)
         if present is not sandbox:
             # What is left of the time counts on, or resets without end would keep the wait from ending.
             sandbox, end = present, present.now + end - sandbox.now
@@ -131,10 +131,10 @@ def _hold(sandbox: Sandbox, wanted: list[WaitCondition]) -> Slices[bool]:
     return True
 
 
-def _until_due(host: Host, sandbox: Sandbox) -> Micros:
+def _until_due(world: World, sandbox: Sandbox) -> Micros:
     """How long, in real time, until something may come due here that nobody else runs."""
     entries, clock = sandbox.schedule.entries, sandbox.clock
-    if host.ticker is not None or not entries or clock.mode is ClockMode.MANUAL:
+    if world.runner.ticker is not None or not entries or clock.mode is ClockMode.MANUAL:
         return LONGEST
-    left = entries[0].at - clock.read(host.real_clock())
+    left = entries[0].at - clock.read(world.real_clock())
     return max(left // clock.rate if clock.mode is ClockMode.FAST else left, _NAP)

@@ -69,8 +69,8 @@ def resend(call: ControlCall) -> tuple[int, DeliveryReply]:
     """Send a delivery again, now. Raises ``NotFound``, ``WrongState`` while it is being sent."""
     sandbox = call.sandbox()
     delivery = deliveries.resend(sandbox, call.path["delivery_id"])
-    call.host.run(sandbox)
-    call.host.on_change(sandbox)
+    call.world.runner.run(sandbox)
+    call.world.runner.used(sandbox)
     return 200, delivery_reply(delivery)
 
 
@@ -103,6 +103,6 @@ def emit(call: ControlCall) -> tuple[int, object]:
     if not made:
         told = f"no url given, and no webhook subscription for {word} in this sandbox"
         raise Invalid(Code.VALIDATION_ERROR, {"Url": told})
-    call.host.run(sandbox)
-    call.host.on_change(sandbox)
+    call.world.runner.run(sandbox)
+    call.world.runner.used(sandbox)
     return 201, {"webhooks": [delivery_reply(one) for one in made]}

@@ -1,0 +1,216 @@
+"""Which sandbox belongs to which key, and which scenarios are in force in it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Protocol
+
+from mockserver.assumptions import Assumed, Profile
+from mockserver.assumptions.table import KEYS_BOTH
+from mockserver.domain.clock import ClockMode, Micros, iso, parse_instant
+from mockserver.domain.codes import Code
+from mockserver.domain.errors import Invalid, Refused, Unauthorised
+from mockserver.engine.config import SandboxConfig, ServerConfig
+from mockserver.engine.journal_room import JournalRoom
+from mockserver.engine.sandbox import Sandbox
+from mockserver.engine.sandboxes import Sandboxes
+from mockserver.findings.policy import DEFAULT
+from mockserver.scenario.problems import ScenarioRefused
+from mockserver.scenario.scenario import ClockPlan, Scenario
+from mockserver.settings import Settings
+from mockserver.web.webhook_bodies import tell
+from mockserver.wire.jsonio import dumps
+
+Headers = Mapping[str, str]
+
+
+class ScenarioReader(Protocol):
+    """Where scenarios come from."""
+
+    def load(self) -> list[Scenario]:
+        """The scenarios of the settings. Raises ``ScenarioRefused``."""
+        ...
+
+    def read_text(self, text: str, name: str) -> Scenario:
+        """The scenario of a YAML or JSON text. Raises ``ScenarioRefused``."""
+        ...
+
+    def shipped(self) -> list[tuple[str, str, str]]:
+        """Name, description and text of the scenarios that come with the product."""
+        ...
+
+
+class Directory:
+    """The sandboxes of one server. ``config`` is that of a sandbox that opens, ``server_config`` what makes one of
+    scenarios; ``ready_problems`` say why the scenario files cannot be used by now.
+
+    Raises ``ScenarioRefused`` when the scenarios of the settings cannot be used.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        real_clock: Callable[[], Micros],
+        reader: ScenarioReader,
+        on_open: Callable[[Sandbox], None],
+    ) -> None:
+        self.reader = reader
+        self.ready_problems: list[str] = []
+        self.server_config = _server_config(settings)
+        self.config = self.server_config.config(reader.load())
+        self._real_clock = real_clock
+        room = JournalRoom(settings.journal_memory)
+        self.sandboxes = Sandboxes(lambda: self.config, on_open, settings.keys, room)
+
+    @property
+    def assumed(self) -> Assumed:
+        """The assumptions in force where no sandbox is known."""
+        return self.config.assumed
+
+    def reload(self) -> None:
+        """Read the scenario files again. Bad ones leave the old rules in force; ``ready_problems`` say why."""
+        before = self.config
+        try:
+            self.config = self.server_config.config(self.reader.load())
+        except (ScenarioRefused, Refused) as refused:
+            self.ready_problems[:] = str(refused).splitlines()
+            return
+        self.ready_problems.clear()
+        for sandbox in self.sandboxes:
+            if sandbox.config is before:
+                sandbox.apply_config(self.config)
+
+    def put_in_force(self, sandbox: Sandbox, scenarios: Sequence[Scenario]) -> Sandbox:
+        """Give one sandbox its own scenarios. One that was not used since it opened is opened anew: seed, clock and
+        set-up count.
+
+        Raises ``Invalid`` (90) for an assumption or a set-up call that is refused, and for a clock that a used sandbox
+        does not have already; then nothing has changed.
+        """
+        builtin = [scenario for scenario in self.config.scenarios if scenario.builtin]
+        config = self.server_config.config([*scenarios, *builtin])
+        if sandbox.is_untouched():
+            real = self._real_clock()
+            if not any(scenario.clock for scenario in scenarios):
+                config = _keeping_time(config, sandbox, real)
+            return self.sandboxes.reopen(sandbox, config, real, own=sandbox.own)
+        _check_clock(sandbox, scenarios)
+        sandbox.apply_config(config)
+        return sandbox
+
+    def of_secret_key(self, headers: Headers) -> Sandbox:
+        """The sandbox of the request's secret key, as it stands. Raises ``Unauthorised`` (40)."""
+        return self.sandboxes.open(headers.get("x-secretkey"), self._real_clock())
+
+    def of_public_key(self, key: str | None) -> Sandbox:
+        """The sandbox that a public key belongs to. Raises ``Unauthorised`` (40)."""
+        return self.sandboxes.open_by_public_key(key, self._real_clock())
+
+    def of_either_key(self, headers: Headers) -> Sandbox:
+        """The sandbox of the public key when there is one, else of the secret key (assumption ``keys.both``). Raises
+        ``Unauthorised`` (40)."""
+        public_key = headers.get("x-publickey")
+        if public_key is None:
+            return self.of_secret_key(headers)
+        try:
+            return self.of_public_key(public_key)
+        except Unauthorised:
+            if "x-secretkey" in headers and self.assumed[KEYS_BOTH] == "either":
+                return self.of_secret_key(headers)
+            raise
+
+    def of_any_key(self, headers: Headers) -> Sandbox | None:
+        """The sandbox of the key that came with a request; None without one that opens any."""
+        if "x-secretkey" not in headers and "x-publickey" not in headers:
+            return None
+        try:
+            return self.of_secret_key(headers) if "x-secretkey" in headers else self.of_either_key(headers)
+        except Refused:
+            return None
+
+    def of_control(self, headers: Headers, *, changes: bool) -> Sandbox:
+        """The sandbox of the secret key when there is one, else of the id by which the list of sandboxes names it, else
+        of the public key, which many know: it changes nothing. Raises ``Unauthorised`` (40)."""
+        if "x-secretkey" in headers or not {"x-sandbox", "x-publickey"} & headers.keys():
+            return self.of_secret_key(headers)
+        if "x-sandbox" in headers:
+            found = self.sandboxes.with_id(headers["x-sandbox"])
+            if found is None:
+                told = "no open sandbox has this id, GET /__admin/sandboxes lists them"
+                raise Unauthorised(Code.INVALID_AUTHENTICATION, {"XSandbox": told})
+            return found
+        if changes:
+            told = "a public key changes nothing: send x-secretkey, or x-sandbox with an id of GET /__admin/sandboxes"
+            raise Unauthorised(Code.INVALID_AUTHENTICATION, {"XPublickey": told})
+        return self.of_either_key(headers)
+
+    def of_inbox(self, headers: Headers, public_key: str | None) -> Sandbox:
+        """The sandbox of a webhook that arrives; a public key, which anybody may know, opens none. Raises
+        ``Unauthorised`` (40)."""
+        public_key = public_key if public_key is not None else headers.get("x-publickey")
+        known = self.sandboxes.named({"x-publickey": public_key}) if public_key is not None else None
+        if known is not None:
+            return known
+        if "x-secretkey" in headers:
+            return self.of_secret_key(headers)
+        told = "say whose inbox this is: header x-secretkey or x-publickey, or ?publicKey="
+        if public_key is not None:
+            told = "no sandbox with this public key is open; the first call with its secret key opens it"
+        raise Unauthorised(Code.INVALID_AUTHENTICATION, {"PublicKey" if public_key is not None else "XSecretkey": told})
+
+    def holding(self, holds: Callable[[Sandbox], object | None], public_key: str | None) -> Sandbox | None:
+        """The sandbox that holds what the address of a page names.
+
+        A copy of a sandbox holds it too: ``public_key`` picks one, else the original answers, and while there is none
+        the oldest copy.
+        """
+        holding = (
+            sandbox
+            for sandbox in self.sandboxes
+            if public_key in (None, sandbox.public_key) and holds(sandbox) is not None
+        )
+        return min(holding, key=lambda sandbox: sandbox.is_copy, default=None)
+
+
+def _server_config(settings: Settings) -> ServerConfig:
+    return ServerConfig(
+        seed=settings.seed,
+        assumed=Assumed(Profile(settings.profile)),
+        clock=_plan_of(settings.clock),
+        public_url=settings.url,
+        strict=settings.strict,
+        test_cards_only=settings.test_cards_only,
+        webhook_key=settings.webhook_key,
+        journal_limit=settings.journal_limit,
+        render=tell,
+        write=dumps,
+        findings=DEFAULT if settings.findings == "on" else None,
+    )
+
+
+def _keeping_time(config: SandboxConfig, sandbox: Sandbox, real: Micros) -> SandboxConfig:
+    """The config with the clock as it stands, when that was moved or changed: no scenario turns time back unasked."""
+    clock, opened = sandbox.clock, config.start_clock(sandbox.clock.real)
+    if (clock.mode, clock.virtual, clock.rate) == (opened.mode, opened.virtual, opened.rate):
+        return config
+    return replace(config, clock=ClockPlan(clock.read(real), clock.mode, clock.rate))
+
+
+def _check_clock(sandbox: Sandbox, scenarios: Sequence[Scenario]) -> None:
+    """A used sandbox lives in its own time: a scenario may say again what it began with, and nothing else. Raises
+    ``Invalid`` (90)."""
+    known = [sandbox.config.clock, *(scenario.clock for scenario in sandbox.config.scenarios)]
+    if any(scenario.clock is not None and scenario.clock not in known for scenario in scenarios):
+        told = (
+            f"this sandbox has been used, and its clock stands at {iso(sandbox.now)}; the clock of a scenario counts "
+            "when a sandbox opens: reset it first (POST /__admin/reset), or leave the clock out and use /__admin/clock"
+        )
+        raise Invalid(Code.VALIDATION_ERROR, {"Clock": told})
+
+
+def _plan_of(clock: str) -> ClockPlan:
+    """The clock of ``--clock``: real, manual (standing still at the opening), or standing still at a given instant."""
+    if clock in (ClockMode.REAL, ClockMode.MANUAL):
+        return ClockPlan(mode=ClockMode(clock))
+    return ClockPlan(start=parse_instant(clock), mode=ClockMode.MANUAL)

@@ -1,0 +1,242 @@
+"""An operation of the payments API: what it reads, whom it lets in, what it does and how it answers.
+
+What happens between the rules of arrival and the reply is synchronous, at one instant of the sandbox's clock: that is
+the transaction. Time that a scenario asks for is spent before it or after it, never inside.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from functools import partial
+from typing import Any
+
+from mockserver.assumptions.table import CREATED_STATUS, DECIMAL_COMMA, IDEMPOTENCY, JSON_DEPTH, UNKNOWN_FIELDS
+from mockserver.domain.clock import SECOND, Micros, duration_text
+from mockserver.domain.codes import Code
+from mockserver.domain.errors import Invalid, Refused
+from mockserver.domain.record import record
+from mockserver.engine import idempotency, step_effects
+from mockserver.engine.facts import state_of
+from mockserver.engine.sandbox import Sandbox
+from mockserver.engine.step import Step, Unreached
+from mockserver.scenario.attempt import Attempt, Stage
+from mockserver.scenario.director import SILENCE
+from mockserver.scenario.outcome import At, FaultKind, Transport
+from mockserver.web import watching
+from mockserver.web.asgi import JSON_TYPE, NOSNIFF
+from mockserver.web.request import Reply, Request, Unanswerable, refusal
+from mockserver.web.route import Answer, Auth, Call, Route, Success
+from mockserver.web.shell import Endpoint
+from mockserver.web.world import World
+from mockserver.wire import problems
+from mockserver.wire.base import Body
+from mockserver.wire.fields import NO_FIELDS, Fields
+from mockserver.wire.profile import profile_of
+
+
+@record
+class Arrival:
+    """A request that may be acted on, after ``delay``: its step, its body and its query."""
+
+    step: Step
+    body: Fields
+    query: Fields
+    delay: Micros
+
+
+class Operation(Endpoint):
+    """One row of the route table."""
+
+    def __init__(self, route: Route, world: World) -> None:
+        super().__init__(world)
+        self.route = route
+
+    @property
+    def model(self) -> type[Body] | None:
+        """The fields that are read."""
+        return self.route.body or self.route.query
+
+    def authenticate(self, request: Request) -> Sandbox:
+        """The sandbox of the key. Raises ``Unauthorised`` (40)."""
+        directory, headers = self.world.directory, request.headers
+        return directory.of_secret_key(headers) if self.route.auth is Auth.SECRET else directory.of_either_key(headers)
+
+    async def act(self, request: Request) -> Reply:
+        """Let the rules of arrival decide, wait as they say, and carry the operation out."""
+        sandbox, runner, limit = request.sandbox, self.world.runner, self.world.rate_limit
+        if limit is not None and (wait := limit.take(sandbox.key, self.world.real_clock())):
+            return self._put_off(request, wait)
+        arrived = self.arrive(request)
+        sandbox.step.answered = False
+        if isinstance(arrived, Reply):
+            return arrived
+        if arrived.delay:
+            watching.arrived(sandbox, arrived.step, self.world.real_clock())
+            await asyncio.sleep(arrived.delay / SECOND)
+            await runner.catch_up(sandbox)
+        ahead = self.route.ahead
+        ready = await runner.in_slices(sandbox, ahead(sandbox, arrived.step)) if ahead is not None else None
+        return self.carry_out(request, arrived, ready)
+
+    def _put_off(self, request: Request, wait: Micros) -> Reply:
+        """Refuse a request unread. It is an entry of the journal, but none that could be taken again."""
+        limit = self.world.settings.rate_limit
+        told = (
+            f"got more than {limit} calls in a second, allowed: {limit} for each sandbox (--rate-limit); "
+            f"the next one is taken in {duration_text(wait)}"
+        )
+        step = self._begin(request)
+        seconds = -(-wait // SECOND)
+        step.pause = seconds * SECOND
+        status, problem = problems.too_many({"RateLimit": told}, request.resource)
+        headers = (JSON_TYPE, NOSNIFF, (b"retry-after", b"%d" % seconds))
+        return Reply(status, problem, step, repeatable=False, headers=headers)
+
+    def _begin(self, request: Request) -> Step:
+        step = Step(self.route.op, answers=True, headers=request.headers, path=request.path)
+        request.sandbox.step = request.step = step
+        return step
+
+    def arrive(self, request: Request, *, is_setup: bool = False) -> Arrival | Reply:
+        """Read the request and ask the rules of arrival: it may be acted on, or is answered already. A set-up call
+        suffers no fault and has no number among the calls of its operation."""
+        step = self._begin(request)
+        if not is_setup:
+            step.call = request.sandbox.director.count(step.op)
+        body = query = NO_FIELDS
+        try:
+            body, query = self._fields(request)
+            step.request = query if request.query and not body else body
+            fault = self._early_fault(request.sandbox, step)
+        except Unanswerable as refused:
+            _note_ignored(step, body, query)
+            return self._refused(request, step, refused)
+        if fault is None or is_setup:
+            return Arrival(step=step, body=body, query=query, delay=0)
+        _note_ignored(step, body, query)
+        if fault.kind is FaultKind.DELAY:
+            return Arrival(step=step, body=body, query=query, delay=fault.delay)
+        return Reply(None, b"", step, fault)
+
+    def _fields(self, request: Request) -> tuple[Fields, Fields]:
+        route, assumed = self.route, request.sandbox.assumed
+        body = query = NO_FIELDS
+        commas = assumed[DECIMAL_COMMA] == "read"
+        if route.body is not None:
+            body = Fields.of_body(route.body, request.raw, assumed[JSON_DEPTH], commas=commas)
+        if request.query:
+            query = Fields.of_query(route.query or Body, request.query, commas=commas)
+        return body, query
+
+    def _early_fault(self, sandbox: Sandbox, step: Step) -> Transport | None:
+        """What the rules of arrival do to the request before anything happens."""
+        if not sandbox.director.listens(Stage.ARRIVAL, step.op):
+            step.decisions.append(SILENCE[Stage.ARRIVAL])
+            return None
+        asked = Attempt(
+            op=step.op,
+            now=sandbox.now,
+            request=step.request,
+            headers=step.headers,
+            state=partial(state_of, sandbox),
+            call=step.call,
+        )
+        fault = sandbox.ask(Stage.ARRIVAL, asked).outcome.transport
+        return fault if fault is not None and fault.at is At.RECEIVE else None
+
+    def carry_out(self, request: Request, arrived: Arrival, ready: object = None) -> Reply:
+        """Do it, in one step, unless it repeats one; ``ready`` is what was made ahead of it."""
+        sandbox, step = request.sandbox, arrived.step
+        sandbox.step = step
+        if (
+            idempotency.HEADER not in request.headers
+            or sandbox.assumed[IDEMPOTENCY] != "by_header"
+            or self.route.method == "GET"
+        ):
+            return self._carry_out(request, arrived, ready)
+        sandbox.assume(IDEMPOTENCY)
+        key, asked = request.headers[idempotency.HEADER], (request.resource, request.query, request.raw)
+        try:
+            first = sandbox.idempotency.first(sandbox, key, asked)
+        except Refused as refused:
+            reply = self._refused(request, step, refused)
+            reply.repeatable = False
+            return reply
+        if first is not None:
+            return Reply(first.status, first.answer.encode(), step)
+        reply = self._carry_out(request, arrived, ready)
+        if reply.status is not None:
+            text = reply.body = reply.text()
+            sandbox.idempotency.keep(sandbox, key, asked, reply.status, text)
+        return reply
+
+    def _carry_out(self, request: Request, arrived: Arrival, ready: object) -> Reply:
+        sandbox, step, route = request.sandbox, arrived.step, self.route
+        try:
+            body, query = self._form(sandbox, arrived)
+            call = Call(
+                sandbox=sandbox,
+                profile=profile_of(sandbox.assumed),
+                path=step.path,
+                body=body,
+                query=query,
+                headers=request.headers,
+                resource=request.resource,
+                ready=ready,
+            )
+            reply = route.handle(call)
+            step_effects.plan(sandbox)
+        except Refused as refused:
+            step.assumed += problems.shaped_by(refused)
+            return self._refused(request, step, refused, _spoiling(step))
+        except Unreached as unreached:
+            return Reply(None, b"", step, unreached.fault)
+        if isinstance(reply, Answer):
+            return Reply(reply.status, reply.body, step, _spoiling(step))
+        status = sandbox.assume(CREATED_STATUS) if route.success is Success.CREATED else 200
+        return Reply(status, reply, step, _spoiling(step))
+
+    def _refused(self, request: Request, step: Step, refused: Exception, fault: Transport | None = None) -> Reply:
+        return Reply(*refusal(refused, request.resource, request.sandbox.assumed), step, fault)
+
+    def _form(self, sandbox: Sandbox, arrived: Arrival) -> tuple[Any, Any]:
+        """Body and query as models. Raises ``Invalid`` (90) with every fault of form in both: nothing is asked of the
+        rules before the form is sound (assumption ``error.validation``)."""
+        strict = sandbox.config.strict or sandbox.assumed[UNKNOWN_FIELDS] == "refuse"
+        body = query = None
+        faults: dict[str, str] = {}
+        try:
+            body = _typed(self.route.body, arrived.body, strict=strict)
+        except Invalid as refused:
+            faults = dict(refused.details or {})
+        try:
+            query = _typed(self.route.query, arrived.query, strict=strict)
+        except Invalid as refused:
+            faults = {**(refused.details or {}), **faults}
+        _note_ignored(arrived.step, arrived.body, arrived.query)
+        if faults:
+            raise Invalid(Code.VALIDATION_ERROR, faults)
+        return body, query
+
+
+def _typed(model: type[Body] | None, fields: Fields, *, strict: bool) -> Any:
+    if model is not None:
+        return fields.typed(model, strict=strict)
+    if strict and fields.unknown:
+        fields.typed(Body, strict=True)
+    return None
+
+
+def _note_ignored(step: Step, body: Fields, query: Fields) -> None:
+    """Note for the journal which fields are unknown."""
+    if body.unknown or query.unknown:
+        step.ignored = (*body.unknown, *query.unknown)
+
+
+def _spoiling(step: Step) -> Transport | None:
+    """The fault that strikes the answer of a step that has happened."""
+    for decision in step.decisions:
+        fault = decision.outcome.transport
+        if fault is not None and fault.at is At.ANSWER:
+            return fault
+    return None

@@ -1,0 +1,94 @@
+"""A request on its way through the server, and the reply to it."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Mapping
+from dataclasses import dataclass, field
+from urllib.parse import parse_qsl
+
+from mockserver.assumptions import Assumed
+from mockserver.domain.codes import Code
+from mockserver.domain.errors import Refused
+from mockserver.engine.sandbox import Sandbox
+from mockserver.engine.step import Step
+from mockserver.scenario.outcome import Transport
+from mockserver.web.asgi import Message, RawHeader, Receive, TooLarge
+from mockserver.wire import problems
+from mockserver.wire.jsonio import MalformedJson, dumps
+
+Headers = Mapping[str, str]
+
+Unanswerable = (Refused, MalformedJson, TooLarge)
+"""What keeps a request from being carried out, and is answered with an error."""
+
+
+async def _nobody() -> Message:
+    """The ``receive`` of a request that no client sent."""
+    return {"type": "http.disconnect"}
+
+
+@dataclass(slots=True)
+class Request:
+    """A request as it came, and what is known of it by now: the sandbox that it names (``known``) and the ``step`` that
+    it took there. ``path`` are the placeholders of ``resource``; ``receive`` says when the client leaves."""
+
+    method: str
+    resource: str
+    path: Mapping[str, str]
+    query: bytes
+    headers: Headers
+    raw: bytes = field(default=b"", repr=False)
+    receive: Receive = field(default=_nobody, repr=False)
+    known: Sandbox | None = None
+    step: Step | None = None
+
+    @property
+    def sandbox(self) -> Sandbox:
+        """The sandbox of a request that has one. Raises ``LookupError``."""
+        if self.known is None:
+            raise LookupError(f"{self.resource} names no sandbox")
+        return self.known
+
+    @property
+    def parameters(self) -> dict[str, str]:
+        """The query by name; of a parameter given twice the last counts."""
+        return dict(parse_qsl(self.query.decode("latin-1"), errors="replace"))
+
+    @property
+    def form(self) -> dict[str, str]:
+        """The fields of an HTML form, in the body."""
+        return dict(parse_qsl(self.raw.decode("utf-8", "replace"), keep_blank_values=True, errors="replace"))
+
+
+@dataclass(slots=True)
+class Reply:
+    """What is to be answered (``status`` None: nothing is), ``body`` as bytes when it was written before.
+
+    ``step`` is the step to be noted in the journal; ``fault`` spoils the answer on the way. ``repeatable`` is False
+    when the request must not be taken again to repeat its story. ``headers`` is None for those of the endpoint.
+    ``chunks`` are an answer that goes on until the client leaves.
+    """
+
+    status: int | None
+    body: object
+    step: Step | None = None
+    fault: Transport | None = None
+    repeatable: bool = True
+    headers: tuple[RawHeader, ...] | None = None
+    chunks: AsyncGenerator[bytes, None] | None = None
+
+    def text(self) -> bytes:
+        """The body as it is sent."""
+        return self.body if isinstance(self.body, bytes) else dumps(self.body)
+
+
+def refusal(fault: Exception, resource: str, assumed: Assumed) -> tuple[int, problems.Problem]:
+    """Status and body of the error for one of ``Unanswerable``."""
+    match fault:
+        case Refused():
+            return problems.refusal(fault, resource, assumed)
+        case MalformedJson():
+            return problems.malformed(str(fault), resource)
+        case _:
+            code = Code.VALIDATION_ERROR
+            return 413, problems.problem(413, code, code.message, resource, {"Body": str(fault)})

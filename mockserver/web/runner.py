@@ -1,0 +1,137 @@
+"""Runs the work of sandboxes when it is due, sends the webhooks that follow, and wakes those who wait."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from collections.abc import Set as AbstractSet
+from typing import Protocol, TypeVar
+
+from mockserver.assumptions.table import WEBHOOK_TIMEOUT
+from mockserver.domain.clock import SECOND, Micros
+from mockserver.domain.slices import Slices
+from mockserver.engine import deliveries, due
+from mockserver.engine.sandbox import Sandbox
+from mockserver.engine.step import Step
+from mockserver.web.activity import Activity
+from mockserver.web.slices import with_pauses
+
+T = TypeVar("T")
+
+
+class Dispatcher(Protocol):
+    """Sends webhooks."""
+
+    def send_all(self, sandbox: Sandbox) -> None:
+        """Begin a try of everything that is to be sent."""
+        ...
+
+    def sending(self, sandbox: Sandbox) -> AbstractSet[str]:
+        """The ids of the deliveries that are being tried."""
+        ...
+
+    def next_end(self, sandbox: Sandbox) -> asyncio.Future[None]:
+        """Done when one of the tries under way ends."""
+        ...
+
+    def end_soon(self) -> None:
+        """The server has been asked to stop: what is being sent has a few seconds left."""
+        ...
+
+
+class Alarm(Protocol):
+    """Runs the work of sandboxes when it comes due."""
+
+    def note(self, sandbox: Sandbox) -> None:
+        """Something may have changed in a sandbox."""
+        ...
+
+
+class Runner:
+    """``real_clock`` is the machine's time; ``report`` is called after each use of a sandbox.
+
+    ``dispatcher`` and ``ticker`` are there while the application is served. ``moving`` holds the sandboxes whose clock
+    is being moved, each with what is set when that has ended. ``uses`` counts what was asked of all sandboxes, so that
+    each knows when it was last used.
+    """
+
+    def __init__(self, real_clock: Callable[[], Micros], report: Callable[[Sandbox], None]) -> None:
+        self.real_clock = real_clock
+        self.dispatcher: Dispatcher | None = None
+        self.ticker: Alarm | None = None
+        self.activity = Activity()
+        self.moving: dict[Sandbox, asyncio.Event] = {}
+        self.uses = 0
+        self.stopping = False
+        self._report = report
+
+    def run(self, sandbox: Sandbox, real: Micros | None = None) -> None:
+        """Run a slice of the work that is due, by now or when the machine's time is ``real``; send what is to be
+        sent."""
+        ran = sandbox.schedule.ran
+        due.run_slice(sandbox, sandbox.clock.read(self.real_clock() if real is None else real))
+        if sandbox.schedule.ran > ran:
+            self.changed(sandbox)
+
+    async def catch_up(self, sandbox: Sandbox) -> None:
+        """Bring a sandbox to the present, letting others have their turn meanwhile."""
+        real = self.real_clock()
+        self.run(sandbox, real)
+        while due.is_behind(sandbox):
+            await asyncio.sleep(0)
+            self.run(sandbox, real)
+
+    async def in_slices(self, sandbox: Sandbox, work: Slices[T]) -> T:
+        """What long work makes, letting others have their turn meanwhile; the sandbox is in the present at the end."""
+        made = await with_pauses(work)
+        await self.catch_up(sandbox)
+        return made
+
+    def changed(self, sandbox: Sandbox) -> None:
+        """Something may have changed in a sandbox: send what is to be sent, wake those who wait for it."""
+        if self.dispatcher is not None:
+            self.dispatcher.send_all(sandbox)
+        if self.ticker is not None:
+            self.ticker.note(sandbox)
+        self.activity.notify(sandbox.key)
+
+    def used(self, sandbox: Sandbox) -> None:
+        """Something has been asked of a sandbox."""
+        self.uses += 1
+        sandbox.used = self.uses
+        self._report(sandbox)
+        self.changed(sandbox)
+
+    def answered(self, sandbox: Sandbox, step: Step) -> None:
+        """A step has been answered: its webhooks may go out. What else is due by now may be long, and can wait."""
+        deliveries.release(sandbox, step)
+        self.run(sandbox)
+        self.used(sandbox)
+
+    async def flush_webhooks(self, sandbox: Sandbox, step: Step) -> None:
+        """Send the webhooks of a step that a scenario wants before its answer, and wait until they are tried."""
+        await self.catch_up(sandbox)
+        end = self.real_clock() + 2 * sandbox.assumed[WEBHOOK_TIMEOUT]
+        while not self.sending(sandbox).isdisjoint(step.webhooks) and await self.try_ends(sandbox, end):
+            pass
+
+    def sending(self, sandbox: Sandbox) -> AbstractSet[str]:
+        """The ids of the deliveries of a sandbox that are being tried."""
+        return self.dispatcher.sending(sandbox) if self.dispatcher is not None else frozenset()
+
+    async def try_ends(self, sandbox: Sandbox, end: Micros, leaving: asyncio.Task[None] | None = None) -> bool:
+        """Wait until one of the tries under way in a sandbox ends, or ``leaving``; False when the machine's time has
+        reached ``end``, or the server stops."""
+        left = end - self.real_clock()
+        if left <= 0 or self.stopping or self.dispatcher is None:
+            return False
+        ends = {self.dispatcher.next_end(sandbox), *([leaving] if leaving is not None else [])}
+        await asyncio.wait(ends, timeout=left / SECOND, return_when=asyncio.FIRST_COMPLETED)
+        return True
+
+    def stop(self) -> None:
+        """Let answers that would go on for ever come to their end, and webhooks within a few seconds."""
+        self.stopping = True
+        if self.dispatcher is not None:
+            self.dispatcher.end_soon()
+        self.activity.notify()

@@ -1,0 +1,149 @@
+"""The way of every request, on one page: read, authenticate, arrive, act, word, note, send.
+
+The payments API, the control API, the pages and the inboxes go this way. They differ in how they know the sandbox, in
+what acts, and in whether it is a step of the journal: that is what a subclass of ``Endpoint`` says.
+"""
+
+from __future__ import annotations
+
+import asyncio
+
+from mockserver.domain.clock import SECOND
+from mockserver.engine import dropped
+from mockserver.engine.sandbox import Sandbox
+from mockserver.engine.step import Step
+from mockserver.web import watching
+from mockserver.web.access import STEP
+from mockserver.web.asgi import (
+    JSON_TYPE,
+    NOSNIFF,
+    HungUp,
+    RawHeader,
+    Receive,
+    Scope,
+    Send,
+    headers_of,
+    read_body,
+    send_bytes,
+    stream,
+)
+from mockserver.web.faults import Conversation
+from mockserver.web.request import Reply, Request, Unanswerable, refusal
+from mockserver.web.world import World
+from mockserver.wire.base import Body
+from mockserver.wire.fields import Fields
+
+
+class Endpoint:
+    """One row of a table as an ASGI application. ``largest`` is the greatest body in bytes, None for that of the
+    settings; ``headers`` are those of an answer that brings none."""
+
+    headers: tuple[RawHeader, ...] = (JSON_TYPE, NOSNIFF)
+    largest: int | None = None
+
+    def __init__(self, world: World) -> None:
+        self.world = world
+
+    def authenticate(self, request: Request) -> Sandbox | None:
+        """The sandbox that the request names, if it needs one. Raises ``Unauthorised`` (40), ``Invalid`` (90)."""
+        raise NotImplementedError
+
+    async def act(self, request: Request) -> Reply:
+        """Do what is asked. Raises ``Unanswerable`` where nothing is to be noted, ``HungUp`` when the client left."""
+        raise NotImplementedError
+
+    @property
+    def model(self) -> type[Body] | None:
+        """The fields that are read, None where there are none."""
+        return None
+
+    def refused(self, fault: Exception, request: Request) -> Reply:
+        """The reply to a request that is not carried out."""
+        return Reply(*refusal(fault, request.resource, self.world.directory.assumed))
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request."""
+        world = self.world
+        world.on_request()
+        request = Request(
+            method=scope["method"],
+            resource=scope["path"],
+            path=scope["path_params"],
+            query=scope["query_string"],
+            headers=headers_of(scope),
+            receive=receive,
+        )
+        try:
+            try:
+                request.raw = await read_body(receive, scope, self.largest or world.settings.max_body)
+                request.known = self.authenticate(request)
+                if request.known is not None:
+                    await world.runner.catch_up(request.known)
+                reply = await self.act(request)
+            except Unanswerable as fault:
+                reply = self.refused(fault, request)
+            body = reply.text()
+            if reply.step is not None:
+                self.note(request, reply, reply.step, body)
+            await self._send(scope, receive, send, request, reply, body)
+        except HungUp:
+            return
+        finally:
+            if request.step is not None:
+                self._finish(scope, request)
+
+    def note(self, request: Request, reply: Reply, step: Step, body: bytes) -> None:
+        """Keep a step in the journal, and let the findings judge it."""
+        sandbox = request.sandbox
+        sandbox.journal.note(
+            at=sandbox.now,
+            step=step,
+            method=request.method,
+            endpoint=self if reply.repeatable else None,
+            path=request.resource,
+            query=request.query,
+            raw=request.raw,
+            status=reply.status,
+            answer=body,
+            fault=reply.fault,
+        )
+        # A request that was refused for its idempotency key did nothing, and its answer says nothing of the first one.
+        if sandbox.watch is not None and (reply.repeatable or not step.is_repeat):
+            watching.called(request, reply, step, body, self.model, self.world.real_clock)
+        if isinstance(step.request, Fields):
+            step.request.rest()
+        dropped.warn(sandbox)
+        self.world.runner.used(sandbox)
+
+    async def _send(
+        self, scope: Scope, receive: Receive, send: Send, request: Request, reply: Reply, body: bytes
+    ) -> None:
+        """Answer, after the webhooks and the time that the step puts before it, or let its fault strike."""
+        step = request.step
+        headers = self.headers if reply.headers is None else reply.headers
+        if step is not None:
+            scope[STEP] = request.sandbox, step
+            if step.urgent:
+                await self.world.runner.flush_webhooks(request.sandbox, step)
+            if step.latency:
+                await asyncio.sleep(step.latency / SECOND)
+        if reply.fault is not None:
+            await Conversation(scope, receive, send, reply.status or 503, body, headers).strike(reply.fault)
+        elif reply.chunks is not None:
+            await stream(receive, send, headers, reply.chunks)
+        else:
+            await send_bytes(send, reply.status or 200, body, headers)
+
+    def _finish(self, scope: Scope, request: Request) -> None:
+        """The step is over, its answer sent or not: its webhooks may go out."""
+        step, sandbox = request.step, request.sandbox
+        if step is None:
+            return
+        scope[STEP] = sandbox, step
+        step.answered = True
+        if step.watched:
+            is_gone = getattr(request.receive, "is_gone", None)
+            gone = is_gone is not None and is_gone()
+            watching.ended(sandbox, step, self.world.real_clock(), is_gone=gone)
+        if step.webhooks:
+            self.world.runner.answered(sandbox, step)

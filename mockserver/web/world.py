@@ -1,0 +1,66 @@
+"""What the endpoints of one server share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol
+
+from mockserver.domain.clock import Micros
+from mockserver.domain.rate import RateLimit
+from mockserver.engine.sandbox import Sandbox, masked_key
+from mockserver.engine.sandboxes import Sandboxes
+from mockserver.settings import Settings
+from mockserver.web.activity import SERVER
+from mockserver.web.directory import Directory, ScenarioReader
+from mockserver.web.runner import Runner
+from mockserver.web.watching import FindingLine
+
+
+class Logged(Protocol):
+    """A request as the log shows it."""
+
+    @property
+    def level(self) -> str:
+        """How grave it is: one of ``LOG_LEVELS``."""
+        ...
+
+    def lines(self, *, as_json: bool) -> list[str]:
+        """Its lines, without line ends."""
+        ...
+
+
+class World:
+    """The settings, the directory of sandboxes and the runner of their work.
+
+    ``log`` gets each request that was answered, ``on_request`` is called for each that comes, ``prepare`` runs the
+    set-up calls of a sandbox that opens; ``streams`` counts open event streams. ``rate_limit`` goes by the machine's
+    time: it spares the machine, and a sandbox whose clock stands would never be let in again.
+    Raises ``ScenarioRefused`` when the scenarios of the settings cannot be used.
+    """
+
+    def __init__(self, settings: Settings, real_clock: Callable[[], Micros], reader: ScenarioReader) -> None:
+        self.settings = settings
+        self.real_clock = real_clock
+        self.log: Callable[[Logged], None] | None = None
+        self.on_request: Callable[[], None] = lambda: None
+        self.prepare: Callable[[Sandbox], None] = lambda sandbox: None
+        self.streams = 0
+        self.rate_limit = RateLimit(settings.rate_limit) if settings.rate_limit else None
+        self.runner = Runner(real_clock, self._report)
+        self.directory = Directory(settings, real_clock, reader, self._opened)
+
+    @property
+    def sandboxes(self) -> Sandboxes:
+        """All sandboxes of the server."""
+        return self.directory.sandboxes
+
+    def _opened(self, sandbox: Sandbox) -> None:
+        self.prepare(sandbox)
+        self.runner.activity.notify(SERVER)
+
+    def _report(self, sandbox: Sandbox) -> None:
+        """Log the findings that are new."""
+        if sandbox.watch is not None and sandbox.watch.ledger.unreported:
+            for finding in sandbox.watch.ledger.news():
+                if self.log is not None:
+                    self.log(FindingLine(finding, masked_key(sandbox.key), self.real_clock()))
