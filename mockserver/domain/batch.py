@@ -66,7 +66,8 @@ class Failure:
 
 @dataclass(slots=True)
 class BatchRow:
-    """One transaction. ``charge_id`` is that of its charge, also of a declined one."""
+    """One transaction. ``charge_id`` is that of its charge, also of a declined one, and ``amount`` then what was
+    charged. One that ``stalls`` is never done."""
 
     payment_method_id: str
     amount: Decimal
@@ -75,6 +76,7 @@ class BatchRow:
     status: BatchState = BatchState.RECEIVED
     charge_id: ChargeId | None = None
     failure: Failure | None = None
+    stalls: bool | None = None
 
 
 @record
@@ -124,7 +126,8 @@ class ResultsFault:
 
 @dataclass(slots=True)
 class Batch:
-    """A batch as stored; ``success`` and ``failure`` count the rows that are done."""
+    """A batch as stored; ``success`` and ``failure`` count the rows that are done, ``stalled`` those that were reached
+    and never will be."""
 
     batch_id: str
     description: str
@@ -137,22 +140,28 @@ class Batch:
     results_fault: ResultsFault | None = None
     metadata: Mapping[str, str] | None = None
     webhook: WebhookTarget | None = None
+    stalled: Count | None = None
     seq: int = -1
     _by_charge: dict[str, BatchRow] = field(default_factory=dict, init=False, repr=False, compare=False)
     _found: int = field(default=0, init=False, repr=False, compare=False)
 
     def row_of(self, charge_id: str) -> BatchRow | None:
         """The row whose charge this is; None while it is not done."""
-        for row in self.rows[self._found : self.done]:
+        for row in self.rows[self._found : self.reached]:
             if row.charge_id is not None:
                 self._by_charge[row.charge_id] = row
-        self._found = self.done
+        self._found = self.reached
         return self._by_charge.get(charge_id)
 
     @property
     def done(self) -> int:
         """Rows that have succeeded or failed."""
         return self.success + self.failure
+
+    @property
+    def reached(self) -> int:
+        """Rows whose turn has come."""
+        return self.success + self.failure + (self.stalled or 0)
 
     @property
     def progress(self) -> Decimal:
@@ -231,20 +240,20 @@ def results_text(batch: Batch) -> Slices[str]:
         if fault.shuffled is not None:
             order = yield from drawn(fault.shuffled, order)
     blocks = [",".join(RESULT_COLUMNS)]
-    rows, done, waits = batch.rows, batch.done, _WORDS[batch.status]
+    rows, reached, waits = batch.rows, batch.reached, _WORDS[batch.status]
     for start in range(0, len(order), LINES):
         if start:
             yield
-        blocks.append(_block([_cells(rows[place], place < done, waits) for place in order[start : start + LINES]]))
+        blocks.append(_block([_cells(rows[place], place < reached, waits) for place in order[start : start + LINES]]))
     text = "\n".join(blocks)
     return text if fault is None or fault.cut is None else text[: fault.cut]
 
 
-def _cells(row: BatchRow, is_done: bool, waits: str) -> tuple[str, ...]:
+def _cells(row: BatchRow, is_reached: bool, waits: str) -> tuple[str, ...]:
     """The cells of a row; ``waits`` is the status of one that is still to be done."""
     why = row.failure
     method_id, amount = row.payment_method_id, number_text(row.amount)
-    if not is_done:
+    if not is_reached or row.stalls:
         return method_id, amount, row.currency, row.reference, waits, "", "", "", "", ""
     if why is None:
         return method_id, amount, row.currency, row.reference, _PAID, row.charge_id or "", "", "", "", ""

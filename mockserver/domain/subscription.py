@@ -55,6 +55,7 @@ class Subscription:
 
     Payment number ``period`` (0 is the first) is due ``period`` times ``frequency`` intervals after ``anchor``.
     ``payments`` and ``paid`` count what succeeded; ``open_payments`` and ``open_amount`` what still may.
+    ``walks`` says that each is counted from the one before (assumption ``subscription.month_end``).
     ``awaited`` numbers the schedule entry that counts: any other is of the past. ``next_due`` is its instant.
     """
 
@@ -80,6 +81,7 @@ class Subscription:
     open_amount: Decimal = ZERO
     awaited: Count = 0
     next_due: Micros | None = None
+    walks: bool | None = None
     seq: int = -1
 
     def after(self, event: SubscriptionEvent) -> Subscription:
@@ -99,7 +101,8 @@ class Subscription:
 
     def due(self, period: int) -> Micros | None:
         """When payment number ``period`` is due; None beyond the year 9999."""
-        return later(self.anchor, self.interval, period * self.frequency)
+        step = self.frequency if self.walks else None
+        return later(self.anchor, self.interval, period * self.frequency, walks_by=step)
 
     def period_from(self, instant: Micros) -> int:
         """The number of the first payment, from ``period`` on, that is due at ``instant`` or later, or never."""

@@ -30,10 +30,13 @@ def run(sandbox: Sandbox, batch_id: str) -> None:
         return
     step = sandbox.step
     entries, scripts = sandbox.schedule.entries, sandbox.scripts.get(batch_id)
-    last, full = batch.pace.last, batch.done + SLICE
-    for row, after in enumerate(batch.pace.times(batch.done + 1), batch.done + 1):
+    last, full = batch.pace.last, batch.reached + SLICE
+    for row, after in enumerate(batch.pace.times(batch.reached + 1), batch.reached + 1):
         if row > last:
             break
+        if batch.rows[row - 1].stalls:
+            batch.stalled = (batch.stalled or 0) + 1
+            continue
         at = batch.added + after
         if row > full or at > sandbox.horizon or (entries and entries[0].at < at):
             sandbox.schedule.plan(max(at, sandbox.now), Due.BATCH_ROWS, batch_id)
@@ -76,7 +79,7 @@ def _take(sandbox: Sandbox, batch: Batch, row: BatchRow) -> None:
     except Refused as refused:
         _close(batch, row, _told(refused))
         return
-    row.charge_id = charge.charge_id
+    row.charge_id, row.amount = charge.charge_id, charge.amount
     _close(batch, row, _failure_of(charge))
 
 
@@ -94,8 +97,11 @@ def _end(sandbox: Sandbox, batch: Batch) -> None:
     """After the last row that is tried: the batch has finished, breaks down, or stands still for good."""
     pace = batch.pace
     if pace.breaks:
-        for row in batch.rows[batch.done :]:
-            _close(batch, row, _BROKEN)
+        for row in batch.rows:
+            if row.status is BatchState.IN_PROGRESS:
+                row.stalls = None
+                _close(batch, row, _BROKEN)
+        batch.stalled = None
         batches.move(sandbox, batch, BatchEvent.BROKE_DOWN)
     elif batch.done == len(batch.rows):
         batches.move(sandbox, batch, BatchEvent.FINISHED)

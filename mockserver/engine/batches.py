@@ -35,7 +35,9 @@ from mockserver.engine.lookup import found
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.schedule import Due
 from mockserver.engine.step import Step
-from mockserver.scenario.outcome import BatchEnd, BatchScript, ProviderOutcome, RowRule
+from mockserver.scenario.outcome import BatchEnd, BatchScript, ProviderOutcome, RowRule, Stall
+
+_Outcomes = dict[int, ProviderOutcome | Stall]
 
 _ORDINARY = BatchScript()
 _TAKEN = frozenset({ChargeState.PENDING, ChargeState.SUCCESS})
@@ -51,7 +53,7 @@ class Reading:
     wrong: dict[str, str]
     script: BatchScript
     salt: str
-    outcomes: dict[int, ProviderOutcome]
+    outcomes: _Outcomes
 
 
 def reading(step: Step, text: str) -> Slices[Reading]:
@@ -91,13 +93,23 @@ def create(sandbox: Sandbox, command: NewBatch, read: Reading | None = None) -> 
         )
     )
     if read.script.rows:
-        sandbox.scripts[batch.batch_id] = read.outcomes
+        _script_rows(sandbox, batch, read.outcomes)
     created, started, _ = sandbox.assume(BATCH_FLOW)
     sandbox.schedule.plan(sandbox.now + created, Due.BATCH_PREPARED, batch.batch_id)
     sandbox.schedule.plan(sandbox.now + started, Due.BATCH_STARTED, batch.batch_id)
     sandbox.step.about["batch"] = batch
     sandbox.emit(Subject.BATCH, batch.batch_id, "received", None, batch.status)
     return batch
+
+
+def _script_rows(sandbox: Sandbox, batch: Batch, outcomes: _Outcomes) -> None:
+    said: dict[int, ProviderOutcome] = {}
+    for number, outcome in outcomes.items():
+        if isinstance(outcome, Stall):
+            batch.rows[number - 1].stalls = True
+        else:
+            said[number] = outcome
+    sandbox.scripts[batch.batch_id] = said
 
 
 def get(sandbox: Sandbox, batch_id: str) -> Batch:
@@ -189,9 +201,9 @@ def _results_fault(script: BatchScript, salt: str) -> ResultsFault | None:
     return ResultsFault(tuple(sorted(wrong.omit_rows)), shuffled, wrong.cut)
 
 
-def _scripted(rows: Sequence[BatchRow], rules: tuple[RowRule, ...], salt: str) -> Slices[dict[int, ProviderOutcome]]:
+def _scripted(rows: Sequence[BatchRow], rules: tuple[RowRule, ...], salt: str) -> Slices[_Outcomes]:
     """Rows (from 1) and what becomes of them; the first rule that a row meets counts."""
-    found: dict[int, ProviderOutcome] = {}
+    found: _Outcomes = {}
     for place, rule in reversed(list(enumerate(rules))):
         meeting = yield from _meeting(rows, rule, _number(salt, place))
         found.update(dict.fromkeys(meeting, rule.outcome))

@@ -20,6 +20,7 @@ from mockserver.assumptions.table import (
     PENDING_SETTLES_AFTER,
     PENDING_TYPES,
     REFUND_AMOUNT,
+    SUBSCRIPTION_THREE_DS,
 )
 from mockserver.domain.charge import ZERO, Charge, FailedAttempt
 from mockserver.domain.clock import Micros
@@ -50,10 +51,13 @@ from mockserver.scenario.outcome import (
     Settlement,
 )
 
-_UNATTENDED = Decline(
+_NOBODY = Decline(
     "three_ds_challenge", Code.REQUIRE_THREE_D_SECURE, Code.REQUIRE_THREE_D_SECURE.message, None, None, False
 )
-"""A challenge that nobody is there to answer (assumption ``batch.three_ds``)."""
+"""A challenge that nobody is there to answer."""
+
+_UNATTENDED = {"batch": (BATCH_THREE_DS, "row_fails"), "subscription": (SUBSCRIPTION_THREE_DS, "payment_fails")}
+"""Sources whose payer is not there: whether a payment that asks for 3-D Secure fails or is charged without."""
 
 _SLOW = frozenset({PaymentType.BANK_ACCOUNT, PaymentType.PAYTO})
 """Types whose provider answers later when no scenario says otherwise (assumption ``charge.pending_types``)."""
@@ -192,10 +196,9 @@ def _try_routes(sandbox: Sandbox, command: NewCharge, begun: ChargePlan) -> _Ver
             outcome = ask_provider(sandbox, "charge.create", tried, source, also, len(failed) + 1)
         else:
             outcome = Outcome(provider=scripted)
-        if isinstance(outcome.provider, Challenge) and command.batch_id is not None:
-            outcome = replace(
-                outcome, provider=_UNATTENDED if sandbox.assume(BATCH_THREE_DS) == "row_fails" else Approve()
-            )
+        if isinstance(outcome.provider, Challenge) and source in _UNATTENDED:
+            assumption, fails = _UNATTENDED[source]
+            outcome = replace(outcome, provider=_NOBODY if sandbox.assume(assumption) == fails else Approve())
         decline = outcome.provider
         if not isinstance(decline, Decline):
             break

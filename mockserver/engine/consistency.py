@@ -242,10 +242,13 @@ def _of_batch(view: _View, batch: Batch) -> Iterator[_Fault]:
     yield from _counted("success", batch.success, done[BatchState.SUCCESS], "rows are in that state")
     yield from _counted("failure", batch.failure, done[BatchState.FAILED], "rows are in that state")
     # Rows that are not done yet are in the state of the batch; none is left in a batch that is done.
-    first_open = done.total() if batch.status not in _DONE else count
+    first_open = done.total() + (batch.stalled or 0) if batch.status not in _DONE else count
+    stalled = sum(1 for row in rows[:first_open] if row.stalls)
+    yield from _counted("stalled", batch.stalled or 0, stalled, "of the rows that were reached stall")
     for place, row in enumerate(rows):
-        if not (row.status in _DONE if place < first_open else row.status is batch.status):
-            wanted = "SUCCESS or FAILED" if place < first_open else batch.status.value
+        is_done = place < first_open and not row.stalls
+        if not (row.status in _DONE if is_done else row.status is batch.status):
+            wanted = "SUCCESS or FAILED" if is_done else batch.status.value
             yield f"rows.{place}.status", f"got {row.status.value}, wanted {wanted} in a batch in {batch.status.value}"
     reached, times = [step.rows for step in steps], [step.after for step in steps]
     if reached[:1] != [0] or reached[-1] != count or reached != sorted(reached):

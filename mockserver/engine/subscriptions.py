@@ -10,6 +10,7 @@ from decimal import Decimal
 from mockserver.assumptions.table import (
     CURRENCY_DEFAULT,
     PROVIDER_CURRENCY,
+    SUBSCRIPTION_MONTH_END,
     SUBSCRIPTION_PAST_START,
     SUBSCRIPTION_PAST_START_DATES,
 )
@@ -62,6 +63,7 @@ def create(sandbox: Sandbox, command: NewSubscription) -> Subscription:
             retry=command.retry,
             webhook=command.webhook,
             metadata=command.metadata,
+            walks=True if sandbox.assume(SUBSCRIPTION_MONTH_END) == "walk" else None,
         )
     )
     sandbox.step.about["subscription"] = row

@@ -18,12 +18,12 @@ from mockserver.scenario.declining import DeclineWord, Down, TimedOut
 from mockserver.scenario.kinds import NUMBER, TEXT
 from mockserver.scenario.matching import FieldTest, compile_test, known_operators, shown
 from mockserver.scenario.part import keys_of, part
-from mockserver.scenario.provider_outcome import Approve, ProviderOutcome
+from mockserver.scenario.provider_outcome import Approve, Pending, ProviderOutcome
 from mockserver.scenario.scalars import Count, Duration, Flag, Share, whole
 
 ROW_FIELDS = ("paymentMethodId", "amount", "currency", "reference")
 _WHICH = ("at", "every", "where", "share")
-_WHAT = ("decline", "approve", "provider_down", "provider_timeout")
+_WHAT = ("decline", "approve", "pending", "provider_down", "provider_timeout", "stall")
 _COUNTS = {"type": "array", "items": {"type": "integer", "minimum": 1, "maximum": 1_000_000_000}}
 
 Rows = Annotated[frozenset[Count], Field(min_length=1), WithJsonSchema({**_COUNTS, "minItems": 1})]
@@ -66,6 +66,11 @@ Where = Annotated[
 
 
 @part
+class Stall:
+    """A row that is never done: its provider never answers, and nothing is charged."""
+
+
+@part
 class RowRule:
     """Rows of a batch and what becomes of them; rows count from 1. ``where`` reads paymentMethodId, amount, currency
     and reference."""
@@ -78,6 +83,8 @@ class RowRule:
     approve: Approve | None = None
     provider_down: Down | None = None
     provider_timeout: TimedOut | None = None
+    pending: Annotated[Pending | None, Field(description="taken, and settled or returned later")] = None
+    stall: Annotated[Stall | None, Field(description="never done")] = None
 
     def __post_init__(self) -> None:
         for words in (_WHICH, _WHAT):
@@ -86,9 +93,9 @@ class RowRule:
                 raise ValueError(f"got {' and '.join(given) or 'none'}, wanted exactly one of {', '.join(words)}")
 
     @property
-    def outcome(self) -> ProviderOutcome:
-        """What the provider says to these rows."""
-        found: ProviderOutcome = next(one for word in _WHAT if (one := getattr(self, word)) is not None)
+    def outcome(self) -> ProviderOutcome | Stall:
+        """What the provider says to these rows, or that it never says anything."""
+        found: ProviderOutcome | Stall = next(one for word in _WHAT if (one := getattr(self, word)) is not None)
         return found
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from mockserver.scenario.batch_script import BatchEnd, BatchScript, Progress, ResultsPlan, RowRule
+from mockserver.scenario.batch_script import BatchEnd, BatchScript, Progress, ResultsPlan, RowRule, Stall
 from mockserver.scenario.later_step import Later, Move
 from mockserver.scenario.provider_outcome import (
     Approve,
@@ -47,6 +47,7 @@ __all__ = [
     "RowRule",
     "Settlement",
     "Signature",
+    "Stall",
     "Transport",
     "WebhookPlan",
     "draw_latency",

@@ -289,6 +289,13 @@ OUTCOME_SECTIONS = (
             Key("share", "a share of all, drawn by the seed", {"share": 0.1, "decline": "do_not_honour"}, "none"),
             Key("decline", "they are declined", {"every": 2, "decline": "do_not_honour"}, "none"),
             Key("approve", "they are paid", {"at": [1], "approve": {}}, "none"),
+            Key(
+                "pending",
+                "they are charged, and settle or are returned later",
+                {"at": [2], "pending": {"settle": "FAILED", "after": "3d"}},
+                "none",
+            ),
+            Key("stall", "they are never done, nor is the batch", {"at": [7], "stall": {}}, "none"),
             Key("provider_down", _OUTAGE, {"at": [1], "provider_down": {}}, "none"),
             Key(
                 "provider_timeout", "the provider does not answer in time", {"at": [1], "provider_timeout": {}}, "none"

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from mockserver.domain.clock import HOUR
+from mockserver.scenario.problems import ScenarioRefused
 from tests.driving import DUMMY, Api, Reply, card, problem_of
 
 HEADER = "PaymentMethodId,Amount,Currency,Reference"
@@ -293,6 +294,69 @@ def test_a_script_fails_rows_by_number_share_and_field(rows: str, failed: list[i
     api.advance("1s")
     assert failed_rows(api, batch_id) == failed
     assert standing(api, batch_id) == ("SUCCESS", 1, 10 - len(failed), len(failed))
+
+
+def states(api: Api, batch_id: str) -> str:
+    return "".join(row["Status"][0] for row in results(api, batch_id))
+
+
+@pytest.mark.parametrize(
+    ("rows", "told", "standing_at"),
+    [
+        ("[{at: [2], stall: {}}]", "SISSS", ("IN_PROGRESS", 0.8, 4, 0)),
+        ("[{at: [1], stall: {}}]", "ISSSS", ("IN_PROGRESS", 0.8, 4, 0)),
+        ("[{at: [4, 5], stall: {}}, {at: [2], decline: expired_card}]", "SFSII", ("IN_PROGRESS", 0.6, 2, 1)),
+        ("[{every: 1, stall: {}}]", "IIIII", ("IN_PROGRESS", 0, 0, 0)),
+    ],
+)
+def test_a_row_can_stand_still_for_good(rows: str, told: str, standing_at: tuple[str, float, int, int]) -> None:
+    api, batch_id = run(f"{{rows: {rows}}}", 5)
+    api.advance("110ms")
+    document = api.get("/__admin/state").body
+    other = Api(key="sk_other")
+    assert other.put("/__admin/state", document).status == 200
+    for sandbox in (api, other):
+        sandbox.advance("30d")
+        assert (states(sandbox, batch_id), standing(sandbox, batch_id)) == (told, standing_at)
+        assert sandbox.get("/charge", BatchId=batch_id)["count"] == standing_at[2] + standing_at[3]
+
+
+def test_a_batch_that_breaks_down_takes_the_rows_that_stood_still_with_it() -> None:
+    api, batch_id = run("{rows: [{at: [2], stall: {}}], progress: [{reach: 0.75, after: 500ms}], end: FAILED}", 4)
+    api.advance("1s")
+    assert (states(api, batch_id), standing(api, batch_id)) == ("SFSF", ("FAILED", 1, 2, 2))
+
+
+def test_a_row_can_be_returned_later() -> None:
+    api, batch_id = run("{rows: [{at: [2], pending: {settle: FAILED, after: 3d}}, {at: [3], pending: {after: 1d}}]}", 3)
+    api.advance("1s")
+    assert (states(api, batch_id), standing(api, batch_id)) == ("SSS", ("SUCCESS", 1, 3, 0))
+    api.advance("3d")
+    assert (states(api, batch_id), standing(api, batch_id)) == ("SFS", ("SUCCESS", 1, 2, 1))
+    assert api.get("/charge", BatchId=batch_id, Status="FAILED")["count"] == 1
+
+
+def test_a_row_that_is_approved_in_part_tells_the_part() -> None:
+    api = Api(scenario="version: 1\nrules:\n  - {id: p, when: {op: batch.row}, then: {partial_approve: 5}}")
+    pm = method(api)
+    batch_id = taken(api, lines(f"{pm},20,AUD,a", f"{pm},3,AUD,b"), 2)
+    api.advance("1s")
+    assert [row["Amount"] for row in results(api, batch_id)] == ["5", "3"]
+    assert sorted(charge["amount"] for charge in api.get("/charge", BatchId=batch_id)["charges"]) == [3, 5]
+
+
+@pytest.mark.parametrize(
+    ("row", "words"),
+    [
+        ("{at: [1], stall: {}, approve: {}}", "got approve and stall, wanted exactly one of"),
+        ("{at: [1], stall: {after: 1s}}", "unknown key 'after'"),
+        ("{at: [1], pending: {settle: MAYBE}}", "got 'MAYBE', allowed: SUCCESS, FAILED"),
+    ],
+)
+def test_a_row_that_makes_no_sense(row: str, words: str) -> None:
+    with pytest.raises(ScenarioRefused) as refused:
+        scripted(f"{{rows: [{row}]}}")
+    assert words in str(refused.value)
 
 
 def test_a_share_of_the_rows_is_exact_and_drawn_by_the_seed() -> None:

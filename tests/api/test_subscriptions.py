@@ -609,3 +609,45 @@ def test_a_payment_that_was_owed_when_a_subscription_was_suspended(rows: dict[st
     api.put(path_of(made) + "/status", {"status": "Active"})
     api.advance("30d")
     assert days(api, made) == expected
+
+
+CHALLENGED = "version: 1\nrules:\n  - {id: c, when: {op: subscription.renew}, then: {challenge: {}}}"
+
+
+@pytest.mark.parametrize(("assumed", "told"), [("payment_fails", "FAILED"), ("charged", "SUCCESS")])
+def test_a_payment_that_asks_for_3d_secure_waits_for_nobody(assumed: str, told: str) -> None:
+    api = Api(scenario=CHALLENGED, assumptions={"subscription.three_ds": assumed})
+    row = subscribe(api)
+    api.advance("1s")
+    (charge,) = api.get("/charge", SubscriptionId=row["subscriptionId"])["charges"]
+    assert (charge["status"], charge["threeDsRedirectUrl"]) == (told, None)
+    assert [attempt["errorCode"] for attempt in charge["failedAttempts"]] == (["113"] if told == "FAILED" else [])
+    assert status(api, row) == ("Suspended" if told == "FAILED" else "Active")
+
+
+@pytest.mark.parametrize(
+    ("interval", "fields", "told"),
+    [
+        ("Month", {}, ["01-31", "02-28", "03-28", "04-28"]),
+        ("Month", {"frequency": 3}, ["01-31", "04-30", "07-30", "10-30"]),
+        ("Week", {}, ["01-31", "02-07", "02-14", "02-21"]),
+    ],
+)
+def test_dates_that_walk(interval: str, fields: dict[str, object], told: list[str]) -> None:
+    api = Api(clock="2031-01-31T10:00:00Z", assumptions={"subscription.month_end": "walk"})
+    row = subscribe(api, interval=interval, **fields)
+    api.advance("300d")
+    assert [day[5:] for day in days(api, row)][:4] == told
+
+
+def test_a_payment_that_is_taken_back_is_a_payment_no_longer() -> None:
+    taken_back = "{id: t, when: {op: subscription.renew}, limit: 1, then: {later: [{after: 14d, settle: FAILED}]}}"
+    api = Api(scenario=f"version: 1\nrules:\n  - {taken_back}")
+    retry = {"maximum": 2, "interval": "Day", "frequency": 1}
+    row = subscribe(api, retry=retry, endAfter={"count": 2})
+    api.advance("14d")
+    assert payments(api, row) == [("2031-03-01", "FAILED")]
+    api.advance("1d")
+    assert payments(api, row) == [("2031-03-01", "FAILED"), ("2031-03-16", "SUCCESS")]
+    api.advance("60d")
+    assert (len(payments(api, row)), status(api, row)) == (3, "Complete")

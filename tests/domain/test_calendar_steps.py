@@ -30,6 +30,38 @@ def test_month_ends_do_not_drift() -> None:
     ]  # fmt: skip
 
 
+@pytest.mark.parametrize(
+    ("anchor", "interval", "by", "told"),
+    [
+        ("2031-01-31", Interval.MONTH, 1, ["01-31", "02-28", "03-28", "04-28"]),
+        ("2032-01-30", Interval.MONTH, 1, ["01-30", "02-29", "03-29", "04-29"]),
+        ("2031-12-31", Interval.MONTH, 6, ["12-31", "06-30", "12-30", "06-30"]),
+        ("2031-01-15", Interval.MONTH, 1, ["01-15", "02-15", "03-15", "04-15"]),
+        ("2032-02-29", Interval.YEAR, 1, ["02-29", "02-28", "02-28", "02-28"]),
+        ("2032-02-29", Interval.YEAR, 4, ["02-29", "02-29", "02-29", "02-29"]),
+        ("2031-01-31", Interval.DAY, 2, ["01-31", "02-02", "02-04", "02-06"]),
+    ],
+)
+def test_dates_that_walk_are_counted_from_the_one_before(
+    anchor: str, interval: Interval, by: int, told: list[str]
+) -> None:
+    found = [later(parse_instant(anchor), interval, by * step, walks_by=by) for step in range(4)]
+    assert [iso(instant)[5:10] for instant in found if instant is not None] == told
+
+
+@given(
+    st.integers(min_value=0, max_value=20_000 * DAY),
+    st.sampled_from([Interval.MONTH, Interval.YEAR]),
+    st.integers(min_value=1, max_value=40),
+    st.integers(min_value=0, max_value=30),
+)
+def test_a_walk_is_what_its_steps_are(anchor: int, interval: Interval, by: int, count: int) -> None:
+    here: int | None = anchor
+    for _ in range(count):
+        here = None if here is None else later(here, interval, by)
+    assert later(anchor, interval, by * count, walks_by=by) == here
+
+
 def test_the_leap_day_comes_back() -> None:
     assert steps("2032-02-29", Interval.YEAR, 1, 3, 4) == ["2033-02-28T00:00", "2035-02-28T00:00", "2036-02-29T00:00"]
 

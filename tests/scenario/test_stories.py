@@ -29,6 +29,9 @@ a dispute is opened                         | dispute-opened            | 3
 a dispute is won                            | dispute-won               | 4
 a dispute is lost                           | dispute-lost              | 4
 an account updater renews a card            | account-updater           | 3
+a batch row that never finishes             | batch-row-never-finishes  | 3
+a batch row returned after three days       | batch-row-returned        | 3
+a subscription of the 31st                  | month-end-subscription    | 0
 an answer lost once for each customer       | once-per-customer         | 4
 closed each night, across summer time       | maintenance-window        | 3
 a status that nobody knows                  | answer-unknown-status     | 3
@@ -67,7 +70,7 @@ def told_in(api: Api) -> list[tuple[str, str]]:
 def lines_of_rules(name: str) -> int:
     """Lines between ``rules:`` and the next part of a file, blank ones and comments left out."""
     lines = iter((SCENARIOS / f"{name}.yaml").read_text("utf-8").splitlines())
-    next(line for line in lines if line == "rules:")
+    next((line for line in lines if line == "rules:"), None)
     told = []
     for line in lines:
         if line and not line.startswith((" ", "#")):
@@ -105,6 +108,61 @@ def test_daily_limit() -> None:
             api.advance(pause)
     api.advance("1h")
     assert problem_of(api.post("/charge/card", card_charge())) == (400, 965)
+
+
+def test_month_end_subscription() -> None:
+    api = shop("month-end-subscription")
+    body = {"paymentMethodId": kept(api), "amount": 9, "currency": "AUD", "interval": "Month"}
+    plan = api.post("/subscription/payment_method", body)["subscriptionId"]
+    api.advance("100d")
+    days = [one["dateAdded"][:10] for one in api.get("/charge", subscriptionId=plan)["charges"]]
+    assert days == ["2031-04-28", "2031-03-28", "2031-02-28", "2031-01-31"]
+
+
+def kept(api: Api, **fields: object) -> str:
+    """A stored card."""
+    body = {"providerId": card_charge()["providerId"], "paymentInformation": card(**fields)}
+    made: str = api.post("/payment_method/card", body)["paymentMethodId"]
+    return made
+
+
+def batch(api: Api, *references: str) -> str:
+    """A batch of 10 for each reference."""
+    method = kept(api)
+    rows = "\n".join(f"{method},10,AUD,{reference}" for reference in references)
+    text = f"PaymentMethodId,Amount,Currency,Reference\n{rows}"
+    body = {"count": len(references), "description": "d", "batch": text}
+    made: str = api.post("/batch/transaction/payment_method", body)["batchId"]
+    return made
+
+
+def rows_of(api: Api, batch_id: str) -> dict[str, str]:
+    """The states of a batch's rows by reference, after a look at whether rows, counts and charges agree."""
+    found = api.get(f"/batch/{batch_id}").body
+    rows = [line.split(",") for line in found["results"].splitlines()[1:]]
+    told = {row[3]: row[4] for row in rows}
+    counts = [list(told.values()).count(word) for word in ("SUCCESS", "FAILED")]
+    assert counts == [found["success"], found["failure"]]
+    charges = [api.get("/charge", batchId=batch_id, status=word)["count"] for word in ("SUCCESS", "FAILED")]
+    assert charges == counts
+    return {**told, "": found["status"]}
+
+
+def test_batch_row_never_finishes() -> None:
+    api = shop("batch-row-never-finishes")
+    batch_id = batch(api, "a", "b", "c")
+    api.advance("365d")
+    assert rows_of(api, batch_id) == {"a": "SUCCESS", "b": "IN_PROGRESS", "c": "SUCCESS", "": "IN_PROGRESS"}
+    assert api.get(f"/batch/{batch_id}/status")["progress"] == 0.6666
+
+
+def test_batch_row_returned() -> None:
+    api = shop("batch-row-returned")
+    batch_id = batch(api, "a", "b", "c")
+    api.advance("1d")
+    assert rows_of(api, batch_id) == {"a": "SUCCESS", "b": "SUCCESS", "c": "SUCCESS", "": "SUCCESS"}
+    api.advance("2d1h")
+    assert rows_of(api, batch_id) == {"a": "SUCCESS", "b": "FAILED", "c": "SUCCESS", "": "SUCCESS"}
 
 
 def test_once_per_customer() -> None:
