@@ -21,7 +21,7 @@ import click
 
 from mockserver import __version__
 from mockserver.adapters.exit_codes import Exit
-from mockserver.commands import findings, init, sample, scenarios, tables
+from mockserver.commands import explore, findings, init, sample, scenarios, tables
 from mockserver.commands.root import ServeByDefault
 from mockserver.option_values import read_url
 from mockserver.settings import (
@@ -232,5 +232,6 @@ for command in (
     scenarios.explain,
     sample.sample,
     findings.findings,
+    explore.explore,
 ):
     main.add_command(command)

@@ -10,10 +10,7 @@ but this module and ``pytest_findings`` imported, until a test asks for a fixtur
 
 from __future__ import annotations
 
-import os
 import subprocess
-import sys
-import time
 from argparse import SUPPRESS
 from collections import Counter
 from collections.abc import Generator, Iterator, Sequence
@@ -32,10 +29,7 @@ if TYPE_CHECKING:
     from mockserver.pytest_explore import Tried
     from mockserver.remote import RemoteSandbox
 
-START_SECONDS = 30.0
 MARK_LENGTH = 100
-STOP_SECONDS = 10.0
-POLL_SECONDS = 0.01
 TIMELINE_TITLE = "mockserver timeline"
 SESSION_KEY = "sk_session"
 """Secret key of the sandbox of an application that is started once for all tests."""
@@ -44,10 +38,6 @@ _MARKER = "mockserver(scenario=None, profile=None, clock=None, allow=None, survi
 _EXPLORE = "--mockserver-explore"
 _PROFILES = ("documented", "sdk")
 _sandbox_key: pytest.StashKey[RemoteSandbox] = pytest.StashKey()
-
-
-class CannotStart(Exception):
-    """The server did not become ready; the text holds what it said."""
 
 
 @dataclass(slots=True)
@@ -65,14 +55,9 @@ class Server:
 
     def stop(self) -> None:
         """Let answers finish and wait for the end."""
-        assert self.process.stdin is not None  # noqa: S101 - narrows the type: it was started with a pipe
-        self.process.stdin.close()
-        self.process.terminate()
-        try:
-            self.process.wait(STOP_SECONDS)
-        except subprocess.TimeoutExpired:
-            self.process.kill()
-            self.process.wait()
+        from mockserver.local_server import stop
+
+        stop(self.process)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -147,7 +132,9 @@ def mockserver_args() -> Sequence[str]:
 def mockserver_server(mockserver_args: Sequence[str], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """The session's server, on a free port of the loopback address; under xdist one for each worker."""
     __tracebackhide__ = True
-    server = _start(mockserver_args, tmp_path_factory.mktemp("mockserver"))
+    from mockserver.local_server import start
+
+    server = Server(*start(mockserver_args, tmp_path_factory.mktemp("mockserver")))
     yield server
     server.stop()
 
@@ -277,39 +264,6 @@ def _known(what: str, got: object, allowed: Sequence[str], item: pytest.Item) ->
         raise pytest.UsageError(
             f"{item.nodeid}: marker mockserver: {what}: got {got!r}, allowed: {', '.join(allowed)}{hint}"
         )
-
-
-def _start(args: Sequence[str], folder: Path) -> Server:
-    """Start a server and wait until it is ready. Raises :class:`CannotStart` with what it printed."""
-    from mockserver.settings import PREFIX
-
-    __tracebackhide__ = True
-    port_file, log_file = folder / "port", folder / "log"
-    root = Path(__file__).resolve().parents[1]
-    environ = {name: value for name, value in os.environ.items() if not name.startswith(PREFIX)}
-    if str(root) in sys.path and root.name not in ("site-packages", "dist-packages"):
-        # A checkout that is not installed is known to this process only.
-        environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(root), environ.get("PYTHONPATH")]))
-    command = [sys.executable, "-P", "-m", "mockserver.commands.tethered", "serve"]
-    with log_file.open("wb") as log:
-        process = subprocess.Popen(
-            [*command, "--port", "0", "--port-file", str(port_file), *args],
-            env=environ,
-            stdin=subprocess.PIPE,
-            stdout=log,
-            stderr=subprocess.STDOUT,
-        )
-    end = time.monotonic() + START_SECONDS
-    while process.poll() is None and time.monotonic() < end:
-        if port_file.exists():
-            return Server(f"http://127.0.0.1:{port_file.read_text().strip()}", process)
-        time.sleep(POLL_SECONDS)
-    ended = process.poll()
-    process.kill()
-    process.wait()
-    said = log_file.read_text("utf-8", "replace").strip()
-    how = f"ended with exit code {ended}" if ended is not None else f"was not ready within {START_SECONDS:.0f} s"
-    raise CannotStart(f"mockserver {' '.join(args)} {how}:\n{said}")
 
 
 def _judge(item: pytest.Item, sandbox: RemoteSandbox) -> None:

@@ -45,13 +45,15 @@ LAYERS = {
         "domain scenario engine settings assumptions adapters",
         "yaml httpx uvicorn uvloop httptools cryptography trustme faker watchfiles",
     ),
-    "explore": layer("domain scenario findings explore"),
+    "explore": layer("domain scenario findings explore remote timeline adapters", "jinja2 httpx"),
     "cli": layer(f"{BELOW_WEB} option_values web adapters root cli commands", "click"),
-    "commands": layer(f"{BELOW_WEB} web adapters root cli commands remote explore timeline", "click httpx"),
+    "commands": layer(f"{BELOW_WEB} web adapters root cli commands remote explore timeline local_server", "click httpx"),
+    "local_server": layer("settings"),
     "remote": layer("engine adapters", "httpx"),
     "timeline": layer("remote"),
     "pytest_plugin": layer(
-        f"{BELOW_WEB} web adapters root remote timeline pytest_plugin pytest_findings pytest_explore pytest_baseline",
+        f"{BELOW_WEB} web adapters root remote timeline local_server pytest_plugin pytest_findings pytest_explore "
+        "pytest_baseline",
         "pytest httpx",
     ),
     "pytest_explore": layer("domain adapters explore commands remote pytest_findings pytest_baseline", "pytest"),
@@ -77,7 +79,7 @@ BANNED = {
     "os.urandom",
 }
 BANNED_MODULES = {"random", "secrets"}
-EDGES = {"adapters", "settings", "cli", "commands", "pytest_plugin", "pytest_explore"}
+EDGES = {"adapters", "settings", "cli", "commands", "pytest_plugin", "pytest_explore", "local_server"}
 
 
 def circle(graph: Mapping[str, Iterable[str]]) -> list[str]:

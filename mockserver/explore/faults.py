@@ -41,13 +41,18 @@ class Fault:
         """Whether it makes sense at a call; a webhook can only be spoilt where there was one."""
         return point.op in _operations(self.name) and (self.at != "notify" or point.tells)
 
+    @property
+    def waits(self) -> bool:
+        """Whether the client waits for longer than its patience."""
+        return _CLIENT_TIMEOUT in str(self.then)
+
     def rule(self, point: Point, client_timeout: Micros = CLIENT_TIMEOUT) -> dict[str, Any]:
         """A rule of a scenario file that makes it happen at one call, and nowhere else."""
-        then = _filled(self.then, duration_text(client_timeout + SECOND))
         return {
             "id": f"{self.name}-{point.op}-{point.nth}",
+            "description": f"{point}: {self.what}",
             "when": {"op": point.op, "call": point.nth},
-            "then": then,
+            "then": _filled(self.then, duration_text(client_timeout + SECOND)),
         }
 
 
@@ -130,7 +135,7 @@ class Experiment:
     @property
     def name(self) -> str:
         """Unique in an exploration, and fit for the name of a file: ``charge.create-1-lost_answer``."""
-        return "+".join(f"{point.op}-{point.nth}-{fault.name}" for point, fault in self.strikes)
+        return "--".join(f"{point.op}-{point.nth}-{fault.name}" for point, fault in self.strikes)
 
     @property
     def point(self) -> str:
@@ -156,18 +161,13 @@ def experiments(points: Sequence[Point], faults: Iterable[Fault]) -> list[Experi
     return sorted(found, key=lambda one: -one.priority)
 
 
-def pairs(points: Sequence[Point], faults: Iterable[Fault]) -> list[Experiment]:
-    """Two faults in one run, the second at a later call than the first, the most telling first."""
-    chosen = list(faults)
-    single = [[(point, fault) for fault in chosen if fault.fits(point)] for point in points]
-    found = [
-        Experiment((one, other))
-        for place, here in enumerate(single)
-        for one in here
-        for later in single[place + 1 :]
-        for other in later
-    ]
-    return sorted(found, key=lambda one: -one.priority)
+def followed(first: Experiment, points: Sequence[Point], faults: Iterable[Fault]) -> list[Experiment]:
+    """A second fault after the first: at each of the calls that the command made under the first one, after that was
+    struck. So also what it does to recover can fail."""
+    [(struck, fault)] = first.strikes
+    places = [place for place, point in enumerate(points) if (point.op, point.nth) == (struck.op, struck.nth)]
+    later = points[places[0] + 1 :] if places else ()
+    return [Experiment(((struck, fault), (point, other))) for point in later for other in faults if other.fits(point)]
 
 
 def fault(name: str) -> Fault:

@@ -1,0 +1,271 @@
+"""``mockserver explore``: a command under every single failure at each of its calls (explore document)."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import click
+
+from mockserver.adapters.exit_codes import Exit
+from mockserver.domain.clock import SECOND, Micros, duration_text, parse_duration
+from mockserver.settings import Settings
+
+if TYPE_CHECKING:
+    from mockserver.explore.exploration import Baseline, Exploration, Plan
+    from mockserver.explore.faults import Fault
+    from mockserver.explore.kept import Kept
+    from mockserver.explore.trial import Laboratory
+
+FORMATS = ("text", "json", "junit", "html")
+_SERVER_OPTIONS = ("--journal-limit", "100000")
+_INTERRUPTED = 128 + signal.SIGINT
+
+
+def _duration(ctx: click.Context, param: click.Parameter, value: str | None) -> Micros | None:
+    if value is None:
+        return None
+    try:
+        length = parse_duration(value)
+    except ValueError as fault:
+        raise click.BadParameter(str(fault)) from None
+    if not length:
+        raise click.BadParameter("got 0, wanted more")
+    return length
+
+
+def _operations(ctx: click.Context, param: click.Parameter, value: str) -> frozenset[str]:
+    from mockserver.scenario.operations import operations_like
+
+    try:
+        return frozenset().union(*(operations_like(pattern.strip()) for pattern in value.split(",")))
+    except ValueError as fault:
+        raise click.BadParameter(str(fault)) from None
+
+
+def _faults(ctx: click.Context, param: click.Parameter, value: str | None) -> list[Fault]:
+    from mockserver.explore.faults import FAULTS, fault
+
+    try:
+        return [*FAULTS.values()] if value is None else [fault(name.strip()) for name in value.split(",")]
+    except ValueError as unknown:
+        raise click.BadParameter(str(unknown)) from None
+
+
+def _cores() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+@click.command(
+    context_settings={"ignore_unknown_options": False},
+    epilog="Exit codes: 0 nothing at or above --fail-on, 1 something was, 2 wrong usage, 3 the command does not pass "
+    "twice alike without faults, 5 no server, 130 interrupted before anything was found.",
+)
+@click.option("--url", metavar="URL", help="Address of a running server; default: one is started and ended.")
+@click.option("--jobs", type=click.IntRange(1, 256), default=_cores, show_default="cores", help="Runs at once.")
+@click.option("--ops", metavar="GLOB,...", default="*", callback=_operations, help="Operations whose calls may fail.")
+@click.option("--faults", metavar="NAME,...", callback=_faults, help="Faults to try; default: all that make sense.")
+@click.option("--pairs", is_flag=True, help="Also two faults at once, the second at a later call.")
+@click.option("--budget", metavar="TIME", callback=_duration, help="Stop after so long, the most telling runs first.")
+@click.option("--timeout", metavar="TIME", callback=_duration, help="For one run; default: 10 x the baseline + 10s.")
+@click.option(
+    "--client-timeout", metavar="TIME", default="30s", show_default=True, callback=_duration,
+    help="How long the client waits for an answer: too_slow comes after it.",
+)  # fmt: skip
+@click.option("--seed", type=click.IntRange(0, 2**63 - 1), default=Settings().seed, show_default=True, help="Of ids and chance.")
+@click.option("--out", metavar="DIR", type=click.Path(file_okay=False, path_type=Path), default="explored",
+              show_default=True, help="Gets scenario files, outputs of runs and the reports.")  # fmt: skip
+@click.option("--resume", is_flag=True, help="Leave out what --out holds already.")
+@click.option("--replay", metavar="FILE", type=click.Path(exists=True, dir_okay=False, path_type=Path),
+              help="Run once, under this scenario file, and show what happened.")  # fmt: skip
+@click.option("--fail-on", type=click.Choice(["unsafe", "hung", "failed"]), default="unsafe", show_default=True,
+              help="The mildest verdict that makes the exit code 1.")  # fmt: skip
+@click.option("--format", "form", type=click.Choice(FORMATS), default="text", show_default=True, help="Of the report.")
+@click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED)
+def explore(
+    url: str | None,
+    command: tuple[str, ...],
+    out: Path,
+    seed: int,
+    replay: Path | None,
+    fail_on: str,
+    form: str,
+    resume: bool,
+    **asked: Any,
+) -> None:
+    """Run COMMAND under every single failure at each call it makes, and show which of them move money wrongly.
+
+    COMMAND finds the sandbox by MOCKSERVER_URL, MOCKSERVER_SECRET_KEY and MOCKSERVER_PUBLIC_KEY in its environment; {url},
+    {secret_key} and {public_key} in its words are filled in. It runs twice without a fault, then once for each fault at
+    each call, every time in a fresh sandbox.
+    """
+    from httpx import HTTPError
+
+    from mockserver.explore.exploration import NoBaseline
+    from mockserver.explore.kept import Kept, OtherExploration
+    from mockserver.explore.verdict import Verdict
+    from mockserver.local_server import CannotStart
+    from mockserver.remote import ControlRefused
+
+    plan = _plan(**asked)
+    least = Verdict(fail_on)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        kept = Kept(out)
+        with _laboratory(url, command, out, seed) as lab:
+            if replay is not None:
+                sys.exit(Exit.FOUND if _replay(lab, replay, plan).reaches(least) else Exit.STOPPED)
+            base = _baseline(lab, plan)
+            made = _explore(lab, plan, base, kept, resume=resume)
+    except NoBaseline as problem:
+        _stop(Exit.BASELINE, str(problem))
+    except OtherExploration as problem:
+        _stop(Exit.USAGE, f"--resume: {problem}")
+    except CannotStart as problem:
+        _stop(Exit.NOT_READY, str(problem))
+    except OSError as problem:
+        _stop(Exit.USAGE, f"{problem.filename or command[0]}: {problem.strerror}")
+    except (HTTPError, ControlRefused) as problem:
+        _stop(Exit.NOT_READY, f"the server at {url or 'hand'} fails: {problem}")
+    except KeyboardInterrupt:
+        _stop(_INTERRUPTED, "interrupted")
+    _report(made, kept, form, least)
+    if made.reaches(least):
+        sys.exit(Exit.FOUND)
+    if made.is_interrupted:
+        sys.exit(_INTERRUPTED)
+
+
+def _plan(
+    *,
+    ops: frozenset[str],
+    faults: list[Fault],
+    client_timeout: Micros,
+    jobs: int,
+    timeout: Micros | None,
+    budget: Micros | None,
+    pairs: bool,
+) -> Plan:
+    from mockserver.explore.exploration import Plan
+
+    return Plan(
+        operations=ops,
+        faults=faults,
+        client_timeout=client_timeout,
+        jobs=jobs,
+        timeout=None if timeout is None else timeout / SECOND,
+        budget=None if budget is None else budget / SECOND,
+        pairs=pairs,
+    )
+
+
+@contextmanager
+def _laboratory(url: str | None, command: tuple[str, ...], out: Path, seed: int) -> Iterator[Laboratory]:
+    """A server, started here unless one is given, and all that the command is run with."""
+    from mockserver import local_server
+    from mockserver.explore.command import Commands
+    from mockserver.explore.trial import Laboratory
+
+    def laboratory(url: str) -> Laboratory:
+        return Laboratory(url, command, Commands(os.environ), out, seed, f"{os.getpid()}")
+
+    if url is not None:
+        yield laboratory(url)
+        return
+    with tempfile.TemporaryDirectory(prefix="mockserver-") as folder:
+        started, process = local_server.start(_SERVER_OPTIONS, Path(folder))
+        try:
+            yield laboratory(started)
+        finally:
+            local_server.stop(process)
+
+
+def _baseline(lab: Laboratory, plan: Plan) -> Baseline:
+    from mockserver.explore.exploration import baseline
+
+    base = baseline(lab, plan.timeout)
+    calls = ", ".join(str(point) for point in base.points[:8]) + (", ..." if len(base.calls) > 8 else "")
+    click.echo(f"without faults: {len(base.calls)} calls in {base.seconds:.2f} s: {calls}", err=True)
+    return base
+
+
+def _explore(lab: Laboratory, plan: Plan, base: Baseline, kept: Kept, *, resume: bool) -> Exploration:
+    from mockserver.explore.exploration import explore
+
+    patience = duration_text(plan.client_timeout)
+    known = kept.resume(lab.argv, lab.seed, patience) if resume else kept.begin(lab.argv, lab.seed, patience)
+    with _progress() as told:
+        return explore(lab, plan, base, known=known or (), keep=kept.keep, told=told)
+
+
+@contextmanager
+def _progress() -> Iterator[Callable[[int, int], None]]:
+    """What shows on a terminal how far it is, with the time left."""
+    if not sys.stderr.isatty():
+        yield lambda done, total: None
+        return
+    with click.progressbar(length=1, label="faults", file=sys.stderr, show_pos=True) as bar:
+
+        def told(done: int, total: int) -> None:
+            bar.length = total
+            bar.update(done - bar.pos)
+
+        yield told
+
+
+def _replay(lab: Laboratory, file: Path, plan: Plan) -> Any:
+    """Run once under a scenario file and print what happened; the verdict."""
+    from mockserver.adapters.scenario_files import read_file
+    from mockserver.commands.finding_reports import text
+    from mockserver.explore.exploration import FIRST_TIMEOUT
+    from mockserver.explore.verdict import verdict
+    from mockserver.scenario.problems import ScenarioRefused
+
+    try:
+        scenario = read_file(file)
+    except ScenarioRefused as refused:
+        _stop(Exit.USAGE, "\n".join(map(str, refused.problems)))
+    trial = lab.try_out(scenario.name, dict(scenario.source), plan.timeout or FIRST_TIMEOUT)
+    found = verdict(trial.ended.exit, trial.findings, has_struck=bool(trial.struck & {rule.id for rule in scenario.rules}))
+    end = "not done in time" if trial.ended.exit is None else f"exit code {trial.ended.exit}"
+    shown = [f"{found}: {end} in {trial.ended.seconds:.2f} s"]
+    shown += [scenario.description] if scenario.description else []
+    if trial.findings:
+        shown += ["", text(trial.findings)]
+    shown += ["", trial.timeline]
+    said = trial.said().rstrip()
+    if said:
+        shown += ["", "the command printed:", said]
+    click.echo("\n".join(shown))
+    return found
+
+
+def _report(made: Exploration, kept: Kept, form: str, least: Any) -> None:
+    from mockserver.explore import report, report_html
+
+    scenarios = {cell.name: path for cell in made.cells if (path := kept.scenario_of(cell)) is not None}
+    page = report_html.page(made)
+    data = report.as_json(made, scenarios)
+    (kept.folder / "report.html").write_text(page, "utf-8")
+    (kept.folder / "report.json").write_text(data + "\n", "utf-8")
+    match form:
+        case "text":
+            shown = report.text(made, scenarios) + f"\nfull report: {kept.folder / 'report.html'}"
+        case "junit":
+            shown = report.junit(made, scenarios, least)
+        case "html":
+            shown = page
+        case _:
+            shown = data
+    click.echo(shown)
+
+
+def _stop(code: int, words: str) -> NoReturn:
+    click.echo(words, err=True)
+    sys.exit(code)

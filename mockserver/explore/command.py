@@ -1,0 +1,128 @@
+"""Runs a command and ends it with everything that it has started. Source: explore document, Runs.
+
+The command leads a session of its own, which is ended as a whole. What left that session is found, where there is a
+``/proc``, by a mark in the environment that it inherited.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from threading import Event, Lock, Thread, Timer
+
+GRACE_SECONDS = 1.0
+"""How long a command may take to end when it is told to, before it is killed."""
+
+MARK = "MOCKSERVER_EXPLORE_RUN"
+"""The variable that marks the processes of one run."""
+
+_PROC = Path("/proc")
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """How a command ended: its exit code, negative for a signal, None when it had not ended in time; real seconds."""
+
+    exit: int | None
+    seconds: float
+
+
+class Interrupted(Exception):
+    """The commands were told to end."""
+
+
+class Commands:
+    """The commands that run now, each in a thread of its caller. ``environ`` is what they inherit."""
+
+    def __init__(self, environ: Mapping[str, str]) -> None:
+        self._environ = dict(environ)
+        self._running: set[_Running] = set()
+        self._lock = Lock()
+        self._is_over = False
+
+    def run(self, argv: Sequence[str], told: Mapping[str, str], mark: str, output: Path, timeout: float) -> Ended:
+        """Run a command to its end, or for ``timeout`` seconds; its output goes to a file, all that it started is ended.
+
+        ``told`` is added to its environment, ``mark`` names the run. Raises ``OSError`` when there is no such program,
+        ``Interrupted`` when all commands were told to end meanwhile.
+        """
+        began = time.monotonic()
+        with output.open("wb") as file, self._lock:
+            if self._is_over:
+                raise Interrupted
+            process = subprocess.Popen(
+                argv,
+                env={**self._environ, **told, MARK: mark},
+                stdin=subprocess.DEVNULL,
+                stdout=file,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+            running = _Running(process)
+            self._running.add(running)
+        # Waiting with a timeout would look again every so often, and so come late.
+        patience = Timer(timeout, running.end)
+        patience.start()
+        try:
+            code = process.wait()
+        finally:
+            patience.cancel()
+            running.clear(mark)
+            with self._lock:
+                self._running.discard(running)
+        if self._is_over:
+            raise Interrupted
+        return Ended(None if running.was_ended else code, time.monotonic() - began)
+
+    def end_all(self) -> None:
+        """End every command that runs, and let none begin."""
+        with self._lock:
+            self._is_over = True
+            running = list(self._running)
+        for one in running:
+            Thread(target=one.end, daemon=True).start()
+
+
+class _Running:
+    """A command with the session that it leads."""
+
+    def __init__(self, process: subprocess.Popen[bytes]) -> None:
+        self._process = process
+        self._has_ended = Event()
+        self.was_ended = False
+
+    def end(self) -> None:
+        """Tell it to end, and kill it when it does not."""
+        self.was_ended = True
+        self._signal(signal.SIGTERM)
+        if not self._has_ended.wait(GRACE_SECONDS):
+            self._signal(signal.SIGKILL)
+
+    def clear(self, mark: str) -> None:
+        """Kill what a command has left behind that has ended."""
+        self._has_ended.set()
+        self._signal(signal.SIGKILL)
+        for pid in _marked(mark):
+            with suppress(OSError):
+                os.kill(pid, signal.SIGKILL)
+
+    def _signal(self, number: signal.Signals) -> None:
+        with suppress(OSError):
+            os.killpg(self._process.pid, number)
+
+
+def _marked(mark: str) -> list[int]:
+    """The processes that inherited a mark, as far as this user may see them."""
+    wanted = f"{MARK}={mark}".encode()
+    found = []
+    for path in _PROC.glob("[0-9]*/environ"):
+        with suppress(OSError):
+            if wanted in path.read_bytes().split(b"\0"):
+                found.append(int(path.parent.name))
+    return found

@@ -1,0 +1,240 @@
+"""The whole of an exploration: the baseline, what is tried, and what came of it. Source: explore document."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass, field
+from typing import Any
+
+from mockserver.adapters.scenario_text import scenario_text
+from mockserver.domain.clock import SECOND, Micros
+from mockserver.explore.faults import FAULTS, Experiment, Fault, experiments, followed
+from mockserver.explore.points import Point, differences
+from mockserver.explore.trial import Laboratory, Trial
+from mockserver.explore.verdict import Verdict, verdict
+
+FIRST_TIMEOUT = 600.0
+"""Seconds that the command may take without any fault, unless told."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What is asked for. ``operations`` and ``faults`` are those to try, ``timeout`` and ``budget`` seconds of real time
+    for one run and for all, None for the usual and for as long as it takes."""
+
+    operations: frozenset[str]
+    faults: Sequence[Fault]
+    client_timeout: Micros
+    jobs: int
+    timeout: float | None = None
+    budget: float | None = None
+    pairs: bool = False
+
+
+class NoBaseline(Exception):
+    """The command does not pass, or not twice alike, without any fault: the text says what is wrong."""
+
+
+@dataclass(frozen=True, slots=True)
+class Baseline:
+    """The command without any fault: its calls in their order with the status of each answer, the seconds it took, and
+    whether its clock was set by hand."""
+
+    calls: Sequence[tuple[Point, int | None]]
+    seconds: float
+    is_manual: bool
+
+    @property
+    def points(self) -> list[Point]:
+        """Its calls."""
+        return [point for point, _ in self.calls]
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """What came of one run: plain data, so that it can be kept. ``calls`` are the points of the run, ``scenario`` is the
+    text of the file that reproduces it, ``output`` the end of what the command printed, both empty when it survived."""
+
+    name: str
+    point: str
+    fault: str
+    verdict: Verdict
+    exit: int | None
+    seconds: float
+    findings: Sequence[Mapping[str, Any]]
+    timeline: str
+    calls: Sequence[tuple[str, int, bool]]
+    scenario: str = ""
+    output: str = ""
+
+    @property
+    def strikes(self) -> list[tuple[str, str]]:
+        """Each call with the fault that struck it."""
+        return list(zip(self.point.split("+"), self.fault.split("+"), strict=True))
+
+    @property
+    def found(self) -> list[str]:
+        """The names of its findings, each once."""
+        return list(dict.fromkeys(row["finding"] for row in self.findings))
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """What was not tried, and why: ``budget`` or ``interrupted``."""
+
+    point: str
+    fault: str
+    why: str
+
+
+@dataclass(slots=True)
+class Exploration:
+    """What is known when it ends, or is ended."""
+
+    command: Sequence[str]
+    seed: int
+    baseline: Baseline
+    cells: list[Cell] = field(default_factory=list)
+    left_out: list[LeftOut] = field(default_factory=list)
+    is_interrupted: bool = False
+
+    def reaches(self, least: Verdict) -> bool:
+        """Whether any cell is at least as bad as a verdict."""
+        return any(cell.verdict.reaches(least) for cell in self.cells)
+
+
+def baseline(lab: Laboratory, timeout: float | None) -> Baseline:
+    """Run the command twice without any fault. Raises ``NoBaseline``, and what ``Laboratory.try_out`` raises."""
+    first, second = (
+        _passed(lab.try_out(name, _scenario(name, "", lab.seed, ()), timeout or FIRST_TIMEOUT))
+        for name in ("baseline-1", "baseline-2")
+    )
+    found = differences(first.entries, second.entries)
+    if found:
+        raise NoBaseline("\n".join(["two runs without any fault made different calls:", *found]))
+    statuses = [entry["status"] for entry in first.entries if entry["call"] is not None]
+    return Baseline(
+        calls=tuple(zip(first.points, statuses, strict=True)),
+        seconds=max(first.ended.seconds, second.ended.seconds),
+        is_manual=first.is_manual,
+    )
+
+
+def _passed(trial: Trial) -> Trial:
+    """A run without faults that is fit to be compared. Raises ``NoBaseline``."""
+    said = f"; it printed:\n{trial.said()}"
+    if trial.ended.exit is None:
+        raise NoBaseline(f"without any fault the command was not done in {trial.ended.seconds:.0f} s (--timeout){said}")
+    if trial.ended.exit != 0:
+        raise NoBaseline(f"without any fault the command ended with exit code {trial.ended.exit}{said}")
+    if not trial.has_called:
+        raise NoBaseline(
+            "no call arrived in the sandbox: the command does not use MOCKSERVER_URL and MOCKSERVER_SECRET_KEY of its "
+            "environment, nor {url} and {secret_key} in its arguments"
+        )
+    errors = [row for row in trial.findings if row["severity"] == "error"]
+    if errors:
+        told = "\n".join(f"{row['finding']}: {row['title']}" for row in errors)
+        raise NoBaseline(f"without any fault there are findings of severity error:\n{told}\n{trial.timeline}")
+    return trial
+
+
+def explore(
+    lab: Laboratory,
+    plan: Plan,
+    base: Baseline,
+    *,
+    known: Iterable[Cell] = (),
+    keep: Callable[[Cell], None] = lambda cell: None,
+    told: Callable[[int, int], None] = lambda done, total: None,
+) -> Exploration:
+    """Try what the plan asks for, but for what is ``known``. ``keep`` gets each new cell, ``told`` how many of how many
+    are done. Ends early, with what was found, when the budget is spent or on ``KeyboardInterrupt``."""
+    end = None if plan.budget is None else time.monotonic() + plan.budget
+    earlier = {cell.name: cell for cell in known}
+    made = Exploration(lab.argv, lab.seed, base)
+    points = [point for point in base.points if point.op in plan.operations]
+    queue = experiments(points, plan.faults)
+    total = len(queue)
+    running: dict[Future[Cell], Experiment] = {}
+
+    def take(cell: Cell, experiment: Experiment) -> None:
+        nonlocal total
+        made.cells.append(cell)
+        if plan.pairs and len(experiment.strikes) == 1 and cell.verdict in (Verdict.SURVIVED, Verdict.FAILED):
+            more = followed(experiment, [Point(*call) for call in cell.calls], plan.faults)
+            queue.extend(one for one in more if one.strikes[1][0].op in plan.operations)
+            queue.sort(key=lambda one: -one.priority)
+            total += len(more)
+        told(len(made.cells), total)
+
+    with ThreadPoolExecutor(plan.jobs) as pool:
+        try:
+            while queue or running:
+                while queue and len(running) < plan.jobs and (end is None or time.monotonic() < end):
+                    experiment = queue.pop(0)
+                    if experiment.name in earlier:
+                        take(earlier[experiment.name], experiment)
+                    else:
+                        running[pool.submit(_try, lab, plan, base, experiment)] = experiment
+                if not running:
+                    break
+                done, _ = wait(running, return_when=FIRST_COMPLETED)
+                for one in done:
+                    experiment = running.pop(one)
+                    cell = one.result()
+                    keep(cell)
+                    take(cell, experiment)
+        except KeyboardInterrupt:
+            made.is_interrupted = True
+            lab.commands.end_all()
+            queue[:0] = running.values()
+        except BaseException:
+            lab.commands.end_all()
+            raise
+    why = "interrupted" if made.is_interrupted else "budget"
+    made.left_out = [LeftOut(one.point, one.fault, why) for one in queue]
+    places = {str(point): place for place, point in enumerate(base.points)}
+    columns = {name: place for place, name in enumerate(FAULTS)}
+    made.cells.sort(key=lambda cell: (len(cell.strikes), [(places.get(at, 0), columns[by]) for at, by in cell.strikes]))
+    return made
+
+
+def _try(lab: Laboratory, plan: Plan, base: Baseline, experiment: Experiment) -> Cell:
+    rules = [fault.rule(point, plan.client_timeout) for point, fault in experiment.strikes]
+    timeout = plan.timeout if plan.timeout is not None else 10 * base.seconds + 10
+    waits = sum(fault.waits for _, fault in experiment.strikes)
+    story = " and ".join(f"{fault.what} at {point}" for point, fault in experiment.strikes)
+    scenario = _scenario(experiment.name, story, lab.seed, rules)
+    trial = lab.try_out(experiment.name, scenario, timeout + waits * (plan.client_timeout / SECOND + 1))
+    has_struck = trial.struck.issuperset(rule["id"] for rule in rules)
+    found = verdict(trial.ended.exit, trial.findings, has_struck=has_struck)
+    names = ", ".join(dict.fromkeys(row["finding"] for row in trial.findings if row["severity"] == "error"))
+    end = "not done in time" if trial.ended.exit is None else f"exit code {trial.ended.exit}"
+    scenario["description"] = f"{story}: {found}, {end}" + (f", {names}" if names else "")
+    output = trial.said() if found.is_reproduced else ""
+    cell = Cell(
+        name=experiment.name,
+        point=experiment.point,
+        fault=experiment.fault,
+        verdict=found,
+        exit=trial.ended.exit,
+        seconds=round(trial.ended.seconds, 3),
+        findings=trial.findings,
+        timeline=trial.timeline,
+        calls=tuple((point.op, point.nth, point.tells) for point in trial.points),
+        scenario=scenario_text(scenario) if found.is_reproduced else "",
+        output=output,
+    )
+    # What is kept is masked; of a run that survived nothing is.
+    if output:
+        trial.output.write_text(output, "utf-8")
+    else:
+        trial.output.unlink()
+    return cell
+
+
+def _scenario(name: str, story: str, seed: int, rules: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    return {"version": 1, "name": name, "description": story, "seed": seed, "rules": list(rules)}

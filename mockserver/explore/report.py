@@ -1,0 +1,141 @@
+"""The report of an exploration as text, JSON and JUnit XML. Source: explore document, Report."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+from mockserver.explore.exploration import Cell, Exploration
+from mockserver.explore.faults import FAULTS
+from mockserver.explore.verdict import Verdict
+
+_GAP = "  "
+_NOT_TRIED = "."
+_SHOUTED = {Verdict.UNSAFE: "UNSAFE"}
+_UNFIT = {code: None for code in range(32) if chr(code) not in "\t\n\r"}
+
+
+def word(verdict: Verdict) -> str:
+    """A verdict as the table shows it."""
+    return _SHOUTED.get(verdict, verdict.value)
+
+
+def matrix(points: Sequence[str], cells: Iterable[Cell]) -> list[tuple[str, list[str], list[list[Cell | None]]]]:
+    """The single faults as tables, one for each place in an operation's life: the place, its faults, and for each point
+    a row of cells; None where nothing was tried. Faults and points without a cell are left out."""
+    by_place = {(cell.point, cell.fault): cell for cell in cells if len(cell.strikes) == 1}
+    tables = []
+    for at in dict.fromkeys(fault.at for fault in FAULTS.values()):
+        here = [name for name, fault in FAULTS.items() if fault.at == at]
+        faults = [name for name in here if any((point, name) in by_place for point in points)]
+        if faults:
+            tables.append((at, faults, [[by_place.get((point, name)) for name in faults] for point in points]))
+    return tables
+
+
+def text(made: Exploration, scenarios: Mapping[str, Path]) -> str:
+    """For people: the tables, then each cell that did not survive with its findings and scenario file."""
+    points = list(map(str, made.baseline.points))
+    lines: list[str] = []
+    for at, faults, rows in matrix(points, made.cells):
+        kept = [(point, row) for point, row in zip(points, rows, strict=True) if any(row)]
+        shown = [[at, *faults]]
+        shown += [[point, *(_NOT_TRIED if cell is None else word(cell.verdict) for cell in row)] for point, row in kept]
+        lines += [*_aligned(shown), ""]
+    told = [cell for cell in made.cells if cell.verdict is not Verdict.SURVIVED]
+    rows = [
+        [word(cell.verdict), cell.name, _end(cell), ", ".join(cell.found)]
+        for cell in sorted(told, key=lambda cell: -list(Verdict).index(cell.verdict))
+    ]
+    lines += [*_aligned(rows), ""] if rows else []
+    if scenarios:
+        folder = next(iter(scenarios.values())).parent
+        lines += [f"To see one alone: mockserver explore --replay {folder}/NAME.yaml -- {shlex.join(made.command)}", ""]
+    return "\n".join([*lines, *summary(made)])
+
+
+def summary(made: Exploration) -> list[str]:
+    """How many of each verdict, and what was not tried."""
+    counts = Counter(cell.verdict for cell in made.cells)
+    said = ", ".join(f"{counts[one]} {one}" for one in Verdict if counts[one]) or "none"
+    calls = len(made.baseline.calls)
+    lines = [f"{len(made.cells)} runs with faults at {calls} calls: {said}"]
+    if made.left_out:
+        why = "interrupted" if made.is_interrupted else "--budget"
+        names = ", ".join(f"{one.point} {one.fault}" for one in made.left_out[:5])
+        more = f" and {len(made.left_out) - 5} more" if len(made.left_out) > 5 else ""
+        lines.append(f"not tried ({why}): {len(made.left_out)}: {names}{more}")
+    return lines
+
+
+def plain(made: Exploration, scenarios: Mapping[str, Path]) -> dict[str, Any]:
+    """The JSON report."""
+    return {
+        "command": list(made.command),
+        "seed": made.seed,
+        "baseline": {
+            "calls": [{"point": str(point), "status": status} for point, status in made.baseline.calls],
+            "seconds": round(made.baseline.seconds, 3),
+        },
+        "cells": [
+            {
+                "point": cell.point,
+                "fault": cell.fault,
+                "verdict": cell.verdict.value,
+                "exit": cell.exit,
+                "findings": cell.found,
+                "seconds": cell.seconds,
+                "scenario": str(scenarios[cell.name]) if cell.name in scenarios else None,
+            }
+            for cell in made.cells
+        ],
+        "left_out": [{"point": one.point, "fault": one.fault, "why": one.why} for one in made.left_out],
+    }
+
+
+def as_json(made: Exploration, scenarios: Mapping[str, Path]) -> str:
+    """The JSON report as text."""
+    return json.dumps(plain(made, scenarios), indent=2)
+
+
+def junit(made: Exploration, scenarios: Mapping[str, Path], least: Verdict) -> str:
+    """One test case for each cell: failed when its verdict is at least ``least``, skipped when nothing was tried."""
+    failed = [cell for cell in made.cells if cell.verdict.reaches(least)]
+    suite = ElementTree.Element(
+        "testsuite",
+        name="mockserver explore",
+        tests=str(len(made.cells) + len(made.left_out)),
+        failures=str(len(failed)),
+        errors="0",
+        skipped=str(len(made.left_out)),
+    )
+    for cell in made.cells:
+        case = ElementTree.SubElement(
+            suite, "testcase", classname=f"explore.{cell.point}", name=cell.fault, time=f"{cell.seconds:.3f}"
+        )
+        if cell.verdict.reaches(least):
+            message = f"{cell.verdict}: {', '.join(cell.found) or _end(cell)}"
+            failure = ElementTree.SubElement(case, "failure", message=message, type=cell.verdict.value)
+            where = f"scenario: {scenarios[cell.name]}\n" if cell.name in scenarios else ""
+            failure.text = f"{where}{cell.timeline}\n{cell.output}".translate(_UNFIT)
+    for one in made.left_out:
+        case = ElementTree.SubElement(suite, "testcase", classname=f"explore.{one.point}", name=one.fault)
+        ElementTree.SubElement(case, "skipped", message=one.why)
+    suites = ElementTree.Element("testsuites")
+    suites.append(suite)
+    ElementTree.indent(suites)
+    return "<?xml version='1.0' encoding='utf-8'?>\n" + ElementTree.tostring(suites, encoding="unicode")
+
+
+def _end(cell: Cell) -> str:
+    return "not done in time" if cell.exit is None else f"exit {cell.exit}"
+
+
+def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return [_GAP.join(map(str.ljust, row, widths)).rstrip() for row in rows]

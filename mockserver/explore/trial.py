@@ -1,0 +1,105 @@
+"""One run of the command in a fresh sandbox, under a scenario or none, and what was seen of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from mockserver.adapters.scenario_text import scenario_text
+from mockserver.domain.ids import digest
+from mockserver.domain.masking import mask_text
+from mockserver.explore.command import Commands, Ended
+from mockserver.explore.points import Point, points_of
+from mockserver.remote import RemoteSandbox
+from mockserver.timeline import timeline
+
+_LONGEST_OUTPUT = 20_000
+"""Characters of a command's output, the last ones, that a report shows."""
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """What was seen of one run. ``entries`` is the journal, ``findings`` what the sandbox holds against the command,
+    ``struck`` the rules that fired; ``is_manual`` says that its clock was set by hand."""
+
+    ended: Ended
+    entries: Sequence[Mapping[str, Any]]
+    findings: Sequence[Mapping[str, Any]]
+    struck: frozenset[str]
+    timeline: str
+    output: Path
+    is_manual: bool
+
+    @property
+    def points(self) -> list[Point]:
+        """The calls that it made."""
+        return points_of(self.entries)
+
+    @property
+    def has_called(self) -> bool:
+        """Whether any call of the service came in."""
+        return any(entry["call"] is not None for entry in self.entries)
+
+    def said(self) -> str:
+        """The end of what it printed, card numbers masked."""
+        return mask_text(self.output.read_text("utf-8", "replace")[-_LONGEST_OUTPUT:])
+
+
+@dataclass(frozen=True, slots=True)
+class Laboratory:
+    """Where a command is run: a server at ``url``, ``folder`` for its output. ``run`` tells runs of one program from
+    those of another at the same time."""
+
+    url: str
+    argv: Sequence[str]
+    commands: Commands
+    folder: Path
+    seed: int
+    run: str
+
+    def try_out(self, name: str, scenario: Mapping[str, Any], timeout: float) -> Trial:
+        """Run the command once in a fresh sandbox, for ``timeout`` seconds at most. ``name`` decides the sandbox's key,
+        and with the seed all that happens in it.
+
+        Raises ``OSError`` when there is no such command, ``Interrupted`` when it was ended from outside,
+        ``ControlRefused`` and ``httpx.HTTPError`` when the server refuses the scenario or is gone.
+        """
+        key = f"sk_explore_{digest('explore', self.seed, name).hex()[:24]}"
+        sandbox = RemoteSandbox(self.url, key)
+        # Another exploration may have used the server before.
+        sandbox.call("POST", "/__admin/reset", params={"scenario": "true"})
+        sandbox.call("POST", "/__admin/scenarios", content=scenario_text(scenario))
+        told = {"url": self.url, "secret_key": key, "public_key": sandbox.public_key}
+        output = self.folder / f"{name}.log"
+        try:
+            ended = self.commands.run(
+                [_filled(word, told) for word in self.argv],
+                {f"MOCKSERVER_{word.upper()}": value for word, value in told.items()},
+                f"{self.run}-{name}",
+                output,
+                timeout,
+            )
+            return _seen(sandbox, ended, output)
+        finally:
+            sandbox.call("POST", "/__admin/reset", params={"scenario": "true"})
+            sandbox.close()
+
+
+def _seen(sandbox: RemoteSandbox, ended: Ended, output: Path) -> Trial:
+    return Trial(
+        ended=ended,
+        entries=sandbox.journal(),
+        findings=sandbox.findings(finish=True),
+        struck=frozenset(rule["id"] for rule in sandbox.rules() if rule["hits"]),
+        timeline=timeline(sandbox),
+        output=output,
+        is_manual=sandbox.call("GET", "/__admin/clock")["mode"] == "manual",
+    )
+
+
+def _filled(word: str, told: Mapping[str, str]) -> str:
+    for name, value in told.items():
+        word = word.replace(f"{{{name}}}", value)
+    return word

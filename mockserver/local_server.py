@@ -1,0 +1,70 @@
+"""A server of this product as a child process, for programs that test with one."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from mockserver.settings import PREFIX
+
+START_SECONDS = 30.0
+STOP_SECONDS = 10.0
+POLL_SECONDS = 0.01
+
+
+class CannotStart(Exception):
+    """The server did not become ready; the text holds what it said."""
+
+
+def start(args: Sequence[str], folder: Path) -> tuple[str, subprocess.Popen[bytes]]:
+    """Start a server with some options on a free port of the loopback address and wait until it is ready: its address,
+    without a trailing slash, and its process. It ends with this process, however that ends.
+
+    The environment's ``MOCKSERVER_`` variables do not count. ``folder`` gets the log. Raises :class:`CannotStart` with
+    what it printed.
+    """
+    __tracebackhide__ = True
+    port_file, log_file = folder / "port", folder / "log"
+    root = Path(__file__).resolve().parents[1]
+    environ = {name: value for name, value in os.environ.items() if not name.startswith(PREFIX)}
+    if str(root) in sys.path and root.name not in ("site-packages", "dist-packages"):
+        # A checkout that is not installed is known to this process only.
+        environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(root), environ.get("PYTHONPATH")]))
+    command = [sys.executable, "-P", "-m", "mockserver.commands.tethered", "serve"]
+    with log_file.open("wb") as log:
+        process = subprocess.Popen(
+            [*command, "--port", "0", "--port-file", str(port_file), *args],
+            env=environ,
+            stdin=subprocess.PIPE,
+            stdout=log,
+            stderr=subprocess.STDOUT,
+            # Ctrl-C is for the program, which still asks the server what has happened.
+            start_new_session=True,
+        )
+    end = time.monotonic() + START_SECONDS
+    while process.poll() is None and time.monotonic() < end:
+        if port_file.exists():
+            return f"http://127.0.0.1:{port_file.read_text().strip()}", process
+        time.sleep(POLL_SECONDS)
+    ended = process.poll()
+    process.kill()
+    process.wait()
+    said = log_file.read_text("utf-8", "replace").strip()
+    how = f"ended with exit code {ended}" if ended is not None else f"was not ready within {START_SECONDS:.0f} s"
+    raise CannotStart(f"mockserver {' '.join(args)} {how}:\n{said}")
+
+
+def stop(process: subprocess.Popen[bytes]) -> None:
+    """Let answers finish and wait for the end."""
+    assert process.stdin is not None  # noqa: S101 - narrows the type: it was started with a pipe
+    process.stdin.close()
+    process.terminate()
+    try:
+        process.wait(STOP_SECONDS)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
