@@ -47,7 +47,9 @@ LAYERS = {
     ),
     "explore": layer("domain scenario findings explore remote timeline adapters", "jinja2 httpx"),
     "cli": layer(f"{BELOW_WEB} option_values web adapters root cli commands", "click"),
-    "commands": layer(f"{BELOW_WEB} web adapters root cli commands remote explore timeline local_server", "click httpx"),
+    "commands": layer(
+        f"{BELOW_WEB} web adapters root cli commands remote explore timeline local_server", "click httpx"
+    ),
     "local_server": layer("settings"),
     "remote": layer("engine adapters", "httpx"),
     "timeline": layer("remote"),

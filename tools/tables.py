@@ -147,7 +147,8 @@ _SHOWN_WITH = {
     "pytest_baseline": "pytest_plugin",
     "pytest_explore": "pytest_plugin",
     "pytest_findings": "pytest_plugin",
-    "timeline": "pytest_plugin",
+    "local_server": "remote",
+    "timeline": "remote",
 }
 """Parts of the package that are drawn and listed as one with another."""
 

@@ -78,7 +78,9 @@ def _cores() -> int:
     "--client-timeout", metavar="TIME", default="30s", show_default=True, callback=_duration,
     help="How long the client waits for an answer: too_slow comes after it.",
 )  # fmt: skip
-@click.option("--seed", type=click.IntRange(0, 2**63 - 1), default=Settings().seed, show_default=True, help="Of ids and chance.")
+@click.option(
+    "--seed", type=click.IntRange(0, 2**63 - 1), default=Settings().seed, show_default=True, help="Of ids and chance."
+)
 @click.option("--out", metavar="DIR", type=click.Path(file_okay=False, path_type=Path), default="explored",
               show_default=True, help="Gets scenario files, outputs of runs and the reports.")  # fmt: skip
 @click.option("--resume", is_flag=True, help="Leave out what --out holds already.")
@@ -101,9 +103,9 @@ def explore(
 ) -> None:
     """Run COMMAND under every single failure at each call it makes, and show which of them move money wrongly.
 
-    COMMAND finds the sandbox by MOCKSERVER_URL, MOCKSERVER_SECRET_KEY and MOCKSERVER_PUBLIC_KEY in its environment; {url},
-    {secret_key} and {public_key} in its words are filled in. It runs twice without a fault, then once for each fault at
-    each call, every time in a fresh sandbox.
+    COMMAND finds the sandbox by MOCKSERVER_URL, MOCKSERVER_SECRET_KEY and MOCKSERVER_PUBLIC_KEY in its environment;
+    {url}, {secret_key} and {public_key} in its words are filled in. It runs twice without a fault, then once for each
+    fault at each call, every time in a fresh sandbox.
     """
     from httpx import HTTPError
 
@@ -183,7 +185,9 @@ def _laboratory(url: str | None, command: tuple[str, ...], out: Path, seed: int)
         try:
             yield laboratory(started)
         finally:
-            local_server.stop(process)
+            # There is nothing to wait for: whoever asked has ended.
+            process.kill()
+            process.wait()
 
 
 def _baseline(lab: Laboratory, plan: Plan) -> Baseline:
@@ -199,9 +203,11 @@ def _explore(lab: Laboratory, plan: Plan, base: Baseline, kept: Kept, *, resume:
     from mockserver.explore.exploration import explore
 
     patience = duration_text(plan.client_timeout)
-    known = kept.resume(lab.argv, lab.seed, patience) if resume else kept.begin(lab.argv, lab.seed, patience)
+    if not resume:
+        kept.begin(lab.argv, lab.seed, patience)
+    known = kept.resume(lab.argv, lab.seed, patience)
     with _progress() as told:
-        return explore(lab, plan, base, known=known or (), keep=kept.keep, told=told)
+        return explore(lab, plan, base, known=known, keep=kept.keep, told=told)
 
 
 @contextmanager
@@ -232,7 +238,9 @@ def _replay(lab: Laboratory, file: Path, plan: Plan) -> Any:
     except ScenarioRefused as refused:
         _stop(Exit.USAGE, "\n".join(map(str, refused.problems)))
     trial = lab.try_out(scenario.name, dict(scenario.source), plan.timeout or FIRST_TIMEOUT)
-    found = verdict(trial.ended.exit, trial.findings, has_struck=bool(trial.struck & {rule.id for rule in scenario.rules}))
+    found = verdict(
+        trial.ended.exit, trial.findings, has_struck=bool(trial.struck & {rule.id for rule in scenario.rules})
+    )
     end = "not done in time" if trial.ended.exit is None else f"exit code {trial.ended.exit}"
     shown = [f"{found}: {end} in {trial.ended.seconds:.2f} s"]
     shown += [scenario.description] if scenario.description else []

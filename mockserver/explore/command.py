@@ -47,7 +47,7 @@ class Commands:
         self._is_over = False
 
     def run(self, argv: Sequence[str], told: Mapping[str, str], mark: str, output: Path, timeout: float) -> Ended:
-        """Run a command to its end, or for ``timeout`` seconds; its output goes to a file, all that it started is ended.
+        """Run a command to its end, or for ``timeout`` seconds; its output goes to a file, what it started is ended.
 
         ``told`` is added to its environment, ``mark`` names the run. Raises ``OSError`` when there is no such program,
         ``Interrupted`` when all commands were told to end meanwhile.

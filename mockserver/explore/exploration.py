@@ -21,8 +21,8 @@ FIRST_TIMEOUT = 600.0
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What is asked for. ``operations`` and ``faults`` are those to try, ``timeout`` and ``budget`` seconds of real time
-    for one run and for all, None for the usual and for as long as it takes."""
+    """What is asked for. ``operations`` and ``faults`` are those to try, ``timeout`` and ``budget`` seconds of real
+    time for one run and for all, None for the usual and for as long as it takes."""
 
     operations: frozenset[str]
     faults: Sequence[Fault]
@@ -54,8 +54,9 @@ class Baseline:
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """What came of one run: plain data, so that it can be kept. ``calls`` are the points of the run, ``scenario`` is the
-    text of the file that reproduces it, ``output`` the end of what the command printed, both empty when it survived."""
+    """What came of one run: plain data, so that it can be kept. ``calls`` are the points of the run, ``scenario`` is
+    the text of the file that reproduces it, ``output`` the end of what the command printed, both empty when it
+    survived."""
 
     name: str
     point: str

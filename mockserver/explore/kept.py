@@ -74,7 +74,9 @@ class Kept:
             head, *rows = [json.loads(line) for line in lines]
             cells = [Cell(**{**row, "verdict": Verdict(row["verdict"])}) for row in rows]
         except (ValueError, TypeError, KeyError):
-            raise OtherExploration(f"{self._cells} is no file of an exploration; remove it or choose another --out") from None
+            raise OtherExploration(
+                f"{self._cells} is no file of an exploration; remove it or choose another --out"
+            ) from None
         return head, cells
 
 

@@ -44,15 +44,15 @@ def text(made: Exploration, scenarios: Mapping[str, Path]) -> str:
     lines: list[str] = []
     for at, faults, rows in matrix(points, made.cells):
         kept = [(point, row) for point, row in zip(points, rows, strict=True) if any(row)]
-        shown = [[at, *faults]]
-        shown += [[point, *(_NOT_TRIED if cell is None else word(cell.verdict) for cell in row)] for point, row in kept]
-        lines += [*_aligned(shown), ""]
+        head = [at, *faults]
+        body = [[point, *(_NOT_TRIED if cell is None else word(cell.verdict) for cell in row)] for point, row in kept]
+        lines += [*_aligned([head, *body]), ""]
     told = [cell for cell in made.cells if cell.verdict is not Verdict.SURVIVED]
-    rows = [
+    listed = [
         [word(cell.verdict), cell.name, _end(cell), ", ".join(cell.found)]
         for cell in sorted(told, key=lambda cell: -list(Verdict).index(cell.verdict))
     ]
-    lines += [*_aligned(rows), ""] if rows else []
+    lines += [*_aligned(listed), ""] if listed else []
     if scenarios:
         folder = next(iter(scenarios.values())).parent
         lines += [f"To see one alone: mockserver explore --replay {folder}/NAME.yaml -- {shlex.join(made.command)}", ""]

@@ -88,15 +88,11 @@ class Laboratory:
 
 
 def _seen(sandbox: RemoteSandbox, ended: Ended, output: Path) -> Trial:
-    return Trial(
-        ended=ended,
-        entries=sandbox.journal(),
-        findings=sandbox.findings(finish=True),
-        struck=frozenset(rule["id"] for rule in sandbox.rules() if rule["hits"]),
-        timeline=timeline(sandbox),
-        output=output,
-        is_manual=sandbox.call("GET", "/__admin/clock")["mode"] == "manual",
-    )
+    entries, story = sandbox.journal(), timeline(sandbox)
+    struck = frozenset(rule["id"] for rule in sandbox.rules() if rule["hits"])
+    is_manual = sandbox.call("GET", "/__admin/clock")["mode"] == "manual"
+    # Judged last: that the command has hung up is seen by then.
+    return Trial(ended, entries, sandbox.findings(finish=True), struck, story, output, is_manual)
 
 
 def _filled(word: str, told: Mapping[str, str]) -> str:

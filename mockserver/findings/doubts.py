@@ -150,10 +150,13 @@ class Doubts:
         return any(doubtful.subject == charge_id and not doubtful.looked for doubtful in self._calls.values())
 
     def finish(self) -> None:
-        """The story has ended: what the next one asks for is no retry. Answers on their way are still waited for."""
+        """The story has ended: what the next one asks for is no retry. Answers on their way are still waited for,
+        unless the client has asked again meanwhile."""
         for entry, doubtful in list(self._calls.items()):
+            if doubtful.retries and not doubtful.is_settled:
+                self.ended(entry, Doubt.TIMED_OUT)
             if doubtful.is_settled:
-                del self._calls[entry]
+                self._calls.pop(entry, None)
         self._pairs.clear()
 
     def _money(self, call: Call) -> None:

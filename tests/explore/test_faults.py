@@ -7,7 +7,7 @@ import yaml
 
 from mockserver.adapters.scenario_files import read_text
 from mockserver.domain.clock import SECOND
-from mockserver.explore.faults import FAULTS, Fault, experiments, fault, pairs
+from mockserver.explore.faults import FAULTS, Experiment, Fault, experiments, fault, followed
 from mockserver.explore.points import Point, differences, points_of
 
 CHARGE, SEARCH, BATCH = Point("charge.create", 1, tells=True), Point("charge.search", 1), Point("batch.create", 2, True)
@@ -63,11 +63,16 @@ def test_the_most_telling_comes_first() -> None:
     assert len(names) == len(set(names))
 
 
-def test_pairs_strike_at_two_calls() -> None:
-    found = pairs([CHARGE, SEARCH], [fault("lost_answer"), fault("too_slow")])
-    assert next(one.name for one in found) == "charge.create-1-lost_answer+charge.search-1-lost_answer"
-    assert {one.point for one in found} == {"charge.create#1+charge.search#1"}
-    assert len(found) == 4
+def test_a_second_fault_strikes_what_is_called_after_the_first_also_what_recovers() -> None:
+    first = Experiment(((CHARGE, fault("lost_answer")),))
+    retry = Point("charge.create", 2)
+    found = followed(first, [SEARCH, CHARGE, retry], [fault("lost_answer"), fault("row_failed"), fault("pending")])
+    assert [one.name for one in found] == [
+        "charge.create-1-lost_answer--charge.create-2-lost_answer",
+        "charge.create-1-lost_answer--charge.create-2-pending",
+    ]
+    assert (found[0].point, found[0].fault) == ("charge.create#1+charge.create#2", "lost_answer+lost_answer")
+    assert followed(first, [SEARCH], FAULTS.values()) == []
 
 
 def entry(op: str, call: int | None, status: int = 200, webhooks: tuple[str, ...] = ()) -> dict[str, object]:

@@ -283,6 +283,27 @@ def test_a_client_that_hangs_up_and_asks_again_is_in_doubt(story: Story) -> None
     assert story.found() == ["double-charge", "blind-retry"]
 
 
+def test_an_answer_that_has_not_come_when_the_story_ends_was_not_waited_for_by_a_client_that_asked_again(
+    story: Story,
+) -> None:
+    story.charges["ch_2"] = charge_in(ChargeState.SUCCESS, "ch_2")
+    request = {"amount": 20, "token": "tok"}
+    first = story.call("charge.create", "ch_1", request=request, charge=story.charges["ch_1"], is_open=True)
+    story.call("charge.create", "ch_2", request=request, charge=story.charges["ch_2"])
+    story.watch.finish(first.at)
+    assert story.found() == ["double-charge", "blind-retry"]
+    story.watch.ended(first.entry, Doubt.HUNG_UP, first.at, first.real)
+    assert story.found() == ["double-charge", "blind-retry"]
+
+
+def test_an_answer_that_has_not_come_when_the_story_ends_is_no_reason_to_blame_a_client_that_waits(
+    story: Story,
+) -> None:
+    first = story.call("charge.create", "ch_1", charge=story.charges["ch_1"], is_open=True)
+    story.watch.finish(first.at)
+    assert "double-charge" not in story.found()
+
+
 def test_two_equal_calls_at_once_that_are_both_answered(story: Story) -> None:
     story.charges["ch_2"] = charge_in(ChargeState.SUCCESS, "ch_2")
     request = {"amount": 20, "token": "tok"}

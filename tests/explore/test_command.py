@@ -1,0 +1,94 @@
+"""Commands are run and ended with everything that they have started."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from threading import Thread
+
+import pytest
+
+from mockserver.explore.command import Commands, Ended, Interrupted
+
+pytestmark = pytest.mark.slow
+
+
+def run(folder: Path, script: str, timeout: float = 20, *, commands: Commands | None = None) -> Ended:
+    made = commands or Commands(os.environ)
+    return made.run(["sh", "-c", script], {"TOLD": "so"}, f"{os.getpid()}-{folder.name}", folder / "out", timeout)
+
+
+def eventually(holds: Callable[[], bool]) -> None:
+    end = time.monotonic() + 10
+    while not holds():
+        assert time.monotonic() < end, "it never came to hold"
+
+
+def lives(pid: int) -> bool:
+    try:
+        return " Z " not in Path(f"/proc/{pid}/stat").read_text()
+    except OSError:
+        return False
+
+
+def test_exit_code_output_and_environment(tmp_path: Path) -> None:
+    ended = run(tmp_path, "echo $TOLD; echo loud >&2; exit 7")
+    assert ended.exit == 7
+    assert (tmp_path / "out").read_text() == "so\nloud\n"
+
+
+def test_a_signal_is_a_negative_exit_code(tmp_path: Path) -> None:
+    assert run(tmp_path, "kill -9 $$").exit == -9
+
+
+def test_a_command_that_is_not_done_in_time_is_ended_with_its_children(tmp_path: Path) -> None:
+    ended = run(tmp_path, "sleep 60 & echo $!; sleep 60", 0.2)
+    assert ended.exit is None
+    assert ended.seconds < 10
+    pid = int((tmp_path / "out").read_text())
+    eventually(lambda: not lives(pid))
+
+
+def test_one_that_does_not_end_when_told_to_is_killed(tmp_path: Path) -> None:
+    assert run(tmp_path, "trap '' TERM; while :; do sleep 0.1; done", 0.2).exit is None
+
+
+def test_what_a_command_leaves_behind_is_ended(tmp_path: Path) -> None:
+    assert run(tmp_path, "sleep 60 & echo $!").exit == 0
+    pid = int((tmp_path / "out").read_text())
+    eventually(lambda: not lives(pid))
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="processes are looked up in /proc")
+def test_what_left_the_session_of_the_command_is_ended_too(tmp_path: Path) -> None:
+    assert run(tmp_path, "setsid sh -c 'echo $$; sleep 60' & sleep 0.2").exit == 0
+    pid = int((tmp_path / "out").read_text())
+    eventually(lambda: not lives(pid))
+
+
+def test_no_such_program(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError):
+        Commands(os.environ).run(["no-such-program"], {}, "x", tmp_path / "out", 1)
+
+
+def test_all_are_ended_at_once_and_none_begins_afterwards(tmp_path: Path) -> None:
+    commands = Commands(os.environ)
+    ends: list[object] = []
+
+    def go() -> None:
+        try:
+            ends.append(run(tmp_path, "echo up; sleep 60", commands=commands))
+        except Interrupted:
+            ends.append("interrupted")
+
+    thread = Thread(target=go)
+    thread.start()
+    eventually(lambda: (tmp_path / "out").exists() and "up" in (tmp_path / "out").read_text())
+    commands.end_all()
+    thread.join(10)
+    assert ends == ["interrupted"]
+    with pytest.raises(Interrupted):
+        run(tmp_path, "true", commands=commands)
