@@ -119,7 +119,7 @@ def pay(sandbox: Sandbox, payment_link_id: str, payment: LinkPayment) -> Charge:
 def address(sandbox: Sandbox, link: PaymentLink) -> str:
     """Where the hosted page of a link is (assumption ``link.url``)."""
     sandbox.assume(LINK_URL)
-    return f"{sandbox.config.public_url}{sandbox.page(page(link))}"
+    return sandbox.address(page(link))
 
 
 def page(link: PaymentLink) -> str:

@@ -4,7 +4,7 @@ else."""
 from __future__ import annotations
 
 from typing import TypeVar
-from urllib.parse import urlencode
+from urllib.parse import urlencode, urljoin, urlsplit
 
 from mockserver.assumptions import Assumed, Assumption
 from mockserver.domain.clock import Micros
@@ -133,10 +133,16 @@ class Sandbox:
         """Whether another sandbox has, or had, the same objects under the same ids."""
         return self.origin != self.account_id
 
-    def page(self, path: str, **query: str) -> str:
-        """The place of a page of this sandbox on its server. A copy names itself: the ids alone name the original."""
+    def page(self, path: str, /, **query: str) -> str:
+        """The place of a page of this sandbox on its server, behind the path of ``--public-url``. A copy names itself:
+        the ids alone name the original."""
         named = {**query, "sandbox": self.public_key} if self.is_copy else query
-        return f"{path}?{urlencode(named)}" if named else path
+        place = urlsplit(self.config.public_url).path + path
+        return f"{place}?{urlencode(named)}" if named else place
+
+    def address(self, path: str) -> str:
+        """The whole address of a page of this sandbox, as others reach it."""
+        return urljoin(self.config.public_url, self.page(path))
 
     def apply_config(self, config: SandboxConfig) -> None:
         """Put other scenarios in force in a sandbox that lives: rules, assumptions and providers, not what has

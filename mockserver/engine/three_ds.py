@@ -41,7 +41,7 @@ def answer(sandbox: Sandbox, charge_id: str, given: ChallengeAnswer) -> Charge:
 
 def address(sandbox: Sandbox, charge: Charge) -> str | None:
     """Where the payer of a charge is challenged; None when nobody asked for it."""
-    return f"{sandbox.config.public_url}{sandbox.page(page(charge))}" if charge.challenged else None
+    return sandbox.address(page(charge)) if charge.challenged else None
 
 
 def page(charge: Charge) -> str:
@@ -71,7 +71,7 @@ _ENDS = {
 
 def token_address(sandbox: Sandbox, token: Token) -> str | None:
     """Where the payer is challenged before a token is used; None when nobody asked for it."""
-    return f"{sandbox.config.public_url}{sandbox.page(token_page(token))}" if token.challenged else None
+    return sandbox.address(token_page(token)) if token.challenged else None
 
 
 def token_page(token: Token) -> str:

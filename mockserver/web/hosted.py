@@ -130,7 +130,7 @@ def page(call: PageCall) -> Reply:
         return _closed(view.link, 200)
     if not view.key:
         view.key = _new_key(view.sandbox)
-        return redirect(with_query(payment_links.page(view.link), **{**call.query, "view": view.key}))
+        return redirect(view.sandbox.page(payment_links.page(view.link), **{**call.query, "view": view.key}))
     if charge is not None:
         view.alert = _alert(charge)
     elif call.query.get("cancelled"):

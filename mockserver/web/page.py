@@ -170,7 +170,7 @@ def origin_of(address: str) -> str:
     return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}"
 
 
-def with_query(address: str, **more: str) -> str:
+def with_query(address: str, /, **more: str) -> str:
     """The address with ``more`` added to its query."""
     parts = urlsplit(address)
     return urlunsplit(parts._replace(query="&".join(filter(None, (parts.query, urlencode(more))))))

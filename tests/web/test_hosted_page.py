@@ -545,3 +545,21 @@ def test_the_payer_reads_how_the_payment_was_made(api: Api, way: str, words: str
     shown = opened(api, f"{path}?type={way}")
     paid = submit(api, path, **shown.hidden, **(CARD if way == "card" else {}), result="approve")
     assert opened(api, paid.headers["location"]).texts["paid-with"] == words
+
+
+def test_a_link_behind_a_path_of_the_public_address_stays_behind_it() -> None:
+    api = Api(public_url="https://pay.example.test/s/2")
+    made = api.post("/payment_link", {"title": "A lamp", "amount": 20, "currency": "AUD"})
+    assert made["url"].startswith("https://pay.example.test/s/2/pay/")
+    path = urlsplit(made["url"]).path.removeprefix("/s/2")
+    begun = api.get(path)
+    assert (begun.status, begun.headers["location"].startswith(f"/s/2{path}?view=")) == (303, True)
+    shown = document(visit(api, begun.headers["location"].removeprefix("/s/2")))
+    assert f'action="/s/2{path}' in shown.html
+    paid = submit(api, path, **{**shown.hidden, **CARD, "cardNumber": CHALLENGED})
+    assert paid.headers["location"].startswith("/s/2/3ds/")
+
+
+@pytest.mark.parametrize("name", ["self", "path", "address", "view"])
+def test_a_query_of_any_name_opens_the_page(api: Api, name: str) -> None:
+    assert api.get(f"{link(api)}?{name}=1").status in (200, 303)
