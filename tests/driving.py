@@ -18,6 +18,7 @@ from mockserver.adapters.scenario_files import load, read_text, shipped_texts
 from mockserver.domain.clock import Micros, parse_instant
 from mockserver.scenario.scenario import Scenario
 from mockserver.web.app import Application
+from mockserver.wire.base import Body
 
 START = "2031-03-01T00:00:00Z"
 NOW = parse_instant(START)
@@ -250,6 +251,11 @@ def card_charge(**fields: object) -> dict[str, object]:
 def without(body: Mapping[str, object], *names: str) -> dict[str, object]:
     """A body without some of its fields."""
     return {name: value for name, value in body.items() if name not in names}
+
+
+def names_of(model: type[Body] | None) -> list[str]:
+    """The fields of a body or a query, as they are spelt on the wire."""
+    return [field.alias or "" for field in model.model_fields.values()] if model is not None else []
 
 
 def problem_of(reply: Reply) -> tuple[int, int]:

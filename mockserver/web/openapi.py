@@ -134,12 +134,7 @@ def _path_parameters(row: Route) -> list[dict[str, Any]]:
 
 
 def _query_parameters(row: Route, schemas: Schemas) -> list[dict[str, Any]]:
-    if row.query is None:
-        return []
-    return [
-        {"name": name, "in": "query", "required": required, "schema": schema}
-        for name, schema, required in schemas.fields(row.query)
-    ]
+    return [] if row.query is None else schemas.parameters(row.query)
 
 
 def _header_parameters(row: Route) -> list[dict[str, Any]]:

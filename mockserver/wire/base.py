@@ -46,7 +46,8 @@ _WORDS: Mapping[str, str] = {
 }
 
 
-def _refuse(text: str) -> PydanticCustomError:
+def refuse(text: str) -> PydanticCustomError:
+    """What a reader of a field raises: the words of its refusal."""
     return PydanticCustomError("wanted", "{text}", {"text": text})
 
 
@@ -56,21 +57,21 @@ def read_number(value: object) -> Decimal:
     if number is not None:
         return number
     if isinstance(value, str) and _COMMA.fullmatch(value):
-        raise _refuse("got a decimal comma, wanted a point as in 1.5 (the assumption request.decimal_comma reads both)")
-    raise _refuse("wanted a number")
+        raise refuse("got a decimal comma, wanted a point as in 1.5 (the assumption request.decimal_comma reads both)")
+    raise refuse("wanted a number")
 
 
 def _read_whole(value: object) -> int:
     number = read_number(value)
     if number != number.to_integral_value() or not -(2**31) <= number < 2**31:
-        raise _refuse("wanted a whole number of 32 bits")
+        raise refuse("wanted a whole number of 32 bits")
     return int(number)
 
 
 def _read_flag(value: object) -> bool:
     flag = flag_of(value)
     if flag is None:
-        raise _refuse("wanted true or false")
+        raise refuse("wanted true or false")
     return flag
 
 
@@ -78,26 +79,26 @@ def _read_moment(value: object) -> Instant:
     try:
         return read_moment(value)
     except ValueError as problem:
-        raise _refuse(str(problem)) from None
+        raise refuse(str(problem)) from None
 
 
 def _read_map(value: object) -> dict[str, str]:
     if value == []:
         return {}
     if not isinstance(value, dict):
-        raise _refuse("wanted an object of texts")
+        raise refuse("wanted an object of texts")
     return {key: _scalar(key, item) for key, item in value.items() if item is not None}
 
 
 def _read_receiver(value: str) -> str:
     if (words := never_called(value)) is not None:
-        raise _refuse(words)
+        raise refuse(words)
     return value
 
 
 def _read_header_text(value: str) -> str:
     if (words := header_fault(value)) is not None:
-        raise _refuse(words)
+        raise refuse(words)
     return value
 
 
@@ -108,7 +109,7 @@ def _scalar(key: str, value: object) -> str:
         return "true" if value else "false"
     if isinstance(value, int | Decimal):
         return str(value)
-    raise _refuse(f"wanted a text under '{key[:40]}', not an object or a list")
+    raise refuse(f"wanted a text under '{key[:40]}', not an object or a list")
 
 
 Number = Annotated[
@@ -180,7 +181,7 @@ def one_of(choices: type[En]) -> Any:
         found = chosen(value)
         if found is None:
             hint = nearest(value.lower(), [name.lower() for name in names]) if isinstance(value, str) else ""
-            raise _refuse(f"wanted one of {', '.join(names)}{hint}")
+            raise refuse(f"wanted one of {', '.join(names)}{hint}")
         return found
 
     schema = {

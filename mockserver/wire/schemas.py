@@ -138,11 +138,20 @@ class Schemas:
         short = name.removesuffix("Reply")
         return name if short in self._bodies else short
 
-    def fields(self, model: type[Body]) -> list[tuple[str, Schema, bool]]:
-        """Each field of a query model: wire name, schema without null, whether it is required."""
+    def parameters(self, model: type[Body]) -> list[Schema]:
+        """Each field of a query model as a parameter."""
         schema = self.named[model.__name__]
         required = set(schema.get("required", ()))
-        return [(name, _without_null(field), name in required) for name, field in schema.get("properties", {}).items()]
+        return [
+            {
+                "name": name,
+                "in": "query",
+                "required": name in required,
+                **({"description": field["description"]} if "description" in field else {}),
+                "schema": _without_null(field),
+            }
+            for name, field in schema.get("properties", {}).items()
+        ]
 
     def example(self, schema: Schema) -> dict[str, Any]:
         """An example of a body: its required fields and the usual ones, all invented."""

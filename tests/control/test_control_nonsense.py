@@ -10,7 +10,7 @@ import pytest
 
 from mockserver.web.control.call import ControlRoute
 from mockserver.web.control.routes import CONTROL_ROUTES
-from tests.driving import Api, Reply
+from tests.driving import Api, Reply, names_of
 
 NONSENSE: list[Any] = [
     None,
@@ -56,12 +56,12 @@ def test_nonsense_is_refused(row: ControlRoute) -> None:
             sane(api.call(row.method, path, raw=raw), raw[:50])
         for value in NONSENSE:
             sane(api.call(row.method, path, {"noSuch": value}), value)
-            sane(api.call(row.method, path, {given.name: value for given in row.body}), value)
-            for given in row.body:
-                sane(api.call(row.method, path, {given.name: value}), (given.name, value))
-    for given in row.query:
+            sane(api.call(row.method, path, dict.fromkeys(names_of(row.body_model), value)), value)
+            for name in names_of(row.body_model):
+                sane(api.call(row.method, path, {name: value}), (name, value))
+    for name in names_of(row.query_model):
         for text in ("", "x", "-1", "1e9", "9" * 40, "\x00", "\u0661", "true", "%ff", "a&b=c"):
-            sane(api.call(row.method, f"{path}?{given.name}={quote(text)}"), (given.name, text))
+            sane(api.call(row.method, f"{path}?{name}={quote(text)}"), (name, text))
     for name in ("", "0", "-1", "9" * 40, "%00", "\u0661", "..", "x" * 3_000):
         sane(api.call(row.method, re.sub(r"\{\w+\}", name, row.path)), name)
 
@@ -105,7 +105,7 @@ def test_nonsense_inside_a_state_document_is_refused(api: Api) -> None:
 @pytest.mark.parametrize(
     ("method", "target", "words"),
     [
-        ("POST", "/__admin/reset?scenarios=true", "did you mean 'scenario'?, allowed: all, scenario"),
+        ("POST", "/__admin/reset?scenarios=true", "did you mean 'scenario'?, allowed: all, scenario, undo"),
         ("DELETE", "/__admin/scenarios?nam=x", "did you mean 'name'?, allowed: name"),
         ("GET", "/__admin/state?secret=true", "did you mean 'secrets'?, allowed: secrets"),
         ("GET", "/__admin/clock?x=1", "unknown parameter, allowed: none"),

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from mockserver.assumptions import ROWS, Assumed, Profile, read
-from mockserver.domain.codes import Code
-from mockserver.domain.errors import Invalid, nearest
+from mockserver.domain.errors import Invalid
 from mockserver.engine.sandbox import Sandbox
 from mockserver.web.control.call import ControlCall
 
@@ -22,39 +23,33 @@ def override(call: ControlCall) -> tuple[int, object]:
     A row of null follows the profile again, unless a scenario overrides it: then it is held at the profile's value.
     Raises ``Invalid`` (90) naming every bad row; then nothing has changed.
     """
-    sandbox, body = call.sandbox(), dict(call.body())
-    faults: dict[str, str] = {}
-    profile = sandbox.assumed.profile
+    sandbox = call.sandbox()
+    values, faults = _values({key: value for key, value in call.document.items() if key != _PROFILE})
+    profile: Profile = call.body_beside(faults).profile or sandbox.assumed.profile
     overrides = dict(sandbox.own.overrides) if sandbox.own is not None else {}
-    if _PROFILE in body:
-        try:
-            profile = _profile(body.pop(_PROFILE))
-        except Invalid as refused:
-            faults.update(refused.details or {})
-    for key, given in body.items():
-        try:
-            if given is None and key in ROWS:
-                overrides.pop(key, None)
-                if key in sandbox.config.assumed.overrides:
-                    overrides[key] = ROWS[key].kind.show(ROWS[key].value(profile))
-            else:
-                overrides[key] = ROWS[key].kind.show(read(key, given)) if key in ROWS else read(key, given)
-        except Invalid as refused:
-            faults.update(refused.details or {})
-    if faults:
-        raise Invalid(Code.VALIDATION_ERROR, faults)
+    for key, value in values.items():
+        if value is not None:
+            overrides[key] = value
+            continue
+        overrides.pop(key, None)
+        if key in sandbox.config.assumed.overrides:
+            overrides[key] = ROWS[key].kind.show(ROWS[key].value(profile))
     sandbox.settle(Assumed(profile, overrides))
     sandbox.journal.gap_reason = "assumptions were overridden"
     return 200, _shown(sandbox)
 
 
-def _profile(given: object) -> Profile:
-    try:
-        return Profile(str(given).lower())
-    except ValueError:
-        names = [profile.value for profile in Profile]
-        hint = nearest(str(given), names)
-        raise Invalid(Code.VALIDATION_ERROR, {"Profile": f"wanted one of {', '.join(names)}{hint}"}) from None
+def _values(given: Mapping[str, object]) -> tuple[dict[str, object], dict[str, str]]:
+    """The values of rows by key, None where the profile's counts again; and every fault."""
+    values: dict[str, object] = {}
+    faults: dict[str, str] = {}
+    for key, value in given.items():
+        try:
+            typed = read(key, value) if value is not None or key not in ROWS else None
+            values[key] = None if value is None else ROWS[key].kind.show(typed)
+        except Invalid as refused:
+            faults.update(refused.details or {})
+    return values, faults
 
 
 def _shown(sandbox: Sandbox) -> dict[str, object]:

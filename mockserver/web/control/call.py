@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from mockserver.assumptions import Assumed
 from mockserver.domain.codes import Code
 from mockserver.domain.errors import Invalid, nearest
 from mockserver.domain.masking import mask_start
-from mockserver.domain.reading import flag_of, whole_of
+from mockserver.domain.reading import whole_of
 from mockserver.engine.sandbox import Sandbox
 from mockserver.web.asgi import JSON_TYPE, NO_STORE, NOSNIFF, HungUp, Receive
 from mockserver.web.lazy import loaded
 from mockserver.web.request import Reply, Request
 from mockserver.web.shell import Endpoint
 from mockserver.web.world import World
+from mockserver.wire.base import Body
+from mockserver.wire.control_fields import ControlBody, read_exactly
 from mockserver.wire.jsonio import loads
 
 
@@ -29,7 +32,7 @@ class ControlCall:
         self.world = world
         self.headers = request.headers
         self.path = request.path
-        self.query = request.parameters
+        self.parameters = request.parameters
         self.raw = request.raw
         self._receive = request.receive
 
@@ -46,30 +49,38 @@ class ControlCall:
         named = {"x-secretkey", "x-sandbox", "x-publickey"} & self.headers.keys()
         return self.sandbox().assumed if named else self.world.directory.assumed
 
-    def switch(self, name: str, *, default: bool = False) -> bool:
-        """A query parameter that is true or false, ``default`` when it is not given. Raises ``Invalid`` (90)."""
-        given = self.query.get(name, default)
-        flag = flag_of(given)
-        if flag is None:
-            words = f"got '{mask_start(str(given), 20)}', wanted true or false"
-            raise Invalid(Code.VALIDATION_ERROR, {name.capitalize(): words})
-        return flag
+    @cached_property
+    def query(self) -> Any:
+        """The model of the route's query. Raises ``Invalid`` (90)."""
+        return read_exactly(self.route.query_model or ControlBody, self.parameters, "parameter")
 
-    def whole(self, name: str, default: int, least: int = 0, most: int | None = None) -> int:
-        """A query parameter that is a whole number. Raises ``Invalid`` (90)."""
-        given = self.query.get(name)
-        if given is None:
-            return default
-        number = whole_of(given, least, most if most is not None else 10**18)
-        if number is None:
-            allowed = f"{least} to {most}" if most is not None else f"{least} or more"
-            words = f"got '{mask_start(given, 20)}', wanted a whole number, {allowed}"
-            raise Invalid(Code.VALIDATION_ERROR, {name.capitalize(): words})
-        return number
+    @cached_property
+    def body(self) -> Any:
+        """The model of the route's body. Raises ``MalformedJson``, ``Invalid`` (90)."""
+        return self.body_beside({})
+
+    def body_beside(self, faults: Mapping[str, str]) -> Any:
+        """The model of the body, some of whose faults are known already. Raises ``MalformedJson``, ``Invalid`` (90)
+        with all faults."""
+        try:
+            body = read_exactly(self.route.body_model or ControlBody, self.document)
+        except Invalid as refused:
+            raise Invalid(refused.code, {**faults, **(refused.details or {})}) from None
+        if faults:
+            raise Invalid(Code.VALIDATION_ERROR, faults)
+        return body
+
+    @cached_property
+    def document(self) -> dict[str, Any]:
+        """The JSON object of the body. Raises ``MalformedJson``, ``Invalid`` (90) for anything but an object."""
+        value = loads(self.raw) if self.raw.strip() else {}
+        if not isinstance(value, dict):
+            raise Invalid(Code.VALIDATION_ERROR, {"Body": "wanted a JSON object"})
+        return value
 
     def since(self, sandbox: Sandbox) -> int:
         """The journal entry of the query's ``since``, a mark or a number; 0 without one. Raises ``Invalid`` (90)."""
-        given = self.query.get("since")
+        given = self.query.since
         if given is None:
             return 0
         number = whole_of(given)
@@ -84,25 +95,6 @@ class ControlCall:
             )
             raise Invalid(Code.VALIDATION_ERROR, {"Since": words})
         return marks[given]
-
-    def known(self, *names: str) -> dict[str, Any]:
-        """The body, all of whose fields are known. Raises ``Invalid`` (90) naming those that are not."""
-        body = self.body()
-        unknown = {
-            mask_start(name, 40).capitalize(): f"unknown field{nearest(name, names)}, allowed: {', '.join(names)}"
-            for name in body
-            if name not in names
-        }
-        if unknown:
-            raise Invalid(Code.VALIDATION_ERROR, unknown)
-        return body
-
-    def body(self) -> dict[str, Any]:
-        """The JSON object of the body. Raises ``MalformedJson``, ``Invalid`` (90) for anything but an object."""
-        value = loads(self.raw) if self.raw.strip() else {}
-        if not isinstance(value, dict):
-            raise Invalid(Code.VALIDATION_ERROR, {"Body": "wanted a JSON object"})
-        return value
 
 
 class Caller:
@@ -138,35 +130,36 @@ class Caller:
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
-    """A query parameter, or a field of a body: its JSON type and what it means."""
-
-    name: str
-    type: str
-    words: str
-    required: bool = False
-
-
-@dataclass(frozen=True, slots=True)
 class ControlRoute:
     """One row of the control table; what it takes is told by ``/__admin/openapi.json``.
 
-    ``handle`` gives the status and the body, as bytes when it has written the JSON itself. ``keyed`` rows act on the
-    sandbox of the secret key. ``answers`` names further statuses; ``anything`` says that the body has fields beyond
-    ``body``. ``largest`` is the greatest body in bytes, None for that of the settings.
+    ``handle`` gives the status and the body, as bytes when it has written the JSON itself; it, ``query`` and ``body``
+    may be deferred. ``keyed`` rows act on the sandbox of the secret key. ``answers`` names further statuses.
+    ``largest`` is the greatest body in bytes, None for that of the settings.
     """
 
     method: str
     path: str
     handle: Callable[[ControlCall], tuple[int, object] | Awaitable[tuple[int, object]]]
     summary: str
-    query: tuple[Given, ...] = ()
-    body: tuple[Given, ...] = ()
-    anything: bool = False
+    query: type[Body] | None = None
+    body: type[Body] | None = None
     keyed: bool = True
     success: int = 200
     answers: Mapping[int, str] = field(default_factory=dict)
     largest: int | None = None
+
+    @property
+    def query_model(self) -> type[Body] | None:
+        """The model of the query; None when there is none."""
+        model: type[Body] | None = loaded(self.query)
+        return model
+
+    @property
+    def body_model(self) -> type[Body] | None:
+        """The model of the body; None when there is none."""
+        model: type[Body] | None = loaded(self.body)
+        return model
 
 
 class ControlEndpoint(Endpoint):
@@ -180,29 +173,18 @@ class ControlEndpoint(Endpoint):
         self.largest = route.largest
 
     def authenticate(self, request: Request) -> Sandbox | None:
-        """The open sandbox that the call names, if any; its function opens another. Raises ``Invalid`` (90)."""
-        if not self.route.keyed:
-            return None
-        _check_names(request.parameters, [given.name for given in self.route.query])
-        return self.world.sandboxes.named(request.headers)
+        """The open sandbox that the call names, if any; its function opens another."""
+        return self.world.sandboxes.named(request.headers) if self.route.keyed else None
 
     async def act(self, request: Request) -> Reply:
         """Let the function of the row answer."""
-        answer = loaded(self.route.handle)(ControlCall(self.route, self.world, request))
+        call = ControlCall(self.route, self.world, request)
+        if self.route.keyed:
+            # A misspelt parameter must not widen what a call does.
+            _ = call.query
+        answer = loaded(self.route.handle)(call)
         status, body = answer if isinstance(answer, tuple) else await answer
         if request.method != "GET" and (sandbox := self.world.sandboxes.named(request.headers)) is not None:
             # Whatever a call changes may be what somebody waits for.
             self.world.runner.activity.notify(sandbox.key)
         return Reply(status, body)
-
-
-def _check_names(query: Mapping[str, str], known: Sequence[str]) -> None:
-    """A misspelt parameter must not widen what a call does. Raises ``Invalid`` (90) naming those that are not known."""
-    allowed = ", ".join(known) or "none"
-    unknown = {
-        mask_start(name, 40).capitalize(): f"unknown parameter{nearest(name, known)}, allowed: {allowed}"
-        for name in query
-        if name not in known
-    }
-    if unknown:
-        raise Invalid(Code.VALIDATION_ERROR, unknown)

@@ -4,18 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from mockserver.domain.clock import (
-    FAST,
-    FASTEST,
-    MINUTE,
-    ClockMode,
-    Micros,
-    parse_duration,
-    parse_instant,
-)
+from mockserver.domain.clock import FAST, MINUTE, ClockMode, Micros
 from mockserver.domain.codes import Code
 from mockserver.domain.delivery import DeliveryState
-from mockserver.domain.errors import Invalid, nearest
+from mockserver.domain.errors import Invalid
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.step import Step
 from mockserver.web.control.call import ControlCall
@@ -34,12 +26,9 @@ def read(call: ControlCall) -> tuple[int, object]:
 
 async def change(call: ControlCall) -> tuple[int, object]:
     """Set ``mode`` (real, manual, fast), ``rate`` (of fast) and ``now``, to which the clock moves as by ``advance``."""
-    sandbox, body = call.sandbox(), call.known("mode", "rate", "now", "timeout")
-    mode = _mode(body.get("mode", sandbox.clock.mode))
-    rate = body.get("rate", sandbox.clock.rate if sandbox.clock.mode is ClockMode.FAST else FAST)
-    if type(rate) is not int or not 1 <= rate <= FASTEST:
-        raise Invalid(Code.VALIDATION_ERROR, {"Rate": f"wanted a whole number from 1 to {FASTEST}"})
-    now = _instant(body["now"], "Now") if "now" in body else None
+    sandbox, body = call.sandbox(), call.body
+    mode, now = body.mode or sandbox.clock.mode, body.now
+    rate = body.rate or (sandbox.clock.rate if sandbox.clock.mode is ClockMode.FAST else FAST)
     return await _move(
         call,
         sandbox,
@@ -56,14 +45,12 @@ async def advance(call: ControlCall) -> tuple[int, object]:
     Time stands while webhooks are being sent. When the move takes longer than ``timeout`` in real time, it ends at the
     instant of those that are still being sent, which ``waiting`` counts.
     """
-    sandbox, body = call.sandbox(), call.known("by", "to", "timeout")
-    if ("by" in body) == ("to" in body):
+    sandbox, body = call.sandbox(), call.body
+    if (body.by is None) == (body.to is None):
         raise Invalid(Code.VALIDATION_ERROR, {"By": "give one of by (such as 1h) and to (an ISO date-time)"})
-    if "to" in body:
-        to = _instant(body["to"], "To")
-        return await _move(call, sandbox, "clock.advance", "To", lambda: to)
-    by = read_duration(body["by"], "By")
-    return await _move(call, sandbox, "clock.advance", "By", lambda: sandbox.now + by)
+    if body.to is not None:
+        return await _move(call, sandbox, "clock.advance", "To", lambda: body.to)
+    return await _move(call, sandbox, "clock.advance", "By", lambda: sandbox.now + body.by)
 
 
 async def _move(
@@ -74,7 +61,7 @@ async def _move(
     destination: Callable[[], Micros] | None,
     arrive: Callable[[], None] = lambda: None,
 ) -> tuple[int, object]:
-    world, until = call.world, call.world.real_clock() + min(read_timeout(call.body(), LONGEST), LONGEST)
+    world, until = call.world, call.world.real_clock() + within_longest(call.body.timeout)
     with call.caller() as caller:
         async with standing(world, sandbox):
             to = sandbox.now if destination is None else destination()
@@ -96,14 +83,14 @@ async def _move(
 def journal_move(call: ControlCall, sandbox: Sandbox, op: str, answer: object) -> None:
     """Keep a move of the clock as an entry of the journal, after all that came due on the way."""
     step = Step(op, headers=call.headers)
-    step.request = call.body()
+    step.request = call.document
     route = call.route
     sandbox.journal.note(sandbox.now, step, route.method, None, route.path, b"", call.raw, 200, dumps(answer), None)
 
 
-def read_timeout(body: dict[str, object], default: Micros) -> Micros:
-    """The ``timeout`` of a body, in real time. Raises ``Invalid`` (90)."""
-    return read_duration(body["timeout"], "Timeout") if body.get("timeout") is not None else default
+def within_longest(timeout: Micros | None, default: Micros = LONGEST) -> Micros:
+    """How long a call may take in real time."""
+    return min(default if timeout is None else timeout, LONGEST)
 
 
 def being_sent(sandbox: Sandbox) -> int:
@@ -119,29 +106,3 @@ def _shown(sandbox: Sandbox) -> dict[str, object]:
         "pending": len(sandbox.schedule.entries),
         "waiting": being_sent(sandbox),
     }
-
-
-def _mode(given: object) -> ClockMode:
-    try:
-        return ClockMode(str(given).lower())
-    except ValueError:
-        allowed = ", ".join(mode.value for mode in ClockMode)
-        raise Invalid(
-            Code.VALIDATION_ERROR,
-            {"Mode": f"wanted one of {allowed}{nearest(str(given), [m.value for m in ClockMode])}"},
-        ) from None
-
-
-def _instant(given: object, field: str) -> Micros:
-    try:
-        return parse_instant(str(given))
-    except ValueError as problem:
-        raise Invalid(Code.VALIDATION_ERROR, {field: str(problem)}) from None
-
-
-def read_duration(given: object, field: str) -> Micros:
-    """A duration of a body. Raises ``Invalid`` (90), naming the ``field``."""
-    try:
-        return parse_duration(str(given))
-    except ValueError as problem:
-        raise Invalid(Code.VALIDATION_ERROR, {field: str(problem)}) from None

@@ -12,9 +12,6 @@ from mockserver.engine.schedule import SUBJECTS, Due, ScheduledWork
 from mockserver.web.control.call import ControlCall
 from mockserver.wire.dates import moment
 
-_MOST = 100
-_FEW = 10
-
 _WORDS: Mapping[Due, str] = {
     Due.VAULT_EXPIRY: "a vault item expires",
     Due.CCV_DELAY: "a ccv is deleted",
@@ -39,7 +36,7 @@ _WORDS: Mapping[Due, str] = {
 
 def due(call: ControlCall) -> tuple[int, object]:
     """What comes due next, the earliest first, at most ``limit``; ``pending`` counts all."""
-    sandbox, limit = call.sandbox(), call.whole("limit", _FEW, 1, _MOST)
+    sandbox = call.sandbox()
     entries = sandbox.schedule.entries
     now = sandbox.now
     return 200, {
@@ -54,7 +51,7 @@ def due(call: ControlCall) -> tuple[int, object]:
                 "kind": _kind(sandbox, one),
                 "id": one.subject,
             }
-            for one in nsmallest(limit, entries)
+            for one in nsmallest(call.query.limit, entries)
         ],
     }
 

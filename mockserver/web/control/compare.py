@@ -22,7 +22,7 @@ async def compare(call: ControlCall) -> tuple[int, object]:
 
     Raises ``Invalid`` (90) for an id that no open sandbox has.
     """
-    here, wanted = call.sandbox(), call.query.get("with", "")
+    here, wanted = call.sandbox(), call.query.with_
     there = call.world.sandboxes.with_id(wanted)
     if there is None:
         known = ", ".join(sandbox_id_of(one.key) for one in list(call.world.sandboxes)[-5:])

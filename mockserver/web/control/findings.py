@@ -16,8 +16,6 @@ from mockserver.web.control.call import ControlCall
 from mockserver.wire.dates import moment
 from mockserver.wire.profile import WireProfile, profile_of
 
-_LONGEST_MARK = 100
-
 
 def listing(call: ControlCall) -> tuple[int, object]:
     """The findings of this sandbox, oldest first: of at least a severity, of one kind, after a mark or an entry."""
@@ -44,10 +42,9 @@ def clear(call: ControlCall) -> tuple[int, object]:
 
 def mark(call: ControlCall) -> tuple[int, object]:
     """Name this place in the journal. A name that was used before moves here."""
-    sandbox, name = call.sandbox(), call.known("name").get("name")
-    if not isinstance(name, str) or not 0 < len(name) <= _LONGEST_MARK or name.isdecimal():
-        words = f"wanted a text of 1 to {_LONGEST_MARK} characters that is no number"
-        raise Invalid(Code.VALIDATION_ERROR, {"Name": words})
+    sandbox, name = call.sandbox(), call.body.name
+    if name.isdecimal():
+        raise Invalid(Code.VALIDATION_ERROR, {"Name": f"got '{name}', wanted a name that is no number"})
     sandbox.journal.mark(name)
     return 201, {"name": name, "after": sandbox.journal.last}
 
@@ -80,9 +77,9 @@ def at_least(sandbox: Sandbox, severity: Severity, after: int) -> list[Finding]:
 def _page(call: ControlCall, sandbox: Sandbox, ledger: Ledger) -> dict[str, object]:
     query = call.query
     faults: dict[str, str] = {}
-    least, name = Severity.NOTE, query.get("finding")
+    least, name = Severity.NOTE, query.finding
     try:
-        least = severity_of(query["severity"]) if "severity" in query else least
+        least = severity_of(query.severity) if query.severity is not None else least
     except ValueError as fault:
         faults["Severity"] = str(fault)
     try:
@@ -91,7 +88,7 @@ def _page(call: ControlCall, sandbox: Sandbox, ledger: Ledger) -> dict[str, obje
         faults["Finding"] = str(fault)
     if faults:
         raise Invalid(Code.VALIDATION_ERROR, faults)
-    found = ledger.select(least=least, name=name, after=call.since(sandbox), raised=call.whole("raised", 0))
+    found = ledger.select(least=least, name=name, after=call.since(sandbox), raised=query.raised)
     profile = profile_of(sandbox.assumed)
     return {
         "count": len(found),

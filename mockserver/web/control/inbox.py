@@ -19,9 +19,6 @@ from mockserver.wire.dates import moment
 from mockserver.wire.jsonio import MalformedJson, loads
 from mockserver.wire.masking import mask_body
 
-_PAGE = 100_000
-"""Messages of one answer; an inbox keeps far fewer."""
-
 INBOX_PATH = "/__inbox/{name}"
 INBOX_METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE")
 
@@ -95,15 +92,14 @@ def listing(call: ControlCall) -> tuple[int, object]:
 async def read(call: ControlCall) -> tuple[int, InboxReply]:
     """What has arrived at an inbox, oldest first: after the message ``after``, the newest ``limit``; with
     ``bodies=false`` a line of each. An inbox that nothing reached is empty."""
-    sandbox, name, after = call.sandbox(), call.path["name"], call.whole("after", 0)
-    limit, bodies = call.whole("limit", _PAGE, 1, _PAGE), call.switch("bodies", default=True)
+    sandbox, name, query = call.sandbox(), call.path["name"], call.query
     kept = sandbox.inboxes.arrivals(name)
-    found = [arrival for arrival in kept if arrival.number > after]
+    found = [arrival for arrival in kept if arrival.number > query.after][-query.limit :]
     return 200, {
         "name": mask_text(name),
         "count": len(kept),
         "dropped": sandbox.inboxes.dropped,
-        "messages": await one_by_one(shown(arrival) if bodies else _line(arrival) for arrival in found[-limit:]),
+        "messages": await one_by_one(shown(arrival) if query.bodies else _line(arrival) for arrival in found),
     }
 
 

@@ -24,20 +24,17 @@ from mockserver.wire.journal import (
 )
 from mockserver.wire.profile import WireProfile, profile_of
 
-_PAGE = 100
-_LARGEST_PAGE = 1_000
 _MOST_NAMES = 1_000
 _LONGEST_NAME = 200
 
 
 async def listing(call: ControlCall) -> tuple[int, JournalReply]:
     """Entries, oldest first: those after the number ``after``, or without it the newest; at most ``limit`` of them."""
-    limit, after = call.whole("limit", _PAGE, 1, _LARGEST_PAGE), call.whole("after", -1)
-    sandbox = call.sandbox()
+    sandbox, query = call.sandbox(), call.query
     journal = sandbox.journal
-    filters = filters_of(sandbox, call.query)
-    fits = await with_pauses(fitting(journal.since(max(after, call.since(sandbox))), filters))
-    page = fits[:limit] if after >= 0 else fits[-limit:]
+    filters = filters_of(sandbox, query)
+    fits = await with_pauses(fitting(journal.since(max(query.after or 0, call.since(sandbox))), filters))
+    page = fits[-query.limit :] if query.after is None else fits[: query.limit]
     profile = profile_of(sandbox.assumed)
     reply: JournalReply = {"count": len(fits), "last": journal.last, "dropped": journal.dropped, "entries": []}
     reply["entries"] = await one_by_one(shown(entry, profile) for entry in page)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping
 from fnmatch import fnmatchcase
+from typing import Any
 
 from mockserver.domain.clock import parse_duration
 from mockserver.domain.codes import Code
@@ -161,20 +162,27 @@ OPERATORS: Mapping[str, Callable[[Sandbox, str], Filter]] = {
 """Operators of ``q``."""
 
 
-def filters_of(sandbox: Sandbox, query: Mapping[str, str]) -> list[Filter]:
-    """What an entry must pass. Raises ``Invalid`` (90) naming every filter that means nothing."""
-    found, faults = [], {}
-    for name, value in query.items():
-        try:
-            if name in FILTERS:
-                found.append(FILTERS[name](sandbox, value))
-            elif name == "q":
-                found += [_filter(sandbox, word) for word in words_of(value, OPERATORS)]
-        except ValueError as fault:
-            faults[name.capitalize()] = str(fault)
+def filters_of(sandbox: Sandbox, query: Any) -> list[Filter]:
+    """What an entry must pass: the filters and the search of a query. Raises ``Invalid`` (90) naming every one that
+    means nothing."""
+    found, faults = searched(sandbox, query.q), {}
+    for name, filter_of in FILTERS.items():
+        if (value := getattr(query, name)) is not None:
+            try:
+                found.append(filter_of(sandbox, value))
+            except ValueError as fault:
+                faults[name.capitalize()] = str(fault)
     if faults:
         raise Invalid(Code.VALIDATION_ERROR, faults)
     return found
+
+
+def searched(sandbox: Sandbox, text: str) -> list[Filter]:
+    """What an entry must pass to be found by a search. Raises ``Invalid`` (90) for one that means nothing."""
+    try:
+        return [_filter(sandbox, word) for word in words_of(text, OPERATORS)]
+    except ValueError as fault:
+        raise Invalid(Code.VALIDATION_ERROR, {"Q": str(fault)}) from None
 
 
 def fitting(entries: Iterable[JournalEntry], filters: list[Filter]) -> Slices[list[JournalEntry]]:

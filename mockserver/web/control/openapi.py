@@ -7,7 +7,8 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from mockserver.web.control.call import ControlCall, ControlRoute, Given
+from mockserver.web.control.call import ControlCall, ControlRoute
+from mockserver.wire.schemas import Schemas
 
 _PLACEHOLDER = re.compile(r"\{(\w+)\}")
 _JSON = "application/json"
@@ -38,16 +39,21 @@ def payments(call: ControlCall) -> tuple[int, object]:
 
 def control(routes: Sequence[ControlRoute], url: str) -> dict[str, Any]:
     """The control API with these routes, for the address of a server."""
+    schemas = Schemas(model for row in routes for model in (row.body_model, row.query_model) if model is not None)
     paths: dict[str, dict[str, Any]] = {}
     for row in routes:
-        paths.setdefault(row.path, {})[row.method.lower()] = _operation(row)
+        paths.setdefault(row.path, {})[row.method.lower()] = _operation(row, schemas)
+    queries = {row.query_model.__name__ for row in routes if row.query_model is not None}
     return {
         "openapi": "3.1.0",
         "info": {"title": "Sandbox control", "version": "1", "description": _INTRODUCTION},
         "servers": [{"url": url}],
         "paths": paths,
         "components": {
-            "schemas": {"Problem": _PROBLEM},
+            "schemas": {
+                "Problem": _PROBLEM,
+                **{name: schema for name, schema in schemas.named.items() if name not in queries},
+            },
             "securitySchemes": {
                 "secretKey": {"type": "apiKey", "in": "header", "name": "x-secretkey"},
                 "sandbox": {"type": "apiKey", "in": "header", "name": "x-sandbox"},
@@ -70,7 +76,7 @@ _PROBLEM = {
 }
 
 
-def _operation(row: ControlRoute) -> dict[str, Any]:
+def _operation(row: ControlRoute, schemas: Schemas) -> dict[str, Any]:
     changes = row.method != "GET"
     operation: dict[str, Any] = {
         "operationId": _name(row),
@@ -86,16 +92,18 @@ def _operation(row: ControlRoute) -> dict[str, Any]:
             },
         },
     }
-    parameters = [
-        _parameter(Given(name, "string", "", required=True), "path") for name in _PLACEHOLDER.findall(row.path)
+    parameters: list[dict[str, Any]] = [
+        {"name": name, "in": "path", "required": True, "schema": {"type": "string"}}
+        for name in _PLACEHOLDER.findall(row.path)
     ]
-    parameters += [_parameter(given, "query") for given in row.query]
+    if row.query_model is not None:
+        parameters += schemas.parameters(row.query_model)
     if parameters:
         operation["parameters"] = parameters
-    if row.body or row.anything:
+    if row.body_model is not None:
         operation["requestBody"] = {
-            "required": any(given.required for given in row.body),
-            "content": {kind: {"schema": _schema(row.body, open_=row.anything)} for kind in _kinds(row)},
+            "required": bool(schemas.named[row.body_model.__name__].get("required")),
+            "content": {kind: {"schema": schemas.body(row.body_model)} for kind in _kinds(row)},
         }
     return operation
 
@@ -120,23 +128,3 @@ def _name(row: ControlRoute) -> str:
 
 def _answer(words: str, schema: dict[str, Any]) -> dict[str, Any]:
     return {"description": words, "content": {_JSON: {"schema": schema}}}
-
-
-def _parameter(given: Given, place: str) -> dict[str, Any]:
-    found: dict[str, Any] = {"name": given.name, "in": place, "schema": {"type": given.type}}
-    if given.words:
-        found["description"] = given.words
-    if given.required:
-        found["required"] = True
-    return found
-
-
-def _schema(body: Sequence[Given], *, open_: bool) -> dict[str, Any]:
-    schema: dict[str, Any] = {
-        "type": "object",
-        "properties": {given.name: {"type": given.type, "description": given.words} for given in body},
-        "additionalProperties": open_,
-    }
-    if required := [given.name for given in body if given.required]:
-        schema["required"] = required
-    return schema

@@ -24,7 +24,7 @@ def check(call: ControlCall) -> tuple[int, object]:
         scenario = _read(call)
     except ScenarioRefused as refused:
         problems = [
-            {"line": one.line, "column": one.column, "path": one.path, "message": mask_text(one.message)}
+            {"line": one.line, "column": one.column, "path": mask_text(one.path), "message": mask_text(one.message)}
             for one in refused.problems
         ]
         return 200, {"valid": False, "problems": problems, "name": None, "rules": 0}

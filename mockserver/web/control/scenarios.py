@@ -36,7 +36,7 @@ def add(call: ControlCall) -> tuple[int, object]:
 
 def clear(call: ControlCall) -> tuple[int, object]:
     """Put no scenario in force but the built-in test values; ``name`` takes away one only."""
-    sandbox, name = call.sandbox(), call.query.get("name")
+    sandbox, name = call.sandbox(), call.query.name
     own = _own(sandbox)
     if name is not None and name not in {scenario.name for scenario in own}:
         raise Invalid(Code.VALIDATION_ERROR, {"Name": f"no scenario '{name[:60]}' is in force"})
@@ -89,7 +89,7 @@ def _read(call: ControlCall) -> Scenario:
     except UnicodeDecodeError:
         raise Invalid(Code.VALIDATION_ERROR, {"Body": "not UTF-8"}) from None
     try:
-        return call.world.directory.reader.read_text(text, call.query.get("name", "posted"))
+        return call.world.directory.reader.read_text(text, call.query.name or "posted")
     except ScenarioRefused as refused:
         faults = {f"line {fault.line}, column {fault.column}": _words(fault) for fault in refused.problems}
         raise Invalid(Code.VALIDATION_ERROR, faults) from None

@@ -23,7 +23,7 @@ async def read(call: ControlCall) -> tuple[int, bytes]:
 
     Others have their turn while it is written; it tells how things stood when it was asked for.
     """
-    secrets = call.switch("secrets")
+    secrets = call.query.secrets
     sandbox = call.world.directory.of_secret_key(call.headers) if secrets else call.sandbox()
     return 200, await _text(await with_pauses(snapshot.export_in_slices(sandbox, secrets=secrets)))
 
@@ -47,11 +47,11 @@ async def _text(document: snapshot.StateDocument) -> bytes:
 
 def write(call: ControlCall) -> tuple[int, object]:
     """Put an exported state in the place of this sandbox's. Raises ``ForeignDocument`` (90); then nothing changed."""
-    sandbox, document, world = call.sandbox(), call.body(), call.world
+    sandbox, document, world = call.sandbox(), call.document, call.world
     configs = world.directory.server_config.config
     made = snapshot.imported(sandbox.key, sandbox.config, document, world.real_clock(), configs)
     made.journal.gap_reason = "a state was imported"
-    if call.switch("undo"):
+    if call.query.undo:
         world.sandboxes.keep_aside(sandbox)
     call.world.sandboxes.install(made)
     public_key = made.public_key if "x-secretkey" in call.headers else masked_key(made.public_key)
@@ -65,16 +65,10 @@ def fork(call: ControlCall) -> tuple[int, object]:
     """
     # A copy gives the vault away to everybody who knows its key: it takes more than a public key.
     sandbox = call.world.directory.of_secret_key(call.headers)
-    body, sandboxes = call.known("to", "at"), call.world.sandboxes
-    to = body.get("to")
-    if not isinstance(to, str) or not to:
-        raise Invalid(Code.VALIDATION_ERROR, {"To": "wanted the secret key of the copy"})
+    to, at, sandboxes = call.body.to, call.body.at, call.world.sandboxes
     if to == sandbox.key:
         raise Invalid(Code.VALIDATION_ERROR, {"To": "wanted another key than that of this sandbox"})
     sandboxes.admit(to)
-    at = body.get("at")
-    if at is not None and type(at) is not int:
-        raise Invalid(Code.VALIDATION_ERROR, {"At": "wanted the number of a journal entry"})
     source = sandbox if at is None else replay(call.world, sandbox, at)
     copy = snapshot.restore(to, sandbox.config, snapshot.export(source, secrets=True), call.world.real_clock())
     copy.journal.gap_reason = "this sandbox was forked from another"

@@ -21,7 +21,7 @@ from mockserver.engine.store import Query
 from mockserver.engine.stories import Change
 from mockserver.web.control.call import ControlCall
 from mockserver.web.control.journal_facts import facts_of, status_of
-from mockserver.web.control.journal_search import filters_of, fitting
+from mockserver.web.control.journal_search import fitting, searched
 from mockserver.web.control.object_search import fitting_rows, object_tests
 from mockserver.web.lazy import loaded
 from mockserver.web.route import Answer, Call, Route
@@ -46,10 +46,10 @@ _READERS: Mapping[str, Route] = {
 async def lines(call: ControlCall) -> tuple[int, object]:
     """Lines of the journal, oldest first, at most ``limit``: those after the number ``after``, or without it the newest
     (``before`` a number). ``count`` is how many fit the search ``q`` among those asked for."""
-    sandbox = call.sandbox()
-    journal, limit = sandbox.journal, min(call.whole("limit", MOST_LINES), MOST_LINES)
-    after, before = max(call.whole("after", -1), call.since(sandbox) or -1), call.whole("before", 0)
-    filters = filters_of(sandbox, {"q": call.query.get("q", "")})
+    sandbox, query = call.sandbox(), call.query
+    journal, limit, before = sandbox.journal, min(query.limit, MOST_LINES), query.before
+    after = max(-1 if query.after is None else query.after, call.since(sandbox) or -1)
+    filters = searched(sandbox, query.q)
     kept: Iterable[JournalEntry] = journal.since(max(after, 0))
     if before:
         kept = (entry for entry in tuple(kept) if entry.number < before)
@@ -63,15 +63,15 @@ async def lines(call: ControlCall) -> tuple[int, object]:
 
 async def objects(call: ControlCall) -> tuple[int, object]:
     """Objects of a ``kind`` that fit the search ``q``, newest first; without a kind, how many there are of each."""
-    sandbox = call.sandbox()
+    sandbox, query = call.sandbox(), call.query
     counts = {kind: len(table(sandbox)) for kind, (_, table) in KINDS.items()}
-    kind = call.query.get("kind")
+    kind = query.kind
     if kind is None:
         return 200, {"counts": counts}
     _, table = _known(kind)
-    limit, skip = min(call.whole("limit", MOST_OBJECTS), MOST_OBJECTS), call.whole("skip", 0)
+    limit, skip = min(query.limit, MOST_OBJECTS), query.skip
     rows, profile = table(sandbox), profile_of(sandbox.assumed)
-    tests = object_tests(sandbox, kind, call.query.get("q", ""), lambda row: _said(row, rows.id_of(row), profile))
+    tests = object_tests(sandbox, kind, query.q, lambda row: _said(row, rows.id_of(row), profile))
     if tests:
         found = await with_pauses(fitting_rows(rows, tests))
         count, page = len(found), found[skip : skip + limit]

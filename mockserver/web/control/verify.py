@@ -10,7 +10,6 @@ from mockserver.findings.catalogue import Severity
 from mockserver.scenario.expecting import expectations
 from mockserver.web.control.call import ControlCall
 from mockserver.web.control.findings import at_least, shown
-from mockserver.wire.jsonio import dumps
 from mockserver.wire.profile import profile_of
 
 _LEAST = {"none": Severity.NOTE, "warning": Severity.WARNING, "error": Severity.ERROR}
@@ -22,21 +21,16 @@ def verify(call: ControlCall) -> tuple[int, object]:
 
     Raises ``Invalid`` (90) naming every fault of the expectations themselves.
     """
-    sandbox, body = call.sandbox(), call.known("requests", "rules", "findings")
-    if not any(body.get(part) for part in ("requests", "rules", "findings")):
+    sandbox = call.sandbox()
+    expected, faults = expectations(call.document.get("requests", []))
+    body = call.body_beside({place[:1].upper() + place[1:]: words for place, words in faults.items()})
+    least = body.findings
+    if not (body.requests or body.rules or least):
         words = "give requests, rules: true or findings: else nothing is verified"
         raise Invalid(Code.VALIDATION_ERROR, {"Requests": words})
-    expected, faults = expectations(body.get("requests", []))
-    if type(body.get("rules", False)) is not bool:
-        faults["Rules"] = "wanted true or false"
-    least = body.get("findings")
-    if least is not None and (not isinstance(least, str) or least not in _LEAST):
-        faults["Findings"] = f"got {dumps(least).decode()[:40]}, allowed: {', '.join(_LEAST)}"
-    if faults:
-        raise Invalid(Code.VALIDATION_ERROR, {place[:1].upper() + place[1:]: words for place, words in faults.items()})
     after = call.since(sandbox)
     verdicts = [judge(sandbox.journal, one, after) for one in expected]
-    unmet = sandbox.director.unmet() if body.get("rules") else []
+    unmet = sandbox.director.unmet() if body.rules else []
     failed = [verdict for verdict in verdicts if not verdict.holds]
     found = at_least(sandbox, _LEAST[least], after) if least is not None else []
     differences = [*map(_words, failed), *unmet, *(f"{one.kind.name}: {one.kind.title}" for one in found)]

@@ -13,7 +13,7 @@ from mockserver.engine import conditions
 from mockserver.engine.conditions import WaitCondition
 from mockserver.engine.sandbox import Sandbox
 from mockserver.web.control.call import Caller, ControlCall
-from mockserver.web.control.clock import LONGEST, being_sent, journal_move, read_duration, read_timeout
+from mockserver.web.control.clock import LONGEST, being_sent, journal_move, within_longest
 from mockserver.web.control.clock_moves import Mover
 from mockserver.web.slices import with_pauses
 from mockserver.web.world import World
@@ -34,20 +34,17 @@ async def wait(call: ControlCall) -> tuple[int, object]:
     With ``advance`` the clock moves from one instant at which something is due to the next, as far as ``within``; time
     stands while webhooks are being sent. ``timeout`` is real time either way.
     """
-    sandbox, body = call.sandbox(), call.known("for", "timeout", "advance", "within")
-    advance = body.get("advance", False)
-    if not isinstance(advance, bool):
-        raise Invalid(Code.VALIDATION_ERROR, {"Advance": "wanted true or false"})
-    if "within" in body and not advance:
+    sandbox, body = call.sandbox(), call.body
+    advance: bool = body.advance
+    if body.within is not None and not advance:
         told = "it bounds how far the clock is moved, and nothing moves it without advance: true"
         raise Invalid(Code.VALIDATION_ERROR, {"Within": told})
-    timeout = read_timeout(body, _TIMEOUT_OF_MOVE if advance else _TIMEOUT)
-    if timeout > LONGEST and not advance:
+    if (body.timeout or 0) > LONGEST and not advance:
         told = f"wanted at most {duration_text(LONGEST)}, or advance: true to move the clock"
         raise Invalid(Code.VALIDATION_ERROR, {"Timeout": told})
-    timeout = min(timeout, LONGEST)
-    within = read_duration(body["within"], "Within") if "within" in body else WITHIN
-    wanted = conditions.read(sandbox, body.get("for"))
+    timeout = within_longest(body.timeout, _TIMEOUT_OF_MOVE if advance else _TIMEOUT)
+    within = WITHIN if body.within is None else body.within
+    wanted = conditions.read(sandbox, body.for_)
     begun, why = sandbox.now, await _unmet(sandbox, wanted)
     with call.caller() as caller:
         mover = Mover(call.world, caller, call.world.real_clock() + timeout)
