@@ -14,7 +14,7 @@ from decimal import ROUND_DOWN, Decimal
 from io import StringIO
 from typing import Annotated
 
-from mockserver.domain.batch_states import BatchState
+from mockserver.domain.batch_states import BATCH, BATCH_ROW, BatchEvent, BatchRowEvent, BatchState
 from mockserver.domain.charge import WebhookTarget
 from mockserver.domain.clock import Micros
 from mockserver.domain.constraints import ChargeId, Count, Within
@@ -127,7 +127,10 @@ class ResultsFault:
 @dataclass(slots=True)
 class Batch:
     """A batch as stored; ``success`` and ``failure`` count the rows that are done, ``stalled`` those that were reached
-    and never will be."""
+    and never will be.
+
+    It alone changes in place: a batch may have 100,000 rows, which a new value for each move would copy.
+    """
 
     batch_id: str
     description: str
@@ -144,6 +147,30 @@ class Batch:
     seq: int = -1
     _by_charge: dict[str, BatchRow] = field(default_factory=dict, init=False, repr=False, compare=False)
     _found: int = field(default=0, init=False, repr=False, compare=False)
+
+    def move(self, event: BatchEvent) -> None:
+        """Move by the state table. Raises ``WrongState`` (101)."""
+        self.status = BATCH.advance(self.status, event)
+
+    def move_rows(self, event: BatchRowEvent) -> None:
+        """Move all rows, which stand alike. Raises ``WrongState`` (102)."""
+        after = BATCH_ROW.advance(self.rows[0].status, event)
+        for row in self.rows:
+            row.status = after
+
+    def end_row(self, row: BatchRow, failure: Failure | None) -> None:
+        """A row has succeeded, or failed for a reason. Raises ``WrongState`` (102)."""
+        row.status = BATCH_ROW.advance(row.status, BatchRowEvent.REFUSED if failure else BatchRowEvent.PAID)
+        row.failure = failure
+        self.failure += failure is not None
+        self.success += failure is None
+
+    def return_row(self, row: BatchRow, failure: Failure) -> None:
+        """The payment of a row that had succeeded was returned. Raises ``WrongState`` (102)."""
+        row.status = BATCH_ROW.advance(row.status, BatchRowEvent.RETURNED)
+        row.failure = failure
+        self.success -= 1
+        self.failure += 1
 
     def row_of(self, charge_id: str) -> BatchRow | None:
         """The row whose charge this is; None while it is not done."""

@@ -6,7 +6,7 @@ Sources: service document, Batch; assumption ``batch.flow``; scenario language, 
 from __future__ import annotations
 
 from mockserver.domain.batch import Batch, BatchRow, Failure
-from mockserver.domain.batch_states import BATCH_ROW, BatchEvent, BatchRowEvent, BatchState
+from mockserver.domain.batch_states import BatchEvent, BatchState
 from mockserver.domain.charge import Charge
 from mockserver.domain.commands import NewCharge
 from mockserver.domain.errors import Refused
@@ -77,20 +77,10 @@ def _take(sandbox: Sandbox, batch: Batch, row: BatchRow) -> None:
             ),
         )
     except Refused as refused:
-        _close(batch, row, _told(refused))
+        batch.end_row(row, _told(refused))
         return
     row.charge_id, row.amount = charge.charge_id, charge.amount
-    _close(batch, row, _failure_of(charge))
-
-
-def _close(batch: Batch, row: BatchRow, failure: Failure | None) -> None:
-    if failure is None:
-        row.status = BATCH_ROW.advance(row.status, BatchRowEvent.PAID)
-        batch.success += 1
-    else:
-        row.status = BATCH_ROW.advance(row.status, BatchRowEvent.REFUSED)
-        row.failure = failure
-        batch.failure += 1
+    batch.end_row(row, _failure_of(charge))
 
 
 def _end(sandbox: Sandbox, batch: Batch) -> None:
@@ -100,7 +90,7 @@ def _end(sandbox: Sandbox, batch: Batch) -> None:
         for row in batch.rows:
             if row.status is BatchState.IN_PROGRESS:
                 row.stalls = None
-                _close(batch, row, _BROKEN)
+                batch.end_row(row, _BROKEN)
         batch.stalled = None
         batches.move(sandbox, batch, BatchEvent.BROKE_DOWN)
     elif batch.done == len(batch.rows):

@@ -21,7 +21,7 @@ from mockserver.domain.batch import (
     drawn,
     read_rows,
 )
-from mockserver.domain.batch_states import BATCH, BATCH_ROW, BatchEvent, BatchRowEvent
+from mockserver.domain.batch_states import BATCH, BatchEvent, BatchRowEvent
 from mockserver.domain.charge import Charge
 from mockserver.domain.codes import Code
 from mockserver.domain.commands import NewBatch
@@ -133,7 +133,7 @@ def start(sandbox: Sandbox, batch_id: str) -> None:
 def move(sandbox: Sandbox, batch: Batch, event: BatchEvent) -> None:
     """Change the state of a batch by its table."""
     before = batch.status
-    batch.status = BATCH.advance(before, event)
+    batch.move(event)
     sandbox.emit(Subject.BATCH, batch.batch_id, event, before, batch.status)
 
 
@@ -145,20 +145,14 @@ def follow(sandbox: Sandbox, charge: Charge, before: ChargeState | None) -> None
         return
     row = batch.row_of(charge.charge_id)
     if row is not None:
-        row.status = BATCH_ROW.advance(row.status, BatchRowEvent.RETURNED)
-        row.failure = _RETURNED
-        batch.success -= 1
-        batch.failure += 1
+        batch.return_row(row, _RETURNED)
 
 
 def _move_all(sandbox: Sandbox, batch_id: str, event: BatchEvent, row_event: BatchRowEvent) -> Batch | None:
     batch = sandbox.batches.get(batch_id)
     if batch is None or event not in BATCH.moves[batch.status]:
         return None
-    # All rows stand alike, so one look at the table is enough for them.
-    after = BATCH_ROW.advance(batch.rows[0].status, row_event)
-    for row in batch.rows:
-        row.status = after
+    batch.move_rows(row_event)
     move(sandbox, batch, event)
     return batch
 
