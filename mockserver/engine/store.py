@@ -279,4 +279,6 @@ def _added(row: TableRow) -> Micros:
 
 def _check(index: Index[R], values: Sequence[Hashable]) -> Callable[[R], bool]:
     read, allowed = index.read, frozenset(values)
+    if index.several:
+        return lambda row: not allowed.isdisjoint(read(row))
     return lambda row: read(row) in allowed

@@ -1,0 +1,109 @@
+"""Lists: every parameter of every query finds rows, and what no list can do is refused with its field."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from mockserver.domain.codes import Code
+from mockserver.domain.errors import Invalid, NotFound
+from mockserver.domain.faults import Faults
+from mockserver.engine import charges, listing, lookup, searches
+from mockserver.engine.listing import PAGING, Search
+from mockserver.wire.base import Body
+from mockserver.wire.batches import BatchQuery
+from mockserver.wire.charge_bodies import ChargeQuery
+from mockserver.wire.customers import CustomerQuery
+from mockserver.wire.method_bodies import PaymentMethodQuery
+from mockserver.wire.payment_links import PaymentLinkQuery
+from mockserver.wire.subscriptions import SubscriptionQuery
+from mockserver.wire.tokens import TokenQuery
+from mockserver.wire.transfers import TransferQuery
+from mockserver.wire.webhook_subscriptions import WebhookSubscriptionQuery
+from tests.driving import Api
+
+LISTS: list[tuple[Search[Any], type[Body]]] = [
+    (searches.CHARGES, ChargeQuery),
+    (searches.CUSTOMERS, CustomerQuery),
+    (searches.PAYMENT_METHODS, PaymentMethodQuery),
+    (searches.TOKENS, TokenQuery),
+    (searches.PAYMENT_LINKS, PaymentLinkQuery),
+    (searches.SUBSCRIPTIONS, SubscriptionQuery),
+    (searches.BATCHES, BatchQuery),
+    (searches.TRANSFERS, TransferQuery),
+    (searches.WEBHOOK_SUBSCRIPTIONS, WebhookSubscriptionQuery),
+]
+
+
+@pytest.mark.parametrize(("search", "query"), LISTS, ids=[query.__name__ for _, query in LISTS])
+def test_a_query_and_its_list_have_the_same_parameters(search: Search[Any], query: type[Body]) -> None:
+    hidden = {"include_removed"} if "include_removed" in query.model_fields else set()
+    assert {*search.parameters, *PAGING, *hidden} == set(query.model_fields)
+
+
+@pytest.fixture(scope="module")
+def sandbox() -> Any:
+    api = Api()
+    for amount in (10, 20, 30):
+        assert api.try_charge(amount, reference=f"r{amount}").status == 201
+    return next(iter(api.app.world.sandboxes))
+
+
+@pytest.mark.parametrize(
+    ("given", "amounts"),
+    [
+        ({}, [30, 20, 10]),
+        ({"limit": 1, "skip": 1}, [20]),
+        ({"sort_by": "Amount", "sort_order": "asc"}, [10, 20, 30]),
+        ({"amount_greater_than": 10, "amount_less_than": 30}, [20]),
+        ({"reference": "r10"}, [10]),
+        ({"status": "success", "currency": "aud"}, [30, 20, 10]),
+        ({"card_number": "4111"}, [30, 20, 10]),
+        ({"card_number": "4000"}, []),
+    ],
+)
+def test_charges_are_found(sandbox: Any, given: dict[str, object], amounts: list[int]) -> None:
+    page = listing.search(sandbox, searches.CHARGES, given)
+    assert [row.amount for row in page.rows] == amounts
+
+
+@pytest.mark.parametrize(
+    ("given", "field"),
+    [
+        ({"limit": 0}, "Limit"),
+        ({"skip": -1}, "Skip"),
+        ({"sort_by": "colour"}, "SortBy"),
+        ({"sort_order": "up"}, "SortOrder"),
+        ({"status": "done"}, "Status"),
+        ({"card_number": "41"}, "CardNumber"),
+    ],
+)
+def test_what_no_list_can_do_is_refused_with_its_field(sandbox: Any, given: dict[str, object], field: str) -> None:
+    with pytest.raises(Invalid) as refused:
+        listing.search(sandbox, searches.CHARGES, given)
+    assert list(refused.value.details or {}) == [field]
+
+
+def test_an_object_is_found_by_its_id_and_the_step_is_about_it(sandbox: Any) -> None:
+    first = sandbox.charges.rows[0]
+    assert charges.get(sandbox, first.charge_id) is first
+    assert sandbox.step.about["charge"] is first
+    with pytest.raises(NotFound) as refused:
+        charges.get(sandbox, "none")
+    assert refused.value.details == {"ChargeId": "no charge 'none' in this sandbox"}
+
+
+def test_the_step_is_about_what_an_object_has_become(sandbox: Any) -> None:
+    first = charges.get(sandbox, sandbox.charges.rows[0].charge_id)
+    after = charges.refund(sandbox, first.charge_id, None, None)
+    assert sandbox.step.about["charge"] is after is sandbox.charges.rows[0]
+    assert (first.refunded, after.refunded) == (0, first.amount)
+
+
+def test_a_payment_method_that_a_body_names_must_be_there() -> None:
+    faults = Faults()
+    lookup.check_in_use(None, "none", "PaymentMethodId", faults)
+    with pytest.raises(Invalid) as refused:
+        faults.refuse()
+    assert refused.value.code is Code.INVALID_PAYMENT_METHOD_ID
