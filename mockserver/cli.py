@@ -21,7 +21,7 @@ import click
 
 from mockserver import __version__
 from mockserver.adapters.exit_codes import Exit
-from mockserver.commands import explore, findings, init, sample, scenarios, tables
+from mockserver.commands import explore, findings, init, sample, scenarios, shrink, tables
 from mockserver.commands.root import ServeByDefault
 from mockserver.option_values import read_url
 from mockserver.settings import (
@@ -233,5 +233,6 @@ for command in (
     sample.sample,
     findings.findings,
     explore.explore,
+    shrink.shrink,
 ):
     main.add_command(command)

@@ -25,10 +25,12 @@ if TYPE_CHECKING:
 
 FORMATS = ("text", "json", "junit", "html")
 _SERVER_OPTIONS = ("--journal-limit", "100000")
-_INTERRUPTED = 128 + signal.SIGINT
+INTERRUPTED = 128 + signal.SIGINT
+"""Exit code of a command that was interrupted."""
 
 
-def _duration(ctx: click.Context, param: click.Parameter, value: str | None) -> Micros | None:
+def duration(ctx: click.Context, param: click.Parameter, value: str | None) -> Micros | None:
+    """The value of an option that is a duration above 0."""
     if value is None:
         return None
     try:
@@ -72,10 +74,10 @@ def _cores() -> int:
 @click.option("--ops", metavar="GLOB,...", default="*", callback=_operations, help="Operations whose calls may fail.")
 @click.option("--faults", metavar="NAME,...", callback=_faults, help="Faults to try; default: all that make sense.")
 @click.option("--pairs", is_flag=True, help="Also two faults at once, the second at a later call.")
-@click.option("--budget", metavar="TIME", callback=_duration, help="Stop after so long, the most telling runs first.")
-@click.option("--timeout", metavar="TIME", callback=_duration, help="For one run; default: 10 x the baseline + 10s.")
+@click.option("--budget", metavar="TIME", callback=duration, help="Stop after so long, the most telling runs first.")
+@click.option("--timeout", metavar="TIME", callback=duration, help="For one run; default: 10 x the baseline + 10s.")
 @click.option(
-    "--client-timeout", metavar="TIME", default="30s", show_default=True, callback=_duration,
+    "--client-timeout", metavar="TIME", default="30s", show_default=True, callback=duration,
     help="How long the client waits for an answer: too_slow comes after it.",
 )  # fmt: skip
 @click.option(
@@ -120,28 +122,28 @@ def explore(
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         kept = Kept(out)
-        with _laboratory(url, command, out, seed) as lab:
+        with laboratory(url, command, out, seed) as lab:
             if replay is not None:
                 sys.exit(Exit.FOUND if _replay(lab, replay, plan).reaches(least) else Exit.STOPPED)
             base = _baseline(lab, plan)
             made = _explore(lab, plan, base, kept, resume=resume)
     except NoBaseline as problem:
-        _stop(Exit.BASELINE, str(problem))
+        stop(Exit.BASELINE, str(problem))
     except OtherExploration as problem:
-        _stop(Exit.USAGE, f"--resume: {problem}")
+        stop(Exit.USAGE, f"--resume: {problem}")
     except CannotStart as problem:
-        _stop(Exit.NOT_READY, str(problem))
+        stop(Exit.NOT_READY, str(problem))
     except OSError as problem:
-        _stop(Exit.USAGE, f"{problem.filename or command[0]}: {problem.strerror}")
+        stop(Exit.USAGE, f"{problem.filename or command[0]}: {problem.strerror}")
     except (HTTPError, ControlRefused) as problem:
-        _stop(Exit.NOT_READY, f"the server at {url or 'hand'} fails: {problem}")
+        stop(Exit.NOT_READY, f"the server at {url or 'hand'} fails: {problem}")
     except KeyboardInterrupt:
-        _stop(_INTERRUPTED, "interrupted")
+        stop(INTERRUPTED, "interrupted")
     _report(made, kept, form, least)
     if made.reaches(least):
         sys.exit(Exit.FOUND)
     if made.is_interrupted:
-        sys.exit(_INTERRUPTED)
+        sys.exit(INTERRUPTED)
 
 
 def _plan(
@@ -168,22 +170,22 @@ def _plan(
 
 
 @contextmanager
-def _laboratory(url: str | None, command: tuple[str, ...], out: Path, seed: int) -> Iterator[Laboratory]:
+def laboratory(url: str | None, command: tuple[str, ...], out: Path, seed: int) -> Iterator[Laboratory]:
     """A server, started here unless one is given, and all that the command is run with."""
     from mockserver import local_server
     from mockserver.explore.command import Commands
     from mockserver.explore.trial import Laboratory
 
-    def laboratory(url: str) -> Laboratory:
+    def at(url: str) -> Laboratory:
         return Laboratory(url, command, Commands(os.environ), out, seed, f"{os.getpid()}")
 
     if url is not None:
-        yield laboratory(url)
+        yield at(url)
         return
     with tempfile.TemporaryDirectory(prefix="mockserver-") as folder:
         started, process = local_server.start(_SERVER_OPTIONS, Path(folder))
         try:
-            yield laboratory(started)
+            yield at(started)
         finally:
             # There is nothing to wait for: whoever asked has ended.
             process.kill()
@@ -236,7 +238,7 @@ def _replay(lab: Laboratory, file: Path, plan: Plan) -> Any:
     try:
         scenario = read_file(file)
     except ScenarioRefused as refused:
-        _stop(Exit.USAGE, "\n".join(map(str, refused.problems)))
+        stop(Exit.USAGE, "\n".join(map(str, refused.problems)))
     trial = lab.try_out(scenario.name, dict(scenario.source), plan.timeout or FIRST_TIMEOUT)
     found = verdict(
         trial.ended.exit, trial.findings, has_struck=bool(trial.struck & {rule.id for rule in scenario.rules})
@@ -274,6 +276,7 @@ def _report(made: Exploration, kept: Kept, form: str, least: Any) -> None:
     click.echo(shown)
 
 
-def _stop(code: int, words: str) -> NoReturn:
+def stop(code: int, words: str) -> NoReturn:
+    """End the command with an exit code and the reason."""
     click.echo(words, err=True)
     sys.exit(code)

@@ -136,7 +136,7 @@ def _rule(place: Place, strikes: Sequence[Strike]) -> dict[str, Any]:
         when["attempt"] = place.attempt
     return {
         "id": f"{place.op}-{place.nth}" + (f"-provider-{place.attempt}" if place.attempt is not None else ""),
-        "description": " and ".join(dict.fromkeys(strike.rule for strike in strikes)),
+        "description": "from " + " and ".join(dict.fromkeys(strike.rule for strike in strikes)),
         "when": when,
         **key,
         "then": {strike.level: strike.what for strike in strikes},

@@ -59,14 +59,14 @@ class Laboratory:
     seed: int
     run: str
 
-    def try_out(self, name: str, scenario: Mapping[str, Any], timeout: float) -> Trial:
-        """Run the command once in a fresh sandbox, for ``timeout`` seconds at most. ``name`` decides the sandbox's key,
-        and with the seed all that happens in it.
+    def try_out(self, name: str, scenario: Mapping[str, Any], timeout: float, key: str | None = None) -> Trial:
+        """Run the command once in a fresh sandbox, for ``timeout`` seconds at most. ``name`` decides the sandbox's
+        ``key``, unless that is given, and with the seed all that happens in it.
 
         Raises ``OSError`` when there is no such command, ``Interrupted`` when it was ended from outside,
         ``ControlRefused`` and ``httpx.HTTPError`` when the server refuses the scenario or is gone.
         """
-        key = f"sk_explore_{digest('explore', self.seed, name).hex()[:24]}"
+        key = key or f"sk_explore_{digest('explore', self.seed, name).hex()[:24]}"
         sandbox = RemoteSandbox(self.url, key)
         # Another exploration may have used the server before.
         sandbox.call("POST", "/__admin/reset", params={"scenario": "true"})

@@ -127,7 +127,7 @@ def test_the_file_keeps_all_but_the_rules(scenario: dict[str, Any]) -> None:
     assert scenario["providers"] == CHAOS["providers"]
     assert scenario["rules"][0] == {
         "id": "charge.create-3-provider-1",
-        "description": "odd",
+        "description": "from odd",
         "when": {"op": "charge.create", "call": 3, "attempt": 1},
         "then": {"provider_down": {}, "latency": "2s"},
     }

@@ -1,0 +1,105 @@
+"""``mockserver shrink``: from a chaotic run to the smallest scenario that still fails (explore document, shrink)."""
+
+from __future__ import annotations
+
+import shlex
+import signal
+import sys
+from pathlib import Path
+
+import click
+
+from mockserver.adapters.exit_codes import Exit
+from mockserver.commands.explore import INTERRUPTED, duration, laboratory, stop
+from mockserver.domain.clock import SECOND, Micros
+from mockserver.settings import Settings
+
+
+def _finding(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
+    from mockserver.findings.catalogue import kind_of
+
+    try:
+        return None if value is None else kind_of(value).name
+    except ValueError as unknown:
+        raise click.BadParameter(str(unknown)) from None
+
+
+@click.command(
+    epilog="Exit codes: 0 a scenario was written, 1 the command does not fail under the scenario, 2 wrong usage or a "
+    "bad scenario, 3 it fails without any fault too, or the failure does not repeat, 5 no server, 130 interrupted.",
+)
+@click.option("--scenario", metavar="FILE", required=True, help="File or shipped name of the scenario, such as chaos.")
+@click.option("--seed", type=click.IntRange(0, 2**63 - 1), help="Of chance and ids, instead of the scenario's.")
+@click.option("--key", metavar="KEY", help="Secret key of the sandbox, which draws may follow; default: one is made.")
+@click.option("--finding", metavar="NAME", callback=_finding, help="The failure; default: the exit code of COMMAND, "
+              "or with 0 its first finding of severity error.")  # fmt: skip
+@click.option("--timeout", metavar="TIME", callback=duration, help="For one run; default: 10 x without faults + 10s.")
+@click.option("--out", metavar="DIR", type=click.Path(file_okay=False, path_type=Path), default="explored",
+              show_default=True, help="Gets the scenario file.")  # fmt: skip
+@click.option("--url", metavar="URL", help="Address of a running server; default: one is started and ended.")
+@click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED)
+def shrink(
+    scenario: str,
+    seed: int | None,
+    key: str | None,
+    finding: str | None,
+    timeout: Micros | None,
+    out: Path,
+    url: str | None,
+    command: tuple[str, ...],
+) -> None:
+    """Find the fewest faults of a scenario under which COMMAND still fails, and write them as a scenario of their own.
+
+    COMMAND finds the sandbox as with `mockserver explore`. It runs once without any fault, once under the scenario,
+    then with fewer and fewer of the faults that struck, each aimed at its call.
+    """
+    from httpx import HTTPError
+
+    from mockserver.adapters.scenario_files import load
+    from mockserver.adapters.scenario_text import scenario_text
+    from mockserver.explore.shrink import NoFailure, NotRepeated, Shrinking, Stopped
+    from mockserver.local_server import CannotStart
+    from mockserver.remote import ControlRefused
+    from mockserver.scenario.problems import ScenarioRefused
+
+    try:
+        [read] = load([scenario], test_values=False)
+    except ScenarioRefused as refused:
+        stop(Exit.USAGE, str(refused))
+    except ValueError:
+        raise click.UsageError(f"--scenario: {scenario} is a folder, and one scenario is wanted") from None
+    source = {**read.source, "name": read.name, **({} if seed is None else {"seed": seed})}
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    code = Exit.STOPPED.value
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        with laboratory(url, command, out, seed if seed is not None else read.seed or Settings().seed) as lab:
+            shrinking = Shrinking(
+                lab,
+                source,
+                key=key,
+                finding=finding,
+                timeout=None if timeout is None else timeout / SECOND,
+                told=lambda line: click.echo(line, err=True),
+            )
+            try:
+                made = shrinking.shrink()
+            except Stopped as stopped:
+                made, code = stopped.made, INTERRUPTED
+    except NoFailure as problem:
+        stop(Exit.FOUND, str(problem))
+    except NotRepeated as problem:
+        stop(Exit.BASELINE, str(problem))
+    except CannotStart as problem:
+        stop(Exit.NOT_READY, str(problem))
+    except OSError as problem:
+        stop(Exit.USAGE, f"{problem.filename or command[0]}: {problem.strerror}")
+    except (HTTPError, ControlRefused) as problem:
+        stop(Exit.NOT_READY, f"the server at {url or 'hand'} fails: {problem}")
+    except KeyboardInterrupt:
+        stop(INTERRUPTED, "interrupted")
+    file = out / f"{made.scenario['name']}.yaml"
+    text = scenario_text(made.scenario)
+    file.write_text(text, "utf-8")
+    click.echo(f"{text}\nwritten to {file}\nTo see it: mockserver explore --replay {file} -- {shlex.join(command)}")
+    sys.exit(code)

@@ -1,0 +1,195 @@
+"""From a chaotic run to the smallest set of faults that still fails. Source: explore document, shrink."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from mockserver.domain.masking import mask_text
+from mockserver.explore.minimise import minimise
+from mockserver.explore.struck import Source, Strike, is_fault, scenario_of, struck
+from mockserver.explore.trial import Laboratory, Trial
+
+CONFIRMATIONS = 3
+"""Runs in which the result must fail before it is believed."""
+
+FIRST_TIMEOUT = 600.0
+"""Seconds that the command may take without any fault, unless told."""
+
+_RUN = "shrink"
+
+
+class NoFailure(Exception):
+    """The command does not fail under the scenario: there is nothing to shrink."""
+
+
+class NotRepeated(Exception):
+    """The failure does not follow from what struck: the text says how that showed."""
+
+
+class Stopped(Exception):
+    """It was interrupted after something smaller had been found: ``made`` fails, and may be larger than need be."""
+
+    def __init__(self, made: Shrunk) -> None:
+        super().__init__("interrupted")
+        self.made = made
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """How a run fails: a finding by its name, an exit code, or neither: it was not done in time."""
+
+    finding: str | None = None
+    exit: int | None = None
+
+    @classmethod
+    def of(cls, trial: Trial, finding: str | None) -> Failure | None:
+        """The failure of a run, None when there is none: the finding that is looked for, when one is, else the exit
+        code, else the first finding of severity error."""
+        if finding is not None:
+            return cls(finding) if finding in _names(trial) else None
+        if trial.ended.exit != 0:
+            return cls(exit=trial.ended.exit)
+        errors = [row["finding"] for row in trial.findings if row["severity"] == "error"]
+        return cls(errors[0]) if errors else None
+
+    def is_in(self, trial: Trial) -> bool:
+        """Whether a run fails so."""
+        return self.finding in _names(trial) if self.finding is not None else trial.ended.exit == self.exit
+
+    @property
+    def name(self) -> str:
+        """A word for the name of a file."""
+        return self.finding or ("hung" if self.exit is None else f"exit-{self.exit}")
+
+    def __str__(self) -> str:
+        if self.finding is not None:
+            return f"has the finding {self.finding}"
+        return "is not done in time" if self.exit is None else f"ends with exit code {self.exit}"
+
+
+def _names(trial: Trial) -> set[str]:
+    return {row["finding"] for row in trial.findings}
+
+
+@dataclass(frozen=True, slots=True)
+class Shrunk:
+    """What is left: ``strikes`` of ``faults`` faults that struck, and the plain data of the scenario file."""
+
+    failure: Failure
+    faults: int
+    strikes: tuple[Strike, ...]
+    scenario: dict[str, Any]
+
+
+@dataclass
+class Shrinking:
+    """Shrinks the failure of one command under one scenario. ``key`` is the secret key of the sandbox of every run, so
+    that identifiers and draws are the same in each; None: one made of the seed. ``timeout`` counts seconds, None: 10
+    times what the command takes without faults, and 10; ``told`` gets a line on each run."""
+
+    lab: Laboratory
+    source: Source
+    key: str | None = None
+    finding: str | None = None
+    timeout: float | None = None
+    told: Callable[[str], None] = lambda line: None
+    _beyond: str = field(default="", init=False)
+
+    def shrink(self) -> Shrunk:
+        """The smallest set of faults that still fails. Raises ``NoFailure``, ``NotRepeated``, ``Stopped``, and what
+        ``Laboratory.try_out`` raises."""
+        plain = self._run((), self.timeout or FIRST_TIMEOUT)
+        failure = Failure.of(plain, self.finding)
+        if failure is not None:
+            raise NotRepeated(f"without any fault the command {failure} too{_said(plain)}")
+        self.told("without any fault: passes")
+        self.timeout = self.timeout or 10 * plain.ended.seconds + 10
+        failure, strikes = self._first()
+        faults = [one for one in strikes if is_fault(one.level, one.what)]
+        smallest: Sequence[Strike] = self._repeated(failure, strikes, faults)
+        count = len({one.place[:2] for one in faults})
+
+        def fails(chosen: Sequence[Strike]) -> bool:
+            nonlocal smallest
+            found = failure.is_in(self._run(chosen))
+            self.told(f"{_parts(chosen)}: {'still fails' if found else 'passes'}")
+            if found and len(chosen) < len(smallest):
+                smallest = chosen
+            return found
+
+        try:
+            left = minimise(smallest, fails)
+        except KeyboardInterrupt:
+            raise Stopped(self._made(failure, count, smallest, "interrupted, so there may be a smaller one")) from None
+        for turn in range(1, CONFIRMATIONS + 1):
+            if not failure.is_in(self._run(left)):
+                raise NotRepeated(
+                    f"the smallest set of faults, {_parts(left)}, failed once and passed in run {turn} of "
+                    f"{CONFIRMATIONS} that were to confirm it: the command does not do the same every time"
+                )
+            self.told(f"{_parts(left)}: confirmed {turn} of {CONFIRMATIONS}")
+        return self._made(failure, count, left, f"confirmed in {CONFIRMATIONS} runs")
+
+    def _first(self) -> tuple[Failure, Sequence[Strike]]:
+        """The failure under the scenario as it is, and what struck."""
+        first = self._try(dict(self.source))
+        failure = Failure.of(first, self.finding)
+        if failure is None:
+            why = (
+                "exit code 0, no finding of severity error" if self.finding is None else f"{self.finding} is not found"
+            )
+            raise NoFailure(f"the command does not fail under {self.source['name']}: {why}")
+        found = struck(first.entries, self.source)
+        faults = [one for one in found.strikes if is_fault(one.level, one.what)]
+        self.told(f"under {self.source['name']}, with {_parts(faults)}: {failure}")
+        if found.beyond:
+            names = ", ".join(found.beyond)
+            self._beyond = f"; these rules struck rows of a batch, or work that came due, where none is aimed: {names}"
+        if not found.strikes:
+            raise NotRepeated(f"the command {failure}, and no fault had struck a call{self._beyond}{_said(first)}")
+        return failure, found.strikes
+
+    def _repeated(self, failure: Failure, strikes: Sequence[Strike], faults: Sequence[Strike]) -> Sequence[Strike]:
+        """Those that fail when nothing else strikes: the faults alone, or with what went its ordinary way."""
+        for chosen in (faults, strikes):
+            if chosen and failure.is_in(self._run(chosen)):
+                self.told(f"{_parts(chosen)}, one rule for each call: still fails")
+                return chosen
+        raise NotRepeated(
+            f"the command {failure} under {self.source['name']}, and not when the same faults strike the same calls: "
+            f"it does not make the same calls every time{self._beyond}"
+        )
+
+    def _made(self, failure: Failure, faults: int, left: Sequence[Strike], how: str) -> Shrunk:
+        name = f"{self.source['name']}-{failure.name}"[:100]
+        places = list(dict.fromkeys(str(one.place) for one in left))
+        seed = f" with seed {self.source['seed']}" if "seed" in self.source else ""
+        story = (
+            f"Of the faults of {self.source['name']}{seed} at {faults} calls, "
+            f"{'this one is' if len(places) == 1 else 'these are'} enough ({', '.join(places)}): "
+            f"`{shlex.join(self.lab.argv)}` {failure}; {how}"
+        )
+        return Shrunk(failure, faults, tuple(left), scenario_of(left, self.source, name=name, story=mask_text(story)))
+
+    def _run(self, strikes: Sequence[Strike], timeout: float | None = None) -> Trial:
+        scenario = scenario_of(strikes, self.source, name=str(self.source["name"]), story="")
+        return self._try(scenario, timeout)
+
+    def _try(self, scenario: dict[str, Any], timeout: float | None = None) -> Trial:
+        return self.lab.try_out(_RUN, scenario, timeout or self.timeout or FIRST_TIMEOUT, key=self.key)
+
+
+def _parts(strikes: Sequence[Strike]) -> str:
+    if not strikes:
+        return "no fault"
+    if len(strikes) == 1:
+        return f"{strikes[0].level} at {strikes[0].place}"
+    return f"{len(strikes)} faults at {len({one.place[:2] for one in strikes})} calls"
+
+
+def _said(trial: Trial) -> str:
+    said = trial.said().strip()
+    return f"; it printed:\n{said}" if said else ""

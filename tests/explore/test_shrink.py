@@ -1,0 +1,179 @@
+"""From a chaotic run to the smallest scenario that still fails."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mockserver.adapters.scenario_files import read_text
+from mockserver.adapters.scenario_text import scenario_text
+from mockserver.explore.command import Ended
+from mockserver.explore.shrink import Failure, NoFailure, NotRepeated, Shrinking, Shrunk, Stopped
+from mockserver.explore.trial import Trial
+
+STORM: dict[str, Any] = {
+    "version": 1,
+    "name": "storm",
+    "seed": 7,
+    "rules": [
+        {
+            "id": "odd",
+            "when": {"op": "charge.create"},
+            "chance": [{"weight": 9, "then": {"approve": {}}}, {"weight": 1, "then": {"decline": "lost_card"}}],
+        }
+    ],
+}
+STRUCK = frozenset({2, 3, 5, 8, 13})
+"""The charges, of twenty, that are declined under the storm."""
+
+DOUBLE = {"finding": "double-charge", "severity": "error"}
+RETRY = {"finding": "blind-retry", "severity": "warning"}
+Client = Callable[[frozenset[int]], tuple[int | None, list[dict[str, str]]]]
+
+
+@dataclass
+class Shop:
+    """A laboratory whose command takes twenty charges: ``client`` says how it ends when some are declined."""
+
+    client: Client
+    argv: tuple[str, ...] = ("python", "shop.py")
+    struck: frozenset[int] = STRUCK
+    tried: list[frozenset[int]] = field(default_factory=list)
+    keys: set[str | None] = field(default_factory=set)
+
+    def try_out(self, name: str, scenario: Mapping[str, Any], timeout: float, key: str | None = None) -> Trial:
+        declined, decisions = self._declined(scenario)
+        self.tried.append(declined)
+        self.keys.add(key)
+        code, findings = self.client(declined)
+        entries = [{"op": "charge.create", "call": number, "decisions": [made]} for number, made in decisions.items()]
+        return Trial(Ended(code, 0.1), entries, findings, frozenset(), "", Path("/dev/null"), is_manual=False)
+
+    def _declined(self, scenario: Mapping[str, Any]) -> tuple[frozenset[int], dict[int, dict[str, Any]]]:
+        rules = {rule["when"].get("call"): rule for rule in scenario["rules"]}
+        if None in rules:
+            chosen = {number: 2 if number in self.struck else 1 for number in range(1, 21)}
+        else:
+            chosen = {number: 2 if "decline" in rule["then"] else 1 for number, rule in rules.items()}
+        decisions = {
+            number: {"stage": "provider", "rule": "odd", "choice": choice, "delay": "0s", "lost": []}
+            for number, choice in chosen.items()
+        }
+        return frozenset(number for number, choice in chosen.items() if choice == 2), decisions
+
+
+def shrink(client: Client, **more: Any) -> tuple[Shrunk, Shop]:
+    lab: Any = Shop(client)
+    return Shrinking(lab, STORM, **more).shrink(), lab
+
+
+def needs(*calls: int, code: int = 1) -> Client:
+    return lambda declined: (code if declined.issuperset(calls) else 0, [])
+
+
+@pytest.mark.parametrize("calls", [(5,), (2, 13), (3, 5, 8), tuple(sorted(STRUCK))])
+def test_the_faults_that_are_needed_are_left(calls: tuple[int, ...]) -> None:
+    made, lab = shrink(needs(*calls))
+    assert [rule["when"] for rule in made.scenario["rules"]] == [
+        {"op": "charge.create", "call": call, "attempt": 1} for call in calls
+    ]
+    assert (made.failure, made.faults) == (Failure(exit=1), 5)
+    # Three runs confirm it.
+    assert lab.tried[-3:] == [frozenset(calls)] * 3
+
+
+def test_the_file_tells_its_story_and_is_a_scenario_like_any() -> None:
+    made, _ = shrink(needs(2, 13))
+    assert made.scenario["name"] == "storm-exit-1"
+    assert made.scenario["seed"] == 7
+    assert made.scenario["description"] == (
+        "Of the faults of storm with seed 7 at 5 calls, these are enough (charge.create#2, charge.create#13): "
+        "`python shop.py` ends with exit code 1; confirmed in 3 runs"
+    )
+    assert len(read_text(scenario_text(made.scenario), "small.yaml").rules) == 2
+
+
+def test_every_run_has_the_same_key() -> None:
+    _, lab = shrink(needs(5), key="sk_mine")
+    assert lab.keys == {"sk_mine"}
+
+
+def test_a_finding_counts_where_the_exit_code_is_0() -> None:
+    made, _ = shrink(lambda declined: (0, [RETRY, DOUBLE] if 8 in declined else []))
+    assert made.failure == Failure("double-charge")
+    assert made.scenario["name"] == "storm-double-charge"
+
+
+def test_the_finding_that_is_named_counts_whatever_the_exit_code() -> None:
+    def client(declined: frozenset[int]) -> tuple[int, list[dict[str, str]]]:
+        return 1 if 2 in declined else 0, [RETRY] if {3, 5} <= declined else []
+
+    made, _ = shrink(client, finding="blind-retry")
+    assert [strike.place.nth for strike in made.strikes] == [3, 5]
+
+
+def test_another_exit_code_is_another_failure() -> None:
+    made, _ = shrink(lambda declined: (2 if {3, 8} <= declined else 1 if declined else 0, []))
+    assert [strike.place.nth for strike in made.strikes] == [3, 8]
+
+
+def test_what_hangs_is_a_failure_of_its_own() -> None:
+    made, _ = shrink(lambda declined: (None if 8 in declined else 1 if declined else 0, []))
+    assert made.failure == Failure()
+    assert made.scenario["name"] == "storm-hung"
+
+
+def test_a_command_that_does_not_fail_is_told() -> None:
+    with pytest.raises(NoFailure, match="does not fail under storm: exit code 0, no finding of severity error"):
+        shrink(lambda declined: (0, [RETRY]))
+    with pytest.raises(NoFailure, match="does not fail under storm: double-charge is not found"):
+        shrink(lambda declined: (1 if declined else 0, []), finding="double-charge")
+
+
+def test_a_command_that_fails_anyway_is_told() -> None:
+    with pytest.raises(NotRepeated, match="without any fault the command ends with exit code 4 too"):
+        shrink(lambda declined: (4, []))
+
+
+def test_a_failure_that_struck_nothing_is_told() -> None:
+    lab: Any = Shop(lambda declined: (len(lab.tried) > 1, []), struck=frozenset())
+    source = {**STORM, "rules": []}
+    with pytest.raises(NotRepeated, match="and no fault had struck a call"):
+        Shrinking(lab, source).shrink()
+
+
+def test_a_failure_of_a_mood_is_told() -> None:
+    lab: Any = Shop(lambda declined: (len(lab.tried) == 2, []))
+    with pytest.raises(NotRepeated, match="it does not make the same calls every time"):
+        Shrinking(lab, STORM).shrink()
+
+
+def test_a_result_that_is_not_confirmed_is_told() -> None:
+    turns: list[int] = []
+
+    def client(declined: frozenset[int]) -> tuple[int, list[dict[str, str]]]:
+        turns.append(1)
+        return int(5 in declined and (len(declined) > 1 or turns.count(1) % 2 == 0)), []
+
+    with pytest.raises(NotRepeated, match="that were to confirm it: the command does not do the same every time"):
+        shrink(client)
+
+
+def test_what_was_found_until_an_interruption_is_kept() -> None:
+    lab: Any = Shop(needs(2, 3))
+
+    def client(declined: frozenset[int]) -> tuple[int, list[dict[str, str]]]:
+        if len(lab.tried) == 6:
+            raise KeyboardInterrupt
+        return needs(2, 3)(declined)
+
+    lab.client = client
+    with pytest.raises(Stopped) as stopped:
+        Shrinking(lab, STORM).shrink()
+    left = {strike.place.nth for strike in stopped.value.made.strikes}
+    assert {2, 3} <= left < set(STRUCK)
+    assert "interrupted, so there may be a smaller one" in stopped.value.made.scenario["description"]
