@@ -19,6 +19,8 @@ from mockserver.engine.delivery_log import DeliveryLog
 from mockserver.engine.idempotency import Idempotency
 from mockserver.engine.inboxes import Inboxes
 from mockserver.engine.journal import Journal
+from mockserver.engine.past import Past
+from mockserver.engine.replays import Replays
 from mockserver.engine.schedule import Schedule
 from mockserver.engine.step import Step
 from mockserver.engine.store import Table, TableRow
@@ -63,11 +65,13 @@ class Sandbox:
         "opened",
         "origin",
         "own",
+        "past",
         "payment_links",
         "payment_methods",
         "payto",
         "providers",
         "public_key",
+        "replays",
         "schedule",
         "scripts",
         "setup",
@@ -122,6 +126,9 @@ class Sandbox:
         self.watch = Watch(self.charges.get, policy) if policy is not None else None
         for provider in (default_provider(self.now), *config.providers(self.now)):
             self.providers.add(provider)
+        self.replays = Replays()
+        self.past: Past | None = None
+        self.look_back()
 
     @property
     def account_id(self) -> str:
@@ -149,6 +156,7 @@ class Sandbox:
         happened."""
         self.config = config
         self.settle(self.own)
+        self.look_back()
         self.journal.gap_reason = "other scenarios were put in force"
         self.director.replace(config.rules)
         if self.watch is not None and config.findings is not None:
@@ -184,6 +192,20 @@ class Sandbox:
     def note_opened(self) -> None:
         """It has been opened, and its set-up calls have run."""
         self.opened = (dict(self.ids.counters), self.schedule.order)
+        self.forget_past()
+
+    def forget_past(self) -> None:
+        """Reads that lag see all that there is now."""
+        if self.past is not None:
+            self.past.forget()
+
+    def look_back(self) -> None:
+        """Keep what has changed, as far back as the rules in force let reads lag."""
+        longest = self.config.rules.longest_lag
+        if self.past is not None:
+            self.past.longest = max(self.past.longest, longest)
+        elif longest:
+            self.past = Past(self, (getattr(self, name) for name in tables.row_classes()), longest)
 
     def assume(self, row: Assumption[T]) -> T:
         """The value of an assumption, remembered as one that shaped this step."""

@@ -211,6 +211,8 @@ def _opened(key: str, config: SandboxConfig, state: State, cards: CardRegistry, 
     # A clock that runs may have been read on a machine whose own is ahead: rows stay in the order of their adding.
     newest = (table.rows[-1].added for name in row_classes() if (table := getattr(sandbox, name)).rows)
     sandbox.now = max(sandbox.clock.read(real), *newest)
+    sandbox.past = None
+    sandbox.look_back()
     return sandbox
 
 

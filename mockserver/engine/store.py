@@ -155,12 +155,14 @@ class _ManyPlaces(_Places[R]):
 
 
 class Table(Generic[R]):
-    """Rows of one kind by id, by place and by index."""
+    """Rows of one kind by id, by place and by index. ``on_change`` is told of each new value of a row, with the table
+    and the value before (None: a new row)."""
 
-    __slots__ = ("_by_id", "_derived", "_id_of", "_places", "rows")
+    __slots__ = ("_by_id", "_derived", "_id_of", "_places", "on_change", "rows")
 
     def __init__(self, id_of: Callable[[R], str], indexes: Sequence[Index[R]] = ()) -> None:
         self.rows: list[R] = []
+        self.on_change: Callable[[Table[Any], R, R | None], None] | None = None
         self._id_of = id_of
         self._by_id: dict[str, R] = {}
         self._derived: dict[int, object] = {}
@@ -178,7 +180,20 @@ class Table(Generic[R]):
         made.seq = len(self.rows)
         self.rows.append(row)
         self._by_id[self._id_of(row)] = row
+        if self.on_change is not None:
+            self.on_change(self, row, None)
         return row
+
+    def take_back(self) -> None:
+        """Forget the newest row."""
+        row = self.rows.pop()
+        seq = len(self.rows)
+        del self._by_id[self._id_of(row)]
+        self._derived.pop(seq, None)
+        for places in self._places.values():
+            if seq < places.known:
+                places.take(places.index.read(row), seq)
+                places.known = seq
 
     def id_of(self, row: R) -> str:
         """The id of a row."""
@@ -202,6 +217,8 @@ class Table(Generic[R]):
                 if new != old:
                     places.take(old, seq)
                     places.put(new, seq)
+        if self.on_change is not None:
+            self.on_change(self, after, before)
 
     def derived(self, row: R) -> object:
         """What :meth:`derive` kept of a row; None when it kept nothing, or the row has changed since."""

@@ -27,6 +27,8 @@ _UNDONE = frozenset({ChargeState.FAILED, ChargeState.AUTHORISE_CANCELLED, Charge
 """States in which a charge holds no money any more."""
 
 _MOST = 256
+_ALL = ""
+"""Whatever a search may have told of."""
 
 
 @dataclass(slots=True)
@@ -78,7 +80,7 @@ def _waits(call: Call) -> bool:
 class Doubts:
     """The calls in doubt of one sandbox. ``charge_of`` gives a charge as it is now."""
 
-    __slots__ = ("_arrivals", "_calls", "_charge_of", "_ledger", "_looks", "_pairs")
+    __slots__ = ("_arrivals", "_calls", "_charge_of", "_ledger", "_looks", "_misled", "_pairs")
 
     def __init__(self, ledger: Ledger, charge_of: Callable[[str], Charge | None]) -> None:
         self._arrivals = 0
@@ -86,15 +88,20 @@ class Doubts:
         self._charge_of = charge_of
         self._calls: Recent[int, _Doubtful] = Recent(_MOST)
         self._looks: Recent[int, list[_Doubtful]] = Recent(_MOST)
+        self._misled: Recent[str, None] = Recent(_MOST)
         self._pairs: Recent[str, tuple[str, str, str, tuple[Evidence, ...]]] = Recent(_MOST)
 
     @property
     def is_empty(self) -> bool:
         """Whether the client is in doubt about nothing."""
-        return not (self._calls or self._pairs)
+        return not (self._calls or self._pairs or self._misled)
 
     def called(self, call: Call) -> None:
         """A call was decided."""
+        if call.is_late:
+            self._mislead(call)
+        elif self._misled and call.is_ours and call.doubt is None and call.op not in MONEY:
+            self._misled.pop(call.subject or _ALL, None)
         if not self._calls and call.doubt is None and not call.is_open:
             return
         if call.op in MONEY:
@@ -146,7 +153,9 @@ class Doubts:
                 doubtful.looked = True
 
     def is_about(self, charge_id: str) -> bool:
-        """Whether the client is in doubt about a charge."""
+        """Whether the client is in doubt about a charge, or was told of an earlier state."""
+        if charge_id in self._misled or _ALL in self._misled:
+            return True
         return any(doubtful.subject == charge_id and not doubtful.looked for doubtful in self._calls.values())
 
     def finish(self) -> None:
@@ -158,6 +167,15 @@ class Doubts:
             if doubtful.is_settled:
                 self._calls.pop(entry, None)
         self._pairs.clear()
+        self._misled.clear()
+
+    def _mislead(self, call: Call) -> None:
+        """An answer has told how things stood before: what the client does now is no mistake of its own."""
+        self._misled.put(call.subject or _ALL, None)
+        for entry, doubtful in list(self._calls.items()):
+            is_read = call.subject is not None and call.subject == doubtful.subject
+            if is_read or _is_sought(call, doubtful.intent):
+                del self._calls[entry]
 
     def _money(self, call: Call) -> None:
         new = _doubtful(call, is_settled=not call.is_open or call.doubt is not None)
@@ -235,8 +253,12 @@ class Doubts:
         subject, intent = doubtful.subject, doubtful.intent
         if subject is not None and (call.subject == subject or subject.encode() in call.answer):
             return True
-        if _SEARCHES.get(intent.op) != call.op or (subject is not None and not self._is_undone(subject)):
-            return False
-        # Nothing holds money, so that a search for it rightly finds nothing.
-        sought = call.request.get("reference")
-        return sought is None or intent.reference is None or str(sought) == intent.reference
+        # Where nothing holds money, a search for it rightly finds nothing.
+        return (subject is None or self._is_undone(subject)) and _is_sought(call, intent)
+
+
+def _is_sought(call: Call, intent: Intent) -> bool:
+    """Whether a call searches for what another was to make."""
+    sought = call.request.get("reference")
+    is_same = sought is None or intent.reference is None or str(sought) == intent.reference
+    return is_same and _SEARCHES.get(intent.op) == call.op

@@ -36,9 +36,9 @@ class Call:
     made. ``unknown`` are the fields that nobody reads, with the nearest known name. ``pace`` is the instant by which
     reads are counted, None where they are not. ``is_open`` says that its answer is still on the way and that
     ``Watch.ended`` follows; ``waited_as`` is what ``Watch.arrived`` gave it, 0 when it was acted on at once.
-    ``is_repeat`` says that an idempotency key gave it the first
-    answer again, ``is_ours`` that no scenario put another answer in the place of ours, ``is_partial`` that the provider
-    approved a part only. ``retry_after`` is the pause that the answer asks for.
+    ``is_repeat`` says that it was given the first answer of its key again, ``is_late`` that it was told how things
+    stood a while before, ``is_ours`` that no scenario put another answer in the place of ours, ``is_partial`` that the
+    provider approved a part only. ``retry_after`` is the pause that the answer asks for.
     """
 
     entry: int
@@ -61,6 +61,7 @@ class Call:
     is_open: bool = False
     waited_as: int = 0
     is_repeat: bool = False
+    is_late: bool = False
     is_ours: bool = True
     is_partial: bool = False
     is_browser: bool = False

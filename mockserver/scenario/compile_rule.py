@@ -20,7 +20,19 @@ from mockserver.scenario.outcome import Outcome
 from mockserver.scenario.outcome_map import ThenMap
 from mockserver.scenario.paths import DAY_OF_CLOCK, day_reader, known_path
 from mockserver.scenario.problems import Path, Problems
-from mockserver.scenario.rule import Always, AtEnd, Chance, Draws, Expectation, Named, Plan, Rule, Sequence, thresholds
+from mockserver.scenario.rule import (
+    Always,
+    AtEnd,
+    Chance,
+    Draws,
+    Expectation,
+    Named,
+    Plan,
+    Rule,
+    Sequence,
+    outcomes_of,
+    thresholds,
+)
 
 NAMED_OUTCOMES = {name: Outcome(provider=row.provider) for name, row in CATALOGUE.items()}
 """What a request can name: every row of the catalogue."""
@@ -126,17 +138,6 @@ def _then(model: ThenMap, operations: frozenset[str], path: Path, problems: Prob
     return None
 
 
-def outcomes_of(plan: Plan) -> tuple[Outcome, ...]:
-    """Everything that a plan can make happen."""
-    match plan:
-        case Always(outcome):
-            return (outcome,)
-        case Named():
-            return tuple(plan.outcomes.values())
-        case Sequence() | Chance():
-            return plan.outcomes
-
-
 def _placed(
     model: RuleMap, plan: Plan, operations: frozenset[str], path: Path, problems: Problems
 ) -> tuple[Stage, frozenset[str]]:
@@ -151,6 +152,8 @@ def _placed(
     asks = looks or any(one.provider is not None or one.latency is not None for one in outcomes_of(plan))
     if not asks and not operations <= _ASKED_WITH_PROVIDER:
         fits.append(("a rule that looks at no provider", ALL_OPERATIONS - _ASKED_WITH_PROVIDER))
+    if any(one.replay for one in outcomes_of(plan)):
+        _check_replay(model, asks, path, problems)
     exact = named_in(model.when.get("op"))
     left = operations
     for word, everywhere in fits:
@@ -161,6 +164,16 @@ def _placed(
             return Stage.ARRIVAL, operations
         left &= fit
     return Stage.PROVIDER if asks or left <= _ASKED_WITH_PROVIDER else Stage.ARRIVAL, left
+
+
+def _check_replay(model: RuleMap, asks: object, path: Path, problems: Problems) -> None:
+    """The first answer is looked for as a request arrives, by a key that it has then."""
+    if model.key is None:
+        problems.add(path, "replay needs a key that tells which calls are the same, such as key: [request.reference]")
+    if asks:
+        problems.add(
+            path, "replay answers before a provider is asked: neither its tests nor its words have a place here"
+        )
 
 
 def _misfit(word: str, lost: frozenset[str], fit: frozenset[str]) -> str:

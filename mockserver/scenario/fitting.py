@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import assert_never
 
-from mockserver.scenario.operations import ALL_OPERATIONS, OPERATIONS, PROVIDER_OPERATIONS, UNREQUESTED
+from mockserver.scenario.operations import ALL_OPERATIONS, OPERATIONS, PAGES, PROVIDER_OPERATIONS, READS, UNREQUESTED
 from mockserver.scenario.outcome import (
     Approve,
     Challenge,
@@ -28,9 +28,6 @@ TELLING = TAKING | {
     *("subscription.create", "subscription.update", "subscription.status", "subscription.cancel"),
 }
 """Operations that webhooks tell of, and the delivery itself."""
-
-_PAGES = frozenset({"charge.challenge", "token.challenge", "payment_link.pay"})
-"""Operations that are answered by a page, which has no members."""
 
 _WAITED_FOR = PROVIDER_OPERATIONS - UNREQUESTED
 _ABOUT_A_CHARGE = TAKING | {"charge.challenge", "charge.capture", "charge.void", "charge.refund", "charge.get"}
@@ -66,11 +63,15 @@ def fitting(outcome: Outcome) -> Iterator[tuple[str, frozenset[str]]]:
     if outcome.transport is not None:
         yield "transport", ALL_OPERATIONS - UNREQUESTED
         if outcome.transport.edit or outcome.transport.omit:
-            yield "edit" if outcome.transport.edit else "omit", ALL_OPERATIONS - UNREQUESTED - _PAGES
+            yield "edit" if outcome.transport.edit else "omit", ALL_OPERATIONS - UNREQUESTED - PAGES
     if outcome.webhook is not None:
         yield "webhook", TELLING
     if outcome.batch is not None:
         yield "batch", frozenset({"batch.create"})
+    if outcome.lag:
+        yield "lag", READS
+    if outcome.replay:
+        yield "replay", ALL_OPERATIONS - READS - UNREQUESTED - PAGES
     for later in outcome.later:
         yield from _of_later(later)
 

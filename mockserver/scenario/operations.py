@@ -101,6 +101,14 @@ SOURCES = (
 
 ALL_OPERATIONS = frozenset(OPERATIONS)
 PROVIDER_OPERATIONS = frozenset(row.name for row in _ROWS if row.asks_provider)
+READS = frozenset(
+    {"batch.status", "customer.payment_methods", *(name for name in OPERATIONS if name.endswith((".get", ".search")))}
+)
+"""Operations that change nothing."""
+
+PAGES = frozenset({"charge.challenge", "token.challenge", "payment_link.pay"})
+"""Operations that are answered by a page, which has no members."""
+
 UNREQUESTED = frozenset({"batch.row", "subscription.renew", "webhook.deliver"})
 """What happens without a request of its own: there are no headers, and no answer that could be spoilt."""
 

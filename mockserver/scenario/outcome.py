@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from mockserver.domain.clock import Micros, duration_text
 from mockserver.scenario.batch_script import BatchEnd, BatchScript, Progress, ResultsPlan, RowRule, Stall
 from mockserver.scenario.later_step import Later, Move
 from mockserver.scenario.provider_outcome import (
@@ -56,7 +57,11 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """Everything that one rule makes happen, level by level; None or empty where it says nothing."""
+    """Everything that one rule makes happen, level by level; None or empty where it says nothing.
+
+    With ``lag`` a read sees things as they stood so long ago; with ``replay`` a call is given the first answer of its
+    key.
+    """
 
     provider: ProviderOutcome | None = None
     latency: Latency | None = None
@@ -64,12 +69,17 @@ class Outcome:
     webhook: WebhookPlan | None = None
     batch: BatchScript | None = None
     later: tuple[Later, ...] = ()
+    lag: Micros = 0
+    replay: bool = False
 
     @property
     def words(self) -> str:
         """What explanations say."""
         levels = (self.provider, self.latency, self.transport, self.webhook, self.batch, *self.later)
-        return "; ".join(level.words for level in levels if level is not None) or "nothing out of the ordinary"
+        said = [level.words for level in levels if level is not None]
+        said += [f"as things stood {duration_text(self.lag)} ago"] if self.lag else []
+        said += ["the first answer of its key"] if self.replay else []
+        return "; ".join(said) or "nothing out of the ordinary"
 
 
 NOTHING = Outcome()

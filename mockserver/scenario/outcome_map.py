@@ -21,7 +21,7 @@ from mockserver.scenario.outcome import (
 )
 from mockserver.scenario.part import Part
 from mockserver.scenario.provider_outcome import LatencyWord
-from mockserver.scenario.scalars import Count, Number, Text
+from mockserver.scenario.scalars import Count, Lag, Number, Switch, Text
 
 PROVIDER_WORDS = ("approve", "decline", "pending", "challenge", "provider_down", "provider_timeout", "partial_approve")
 
@@ -47,6 +47,8 @@ class OutcomeMap(Part):
     webhook: WebhookPlan | None = None
     batch: BatchScript | None = None
     later: tuple[Later, ...] = ()
+    lag: Lag | None = Field(None, description="a read or search answers as things stood so long ago")
+    replay: Switch = Field(default=False, description="later calls of the key get the answer of the first one")
 
     @model_validator(mode="after")
     def _says_one_thing(self) -> Self:
@@ -75,6 +77,8 @@ class OutcomeMap(Part):
             webhook=self.webhook,
             batch=self.batch,
             later=self.later + (act_of_payer(self.challenge) if self.challenge is not None else ()),
+            lag=self.lag or 0,
+            replay=self.replay,
         )
 
 

@@ -24,7 +24,9 @@ def _at(operation: str, *words: str) -> Callable[[Json], Json]:
 
 
 def _outcome(part: Json) -> Json:
-    return _at(_BATCH if "batch" in part else "charge.create")(part)
+    operation = _BATCH if "batch" in part else "charge.get" if "lag" in part else "charge.create"
+    key = {"key": ["request.reference"]} if "replay" in part else {}
+    return rule_file({"when": {"op": operation}, **key, "then": part})
 
 
 def _later(part: Json) -> Json:
@@ -64,6 +66,12 @@ OUTCOME_SECTIONS = (
             Key("webhook", "what becomes of the webhooks", {"webhook": {"copies": 2}}, "each is sent once"),
             Key("batch", "what becomes of a batch", {"batch": {"stall_at": 0.6}}, "every row is charged"),
             Key("later", "what happens on its own afterwards", {"later": [{"after": "2d", "void": {}}]}, "nothing"),
+            Key("lag", "a read or a search answers as things stood so long ago, at most a day", {"lag": "15s"}, "no"),
+            Key(
+                "replay",
+                "later calls of the rule's `key` get the answer of the first one, and nothing is done",
+                {"replay": True},
+            ),
         ),
     ),
     Section(

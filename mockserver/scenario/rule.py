@@ -99,6 +99,17 @@ def thresholds(shares: list[Decimal], whole: Decimal) -> tuple[int, ...]:
 Plan = Always | Named | Sequence | Chance
 
 
+def outcomes_of(plan: Plan) -> tuple[Outcome, ...]:
+    """Everything that a plan can make happen."""
+    match plan:
+        case Always(outcome):
+            return (outcome,)
+        case Named():
+            return tuple(plan.outcomes.values())
+        case Sequence() | Chance():
+            return plan.outcomes
+
+
 @dataclass(frozen=True, slots=True)
 class Window:
     """``clock``: a span of sandbox time, or of every day. ``start`` included, ``end`` excluded; all in microseconds.
@@ -192,7 +203,10 @@ class Rule:
     @property
     def counts_by_key(self) -> bool:
         """Whether what happens depends on how often the same key was seen."""
-        return self.nth is not None or self.limit_by_key or isinstance(self.plan, Sequence | Chance)
+        plan = self.plan
+        if isinstance(plan, Always):
+            return self.nth is not None or self.limit_by_key or plan.outcome.replay
+        return self.nth is not None or self.limit_by_key or isinstance(plan, Sequence | Chance)
 
     def period(self, now: Micros) -> int:
         """The number of the period in which counters of ``per`` count; those of whole days begin at midnight in the

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from mockserver.scenario.attempt import Attempt, Stage
 from mockserver.scenario.matching import FieldTest, Reader, Value, canonical
-from mockserver.scenario.rule import Rule
+from mockserver.scenario.rule import Rule, outcomes_of
 from mockserver.scenario.scenario import Scenario
 
 _SELECTIVE = ("request.", "header.", "bank_account.", "card.test", "card.last4", "provider", "source", "card.")
@@ -86,14 +86,19 @@ def indexed_test(rule: Rule) -> FieldTest | None:
 class Ruleset:
     """The rules of some scenarios: later files before earlier ones, built-in test values last, each file
     in its order.
+
+    ``longest_lag`` is how far back a read may have to see, ``replays`` says whether answers may be given again.
     """
 
-    __slots__ = ("_buckets", "by_id", "rules", "scenarios")
+    __slots__ = ("_buckets", "by_id", "longest_lag", "replays", "rules", "scenarios")
 
     def __init__(self, scenarios: Sequence[Scenario], rules: Sequence[Rule]) -> None:
         self.scenarios = tuple(scenarios)
         self.rules = tuple(rules)
         self.by_id = {rule.id: rule for rule in self.rules}
+        outcomes = [outcome for rule in self.rules for outcome in outcomes_of(rule.plan)]
+        self.longest_lag = max((outcome.lag for outcome in outcomes), default=0)
+        self.replays = any(outcome.replay for outcome in outcomes)
         self._buckets: dict[tuple[Stage, str, str | None], Bucket | None] = {}
 
     @classmethod

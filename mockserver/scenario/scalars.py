@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator, PlainValidator, WithJsonSchema
 
-from mockserver.domain.clock import HOUR, MINUTE, SECOND, Micros, parse_duration, parse_instant
+from mockserver.domain.clock import DAY, HOUR, MINUTE, SECOND, Micros, parse_duration, parse_instant
 from mockserver.domain.reading import number_of
 from mockserver.domain.zones import Zone, zone
 from mockserver.scenario.matching import shown
@@ -35,6 +35,14 @@ def read_shift(value: object) -> Micros:
     if isinstance(value, str) and value.startswith("-"):
         return -read_duration(value[1:])
     return read_duration(value)
+
+
+def read_lag(value: object) -> Micros:
+    """A duration above 0 and up to a day: what happened meanwhile is kept to be taken back."""
+    lag = read_duration(value)
+    if not 0 < lag <= DAY:
+        raise ValueError(f"got {shown(value)}, wanted a duration above 0 and at most 1d, such as 15s")
+    return lag
 
 
 def read_instant(value: object) -> Micros:
@@ -157,6 +165,7 @@ Period = Annotated[Micros, BeforeValidator(read_period), WithJsonSchema(_DURATIO
 ZoneName = Annotated[
     Zone | None, PlainValidator(read_zone), WithJsonSchema({"type": "string", "examples": ["Australia/Sydney"]})
 ]
+Lag = Annotated[Micros, BeforeValidator(read_lag), WithJsonSchema(_DURATION_SCHEMA)]
 Shift = Annotated[
     Micros,
     BeforeValidator(read_shift),

@@ -25,6 +25,7 @@ from mockserver.scenario.outcome import At, FaultKind, Transport
 from mockserver.web import watching
 from mockserver.web.asgi import JSON_TYPE, NOSNIFF
 from mockserver.web.request import Reply, Request, Unanswerable, refusal
+from mockserver.web.retelling import as_of, replayed
 from mockserver.web.route import Answer, Auth, Call, Route, Success
 from mockserver.web.shell import Endpoint
 from mockserver.web.world import World
@@ -148,6 +149,13 @@ class Operation(Endpoint):
         """Do it, in one step, unless it repeats one; ``ready`` is what was made ahead of it."""
         sandbox, step = request.sandbox, arrived.step
         sandbox.step = step
+        if sandbox.config.rules.replays:
+            return replayed(sandbox.replays, step, partial(self._once, request, arrived, ready), _spoiling(step))
+        return self._once(request, arrived, ready)
+
+    def _once(self, request: Request, arrived: Arrival, ready: object) -> Reply:
+        """The first answer under the request's idempotency key, or a new one (assumption ``request.idempotency``)."""
+        sandbox, step = request.sandbox, arrived.step
         if (
             idempotency.HEADER not in request.headers
             or sandbox.assumed[IDEMPOTENCY] != "by_header"
@@ -184,7 +192,7 @@ class Operation(Endpoint):
                 resource=request.resource,
                 ready=ready,
             )
-            reply = route.handle(call)
+            reply = route.handle(call) if sandbox.past is None else as_of(sandbox.past, route, call)
             step_effects.plan(sandbox)
         except Refused as refused:
             step.assumed += problems.shaped_by(refused)

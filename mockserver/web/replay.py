@@ -37,6 +37,7 @@ def replay(world: World, sandbox: Sandbox, number: int) -> Sandbox:
         past.settle(sandbox.own)
     past.clock.run(ClockMode.MANUAL, 1, journal.opened)
     world.prepare(past)
+    past.forget_past()
     for entry in journal.entries:
         past.clock.move_to(max(entry.at, past.clock.virtual), journal.opened)
         due.run_due(past, past.clock.virtual)

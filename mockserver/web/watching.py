@@ -15,6 +15,7 @@ from mockserver.domain.masking import mask_start
 from mockserver.domain.reading import whole_of
 from mockserver.domain.states import ChargeState
 from mockserver.engine.facts import KINDS
+from mockserver.engine.past import lag_of
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.step import Step
 from mockserver.findings.facts import Call, Doubt
@@ -57,12 +58,13 @@ def called(
     entry = sandbox.journal.last
     where = f"{request.resource}?{request.query.decode('latin-1')}" if request.query else request.resource
     is_browser = "x-secretkey" in headers and ("origin" in headers or "sec-fetch-site" in headers)
+    is_late = sandbox.past is not None and lag_of(step) > 0
     takes_time = step.watched < 0 or step.latency > 0 or step.urgent
     if (
         fault is None
         and status is not None
         and status < _REFUSED
-        and not (takes_time or step.ignored or step.webhooks or step.is_repeat or is_browser)
+        and not (takes_time or step.ignored or step.webhooks or step.is_repeat or is_late or is_browser)
         and is_clean(request.raw, where, headers)
     ):
         # A call that went well, as nearly all do: mostly there is nothing more to judge.
@@ -103,7 +105,8 @@ def called(
             is_open=is_open,
             waited_as=waited_as,
             is_repeat=step.is_repeat,
-            is_ours=fault is None or fault.kind not in _ANOTHER,
+            is_late=is_late,
+            is_ours=not is_late and (fault is None or fault.kind not in _ANOTHER),
             is_partial=any(isinstance(one.outcome.provider, PartialApprove) for one in step.decisions),
             is_browser=is_browser and not _is_own_page(headers),
             retry_after=_pause_of(sandbox, step, fault) if fault is not None or step.pause else None,

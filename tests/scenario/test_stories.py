@@ -48,6 +48,9 @@ a webhook signed too long ago               | webhook-signed-long-ago   | 3
 two copies at the same instant              | webhook-two-at-once       | 3
 two events at the same instant              | webhook-two-events-at-once | 3
 a webhook with a status that nobody knows   | webhook-unknown-status    | 3
+a read behind the write                     | read-lags                 | 3
+a search behind the write                   | search-lags               | 3
+an order id that was used before            | reused-order-id           | 4
 """
 ROWS = [[cell.strip() for cell in line.split("|")] for line in STORIES.strip().splitlines()]
 BOB = "5555555555554444"
@@ -340,6 +343,34 @@ def test_webhook_two_events_at_once() -> None:
     messages = api.get("/__admin/inbox/shop")["messages"]
     assert sorted(one["body"]["data"]["status"] for one in messages) == ["REFUND", "SUCCESS"]
     assert len({one["at"] for one in messages}) == 1
+
+
+def test_read_lags() -> None:
+    api = shop("read-lags")
+    charge_id = paid(api)["chargeId"]
+    seen = []
+    for pause in ("14s", "1s", "0s"):
+        seen.append(api.get(f"/charge/{charge_id}").status)
+        api.advance(pause)
+    assert seen == [404, 404, 200]
+    api.delete(f"/refund/{charge_id}")
+    assert api.get(f"/charge/{charge_id}")["status"] == "SUCCESS"
+    assert api.get("/charge")["charges"][0]["status"] == "REFUND"
+
+
+def test_search_lags() -> None:
+    api = shop("search-lags")
+    paid(api, reference="order-1")
+    assert api.get("/charge", Reference="order-1")["count"] == 0
+    api.advance("1m")
+    assert api.get("/charge", Reference="order-1")["count"] == 1
+
+
+def test_reused_order_id() -> None:
+    api = shop("reused-order-id")
+    first = paid(api, reference="order-1", amount=20)
+    assert paid(api, reference="order-1", amount=99) == first
+    assert api.get("/charge")["count"] == 1
 
 
 def test_webhook_unknown_status() -> None:

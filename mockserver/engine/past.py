@@ -1,0 +1,98 @@
+"""What a sandbox looked like a little while ago: reads that lag behind the writes.
+
+Rows are values that are replaced, so that the past needs no copies: what has changed since is taken back, the read is
+answered, and the changes are made again, all in one step.
+Source: scenario language, Outcomes, ``lag``.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple, Protocol, TypeVar
+
+from mockserver.domain.clock import Micros
+from mockserver.engine.step import Step
+from mockserver.engine.store import Table
+
+T = TypeVar("T")
+
+MOST_CHANGES = 10_000
+"""Changes that a read takes back: with more of them in its lag, it sees the oldest too early."""
+
+
+class Present(Protocol):
+    """What is used of the sandbox whose past it is."""
+
+    now: Micros
+    step: Step
+
+    def warn(self, text: str) -> None:
+        """Give a person a warning."""
+        ...
+
+
+class _Change(NamedTuple):
+    """A new value of a row, and the value before: None for a new row."""
+
+    at: Micros
+    table: Table[Any]
+    after: Any
+    before: Any
+
+
+class Past:
+    """The newest changes of a sandbox, as far back as the ``longest`` lag of its rules."""
+
+    __slots__ = ("_changes", "_is_rewound", "_sandbox", "longest")
+
+    def __init__(self, sandbox: Present, tables: Iterable[Table[Any]], longest: Micros) -> None:
+        self.longest = longest
+        self._sandbox = sandbox
+        self._changes: deque[_Change] = deque(maxlen=MOST_CHANGES)
+        self._is_rewound = False
+        for table in tables:
+            table.on_change = self._note
+
+    def forget(self) -> None:
+        """What there is now has always been there."""
+        self._changes.clear()
+
+    def _note(self, table: Table[Any], after: Any, before: Any) -> None:
+        if self._is_rewound:
+            return
+        changes, now = self._changes, self._sandbox.now
+        while changes and changes[0].at <= now - self.longest:
+            changes.popleft()
+        if len(changes) == MOST_CHANGES:
+            self._sandbox.warn(f"lag: only the newest {MOST_CHANGES} changes are kept from reads, older ones are seen")
+        changes.append(_Change(now, table, after, before))
+
+    def seen(self, read: Callable[[], T]) -> T:
+        """What the step that is being taken reads, as far behind as the rules say that decided it. Raises what ``read``
+        raises."""
+        lag = lag_of(self._sandbox.step)
+        if not lag:
+            return read()
+        until = self._sandbox.now - lag
+        newer = [change for change in self._changes if change.at > until]
+        self._is_rewound = True
+        try:
+            for change in reversed(newer):
+                if change.before is None:
+                    change.table.take_back()
+                else:
+                    change.table.replace(change.after, change.before)
+            return read()
+        finally:
+            for change in newer:
+                if change.before is None:
+                    change.table.add(change.after)
+                else:
+                    change.table.replace(change.before, change.after)
+            self._is_rewound = False
+
+
+def lag_of(step: Step) -> Micros:
+    """How far behind a step sees."""
+    return max((decision.outcome.lag for decision in step.decisions), default=0)

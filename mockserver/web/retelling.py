@@ -1,0 +1,35 @@
+"""Answers that do not tell how things stand: those of a read that lags, and those that are given again.
+
+Source: scenario language, Outcomes, ``lag`` and ``replay``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+
+from mockserver.engine.past import Past
+from mockserver.engine.replays import Replays
+from mockserver.engine.step import Step
+from mockserver.scenario.outcome import Transport
+from mockserver.web.request import Reply
+from mockserver.web.route import Call, Route
+
+
+def as_of(past: Past, route: Route, call: Call) -> object:
+    """What a route answers, as far behind as the rules say. What was made ahead shows the present, so it is made
+    anew."""
+    return past.seen(partial(route.handle, replace(call, ready=None)))
+
+
+def replayed(replays: Replays, step: Step, act: Callable[[], Reply], fault: Transport | None) -> Reply:
+    """The first answer of a key, when a rule wants that, spoilt by ``fault``; else that of ``act``, which is kept."""
+    first = replays.first(step)
+    if first is not None:
+        return Reply(first.status, first.text, step, fault)
+    reply = act()
+    if reply.status is not None:
+        text = reply.body = reply.text()
+        replays.keep(step, reply.status, text)
+    return reply
