@@ -5,22 +5,10 @@ Source: scenario language, Outcomes.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
-from mockserver.scenario.reference_table import Json, Key, Section, rule_file
+from mockserver.scenario.reference_faults import FAULT_SECTIONS
+from mockserver.scenario.reference_table import Json, Key, Section, at, rule_file
 
 _BATCH = "batch.create"
-
-
-def _at(operation: str, *words: str) -> Callable[[Json], Json]:
-    """A part of the outcome of an operation, below the keys that lead to it, as a file with one rule."""
-
-    def file(part: Json) -> Json:
-        for word in reversed(words):
-            part = {word: part}
-        return rule_file({"when": {"op": operation}, "then": part})
-
-    return file
 
 
 def _outcome(part: Json) -> Json:
@@ -31,7 +19,7 @@ def _outcome(part: Json) -> Json:
 
 def _later(part: Json) -> Json:
     operation = "customer.create" if "delete" in part else "payment_method.create" if "set" in part else "charge.create"
-    return _at(operation)({"later": [part]})
+    return at(operation)({"later": [part]})
 
 
 _OUTAGE = "the provider cannot be reached: its fallback is asked"
@@ -85,7 +73,7 @@ OUTCOME_SECTIONS = (
         "then",
         "An outcome; or, alone, where its name stands.",
         ("ThenMap",),
-        _at("charge.create"),
+        at("charge.create"),
         (
             Key(
                 "outcome_from",
@@ -99,7 +87,7 @@ OUTCOME_SECTIONS = (
         "decline",
         "A decline with fields of one's own. What is left out is that of the named outcome.",
         ("DeclineMap",),
-        _at("charge.create", "decline"),
+        at("charge.create", "decline"),
         (
             Key("name", "a name of `mockserver outcomes`", {"name": "insufficient_funds"}, "error_<errorCode>"),
             Key("errorCode", "code of the answer", {"errorCode": 15}, "that of the named one"),
@@ -133,7 +121,7 @@ OUTCOME_SECTIONS = (
         "pending",
         "The provider answers later.",
         ("Pending",),
-        _at("charge.create", "pending"),
+        at("charge.create", "pending"),
         (
             Key("settle", "how it ends", {"settle": "FAILED"}),
             Key("after", "when it ends", {"after": "3d"}, "the assumption `charge.pending_settles_after`"),
@@ -143,7 +131,7 @@ OUTCOME_SECTIONS = (
         "challenge",
         "3-D Secure: the payer must act on the hosted page, or the sandbox acts for the payer.",
         ("Challenge",),
-        _at("charge.create", "challenge"),
+        at("charge.create", "challenge"),
         (
             Key("payer", "what the payer does", {"payer": "passes"}, "what is done on the hosted page"),
             Key("after", "how long the payer takes", {"payer": "passes", "after": "2m"}, "30s"),
@@ -153,7 +141,7 @@ OUTCOME_SECTIONS = (
         "latency",
         "A duration alone, a range (evenly drawn), or two percentiles of a skewed distribution.",
         ("Latency",),
-        _at("charge.create", "latency"),
+        at("charge.create", "latency"),
         (
             Key("min", "the shortest", {"min": "20ms"}),
             Key("max", "the longest", {"min": "20ms", "max": "60ms"}, "`min`"),
@@ -161,113 +149,12 @@ OUTCOME_SECTIONS = (
             Key("p99", "99 of 100 take no longer", {"p50": "100ms", "p99": "4s"}, "none"),
         ),
     ),
-    Section(
-        "transport",
-        "A fault of the connection, or of what stands before the service. At most one fault; `delay` goes with any.",
-        ("Transport",),
-        _at("charge.create", "transport"),
-        (
-            Key(
-                "at",
-                "`receive`: nothing has happened; `answer`: it has happened, and the client does not know",
-                {"at": "answer", "reset": True},
-            ),
-            Key("status", "answer with this HTTP status", {"at": "receive", "status": 503}, "the real one"),
-            Key(
-                "body",
-                "body of that answer: a text, or data sent as JSON",
-                {"at": "answer", "status": 502, "body": "<h1>Bad Gateway</h1>"},
-                "the service's own error object",
-            ),
-            Key(
-                "headers",
-                "headers of that answer; without `status`, of the real one",
-                {"at": "receive", "status": 503, "headers": {"x-cache": "MISS"}},
-                "the real ones",
-            ),
-            Key(
-                "retry_after",
-                "its Retry-After, in seconds or as a duration",
-                {"at": "receive", "status": 429, "retry_after": "3s"},
-                "none",
-            ),
-            Key("delay", "wait before anything else", {"at": "answer", "delay": "35s"}),
-            Key("reset", "reset the connection", {"at": "receive", "reset": True}),
-            Key("close_after", "close after this many bytes of the body", {"at": "answer", "close_after": 40}, "no"),
-            Key("truncate", "promise the whole body, send half of it, close", {"at": "answer", "truncate": True}),
-            Key(
-                "dribble",
-                "send the answer in small pieces",
-                {"at": "answer", "dribble": {"chunk": 16, "every": "200ms"}},
-                "no",
-            ),
-            Key("garbage", "send bytes that are no HTTP", {"at": "answer", "garbage": True}),
-            Key("hang", "never answer", {"at": "answer", "hang": True}),
-            Key("malformed_json", "answer with broken JSON", {"at": "answer", "malformed_json": True}),
-            Key(
-                "edit",
-                "members of the real answer, by path, with other values; status and identifiers stay",
-                {"at": "answer", "edit": {"status": "RETRY_SCHEDULED", "paymentInformation.card": None}},
-                "none",
-            ),
-            Key("omit", "members that the real answer lacks, by path", {"at": "answer", "omit": ["amount"]}),
-        ),
-    ),
-    Section(
-        "dribble",
-        "The answer in small pieces.",
-        ("Dribble",),
-        lambda part: _at("charge.create", "transport")({"at": "answer", "dribble": part}),
-        (
-            Key("chunk", "bytes of a piece", {"chunk": 16, "every": "200ms"}),
-            Key("every", "pause between pieces", {"chunk": 1, "every": "1s"}),
-        ),
-    ),
-    Section(
-        "webhook",
-        "What becomes of the webhooks that the operation causes; in a rule for `webhook.deliver`, of that webhook.",
-        ("WebhookPlan",),
-        _at("charge.create", "webhook"),
-        (
-            Key("drop", "never send it; later calls for the same object still tell", {"drop": True}),
-            Key("delay", "send it this much later", {"delay": "1d"}),
-            Key("copies", "how often it is sent", {"copies": 2}),
-            Key("gap", "pause between copies", {"copies": 2, "gap": "5s"}),
-            Key("before_answer", "send it before the API call is answered", {"before_answer": True}),
-            Key("swap_with_next", "the next one overtakes it", {"swap_with_next": True}),
-            Key("stale", "it shows the state before the last change", {"stale": True}),
-            Key("bad_signature", "sign it with a wrong key", {"bad_signature": True}),
-            Key(
-                "signature",
-                "`none`: unsigned; `bad`: by a wrong key; `stale`: that of a day before",
-                {"signature": "none"},
-                "the right one",
-            ),
-            Key("form", "send it as application/x-www-form-urlencoded", {"form": True}),
-            Key("pad", "its length in bytes, reached by a member `padding`", {"pad": 200_000}, "as long as it is"),
-            Key("sent", "its timestamp, from the instant of the event: `-10m` is before it", {"sent": "-10m"}),
-            Key(
-                "together",
-                "all copies at the same instant, each on a connection of its own; a single one with the next webhook "
-                "to the same receiver",
-                {"copies": 2, "together": True},
-            ),
-            Key(
-                "edit",
-                "members of its body, by path, with other values",
-                {"edit": {"data.status": "RETRY_SCHEDULED"}},
-                "none",
-            ),
-            Key("omit", "members that its body lacks, by path", {"omit": ["data.amount"]}),
-            Key("authorization", "its Authorization header", {"authorization": "Bearer wrong"}, "the receiver's"),
-            Key("receiver", "the receiver answers so, in turn, and is not called", {"receiver": [500, 200, "timeout"]}),
-        ),
-    ),
+    *FAULT_SECTIONS,
     Section(
         "batch",
         "What becomes of a batch.",
         ("BatchScript",),
-        _at(_BATCH, "batch"),
+        at(_BATCH, "batch"),
         (
             Key(
                 "rows",
@@ -284,7 +171,7 @@ OUTCOME_SECTIONS = (
         "rows",
         "Rows of a batch, counted from 1, and what becomes of them. Exactly one of `at`, `every`, `where`, `share`.",
         ("RowRule",),
-        lambda part: _at(_BATCH, "batch")({"rows": [part]}),
+        lambda part: at(_BATCH, "batch")({"rows": [part]}),
         (
             Key("at", "their numbers", {"at": [3, 17], "decline": "expired_card"}, "none"),
             Key("every", "every nth", {"every": 50, "decline": "expired_card"}, "none"),
@@ -314,7 +201,7 @@ OUTCOME_SECTIONS = (
         "progress",
         "A point of a batch's progress.",
         ("Progress",),
-        lambda part: _at(_BATCH, "batch")({"progress": [part]}),
+        lambda part: at(_BATCH, "batch")({"progress": [part]}),
         (
             Key("reach", "the share of rows that is done", {"reach": 0.25, "after": "10s"}),
             Key("after", "how long after the batch began", {"reach": 1, "after": "1h"}),
@@ -324,7 +211,7 @@ OUTCOME_SECTIONS = (
         "results",
         "What is wrong with the results text of a batch.",
         ("ResultsPlan",),
-        _at(_BATCH, "batch", "results"),
+        at(_BATCH, "batch", "results"),
         (
             Key("omit_rows", "rows that are left out", {"omit_rows": [4]}),
             Key("shuffle", "rows in another order", {"shuffle": True}),
@@ -361,7 +248,7 @@ OUTCOME_SECTIONS = (
         "set (of later)",
         "Fields that change, by path.",
         ("Later/set",),
-        lambda part: _at("subscription.create" if "subscription.status" in part else "payment_method.create")(
+        lambda part: at("subscription.create" if "subscription.status" in part else "payment_method.create")(
             {"later": [{"after": "30d", "set": part}]}
         ),
         (

@@ -36,3 +36,14 @@ class Section:
 def rule_file(part: Json) -> Json:
     """A file with one rule."""
     return {"version": 1, "rules": [{"id": "example", **part}]}
+
+
+def at(operation: str, *words: str) -> Callable[[Json], Json]:
+    """A part of the outcome of an operation, below the keys that lead to it, as a file with one rule."""
+
+    def file(part: Json) -> Json:
+        for word in reversed(words):
+            part = {word: part}
+        return rule_file({"when": {"op": operation}, "then": part})
+
+    return file
