@@ -11,7 +11,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from mockserver.domain.codes import Code
-from mockserver.domain.errors import nearest
+from mockserver.scenario import foreign_words
+from mockserver.scenario.foreign_words import hint
 from mockserver.scenario.provider_outcome import Approve, Challenge, Decline, Pending, ProviderOutcome, Settlement
 
 
@@ -260,6 +261,6 @@ def decline(name: str) -> Decline:
     """The refusal of that name. Raises ``ValueError`` with the nearest known name."""
     found = DECLINES.get(name)
     if found is None:
-        hint = nearest(name, DECLINES) or "; `mockserver outcomes` prints all"
-        raise ValueError(f"got '{name[:60]}', which is no known decline{hint}")
+        meant = hint(name, foreign_words.DECLINES, DECLINES) or "; `mockserver outcomes` prints all"
+        raise ValueError(f"got '{name[:60]}', which is no known decline{meant}")
     return found

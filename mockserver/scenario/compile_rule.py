@@ -15,7 +15,7 @@ from mockserver.scenario.compile_when import compile_when, named_in, operations_
 from mockserver.scenario.fitting import BY_NAME, fitting
 from mockserver.scenario.matching import Reader
 from mockserver.scenario.model import PLANS, ChanceOne, RuleMap
-from mockserver.scenario.operations import ALL_OPERATIONS, PROVIDER_OPERATIONS, UNREQUESTED
+from mockserver.scenario.operations import ABOUT_ONE, ALL_OPERATIONS, PROVIDER_OPERATIONS, UNREQUESTED
 from mockserver.scenario.outcome import Outcome
 from mockserver.scenario.outcome_map import ThenMap
 from mockserver.scenario.paths import DAY_OF_CLOCK, day_reader, known_path
@@ -63,6 +63,8 @@ def compile_rule(
         stage, operations = _placed(model, plan, operations, path, problems)
     when = compile_when(model.when, (*path, "when"), problems, operations, begins, declared, zone)
     key = _key(model, operations or ALL_OPERATIONS, path, problems, zone)
+    if key is None and stage is Stage.ARRIVAL and not operations <= ABOUT_ONE:
+        key = ()
     if model.per is not None and model.limit is None and model.sequence is None and "nth" not in model.when:
         problems.add((*path, "per"), "nothing is counted here: per renews nth, a sequence or a limit")
     expect = _expectation(model, path, problems)

@@ -46,7 +46,8 @@ _SET_SCHEMA: dict[str, Any] = {
 _EVENT = re.compile(r"[A-Za-z][A-Za-z0-9_]*(?:\.[A-Za-z0-9_]+)+")
 _LONGEST_EVENT = 100
 
-_PAYER = {Payer.PASSES: "SUCCESS", Payer.FAILS: "FAILED", Payer.ABANDONS: "ABANDONED"}
+_PAYER = {Payer.PASSES: "SUCCESS", Payer.FAILS: "FAILED"}
+"""How a payer ends a challenge; one who abandons it never does, and it expires."""
 
 
 class Move(StrEnum):
@@ -164,6 +165,6 @@ class Later:
 
 def act_of_payer(challenge: Challenge) -> tuple[Later, ...]:
     """What the payer of a challenge does on its own, when the file says so."""
-    if challenge.payer is None:
+    if challenge.payer not in _PAYER:
         return ()
     return (Later(challenge.payer_takes, settle=_PAYER[challenge.payer]),)

@@ -22,6 +22,7 @@ from pydantic import (
 )
 from pydantic_core import core_schema
 
+from mockserver.domain.cards import TEST_CARDS, Brand
 from mockserver.domain.clock import ClockMode
 from mockserver.findings.catalogue import CATALOGUE as FINDINGS
 from mockserver.findings.catalogue import kind_of
@@ -70,6 +71,21 @@ TEST_SCHEMA: dict[str, Any] = {
         },
     ]
 }
+
+
+def _one_of(*words: str) -> dict[str, Any]:
+    """The schema of a test of a field that holds one of some words."""
+    known = {"enum": list(words)}
+    members = {"eq": known, "ne": known, "in": {"items": known}}
+    return {"anyOf": [known, {"allOf": [TEST_SCHEMA["anyOf"][1], {"properties": members}]}]}
+
+
+_CARD_TESTS = {
+    **dict.fromkeys(CARD_FACTS, TEST_SCHEMA),
+    # In any letter case; editors offer two.
+    "brand": _one_of(*Brand, *(brand.value.lower() for brand in Brand)),
+    "test": _one_of(*TEST_CARDS),
+}
 _OPERATION: dict[str, Any] = {
     "anyOf": [{"enum": list(OPERATIONS)}, {"type": "string", "pattern": r"\*"}],
     "description": "an operation, or a glob such as charge.*",
@@ -80,13 +96,13 @@ _WHEN: dict[str, Any] = {
     "additionalProperties": False,
     "properties": {
         "op": {"anyOf": [_OPERATION, {"type": "array", "items": _OPERATION, "minItems": 1}]},
-        "source": {"anyOf": [{"enum": list(SOURCES)}, TEST_SCHEMA]},
+        "source": _one_of(*SOURCES),
         "provider": TEST_SCHEMA,
         "card": {
             "type": "object",
             "additionalProperties": False,
             "minProperties": 1,
-            "properties": {fact: {"description": text, **TEST_SCHEMA} for fact, text in CARD_FACTS.items()},
+            "properties": {fact: {"description": text, **_CARD_TESTS[fact]} for fact, text in CARD_FACTS.items()},
         },
         "bank_account.accountNumber": {"description": "the account charged, from whatever source", **TEST_SCHEMA},
         "attempt": {"description": "nth provider asked within one operation", **TEST_SCHEMA},
@@ -174,7 +190,7 @@ class RuleMap(Part):
     description: Text | None = None
     when: Annotated[dict[str, Any], WithJsonSchema(_WHEN)] = Field(default_factory=dict)
     key: Annotated[list[Text], Field(min_length=1, max_length=10)] | None = Field(
-        None, description="paths: what is counted"
+        None, description="paths: what is counted; default: the object the call is about, else the rule"
     )
     then: ThenMap | None = None
     sequence: Annotated[list[StepMap], Field(min_length=1, max_length=MAX_STEPS)] | None = None

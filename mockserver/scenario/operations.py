@@ -10,7 +10,8 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
-from mockserver.domain.errors import nearest
+from mockserver.scenario import foreign_words
+from mockserver.scenario.foreign_words import hint
 
 _LONGEST_GLOB = 60
 
@@ -113,6 +114,19 @@ UNREQUESTED = frozenset({"batch.row", "subscription.renew", "webhook.deliver"})
 """What happens without a request of its own: there are no headers, and no answer that could be spoilt."""
 
 
+ABOUT_ONE = frozenset(
+    {
+        *("charge.get", "charge.capture", "charge.void", "charge.refund", "vault.get", "vault.delete"),
+        *("customer.get", "customer.update", "customer.delete", "customer.payment_methods"),
+        *("payment_method.get", "payment_method.update", "payment_method.delete", "token.get"),
+        *("batch.status", "batch.get", "payment_link.get", "subscription.get", "subscription.update"),
+        *("subscription.status", "subscription.cancel", "provider.update", "provider.delete"),
+        *("webhook_subscription.get", "webhook_subscription.delete", "transfer.get", "webhook.deliver"),
+    }
+)
+"""Operations that are about one object, which a path names or a webhook tells of: calls are counted by it."""
+
+
 def operations_like(pattern: str, known: Collection[str] = ALL_OPERATIONS) -> frozenset[str]:
     """The operations, of some that are known, that a name or a glob (``charge.*``) means. Raises ``ValueError`` when it
     means none."""
@@ -120,6 +134,6 @@ def operations_like(pattern: str, known: Collection[str] = ALL_OPERATIONS) -> fr
         return frozenset((pattern,))
     found = frozenset(name for name in known if len(pattern) <= _LONGEST_GLOB and fnmatchcase(name, pattern))
     if not found:
-        hint = nearest(pattern[:_LONGEST_GLOB], sorted(known))
-        raise ValueError(f"got '{pattern[:_LONGEST_GLOB]}', wanted the name of an operation or a glob{hint}")
+        meant = hint(pattern[:_LONGEST_GLOB], foreign_words.OPERATIONS, sorted(known))
+        raise ValueError(f"got '{pattern[:_LONGEST_GLOB]}', wanted the name of an operation or a glob{meant}")
     return found

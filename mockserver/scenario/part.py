@@ -15,14 +15,9 @@ from pydantic import BaseModel, ConfigDict, ModelWrapValidatorHandler, Validatio
 from pydantic.fields import FieldInfo
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
-from mockserver.domain.errors import nearest
+from mockserver.scenario.foreign_words import unknown_key
 
 T = TypeVar("T")
-
-
-def unknown_key(key: str, known: Sequence[str]) -> str:
-    """What is said of a key that no part has."""
-    return f"unknown key '{key[:60]}'{nearest(key, known) or ', allowed: ' + ', '.join(known)}"
 
 
 def checked(name: str, known: Sequence[str], data: Any, read: Callable[[Any], Any]) -> Any:

@@ -58,6 +58,8 @@ def _tests_once(schema: Json) -> Json:
         return [_tests_once(one) for one in schema]
     if not isinstance(schema, dict):
         return schema
+    if schema == TEST_SCHEMA["anyOf"][1]:
+        return {"$ref": "#/$defs/Test"}
     if schema.get("anyOf") == TEST_SCHEMA["anyOf"]:
         return {**schema, "anyOf": [TEST_SCHEMA["anyOf"][0], {"$ref": "#/$defs/Test"}]}
     return {name: _tests_once(value) for name, value in schema.items()}

@@ -22,6 +22,7 @@ from mockserver.engine.step import Step, Unreached
 from mockserver.scenario.attempt import Attempt, Stage
 from mockserver.scenario.director import SILENCE
 from mockserver.scenario.outcome import At, FaultKind, Transport
+from mockserver.scenario.rule import key_text
 from mockserver.web import watching
 from mockserver.web.asgi import JSON_TYPE, NOSNIFF
 from mockserver.web.request import Reply, Request, Unanswerable, refusal
@@ -140,6 +141,7 @@ class Operation(Endpoint):
             request=step.request,
             headers=step.headers,
             state=partial(state_of, sandbox),
+            subject=key_text(next(iter(step.path.values()), None)),
             call=step.call,
         )
         fault = sandbox.ask(Stage.ARRIVAL, asked).outcome.transport

@@ -97,7 +97,17 @@ def test_what_happens_later_is_told_by_webhook() -> None:
     assert told == ["SUCCESS", "REFUND"]
 
 
-@pytest.mark.parametrize(("payer", "after"), [("passes", "SUCCESS"), ("fails", "FAILED"), ("abandons", "FAILED")])
+def test_a_payer_who_abandons_a_challenge_leaves_it_to_expire() -> None:
+    rule = "{id: w, then: {challenge: {payer: abandons}}}"
+    api = Api(scenario=f"version: 1\nassumptions: {{charge.challenge_expires_after: 20m}}\nrules:\n  - {rule}")
+    charge_id = api.charge()["chargeId"]
+    api.advance("19m59s")
+    assert status(api, charge_id) == "PENDING_CHECKOUT"
+    api.advance("1s")
+    assert status(api, charge_id) == "FAILED"
+
+
+@pytest.mark.parametrize(("payer", "after"), [("passes", "SUCCESS"), ("fails", "FAILED")])
 def test_the_payer_of_a_challenge_acts(payer: str, after: str) -> None:
     api = Api(
         scenario=f"version: 1\nname: s\nrules:\n  - {{id: w, then: {{challenge: {{payer: {payer}, after: 10s}}}}}}"

@@ -8,7 +8,11 @@ from pathlib import Path
 import pytest
 
 from mockserver.adapters.scenario_files import read_text
+from mockserver.adapters.strict_yaml import read
 from mockserver.domain.clock import HOUR, MILLISECOND, ClockMode, parse_instant
+from mockserver.scenario import foreign_words
+from mockserver.scenario.catalogue import DECLINES
+from mockserver.scenario.operations import OPERATIONS
 from mockserver.scenario.reference import json_schema
 from mockserver.scenario.scenario import Advance, ClockPlan, CostPlan, SetupCall, Wait
 from tests.scenario.telling import faults
@@ -198,3 +202,73 @@ def test_the_schema_names_what_the_language_knows() -> None:
     text = json.dumps(json_schema())
     for word in ("charge.create", "insufficient_funds", "malformed_json", "starts_with", "partial_approve", "at_end"):
         assert word in text
+
+
+@pytest.mark.parametrize(
+    ("rule", "place", "ours"),
+    [
+        ("then: {decline: generic_decline}", "then.decline", "'do_not_honour'"),
+        ("then: {decline: fraudulent}", "then.decline", "'blocked_by_fraud_rules'"),
+        ("then: {decline: incorrect_cvc}", "then.decline", "'wrong_ccv'"),
+        ("then: {decline: card_declined}", "then.decline", "'do_not_honour'"),
+        ("when: {op: refund.create}, then: {approve: {}}", "when.op", "'charge.refund'"),
+        ("when: {op: charge.list}, then: {approve: {}}", "when.op", "'charge.search'"),
+        (
+            "when: {op: charge.authorise}, then: {approve: {}}",
+            "when.op",
+            "'charge.create' with 'request.capture: false'",
+        ),
+        ("times: 2, then: {approve: {}}", "times", "'limit' (how often the rule may fire), or 'times' in a step"),
+        ("then: {fault: reset}", "then.fault", "'transport: {at: answer, reset: true}'"),
+        ("then: {timeout: 5s}", "then.timeout", "'provider_timeout: {}' (the provider)"),
+        ("then: {webhook: {early: true}}", "then.webhook.early", "'before_answer'"),
+    ],
+)
+def test_words_of_other_tools_are_told_as_they_are_called_here(rule: str, place: str, ours: str) -> None:
+    (found,) = faults(f"version: 1\nrules:\n  - {{id: r, {rule}}}\n")
+    assert f"rules[0].{place}: " in found
+    assert f" - here it is {ours}" in found
+
+
+def test_every_word_that_a_hint_names_is_one() -> None:
+    assert set(foreign_words.DECLINES.values()) <= set(DECLINES)
+    assert not set(foreign_words.DECLINES) & set(DECLINES)
+    named = {word.split("'")[1] if "'" in word else word for word in foreign_words.OPERATIONS.values()}
+    assert named <= set(OPERATIONS)
+
+
+@pytest.mark.parametrize(
+    "when", ["source: crad", "source: {in: [card, tokn]}", "card: {brand: vsa}", "card: {test: lost}"]
+)
+def test_editors_and_check_refuse_the_same_words(when: str) -> None:
+    jsonschema = pytest.importorskip("jsonschema_rs", reason="needs a JSON Schema validator (extra dev)")
+    validator = jsonschema.validator_for(json_schema())
+    text = "version: 1\nrules:\n  - {{id: r, when: {{{}}}, then: {{approve: {{}}}}}}\n"
+    assert faults(text.format(when)) != []
+    assert not validator.is_valid(read(text.format(when), "f").data)
+    for good in (
+        "source: card",
+        "source: {in: [card, token]}",
+        "card: {brand: visa}",
+        "card: {brand: {ne: AMEX}, test: visa}",
+    ):
+        assert faults(text.format(good)) == []
+        assert validator.is_valid(read(text.format(good), "f").data)
+
+
+@pytest.mark.parametrize(
+    ("changes", "fits"),
+    [
+        ("card.expiryDate: 12/40", True),
+        ("card.expiryDate: 13/40", False),
+        ("payto.status: ACTIVE", True),
+        ("payto.status: GONE", False),
+        ("charge.status: FAILED", False),
+    ],
+)
+def test_editors_know_what_can_be_set(changes: str, fits: bool) -> None:
+    jsonschema = pytest.importorskip("jsonschema_rs", reason="needs a JSON Schema validator (extra dev)")
+    rule = f"{{id: r, when: {{op: payment_method.create}}, then: {{later: [{{after: 1d, set: {{{changes}}}}}]}}}}"
+    text = f"version: 1\nrules:\n  - {rule}\n"
+    assert (faults(text) == []) is fits
+    assert jsonschema.validator_for(json_schema()).is_valid(read(text, "f").data) is fits

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from mockserver.scenario.attempt import Stage
-from mockserver.scenario.operations import PROVIDER_OPERATIONS
+from mockserver.scenario.operations import ABOUT_ONE, OPERATIONS, PROVIDER_OPERATIONS
+from mockserver.web.routes import ROUTES
 from tests.driving import DUMMY, Api, card, card_charge
 from tests.scenario.telling import ask, directing, fault, fires, one, told
 
@@ -210,3 +211,29 @@ def test_a_named_outcome_that_means_nothing_there_is_refused() -> None:
     refused = api.post("/payment_method/card", body)
     assert (refused.status, refused["code"]) == (400, 90)
     assert refused["message"] == "request.metadata.mock: got 'pending', which means nothing in payment_method.create"
+
+
+@pytest.mark.parametrize(
+    ("op", "statuses"),
+    [
+        ("charge.get", [503, 200, 503, 200]),
+        ("charge.*", [503, 200, 200, 200]),
+        ("'*'", [503, 200, 200, 200]),
+    ],
+)
+def test_reads_are_counted_by_the_object_where_all_of_a_rule_are_about_one(op: str, statuses: list[int]) -> None:
+    api = Api(scenario=None)
+    ids = [api.charge()["chargeId"] for _ in range(2)]
+    assert api.put("/__admin/scenarios", {"version": 1, "rules": [_first_call(op.strip("'"))]}).status == 200
+    assert [api.get(f"/charge/{ids[index]}").status for index in (0, 0, 1, 1)] == statuses
+
+
+def _first_call(op: str) -> dict[str, object]:
+    then = {"transport": {"at": "receive", "status": 503}}
+    return {"id": "r", "when": {"op": op, "nth": 1}, "then": then}
+
+
+def test_the_operations_about_one_object_are_those_whose_path_names_one() -> None:
+    of_another = {"payment_method.create", "customer.create", "info.get"}
+    named = {route.op for route in ROUTES if "{" in route.path and route.op in OPERATIONS} - of_another
+    assert named == ABOUT_ONE - {"webhook.deliver"}
