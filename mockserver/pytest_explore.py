@@ -14,7 +14,6 @@ from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -25,6 +24,8 @@ from mockserver.commands.finding_reports import lines_of
 from mockserver.domain.clock import SECOND, Micros, parse_duration
 from mockserver.explore.faults import CLIENT_TIMEOUT, FAULTS, Experiment, Fault, experiments, fault
 from mockserver.explore.points import differences, points_of
+from mockserver.explore.report import tables, word
+from mockserver.explore.verdict import Verdict, verdict
 from mockserver.pytest_baseline import FIXTURE, Learnt, SandboxOf, calls_of, learn, named, test_itself
 
 if TYPE_CHECKING:
@@ -33,8 +34,8 @@ if TYPE_CHECKING:
 OPTION = "--mockserver-explore"
 TITLE = "mockserver explore"
 ALL = "all"
-VERDICTS = ("unsafe", "hung", "failed", "survived", "not reached", "left out")
-"""What can come of a try, the worst first."""
+LEFT_OUT = "left out"
+"""What is said of a try that the budget did not reach."""
 
 SCENARIO = "explored"
 """Name of the scenario with the fault that is tried."""
@@ -42,9 +43,9 @@ SCENARIO = "explored"
 _ATTRIBUTE = "mockserver_explored"
 _DIFFERENCE = "mockserver_differed"
 _WORKER = "mockserver_explore"
-_WIDTH = 100
 _verdict_key: pytest.StashKey[str] = pytest.StashKey()
-_hung_key: pytest.StashKey[float] = pytest.StashKey()
+_struck_key: pytest.StashKey[bool] = pytest.StashKey()
+_hung_key: pytest.StashKey[str] = pytest.StashKey()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -220,7 +221,7 @@ class Explorer:
         if tried is None:
             return (yield)
         if self.deadline is not None and time.time() > self.deadline:
-            item.stash[_verdict_key] = "left out"
+            item.stash[_verdict_key] = LEFT_OUT
             pytest.skip(f"left out: the budget of {self.config.getoption(f'{OPTION}-budget')} is used up")
         with self._limited(item, tried):
             return (yield)
@@ -239,12 +240,13 @@ class Explorer:
                 raise
             except BaseException as raised:
                 problem = raised
-        verdict, words = self._judge(item, tried, failed=problem is not None)
-        if verdict == "not reached":
+        found, words = self._judge(item, tried, failed=problem is not None)
+        if found is Verdict.NOT_REACHED:
             pytest.skip(words)
-        if problem is not None and (verdict == "hung" or (verdict == "failed" and self._shall_survive(item, tried))):
+        must_pass = found is Verdict.FAILED and self._shall_survive(item, tried)
+        if problem is not None and (found is Verdict.HUNG or must_pass):
             raise problem
-        if verdict in ("unsafe", "hung"):
+        if found.reaches(Verdict.HUNG):
             pytest.fail(words, pytrace=False)
         return None
 
@@ -259,14 +261,14 @@ class Explorer:
             self._compare(item, report)
             return report
         if report.when == "setup" and report.failed and sandbox is not None:
-            verdict, words = self._judge(item, tried, failed=True)
-            if verdict == "unsafe":
+            found, words = self._judge(item, tried, failed=True)
+            if found is Verdict.UNSAFE:
                 report.longrepr = words
-            elif verdict == "failed" and not self._shall_survive(item, tried):
+            elif found is Verdict.FAILED and not self._shall_survive(item, tried):
                 report.outcome = "skipped"
                 report.longrepr = (*_place(item), f"{words}, in its fixtures")
-        if report.when == "teardown" and report.failed and item.stash.get(_verdict_key, "") in VERDICTS[:4]:
-            item.stash[_verdict_key] = min(item.stash[_verdict_key], "failed", key=VERDICTS.index)
+        if report.when == "teardown" and report.failed and item.stash.get(_struck_key, False):
+            item.stash[_verdict_key] = max(item.stash[_verdict_key], Verdict.FAILED.value, key=_order)
             report.outcome, report.longrepr = "passed", None
         if report.skipped and report.when == "call":
             report.longrepr = (*_place(item), str(call.excinfo.value) if call.excinfo else "")
@@ -279,33 +281,22 @@ class Explorer:
             setattr(report, _ATTRIBUTE, {**cell, "verdict": item.stash[_verdict_key]})
         return report
 
-    def _judge(self, item: pytest.Item, tried: Tried, *, failed: bool) -> tuple[str, str]:
+    def _judge(self, item: pytest.Item, tried: Tried, *, failed: bool) -> tuple[Verdict, str]:
         """The verdict on a try, and what is said of it."""
-        sandbox = self.sandbox_of(item)
+        sandbox, limit = self.sandbox_of(item), item.stash.get(_hung_key, None)
         allowed = self.asked_of(item).allow or ()
         rows = sandbox.findings("error", finish=True) if sandbox is not None else []
         bad = [row for row in rows if row["finding"] not in allowed]
-        limit = item.stash.get(_hung_key, None)
-        if bad:
-            verdict = "unsafe"
-        elif limit is not None:
-            verdict = "hung"
-        elif sandbox is None or not tried.has_struck(sandbox):
-            verdict = "not reached"
-        else:
-            verdict = "failed" if failed else "survived"
-        item.stash[_verdict_key] = verdict
-        [(point, fault), *_] = tried.experiment.strikes
-        title = f"{verdict}: {fault.name} at {point}: {fault.what}"
-        match verdict:
-            case "unsafe":
-                return verdict, "\n\n".join([title, *("\n".join(lines_of(row)) for row in bad)])
-            case "hung":
-                return verdict, f"{title}; not done in {limit:g} s"
-            case "not reached":
-                return verdict, f"{title}: the calls came otherwise than before"
-            case _:
-                return verdict, title
+        item.stash[_struck_key] = has_struck = sandbox is not None and tried.has_struck(sandbox)
+        found = verdict(int(failed) if limit is None else None, bad, has_struck=has_struck)
+        item.stash[_verdict_key] = found.value
+        story = "; ".join(f"{fault.name} at {point}: {fault.what}" for point, fault in tried.experiment.strikes)
+        said = {
+            Verdict.UNSAFE: "".join("\n\n" + "\n".join(lines_of(row)) for row in bad),
+            Verdict.HUNG: f"; not done in {limit} s",
+            Verdict.NOT_REACHED: ": the calls came otherwise than before",
+        }
+        return found, f"{found}: {story}{said.get(found, '')}"
 
     def _shall_survive(self, item: pytest.Item, tried: Tried) -> bool:
         named = survivors_of(item, self.asked_of(item).survives)
@@ -314,16 +305,16 @@ class Explorer:
     @contextmanager
     def _limited(self, item: pytest.Item, tried: Tried) -> Iterator[None]:
         """End what takes too long, where the system has an alarm for that and nobody else has set it."""
-        late = self.client_timeout / SECOND if "too_slow" in tried.experiment.fault else 0
-        limit = 10 * tried.seconds + 10 + late if self.timeout is None else self.timeout / SECOND
+        waits = sum(fault.waits for _, fault in tried.experiment.strikes) * (self.client_timeout / SECOND + 1)
+        limit = (10 * tried.seconds + 10 if self.timeout is None else self.timeout / SECOND) + waits
         is_main = threading.current_thread() is threading.main_thread()
         if not hasattr(signal, "setitimer") or not is_main or signal.getitimer(signal.ITIMER_REAL)[0]:
             yield
             return
 
         def end(*_: object) -> None:
-            item.stash[_hung_key] = limit
-            pytest.fail(f"hung: not done in {limit:g} s")
+            item.stash[_hung_key] = f"{limit:.0f}"
+            pytest.fail(f"hung: not done in {limit:.0f} s")
 
         before = signal.signal(signal.SIGALRM, end)
         # Again and again: code that catches everything is not left alone.
@@ -346,14 +337,11 @@ class Explorer:
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """The matrix of all tests, points and verdicts; and what it leaves open."""
         reports = [report for one in terminalreporter.stats.values() for report in one]
-        worst: dict[tuple[str, str, str], str] = {}
-        for cell in (getattr(report, _ATTRIBUTE) for report in reports if hasattr(report, _ATTRIBUTE)):
-            key = (cell["test"], cell["point"], cell["fault"])
-            worst[key] = min(cell["verdict"], worst.get(key, cell["verdict"]), key=VERDICTS.index)
+        cells = [getattr(report, _ATTRIBUTE) for report in reports if hasattr(report, _ATTRIBUTE)]
         if self.worker is not None or not self.known:
             return
         terminalreporter.section(TITLE, "-")
-        for line in _matrix(worst):
+        for line in _matrix(cells):
             terminalreporter.line(line)
         for test, learnt in self.known.items():
             if learnt["why_not"] is not None:
@@ -363,21 +351,20 @@ class Explorer:
                 terminalreporter.line(f"calls differ from run to run: {getattr(report, _DIFFERENCE)}")
 
 
-def _matrix(verdicts: Mapping[tuple[str, str, str], str]) -> Iterator[str]:
-    """Tests with their points, and the faults of each verdict."""
-    order = list(FAULTS)
-    tests: dict[str, dict[str, dict[str, list[str]]]] = {}
-    for (test, point, name), verdict in verdicts.items():
-        tests.setdefault(test, {}).setdefault(point, {}).setdefault(verdict, []).append(name)
-    for test, points in tests.items():
-        yield test
-        for point, found in points.items():
-            yield f"  {point}"
-            for verdict in filter(found.__contains__, VERDICTS):
-                names = ", ".join(sorted(found[verdict], key=order.index))
-                yield from wrap(names, _WIDTH, initial_indent=f"    {verdict:<12}", subsequent_indent=" " * 16)
-    counts = Counter(verdicts.values())
-    yield ", ".join(f"{counts[verdict]} {verdict}" for verdict in VERDICTS if counts[verdict]) or "nothing was tried"
+def _matrix(cells: Iterable[Mapping[str, str]]) -> Iterator[str]:
+    """The tables of all tests with their points, and how many there are of each verdict."""
+    found: dict[tuple[str, str], str] = {}
+    for cell in cells:
+        key = (f"{cell['test']} {cell['point']}", cell["fault"])
+        found[key] = max(cell["verdict"], found.get(key, cell["verdict"]), key=_order)
+    words = {key: one if one == LEFT_OUT else word(Verdict(one)) for key, one in found.items()}
+    yield from tables(list(dict.fromkeys(point for point, _ in found)), words)
+    counts = Counter(found.values())
+    yield ", ".join(f"{counts[one]} {one}" for one in (*Verdict, LEFT_OUT) if counts[one]) or "nothing was tried"
+
+
+def _order(verdict: str) -> int:
+    return [LEFT_OUT, *Verdict].index(verdict)
 
 
 def _place(item: pytest.Item) -> tuple[str, int]:

@@ -38,15 +38,24 @@ def matrix(points: Sequence[str], cells: Iterable[Cell]) -> list[tuple[str, list
     return tables
 
 
+def tables(points: Sequence[str], words: Mapping[tuple[str, str], str]) -> list[str]:
+    """A table for each place in an operation's life: points down, its faults across, the word of each cell. What has no
+    word was not tried."""
+    lines: list[str] = []
+    for at in dict.fromkeys(fault.at for fault in FAULTS.values()):
+        here = [name for name, fault in FAULTS.items() if fault.at == at]
+        faults = [name for name in here if any((point, name) in words for point in points)]
+        rows = [[point, *(words.get((point, name), _NOT_TRIED) for name in faults)] for point in points]
+        kept = [row for row in rows if any(cell != _NOT_TRIED for cell in row[1:])]
+        lines += [*_aligned([[at, *faults], *kept]), ""] if faults else []
+    return lines
+
+
 def text(made: Exploration, scenarios: Mapping[str, Path]) -> str:
     """For people: the tables, then each cell that did not survive with its findings and scenario file."""
-    points = list(map(str, made.baseline.points))
-    lines: list[str] = []
-    for at, faults, rows in matrix(points, made.cells):
-        kept = [(point, row) for point, row in zip(points, rows, strict=True) if any(row)]
-        head = [at, *faults]
-        body = [[point, *(_NOT_TRIED if cell is None else word(cell.verdict) for cell in row)] for point, row in kept]
-        lines += [*_aligned([head, *body]), ""]
+    single = [cell for cell in made.cells if len(cell.strikes) == 1]
+    words = {(cell.point, cell.fault): word(cell.verdict) for cell in single}
+    lines = tables(list(map(str, made.baseline.points)), words)
     told = [cell for cell in made.cells if cell.verdict is not Verdict.SURVIVED]
     listed = [
         [word(cell.verdict), cell.name, _end(cell), ", ".join(cell.found)]
