@@ -1,4 +1,4 @@
-"""The style sheets and scripts of the pages, from the package."""
+"""The style sheets and scripts of the pages, from the package; ``vendor`` holds those of others, and licences."""
 
 from __future__ import annotations
 
@@ -50,7 +50,8 @@ def answer(call: PageCall, found: StaticFile, *extra: tuple[bytes, bytes]) -> Re
 @cache
 def _files() -> Mapping[str, StaticFile]:
     found: dict[str, StaticFile] = {}
-    for entry in files("mockserver.web").joinpath("static").iterdir():
+    static = files("mockserver.web").joinpath("static")
+    for entry in (*static.iterdir(), *static.joinpath("vendor").iterdir()):
         kind = _TYPES.get(entry.name.rpartition(".")[2])
         if kind is not None:
             body = entry.read_bytes()

@@ -19,6 +19,7 @@ from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.step import Step
 from mockserver.engine.store import Query
 from mockserver.engine.stories import Change
+from mockserver.scenario.operations import OPERATIONS
 from mockserver.web.control.call import ControlCall
 from mockserver.web.control.journal_facts import facts_of, status_of
 from mockserver.web.control.journal_search import fitting, searched
@@ -45,7 +46,8 @@ _READERS: Mapping[str, Route] = {
 
 async def lines(call: ControlCall) -> tuple[int, object]:
     """Lines of the journal, oldest first, at most ``limit``: those after the number ``after``, or without it the newest
-    (``before`` a number). ``count`` is how many fit the search ``q`` among those asked for."""
+    (``before`` a number). ``count`` is how many fit the search ``q`` among those asked for,
+    ``meanings`` what the operations are called."""
     sandbox, query = call.sandbox(), call.query
     journal, limit, before = sandbox.journal, min(query.limit, MOST_LINES), query.before
     after = max(-1 if query.after is None else query.after, call.since(sandbox) or -1)
@@ -58,7 +60,9 @@ async def lines(call: ControlCall) -> tuple[int, object]:
     page = found[:limit] if after >= 0 else found[len(found) - limit :] if limit < len(found) else found
     profile = profile_of(sandbox.assumed)
     shown = await in_slices(page, lambda entry: _line(entry, profile))
-    return 200, {"last": last, "dropped": dropped, "count": len(found), "lines": shown}
+    meanings = {op: OPERATIONS[op].meaning for op in {entry.step.op for entry in page} & OPERATIONS.keys()}
+    told = {"last": last, "dropped": dropped, "count": len(found), "meanings": meanings}
+    return 200, {**told, "lines": shown}
 
 
 async def objects(call: ControlCall) -> tuple[int, object]:

@@ -1,18 +1,20 @@
-// Calls of the control API and the stream of news. Keys stay in this tab: its id names a sandbox.
-let sandbox = sessionStorage.getItem("sandbox") || null;
+// Calls of the control API and the stream of news. A sandbox is named by its id, in the address; keys stay in this tab.
+let sandbox = new URLSearchParams(location.search).get("sandbox") || sessionStorage.getItem("sandbox") || null;
 
 export function chosen() { return sandbox; }
 
 export function choose(id) {
   sandbox = id;
   sessionStorage.setItem("sandbox", id);
+  history.replaceState(null, "", `${location.pathname}?sandbox=${encodeURIComponent(id)}${location.hash}`);
 }
 
-export function adminToken() {
-  const token = window.prompt("This server wants its admin token (--admin-token):");
-  if (token) sessionStorage.setItem("admin-token", token);
-  return Boolean(token);
-}
+// The secret key of the sandbox, when the page was told it.
+export function keyOf(id = sandbox) { return sessionStorage.getItem(`key-${id}`); }
+
+export function rememberKey(id, key) { sessionStorage.setItem(`key-${id}`, key); }
+
+export function useToken(token) { sessionStorage.setItem("admin-token", token); }
 
 function headers({ secret, anonymous } = {}) {
   const given = {};
@@ -29,7 +31,7 @@ export async function api(method, path, body = null, options = {}) {
     sent.headers["content-type"] = options.type || "application/json";
     sent.body = typeof body === "string" ? body : JSON.stringify(body ?? {});
   }
-  const answer = await fetch(path, sent);
+  const answer = await fetch(path, sent).catch(() => { throw new Error("The server cannot be reached: it has stopped, or the network is gone."); });
   const text = await answer.text();
   let value = text;
   try { value = JSON.parse(text); } catch { /* not JSON: the text says it */ }
@@ -37,6 +39,7 @@ export async function api(method, path, body = null, options = {}) {
   const details = value && value.details ? Object.entries(value.details).map(([name, told]) => `${name}: ${told}`).join("\n") : "";
   const problem = new Error(details || (value && value.message) || `${method} ${path} answered ${answer.status}`);
   problem.status = answer.status;
+  problem.body = value;
   throw problem;
 }
 
@@ -48,6 +51,11 @@ export function follow(id, heard, live) {
     const named = headers({ anonymous: true });
     if (id) named["x-sandbox"] = id;
     const answer = await fetch("/__admin/events-stream", { headers: named, signal: control.signal, cache: "no-store" });
+    if (answer.status === 401 || answer.status === 404) {
+      live("refused");
+      control.abort();
+      return;
+    }
     if (!answer.ok) throw new Error(`the stream answered ${answer.status}`);
     live("live");
     tries = 0;

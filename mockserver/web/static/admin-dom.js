@@ -17,11 +17,65 @@ export function clear(element) {
   return element;
 }
 
-export function say(text, kind = "bad") {
+// The line under the header: it goes with the next thing that succeeds, another view, or its button.
+export function say(text, kind = "bad", ...more) {
   const place = document.getElementById("message");
   place.hidden = !text;
-  place.textContent = text;
   place.dataset.kind = kind;
+  clear(place).append(h("span", { class: "words", "data-testid": "message-words" }, text || "", ...more),
+    h("button", { class: "quiet small", "aria-label": "Dismiss", onclick: () => { place.hidden = true; } }, "×"));
+}
+
+// A button that does something that may be refused: it waits for it, and the refusal appears in words.
+export function act(label, job, attributes = {}) {
+  const button = h("button", { type: "button", ...attributes, onclick: async () => {
+    button.disabled = true;
+    try {
+      say("");
+      await job(button);
+    } catch (problem) {
+      say(problem.message);
+    } finally {
+      button.disabled = false;
+    }
+  } }, label);
+  return button;
+}
+
+export function field(label, attributes, tag = "input") {
+  return h("label", { class: "field" }, h("span", {}, label), h(tag, attributes));
+}
+
+// Work on news: at once, then at most once in a while, and never twice at the same time.
+export function calmly(look, pause = 500) {
+  let waiting = null;
+  let last = 0;
+  let busy = false;
+  let again = false;
+  async function run() {
+    [waiting, busy, again, last] = [null, true, false, performance.now()];
+    try { await look(); } finally { busy = false; }
+    if (again) plan();
+  }
+  function plan() {
+    if (busy) again = true;
+    else if (!waiting) waiting = setTimeout(run, Math.max(0, last + pause - performance.now()));
+  }
+  return { soon: plan, stop() { clearTimeout(waiting); again = false; } };
+}
+
+export function route(view, ...parts) {
+  const given = parts.length && typeof parts[parts.length - 1] === "object" && parts[parts.length - 1] !== null ? parts.pop() : {};
+  const path = [view, ...parts.filter((part) => part !== null && part !== undefined).map((part) => encodeURIComponent(part))].join("/");
+  return `#${path}${given.q ? `?q=${encodeURIComponent(given.q)}` : ""}`;
+}
+
+const BAD = /FAIL|DECLIN|REJECT|ERROR|GIVEN_UP|CANCEL|RETURN|EXPIRED|DISHONOUR/i;
+const GOOD = /SUCCESS|PAID|SETTLED|ACTIVE|COMPLETE|DELIVERED|CAPTURED|APPROVED/i;
+
+export function stateClass(state) {
+  if (BAD.test(state || "")) return "s-5";
+  return GOOD.test(state || "") ? "s-2" : "s-4";
 }
 
 export function time(iso) {
@@ -70,8 +124,8 @@ export function table(heads, rows, testid) {
 // A list that draws only the rows in sight. `draw(item)` gives the cells of a row, `pick(item)` is called for the
 // chosen one, `nearEnd()` when the reader comes close to the last row.
 export class List {
-  constructor({ label, testid, draw, pick, keyOf, nearEnd = () => {} }) {
-    Object.assign(this, { draw, pick, keyOf, nearEnd, items: [], at: -1, rowHeight: 30, key: null });
+  constructor({ label, testid, draw, pick, keyOf, nearEnd = () => {}, dayOf = null, look = () => "", rowHeight = 52, inSight = () => {} }) {
+    Object.assign(this, { draw, pick, keyOf, nearEnd, dayOf, look, inSight, items: [], at: -1, rowHeight, key: null });
     this.space = h("div", { class: "space" });
     this.element = h("div", {
       class: "list", role: "listbox", tabindex: "0", "aria-label": label, "data-testid": testid,
@@ -82,11 +136,12 @@ export class List {
     this.watcher.observe(this.element);
   }
 
-  set(items, { grownBy = 0 } = {}) {
+  set(given, { grownBy = 0 } = {}) {
+    const items = this.dayOf ? withDays(given, this.dayOf) : given;
     this.items = items;
     // Whoever has scrolled down keeps the rows under their eyes when new ones come in on top.
     if (grownBy && this.element.scrollTop > 0) this.element.scrollTop += grownBy * this.rowHeight;
-    this.at = this.key === null ? -1 : this.items.findIndex((item) => this.keyOf(item) === this.key);
+    this.at = this.key === null ? -1 : this.items.findIndex((item) => item && !item.day && this.keyOf(item) === this.key);
     this.later();
   }
 
@@ -103,26 +158,32 @@ export class List {
     this.space.style.height = `${this.items.length * this.rowHeight}px`;
     const rows = [];
     for (let i = first; i < last; i += 1) {
-      const row = h("div", {
-        role: "option", id: `${this.element.dataset.testid}-${i}`, class: "row", "data-index": i,
-        "data-key": this.keyOf(this.items[i]), "aria-selected": String(i === this.at), "aria-setsize": this.items.length, "aria-posinset": i + 1,
-      }, this.draw(this.items[i]));
+      const item = this.items[i];
+      const row = item && item.day ? h("div", { class: "row day", "aria-hidden": "true" }, item.day) : h("div", {
+        role: "option", id: `${this.element.dataset.testid}-${i}`, class: `row ${item ? this.look(item) : "empty"}`, "data-index": i,
+        "data-key": item ? this.keyOf(item) : null, "aria-selected": String(i === this.at), "aria-setsize": this.items.length, "aria-posinset": i + 1,
+      }, item ? this.draw(item) : "…");
       row.style.top = `${i * this.rowHeight}px`;
       rows.push(row);
     }
     this.space.replaceChildren(...rows);
-    if (this.at >= 0) this.element.setAttribute("aria-activedescendant", `${this.element.dataset.testid}-${this.at}`);
+    this.inSight(first, last);
+    if (this.at < 0) this.element.removeAttribute("aria-activedescendant");
+    if (this.at >= first && this.at < last) this.element.setAttribute("aria-activedescendant", `${this.element.dataset.testid}-${this.at}`);
     if (last >= this.items.length - 20) this.nearEnd();
   }
 
   select(key) {
     this.key = key;
-    this.at = this.items.findIndex((item) => this.keyOf(item) === key);
+    this.at = this.items.findIndex((item) => item && !item.day && this.keyOf(item) === key);
     this.later();
   }
 
-  to(index) {
-    if (index < 0 || index >= this.items.length) return;
+  to(given) {
+    const step = given < this.at ? -1 : 1;
+    let index = given;
+    while (this.items[index] && this.items[index].day) index += step;
+    if (index < 0 || index >= this.items.length || !this.items[index]) return;
     this.at = index;
     this.key = this.keyOf(this.items[index]);
     const top = index * this.rowHeight;
@@ -136,7 +197,7 @@ export class List {
   typed(event) {
     const page = Math.max(1, Math.floor(this.element.clientHeight / this.rowHeight) - 1);
     const there = {
-      ArrowDown: this.at + 1, ArrowUp: this.at - 1, PageDown: Math.min(this.at + page, this.items.length - 1),
+      ArrowDown: this.at + 1, j: this.at + 1, ArrowUp: this.at - 1, k: this.at - 1, PageDown: Math.min(this.at + page, this.items.length - 1),
       PageUp: Math.max(this.at - page, 0), Home: 0, End: this.items.length - 1,
     }[event.key];
     if (there === undefined) return;
@@ -150,7 +211,25 @@ export class List {
   }
 }
 
-export function split(panel, left, right) {
-  panel.append(h("div", { class: "split" }, h("div", { class: "left" }, left), h("div", { class: "right", "data-testid": "detail" }, right)));
-  return panel.querySelector(".right");
+function withDays(items, dayOf) {
+  const all = [];
+  let before = null;
+  for (const item of items) {
+    const day = item ? dayOf(item) : before;
+    if (day !== before) all.push({ day });
+    before = day;
+    all.push(item);
+  }
+  return all;
+}
+
+// A list beside its detail; where there is room for one only, the detail takes the place of the list, with a way back.
+export function split(panel, left, right, view) {
+  const detail = h("div", { class: "body" }, right);
+  const whole = h("div", { class: "split" }, h("div", { class: "left" }, left),
+    h("section", { class: "right", "data-testid": "detail", tabindex: "0", "aria-label": "Details" },
+      h("a", { class: "back", href: `#${view}`, "data-testid": "back" }, "← Back to the list"), detail));
+  panel.append(whole);
+  detail.chosen = (on) => { whole.classList.toggle("chosen", Boolean(on)); };
+  return detail;
 }

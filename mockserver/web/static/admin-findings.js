@@ -127,11 +127,12 @@ export function findings(panel) {
   const told = h("span", { class: "soft" });
   const list = new List({
     label: "Findings", testid: "findings", keyOf: (item) => item.id, pick: (item) => { location.hash = `findings/${item.id}`; },
+    look: (item) => (item.severity === "error" ? "failed" : ""),
     draw: (item) => [
-      h("span", { class: `mark f-${item.severity}` }, item.severity),
-      h("span", { class: "c-path", title: `${item.title}: ${about(item)}` }, item.title),
-      h("span", { class: "c-rule" }, about(item)),
-      h("span", { class: "c-latency" }, item.count > 1 ? `×${item.count}` : ""),
+      h("span", { class: "line" }, h("span", { class: `mark f-${item.severity}` }, item.severity),
+        h("span", { class: "c-path", title: `${item.title}: ${about(item)}` }, item.title),
+        h("span", { class: "c-latency" }, item.count > 1 ? `×${item.count}` : "")),
+      h("span", { class: "line soft" }, h("span", { class: "c-time" }, time(item.last).slice(0, 19)), h("span", { class: "c-path" }, about(item))),
     ],
   });
   const detail = split(panel, [
@@ -139,7 +140,7 @@ export function findings(panel) {
       h("button", { onclick: () => ask("POST", "/__admin/findings/finish"), "data-testid": "findings-finish", title: "Judge what the story leaves open, such as authorisations" }, "Judge what is open"),
       h("button", { class: "quiet", onclick: () => ask("DELETE", "/__admin/findings"), "data-testid": "findings-clear" }, "Clear")),
     list.element,
-  ]);
+  ], null, "findings");
 
   async function ask(method, path) {
     try {
@@ -166,7 +167,8 @@ export function findings(panel) {
   }
 
   function open(id) {
-    shown = id || shown;
+    shown = id || null;
+    detail.chosen(shown);
     if (id) list.select(id);
     draw();
   }

@@ -1,108 +1,151 @@
-// Objects: what the sandbox holds, each with its history and the diagram of its states.
+// Objects: what the sandbox holds, searched on the server, read page by page as they come into sight.
 import { api } from "./admin-api.js";
-import { h, clear, say, List, split, block, table, time, clockTime, short } from "./admin-dom.js";
+import { h, clear, say, List, split, block, table, time, clockTime, calmly, route, stateClass } from "./admin-dom.js";
 import { mark, concerning } from "./admin-findings.js";
+import { search } from "./admin-search.js";
 import { diagram } from "./admin-diagram.js";
+import { lesson } from "./admin-lessons.js";
 
-const PAGE = 1000;
+const PAGE = 100;
+let tables = null;
 
 export function objects(panel, count) {
   let kind = "charge";
+  let q = "";
   let rows = [];
-  let total = 0;
-  let loading = false;
+  let run = 0;
+  let sight = [0, PAGE];
+  let asking = new Set();
   let shown = null;
-  let later = null;
   const kinds = h("div", { class: "kinds", role: "group", "aria-label": "Kinds of objects" });
+  const bar = search({
+    testid: "object-filter", label: "Search objects", hint: "order-5, a part of an id, state:SUCCESS …",
+    examples: ["state:FAILED", "is:finding", "currency:AUD"],
+    changed: (value) => { history.replaceState(null, "", route("objects", kind, shown, { q: value })); q = value; again(); },
+  });
+  const told = h("span", { class: "soft", role: "status", "data-testid": "objects-told" });
   const list = new List({
-    label: "Objects", testid: "objects", keyOf: (item) => item.id, pick: (item) => { location.hash = `objects/${kind}/${item.id}`; },
-    nearEnd: () => { if (rows.length < total) load(rows.length); },
+    label: "Objects", testid: "objects", keyOf: (item) => item.id, pick: (item) => { location.hash = route("objects", kind, item.id, { q }); },
+    inSight: (first, last) => { sight = [first, last]; need(); }, look: (item) => (stateClass(item.state) === "s-5" ? "failed" : ""),
     draw: (item) => [
-      h("span", { class: "c-time", title: time(item.added) }, clockTime(item.added).slice(0, 8)),
-      h("span", { class: "c-path", title: item.id }, item.id),
-      mark("object", item.id),
-      h("span", { class: "c-rule" }, item.label || ""),
-      h("span", { class: "c-amount" }, item.amount || ""),
-      h("span", { class: "c-state" }, item.state || ""),
+      h("span", { class: "line" }, h("span", { class: "c-time" }, time(item.added).slice(0, 19)), mark("object", item.id),
+        h("bdi", { class: "c-path" }, item.label || ""), h("span", { class: "c-amount" }, item.amount || ""),
+        h("span", { class: `c-state ${stateClass(item.state)}` }, item.state || "")),
+      h("span", { class: "line soft" }, h("span", { class: "c-path", title: item.id }, item.id)),
     ],
   });
-  const detail = split(panel, [kinds, list.element], h("p", { class: "soft hint" }, "Choose an object to see its state, its history and what may happen to it next."));
+  const detail = split(panel, [kinds, h("div", { class: "bar" }, bar.element), h("div", { class: "bar told" }, told), list.element], null, "objects");
+  const later = calmly(() => { read(pageOf(sight[0]), true); if (pageOf(sight[1]) !== pageOf(sight[0])) read(pageOf(sight[1]), true); if (shown) draw(shown); });
 
-  async function load(skip = 0) {
-    if (loading) return;
-    loading = true;
-    const asked = kind;
+  function pageOf(index) { return Math.floor(Math.max(0, index) / PAGE); }
+
+  function need() {
+    for (let page = pageOf(sight[0]); page <= pageOf(Math.min(sight[1], rows.length - 1)); page += 1) if (!rows[page * PAGE] && rows.length) read(page);
+  }
+
+  function again() {
+    rows = [];
+    list.element.scrollTop = 0;
+    asking = new Set();
+    run += 1;
+    return read(0);
+  }
+
+  async function read(page, anew = false) {
+    if (asking.has(page)) return;
+    asking.add(page);
+    const mine = run;
     try {
-      const got = await api("GET", `/__admin/objects?kind=${asked}&skip=${skip}&limit=${PAGE}`);
-      if (asked !== kind) return;
-      rows = skip ? [...rows, ...got.objects] : got.objects;
-      total = got.count;
+      const got = await api("GET", `/__admin/objects?${new URLSearchParams({ kind, skip: page * PAGE, limit: PAGE, ...(q ? { q } : {}) })}`);
+      if (mine !== run) return;
+      bar.problem("");
+      // What was added on top moves all others down.
+      if (anew && got.count > rows.length && page === 0) rows = [...Array(got.count - rows.length).fill(undefined), ...rows];
+      rows.length = got.count;
+      for (let i = 0; i < PAGE && page * PAGE + i < got.count; i += 1) rows[page * PAGE + i] = got.objects[i];
+      rows = Array.from(rows);
       drawKinds(got.counts);
+      told.textContent = q ? `${got.count} of ${got.counts[kind]} fit` : got.count ? `${got.count} in all` : "";
       list.set(rows);
       count(Object.values(got.counts).reduce((sum, one) => sum + one, 0) || "");
+      if (!shown) clear(detail).append(...(got.count || q ? [h("p", { class: "soft hint" }, got.count ? "Choose an object to see its state, its story and what may happen to it next." : "Nothing fits.")] : lesson("objects")));
     } catch (problem) {
-      say(problem.message);
+      if (mine === run && problem.status === 400) bar.problem(problem.message.replace(/^Q: /, ""));
+      else if (mine === run) say(problem.message);
     } finally {
-      loading = false;
+      if (mine === run) asking.delete(page);
     }
   }
 
   function drawKinds(counts) {
     const focused = document.activeElement && document.activeElement.dataset.kind;
     clear(kinds).append(...Object.entries(counts).sort((one, two) => (two[1] > 0) - (one[1] > 0)).map(([name, many]) => h("button", {
-      "aria-pressed": String(name === kind), "data-kind": name, "data-testid": `kind-${name}`,
-      onclick: () => { location.hash = `objects/${name}`; },
+      type: "button", "aria-pressed": String(name === kind), "data-kind": name, "data-testid": `kind-${name}`, onclick: () => { location.hash = route("objects", name, { q }); },
     }, name.replaceAll("_", " "), h("span", { class: "count" }, many ? String(many) : ""))));
     if (focused) kinds.querySelector(`[data-kind="${focused}"]`)?.focus();
   }
 
-  async function open(wanted = kind, id = null) {
-    if (wanted !== kind) { kind = wanted; rows = []; list.element.scrollTop = 0; }
-    await load();
-    if (id) { list.select(id); await draw(id); }
+  async function open(wanted, id, given) {
+    const other = (wanted || "charge") !== kind || (given.q || "") !== q || !run;
+    kind = wanted || "charge";
+    q = given.q || "";
+    bar.set(q);
+    shown = id || null;
+    detail.chosen(shown);
+    if (other) await again();
+    else if (!shown) read(0, true);
+    list.select(shown);
+    if (shown) await draw(shown);
   }
 
   async function draw(id) {
-    shown = id;
     try {
-      const [tables, object, journal] = await Promise.all([
-        api("GET", "/__admin/states"), api("GET", `/__admin/objects/${kind}/${id}`), api("GET", `/__admin/journal?subject=${id}&limit=1000`),
-      ]);
+      tables = tables || await api("GET", "/__admin/states");
+      const object = await api("GET", `/__admin/objects/${kind}/${encodeURIComponent(id)}`);
       if (shown !== id) return;
-      const history = journal.entries.flatMap((entry) => entry.events.filter((event) => event.id === id).map((event) => ({ ...event, entry })));
       const law = tables[kind];
-      clear(detail).append(
+      const focused = detail.contains(document.activeElement) && document.activeElement.getAttribute("href");
+      clear(detail).append(...[
         h("h2", { "data-testid": "object-title" }, `${kind.replaceAll("_", " ")} `, h("code", {}, id)),
-        h("p", { class: "facts" }, object.state ? h("span", { class: "badge", "data-testid": "object-state" }, object.state) : null, h("span", {}, `added ${time(object.added)}`)),
-        concerning("object", id),
-        ...(law && object.state ? [states(law, object.state, history)] : []),
-        h("section", { class: "block" }, h("h3", {}, "History"), history.length
-          ? table(["", "When", "Happened", "From", "To", "By"], history.map((event, i) => [
-            String(i + 1), time(event.at), event.what.replaceAll("_", " "), event.before || "", event.after || "",
-            h("a", { href: `#requests/${event.entry.id}` }, event.entry.request ? `${event.entry.request.method} ${short(event.entry.request.path)}` : event.entry.op),
-          ]), "history")
-          : h("p", { class: "soft" }, "The journal keeps nothing about it.")),
-        ...[block("As the API shows it", object.object, "object-body")].filter(Boolean));
+        h("p", { class: "facts" }, object.state ? h("span", { class: `badge ${stateClass(object.state)}`, "data-testid": "object-state" }, object.state) : null,
+          object.amount ? h("span", {}, object.amount) : null, object.label ? h("bdi", {}, object.label) : null, h("span", {}, `added ${time(object.added)}`)),
+        verdict(object.story), concerning("object", id), law && object.state ? states(law, object.state, object.story) : null, story(object.story),
+        block("As the API shows it", object.object, "object-body"),
+      ].filter(Boolean));
+      if (focused) detail.querySelector(`[href="${focused}"]`)?.focus();
     } catch (problem) {
-      say(problem.message);
+      if (shown === id) clear(detail).append(h("h2", {}, kind.replaceAll("_", " ")), h("p", { class: "wrong" }, problem.status === 404 ? "This sandbox holds no such object." : problem.message));
     }
   }
 
-  function news() {
-    if (later) return;
-    later = setTimeout(() => {
-      later = null;
-      if (rows.length <= PAGE) load();
-      if (shown) draw(shown);
-    }, 250);
-  }
-
-  return { news, list, open: (...rest) => open(...rest.filter(Boolean)), close: () => { clearTimeout(later); list.watcher.disconnect(); } };
+  return { news: () => later.soon(), list, open, search: bar.input, close: () => { later.stop(); bar.stop(); list.watcher.disconnect(); } };
 }
 
-function states(law, state, history) {
+function because(change) {
+  return change.rules.map((rule) => `rule ${rule.rule} fired${rule.choice > 1 ? ` on try ${rule.choice}` : ""}${rule.attempt > 1 ? ` at provider ${rule.attempt}` : ""}`).join(", ");
+}
+
+// The last change that a rule caused, in a sentence.
+function verdict(all) {
+  const change = [...all].reverse().find((one) => one.rules.length);
+  if (!change) return null;
+  const said = change.rules.find((rule) => rule.code !== null);
+  return h("p", { class: `verdict ${stateClass(change.after) === "s-5" ? "bad" : ""}`, "data-testid": "object-verdict" },
+    `${change.what.replaceAll("_", " ")}${said ? ` (${said.code} ${said.message})` : ""} because ${because(change)}.`);
+}
+
+function story(all) {
+  return h("section", { class: "block" }, h("h3", {}, "Story"), all.length
+    ? table(["Step", "When", "Happened", "From", "To", "Because", "By"], all.map((change, i) => [
+      String(i + 1), time(change.at), change.what.replaceAll("_", " "), change.before || "", h("span", { class: stateClass(change.after) }, change.after || ""), because(change),
+      change.kept ? h("a", { href: route("requests", change.entry) }, `#${change.entry} ${change.op}`) : `#${change.entry} ${change.op} (no longer in the journal)`,
+    ]), "history")
+    : h("p", { class: "soft" }, "Nothing that changed it is kept: it was imported, or set up before the first request."));
+}
+
+function states(law, state, changes) {
   const next = Object.entries(law.moves[state] || {});
-  return h("section", { class: "block" }, h("h3", {}, "State"), diagram(law, state, history),
+  return h("section", { class: "block" }, h("h3", {}, "State"), diagram(law, state, changes),
     h("p", { class: "soft", "data-testid": "next-moves" }, next.length
       ? `From here: ${next.map(([event, after]) => `${event.replaceAll("_", " ")} → ${after}`).join(", ")}.`
       : "Nothing leads on from here."));

@@ -1,161 +1,183 @@
-// Requests: every step of the journal with the rules that fired, and why others did not.
+// Requests: every step of the journal in two lines, searched on the server, newest first.
 import { api } from "./admin-api.js";
-import { h, clear, say, List, split, block, table, clockTime, time, short } from "./admin-dom.js";
-import { mark, concerning } from "./admin-findings.js";
+import { h, say, List, split, clockTime, short, calmly, route } from "./admin-dom.js";
+import { mark } from "./admin-findings.js";
+import { search } from "./admin-search.js";
+import { entryView } from "./admin-entry.js";
+import { lesson } from "./admin-lessons.js";
 
-const CHUNK = 2000;
+const CHUNK = 300;
+const BAD = /FAIL|DECLIN|REJECT|EXPIRED|RETURN/i;
+const meanings = new Map();
 
 function row(line) {
   return {
     id: line[0], at: line[1], method: line[2], path: line[3], op: line[4], status: line[5],
-    latency: line[6], rule: line[7], fault: line[8], events: line[9],
+    latency: line[6], rule: line[7], fault: line[8], events: line[9], facts: line[10] || {},
   };
 }
 
-export function statusClass(status, fault) {
-  if (fault || status === null) return "s-none";
-  return `s-${Math.floor(status / 100)}`;
+export function failed(item) {
+  return Boolean(item.fault) || item.status >= 400 || item.events.some((event) => BAD.test(event));
 }
 
-function latency(micros) {
-  return micros ? `${micros >= 1000 ? Math.round(micros / 1000) : micros / 1000} ms` : "";
+export function inWords(op) {
+  if (meanings.has(op)) return meanings.get(op);
+  return op.startsWith("clock.") && !["clock.advance", "clock.set"].includes(op) ? `due: ${op.slice(6).replaceAll("_", " ")}` : op.replaceAll("_", " ").replace(".", " ");
 }
 
-export function requests(panel, count) {
+export function money(facts) {
+  return facts.amount ? `${facts.currency || ""} ${facts.amount}`.trim() : "";
+}
+
+function why({ facts, fault, events, rule }) {
+  const parts = [];
+  if (facts.reference) parts.push(h("bdi", { class: "ref" }, facts.reference));
+  if (facts.code !== undefined) parts.push(h("span", { class: "code" }, `${facts.code} ${facts.message || ""}`));
+  if (facts.refused) parts.push(h("span", { class: "code" }, Object.entries(facts.refused).map(([name, text]) => `${name}: ${text}`).join("; ")));
+  if (fault) parts.push(h("span", { class: "code" }, fault));
+  if (rule) parts.push(h("span", { class: "c-rule" }, `rule ${rule}`));
+  if (facts.ignored) parts.push(h("span", { class: "s-4" }, `unknown: ${facts.ignored.join(", ")}`));
+  if (!parts.length && events.length) parts.push(events.join(", "));
+  return parts;
+}
+
+function draw(item) {
+  return [
+    h("span", { class: "line" },
+      h("span", { class: "c-time" }, clockTime(item.at).slice(0, 8)), h("span", { class: "c-method" }, item.method || "due"),
+      h("span", { class: "c-path", title: item.path }, inWords(item.op)), mark("request", item.id),
+      h("span", { class: "c-amount" }, money(item.facts)),
+      h("span", { class: `c-status ${failed(item) ? "s-5" : item.method ? "s-2" : "s-4"}` }, item.method ? String(item.fault && item.status === null ? item.fault : item.status) : "due")),
+    h("span", { class: "line soft" }, h("span", { class: "c-id" }, `#${item.id}`), h("span", { class: "c-why" }, ...separated(why(item)), " "), h("span", { class: "c-url" }, short(item.path))),
+  ];
+}
+
+function separated(parts) {
+  return parts.flatMap((part, i) => (i ? [" · ", part] : [part]));
+}
+
+export function requests(panel, count, box) {
   let all = [];
   let last = 0;
-  let busy = false;
-  let again = false;
+  let fits = 0;
+  let q = "";
+  let run = 0;
+  let paused = false;
+  let missed = 0;
+  let begun = false;
   let shown = null;
-  const filter = h("input", {
-    type: "search", placeholder: "filter by path, operation, status, rule", "aria-label": "Filter requests",
-    "data-testid": "filter", oninput: () => apply(0),
+  const told = h("span", { class: "soft", role: "status", "data-testid": "told" });
+  const bar = search({
+    testid: "filter", label: "Search requests", hint: "order-5, an id, status:4xx, rule:x, code:15 …",
+    examples: ["is:failed", "is:finding", "is:declined", "op:charge.create", "since:10m", "is:due"],
+    changed: (value) => { history.replaceState(null, "", route("requests", shown, { q: value })); begin(value); },
   });
-  const dropped = h("span", { class: "soft" });
+  const pause = h("button", { type: "button", "aria-pressed": "false", onclick: () => { paused = !paused; missed = 0; label(); if (!paused) later.soon(); }, "data-testid": "pause" }, "Pause");
   const list = new List({
-    label: "Requests", testid: "requests", keyOf: (item) => item.id, pick: (item) => { location.hash = `requests/${item.id}`; },
-    draw: (item) => [
-      h("span", { class: "c-id" }, String(item.id)),
-      h("span", { class: "c-time" }, clockTime(item.at)),
-      h("span", { class: "c-method" }, item.method || "·"),
-      h("span", { class: "c-path", title: item.path }, short(item.path) || item.op),
-      mark("request", item.id),
-      h("span", { class: "c-rule" }, item.rule || ""),
-      h("span", { class: "c-latency" }, latency(item.latency)),
-      h("span", { class: `c-status ${statusClass(item.status, item.fault)}` }, item.method ? String(item.fault || item.status) : "due"),
-    ],
+    label: "Requests", testid: "requests", keyOf: (item) => item.id, pick: (item) => { location.hash = route("requests", item.id, { q }); },
+    dayOf: (item) => item.at.slice(0, 10), look: (item) => (failed(item) ? "failed" : ""), nearEnd: older, draw,
   });
-  const detail = split(panel, [
-    h("div", { class: "bar" }, filter, dropped, h("button", { onclick: reset, "data-testid": "reset" }, "Reset sandbox")),
-    list.element,
-  ], hint());
+  const detail = split(panel, [h("div", { class: "bar" }, bar.element, pause), h("div", { class: "bar told" }, told), list.element], null, "requests");
+  const entry = entryView(detail, box);
+  const later = calmly(fresh);
 
-  function hint() {
-    return h("p", { class: "soft hint" }, "Choose a request to see what was asked, what was answered and which rule decided.");
+  function label() {
+    pause.textContent = paused ? (missed ? `Resume (${missed} new)` : "Resume") : "Pause";
+    pause.setAttribute("aria-pressed", String(paused));
   }
 
-  function apply(grownBy) {
-    const words = filter.value.toLowerCase().split(/\s+/).filter(Boolean);
-    const fits = (item) => {
-      const text = `${item.method} ${item.path} ${item.op} ${item.status} ${item.rule || ""} ${item.events.join(" ")}`.toLowerCase();
-      return words.every((word) => text.includes(word));
-    };
-    list.set(words.length ? all.filter(fits) : all, { grownBy: words.length ? 0 : grownBy });
-    count(all.length ? String(all.length) : "");
+  function paint(grownBy = 0) {
+    list.set(all, { grownBy });
+    const dropped = all.length && !q && all[all.length - 1].id > 1 && all.length >= fits ? `; older ones are no longer kept (--journal-limit)` : "";
+    told.textContent = q ? `${fits} of ${last} fit` : last ? `${last} so far${dropped}` : "";
+    if (!all.length && !shown) entry.say(q ? [h("p", { class: "soft hint" }, "Nothing fits. A hyphen before a word excludes it; operators: status op code ref rule id amount currency is since method path.")] : lesson("requests"));
+    else if (!shown) entry.say([h("p", { class: "soft hint" }, "Choose a request to see what was asked, what was answered and which rule decided.")]);
   }
 
-  async function load() {
-    if (busy) { again = true; return; }
-    busy = true;
+  async function ask(query) {
+    const given = new URLSearchParams({ limit: CHUNK, ...(q ? { q } : {}), ...query });
+    const got = await api("GET", `/__admin/timeline?${given}`);
+    for (const [op, meaning] of Object.entries(got.meanings)) meanings.set(op, meaning);
+    return { ...got, rows: got.lines.map(row).reverse() };
+  }
+
+  async function begin(value = q) {
+    q = value;
+    const mine = run += 1;
+    begun = false;
     try {
-      do {
-        again = false;
-        const got = await api("GET", `/__admin/timeline?after=${last}&limit=${CHUNK}`);
-        if (got.last < last) { all = []; last = 0; again = true; clear(detail).append(hint()); continue; }
-        const fresh = got.lines.map(row).reverse();
-        all = [...fresh, ...all].filter((item) => item.id > got.dropped);
-        dropped.textContent = got.dropped ? `${got.dropped} older ones dropped` : "";
-        last = fresh.length ? fresh[0].id : got.last;
-        apply(fresh.length);
-        if (last < got.last) again = true;
-      } while (again);
+      const got = await ask({});
+      if (mine !== run) return;
+      begun = true;
+      bar.problem("");
+      [all, last, fits] = [got.rows, got.last, got.count];
+      count(last || "");
+      list.element.scrollTop = 0;
+      paint();
+      later.soon();
+    } catch (problem) {
+      if (mine === run) bar.problem(problem.message.replace(/^Q: /, ""));
+    }
+  }
+
+  async function fresh() {
+    if (paused || !begun) return;
+    const mine = run;
+    try {
+      const got = await ask({ after: last });
+      if (mine !== run) return;
+      if (got.last < last) return void begin();
+      all = [...got.rows, ...all];
+      fits += got.count;
+      last = got.lines.length === CHUNK ? got.rows[0].id : got.last;
+      count(last || "");
+      paint(got.rows.length);
+      if (last < got.last) later.soon();
+    } catch (problem) {
+      if (problem.status !== 400) say(problem.message);
+    }
+  }
+
+  let reading = false;
+  async function older() {
+    if (reading || all.length >= fits || !all.length) return;
+    reading = true;
+    const mine = run;
+    try {
+      const got = await ask({ before: all[all.length - 1].id });
+      if (mine !== run) return;
+      all = [...all, ...got.rows];
+      if (!got.rows.length) fits = all.length;
+      list.set(all);
     } catch (problem) {
       say(problem.message);
     } finally {
-      busy = false;
+      reading = false;
     }
   }
 
-  async function reset() {
-    if (!window.confirm("Empty this sandbox? Its objects, journal and clock begin anew.")) return;
-    await api("POST", "/__admin/reset").catch((problem) => say(problem.message));
-    await load();
+  function news(event) {
+    if (event.last < last) return void begin();
+    if (event.last === last || !begun) return;
+    if (!paused) return later.soon();
+    missed = event.last - last;
+    label();
   }
 
-  async function open(id) {
-    if (!id) return;
-    shown = id;
-    list.select(Number(id));
-    try {
-      const entry = await api("GET", `/__admin/journal/${id}`);
-      const kept = entry.webhooks.length ? (await api("GET", "/__admin/webhooks?limit=1000")).webhooks : [];
-      if (shown === id) draw(entry, kept);
-    } catch (problem) {
-      say(problem.message);
-    }
+  function open(id, given) {
+    shown = id || null;
+    detail.chosen(shown);
+    bar.set(given.q || "");
+    if ((given.q || "") !== q || !run) begin(given.q || "");
+    list.select(shown ? Number(shown) : null);
+    if (shown) entry.open(shown);
+    else paint();
   }
 
-  function draw(entry, kept) {
-    const asked = entry.request;
-    clear(detail).append(
-      h("h2", { "data-testid": "entry-title" }, asked ? `${asked.method} ${asked.path}` : entry.op),
-      h("p", { class: "facts" },
-        asked ? h("span", { class: `badge ${statusClass(entry.status, entry.fault)}`, "data-testid": "entry-status" }, entry.fault ? `${entry.fault.kind} at ${entry.fault.at}` : String(entry.status)) : null,
-        h("span", {}, entry.op), h("span", {}, time(entry.at)),
-        entry.latency !== "0s" ? h("span", {}, `took ${entry.latency}`) : null),
-      concerning("request", entry.id),
-      decisions(entry.decisions),
-      ...(entry.events.length ? [events(entry.events)] : []),
-      ...(entry.webhooks.length ? [webhooks(entry.webhooks.map((id) => kept.find((one) => one.id === id) || { id }))] : []),
-      ...[
-        block("Worth knowing", entry.warnings.length ? entry.warnings.join("\n") : null, "warnings"),
-        block("Query", asked && Object.keys(asked.query).length ? asked.query : null),
-        block("Request", asked ? asked.body : null, "request-body"),
-        block("Answer", entry.answer, "answer-body"),
-        block("Headers", asked ? asked.headers : null),
-        block("Assumptions that shaped it", entry.assumptions.length ? entry.assumptions.join("\n") : null),
-        block("Fields that no one knows", entry.ignored.length ? entry.ignored.join("\n") : null),
-      ].filter(Boolean));
-    detail.scrollTop = 0;
-  }
-
-  load();
-  return { news: (event) => { if (event.last !== last) load(); }, open, list, close: () => list.watcher.disconnect() };
-}
-
-function decisions(all) {
-  const rows = [];
-  for (const decision of all) {
-    if (decision.rule) rows.push(h("li", { class: "fired", "data-testid": "fired" }, h("b", {}, decision.rule), ` fired (${decision.stage})${decision.delay !== "0s" ? `, ${decision.delay}` : ""}`));
-    for (const lost of decision.lost) rows.push(h("li", { class: "lost", "data-testid": "lost" }, h("b", {}, lost.rule), ` did not: ${lost.why}`));
-  }
-  const fired = all.filter((decision) => decision.rule).length;
-  const lost = rows.length - fired;
-  return h("section", { class: "block" }, h("h3", {}, "Decision"),
-    fired ? h("ul", { class: "rules" }, rows.filter((item) => item.className === "fired")) : h("p", { class: "soft" }, "No rule fired: it went its ordinary way."),
-    lost ? h("details", { "data-testid": "losers" }, h("summary", {}, `${lost} ${lost === 1 ? "rule" : "rules"} did not fire, and why`), h("ul", { class: "rules" }, rows.filter((item) => item.className === "lost"))) : null);
-}
-
-function webhooks(all) {
-  return h("section", { class: "block" }, h("h3", {}, "Webhooks that it caused"), table(["Webhook", "Tries", "State", "Receiver"], all.map((one) => [
-    one.url ? h("a", { href: `#webhooks/${one.id}` }, one.eventType) : one.id,
-    (one.tries || []).map((made, number) => `${number + 1}: ${made.error || made.status}`).join(", "),
-    one.state ? one.state.replace("_", " ") : "no longer kept", one.url || "",
-  ]), "caused"));
-}
-
-export function events(all) {
-  return h("section", { class: "block" }, h("h3", {}, "What changed"), table(["Object", "Happened", "From", "To"], all.map((event) => [
-    h("a", { href: `#objects/${event.subject}/${event.id}` }, `${event.subject} ${event.id.slice(0, 8)}`), event.what, event.before || "", event.after || "",
-  ]), "changes"));
+  return {
+    news, open, list, search: bar.input,
+    update: () => { if (/is:finding/.test(q)) later.soon(); },
+    close: () => { later.stop(); bar.stop(); list.watcher.disconnect(); },
+  };
 }

@@ -1,8 +1,8 @@
-// Scenarios and their rules with counters; the assumptions of the sandbox.
-import { api } from "./admin-api.js";
-import { h, clear, say, table } from "./admin-dom.js";
+// Scenarios in force, their rules with counters and near misses, and the editor, which is loaded when it is first shown.
+import { api, keyOf } from "./admin-api.js";
+import { h, clear, say, act, table, calmly, route } from "./admin-dom.js";
 
-const EXAMPLE = `version: 1
+export const EXAMPLE = `version: 1
 name: declined-twice
 rules:
   - id: twice
@@ -10,103 +10,107 @@ rules:
     sequence:
       - {decline: insufficient_funds, times: 2}
 `;
+const DRAFT = "scenario-draft";
 
 export function scenarios(panel, count) {
   const files = h("div", {});
   const rules = h("div", {});
-  const text = h("textarea", { id: "scenario-text", rows: 12, spellcheck: "false", placeholder: EXAMPLE, "data-testid": "scenario-text" });
+  const place = h("div", { class: "editor", "data-testid": "scenario-editor" });
+  const outcome = h("div", { "data-testid": "dry-run-result", role: "status" });
+  const told = h("p", { class: "soft", role: "status", "data-testid": "scenario-told" });
+  const shipped = h("select", { "aria-label": "Begin with a shipped scenario", "data-testid": "shipped" }, h("option", { value: "" }, "Begin with …"));
+  let editor = null;
+  let ready = null;
+  let texts = new Map();
+  let shown = null;
+  const later = calmly(draw, 1500);
+  const send = (method) => async () => {
+    await ready;
+    const got = await api(method, "/__admin/scenarios", editor.text(), { type: "application/yaml" });
+    told.textContent = `Loaded.${got.notApplied ? ` Not applied, because the sandbox was used: ${got.notApplied.join(", ")}.` : ""}`;
+    await draw();
+  };
   panel.append(h("div", { class: "columns" },
-    h("section", {}, h("h2", {}, "In force"), files, h("h2", {}, "Rules, in the order of asking"), rules),
-    h("section", {},
-      h("h2", {}, h("label", { for: "scenario-text" }, "Load a scenario")), text,
-      h("p", { class: "actions" },
-        h("button", { class: "primary", onclick: () => load("POST"), "data-testid": "scenario-add" }, "Add"),
-        h("button", { onclick: () => load("PUT"), "data-testid": "scenario-replace" }, "Replace all"),
-        h("button", { onclick: () => drop(), "data-testid": "scenario-clear" }, "Clear all"),
-        h("button", { class: "quiet", onclick: () => { text.value = EXAMPLE; text.focus(); }, "data-testid": "scenario-example" }, "Example")),
-      h("p", { class: "soft" }, "YAML or JSON. A file with a fault changes nothing, and says line and column."))));
+    h("section", {}, h("h2", {}, "Editor"), h("div", { class: "actions" }, shipped, act("Example", async () => { await ready; editor.put(EXAMPLE); }, { class: "quiet", "data-testid": "scenario-example" })), place, told,
+      h("div", { class: "actions" }, act("Add", send("POST"), { class: "primary", "data-testid": "scenario-add" }), act("Replace all", send("PUT"), { "data-testid": "scenario-replace" }),
+        act("Try on the journal", tryOut, { "data-testid": "dry-run" }), act("Clear all", () => drop(), { class: "quiet", "data-testid": "scenario-clear" })), outcome),
+    h("section", {}, h("h2", {}, "In force"), files, h("h2", {}, "Rules, in the order of asking"), rules)));
 
-  async function load(method) {
-    try {
-      await api(method, "/__admin/scenarios", text.value, { type: "application/yaml" });
-      say("");
-      await draw();
-    } catch (problem) {
-      say(problem.message);
-    }
+  async function begin() {
+    const made = sessionStorage.getItem("draft-rule");
+    sessionStorage.removeItem("draft-rule");
+    const { openEditor } = await import("./admin-editor.js");
+    editor = await openEditor(place, made || localStorage.getItem(DRAFT) || "", (text) => localStorage.setItem(DRAFT, text));
+    if (made) told.textContent = "This rule matches the request that you came from. Change what it shall do, then add it.";
+    const got = await api("GET", "/__admin/scenarios/shipped");
+    texts = new Map(got.scenarios.map((one) => [one.name, one.text]));
+    shipped.append(...got.scenarios.map((one) => h("option", { value: one.name, title: one.description }, `${one.name}: ${one.description}`.slice(0, 80))));
+    shipped.addEventListener("change", () => { if (shipped.value) editor.put(texts.get(shipped.value)); shipped.value = ""; });
+  }
+
+  async function tryOut() {
+    await ready;
+    const got = await api("POST", "/__admin/scenarios/dry-run", editor.text(), { type: "application/yaml" });
+    clear(outcome).append(h("h3", {}, `On the ${got.entries} kept entries`), ...got.rules.map(tried));
   }
 
   async function drop(name) {
-    try {
-      await api("DELETE", `/__admin/scenarios${name ? `?name=${encodeURIComponent(name)}` : ""}`);
-      say("");
-      await draw();
-    } catch (problem) {
-      say(problem.message);
-    }
+    await api("DELETE", `/__admin/scenarios${name ? `?name=${encodeURIComponent(name)}` : ""}`);
+    await draw();
+  }
+
+  async function edit(name) {
+    await ready;
+    const got = await api("GET", `/__admin/scenarios/texts/${encodeURIComponent(name)}`, null, keyOf() ? { secret: keyOf() } : {});
+    editor.put(got.text);
+    told.textContent = got.masked ? "Card numbers and credentials are masked here: open the sandbox by its secret key to edit them." : "";
+  }
+
+  async function near(rule, at) {
+    const got = await api("POST", "/__admin/scenarios/dry-run", "");
+    const one = got.rules.find((found) => found.id === rule.id);
+    at.append(tried(one));
+  }
+
+  function row(rule) {
+    const at = h("div", {});
+    return [h("div", {}, h("b", { title: `line ${rule.line}` }, rule.id), at), rule.stage, String(rule.calls), String(rule.hits), rule.left === null ? "" : String(rule.left),
+      h("span", { class: "pair" }, rule.expectationMet === false ? h("span", { class: "badge s-4" }, "not yet as expected") : rule.alive ? "" : h("span", { class: "soft" }, "used up"),
+        act("Near misses", async (button) => { await near(rule, at); button.hidden = true; }, { class: "small", "data-testid": `near-${rule.id}` }))];
   }
 
   async function draw() {
     try {
       const [known, report] = await Promise.all([api("GET", "/__admin/scenarios"), api("GET", "/__admin/rules")]);
       count(known.scenarios.length);
-      clear(files).append(table(["Name", "Rules", "Description", ""], known.scenarios.map((one) => [
+      const now = JSON.stringify([known.scenarios, report]);
+      if (now === shown) return;
+      shown = now;
+      clear(files).append(table(["Name", "Rules", "Description", "Actions"], known.scenarios.map((one) => [
         h("b", {}, one.name), String(one.rules), one.description || "",
-        one.builtIn ? h("span", { class: "soft" }, "built in") : h("button", { class: "small", onclick: () => drop(one.name) }, "Remove"),
+        h("span", { class: "pair" }, act("Open", () => edit(one.name), { class: "small", "data-testid": `open-${one.name}` }), one.builtIn ? h("span", { class: "soft" }, "built in") : act("Remove", () => drop(one.name), { class: "small" })),
       ]), "scenario-files"));
-      clear(rules).append(table(["Rule", "Stage", "Asked", "Fired", "Left", ""], report.rules.map((rule) => [
-        h("b", { title: `${rule.file}:${rule.line}` }, rule.id), rule.stage, String(rule.calls), String(rule.hits), rule.left === null ? "" : String(rule.left),
-        rule.expectationMet === false ? h("span", { class: "badge s-4" }, "not yet as expected") : rule.alive ? "" : h("span", { class: "soft" }, "used up"),
-      ]), "rules"));
+      const built = new Set(known.scenarios.filter((one) => one.builtIn).map((one) => one.file));
+      const heads = ["Rule", "Stage", "Asked", "Fired", "Left", "State"];
+      const mine = report.rules.filter((rule) => !built.has(rule.file));
+      const theirs = report.rules.filter((rule) => built.has(rule.file));
+      const fired = theirs.filter((rule) => rule.hits).length;
+      const wasOpen = rules.querySelector("details")?.open;
+      clear(rules).append(mine.length ? table(heads, mine.map(row), "rules") : h("p", { class: "soft" }, "None of your own yet."),
+        theirs.length ? h("details", { open: Boolean(wasOpen), "data-testid": "built-in" }, h("summary", {}, `${theirs.length} built-in rules, ${fired} of them fired`), table(heads, theirs.map(row), "built-in-rules")) : "");
     } catch (problem) {
       say(problem.message);
     }
   }
 
   draw();
-  return { news: draw };
+  ready = begin().catch((problem) => say(problem.message));
+  return { news: () => later.soon(), close: () => { later.stop(); if (editor) editor.close(); } };
 }
 
-export function assumptions(panel, count) {
-  const rows = h("div", {});
-  const filter = h("input", { type: "search", placeholder: "filter", "aria-label": "Filter assumptions", "data-testid": "assumption-filter", oninput: () => paint() });
-  const profile = h("span", { class: "tag", "data-testid": "profile" });
-  let all = [];
-  panel.append(h("section", { class: "wide" },
-    h("h2", {}, "What the service document leaves open, and how it is settled here ", profile),
-    h("div", { class: "bar" }, filter), rows));
-
-  async function change(key, value) {
-    try {
-      show(await api("PUT", "/__admin/assumptions", { [key]: value }));
-      say("");
-    } catch (problem) {
-      say(problem.message);
-      paint();
-    }
-  }
-
-  function field(row) {
-    const input = h("input", { value: String(row.value), "aria-label": row.key, title: `allowed: ${row.allowed}`, "data-testid": `assume-${row.key}` });
-    input.addEventListener("change", () => change(row.key, input.value));
-    return h("span", { class: "pair" }, input, row.changed ? h("button", { class: "small", onclick: () => change(row.key, null), "data-testid": `back-${row.key}` }, "Back") : null);
-  }
-
-  function paint() {
-    const word = filter.value.toLowerCase();
-    clear(rows).append(table(["Key", "Question", "Value", "Allowed", "Rests on"], all
-      .filter((row) => `${row.key} ${row.question} ${row.evidence}`.toLowerCase().includes(word))
-      .map((row) => [h("code", {}, row.key), row.question, field(row), h("span", { class: "soft" }, row.allowed), h("span", { class: "soft" }, row.evidence)]), "assumptions"));
-  }
-
-  function show(got) {
-    all = got.assumptions.map((row) => ({ ...row, changed: String(row.value) !== String(row[got.profile]) }));
-    profile.textContent = `profile ${got.profile}`;
-    const changed = all.filter((row) => row.changed).length;
-    count(changed || "");
-    paint();
-  }
-
-  api("GET", "/__admin/assumptions").then(show).catch((problem) => say(problem.message));
-  return {};
+function tried(rule) {
+  return h("details", { class: "tried", open: true }, h("summary", {}, h("b", {}, rule.id), ` would have fired on ${rule.fired} of ${rule.concerned}`),
+    rule.entries.length ? h("p", {}, "On ", ...rule.entries.flatMap((one, i) => [i ? ", " : "", h("a", { href: route("requests", one) }, `#${one}`)])) : null,
+    rule.near.length ? h("ul", { class: "rules" }, rule.near.map((miss) => h("li", {}, h("a", { href: route("requests", miss.entry) }, `#${miss.entry}`), ` ${miss.op}: `,
+      miss.mismatches.length ? miss.mismatches.join("; ") : "matches, but an earlier rule fired, or it was used up"))) : null);
 }

@@ -1,164 +1,136 @@
-// Webhooks with every attempt, and the inboxes that received some.
+// Webhooks: only what has changed is fetched, bodies when one is opened; every try, and sending again.
 import { api } from "./admin-api.js";
-import { h, clear, say, List, split, block, table, time, clockTime } from "./admin-dom.js";
+import { h, clear, say, act, List, split, block, table, time, clockTime, calmly, route, stateClass } from "./admin-dom.js";
 import { mark, concerning } from "./admin-findings.js";
+import { lesson } from "./admin-lessons.js";
 
-const MOST = 1000;
-const SOON_MS = 250;
-const LOOKS = { delivered: "s-2", waiting: "s-4", sending: "s-4", held: "s-4", given_up: "s-5" };
-
-// News come in bursts: at most one look every quarter of a second.
-function calmly(look) {
-  let waiting = null;
-  return {
-    soon() { waiting = waiting || setTimeout(() => { waiting = null; look(); }, SOON_MS); },
-    stop() { clearTimeout(waiting); },
-  };
-}
+const PAGE = 200;
+const MOST = 2000;
 
 export function webhooks(panel, count) {
-  let rows = [];
+  const known = new Map();
+  let changes = 0;
+  let kept = 0;
+  let run = 0;
   let shown = null;
-  const told = h("span", { class: "soft" });
+  let word = "";
+  const told = h("span", { class: "soft", role: "status" });
+  const filter = h("input", { type: "search", placeholder: "event, state, receiver, id", "aria-label": "Filter webhooks", "data-testid": "webhook-filter", oninput: () => { word = filter.value.toLowerCase(); paint(); } });
+  const send = h("details", { class: "menu wide" }, h("summary", { role: "button", "data-testid": "send-event" }, "Send an event"), sendForm());
   const list = new List({
-    label: "Webhooks", testid: "webhooks", keyOf: (item) => item.id, pick: (item) => { location.hash = `webhooks/${item.id}`; },
+    label: "Webhooks", testid: "webhooks", keyOf: (item) => item.id, pick: (item) => { location.hash = route("webhooks", item.id); },
+    dayOf: (item) => item.added.slice(0, 10), look: (item) => (item.state === "given_up" ? "failed" : ""),
+    nearEnd: () => { if (known.size < kept && known.size < MOST) older(); },
     draw: (item) => [
-      h("span", { class: "c-time", title: time(item.added) }, clockTime(item.added).slice(0, 8)),
-      h("span", { class: "c-event" }, item.eventType),
-      h("span", { class: "c-path", title: item.url }, item.url),
-      mark("webhook", item.id),
-      h("span", { class: "c-latency" }, `${item.tries.length} ${item.tries.length === 1 ? "try" : "tries"}`),
-      h("span", { class: `c-state ${LOOKS[item.state] || ""}` }, item.state.replace("_", " ")),
+      h("span", { class: "line" }, h("span", { class: "c-time" }, clockTime(item.added).slice(0, 8)), h("span", { class: "c-path" }, item.eventType), mark("webhook", item.id),
+        h("span", { class: `c-state ${stateClass(item.state)}` }, item.state.replace("_", " "))),
+      h("span", { class: "line soft" }, h("span", { class: "c-latency" }, tries(item)), h("bdi", { class: "c-path", title: item.url }, item.url)),
     ],
   });
-  const detail = split(panel, [h("div", { class: "bar" }, told), list.element],
-    h("p", { class: "soft hint" }, "Choose a webhook to see every try, or send it again."));
-  const later = calmly(load);
+  const detail = split(panel, [h("div", { class: "bar" }, filter, send), h("div", { class: "bar told" }, told), list.element], null, "webhooks");
+  const later = calmly(fresh);
 
-  async function load() {
+  function tries(item) {
+    return `${item.tries.length} ${item.tries.length === 1 ? "try" : "tries"}${item.tries.length ? `: ${item.tries.map((one) => one.error || one.status).join(", ")}` : ""}`;
+  }
+
+  function paint() {
+    const all = [...known.values()].sort((one, two) => two.added.localeCompare(one.added) || two.order - one.order);
+    list.set(word ? all.filter((item) => `${item.eventType} ${item.state} ${item.url} ${item.id} ${item.subject}`.toLowerCase().includes(word)) : all);
+    if (!all.length && !shown) clear(detail).append(...lesson("webhooks"));
+    else if (!shown) clear(detail).append(h("p", { class: "soft hint" }, "Choose a webhook to see every try, or send it again."));
+  }
+
+  let order = 0;
+  function take(got) {
+    for (const item of got.webhooks) known.set(item.id, { ...item, order: known.get(item.id)?.order ?? (order += 1) });
+  }
+
+  async function fresh() {
+    const mine = run;
     try {
-      const got = await api("GET", `/__admin/webhooks?limit=${MOST}`);
-      rows = got.webhooks.reverse();
-      told.textContent = [
-        `${got.count} ${got.count === 1 ? "webhook" : "webhooks"}`, got.dropped ? `${got.dropped} older ones dropped` : "",
-        got.refused ? `${got.refused} found no room` : "",
-      ].filter(Boolean).join(", ");
-      count(got.count || "");
-      list.set(rows);
-      if (shown) draw(rows.find((item) => item.id === shown));
+      const got = await api("GET", `/__admin/webhooks?bodies=false&limit=${changes ? 1000 : PAGE}&changed=${changes}`);
+      if (mine !== run) return;
+      if (got.changes < changes || got.kept < kept - 1000) { changes = 0; kept = 0; known.clear(); later.soon(); return; }
+      take(got);
+      const more = changes && got.count > got.webhooks.length;
+      [changes, kept] = [got.changes, got.kept];
+      // More has happened than one answer tells: begin anew.
+      if (more) { changes = 0; known.clear(); later.soon(); return; }
+      while (known.size > Math.max(kept, PAGE)) known.delete(known.keys().next().value);
+      told.textContent = [kept ? `${kept} ${kept === 1 ? "webhook" : "webhooks"}` : "", got.dropped ? `${got.dropped} older ones dropped` : "", got.refused ? `${got.refused} found no room` : ""].filter(Boolean).join(", ");
+      count(kept || "");
+      paint();
+      if (shown) list.select(shown);
+      if (shown && got.webhooks.some((item) => item.id === shown)) draw(shown);
     } catch (problem) {
       say(problem.message);
     }
   }
 
-  async function resend(id) {
+  let reading = false;
+  async function older() {
+    if (reading) return;
+    reading = true;
     try {
-      await api("POST", `/__admin/webhooks/${encodeURIComponent(id)}/resend`);
-      say("");
-      await load();
+      const got = await api("GET", `/__admin/webhooks?bodies=false&limit=${PAGE}&skip=${known.size}`);
+      got.webhooks.reverse().forEach((item) => { if (!known.has(item.id)) known.set(item.id, { ...item, order: -(order += 1) }); });
+      if (got.webhooks.length) paint();
     } catch (problem) {
       say(problem.message);
+    } finally {
+      reading = false;
     }
   }
 
-  function draw(item) {
-    if (!item) return;
-    const kept = document.activeElement && document.activeElement.dataset.testid === "resend";
-    clear(detail).append(
-      h("h2", { "data-testid": "webhook-title" }, item.eventType),
-      h("p", { class: "facts" },
-        h("span", { class: `badge ${LOOKS[item.state] || ""}`, "data-testid": "webhook-state" }, item.state.replace("_", " ")),
-        h("span", {}, item.url), item.next ? h("span", {}, `next try ${time(item.next)}`) : null,
-        item.subject ? h("span", {}, `about ${item.subject}`) : null),
-      h("p", {}, h("button", { class: "primary", onclick: () => resend(item.id), "data-testid": "resend" }, "Send again")),
-      concerning("webhook", item.id),
-      h("section", { class: "block" }, h("h3", {}, "Tries"), item.tries.length
-        ? table(["When", "Answer", "Took", ""], item.tries.map((one) => [
-          time(one.at), one.error || String(one.status), one.latency, one.scripted ? "said by the scenario" : "",
-        ]), "tries")
-        : h("p", { class: "soft" }, "None yet.")),
-      ...[
-        block("Body", item.body, "webhook-body"),
-        block("Signature", item.signature),
+  async function draw(id) {
+    try {
+      const item = await api("GET", `/__admin/webhooks/${encodeURIComponent(id)}`);
+      if (shown !== id) return;
+      const focused = document.activeElement && document.activeElement.dataset.testid === "resend";
+      clear(detail).append(...[
+        h("h2", { "data-testid": "webhook-title" }, item.eventType),
+        h("p", { class: "facts" }, h("span", { class: `badge ${stateClass(item.state)}`, "data-testid": "webhook-state" }, item.state.replace("_", " ")),
+          h("bdi", {}, item.url), item.next ? h("span", {}, `next try ${time(item.next)}`) : null, item.subject ? h("a", { href: `#requests?q=${encodeURIComponent(`id:${item.subject}`)}` }, `about ${item.subject.slice(0, 8)}…`) : null),
+        h("div", { class: "actions" }, act("Send again", async () => { await api("POST", `/__admin/webhooks/${encodeURIComponent(id)}/resend`); later.soon(); await draw(id); }, { class: "primary", "data-testid": "resend" })),
+        concerning("webhook", item.id),
+        h("section", { class: "block" }, h("h3", {}, "Tries"), item.tries.length
+          ? table(["When", "Answer", "Took", "By"], item.tries.map((one) => [time(one.at), h("span", { class: one.status >= 200 && one.status < 300 ? "s-2" : "s-5" }, one.error || String(one.status)), one.latency, one.scripted ? "said by the scenario" : "the receiver"]), "tries")
+          : h("p", { class: "soft" }, "None yet.")),
+        block("Body", item.body, "webhook-body"), block("Signature", item.signature),
       ].filter(Boolean));
-    if (kept) detail.querySelector("[data-testid=resend]").focus();
+      if (focused) detail.querySelector("[data-testid=resend]").focus();
+    } catch (problem) {
+      if (shown === id) clear(detail).append(h("h2", {}, "Webhook"), h("p", { class: "wrong" }, problem.message));
+    }
   }
 
-  async function open(id) {
-    shown = id || shown;
-    await load();
-    if (id) list.select(id);
+  function open(id) {
+    shown = id || null;
+    detail.chosen(shown);
+    if (!run) { run = 1; later.soon(); } else if (!shown) paint();
+    list.select(shown);
+    if (shown) draw(shown);
   }
 
-  return { news: () => later.soon(), open, list, close: () => { later.stop(); list.watcher.disconnect(); } };
+  return { news: () => later.soon(), open, list, search: filter, close: () => { run += 1; later.stop(); list.watcher.disconnect(); } };
 }
 
-export function inbox(panel, count) {
-  let name = null;
-  let rows = [];
-  let shown = null;
-  const names = h("div", { class: "kinds", role: "group", "aria-label": "Inboxes" });
-  const list = new List({
-    label: "Messages", testid: "inbox", keyOf: (item) => item.id, pick: (item) => { location.hash = `inbox/${encodeURIComponent(name)}/${item.id}`; },
-    draw: (item) => [
-      h("span", { class: "c-id" }, String(item.id)),
-      h("span", { class: "c-time", title: time(item.at) }, clockTime(item.at)),
-      h("span", { class: "c-method" }, item.method),
-      h("span", { class: "c-path" }, (item.body && item.body.meta && item.body.meta.eventType) || ""),
-      h("span", { class: `c-state ${{ valid: "s-2", invalid: "s-5" }[item.signature] || "s-4"}` }, `signature ${item.signature}`),
-    ],
-  });
-  const detail = split(panel, [names, list.element],
-    h("p", { class: "soft hint" }, "Whatever is sent to /__inbox/<name> with this sandbox's key, and every webhook to it, is kept here."));
-  const later = calmly(load);
-
-  async function load() {
+function sendForm() {
+  const type = h("select", { "data-testid": "event-type" }, ["transaction", "batch", "subscription", "customer", "paymentMethod"].map((name) => h("option", {}, name)));
+  const url = h("input", { type: "url", placeholder: "none: every subscription of the type", value: `${location.origin}/__inbox/shop`, "data-testid": "event-url" });
+  const data = h("textarea", { rows: 4, spellcheck: "false", "data-testid": "event-data" }, '{"chargeId": "x", "status": "SUCCESS"}');
+  const wrong = h("p", { class: "wrong", role: "alert", hidden: true });
+  return h("form", { class: "stack", onsubmit: async (event) => {
+    event.preventDefault();
+    wrong.hidden = true;
     try {
-      const { inboxes } = await api("GET", "/__admin/inbox");
-      if (name === null && inboxes.length) name = inboxes[0].name;
-      clear(names).append(...inboxes.map((one) => h("button", {
-        "aria-pressed": String(one.name === name), "data-testid": `inbox-${one.name}`,
-        onclick: () => { location.hash = `inbox/${encodeURIComponent(one.name)}`; },
-      }, one.name, h("span", { class: "count" }, String(one.count)))));
-      if (!inboxes.length) names.append(h("span", { class: "soft" }, "Nothing has arrived yet."));
-      count(inboxes.reduce((sum, one) => sum + one.count, 0) || "");
-      if (name === null) return;
-      names.append(h("button", { class: "quiet", onclick: forget, "data-testid": "inbox-clear" }, "Clear"));
-      rows = (await api("GET", `/__admin/inbox/${encodeURIComponent(name)}`)).messages.reverse();
-      list.set(rows);
-      if (shown) draw(rows.find((item) => item.id === shown));
+      const made = await api("POST", "/__admin/events", { type: type.value, data: JSON.parse(data.value || "{}"), ...(url.value ? { url: url.value } : {}) });
+      event.target.closest("details").open = false;
+      location.hash = route("webhooks", made.webhooks[0].id);
     } catch (problem) {
-      say(problem.message);
+      wrong.textContent = problem.message;
+      wrong.hidden = false;
     }
-  }
-
-  async function forget() {
-    await api("DELETE", `/__admin/inbox/${encodeURIComponent(name)}`).catch((problem) => say(problem.message));
-    name = null;
-    shown = null;
-    list.set([]);
-    clear(detail);
-    await load();
-  }
-
-  function draw(item) {
-    if (!item) return;
-    clear(detail).append(
-      h("h2", { "data-testid": "message-title" }, `${item.method} ${item.path}`),
-      h("p", { class: "facts" }, h("span", {}, time(item.at)), h("span", { "data-testid": "message-signature" }, `signature ${item.signature}`)),
-      ...[
-        block("Body", item.body, "message-body"),
-        block("Headers", item.headers),
-        block("Query", Object.keys(item.query).length ? item.query : null),
-      ].filter(Boolean));
-  }
-
-  async function open(wanted, id) {
-    if (wanted) name = wanted;
-    shown = id ? Number(id) : null;
-    await load();
-    if (shown) list.select(shown);
-  }
-
-  return { news: () => later.soon(), open, close: () => { later.stop(); list.watcher.disconnect(); } };
+  } }, h("label", { class: "field" }, h("span", {}, "Type"), type), h("label", { class: "field" }, h("span", {}, "Receiver"), url), h("label", { class: "field" }, h("span", {}, "Data (JSON)"), data), wrong, h("button", { class: "primary", "data-testid": "event-send" }, "Send"));
 }

@@ -1,24 +1,30 @@
-// The control page: which sandbox is shown, its clock, its tabs. Each view is a module of its own.
-import { api, chosen, choose, follow, adminToken } from "./admin-api.js";
+// The control page: which sandbox is shown and its tabs. Each view is a module of its own.
+import { api, chosen, choose, follow, rememberKey, useToken } from "./admin-api.js";
 import { h, clear, say } from "./admin-dom.js";
+import { beginClock, setClock } from "./admin-clock.js";
+import { beginKeys } from "./admin-keys.js";
 import { requests } from "./admin-requests.js";
 import { objects } from "./admin-objects.js";
-import { webhooks, inbox } from "./admin-webhooks.js";
+import { webhooks } from "./admin-webhooks.js";
+import { inbox } from "./admin-inbox.js";
 import { findings, forget, learn, refresh } from "./admin-findings.js";
-import { scenarios, assumptions } from "./admin-scenarios.js";
+import { scenarios } from "./admin-scenarios.js";
+import { assumptions } from "./admin-assumptions.js";
+import { sandboxView } from "./admin-sandbox.js";
 
-const VIEWS = { requests, objects, webhooks, inbox, findings, scenarios, assumptions };
+const VIEWS = { requests, objects, webhooks, inbox, findings, scenarios, assumptions, sandbox: sandboxView };
 const byId = (id) => document.getElementById(id);
 let view = null;
 let followed = null;
+let listed = [];
 let stopFollowing = () => {};
-let clock = { base: 0, at: 0, rate: 0 };
+const box = { all: () => listed, openKey };
 
 function tabs() {
   const bar = clear(byId("tabs"));
   for (const name of Object.keys(VIEWS)) {
     bar.append(h("button", {
-      role: "tab", id: `tab-${name}`, "data-testid": `tab-${name}`, "aria-controls": "view", onclick: () => go(name),
+      role: "tab", type: "button", id: `tab-${name}`, "data-testid": `tab-${name}`, "aria-controls": "view", onclick: () => go(name),
     }, name[0].toUpperCase() + name.slice(1), h("span", { class: "count", id: `count-${name}` })));
   }
   bar.addEventListener("keydown", (event) => {
@@ -29,65 +35,79 @@ function tabs() {
 }
 
 function go(name) {
-  if (location.hash.slice(1).split("/")[0] !== name) location.hash = name;
+  if (location.hash.slice(1) !== name) location.hash = name;
   else show();
 }
 
 function show() {
-  const [name, ...rest] = location.hash.slice(1).split("/").map(decodeURIComponent);
+  const [path, query = ""] = location.hash.slice(1).split("?");
+  const [name, ...rest] = path.split("/").map(decodeURIComponent);
+  const given = { q: new URLSearchParams(query).get("q") || "" };
   const wanted = VIEWS[name] ? name : "requests";
   for (const tab of byId("tabs").children) {
     const on = tab.id === `tab-${wanted}`;
     tab.setAttribute("aria-selected", String(on));
     tab.tabIndex = on ? 0 : -1;
+    if (on) tab.scrollIntoView({ block: "nearest", inline: "nearest" });
   }
   byId("view").setAttribute("aria-labelledby", `tab-${wanted}`);
-  if (view && view.name === wanted && view.open) return void view.open(...rest);
+  entitle(wanted);
+  const values = { requests: 1, webhooks: 1, findings: 1, objects: 2, inbox: 2 }[wanted] || 0;
+  const parts = [...Array(values).keys()].map((i) => rest[i] || undefined);
+  if (view && view.name === wanted && view.open) return void view.open(...parts, given);
+  if (view && byId("message").dataset.kind === "bad") say("");
   if (view && view.close) view.close();
   const panel = clear(byId("view"));
   panel.className = `view-${wanted}`;
-  if (!chosen()) {
+  if (!chosen() || (listed.length && !listed.some((one) => one.id === chosen()))) {
     view = null;
     panel.append(welcome());
     return;
   }
-  view = { name: wanted, ...VIEWS[wanted](panel, (count) => { byId(`count-${wanted}`).textContent = count ?? ""; }) };
-  if (view.open) view.open(...rest);
+  view = { name: wanted, ...VIEWS[wanted](panel, (count) => { byId(`count-${wanted}`).textContent = count ?? ""; }, box) };
+  if (view.open) view.open(...parts, given);
 }
 
 function welcome() {
   return h("section", { class: "welcome", "data-testid": "welcome" },
-    h("h1", {}, "No sandbox is open yet"),
+    h("h2", {}, chosen() && listed.length ? "This server has no such sandbox" : "No sandbox is open yet"),
     h("p", {}, "A sandbox opens with the first request that carries its key. Send one, and it appears here:"),
-    h("pre", {}, `curl ${location.origin}/info/providers -H 'x-secretkey: sk_demo'`),
+    h("pre", { tabindex: "0", "aria-label": "Command" }, `curl ${location.origin}/info/providers -H 'x-secretkey: sk_demo'`),
     h("p", {}, "or enter a key above. Keys are shown masked, and kept in this tab only."));
 }
 
 async function listSandboxes() {
   const { sandboxes } = await api("GET", "/__admin/sandboxes", null, { anonymous: true });
+  listed = sandboxes;
   const select = clear(byId("sandbox"));
   const here = chosen();
-  for (const box of sandboxes) {
-    const label = [box.name, box.key, `${box.requests ?? 0} requests`].filter(Boolean).join("  ·  ");
-    select.append(h("option", { value: box.id, "data-name": box.name }, label));
+  for (const one of sandboxes) {
+    const label = [one.name, one.key, `${one.requests ?? 0} requests`].filter(Boolean).join("  ·  ");
+    select.append(h("option", { value: one.id, "data-name": one.name }, label));
   }
+  const known = sandboxes.some((one) => one.id === here);
   if (!sandboxes.length) select.append(h("option", { value: "" }, "No sandbox yet"));
-  const wanted = sandboxes.some((box) => box.id === here) ? here : sandboxes.length ? sandboxes[0].id : null;
+  else if (here && !known) {
+    select.prepend(h("option", { value: here }, `${here} (not on this server)`));
+    select.value = here;
+    if (!view) show();
+    return;
+  }
+  const wanted = known ? here : sandboxes.length ? sandboxes[0].id : null;
   if (wanted && wanted === followed) select.value = wanted;
   else if (wanted) enter(wanted);
   entitle();
 }
 
-function entitle() {
-  const name = byId("sandbox").selectedOptions[0]?.dataset.name;
-  document.title = name ? `${name} · mockserver` : "mockserver";
+function entitle(name = view ? view.name : "") {
+  const one = listed.find((known) => known.id === chosen());
+  document.title = [name && name[0].toUpperCase() + name.slice(1), one && (one.name || one.key), "mockserver"].filter(Boolean).join(" · ");
 }
 
 function enter(id) {
   choose(id);
   followed = id;
   byId("sandbox").value = id;
-  entitle();
   stopFollowing();
   if (view && view.close) view.close();
   view = null;
@@ -97,20 +117,26 @@ function enter(id) {
   stopFollowing = follow(id, news, live);
 }
 
+async function openKey(key) {
+  const mine = await api("GET", "/__admin/sandbox", null, { secret: key });
+  rememberKey(mine.id, key);
+  choose(mine.id);
+  await listSandboxes();
+}
+
 function live(state) {
-  byId("live").textContent = state;
+  byId("live").textContent = { offline: "offline, trying again", refused: "wrong token" }[state] || state;
   byId("live").dataset.state = state;
+  document.body.classList.toggle("stale", state === "offline");
+  if (state === "refused") askToken(true);
 }
 
 function news(event) {
-  byId("clock").hidden = false;
-  const running = { real: 1, fast: event.rate, manual: 0 }[event.mode];
-  clock = { base: Date.parse(event.now), at: performance.now(), rate: running };
-  byId("mode").textContent = event.mode === "fast" ? `fast ×${event.rate}` : event.mode;
-  byId("freeze").textContent = event.mode === "manual" ? "Run" : "Freeze";
-  byId("clock").dataset.pending = event.pending;
-  tick();
+  setClock(event);
   if (view && view.news) view.news(event);
+  byId("count-requests").textContent = event.last || "";
+  byId("count-objects").textContent = Object.values(event.objects).reduce((sum, one) => sum + one, 0) || "";
+  byId("count-scenarios").textContent = event.scenarios.length || "";
   learn(event, (many) => {
     byId("count-findings").textContent = many || "";
     refresh();
@@ -119,41 +145,20 @@ function news(event) {
   });
 }
 
-function tick() {
-  if (!clock.base) return;
-  const now = new Date(clock.base + (performance.now() - clock.at) * clock.rate);
-  const text = now.toISOString();
-  byId("now").textContent = `${text.slice(0, 10)} ${text.slice(11, 19)}`;
-  byId("now").dateTime = text;
+function askToken(wrong) {
+  const panel = clear(byId("view"));
+  view = null;
+  const input = h("input", { type: "password", autocomplete: "off", "data-testid": "token", "aria-label": "Admin token" });
+  panel.append(h("form", { class: "welcome", "data-testid": "token-form", onsubmit: (event) => {
+    event.preventDefault();
+    useToken(input.value.trim());
+    followed = null;
+    begin();
+  } }, h("h2", {}, "This server wants its admin token"), wrong ? h("p", { class: "wrong", role: "alert", "data-testid": "wrong-token" }, "That token was wrong.") : h("p", {}, "It was started with --admin-token. The token stays in this tab."),
+  h("div", { class: "actions" }, input, h("button", { class: "primary", "data-testid": "token-use" }, "Use it"))));
+  input.focus();
 }
 
-async function moveClock(by) {
-  const body = /^\d{4}-/.test(by) ? { to: by } : { by };
-  try {
-    const moved = await api("POST", "/__admin/clock/advance", body);
-    say(moved.hint || (moved.ran ? `${moved.ran} due ${moved.ran === 1 ? "thing" : "things"} happened` : ""), "info");
-    byId("to").value = "";
-  } catch (problem) {
-    say(problem.message);
-  }
-}
-
-byId("clock").addEventListener("click", (event) => {
-  const by = event.target.dataset && event.target.dataset.by;
-  if (by) moveClock(by);
-});
-byId("jump").addEventListener("submit", (event) => {
-  event.preventDefault();
-  if (byId("to").value.trim()) moveClock(byId("to").value.trim());
-});
-byId("freeze").addEventListener("click", async () => {
-  const mode = byId("freeze").textContent === "Run" ? "real" : "manual";
-  try {
-    await api("PUT", "/__admin/clock", { mode });
-  } catch (problem) {
-    say(problem.message);
-  }
-});
 byId("sandbox").addEventListener("change", () => enter(byId("sandbox").value));
 byId("chooser").addEventListener("submit", async (event) => {
   event.preventDefault();
@@ -161,28 +166,30 @@ byId("chooser").addEventListener("submit", async (event) => {
   if (!key) return;
   byId("key").value = "";
   try {
-    const mine = await api("GET", "/__admin/sandbox", null, { secret: key });
-    choose(mine.id);
-    await listSandboxes();
+    await openKey(key);
+    say("");
   } catch (problem) {
     say(problem.message);
   }
 });
 window.addEventListener("hashchange", show);
 window.addEventListener("pagehide", () => stopFollowing());
-setInterval(tick, 250);
 
+let stopListening = () => {};
 async function begin() {
+  stopListening();
   try {
     await listSandboxes();
   } catch (problem) {
-    if (problem.status === 401 && adminToken()) return void begin();
+    if (problem.status === 401) return void askToken(Boolean(sessionStorage.getItem("admin-token")));
     say(problem.message);
   }
-  follow(null, () => listSandboxes().catch((problem) => say(problem.message)), (state) => {
-    if (!chosen()) live(state);
+  if (!chosen()) show();
+  stopListening = follow(null, () => listSandboxes().catch((problem) => say(problem.message)), (state) => {
+    if (!chosen() && state !== "refused") live(state);
   });
 }
 tabs();
-show();
+beginClock();
+beginKeys({ views: Object.keys(VIEWS), go, view: () => view });
 begin();

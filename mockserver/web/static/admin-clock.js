@@ -1,0 +1,93 @@
+// The clock of the sandbox: always in sight; moves forward and says what happened on the way; what is due next.
+import { api } from "./admin-api.js";
+import { h, clear, say, act, time, route } from "./admin-dom.js";
+
+const PRESETS = ["1m", "1h", "1d", "7d", "30d", "365d"];
+const byId = (id) => document.getElementById(id);
+let clock = { base: 0, at: 0, rate: 0 };
+let pending = 0;
+let latest = { last: 0 };
+
+export function beginClock() {
+  const presets = byId("presets");
+  presets.append(...PRESETS.map((by) => h("button", { type: "button", "data-testid": `advance-${by}`, onclick: () => move(by) }, by === "365d" ? "+1y" : `+${by}`)));
+  byId("jump").addEventListener("submit", (event) => {
+    event.preventDefault();
+    if (byId("to").value.trim()) move(byId("to").value.trim());
+  });
+  byId("freeze").addEventListener("click", async () => {
+    try {
+      await api("PUT", "/__admin/clock", { mode: byId("freeze").textContent === "Run" ? "real" : "manual" });
+      say("");
+    } catch (problem) {
+      say(problem.message);
+    }
+  });
+  byId("due").addEventListener("toggle", () => { if (byId("due").open) drawDue(); });
+  setInterval(tick, 250);
+}
+
+export function setClock(event) {
+  byId("clock").hidden = false;
+  latest = event;
+  clock = { base: Date.parse(event.now), at: performance.now(), rate: { real: 1, fast: event.rate, manual: 0 }[event.mode] };
+  byId("mode").textContent = event.mode === "fast" ? `fast ×${event.rate}` : { real: "runs", manual: "stands still" }[event.mode];
+  byId("mode").dataset.mode = event.mode;
+  byId("freeze").textContent = event.mode === "manual" ? "Run" : "Freeze";
+  pending = event.pending;
+  byId("pending").textContent = pending ? `${pending} due` : "nothing due";
+  if (byId("due").open) drawDue();
+  tick();
+}
+
+function tick() {
+  if (!clock.base) return;
+  const text = new Date(clock.base + (performance.now() - clock.at) * clock.rate).toISOString();
+  byId("now").textContent = `${text.slice(0, 10)} ${text.slice(11, 19)}`;
+  byId("now").dateTime = text;
+}
+
+async function move(by) {
+  const body = /^\d{4}-/.test(by) ? { to: by } : { by };
+  const before = { last: latest.last, tries: latest.tries };
+  try {
+    const moved = await api("POST", "/__admin/clock/advance", body);
+    byId("to").value = "";
+    byId("due").open = false;
+    await summary(before, moved);
+  } catch (problem) {
+    say(problem.message);
+  }
+}
+
+// What happened on the way, in one line with its details: changes by kind, and the tries of webhooks.
+async function summary(before, moved) {
+  const [lines, hooks] = await Promise.all([
+    api("GET", `/__admin/timeline?after=${before.last}&limit=500`), api("GET", `/__admin/webhooks?bodies=false&changed=${before.tries}&limit=200`),
+  ]);
+  const happened = new Map();
+  for (const line of lines.lines) for (const event of line[9]) happened.set(event, (happened.get(event) || 0) + 1);
+  const results = new Map();
+  for (const hook of hooks.webhooks) {
+    const end = hook.tries.at(-1);
+    const told = `webhook ${hook.state.replace("_", " ")}${end ? ` (${end.error || end.status}, ${hook.tries.length} ${hook.tries.length === 1 ? "try" : "tries"})` : ""}`;
+    results.set(told, (results.get(told) || 0) + 1);
+  }
+  const parts = [...happened, ...results].map(([what, many]) => (many > 1 ? `${many} × ${what}` : what));
+  const head = `Now ${time(moved.now).slice(0, 19)}. ${moved.ran} due ${moved.ran === 1 ? "thing" : "things"} happened`;
+  say(`${head}${parts.length ? ": " : "."}`, "info", h("span", { "data-testid": "summary" }, parts.slice(0, 12).join(", "), parts.length > 12 ? ` and ${parts.length - 12} more` : ""), parts.length ? ". " : "",
+    moved.ran ? h("a", { href: `#requests?q=${encodeURIComponent(`since:${before.last}`)}` }, "Show them") : "", moved.hint ? ` ${moved.hint}` : "");
+}
+
+async function drawDue() {
+  const place = byId("due-list");
+  try {
+    const got = await api("GET", "/__admin/clock/due?limit=10");
+    clear(place).append(...(got.due.length ? [h("ul", { class: "rules" }, got.due.map((one) => h("li", {},
+      h("b", {}, `in ${one.in}`), ` ${one.words} `, one.kind && one.id ? h("a", { href: one.kind === "webhook" ? route("webhooks", one.id) : route("objects", one.kind, one.id) }, one.id.slice(0, 8)) : "", h("span", { class: "soft" }, ` ${time(one.at).slice(0, 19)} `),
+      act("Go there", () => move(one.at.replace(/(\.\d{6})\d*Z$/, "$1Z")), { class: "small", "data-testid": "go-there" })))),
+    got.pending > got.due.length ? h("p", { class: "soft" }, `and ${got.pending - got.due.length} more`) : ""] : [h("p", { class: "soft" }, "Nothing waits for its time. An authorisation, a subscription or a batch would stand here.")]));
+  } catch (problem) {
+    clear(place).append(h("p", { class: "wrong" }, problem.message));
+  }
+}

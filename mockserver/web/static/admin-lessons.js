@@ -1,0 +1,26 @@
+// What an empty view says: what it is for, and a line that fills it.
+import { h } from "./admin-dom.js";
+import { keyOf } from "./admin-api.js";
+
+const PROVIDER = "a26c371f-94f6-40da-add2-28ec8e9da8ed";
+const CARD = '{"cardNumber": "4000000000009995", "expiryDate": "12/40", "ccv": "123", "cardholder": "Ann Example"}';
+
+function curl(path, body) {
+  return `curl ${location.origin}${path} -H 'x-secretkey: ${keyOf() || "sk_demo"}'${body ? ` \\\n  -H 'content-type: application/json' \\\n  -d '${body}'` : ""}`;
+}
+
+function charge(more = "") {
+  return curl("/charge/card", `{"amount": 20, "currency": "AUD", "providerId": "${PROVIDER}", "paymentInformation": ${CARD}${more}}`);
+}
+
+const LESSONS = {
+  requests: ["No request yet", "Each request to this sandbox appears here, with the rule that decided and what changed. This one is declined:", () => charge()],
+  objects: ["None of this kind yet", "Charges, customers, batches and all else that the sandbox holds appear here with their story. This makes a charge:", () => charge()],
+  webhooks: ["No webhook yet", "Every webhook is listed here with each try and its answer. This charge sends one to the built-in inbox:", () => charge(`, "webhook": {"url": "${location.origin}/__inbox/shop"}`)],
+  inbox: ["Nothing has arrived yet", "Whatever is sent to /__inbox/NAME with this sandbox's key, and every webhook to it, is kept here with its signature checked:", () => curl("/__inbox/shop", '{"hello": "world"}')],
+};
+
+export function lesson(view) {
+  const [title, words, command] = LESSONS[view];
+  return [h("section", { class: "hint", "data-testid": `${view}-lesson` }, h("h2", {}, title), h("p", {}, words), h("pre", { tabindex: "0", "aria-label": "Command" }, command()))];
+}

@@ -1,0 +1,98 @@
+// The sandbox as a whole: name, export, import, fork, compare, verify, reset with undo.
+import { api, chosen } from "./admin-api.js";
+import { h, clear, say, act, table, route } from "./admin-dom.js";
+import { forkForm } from "./admin-entry.js";
+
+const EXPECTED = `{"requests": [{"op": "charge.create", "count": {"min": 1}}], "rules": true, "findings": "error"}`;
+
+export function sandboxView(panel, count, box) {
+  const facts = h("div", {});
+  const undo = act("Undo", async () => { await api("POST", "/__admin/undo"); undo.hidden = true; say("Everything is back, journal and all.", "info"); }, { "data-testid": "undo", hidden: true });
+
+  async function draw() {
+    try {
+      const one = await api("GET", "/__admin/sandbox");
+      clear(facts).append(table(["What", "Value"], [["Name", one.name || "none"], ["Id", one.id], ["Secret key", one.key], ["Public key", one.publicKey], ["Profile", one.profile], ["Scenarios", one.scenarios.join(", ") || "none"], ["Requests", String(one.requests)], ["Waiting for their time", String(one.pending)]], "facts"));
+    } catch (problem) {
+      clear(facts).append(h("p", { class: "wrong" }, problem.message));
+    }
+  }
+
+  async function reset() {
+    await api("POST", "/__admin/reset?undo=true");
+    undo.hidden = false;
+    say("The sandbox is empty. What it held is kept aside. ", "info", act("Undo", async () => { await api("POST", "/__admin/undo"); undo.hidden = true; say("Everything is back, journal and all.", "info"); }, { class: "small", "data-testid": "undo-now" }));
+  }
+
+  panel.append(h("div", { class: "columns" },
+    h("section", {}, h("h2", {}, "This sandbox"), facts,
+      h("h2", {}, "Begin anew"), h("p", { class: "soft" }, "Objects, journal and clock begin anew; scenarios stay. What was there is kept aside until the next time."),
+      h("div", { class: "actions" }, act("Reset sandbox", reset, { "data-testid": "reset" }), undo),
+      h("h2", {}, "Export and import"), h("p", { class: "soft" }, "One JSON document with everything that the sandbox holds; card numbers and ccv are left out."),
+      transfer(), h("h2", {}, "Fork"), h("p", { class: "soft" }, "A copy under another key: try something there, and compare."), forkForm(null, box)),
+    h("section", {}, h("h2", {}, "Compare with another sandbox"), comparison(box), h("h2", {}, "Verify"), verification())));
+  draw();
+  return { news: draw };
+}
+
+function transfer() {
+  const file = h("input", { type: "file", accept: "application/json", class: "hidden", id: "import-file", "data-testid": "import-file", onchange: async () => {
+    try {
+      await api("PUT", "/__admin/state?undo=true", await file.files[0].text());
+      say("Imported. ", "info", act("Undo", async () => { await api("POST", "/__admin/undo"); say("Everything is back.", "info"); }, { class: "small", "data-testid": "undo-import" }));
+    } catch (problem) {
+      say(problem.message);
+    } finally {
+      file.value = "";
+    }
+  } });
+  return h("div", { class: "actions" }, act("Export", async () => {
+    const text = JSON.stringify(await api("GET", "/__admin/state"));
+    const link = h("a", { href: URL.createObjectURL(new Blob([text], { type: "application/json" })), download: `sandbox-${chosen()}.json` });
+    link.click();
+    URL.revokeObjectURL(link.href);
+  }, { "data-testid": "export" }), h("label", { class: "button", for: "import-file" }, "Import"), file);
+}
+
+function comparison(box) {
+  const select = h("select", { "aria-label": "The other sandbox", "data-testid": "compare-with" });
+  const result = h("div", { "data-testid": "compared" });
+  const fill = () => {
+    const others = box.all().filter((one) => one.id !== chosen());
+    clear(select).append(...others.map((one) => h("option", { value: one.id }, one.name || one.key, ` (${one.id.slice(0, 6)})`)), ...(others.length ? [] : [h("option", { value: "" }, "There is no other sandbox")]));
+  };
+  fill();
+  return h("div", {}, h("div", { class: "actions" }, select, act("Compare", async () => {
+    const got = await api("GET", `/__admin/compare?with=${encodeURIComponent(select.value)}`);
+    clear(result).append(...differences(got));
+  }, { "data-testid": "compare" })), result);
+}
+
+function text(value) { return value === null || value === undefined ? "—" : typeof value === "object" ? JSON.stringify(value) : String(value); }
+
+function differences(got) {
+  if (got.equal) return [h("p", {}, "They are equal, object by object.")];
+  const facts = Object.entries(got.facts).map(([name, both]) => [name, text(both.here), text(both.there)]);
+  return [facts.length ? table(["What", "Here", "There"], facts) : "", ...Object.entries(got.kinds).map(([kind, diff]) => h("details", { open: true, class: "block" },
+    h("summary", {}, `${kind.replaceAll("_", " ")}: ${diff.onlyHere} only here, ${diff.onlyThere} only there, ${diff.changed} differ, ${diff.equal} equal`),
+    table(["Object", "Field", "Here", "There"], [
+      ...diff.onlyHereIds.map((id) => [h("a", { href: route("objects", kind, id) }, id.slice(0, 8)), "", "is here", "—"]), ...diff.onlyThereIds.map((id) => [id.slice(0, 8), "", "—", "is there"]),
+      ...Object.entries(diff.changedFields).flatMap(([id, fields]) => Object.entries(fields).map(([path, both]) => [h("a", { href: route("objects", kind, id) }, id.slice(0, 8)), path, text(both.here), text(both.there)])),
+    ])))];
+}
+
+function verification() {
+  const wanted = h("textarea", { rows: 4, spellcheck: "false", "aria-label": "What shall have happened (JSON)", "data-testid": "verify-text" }, EXPECTED);
+  const result = h("div", { role: "status", "data-testid": "verified" });
+  return h("div", {}, wanted, h("div", { class: "actions" }, act("Verify", async () => {
+    let got;
+    try {
+      got = await api("POST", "/__admin/verify", wanted.value);
+    } catch (problem) {
+      if (problem.status !== 409) throw problem;
+      got = problem.body;
+    }
+    clear(result).append(h("p", { class: got.verified ? "s-2" : "s-5" }, got.verified ? "All of it holds." : "Something does not hold:"), ...(got.differences.length ? [h("ul", { class: "rules" }, got.differences.map((one) => h("li", {}, one)))] : []),
+      ...got.requests.filter((one) => one.nearMisses.length).map((one) => h("div", {}, h("h3", {}, `Nearest to ${one.op}`), table(["Request", "Operation", "Mismatches"], one.nearMisses.map((miss) => [h("a", { href: route("requests", miss.entry) }, `#${miss.entry}`), miss.op, miss.differences.join("; ")])))));
+  }, { class: "primary", "data-testid": "verify" })), result);
+}

@@ -1,0 +1,54 @@
+// The search of a list: words and operators, each shown as a chip, kept in the address.
+import { h, clear } from "./admin-dom.js";
+
+const WORD = /-?(?:[A-Za-z]+:(?!\/\/))?(?:"[^"]*"|\S+)/g;
+const PAUSE_MS = 200;
+
+export function search({ testid, label, hint, examples, changed }) {
+  let waiting = null;
+  const chips = h("div", { class: "chips", role: "group", "aria-label": "Parts of the search", "data-testid": `${testid}-chips` });
+  const told = h("p", { class: "wrong", role: "status", "data-testid": `${testid}-problem`, hidden: true });
+  const input = h("input", {
+    type: "search", placeholder: hint, "aria-label": label, "data-testid": testid, spellcheck: "false", autocomplete: "off",
+    oninput: () => { clearTimeout(waiting); waiting = setTimeout(apply, PAUSE_MS); },
+  });
+
+  function apply() {
+    draw();
+    changed(input.value.trim());
+  }
+
+  function set(value) {
+    if (input.value.trim() === value) return draw();
+    input.value = value;
+    draw();
+  }
+
+  function put(value) {
+    input.value = value;
+    apply();
+    input.focus();
+  }
+
+  function draw() {
+    const words = input.value.match(WORD) || [];
+    const without = (place) => words.filter((_, i) => i !== place).join(" ");
+    clear(chips).append(
+      ...words.map((word, i) => h("button", {
+        type: "button", class: `chip ${/^-?[A-Za-z]+:/.test(word) ? "operator" : ""}`, "aria-label": `Remove ${word}`, onclick: () => put(without(i)),
+      }, h("bdi", {}, word), h("span", { "aria-hidden": "true" }, " ×"))),
+      ...examples.filter((one) => !words.includes(one)).slice(0, words.length ? 3 : 6).map((one) => h("button", {
+        type: "button", class: "chip offer", "aria-label": `Add ${one}`, onclick: () => put([...words, one].join(" ")),
+      }, one)));
+  }
+
+  draw();
+  return {
+    element: h("div", { class: "search" }, input, chips, told),
+    input,
+    set,
+    value: () => input.value.trim(),
+    problem: (text) => { told.hidden = !text; told.textContent = text || ""; input.setAttribute("aria-invalid", String(Boolean(text))); },
+    stop: () => clearTimeout(waiting),
+  };
+}

@@ -1,0 +1,1 @@
+"""Builds the editor component of the control page anew."""
