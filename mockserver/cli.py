@@ -207,6 +207,18 @@ def openapi(**flags: Any) -> None:
 
 @main.command()
 @settings_options
+def asyncapi(**flags: Any) -> None:
+    """Print the webhooks as an AsyncAPI 3.0 document, in the words of the profile."""
+    settings = load(flags)
+    from mockserver.assumptions import Assumed, Profile
+    from mockserver.web.event_documents import asyncapi as document
+    from mockserver.web.openapi import INTERFACE
+
+    echo(json.dumps(document(Assumed(Profile(settings.profile)), INTERFACE), indent=2))
+
+
+@main.command()
+@settings_options
 def ca(**flags: Any) -> None:
     """Print the certificate (PEM) of the local authority that signs the TLS certificate; made on first use."""
     settings = load(flags)

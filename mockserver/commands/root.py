@@ -10,7 +10,7 @@ GROUPS: Mapping[str, Sequence[str]] = {
     "Run a server": ("serve", "healthcheck", "config", "sample", "ca"),
     "Write scenarios": ("init", "scenarios", "check", "explain", "outcomes", "schema"),
     "Judge a client": ("findings", "explore", "shrink"),
-    "Look up": ("routes", "states", "assumptions", "openapi", "version"),
+    "Look up": ("routes", "states", "assumptions", "openapi", "asyncapi", "version"),
 }
 MAIN_OPTIONS = ("host", "port", "scenario", "clock", "seed", "profile")
 """Options of ``serve`` that the root's help shows."""

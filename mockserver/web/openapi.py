@@ -9,6 +9,7 @@ from typing import Any
 
 from mockserver.assumptions import Assumed
 from mockserver.assumptions.table import CREATED_STATUS, NOT_FOUND_STATUS, WRONG_STATE_STATUS
+from mockserver.web.event_documents import webhooks
 from mockserver.web.route import Auth, Route, Success
 from mockserver.web.routes import ROUTES
 from mockserver.wire.problems import Problem
@@ -58,7 +59,9 @@ def document(assumed: Assumed, url: str) -> dict[str, Any]:
     paths: dict[str, dict[str, Any]] = {}
     for row in ROUTES:
         paths.setdefault(row.path, {})[row.method.lower()] = _operation(row, schemas, assumed)
-    schemas.named["Charge"]["properties"]["status"]["enum"] = list(profile_of(assumed).status.values())
+    described = webhooks(schemas)
+    for name in ("Charge", "Transaction"):
+        schemas.named[name]["properties"]["status"]["enum"] = list(profile_of(assumed).status.values())
     queries = {row.query.__name__ for row in ROUTES if row.query is not None}
     return {
         "openapi": "3.1.0",
@@ -73,6 +76,7 @@ def document(assumed: Assumed, url: str) -> dict[str, Any]:
         "security": [{"secretKey": []}],
         "tags": [{"name": name} for name in dict.fromkeys(_tag(row) for row in ROUTES)],
         "paths": paths,
+        "webhooks": described,
         "components": {
             "schemas": {name: schema for name, schema in sorted(schemas.named.items()) if name not in queries},
             "responses": {
@@ -100,6 +104,7 @@ def _operation(row: Route, schemas: Schemas, assumed: Assumed) -> dict[str, Any]
             str(status): {
                 "description": "Created" if row.success is Success.CREATED else "Done",
                 "content": {_JSON: {"schema": schemas.reply(row.reply)}},
+                **({"links": links} if (links := _links(row)) else {}),
             },
             **{str(code): {"$ref": f"#/components/responses/{code}"} for code in sorted(_refusals(row, assumed))},
             "default": {"description": "Whatever else a scenario answers.", "content": {_JSON: {"schema": {}}}},
@@ -113,6 +118,26 @@ def _operation(row: Route, schemas: Schemas, assumed: Assumed) -> dict[str, Any]
         content = {_JSON: {"schema": schema, "example": schemas.example(schema)}}
         shown["requestBody"] = {"required": required, "content": content}
     return shown
+
+
+def _links(row: Route) -> dict[str, Any]:
+    """Where the id of what was created leads: the operations on that one object."""
+    if row.success is not Success.CREATED:
+        return {}
+    return {
+        _name(other): {
+            "operationId": _name(other),
+            "parameters": {placeholder: f"$response.body#/{_camel(placeholder)}"},
+        }
+        for other in ROUTES
+        for placeholder in _PLACEHOLDER.findall(other.path)
+        if _camel(placeholder) in getattr(row.reply, "__annotations__", ()) and other.path.count("{") == 1
+    }
+
+
+def _camel(name: str) -> str:
+    first, *rest = name.split("_")
+    return first + "".join(word.capitalize() for word in rest)
 
 
 def _refusals(row: Route, assumed: Assumed) -> set[int]:

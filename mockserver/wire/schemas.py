@@ -175,7 +175,9 @@ class Schemas:
             "type": "object",
             "description": getdoc(kind) or "",
             "properties": {name: self.reply(hint) for name, hint in hints.items()},
-            "required": [name for name, hint in hints.items() if get_origin(hint) is not typing.NotRequired],
+            "required": [
+                name for name, hint in hints.items() if kind.__total__ and get_origin(hint) is not typing.NotRequired
+            ],
         }
 
     def _resolved(self, schema: Schema) -> Schema:

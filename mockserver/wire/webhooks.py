@@ -14,7 +14,7 @@ from mockserver.domain.masking import mask_text
 from mockserver.wire.dates import moment
 from mockserver.wire.masking import mask_body
 from mockserver.wire.profile import WireProfile
-from mockserver.wire.shapes import optional_moment
+from mockserver.wire.shapes import ReplyAmount, optional_moment
 
 
 class TryReply(TypedDict):
@@ -66,6 +66,57 @@ def envelope(message_id: str, at: Micros, message: WebhookMessage, data: object)
         "eventType": message.event_type,
     }
     return {"meta": meta, "data": data}
+
+
+class TransactionCardReply(TypedDict, total=False):
+    """The card of a transaction, masked."""
+
+    cardNumber: str
+    expiryDate: str
+    type: str
+    cardType: str
+    cardIin: str
+
+
+class TransactionPaymentReply(TypedDict, total=False):
+    """What a transaction was paid with."""
+
+    paymentMethodId: str
+    type: str
+    card: TransactionCardReply
+
+
+class TransactionRefundReply(TypedDict, total=False):
+    """A refund of a transaction."""
+
+    amount: ReplyAmount
+    dateAdded: str
+    comment: str
+
+
+class TransactionReply(TypedDict, total=False):
+    """A charge as webhooks report it: cut down, and without members that are null."""
+
+    chargeId: str
+    providerChargeId: str
+    amount: ReplyAmount
+    providerId: str
+    reference: str
+    paymentInformation: TransactionPaymentReply
+    customerId: str
+    status: str
+    dateAdded: str
+    successDate: str
+    voidDate: str
+    refundedAmount: ReplyAmount
+    estimatedCost: ReplyAmount
+    estimatedCostCurrency: str
+    currency: str
+    refunds: list[TransactionRefundReply]
+    threeDSServerTransID: str
+    threeDsVerified: bool
+    authorisationAmount: ReplyAmount
+    initiator: str
 
 
 def transaction(charge: Charge, profile: WireProfile) -> dict[str, object]:

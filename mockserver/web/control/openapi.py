@@ -37,6 +37,14 @@ def payments(call: ControlCall) -> tuple[int, object]:
     return 200, document(call.assumed(), call.world.directory.config.public_url)
 
 
+def webhooks(call: ControlCall) -> tuple[int, object]:
+    """The webhooks as an AsyncAPI document; with a secret key, as the sandbox of that key speaks."""
+    from mockserver.web.event_documents import asyncapi
+    from mockserver.web.openapi import INTERFACE
+
+    return 200, asyncapi(call.assumed(), INTERFACE)
+
+
 def control(routes: Sequence[ControlRoute], url: str) -> dict[str, Any]:
     """The control API with these routes, for the address of a server."""
     schemas = Schemas(model for row in routes for model in (row.body_model, row.query_model) if model is not None)

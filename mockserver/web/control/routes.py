@@ -58,6 +58,8 @@ CONTROL_ROUTES: tuple[ControlRoute, ...] = (
                  answers={503: "Not ready, with the reasons"}),
     ControlRoute("GET", "/openapi.json", openapi.payments, "The payments API as an OpenAPI document, profile applied",
                  keyed=False),
+    ControlRoute("GET", "/asyncapi.json", openapi.webhooks, "The webhooks as an AsyncAPI 3.0 document, profile applied",
+                 keyed=False),
     ControlRoute("GET", "/__admin/openapi.json", _describe, "This API as an OpenAPI document", keyed=False),
     ControlRoute("GET", "/__admin/sandboxes", sandboxes.listing, "Every sandbox, the last used first, keys masked",
                  keyed=False),

@@ -1,0 +1,156 @@
+"""Webhooks described for machines: a part of the OpenAPI document, and an AsyncAPI 3.0 document of their own.
+
+Source: published facts, 6; assumption ``webhook.events``.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mockserver.assumptions import Assumed
+from mockserver.domain.record import record
+from mockserver.wire.batches import BatchStatusReply
+from mockserver.wire.customers import CustomerReply
+from mockserver.wire.payment_methods import PaymentMethodReply
+from mockserver.wire.profile import profile_of
+from mockserver.wire.schemas import Schema, Schemas
+from mockserver.wire.subscriptions import SubscriptionReply
+from mockserver.wire.webhooks import TransactionReply
+
+_JSON = "application/json"
+
+
+@record
+class WebhookKind:
+    """Webhooks about one kind of object: ``meta.type``, every ``meta.eventType``, when they are sent, and ``data``."""
+
+    word: str
+    event_types: tuple[str, ...]
+    summary: str
+    data: Any
+
+
+def _life(word: str) -> tuple[str, ...]:
+    return tuple(f"{word}.{change}" for change in ("created", "updated", "removed"))
+
+
+WEBHOOKS = (
+    WebhookKind(
+        "transaction",
+        ("transaction.status.changed",),
+        "A charge was made, or it was captured, voided, refunded, settled or returned",
+        TransactionReply,
+    ),
+    WebhookKind("batch", ("batch.status.changed",), "A batch began or ended", BatchStatusReply),
+    WebhookKind(
+        "subscription",
+        ("subscription.status.changed",),
+        "A subscription began or changed its status",
+        SubscriptionReply,
+    ),
+    WebhookKind("customer", _life("customer"), "A customer was created, changed or removed", CustomerReply),
+    WebhookKind(
+        "paymentMethod",
+        _life("paymentMethod"),
+        "A payment method was created, changed or removed, or its agreement changed",
+        PaymentMethodReply,
+    ),
+)
+"""Everything that is sent without a scenario's asking. A scenario and ``POST /__admin/events`` may send any other."""
+
+HEADERS: dict[str, str] = {
+    "x-payfurl-signature": "Base64 of the HMAC-SHA256 of the body under the signing key (--webhook-key)",
+    "authorization": "What the receiver was registered with, when it was",
+}
+
+
+def webhooks(schemas: Schemas) -> dict[str, Any]:
+    """The ``webhooks`` of an OpenAPI document, by event type."""
+    return {
+        event_type: {
+            "post": {
+                "summary": kind.summary,
+                "parameters": [
+                    {"name": name, "in": "header", "description": text, "schema": {"type": "string"}}
+                    for name, text in HEADERS.items()
+                ],
+                "requestBody": {"required": True, "content": {_JSON: {"schema": _envelope(kind, event_type, schemas)}}},
+                "responses": {
+                    "2XX": {"description": "Taken"},
+                    "default": {"description": "Not taken: it is sent again, later each time."},
+                },
+            }
+        }
+        for kind in WEBHOOKS
+        for event_type in kind.event_types
+    }
+
+
+def asyncapi(assumed: Assumed, version: str) -> dict[str, Any]:
+    """The webhooks as an AsyncAPI 3.0 document, for a set of assumptions."""
+    schemas = Schemas(())
+    messages = {
+        event_type: {
+            "name": event_type,
+            "summary": kind.summary,
+            "contentType": _JSON,
+            "headers": {
+                "type": "object",
+                "properties": {name: {"type": "string", "description": text} for name, text in HEADERS.items()},
+            },
+            "payload": _envelope(kind, event_type, schemas),
+        }
+        for kind in WEBHOOKS
+        for event_type in kind.event_types
+    }
+    # A charge's statuses are words of the profile.
+    schemas.named["Transaction"]["properties"]["status"]["enum"] = list(profile_of(assumed).status.values())
+    return {
+        "asyncapi": "3.0.0",
+        "info": {
+            "title": "Webhooks of the payments service sandbox",
+            "version": version,
+            "description": "Posted to the `webhook.url` of an object, and to every webhook subscription of its type.",
+            "license": {"name": "MIT"},
+        },
+        "defaultContentType": _JSON,
+        "channels": {
+            kind.word: {
+                # The receiver chooses the address.
+                "address": None,
+                "summary": kind.summary,
+                "messages": {name: {"$ref": f"#/components/messages/{name}"} for name in kind.event_types},
+                "bindings": {"http": {}},
+            }
+            for kind in WEBHOOKS
+        },
+        "operations": {
+            f"send_{kind.word}": {
+                "action": "send",
+                "summary": kind.summary,
+                "channel": {"$ref": f"#/channels/{kind.word}"},
+                "messages": [{"$ref": f"#/channels/{kind.word}/messages/{name}"} for name in kind.event_types],
+                "bindings": {"http": {"method": "POST"}},
+            }
+            for kind in WEBHOOKS
+        },
+        "components": {"messages": messages, "schemas": dict(sorted(schemas.named.items()))},
+    }
+
+
+def _envelope(kind: WebhookKind, event_type: str, schemas: Schemas) -> Schema:
+    text = {"type": "string"}
+    meta = {
+        "messageId": {**text, "description": "the same for each try"},
+        "timestamp": {**text, "format": "date-time"},
+        "type": {"const": kind.word},
+        "eventType": {"const": event_type},
+    }
+    return {
+        "type": "object",
+        "required": ["meta", "data"],
+        "properties": {
+            "meta": {"type": "object", "required": list(meta), "properties": meta},
+            "data": schemas.reply(kind.data),
+        },
+    }
