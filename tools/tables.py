@@ -8,11 +8,15 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from graphlib import TopologicalSorter
 from typing import Any
 
+import click
 import yaml
 
 from mockserver.adapters.scenario_files import shipped
 from mockserver.assumptions import ROWS, Assumed, Profile
+from mockserver.cli import main
+from mockserver.commands.root import GROUPS
 from mockserver.domain.cards import TEST_CARDS
+from mockserver.domain.codes import Code
 from mockserver.domain.law import mermaid
 from mockserver.domain.states import TABLES
 from mockserver.explore.faults import FAULTS
@@ -223,12 +227,56 @@ def flow(value: object) -> str:
     return yaml.safe_dump(value, default_flow_style=True, width=math.inf, sort_keys=False).strip()
 
 
+def error_codes() -> str:
+    """Every error code, and the outcomes that answer with it."""
+    names: dict[int, list[str]] = {}
+    for name, row in CATALOGUE.items():
+        names.setdefault(row.error_code or 0, []).append(name)
+    rows = []
+    for number in Code:
+        found = names.get(number, [])
+        retryable = {_YES[CATALOGUE[name].is_retryable] for name in found}
+        rows.append([str(int(number)), number.message, " or ".join(sorted(retryable)), ", ".join(map(code, found))])
+    return markdown(["code", "message", "retryable", "outcomes that answer it"], rows)
+
+
+def all_states() -> str:
+    """Every state diagram but that of a charge."""
+    word = profile_of(Assumed(Profile.DOCUMENTED)).word
+    drawn = [
+        f"## {name.replace('_', ' ').capitalize()}\n\n```mermaid\n{mermaid(table, word)}\n```"
+        for name, table in TABLES.items()
+        if name != "charge"
+    ]
+    return "\n\n".join(drawn)
+
+
+def commands() -> str:
+    """Every command as its help describes it."""
+    width = 100
+    printed = []
+    for name in (name for names in GROUPS.values() for name in names):
+        command = main.commands[name]
+        context = click.Context(command, info_name=f"mockserver {name}", terminal_width=width, max_content_width=width)
+        words = command.get_help(context)
+        if any(param.name == SETTINGS[0].name for param in command.params):
+            words = words.partition("Options:")[0] + "Options: all settings, and -h, --help"
+            own = [param for param in command.params if param.name not in {row.name for row in SETTINGS}]
+            records = [record for record in (param.get_help_record(context) for param in own) if record]
+            words += "".join(f"\n  {flag}  {text}" for flag, text in records)
+        printed.append(f"## mockserver {name}\n\n```text\n{words}\n```")
+    return "\n\n".join(printed)
+
+
 PRINT: Mapping[str, Callable[[], str]] = {
     "settings": settings,
     "routes": routes,
     "control": control,
     "states": states,
     "outcomes": outcomes,
+    "error-codes": error_codes,
+    "all-states": all_states,
+    "commands": commands,
     "assumptions": assumptions,
     "test-values": test_values,
     "scenario-keys": scenario_keys,
