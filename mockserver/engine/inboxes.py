@@ -15,7 +15,7 @@ from urllib.parse import unquote, urlsplit
 from mockserver.domain.clock import Micros
 from mockserver.domain.delivery import sign
 from mockserver.domain.record import record
-from mockserver.engine.journal_room import JournalRoom
+from mockserver.engine.journal_room import Lodger
 
 PREFIX = "/__inbox/"
 SIGNATURE = "x-payfurl-signature"
@@ -60,21 +60,20 @@ def size_of(arrival: InboxMessage) -> int:
     return _ARRIVAL + len(arrival.body) + texts + len(arrival.path) + len(arrival.query)
 
 
-class Inboxes:
+class Inboxes(Lodger):
     """The inboxes of one sandbox, by name; each keeps the newest ``limit`` arrivals.
 
     ``size`` is roughly what they take, in bytes; ``room`` what they share with the inboxes and journals of other
     sandboxes.
     """
 
-    __slots__ = ("_by_name", "dropped", "limit", "number", "room", "size")
+    __slots__ = ("_by_name", "dropped", "limit", "number")
 
     def __init__(self, limit: int) -> None:
+        super().__init__()
         self.limit = limit
         self.number = 0
         self.dropped = 0
-        self.size = 0
-        self.room: JournalRoom | None = None
         self._by_name: dict[str, deque[InboxMessage]] = {}
 
     def arrivals(self, name: str) -> list[InboxMessage]:
@@ -88,7 +87,7 @@ class Inboxes:
     def clear(self, name: str) -> int:
         """Forget what has arrived; how many arrivals that were."""
         gone = self._by_name.pop(name, ())
-        self._resize(-sum(size_of(arrival) for arrival in gone))
+        self.resize(-sum(size_of(arrival) for arrival in gone))
         return len(gone)
 
     def give_up_oldest(self) -> bool:
@@ -100,14 +99,8 @@ class Inboxes:
         gone = self._by_name[oldest].popleft()
         if not self._by_name[oldest]:
             del self._by_name[oldest]
-        self._resize(-size_of(gone))
+        self.resize(-size_of(gone))
         return True
-
-    def _resize(self, by: int) -> None:
-        if self.room is None:
-            self.size += by
-        else:
-            self.room.resize(self, by)
 
     def put(
         self,
@@ -128,7 +121,14 @@ class Inboxes:
         lower = {header.lower(): value for header, value in headers.items()}
         checked = _checked(key, body, lower.get(SIGNATURE))
         arrival = InboxMessage(
-            self.number, at, method, path or PREFIX + name, query, lower, body[:LONGEST_BODY], checked
+            number=self.number,
+            at=at,
+            method=method,
+            path=path or PREFIX + name,
+            query=query,
+            headers=lower,
+            body=body[:LONGEST_BODY],
+            signature=checked,
         )
         self._keep(name, arrival)
         return arrival
@@ -143,7 +143,7 @@ class Inboxes:
             self.dropped += 1
             grown -= size_of(kept.popleft())
         kept.append(arrival)
-        self._resize(grown)
+        self.resize(grown)
 
 
 def _checked(key: str, body: bytes, given: str | None) -> Signature:

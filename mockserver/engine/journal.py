@@ -13,7 +13,7 @@ from itertools import islice
 
 from mockserver.domain.clock import Micros
 from mockserver.domain.record import record
-from mockserver.engine.journal_room import JournalRoom
+from mockserver.engine.journal_room import Lodger
 from mockserver.engine.step import Step
 from mockserver.engine.stories import Stories
 from mockserver.findings.recent import Recent
@@ -53,7 +53,7 @@ def size_of(entry: JournalEntry) -> int:
     return _ENTRY + len(entry.raw) + len(entry.answer)
 
 
-class Journal:
+class Journal(Lodger):
     """The newest ``limit`` entries. ``last`` is the number of the newest entry that ever was, 0 before the first.
 
     ``size`` is roughly what they take, in bytes; ``room`` what they share with the journals of other sandboxes, for
@@ -62,17 +62,16 @@ class Journal:
     whole story, None while they do.
     """
 
-    __slots__ = ("entries", "gap_reason", "given_up", "last", "limit", "marks", "opened", "room", "size", "stories")
+    __slots__ = ("entries", "gap_reason", "given_up", "last", "limit", "marks", "opened", "stories")
 
     def __init__(self, limit: int, opened: Micros) -> None:
+        super().__init__()
         self.opened = opened
         self.limit = limit
         self.entries: deque[JournalEntry] = deque(maxlen=limit)
         self.last = 0
         self.gap_reason: str | None = None
-        self.size = 0
         self.given_up = 0
-        self.room: JournalRoom | None = None
         self.marks: Recent[str, int] = Recent(MOST_MARKS)
         self.stories = Stories(limit)
 
@@ -120,7 +119,7 @@ class Journal:
         if not self.entries:
             return False
         self.given_up += 1
-        self._resize(-size_of(self.entries.popleft()))
+        self.resize(-size_of(self.entries.popleft()))
         return True
 
     def loss(self) -> str:
@@ -137,13 +136,7 @@ class Journal:
                 return
             grown -= size_of(entries[0])
         entries.append(entry)
-        self._resize(grown)
-
-    def _resize(self, by: int) -> None:
-        if self.room is None:
-            self.size += by
-        else:
-            self.room.resize(self, by)
+        self.resize(grown)
 
     def get(self, number: int) -> JournalEntry | None:
         """The entry of a number, while it is kept."""

@@ -8,20 +8,28 @@ Source: the command line's ``--journal-memory``.
 
 from __future__ import annotations
 
-from typing import Protocol
-
 _RANKS = 64
 
 
-class Lodger(Protocol):
-    """What keeps entries of ``size`` bytes, roughly counted, in a room."""
+class Lodger:
+    """What keeps entries of ``size`` bytes, roughly counted, in a room that others share."""
 
-    size: int
-    room: JournalRoom | None
+    __slots__ = ("room", "size")
+
+    def __init__(self) -> None:
+        self.size = 0
+        self.room: JournalRoom | None = None
 
     def give_up_oldest(self) -> bool:
         """Drop the oldest entry; False when there is none."""
-        ...
+        raise NotImplementedError
+
+    def resize(self, by: int) -> None:
+        """Entries have come, or gone when ``by`` is negative."""
+        if self.room is None:
+            self.size += by
+        else:
+            self.room.resize(self, by)
 
 
 class JournalRoom:
