@@ -36,7 +36,7 @@ from mockserver.engine.codec import MOST_FAULTS, ImportFault, stored
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.schedule import SUBJECTS, Due
 from mockserver.engine.store import Table
-from mockserver.engine.tables import row_classes
+from mockserver.engine.tables import ROW_CLASSES
 
 _Fault = tuple[str, str]
 """A place, and what was got there and what is allowed."""
@@ -52,7 +52,7 @@ def check(sandbox: Sandbox) -> None:
 def _faults(sandbox: Sandbox) -> Iterator[_Fault]:
     view = _View.of(sandbox)
     for name, table in view.tables.items():
-        id_name = stored(row_classes()[name])[0].name
+        id_name = stored(ROW_CLASSES[name])[0].name
         yield from _of_order(sandbox, f"tables.{name}", id_name, table)
         for place, row in enumerate(table):
             yield from ((f"tables.{name}.{place}.{where}", words) for where, words in _of_row(view, name, row))
@@ -77,7 +77,7 @@ class _View:
 
     @classmethod
     def of(cls, sandbox: Sandbox) -> _View:
-        view = cls(sandbox, {name: getattr(sandbox, name) for name in row_classes()}, Counter(), Counter())
+        view = cls(sandbox, {name: getattr(sandbox, name) for name in ROW_CLASSES}, Counter(), Counter())
         for charge in sandbox.charges:
             for states, counts in ((PAID, view.paid), (UNDER_WAY, view.under_way)):
                 if charge.status in states:
@@ -107,7 +107,7 @@ def _of_order(sandbox: Sandbox, above: str, id_name: str, table: Table[Any]) -> 
 def _of_row(view: _View, name: str, row: Any) -> Iterator[_Fault]:
     """What a row says of others and of money, and what must hold between its own fields."""
     unit = CURRENCIES.get(getattr(row, "currency", None) or "")
-    for parts, constraint in _constraints(row_classes()[name]):
+    for parts, constraint in _constraints(ROW_CLASSES[name]):
         for where, value in _values(row, parts):
             match constraint:
                 case IdIn(table) if view.tables[table].get(value) is None:

@@ -12,7 +12,6 @@ from mockserver.domain.events import Event, Subject
 from mockserver.domain.ids import Ids, digest
 from mockserver.domain.provider import default_provider
 from mockserver.domain.record import replace
-from mockserver.engine import tables
 from mockserver.engine.card_registry import CardRegistry
 from mockserver.engine.config import SandboxConfig
 from mockserver.engine.delivery_log import DeliveryLog
@@ -24,6 +23,7 @@ from mockserver.engine.replays import Replays
 from mockserver.engine.schedule import Schedule
 from mockserver.engine.step import Step
 from mockserver.engine.store import Table, TableRow
+from mockserver.engine.tables import ROW_CLASSES, Tables
 from mockserver.findings.watch import Watch
 from mockserver.scenario.attempt import Attempt, Stage
 from mockserver.scenario.director import Decision, Director
@@ -33,7 +33,7 @@ T = TypeVar("T")
 R = TypeVar("R", bound=TableRow)
 
 
-class Sandbox:
+class Sandbox(Tables):
     """One world. ``now`` is the instant of the step being taken; ``step`` gathers what that step does.
 
     ``opened`` are the counters of ids and schedule when it was opened, None for one that was made from a document.
@@ -46,12 +46,9 @@ class Sandbox:
 
     __slots__ = (
         "assumed",
-        "batches",
         "cards",
-        "charges",
         "clock",
         "config",
-        "customers",
         "deliveries",
         "director",
         "horizon",
@@ -60,33 +57,24 @@ class Sandbox:
         "inboxes",
         "journal",
         "key",
-        "network_tokens",
         "now",
         "opened",
         "origin",
         "own",
         "past",
-        "payment_links",
-        "payment_methods",
-        "payto",
-        "providers",
         "public_key",
         "replays",
         "schedule",
         "scripts",
         "setup",
         "step",
-        "subscriptions",
-        "tokens",
-        "transfers",
         "used",
-        "vault",
         "warned",
         "watch",
-        "webhook_subscriptions",
     )
 
     def __init__(self, key: str, config: SandboxConfig, real: Micros) -> None:
+        super().__init__()
         self.key = key
         self.public_key = public_key_of(key)
         self.origin = self.account_id
@@ -105,23 +93,10 @@ class Sandbox:
         self.used = 0
         self.setup: dict[str, dict[str, object]] = {}
         self.opened: tuple[dict[str, int], int] | None = None
-        self.providers = tables.providers()
-        self.vault = tables.vault()
-        self.payment_methods = tables.payment_methods()
-        self.charges = tables.charges()
-        self.payment_links = tables.payment_links()
-        self.subscriptions = tables.subscriptions()
-        self.batches = tables.batches()
         self.deliveries = DeliveryLog(config.journal_limit)
         self.inboxes = Inboxes(config.journal_limit)
         self.idempotency = Idempotency()
         self.scripts: dict[str, dict[int, ProviderOutcome]] = {}
-        self.transfers = tables.transfers()
-        self.webhook_subscriptions = tables.webhook_subscriptions()
-        self.customers = tables.customers()
-        self.tokens = tables.tokens()
-        self.payto = tables.payto()
-        self.network_tokens = tables.network_tokens()
         policy = config.findings
         self.watch = Watch(self.charges.get, policy) if policy is not None else None
         for provider in (default_provider(self.now), *config.providers(self.now)):
@@ -205,7 +180,7 @@ class Sandbox:
         if self.past is not None:
             self.past.longest = max(self.past.longest, longest)
         elif longest:
-            self.past = Past(self, (getattr(self, name) for name in tables.row_classes()), longest)
+            self.past = Past(self, (getattr(self, name) for name in ROW_CLASSES), longest)
 
     def assume(self, row: Assumption[T]) -> T:
         """The value of an assumption, remembered as one that shaped this step."""

@@ -20,7 +20,7 @@ from mockserver.domain.errors import ForeignDocument, Refused
 from mockserver.domain.ids import Seed
 from mockserver.domain.masking import EFFORT
 from mockserver.domain.slices import Slices, at_once
-from mockserver.engine import consistency, tables
+from mockserver.engine import consistency
 from mockserver.engine.card_registry import CardRegistry
 from mockserver.engine.carried_scenarios import Carried, carried, config_under
 from mockserver.engine.codec import ImportFault, Write, form, record_form
@@ -28,7 +28,7 @@ from mockserver.engine.config import SandboxConfig
 from mockserver.engine.idempotency import First, Idempotency
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.schedule import Schedule, ScheduledWork
-from mockserver.engine.tables import row_classes
+from mockserver.engine.tables import ROW_CLASSES, Tables
 from mockserver.scenario.director import Tallies
 from mockserver.scenario.outcome import ProviderOutcome
 from mockserver.scenario.scenario import Scenario
@@ -53,9 +53,9 @@ class Records:
 
 
 if TYPE_CHECKING:
-    Tables: TypeAlias = Any
+    Rows: TypeAlias = Any
 else:
-    Tables = make_dataclass("Tables", [(name, list[row]) for name, row in row_classes().items()])
+    Rows = make_dataclass("Rows", [(name, list[row]) for name, row in ROW_CLASSES.items()])
 
 
 @dataclass(slots=True)
@@ -73,7 +73,7 @@ class State:
     counters: dict[str, Count]
     schedule: Schedule
     rules: Tallies
-    tables: Tables
+    tables: Rows
     records: Records
     scenarios: list[Carried] | None = None
     salt: str | None = field(default=None, repr=False)
@@ -91,7 +91,7 @@ def export_in_slices(sandbox: Sandbox, *, secrets: bool) -> Slices[StateDocument
     for tally in document["rules"]["rules"].values():
         tally["keys"] = dict(sorted(tally["keys"].items()))
     entries: list[Any] = sorted(sandbox.schedule.entries)
-    forms = {name: record_form(row) for name, row in row_classes().items()}
+    forms = {name: record_form(row) for name, row in ROW_CLASSES.items()}
     taken = {name: [rows.take(row) for row in getattr(sandbox, name)] for name, rows in forms.items()}
     document["schedule"]["entries"] = entries
     document["tables"] = taken
@@ -130,7 +130,7 @@ def _state(sandbox: Sandbox, *, secrets: bool) -> State:
         counters=dict(sorted(sandbox.ids.counters.items())),
         schedule=Schedule(sandbox.schedule.order, []),
         rules=Tallies(tallies.first, dict(sorted(tallies.rules.items())), dict(sorted(tallies.calls.items()))),
-        tables=Tables(**{name: [] for name in row_classes()}),
+        tables=Rows(**{name: [] for name in ROW_CLASSES}),
         records=Records(sandbox.scripts, sandbox.idempotency.firsts),
         scenarios=carried(sandbox.config.scenarios, secrets=secrets),
         salt=sandbox.cards.salt,
@@ -203,13 +203,14 @@ def _opened(key: str, config: SandboxConfig, state: State, cards: CardRegistry, 
     sandbox.schedule.entries.sort()
     sandbox.ids.counters.update(state.counters)
     sandbox.director.take_over(state.rules)
-    for name in row_classes():
-        table = getattr(tables, name)()
+    fresh = Tables()
+    for name in ROW_CLASSES:
+        table = getattr(fresh, name)
         for row in getattr(state.tables, name):
             table.add(row)
         setattr(sandbox, name, table)
     # A clock that runs may have been read on a machine whose own is ahead: rows stay in the order of their adding.
-    newest = (table.rows[-1].added for name in row_classes() if (table := getattr(sandbox, name)).rows)
+    newest = (table.rows[-1].added for name in ROW_CLASSES if (table := getattr(sandbox, name)).rows)
     sandbox.now = max(sandbox.clock.read(real), *newest)
     sandbox.past = None
     sandbox.look_back()

@@ -12,7 +12,7 @@ import pytest
 
 from mockserver.domain.constraints import CodeOfCurrency, IdIn, InCurrency, Within
 from mockserver.engine.schedule import SUBJECTS, Due
-from mockserver.engine.tables import row_classes
+from mockserver.engine.tables import ROW_CLASSES
 from tests.control.test_state import fill, fill_everything
 from tests.driving import DUMMY, NOW, Api
 
@@ -319,18 +319,18 @@ def leaves(annotation: Any, path: str) -> Iterator[tuple[str, Any, tuple[object,
         yield path, annotation, ()
 
 
-LEAVES = [leaf for name, row in row_classes().items() for leaf in leaves(row, name)]
+LEAVES = [leaf for name, row in ROW_CLASSES.items() for leaf in leaves(row, name)]
 
 
 def test_every_id_is_a_reference_or_named_as_none() -> None:
-    own = {f"{name}.{fields(row)[0].name}" for name, row in row_classes().items()}  # type: ignore[arg-type]
+    own = {f"{name}.{fields(row)[0].name}" for name, row in ROW_CLASSES.items()}  # type: ignore[arg-type]
     ids = {path: rules for path, _, rules in LEAVES if path.endswith("_id")}
     assert {path for path, rules in ids.items() if not any(isinstance(rule, IdIn) for rule in rules)} == {
         *own,
         *FOREIGN,
     }
     named = {rule.table for _, _, rules in LEAVES for rule in rules if isinstance(rule, IdIn)}
-    assert named | {*filter(None, SUBJECTS.values())} <= row_classes().keys()
+    assert named | {*filter(None, SUBJECTS.values())} <= ROW_CLASSES.keys()
 
 
 def test_every_amount_has_bounds_or_a_reason_for_none() -> None:

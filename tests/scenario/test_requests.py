@@ -10,7 +10,7 @@ import pytest
 
 from mockserver.engine.facts import KINDS
 from mockserver.engine.sandbox import Sandbox
-from mockserver.engine.tables import row_classes
+from mockserver.engine.tables import ROW_CLASSES
 from mockserver.scenario.kinds import FLAG, NUMBER, TEXT
 from mockserver.scenario.operations import OPERATIONS
 from mockserver.scenario.requests import Field, fields_of, parts_of
@@ -128,5 +128,5 @@ def test_stored_kinds_are_those_that_are_kept() -> None:
     api.get("/charge")
     (sandbox,) = api.app.world.sandboxes
     assert isinstance(sandbox, Sandbox)
-    rows = {id(getattr(sandbox, name)): row for name, row in row_classes().items()}
+    rows = {id(getattr(sandbox, name)): row for name, row in ROW_CLASSES.items()}
     assert {kind: rows[id(table(sandbox))] for kind, (_, table) in KINDS.items()} == STORED

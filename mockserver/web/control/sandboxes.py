@@ -7,7 +7,7 @@ from mockserver.domain.errors import Invalid, NotFound, Unauthorised
 from mockserver.domain.masking import mask_text
 from mockserver.engine.sandbox import Sandbox, masked_key, sandbox_id_of
 from mockserver.engine.sandboxes import MOST_ASIDE
-from mockserver.engine.tables import row_classes
+from mockserver.engine.tables import ROW_CLASSES
 from mockserver.web.activity import SERVER
 from mockserver.web.control.call import ControlCall
 from mockserver.wire.dates import moment
@@ -95,7 +95,7 @@ def _shown(call: ControlCall, sandbox: Sandbox, public_key: str) -> dict[str, ob
 
 def object_counts(sandbox: Sandbox) -> dict[str, int]:
     """How many objects of each kind a sandbox holds, whatever state they are in."""
-    return {_camel(name): len(getattr(sandbox, name)) for name in row_classes()}
+    return {_camel(name): len(getattr(sandbox, name)) for name in ROW_CLASSES}
 
 
 def _camel(name: str) -> str:
