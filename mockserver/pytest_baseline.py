@@ -14,13 +14,14 @@ import sys
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Generator, Mapping
+from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import pytest
+from httpx import HTTPError
 
-if TYPE_CHECKING:
-    from mockserver.remote import RemoteSandbox
+from mockserver.remote import ControlRefused, RemoteSandbox
 
 OPTION = "--mockserver-explore-learn"
 FIXTURE = "_mockserver_tried"
@@ -33,7 +34,7 @@ Learnt: TypeAlias = dict[str, Any]
 """What is known of one test: ``seconds`` that it took, the ``calls`` that it made, and the reason ``why_not`` to try
 anything, None when it can be tried."""
 
-SandboxOf: TypeAlias = "Callable[[pytest.Item], RemoteSandbox | None]"
+SandboxOf: TypeAlias = Callable[[pytest.Item], RemoteSandbox | None]
 
 _ATTRIBUTE = "mockserver_learnt"
 _NO_RUN = ("--collect-only", "--collectonly", "--co", "--pdb", "--trace")
@@ -108,7 +109,10 @@ class Learner:
         """Give the report of a test what it asked."""
         report = yield
         sandbox = self._sandbox_of(item)
-        if report.when == "call" and report.passed and not hasattr(report, "wasxfail") and sandbox is not None:
+        if report.when != "call" or not report.passed or hasattr(report, "wasxfail") or sandbox is None:
+            return report
+        # What cannot be asked any more is not explored.
+        with suppress(ControlRefused, HTTPError):
             allowed = self._asked_of(item).allow or ()
             bad = [row["finding"] for row in sandbox.findings("error", finish=True) if row["finding"] not in allowed]
             why_not = f"it has findings as it is: {', '.join(dict.fromkeys(bad))}" if bad else None

@@ -12,11 +12,12 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
+from httpx import HTTPError
 
 from mockserver import pytest_findings
 from mockserver.adapters.scenario_text import scenario_text
@@ -27,9 +28,7 @@ from mockserver.explore.points import differences, points_of
 from mockserver.explore.report import tables, word
 from mockserver.explore.verdict import Verdict, verdict
 from mockserver.pytest_baseline import FIXTURE, Learnt, SandboxOf, calls_of, learn, named, test_itself
-
-if TYPE_CHECKING:
-    from mockserver.remote import RemoteSandbox
+from mockserver.remote import ControlRefused, RemoteSandbox
 
 OPTION = "--mockserver-explore"
 TITLE = "mockserver explore"
@@ -55,6 +54,9 @@ class Tried:
     experiment: Experiment
     seconds: float
     client_timeout: Micros
+
+    def __repr__(self) -> str:
+        return self.name
 
     @property
     def name(self) -> str:
@@ -258,10 +260,13 @@ class Explorer:
         report = yield
         tried, sandbox = tried_in(item), self.sandbox_of(item)
         if tried is None:
-            self._compare(item, report)
+            with suppress(ControlRefused, HTTPError):
+                self._compare(item, report)
             return report
         if report.when == "setup" and report.failed and sandbox is not None:
-            found, words = self._judge(item, tried, failed=True)
+            found, words = Verdict.NOT_REACHED, ""
+            with suppress(ControlRefused, HTTPError):
+                found, words = self._judge(item, tried, failed=True)
             if found is Verdict.UNSAFE:
                 report.longrepr = words
             elif found is Verdict.FAILED and not self._shall_survive(item, tried):
@@ -309,7 +314,12 @@ class Explorer:
         limit = (10 * tried.seconds + 10 if self.timeout is None else self.timeout / SECOND) + waits
         is_main = threading.current_thread() is threading.main_thread()
         if not hasattr(signal, "setitimer") or not is_main or signal.getitimer(signal.ITIMER_REAL)[0]:
-            yield
+            began = time.monotonic()
+            try:
+                yield
+            finally:
+                if time.monotonic() - began >= limit:
+                    item.stash[_hung_key] = f"{limit:.0f}"
             return
 
         def end(*_: object) -> None:

@@ -58,8 +58,8 @@ LAYERS = {
         "pytest_baseline",
         "pytest httpx",
     ),
-    "pytest_explore": layer("domain adapters explore commands remote pytest_findings pytest_baseline", "pytest"),
-    "pytest_baseline": layer("remote", "pytest"),
+    "pytest_explore": layer("domain adapters explore commands remote pytest_findings pytest_baseline", "pytest httpx"),
+    "pytest_baseline": layer("remote", "pytest httpx"),
     "pytest_findings": layer(f"{BELOW_WEB} commands remote", "pytest"),
     "root": layer("settings web cli"),
 }
