@@ -3,7 +3,7 @@ plugin)."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from mockserver.remote import PAGE, RemoteSandbox
@@ -14,9 +14,11 @@ LENGTH = 100
 _INDENT = " " * 25
 
 
-def timeline(sandbox: RemoteSandbox) -> str:
-    """What was asked of a sandbox and what it did, oldest first: sandbox time, request, status, rule; then changes."""
-    entries = sandbox.journal(**({"since": sandbox.since} if sandbox.since is not None else {}))
+def timeline(sandbox: RemoteSandbox, entries: Sequence[Mapping[str, Any]] | None = None) -> str:
+    """What was asked of a sandbox and what it did, oldest first: sandbox time, request, status, rule; then changes.
+    ``entries`` is its journal, when that is known."""
+    if entries is None:
+        entries = sandbox.journal(**({"since": sandbox.since} if sandbox.since is not None else {}))
     kept = sandbox.call("GET", "/__admin/webhooks", params={"limit": PAGE})["webhooks"]
     webhooks = {delivery["id"]: delivery for delivery in kept}
     hidden = len(entries) - LENGTH

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from mockserver.explore.trial import Laboratory
 
 FORMATS = ("text", "json", "junit", "html")
-_SERVER_OPTIONS = ("--journal-limit", "100000")
+_SERVER_OPTIONS = ("--journal-limit", "100000", "--log-level", "error")
 INTERRUPTED = 128 + signal.SIGINT
 """Exit code of a command that was interrupted."""
 

@@ -204,9 +204,9 @@ def explore(
 
 
 def _try(lab: Laboratory, plan: Plan, base: Baseline, experiment: Experiment) -> Cell:
-    rules = [fault.rule(point, plan.client_timeout) for point, fault in experiment.strikes]
+    rules = [fault.rule(point, plan.client_timeout, is_manual=base.is_manual) for point, fault in experiment.strikes]
     timeout = plan.timeout if plan.timeout is not None else 10 * base.seconds + 10
-    waits = sum(fault.waits for _, fault in experiment.strikes)
+    waits = 0 if base.is_manual else sum(fault.waits for _, fault in experiment.strikes)
     story = " and ".join(f"{fault.what} at {point}" for point, fault in experiment.strikes)
     scenario = _scenario(experiment.name, story, lab.seed, rules)
     trial = lab.try_out(experiment.name, scenario, timeout + waits * (plan.client_timeout / SECOND + 1))

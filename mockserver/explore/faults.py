@@ -29,13 +29,15 @@ _PROXY_PAGE = "<html><body><h1>502 Bad Gateway</h1></body></html>"
 @dataclass(frozen=True, slots=True)
 class Fault:
     """One way in which a call can fail. ``at`` is the place in the operation's life, ``what`` what happens, ``then``
-    the outcome of a rule that makes it happen, ``telling`` how much it tells of a client, 10 the most."""
+    the outcome of a rule that makes it happen, ``telling`` how much it tells of a client, 10 the most. ``at_once`` is
+    the outcome where the clock is set by hand, and nobody shall wait in real time."""
 
     name: str
     at: str
     what: str
     then: Mapping[str, Any]
     telling: int
+    at_once: Mapping[str, Any] | None = None
 
     def fits(self, point: Point) -> bool:
         """Whether it makes sense at a call; a webhook can only be spoilt where there was one."""
@@ -46,13 +48,14 @@ class Fault:
         """Whether the client waits for longer than its patience."""
         return _CLIENT_TIMEOUT in str(self.then)
 
-    def rule(self, point: Point, client_timeout: Micros = CLIENT_TIMEOUT) -> dict[str, Any]:
+    def rule(self, point: Point, client_timeout: Micros = CLIENT_TIMEOUT, *, is_manual: bool = False) -> dict[str, Any]:
         """A rule of a scenario file that makes it happen at one call, and nowhere else."""
         return {
             "id": f"{self.name}-{point.op}-{point.nth}",
-            "description": f"{point}: {self.what}",
             "when": {"op": point.op, "call": point.nth},
-            "then": _filled(self.then, duration_text(client_timeout + SECOND)),
+            "then": self.at_once
+            if is_manual and self.at_once
+            else _filled(self.then, duration_text(client_timeout + SECOND)),
         }
 
 
@@ -101,10 +104,17 @@ _ROWS = (
     ),
     Fault("cut_answer", "answer", "it has happened, the JSON is cut short", _answer(truncate=True), 8),
     Fault("garbage_answer", "answer", "it has happened, the answer is no JSON", _answer(malformed_json=True), 7),
-    Fault("too_slow", "answer", "it has happened, the answer comes too late", _answer(delay=_CLIENT_TIMEOUT), 3),
+    Fault(
+        "too_slow",
+        "answer",
+        "it has happened, the answer comes too late",
+        _answer(delay=_CLIENT_TIMEOUT),
+        3,
+        _answer(close_after=0),
+    ),
     Fault("rate_limited", "receive", "429 with Retry-After: 1", _receive(status=429, retry_after=1), 4),
     Fault("webhook_lost", "notify", "the webhook of the call never comes", {"webhook": {"drop": True}}, 6),
-    Fault("webhook_twice", "notify", "the webhook comes twice", {"webhook": {"copies": 2}}, 8),
+    Fault("webhook_twice", "notify", "the webhook comes twice", {"webhook": {"copies": 2, "gap": "500ms"}}, 8),
     Fault("webhook_early", "notify", "the webhook comes before the answer", {"webhook": {"before_answer": True}}, 5),
     Fault("webhook_late", "notify", "the webhook comes two seconds late", {"webhook": {"delay": "2s"}}, 4),
     Fault("webhook_forged", "notify", "the webhook has a wrong signature", {"webhook": {"bad_signature": True}}, 7),

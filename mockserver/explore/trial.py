@@ -88,7 +88,8 @@ class Laboratory:
 
 
 def _seen(sandbox: RemoteSandbox, ended: Ended, output: Path) -> Trial:
-    entries, story = sandbox.journal(), timeline(sandbox)
+    entries = sandbox.journal()
+    story = timeline(sandbox, entries)
     struck = frozenset(rule["id"] for rule in sandbox.rules() if rule["hits"])
     is_manual = sandbox.call("GET", "/__admin/clock")["mode"] == "manual"
     # Judged last: that the command has hung up is seen by then.

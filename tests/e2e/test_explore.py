@@ -1,0 +1,211 @@
+"""`mockserver explore` as a stranger runs it: two shops in Python, one in a shell, one in Node, and clients that
+misbehave."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+pytestmark = pytest.mark.slow
+
+HERE = Path(__file__).parent
+ROOT = HERE.parents[1]
+HOUSE = {**os.environ, "PYTHONPATH": str(ROOT), "SHOPS": str(HERE / "shop")}
+PAY = ["sh", str(HERE / "explored" / "pay.sh")]
+LOST = {("charge.create#1", "lost_answer"), ("charge.create#1", "error_after"), ("charge.create#1", "cut_answer")}
+
+
+def command(folder: Path, *args: str) -> list[str]:
+    return [sys.executable, "-m", "mockserver", "explore", "--out", str(folder / "explored"), *args]
+
+
+def explore(folder: Path, *args: str, url: str | None = None) -> subprocess.CompletedProcess[str]:
+    there = ["--url", url] if url is not None else []
+    return subprocess.run(
+        command(folder, *there, *args), cwd=folder, env=HOUSE, capture_output=True, text=True, timeout=300, check=False
+    )
+
+
+def report(folder: Path) -> dict[str, object]:
+    found: dict[str, object] = json.loads((folder / "explored" / "report.json").read_text("utf-8"))
+    return found
+
+
+def cells(folder: Path, verdict: str) -> set[tuple[str, str]]:
+    rows: list[dict[str, str]] = report(folder)["cells"]  # type: ignore[assignment]
+    return {(row["point"], row["fault"]) for row in rows if row["verdict"] == verdict}
+
+
+@pytest.fixture(scope="module")
+def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """One server for all that need none of their own."""
+    from mockserver.local_server import start, stop
+
+    address, process = start(["--log-level", "error"], tmp_path_factory.mktemp("server"))
+    yield address
+    stop(process)
+
+
+@pytest.fixture(scope="module")
+def day() -> Iterator[Sequence[str]]:
+    """A command that runs a day of a shop, whose name follows."""
+    ready = HERE / "explored" / "ready.py"
+    with subprocess.Popen([sys.executable, ready], env=HOUSE, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        yield ["bash", str(HERE / "explored" / "day.sh"), process.stdout.readline().strip()]
+        process.kill()
+
+
+def test_no_fault_makes_the_careful_shop_unsafe(tmp_path: Path, day: Sequence[str]) -> None:
+    done = explore(tmp_path, "--", *day, "careful")
+    assert (done.returncode, cells(tmp_path, "unsafe"), cells(tmp_path, "hung")) == (0, set(), set()), done.stdout
+    assert len(cells(tmp_path, "survived")) > 70
+    # It says so when nothing is paid.
+    assert {fault for _, fault in cells(tmp_path, "failed")} == {
+        "declined_hard",
+        "pending",
+        "pending_failed",
+        "challenge",
+    }
+    assert cells(tmp_path, "not reached") == set()
+
+
+def test_the_naive_shop_is_unsafe_where_its_faults_are_planted(tmp_path: Path, day: Sequence[str]) -> None:
+    done = explore(tmp_path, "--ops", "charge.*,batch.*", "--", *day, "naive")
+    assert done.returncode == 1, done.stderr
+    lost = ("lost_answer", "cut_answer", "too_slow")
+    assert cells(tmp_path, "unsafe") == {
+        *((f"{point}#1", fault) for point in ("charge.create", "charge.refund", "batch.create") for fault in lost),
+        *(("charge.create#1", fault) for fault in ("error_after", "declined_hard", "webhook_twice")),
+        *((f"{point}#1", "webhook_forged") for point in ("charge.create", "charge.capture")),
+    }
+    assert cells(tmp_path, "hung") == cells(tmp_path, "not reached") == set()
+    # A cell again, alone.
+    file = tmp_path / "explored" / "charge.create-1-lost_answer.yaml"
+    again = explore(tmp_path, "--replay", str(file), "--", *day, "naive")
+    assert again.returncode == 1
+    assert again.stdout.startswith("unsafe: exit code 0 in ")
+    assert "error double-charge: The customer was charged twice" in again.stdout
+    assert "POST /charge/card  201  fault reset at answer  rule lost_answer-charge.create-1" in again.stdout
+
+
+def test_a_shop_in_a_shell_knows_nothing_but_its_environment(tmp_path: Path, url: str) -> None:
+    done = explore(tmp_path, "--client-timeout", "1s", "--format", "junit", "--", *PAY, url=url)
+    assert done.returncode == 1
+    unsafe = LOST | {("charge.create#1", "declined_hard"), ("charge.create#1", "too_slow")}
+    assert cells(tmp_path, "unsafe") == unsafe
+    suite = ElementTree.fromstring(done.stdout)[0]
+    assert (suite.get("tests"), suite.get("failures"), suite.get("skipped")) == ("14", "5", "0")
+    failed = {(case.get("classname"), case.get("name")) for case in suite if case.find("failure") is not None}
+    assert failed == {(f"explore.{point}", fault) for point, fault in unsafe}
+    kept = sorted(path.name for path in (tmp_path / "explored").glob("*.yaml"))
+    assert kept == sorted(f"charge.create-1-{fault}.yaml" for _, fault in unsafe)
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="needs Node")
+def test_a_shop_in_node_is_told_by_its_arguments(tmp_path: Path, url: str) -> None:
+    script = [str(HERE / "explored" / "pay.mjs"), "{url}", "{secret_key}", "order-7"]
+    faults = "lost_answer,lost_request,declined_soft"
+    done = explore(tmp_path, "--faults", faults, "--pairs", "--fail-on", "failed", "--", "node", *script, url=url)
+    assert done.returncode == 1, done.stderr
+    assert cells(tmp_path, "unsafe") == set()
+    assert cells(tmp_path, "failed") >= {("charge.create#1", "declined_soft")}
+    # What it does to recover can fail too.
+    assert ("charge.create#1+charge.search#1", "lost_answer+lost_request") in cells(tmp_path, "failed")
+    assert ("charge.create#1+charge.create#2", "lost_request+declined_soft") in cells(tmp_path, "failed")
+
+
+def test_a_client_that_hangs_is_ended_with_its_children(tmp_path: Path, url: str) -> None:
+    ask = 'curl -sS --fail "$MOCKSERVER_URL/charge" -H "x-secretkey: $MOCKSERVER_SECRET_KEY" -o /dev/null'
+    hangs = f"{ask} || {{ sleep 300 & echo $! > pid; wait; }}"
+    limits = ["--faults", "lost_request", "--timeout", "1s", "--fail-on", "hung"]
+    done = explore(tmp_path, *limits, "--", "sh", "-c", hangs, url=url)
+    assert (done.returncode, cells(tmp_path, "hung")) == (1, {("charge.search#1", "lost_request")}), done.stderr
+    state = Path(f"/proc/{(tmp_path / 'pid').read_text().strip()}/stat")
+    assert not state.exists() or " Z " in state.read_text()
+
+
+def test_a_client_that_ignores_the_environment_is_told_so(tmp_path: Path, url: str) -> None:
+    done = explore(tmp_path, "--", "true", url=url)
+    assert done.returncode == 3
+    assert "no call arrived in the sandbox: the command does not use MOCKSERVER_URL" in done.stderr
+
+
+def test_a_client_that_fails_by_itself_is_no_baseline(tmp_path: Path, url: str) -> None:
+    done = explore(tmp_path, "--", "sh", "-c", "echo no luck; exit 4", url=url)
+    assert done.returncode == 3
+    assert done.stderr == "without any fault the command ended with exit code 4; it printed:\nno luck\n\n"
+
+
+def test_a_flaky_client_is_no_baseline(tmp_path: Path, url: str) -> None:
+    flaky = f"{' '.join(PAY)}; if [ -e twice ]; then {' '.join(PAY)}; fi; touch twice"
+    done = explore(tmp_path, "--", "sh", "-c", flaky, url=url)
+    assert done.returncode == 3
+    assert "charge.create answered 201: once in the first run, twice in the second" in done.stderr
+
+
+def test_a_client_that_calls_otherwise_under_a_fault_is_not_called_survived(tmp_path: Path, url: str) -> None:
+    shy = f"echo run >> runs; [ $(wc -l < runs) -gt 2 ] || {' '.join(PAY)}"
+    done = explore(tmp_path, "--faults", "lost_answer", "--", "sh", "-c", shy, url=url)
+    assert done.returncode == 0
+    assert cells(tmp_path, "not reached") == {("charge.create#1", "lost_answer")}
+
+
+def test_ctrl_c_keeps_what_was_found_and_resume_does_the_rest(tmp_path: Path, url: str) -> None:
+    slow = f"echo run >> runs; {' '.join(PAY)}; if [ $(wc -l < runs) -eq 4 ]; then sleep 300; fi"
+    faults = ["--faults", "lost_answer,lost_request,declined_soft", "--jobs", "1", "--timeout", "200s"]
+    line = command(tmp_path, "--url", url, *faults, "--", "sh", "-c", slow)
+    with subprocess.Popen(line, cwd=tmp_path, env=HOUSE, stdout=subprocess.PIPE, text=True) as process:
+        runs = tmp_path / "runs"
+        end = time.monotonic() + 60
+        while not runs.exists() or runs.read_text().count("run") < 4:
+            assert time.monotonic() < end
+            time.sleep(0.02)
+        process.send_signal(signal.SIGINT)
+        printed, _ = process.communicate(timeout=20)
+    assert process.returncode == 1
+    assert "charge.create#1  UNSAFE" in printed
+    assert "not tried (interrupted): 2: charge.create#1 lost_request" in printed
+    again = explore(tmp_path, *faults, "--resume", "--", "sh", "-c", slow, url=url)
+    assert again.returncode == 1, again.stderr
+    # Two for the baseline, and the two that were left.
+    assert runs.read_text().count("run") == 8
+    assert len(report(tmp_path)["cells"]) == 3  # type: ignore[arg-type]
+    assert report(tmp_path)["left_out"] == []
+    other = explore(tmp_path, "--resume", "--seed", "7", "--", "sh", "-c", slow, url=url)
+    assert (other.returncode, "is of another seed: it has 1, now 7" in other.stderr) == (2, True)
+
+
+def test_the_budget_takes_the_most_telling_first_and_says_what_it_left_out(tmp_path: Path, url: str) -> None:
+    done = explore(tmp_path, "--budget", "1ms", "--format", "json", "--", *PAY, url=url)
+    assert done.returncode == 0
+    made = json.loads(done.stdout)
+    assert made["cells"] == []
+    assert made["left_out"][0] == {"point": "charge.create#1", "fault": "lost_answer", "why": "budget"}
+    assert made["baseline"]["calls"] == [{"point": "charge.create#1", "status": 201}]
+
+
+@pytest.mark.parametrize(
+    ("args", "words"),
+    [
+        (["--faults", "lost_anser", "--", "true"], "which is no fault - did you mean 'lost_answer'?"),
+        (["--ops", "charge.creat", "--", "true"], "did you mean 'charge.create'?"),
+        (["--budget", "soon", "--", "true"], "got 'soon', wanted a duration such as"),
+        (["--timeout", "0s", "--", "true"], "got 0, wanted more"),
+        ([], "Missing argument 'COMMAND...'"),
+        (["--", "no-such-program"], "no-such-program: No such file or directory"),
+    ],
+)
+def test_wrong_usage_is_refused(tmp_path: Path, url: str, args: list[str], words: str) -> None:
+    done = explore(tmp_path, *args, url=url)
+    assert (done.returncode, words in " ".join(done.stderr.split())) == (2, True), done.stderr
