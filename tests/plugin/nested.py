@@ -10,6 +10,7 @@ from pathlib import Path
 from textwrap import dedent
 
 import mockserver
+from tests import warm
 
 ROOT = Path(mockserver.__file__).resolve().parents[1]
 
@@ -39,11 +40,20 @@ def run_pytest(
         environ.update(
             PYTEST_DISABLE_PLUGIN_AUTOLOAD="1", PYTEST_PLUGINS=",".join(("mockserver.pytest_plugin", *plugins))
         )
+    command = ["-p", "no:cacheprovider", *args]
+    if not installed:
+        return warm.run(_pytest, command, folder, environ)
     return subprocess.run(
-        [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *args],
+        [sys.executable, "-m", "pytest", *command],
         cwd=folder,
         env=environ,
         capture_output=True,
         text=True,
         timeout=120,
     )
+
+
+def _pytest(args: Sequence[str]) -> int:
+    import pytest
+
+    return int(pytest.main(list(args)))
