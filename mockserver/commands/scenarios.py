@@ -93,10 +93,13 @@ def check(files: tuple[str, ...]) -> None:
     from mockserver.adapters.scenario_check import check as run
     from mockserver.adapters.scenario_files import load
     from mockserver.domain.errors import Refused
+    from mockserver.scenario.shielding import warnings
 
     behind = load([], test_values=True)
     code = 0
     for scenario in _loaded(files):
+        for warned in warnings(scenario):
+            click.echo(str(warned), err=True)
         try:
             reports = run(scenario, behind, _open_app)
         except Refused as refused:
