@@ -93,6 +93,10 @@ class Sandboxes:
         """The open sandbox of an id that a list shows."""
         return self._by_key.get(self._by_id.get(sandbox_id, ""))
 
+    def get(self, key: str | None) -> Sandbox | None:
+        """The sandbox of a secret key, if it is open."""
+        return self._by_key.get(key) if key is not None else None
+
     def open(self, key: str | None, real: Micros) -> Sandbox:
         """The sandbox of a secret key, opened on first use. Raises ``Unauthorised`` (40)."""
         sandbox = self._by_key.get(key) if key is not None else None

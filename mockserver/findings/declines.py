@@ -35,20 +35,16 @@ _TECHNICAL = frozenset(
 
 
 class Declines:
-    """The declined cards and accounts of one sandbox."""
+    """The declined cards and accounts of one sandbox. ``pending`` is empty while none was declined for good."""
 
-    __slots__ = ("_final", "_ledger", "_tries", "policy")
+    __slots__ = ("_final", "_ledger", "_tries", "pending", "policy")
 
     def __init__(self, ledger: Ledger, policy: Policy) -> None:
         self._ledger = ledger
         self.policy = policy
         self._final: Recent[str, tuple[Evidence, str | None]] = Recent(_MOST)
         self._tries: Recent[str, deque[tuple[Micros, Evidence]]] = Recent(_MOST)
-
-    @property
-    def is_empty(self) -> bool:
-        """Whether no card was declined for good."""
-        return not self._final
+        self.pending = (self._final,)
 
     def called(self, call: Call) -> None:
         """A charge was created, or refused by its provider."""

@@ -78,9 +78,10 @@ def _waits(call: Call) -> bool:
 
 
 class Doubts:
-    """The calls in doubt of one sandbox. ``charge_of`` gives a charge as it is now."""
+    """The calls in doubt of one sandbox. ``charge_of`` gives a charge as it is now. ``pending`` is empty while the
+    client is in doubt about nothing."""
 
-    __slots__ = ("_arrivals", "_calls", "_charge_of", "_ledger", "_looks", "_misled", "_pairs")
+    __slots__ = ("_arrivals", "_calls", "_charge_of", "_ledger", "_looks", "_misled", "_pairs", "pending")
 
     def __init__(self, ledger: Ledger, charge_of: Callable[[str], Charge | None]) -> None:
         self._arrivals = 0
@@ -90,11 +91,7 @@ class Doubts:
         self._looks: Recent[int, list[_Doubtful]] = Recent(_MOST)
         self._misled: Recent[str, None] = Recent(_MOST)
         self._pairs: Recent[str, tuple[str, str, str, tuple[Evidence, ...]]] = Recent(_MOST)
-
-    @property
-    def is_empty(self) -> bool:
-        """Whether the client is in doubt about nothing."""
-        return not (self._calls or self._pairs or self._misled)
+        self.pending = (self._calls, self._misled, self._pairs)
 
     def called(self, call: Call) -> None:
         """A call was decided."""

@@ -82,9 +82,10 @@ class Habits:
 def is_clean(text: bytes, where: str, headers: Mapping[str, str]) -> bool:
     """Whether so many digits stand nowhere but in the field of the card number: true for nearly every call, and
     therefore quick to find out."""
-    runs = text.translate(_DIGITS_AS_ZEROS, _PARTING).count(_LONG_RUN) if text else 0
-    if runs > 1 or (runs and not _is_own_run(text)):
-        return False
+    if text:
+        runs = text.translate(_DIGITS_AS_ZEROS, _PARTING).count(_LONG_RUN)
+        if runs > 1 or (runs and not _is_own_run(text)):
+            return False
     for name, value in headers.items():
         if name not in _UNREAD and not _is_clean_header(value[:_MOST_OF_HEADER]):
             return False

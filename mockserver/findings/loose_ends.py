@@ -33,9 +33,10 @@ class _Short:
 
 
 class LooseEnds:
-    """Open authorisations, waiting challenges and partial approvals of one sandbox."""
+    """Open authorisations, waiting challenges and partial approvals of one sandbox. ``pending`` is empty while no
+    partial approval waits for a second charge."""
 
-    __slots__ = ("_authorised", "_challenged", "_doubts", "_ledger", "_short", "_visited")
+    __slots__ = ("_authorised", "_challenged", "_doubts", "_ledger", "_short", "_visited", "pending")
 
     def __init__(self, ledger: Ledger, doubts: Doubts) -> None:
         self._ledger = ledger
@@ -44,11 +45,7 @@ class LooseEnds:
         self._challenged: Recent[str, Evidence] = Recent(_MOST)
         self._visited: Recent[str, Evidence] = Recent(_MOST)
         self._short: Recent[str, _Short] = Recent(_MOST_SHORT)
-
-    @property
-    def is_complete(self) -> bool:
-        """Whether no partial approval waits for a second charge."""
-        return not self._short
+        self.pending = (self._short,)
 
     def called(self, call: Call) -> None:
         """A call about a charge was decided."""

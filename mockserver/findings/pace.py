@@ -27,9 +27,9 @@ class _Wait:
 
 
 class Pace:
-    """The pace of one sandbox's client, in real time."""
+    """The pace of one sandbox's client, in real time. ``pending`` is empty while it was asked to wait for nothing."""
 
-    __slots__ = ("_hanging", "_ledger", "_pauses", "_reads", "policy")
+    __slots__ = ("_hanging", "_ledger", "_pauses", "_reads", "pending", "policy")
 
     def __init__(self, ledger: Ledger, policy: Policy) -> None:
         self._ledger = ledger
@@ -37,11 +37,7 @@ class Pace:
         self._pauses: Recent[bytes, tuple[Micros, Evidence]] = Recent(_MOST)
         self._hanging: Recent[int, _Wait] = Recent(_MOST)
         self._reads: Recent[str, deque[tuple[Micros, int]]] = Recent(_MOST)
-
-    @property
-    def is_empty(self) -> bool:
-        """Whether the client was asked to wait for nothing."""
-        return not self._pauses
+        self.pending = (self._pauses,)
 
     def called(self, call: Call) -> None:
         """A call was decided."""

@@ -40,7 +40,18 @@ _READS = frozenset(
 class Watch:
     """The watch over one sandbox's client. ``charge_of`` gives a charge as it is now."""
 
-    __slots__ = ("_charge_of", "_declines", "_doubts", "_habits", "_loose_ends", "_pace", "_webhooks", "ledger")
+    __slots__ = (
+        "_before_create",
+        "_before_read",
+        "_charge_of",
+        "_declines",
+        "_doubts",
+        "_habits",
+        "_loose_ends",
+        "_pace",
+        "_webhooks",
+        "ledger",
+    )
 
     def __init__(self, charge_of: Callable[[str], Charge | None], policy: Policy = DEFAULT) -> None:
         self._charge_of = charge_of
@@ -51,16 +62,17 @@ class Watch:
         self._webhooks = Webhooks(ledger, policy)
         self._loose_ends = LooseEnds(ledger, self._doubts)
         self._habits = Habits(ledger)
+        self._before_read = (*self._doubts.pending, *self._pace.pending)
+        self._before_create = (
+            *self._before_read,
+            *self._declines.pending,
+            *self._webhooks.pending,
+            *self._loose_ends.pending,
+        )
 
     def paid(self, entry: int, at: Micros, charge: Charge) -> bool:
         """A charge was paid in full at once. False when what was seen before asks for the whole call (``called``)."""
-        if not (
-            self._doubts.is_empty
-            and self._declines.is_empty
-            and self._webhooks.is_empty
-            and self._pace.is_empty
-            and self._loose_ends.is_complete
-        ):
+        if any(self._before_create):
             return False
         if not charge.reference:
             self._habits.unnamed(entry, at, charge)
@@ -68,7 +80,7 @@ class Watch:
 
     def read(self, op: str, entry: int, at: Micros, pace: Micros | None, subject: str | None) -> bool:
         """A call went well that moved nothing. False when what was seen before asks for the whole call (``called``)."""
-        if not (self._doubts.is_empty and self._pace.is_empty):
+        if any(self._before_read):
             return False
         if subject is not None and op in _READS:
             if pace is not None:

@@ -47,9 +47,9 @@ class _Move:
 
 
 class Webhooks:
-    """The webhooks of one sandbox that were tried."""
+    """The webhooks of one sandbox that were tried. ``pending`` is empty while none was sent or taken."""
 
-    __slots__ = ("_ledger", "_moves", "_refused", "_repeated", "_reported", "_sent", "_taken", "policy")
+    __slots__ = ("_ledger", "_moves", "_refused", "_repeated", "_reported", "_sent", "_taken", "pending", "policy")
 
     def __init__(self, ledger: Ledger, policy: Policy) -> None:
         self._ledger = ledger
@@ -60,11 +60,7 @@ class Webhooks:
         self._sent: Recent[str, int] = Recent(_MOST)
         self._refused: Recent[str, tuple[int, str, Evidence]] = Recent(_MOST)
         self._moves: deque[_Move] = deque(maxlen=_MOST)
-
-    @property
-    def is_empty(self) -> bool:
-        """Whether no webhook was sent or taken."""
-        return not (self._sent or self._taken or self._reported)
+        self.pending = (self._sent, self._taken, self._reported)
 
     def called(self, call: Call) -> None:
         """The client asked for a money operation."""

@@ -101,7 +101,8 @@ class Directory:
 
     def of_secret_key(self, headers: Headers) -> Sandbox:
         """The sandbox of the request's secret key, as it stands. Raises ``Unauthorised`` (40)."""
-        return self.sandboxes.open(headers.get("x-secretkey"), self._real_clock())
+        key = headers.get("x-secretkey")
+        return self.sandboxes.get(key) or self.sandboxes.open(key, self._real_clock())
 
     def of_public_key(self, key: str | None) -> Sandbox:
         """The sandbox that a public key belongs to. Raises ``Unauthorised`` (40)."""

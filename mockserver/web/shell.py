@@ -109,7 +109,8 @@ class Endpoint:
         )
         # A request that was refused for its idempotency key did nothing, and its answer says nothing of the first one.
         if sandbox.watch is not None and (reply.repeatable or not step.is_repeat):
-            watching.called(request, reply, step, body, self.model, self.world.real_clock)
+            model = self.model if step.ignored else None
+            watching.called(request, reply, step, body, model, self.world.real_clock)
         if isinstance(step.request, Fields):
             step.request.rest()
         dropped.warn(sandbox)

@@ -44,7 +44,8 @@ def called(
     model: type[Body] | None,
     real_clock: Callable[[], Micros],
 ) -> None:
-    """Report a step that a client asked for, the newest of the journal; ``model`` has the fields that are read."""
+    """Report a step that a client asked for, the newest of the journal; ``model`` has the fields that are read, where
+    others were given."""
     sandbox, status, fault = request.sandbox, reply.status, reply.fault
     watch = sandbox.watch
     if watch is None:
