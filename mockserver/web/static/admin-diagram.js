@@ -27,7 +27,7 @@ export function diagram(law, state, history) {
   }
   const drawn = [...groups].map(([way, events]) => edge(...way.split(">"), events, places, taken.get(way)));
   drawn.sort((a, b) => a.classList.contains("taken") - b.classList.contains("taken"));
-  return h("div", { class: "scroll" }, h("svg:svg", { class: "diagram", viewBox: `0 0 ${right} ${bottom}`, width: right, height: bottom, role: "img", "aria-label": words, "data-testid": "diagram" },
+  return h("div", { class: "scroll", tabindex: "0", role: "group", "aria-label": "Diagram of states" }, h("svg:svg", { class: "diagram", viewBox: `0 0 ${right} ${bottom}`, width: right, height: bottom, role: "img", "aria-label": words, "data-testid": "diagram" },
     h("svg:defs", {}, arrow("arrow"), arrow("arrow-taken")),
     ...drawn, h("svg:circle", { class: "start", cx: 10, cy: places.get("").y + HEIGHT / 2, r: 6 }),
     ...[...places].filter(([name]) => name).map(([name, spot]) => node(name, spot, name === state, history.some((event) => event.after === name || event.before === name)))));

@@ -116,7 +116,7 @@ export function block(title, value, testid) {
 }
 
 export function table(heads, rows, testid) {
-  return h("div", { class: "scroll" }, h("table", { "data-testid": testid },
+  return h("div", { class: "scroll", tabindex: "0", role: "group", "aria-label": "Table" }, h("table", { "data-testid": testid },
     h("thead", {}, h("tr", {}, heads.map((head) => h("th", { scope: "col" }, head)))),
     h("tbody", {}, rows.map((cells) => h("tr", {}, cells.map((cell) => h("td", typeof cell === "string" && /^\d{4}-\d\d-\d\d \d/.test(cell) ? { class: "when" } : {}, cell)))))));
 }

@@ -1,0 +1,294 @@
+"""A tester's jobs on the control page: search, act, move time, edit a scenario; for everybody, and without a load."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from threading import Thread
+from typing import Any
+
+import httpx
+import pytest
+
+from mockserver.engine.sandbox import sandbox_id_of
+from tests.browser.conftest import DUMMY, Box, serving
+
+expect = pytest.importorskip("playwright.sync_api", reason="playwright is not installed").expect
+
+pytestmark = pytest.mark.slow
+
+POOR = "4000000000009995"
+VIEWS = ("requests", "objects", "webhooks", "inbox", "findings", "scenarios", "assumptions", "sandbox")
+LISTS = VIEWS[:5]
+LONG = "an extraordinarily long reference without an end " * 4
+
+
+@pytest.fixture(scope="module")
+def shop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Box]:
+    """A server whose only sandbox has a morning behind it: paid, declined, refused, lost, held, in several scripts."""
+    with serving(tmp_path_factory.mktemp("jobs")) as url:
+        headers = {"x-secretkey": "sk_jobs"}
+        with httpx.Client(base_url=url, headers=headers, timeout=15, trust_env=False) as http:
+            box = Box(url, "sk_jobs", http)
+            box.call("POST", "/__admin/sandboxes", {"key": "sk_jobs", "name": "Jobs"})
+            box.charge(reference="order-5", webhook={"url": f"{url}/__inbox/shop"})
+            box.charge(POOR, reference="order-6")
+            box.charge(amount=-1, reference="order-7")
+            box.charge(capture=False, reference="طلب-٨", colour="red")
+            box.charge(reference=LONG)
+            yield box
+
+
+def rows(page: Any, of: str = "requests") -> Any:
+    return page.get_by_test_id(of).get_by_role("option")
+
+
+def visit(page: Any, box: Box, where: str = "") -> Any:
+    page.goto("about:blank")
+    page.goto(f"{box.url}/__admin/?sandbox={box.sandbox_id}#{where}")
+    expect(page.get_by_test_id("live")).to_have_text("live")
+    return page
+
+
+@pytest.fixture
+def desk(page: Any, shop: Box) -> Iterator[Any]:
+    yield visit(page, shop)
+    page.goto("about:blank")
+
+
+def test_why_it_failed_is_said_in_the_row_and_in_a_sentence(desk: Any) -> None:
+    row = rows(desk).filter(has_text="order-6")
+    for words in ("take or authorise a payment", "AUD 20", "15 Insufficient Funds", "rule card-insufficient-funds"):
+        expect(row).to_contain_text(words)
+    expect(row.locator(".c-status")).to_have_class("c-status s-5")
+    expect(rows(desk).filter(has_text="order-7")).to_contain_text("Amount: wanted")
+    expect(rows(desk).filter(has_text="unknown: colour")).to_have_count(1)
+    row.click()
+    expect(desk.get_by_test_id("verdict")).to_have_text(
+        "Declined: 15 Insufficient Funds, because rule card-insufficient-funds fired."
+    )
+    desk.get_by_test_id("changes").get_by_role("link").click()
+    expect(desk.get_by_test_id("object-verdict")).to_contain_text("because rule card-insufficient-funds fired")
+
+
+def test_a_search_is_shown_as_chips_kept_in_the_address_and_refused_with_the_nearest_name(desk: Any) -> None:
+    desk.get_by_test_id("filter").fill("code:15 ref:order-6")
+    expect(rows(desk)).to_have_count(1)
+    desk.reload()
+    expect(rows(desk)).to_have_count(1)
+    desk.get_by_label("Remove code:15").click()
+    desk.get_by_test_id("filter").fill("stauts:4xx")
+    expect(desk.get_by_test_id("filter-problem")).to_contain_text("did you mean 'status'?")
+    desk.get_by_test_id("filter").fill("is:failed order")
+    expect(rows(desk)).to_have_count(2)
+    expect(desk.get_by_test_id("filter-problem")).to_be_hidden()
+    desk.get_by_test_id("tab-objects").click()
+    desk.get_by_test_id("object-filter").fill("state:FAILED")
+    expect(rows(desk, "objects")).to_have_count(1)
+
+
+def test_a_link_names_sandbox_and_search(page: Any, shop: Box) -> None:
+    visit(page, shop, "requests?q=ref%3Aorder-6")
+    expect(rows(page)).to_have_count(1)
+    expect(page).to_have_title("Requests · Jobs · mockserver")
+    page.goto(f"{shop.url}/__admin/?sandbox=0123456789abcdef")
+    expect(page.get_by_test_id("welcome")).to_contain_text("no such sandbox")
+
+
+def test_a_request_is_copied_as_code_that_holds_no_secret(desk: Any, shop: Box) -> None:
+    rows(desk).filter(has_text="order-6").click()
+    for name, words in (("curl", "curl -X POST"), ("python", "httpx.request"), ("php", "curl_init"),
+                        ("javascript", "await fetch"), ("json", '"decisions"')):  # fmt: skip
+        desk.get_by_test_id("copy").locator("summary").click()
+        desk.get_by_test_id(f"copy-{name}").click()
+        copied = desk.get_by_test_id("copied")
+        expect(copied).to_contain_text(words)
+        assert POOR not in copied.inner_text()
+        assert shop.key not in copied.inner_text()
+        assert '"ccv": "123"' not in copied.inner_text()
+
+
+def test_a_request_is_sent_again_and_made_a_rule_that_matches_it(desk: Any, shop: Box) -> None:
+    rows(desk).filter(has_text="order-5").first.click()
+    desk.get_by_test_id("again").click()
+    expect(desk.get_by_test_id("message")).to_contain_text("Sent again: 201")
+    desk.get_by_test_id("make-rule").click()
+    expect(desk.get_by_test_id("scenario-text")).to_contain_text("request.reference")
+    desk.get_by_test_id("dry-run").click()
+    expect(desk.get_by_test_id("dry-run-result")).to_contain_text("would have fired on 2 of")
+    desk.get_by_test_id("scenario-add").click()
+    expect(desk.get_by_test_id("scenario-told")).to_contain_text("Loaded")
+    assert shop.charge(reference="order-5")["code"] == 15
+    shop.call("DELETE", "/__admin/scenarios")
+
+
+def test_a_scenario_is_checked_while_it_is_written_and_a_draft_outlives_a_reload(desk: Any) -> None:
+    desk.get_by_test_id("tab-scenarios").click()
+    desk.get_by_test_id("shipped").select_option("authorisation-lapses")
+    expect(desk.get_by_test_id("scenario-text")).to_contain_text("authorisation-lapses")
+    expect(desk.locator(".cm-lint-marker-error")).to_have_count(0)
+    desk.keyboard.press("Control+End")
+    desk.keyboard.type("rulez: []")
+    expect(desk.locator(".cm-lint-marker-error").first).to_be_visible()
+    desk.reload()
+    expect(desk.get_by_test_id("scenario-text")).to_contain_text("authorisation-lapses")
+    desk.get_by_test_id("scenario-text").click()
+    desk.keyboard.press("Control+a")
+    desk.keyboard.press("Backspace")
+    desk.keyboard.type("descr")
+    expect(desk.locator(".cm-tooltip-autocomplete")).to_contain_text("description")
+
+
+def test_time_tells_what_happened_and_what_is_due(desk: Any, shop: Box) -> None:
+    expect(desk.get_by_test_id("pending")).to_contain_text("due")
+    desk.get_by_test_id("pending").click()
+    expect(desk.get_by_test_id("due-list")).to_contain_text("an authorisation expires")
+    desk.get_by_test_id("go-there").first.click()
+    expect(desk.get_by_test_id("summary")).to_contain_text("charge AUTHORISE_CANCELLED")
+    expect(desk.get_by_test_id("now")).to_have_text("2031-03-08 09:30:00")
+    expect(desk.locator(".row.day")).to_have_text(["2031-03-08", "2031-03-01"])
+
+
+def test_a_fork_is_compared_and_expectations_are_verified(desk: Any, shop: Box) -> None:
+    rows(desk).filter(has_text="order-5").first.click()
+    desk.get_by_test_id("tab-sandbox").click()
+    desk.get_by_test_id("fork-from").fill(shop.key)
+    desk.get_by_test_id("fork-to").fill("sk_jobs_copy")
+    desk.get_by_test_id("fork-go").click()
+    expect(desk.get_by_test_id("sandbox")).to_have_value(sandbox_id_of("sk_jobs_copy"))
+    desk.get_by_test_id("compare-with").select_option(shop.sandbox_id)
+    desk.get_by_test_id("compare").click()
+    expect(desk.get_by_test_id("compared")).to_contain_text("They are equal")
+    shop.charge(reference="only there")
+    desk.get_by_test_id("compare").click()
+    expect(desk.get_by_test_id("compared")).to_contain_text("1 only there")
+    desk.get_by_test_id("verify").click()
+    expect(desk.get_by_test_id("verified")).to_contain_text("does not hold")
+
+
+def test_the_list_stands_while_it_is_paused(desk: Any, shop: Box) -> None:
+    desk.get_by_test_id("pause").click()
+    before = rows(desk).first.inner_text()
+    shop.charge(reference="while paused")
+    expect(desk.get_by_test_id("pause")).to_have_text("Resume (1 new)")
+    assert rows(desk).first.inner_text() == before
+    desk.get_by_test_id("pause").click()
+    expect(rows(desk).first).to_contain_text("while paused")
+
+
+def test_an_event_is_sent_from_the_page(desk: Any) -> None:
+    desk.get_by_test_id("tab-webhooks").click()
+    desk.get_by_test_id("send-event").click()
+    desk.get_by_test_id("event-data").fill("{")
+    desk.get_by_test_id("event-send").click()
+    expect(desk.locator(".menu .wrong")).to_be_visible()
+    desk.get_by_test_id("event-data").fill('{"hello": "page"}')
+    desk.get_by_test_id("event-send").click()
+    expect(desk.get_by_test_id("webhook-body")).to_contain_text("page")
+
+
+def test_everything_is_reached_by_keys(desk: Any) -> None:
+    desk.keyboard.press("?")
+    expect(desk.get_by_test_id("keys")).to_contain_text("search")
+    desk.keyboard.press("Escape")
+    desk.keyboard.press("2")
+    expect(desk.get_by_test_id("tab-objects")).to_have_attribute("aria-selected", "true")
+    desk.keyboard.press("1")
+    desk.keyboard.press("/")
+    expect(desk.get_by_test_id("filter")).to_be_focused()
+    desk.keyboard.press("Escape")
+    expect(desk.get_by_test_id("requests")).to_be_focused()
+    desk.keyboard.press("j")
+    expect(desk.get_by_test_id("verdict")).to_be_visible()
+    desk.keyboard.press("Enter")
+    expect(desk.get_by_test_id("detail")).to_be_focused()
+
+
+def test_a_server_that_has_gone_is_said_to_be_offline(page: Any, tmp_path: Path) -> None:
+    with serving(tmp_path) as url:
+        httpx.get(f"{url}/info/providers", headers={"x-secretkey": "sk_gone"}, trust_env=False)
+        page.goto(f"{url}/__admin/")
+        expect(page.get_by_test_id("live")).to_have_text("live")
+    expect(page.get_by_test_id("live")).to_have_text("offline, trying again")
+    page.get_by_test_id("advance-1h").click()
+    expect(page.get_by_test_id("message")).to_contain_text("cannot be reached")
+
+
+SIZES = [
+    pytest.param({"viewport": {"width": width, "height": 800}, "color_scheme": scheme}, id=f"{width}-{scheme}")
+    for width, scheme in ((1440, "light"), (1440, "dark"), (360, "light"), (360, "dark"))
+]
+
+
+@pytest.mark.parametrize("context_options", SIZES)
+def test_no_view_breaks_a_rule_of_accessibility(desk: Any, context_options: dict[str, Any]) -> None:
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe is not installed").Axe()
+    found: list[str] = []
+    # What the scheme alone changes is the colours: all other rules are looked at once for each width.
+    is_whole = context_options["color_scheme"] == "light"
+    wanted = {"resultTypes": ["violations"], **({} if is_whole else {"runOnly": ["color-contrast"]})}
+
+    def look(where: str) -> None:
+        results = axe.run(desk, options=wanted).response["violations"]
+        found.extend(f"{where}: {one['id']} {one['nodes'][0]['html'][:120]}" for one in results)
+        assert desk.evaluate("document.documentElement.scrollWidth <= window.innerWidth"), where
+
+    for view in VIEWS:
+        desk.get_by_test_id(f"tab-{view}").click()
+        if view in LISTS:
+            rows(desk, view).first.wait_for()
+            look(view)
+            rows(desk, view).first.click()
+            desk.get_by_test_id("detail").locator("h2").wait_for()
+        elif view == "scenarios":
+            desk.get_by_test_id("scenario-text").wait_for()
+        look(f"{view}, details")
+        if context_options["viewport"]["width"] == 360 and view in LISTS:
+            desk.get_by_test_id("back").click()
+            expect(rows(desk, view).first).to_be_visible()
+    assert found == []
+
+
+MOST_BYTES_A_SECOND = 100_000
+
+
+def test_no_view_fetches_much_while_fifty_requests_a_second_come_in(page: Any, shop: Box) -> None:
+    fetched = 0
+
+    def count(response: Any) -> None:
+        nonlocal fetched
+        if "/__admin/" in response.url and "events-stream" not in response.url:
+            fetched += int(response.headers.get("content-length", 0))
+
+    visit(page, shop)
+    page.on("response", count)
+    hook = {"url": f"{shop.url}/__inbox/shop"}
+    rest = 0.02
+    told: dict[str, float] = {}
+    stop = False
+
+    def load() -> None:
+        with httpx.Client(base_url=shop.url, headers={"x-secretkey": shop.key}, trust_env=False) as http:
+            card = {"cardNumber": "4111111111111111", "expiryDate": "12/40", "ccv": "123"}
+            body = {"amount": 20, "providerId": DUMMY, "webhook": hook, "paymentInformation": card}
+            while not stop:
+                began = time.monotonic()
+                http.post("/charge/card", json=body)
+                time.sleep(max(0.0, rest - (time.monotonic() - began)))
+
+    caller = Thread(target=load)
+    caller.start()
+    try:
+        for view in ("requests", "objects", "webhooks", "inbox", "findings", "scenarios"):
+            page.get_by_test_id(f"tab-{view}").click()
+            page.wait_for_timeout(700)
+            before, began = fetched, time.monotonic()
+            page.wait_for_timeout(1500)
+            told[view] = (fetched - before) / (time.monotonic() - began)
+    finally:
+        stop = True
+        caller.join()
+    assert {view: rate for view, rate in told.items() if rate > MOST_BYTES_A_SECOND} == {}, json.dumps(told)
+    page.goto("about:blank")
