@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import socket
 from collections.abc import Awaitable, Coroutine, Generator
+from contextlib import suppress
 from functools import lru_cache
 from http import HTTPStatus
 from typing import Any, Protocol
@@ -17,6 +18,12 @@ Headers = tuple[tuple[bytes, bytes], ...]
 
 ALWAYS_ANSWERED = frozenset({"/healthz", "/readyz"})
 """Paths that are answered however many connections are open."""
+
+HANG_SECONDS = 600.0
+"""How long a client that is left to send its body may try to."""
+
+LOOK_SECONDS = 1.0
+"""How often it is looked whether it still does: a connection that is not read does not say that its end has come."""
 
 _FRAMING = frozenset({b"connection", b"content-length", b"transfer-encoding"})
 
@@ -128,6 +135,20 @@ class Body:
         refused what was written to it."""
         cycle = self._cycle
         return cycle.disconnected or (self._connection.ended and _is_refused(cycle.transport))
+
+    def hush(self) -> None:
+        """Leave a client that asks whether to send its body (``Expect: 100-continue``) without an answer."""
+        self._cycle.waiting_for_100_continue = False
+
+    async def left(self) -> None:
+        """Wait until the client has hung up, reading nothing more of what it sends; at most ``HANG_SECONDS``."""
+        cycle, loop = self._cycle, asyncio.get_running_loop()
+        end = loop.time() + HANG_SECONDS
+        while not self.is_gone() and loop.time() < end:
+            cycle.message_event.clear()
+            with suppress(TimeoutError):
+                await asyncio.wait_for(cycle.message_event.wait(), LOOK_SECONDS)
+        cycle.transport.abort()
 
     def whole(self) -> bytes | None:
         """What is left of the body, when all of it has come; else None."""

@@ -16,7 +16,7 @@ from mockserver.scenario.fitting import BY_NAME, fitting
 from mockserver.scenario.matching import Reader
 from mockserver.scenario.model import PLANS, ChanceOne, RuleMap
 from mockserver.scenario.operations import ABOUT_ONE, ALL_OPERATIONS, PROVIDER_OPERATIONS, UNREQUESTED
-from mockserver.scenario.outcome import Outcome
+from mockserver.scenario.outcome import At, Outcome
 from mockserver.scenario.outcome_map import ThenMap
 from mockserver.scenario.paths import DAY_OF_CLOCK, day_reader, known_path
 from mockserver.scenario.problems import Path, Problems
@@ -38,6 +38,7 @@ NAMED_OUTCOMES = {name: Outcome(provider=row.provider) for name, row in CATALOGU
 """What a request can name: every row of the catalogue."""
 
 _NEED_PROVIDER = ("provider", "attempt", "source", "card", "bank_account.", "batch.row")
+_KNOWN_EARLY = ("op", "nth", "clock")
 _DELIVERY = frozenset({"webhook.deliver"})
 _ASKED_WITH_PROVIDER = UNREQUESTED - _DELIVERY
 """Operations whose rules are all asked as the provider is: nothing arrives before."""
@@ -165,7 +166,27 @@ def _placed(
             problems.add((*path, "when", "op"), _misfit(word, lost, everywhere))
             return Stage.ARRIVAL, operations
         left &= fit
+    if any(_is_early(one) for one in outcomes_of(plan)):
+        _check_upload(model, plan, path, problems)
+        return Stage.UPLOAD, left
     return Stage.PROVIDER if asks or left <= _ASKED_WITH_PROVIDER else Stage.ARRIVAL, left
+
+
+def _is_early(outcome: Outcome) -> bool:
+    return outcome.transport is not None and outcome.transport.at is At.UPLOAD
+
+
+def _check_upload(model: RuleMap, plan: Plan, path: Path, problems: Problems) -> None:
+    """While a body is sent only the head of the request is known."""
+    for part, keys in (("when", list(model.when)), ("key", model.key or [])):
+        for key in keys:
+            if key not in _KNOWN_EARLY and not key.startswith("header."):
+                known = ", ".join(_KNOWN_EARLY)
+                problems.add(
+                    (*path, part), f"got {key}, and at: upload only the head has come: it knows {known}, header.<name>"
+                )
+    if not all(_is_early(one) and one == Outcome(transport=one.transport) for one in outcomes_of(plan)):
+        problems.add(path, "a fault at: upload ends or slows the request itself: nothing else can stand beside it")
 
 
 def _check_replay(model: RuleMap, asks: object, path: Path, problems: Problems) -> None:

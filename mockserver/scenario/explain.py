@@ -21,7 +21,11 @@ OpOf = Callable[[str, str], str | None]
 """The operation that a method and a path mean, or None."""
 
 _REQUEST_KEYS = ("op", "method", "path", "headers", "body", "source", "provider", "attempt", "call")
-_ASKED = {Stage.ARRIVAL: "as the request arrives", Stage.PROVIDER: "as the provider is asked"}
+_ASKED = {
+    Stage.UPLOAD: "as the body is sent",
+    Stage.ARRIVAL: "as the request arrives",
+    Stage.PROVIDER: "as the provider is asked",
+}
 _DELIVERY = frozenset({"webhook.deliver"})
 _NOTIFY = "as webhooks are delivered"
 _AS_USUAL = "  as usual"
@@ -48,6 +52,8 @@ def explain(
     lines = [f"{op} at {iso(attempt.now)}: at each stage the first rule that matches decides"]
     fired: list[Decision] = []
     for stage, words in _ASKED.items():
+        if stage is Stage.UPLOAD and not rules.uploads:
+            continue
         if (stage is Stage.PROVIDER and op not in PROVIDER_OPERATIONS) or (
             stage is Stage.ARRIVAL and op in UNREQUESTED & PROVIDER_OPERATIONS
         ):
@@ -56,7 +62,7 @@ def explain(
         lines += [f"{_NOTIFY if op in _DELIVERY else words}:", *_asked(rules, stage, op, decision)]
         fired += [decision] if decision.rule is not None else []
         fault = decision.outcome.transport
-        if fault is not None and fault.at is At.RECEIVE and fault.kind is not FaultKind.DELAY:
+        if fault is not None and fault.at is not At.ANSWER and fault.kind not in (FaultKind.DELAY, FaultKind.SLOW):
             return [*lines, "  nothing more is asked: this ends the call before anything has happened"]
     if op not in UNREQUESTED:
         lines += ["as it is answered:", _first(fired, "spoils the answer", lambda one: _spoilt(one.transport))]

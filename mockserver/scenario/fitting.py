@@ -5,9 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import assert_never
 
-from mockserver.scenario.operations import ALL_OPERATIONS, OPERATIONS, PAGES, PROVIDER_OPERATIONS, READS, UNREQUESTED
+from mockserver.scenario.operations import (
+    ALL_OPERATIONS,
+    BODIES,
+    OPERATIONS,
+    PAGES,
+    PROVIDER_OPERATIONS,
+    READS,
+    UNREQUESTED,
+)
 from mockserver.scenario.outcome import (
     Approve,
+    At,
     Challenge,
     Decline,
     Later,
@@ -62,6 +71,8 @@ def fitting(outcome: Outcome) -> Iterator[tuple[str, frozenset[str]]]:
         yield "latency", _WAITED_FOR
     if outcome.transport is not None:
         yield "transport", ALL_OPERATIONS - UNREQUESTED
+        if outcome.transport.at is At.UPLOAD:
+            yield "at: upload", BODIES
         if outcome.transport.edit or outcome.transport.omit:
             yield "edit" if outcome.transport.edit else "omit", ALL_OPERATIONS - UNREQUESTED - PAGES
     if outcome.webhook is not None:

@@ -107,6 +107,11 @@ READS = frozenset(
 )
 """Operations that change nothing."""
 
+BODIES = frozenset(
+    {"charge.capture", "subscription.status", *(name for name in OPERATIONS if name.endswith((".create", ".update")))}
+)
+"""Operations whose requests have a body."""
+
 PAGES = frozenset({"charge.challenge", "token.challenge", "payment_link.pay"})
 """Operations that are answered by a page, which has no members."""
 

@@ -16,7 +16,8 @@ FAULT_SECTIONS = (
         (
             Key(
                 "at",
-                "`receive`: nothing has happened; `answer`: it has happened, and the client does not know",
+                "`upload`: while the body is sent; `receive`: nothing has happened; `answer`: it has happened, and the "
+                "client does not know",
                 {"at": "answer", "reset": True},
             ),
             Key("status", "answer with this HTTP status", {"at": "receive", "status": 503}, "the real one"),
@@ -48,6 +49,12 @@ FAULT_SECTIONS = (
                 {"at": "answer", "dribble": {"chunk": 16, "every": "200ms"}},
                 "no",
             ),
+            Key(
+                "slow",
+                "read the body in small pieces",
+                {"at": "upload", "slow": {"chunk": 1000, "every": "100ms"}},
+                "no",
+            ),
             Key("garbage", "send bytes that are no HTTP", {"at": "answer", "garbage": True}),
             Key("hang", "never answer", {"at": "answer", "hang": True}),
             Key("malformed_json", "answer with broken JSON", {"at": "answer", "malformed_json": True}),
@@ -61,8 +68,8 @@ FAULT_SECTIONS = (
         ),
     ),
     Section(
-        "dribble",
-        "The answer in small pieces.",
+        "dribble, slow",
+        "The answer, or the body of the request, in small pieces.",
         ("Dribble",),
         lambda part: at("charge.create", "transport")({"at": "answer", "dribble": part}),
         (

@@ -87,10 +87,11 @@ class Ruleset:
     """The rules of some scenarios: later files before earlier ones, built-in test values last, each file
     in its order.
 
-    ``longest_lag`` is how far back a read may have to see, ``replays`` says whether answers may be given again.
+    ``longest_lag`` is how far back a read may have to see, ``replays`` says whether answers may be given again,
+    ``uploads`` whether a rule is asked while a body is sent.
     """
 
-    __slots__ = ("_buckets", "by_id", "longest_lag", "replays", "rules", "scenarios")
+    __slots__ = ("_buckets", "by_id", "longest_lag", "replays", "rules", "scenarios", "uploads")
 
     def __init__(self, scenarios: Sequence[Scenario], rules: Sequence[Rule]) -> None:
         self.scenarios = tuple(scenarios)
@@ -98,6 +99,7 @@ class Ruleset:
         self.by_id = {rule.id: rule for rule in self.rules}
         outcomes = [outcome for rule in self.rules for outcome in outcomes_of(rule.plan)]
         self.longest_lag = max((outcome.lag for outcome in outcomes), default=0)
+        self.uploads = any(rule.stage is Stage.UPLOAD for rule in self.rules)
         self.replays = any(outcome.replay for outcome in outcomes)
         self._buckets: dict[tuple[Stage, str, str | None], Bucket | None] = {}
 

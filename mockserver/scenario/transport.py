@@ -29,8 +29,10 @@ _LONGEST_PAUSE = 86_400
 
 
 class At(StrEnum):
-    """Where in an operation's life a transport fault strikes: before anything happened, or after all of it did."""
+    """Where in an operation's life a transport fault strikes: as its body is sent, before anything happened, or after
+    all of it did."""
 
+    UPLOAD = "upload"
     RECEIVE = "receive"
     ANSWER = "answer"
 
@@ -47,6 +49,7 @@ class FaultKind(StrEnum):
     GARBAGE = "garbage"
     HANG = "hang"
     MALFORMED_JSON = "malformed_json"
+    SLOW = "slow"
     EDIT = "edit"
 
 
@@ -59,19 +62,28 @@ class _Row:
     is_slow: bool = False
 
 
-_ANYWHERE, _ANSWER = (At.RECEIVE, At.ANSWER), (At.ANSWER,)
+_ANYWHERE, _WHOLE, _ANSWER = tuple(At), (At.RECEIVE, At.ANSWER), (At.ANSWER,)
 _KINDS: Mapping[FaultKind, _Row] = {
-    FaultKind.STATUS: _Row(_ANYWHERE),
-    FaultKind.DELAY: _Row(_ANYWHERE, is_slow=True),
+    FaultKind.STATUS: _Row(_WHOLE),
+    FaultKind.DELAY: _Row(_WHOLE, is_slow=True),
     FaultKind.RESET: _Row(_ANYWHERE, Doubt.RESET),
     FaultKind.CLOSE_AFTER: _Row(_ANSWER, Doubt.CUT),
     FaultKind.TRUNCATE: _Row(_ANSWER, Doubt.CUT),
     FaultKind.DRIBBLE: _Row(_ANSWER, is_slow=True),
-    FaultKind.GARBAGE: _Row(_ANYWHERE, Doubt.GARBLED),
+    FaultKind.GARBAGE: _Row(_WHOLE, Doubt.GARBLED),
     FaultKind.HANG: _Row(_ANYWHERE, Doubt.TIMED_OUT, is_slow=True),
     FaultKind.MALFORMED_JSON: _Row(_ANSWER, Doubt.GARBLED),
+    FaultKind.SLOW: _Row((At.UPLOAD,)),
     FaultKind.EDIT: _Row(_ANSWER),
 }
+_MISPLACED = {
+    (False, At.RECEIVE): "{word} spoils an answer, and at: receive there is none; use at: answer",
+    (False, At.UPLOAD): "{word} has no place while a body is sent: at: upload has reset, hang and slow",
+    (True, At.RECEIVE): "{word} reads a body, and at: receive it has been read; use at: upload",
+    (True, At.ANSWER): "{word} reads a body, and at: answer it has been read; use at: upload, or dribble",
+}
+"""What is said of a fault that has no place where it stands, by whether it is one of reading."""
+
 _JOINING = (FaultKind.DELAY, FaultKind.EDIT)
 _ALONE = tuple(kind for kind in FaultKind if kind not in _JOINING)
 _OF_EDIT = ("edit", "omit", "headers")
@@ -93,7 +105,7 @@ OURS = ErrorBody()
 
 @part
 class Dribble:
-    """The answer in small pieces."""
+    """The answer, or a body that is read, in small pieces."""
 
     chunk: Annotated[int, whole(1, 1_000_000), Field(description="bytes of a piece")]
     every: Annotated[Duration, Field(description="pause between pieces")]
@@ -153,7 +165,8 @@ class Transport:
     schema: ClassVar[dict[str, Any]] = _schema()
 
     at: Annotated[
-        At, Field(description="receive: nothing has happened; answer: it has happened and the client does not know")
+        At,
+        Field(description="upload: while the body is sent; receive: nothing has happened; answer: it has happened"),
     ]
     status: Annotated[Annotated[int, whole(200, 599)] | None, Field(description="answer with this HTTP status")] = None
     body: Annotated[Any, Field(description="body of that answer; default: an error object")] = OURS
@@ -172,6 +185,7 @@ class Transport:
     ] = None
     truncate: Annotated[Switch, Field(description="promise the whole body, send half of it, close")] = False
     dribble: Annotated[Dribble | None, Field(description="send the answer in small pieces")] = None
+    slow: Annotated[Dribble | None, Field(description="read the body in small pieces")] = None
     garbage: Annotated[Switch, Field(description="send bytes that are no answer")] = False
     hang: Annotated[Switch, Field(description="never answer")] = False
     malformed_json: Annotated[Switch, Field(description="answer with broken JSON")] = False
@@ -197,7 +211,7 @@ class Transport:
         kind = kinds[0] if kinds else FaultKind.EDIT if edits else FaultKind.DELAY
         if self.at not in _KINDS[kind].places:
             word = edits[0] if edits else kind
-            raise ValueError(f"{word} spoils an answer, and at: receive there is none; use at: answer")
+            raise ValueError(_MISPLACED[kind is FaultKind.SLOW, self.at].format(word=word))
         if framing := [name for name in self.headers or () if name.lower() in _FRAMING and self.status is not None]:
             raise ValueError(
                 f"{framing[0]} is the server's own; use truncate for a wrong length, or headers without a status"
@@ -248,8 +262,8 @@ class Transport:
                 words = ", ".join(f"{word} {' and '.join(names)}" for word, names in said if names)
             case FaultKind.CLOSE_AFTER:
                 words = f"close after {self.close_after} bytes"
-            case FaultKind.DRIBBLE if self.dribble is not None:
-                words = f"dribble {self.dribble.chunk} bytes every {duration_text(self.dribble.every)}"
+            case FaultKind.DRIBBLE | FaultKind.SLOW if (pieces := self.dribble or self.slow) is not None:
+                words = f"{self.kind} {pieces.chunk} bytes every {duration_text(pieces.every)}"
             case FaultKind.DELAY:
                 return f"transport at {self.at}: delay {duration_text(self.delay)}"
             case _:

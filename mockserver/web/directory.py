@@ -43,7 +43,8 @@ class ScenarioReader(Protocol):
 
 class Directory:
     """The sandboxes of one server. ``config`` is that of a sandbox that opens, ``server_config`` what makes one of
-    scenarios; ``ready_problems`` say why the scenario files cannot be used by now.
+    scenarios; ``ready_problems`` say why the scenario files cannot be used by now. ``hears_uploads`` says whether a
+    rule of any sandbox may be asked while a body is sent.
 
     Raises ``ScenarioRefused`` when the scenarios of the settings cannot be used.
     """
@@ -57,11 +58,17 @@ class Directory:
     ) -> None:
         self.reader = reader
         self.ready_problems: list[str] = []
+        self.hears_uploads = False
         self.server_config = _server_config(settings)
-        self.config = self.server_config.config(reader.load())
+        self.config = self._config(reader.load())
         self._real_clock = real_clock
         room = JournalRoom(settings.journal_memory)
         self.sandboxes = Sandboxes(lambda: self.config, on_open, settings.keys, room)
+
+    def _config(self, scenarios: Sequence[Scenario]) -> SandboxConfig:
+        config = self.server_config.config(scenarios)
+        self.hears_uploads = self.hears_uploads or config.rules.uploads
+        return config
 
     @property
     def assumed(self) -> Assumed:
@@ -72,7 +79,7 @@ class Directory:
         """Read the scenario files again. Bad ones leave the old rules in force; ``ready_problems`` say why."""
         before = self.config
         try:
-            self.config = self.server_config.config(self.reader.load())
+            self.config = self._config(self.reader.load())
         except (ScenarioRefused, Refused) as refused:
             self.ready_problems[:] = str(refused).splitlines()
             return
@@ -89,7 +96,7 @@ class Directory:
         does not have already; then nothing has changed.
         """
         builtin = [scenario for scenario in self.config.scenarios if scenario.builtin]
-        config = self.server_config.config([*scenarios, *builtin])
+        config = self._config([*scenarios, *builtin])
         if sandbox.is_untouched():
             real = self._real_clock()
             if not any(scenario.clock for scenario in scenarios):

@@ -15,7 +15,7 @@ from typing import Any
 
 from mockserver.domain.clock import SECOND
 from mockserver.scenario.edits import edited
-from mockserver.scenario.outcome import Dribble, ErrorBody, FaultKind, Transport
+from mockserver.scenario.outcome import At, Dribble, ErrorBody, FaultKind, Transport
 from mockserver.web.access import STEP
 from mockserver.web.asgi import JSON_TYPE, NOSNIFF, RawHeader, Receive, Scope, Send, send_bytes
 from mockserver.wire.jsonio import dumps, loads
@@ -158,7 +158,8 @@ async def _garbage(talk: Conversation, fault: Transport) -> None:
 async def _hang(talk: Conversation, fault: Transport) -> None:
     if talk.connection() is None:
         raise Cut("scripted fault: no answer ever comes")
-    await talk.gone()
+    left = getattr(talk.receive, "left", None)
+    await (talk.gone() if left is None or fault.at is not At.UPLOAD else left())
 
 
 async def _malformed_json(talk: Conversation, fault: Transport) -> None:
@@ -176,5 +177,6 @@ _PERFORM: Mapping[FaultKind, Callable[[Conversation, Transport], Awaitable[None]
     FaultKind.HANG: _hang,
     FaultKind.MALFORMED_JSON: _malformed_json,
     FaultKind.EDIT: _edit,
+    FaultKind.SLOW: _delay,
 }
 """How each fault is performed."""

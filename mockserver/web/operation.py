@@ -7,6 +7,7 @@ the transaction. Time that a scenario asks for is spent before it or after it, n
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
@@ -23,7 +24,7 @@ from mockserver.scenario.attempt import Attempt, Stage
 from mockserver.scenario.director import SILENCE
 from mockserver.scenario.outcome import At, FaultKind, Transport
 from mockserver.scenario.rule import key_text
-from mockserver.web import watching
+from mockserver.web import upload, watching
 from mockserver.web.asgi import JSON_TYPE, NOSNIFF
 from mockserver.web.request import Reply, Request, Unanswerable, refusal
 from mockserver.web.retelling import as_of, replayed
@@ -33,6 +34,7 @@ from mockserver.web.world import World
 from mockserver.wire import problems
 from mockserver.wire.base import Body
 from mockserver.wire.fields import NO_FIELDS, Fields
+from mockserver.wire.jsonio import MalformedJson
 from mockserver.wire.profile import profile_of
 
 
@@ -62,6 +64,27 @@ class Operation(Endpoint):
         """The sandbox of the key. Raises ``Unauthorised`` (40)."""
         directory, headers = self.world.directory, request.headers
         return directory.of_secret_key(headers) if self.route.auth is Auth.SECRET else directory.of_either_key(headers)
+
+    async def interrupted(self, request: Request) -> Reply | None:
+        """Let the rules decide that know the head of a request."""
+        try:
+            sandbox = request.known = self.authenticate(request)
+        except Refused:
+            return None
+        await self.world.runner.catch_up(sandbox)
+        decision = request.decided = upload.decided(sandbox, self.route.op, request.headers)
+        fault = decision.outcome.transport if decision is not None else None
+        if fault is None:
+            return None
+        if fault.slow is not None:
+            request.receive = upload.Slowly(request.receive, fault.slow)
+            return None
+        request.raw = await upload.first_of(request.receive)
+        step = self._begin(request)
+        step.call = sandbox.director.count(step.op)
+        with suppress(MalformedJson):
+            step.request, _ = self._fields(request)
+        return Reply(None, b"", step, fault)
 
     async def act(self, request: Request) -> Reply:
         """Let the rules of arrival decide, wait as they say, and carry the operation out."""
@@ -97,6 +120,8 @@ class Operation(Endpoint):
     def _begin(self, request: Request) -> Step:
         step = Step(self.route.op, answers=True, headers=request.headers, path=request.path)
         request.sandbox.step = request.step = step
+        if request.decided is not None:
+            step.decisions.append(request.decided)
         return step
 
     def arrive(self, request: Request, *, is_setup: bool = False) -> Arrival | Reply:

@@ -12,6 +12,7 @@ from mockserver.domain.errors import Invalid
 from mockserver.engine import due
 from mockserver.engine.journal import JournalEntry
 from mockserver.engine.sandbox import Sandbox
+from mockserver.web import upload
 from mockserver.web.operation import Operation
 from mockserver.web.request import Reply, Request
 from mockserver.web.world import World
@@ -60,6 +61,10 @@ def _repeat(past: Sandbox, entry: JournalEntry, operation: Operation) -> None:
         raw=entry.raw,
         known=past,
     )
+    decision = request.decided = upload.decided(past, entry.step.op, entry.step.headers)
+    if decision is not None and upload.is_cut(decision):
+        past.director.count(entry.step.op)
+        return
     arrived = operation.arrive(request)
     reply = arrived if isinstance(arrived, Reply) else operation.carry_out(request, arrived)
     if operation.route.method == "GET" and operation.route.ahead is not None:

@@ -11,6 +11,7 @@ from mockserver.domain.codes import Code
 from mockserver.domain.errors import Refused
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.step import Step
+from mockserver.scenario.director import Decision
 from mockserver.scenario.outcome import Transport
 from mockserver.web.asgi import Message, RawHeader, Receive, TooLarge
 from mockserver.wire import problems
@@ -30,7 +31,8 @@ async def _nobody() -> Message:
 @dataclass(slots=True)
 class Request:
     """A request as it came, and what is known of it by now: the sandbox that it names (``known``) and the ``step`` that
-    it took there. ``path`` are the placeholders of ``resource``; ``receive`` says when the client leaves."""
+    it took there. ``path`` are the placeholders of ``resource``; ``receive`` says when the client leaves,
+    ``decided`` what the rules said while its body was sent."""
 
     method: str
     resource: str
@@ -41,6 +43,7 @@ class Request:
     receive: Receive = field(default=_nobody, repr=False)
     known: Sandbox | None = None
     step: Step | None = None
+    decided: Decision | None = None
 
     @property
     def sandbox(self) -> Sandbox:

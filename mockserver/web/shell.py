@@ -52,6 +52,11 @@ class Endpoint:
         """Do what is asked. Raises ``Unanswerable`` where nothing is to be noted, ``HungUp`` when the client left."""
         raise NotImplementedError
 
+    async def interrupted(self, request: Request) -> Reply | None:
+        """What strikes while the body of the request is sent; None when it may be read. Asked only where a rule of any
+        sandbox may say so."""
+        return None
+
     @property
     def model(self) -> type[Body] | None:
         """The fields that are read, None where there are none."""
@@ -75,11 +80,13 @@ class Endpoint:
         )
         try:
             try:
-                request.raw = await read_body(receive, scope, self.largest or world.settings.max_body)
-                request.known = self.authenticate(request)
-                if request.known is not None:
-                    await world.runner.catch_up(request.known)
-                reply = await self.act(request)
+                cut = await self.interrupted(request) if world.directory.hears_uploads else None
+                if cut is None:
+                    request.raw = await read_body(request.receive, scope, self.largest or world.settings.max_body)
+                    request.known = self.authenticate(request)
+                    if request.known is not None:
+                        await world.runner.catch_up(request.known)
+                reply = cut or await self.act(request)
             except Unanswerable as fault:
                 reply = self.refused(fault, request)
             body = reply.text()

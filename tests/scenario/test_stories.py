@@ -51,6 +51,8 @@ a webhook with a status that nobody knows   | webhook-unknown-status    | 3
 a read behind the write                     | read-lags                 | 3
 a search behind the write                   | search-lags               | 3
 an order id that was used before            | reused-order-id           | 4
+a reset while the request is sent           | upload-reset              | 4
+a request that is never read                | upload-hangs              | 4
 """
 ROWS = [[cell.strip() for cell in line.split("|")] for line in STORIES.strip().splitlines()]
 BOB = "5555555555554444"
@@ -371,6 +373,22 @@ def test_reused_order_id() -> None:
     first = paid(api, reference="order-1", amount=20)
     assert paid(api, reference="order-1", amount=99) == first
     assert api.get("/charge")["count"] == 1
+
+
+def uploaded(name: str) -> None:
+    api = shop(name)
+    with pytest.raises(Cut):
+        api.call("POST", "/charge/card", card_charge(), waits=True)
+    assert api.get("/charge")["count"] == 0
+    assert api.call("POST", "/charge/card", card_charge(), waits=True).status == 201
+
+
+def test_upload_reset() -> None:
+    uploaded("upload-reset")
+
+
+def test_upload_hangs() -> None:
+    uploaded("upload-hangs")
 
 
 def test_webhook_unknown_status() -> None:
