@@ -28,6 +28,16 @@ a direct debit returned after two weeks     | direct-debit-returned     | 3
 a dispute is opened                         | dispute-opened            | 3
 a dispute is won                            | dispute-won               | 4
 a dispute is lost                           | dispute-lost              | 4
+declined twice, then paid                   | soft-decline-then-success | 4
+the backup acquirer takes over              | provider-outage-with-failover | 3
+an acquirer that comes and goes             | provider-flapping         | 5
+charged, but unanswered                     | charged-but-unanswered    | 4
+the same webhook several times              | webhook-twice             | 3
+a webhook before the answer                 | webhook-early             | 3
+only a part is approved                     | partial-approval          | 3
+3-D Secure abandoned                        | three-ds-abandoned        | 3
+an authorisation that expires               | authorisation-lapses      | 0
+a bank debit that bounces after a day       | bank-charge-bounces       | 3
 an account updater renews a card            | account-updater           | 3
 a batch row that never finishes             | batch-row-never-finishes  | 3
 a batch row returned after three days       | batch-row-returned        | 3
@@ -84,6 +94,11 @@ def lines_of_rules(name: str) -> int:
     return len(told)
 
 
+def test_there_are_forty_and_nearly_all_are_short() -> None:
+    assert len(ROWS) >= 40
+    assert [name for _, name, lines in ROWS if int(lines) > 4] == ["provider-flapping"]
+
+
 @pytest.mark.parametrize(("name", "lines"), [(name, int(lines)) for _, name, lines in ROWS])
 def test_lines(name: str, lines: int) -> None:
     assert lines_of_rules(name) == lines
@@ -113,6 +128,88 @@ def test_daily_limit() -> None:
             api.advance(pause)
     api.advance("1h")
     assert problem_of(api.post("/charge/card", card_charge())) == (400, 965)
+
+
+def test_soft_decline_then_success() -> None:
+    api = shop("soft-decline-then-success")
+    tries = [api.post("/charge/card", card_charge(reference=one)) for one in ("a", "a", "b", "a", "b", "b")]
+    assert [reply.status for reply in tries] == [400, 400, 400, 201, 400, 201]
+    assert problem_of(tries[0]) == (400, 15)
+
+
+def test_provider_outage_with_failover() -> None:
+    paid = shop("provider-outage-with-failover").charge(providerId="acq_main")
+    assert (paid["status"], paid["providerId"]) == ("SUCCESS", "acq_backup")
+    assert [attempt["providerId"] for attempt in paid["failedAttempts"]] == ["acq_main"]
+
+
+def test_provider_flapping() -> None:
+    api = shop("provider-flapping")
+    assert [api.post("/charge/card", card_charge()).status for _ in range(7)] == [201, 201, 400, 201, 201, 400, 201]
+
+
+def test_charged_but_unanswered() -> None:
+    api = shop("charged-but-unanswered")
+    with pytest.raises(Cut):
+        api.post("/charge/card", card_charge(reference="order-1"))
+    assert api.get("/charge", reference="order-1", status="SUCCESS")["count"] == 1
+    assert api.post("/charge/card", card_charge(reference="order-1")).status == 201
+
+
+def test_webhook_twice() -> None:
+    api = shop("webhook-twice")
+    api.charge(**INBOX)
+    api.advance("10s")
+    messages = api.get("/__admin/inbox/shop")["messages"]
+    assert len({one["body"]["meta"]["messageId"] for one in messages}) == 1
+    assert [one["signature"] for one in messages] == ["valid"] * 3
+
+
+def test_webhook_early() -> None:
+    api = shop("webhook-early")
+    paid = api.charge(**INBOX)
+    (early,) = api.get("/__admin/inbox/shop")["messages"]
+    assert early["body"]["data"]["chargeId"] == paid["chargeId"]
+    (told,) = api.get("/__admin/webhooks")["webhooks"]
+    assert (told["state"], len(told["tries"])) == ("delivered", 1)
+
+
+def test_partial_approval() -> None:
+    paid = shop("partial-approval").charge(amount=80)
+    assert (paid["status"], paid["amount"], paid["authorisationAmount"]) == ("SUCCESS", 50, 50)
+
+
+def test_three_ds_abandoned() -> None:
+    api = shop("three-ds-abandoned")
+    charge_id = api.charge(amount=100)["chargeId"]
+    seen = []
+    for pause in ("14m", "1m", "1d"):
+        seen.append(api.get(f"/charge/{charge_id}")["status"])
+        api.advance(pause)
+    assert [*seen, api.get(f"/charge/{charge_id}")["status"]] == ["PENDING_CHECKOUT"] * 2 + ["FAILED"] * 2
+
+
+def test_authorisation_lapses() -> None:
+    api = shop("authorisation-lapses")
+    charge_id = api.charge(capture=False)["chargeId"]
+    api.advance("7d")
+    assert problem_of(api.post(f"/charge/{charge_id}")) == (409, 54)
+    assert api.get(f"/charge/{charge_id}")["status"] == "AUTHORISE_CANCELLED"
+
+
+def test_bank_charge_bounces() -> None:
+    api = shop("bank-charge-bounces")
+    charge_id = debit(api)
+    api.advance("1d")
+    assert api.get(f"/charge/{charge_id}")["status"] == "FAILED"
+
+
+def debit(api: Api) -> str:
+    """A payment by bank account."""
+    account = {"bankCode": "001-002", "accountNumber": "123456", "accountName": "Ann"}
+    body = {"amount": 5, "providerId": card_charge()["providerId"], "bankPaymentInformation": account}
+    made: str = api.post("/charge/bank_account", body)["chargeId"]
+    return made
 
 
 def test_month_end_subscription() -> None:
@@ -225,9 +322,7 @@ def test_capture_pending() -> None:
 
 def test_direct_debit_returned() -> None:
     api = shop("direct-debit-returned")
-    account = {"bankCode": "001-002", "accountNumber": "123456", "accountName": "Ann"}
-    body = {"amount": 5, "providerId": card_charge()["providerId"], "bankPaymentInformation": account}
-    charge_id = api.post("/charge/bank_account", body)["chargeId"]
+    charge_id = debit(api)
     seen = []
     for pause in ("1d", "12d", "1d", "0s"):
         seen.append(api.get(f"/charge/{charge_id}")["status"])
