@@ -13,7 +13,7 @@ _PLAIN = re.compile(r"[A-Za-z]([A-Za-z0-9 _./-]*[A-Za-z0-9*])?|[0-9]+(us|ms|s|m|
 _NOT_TEXT = re.compile(r"(?i)true|false|null|yes|no|on|off|[yn]")
 _PARAGRAPH = re.compile(r"[!-~]+( [!-~]+)+")
 _FIRST_LINE = "# yaml-language-server: $schema=scenario.schema.json"
-_WIDTH = 116
+_WIDTH = 108
 _LONGEST_LINE = 88
 """Characters, as Python shows them, up to which a map or a list stands in one line."""
 

@@ -42,14 +42,13 @@ def test_a_rule_reads_as_a_person_would_write_it() -> None:
         "then": {"webhook": {"delay": "5m"}, "latency": "30ms", "transport": {"at": "answer", "reset": {}}},
     }
     weights = [{"weight": Decimal("2.50"), "then": {"decline": "insufficient_funds"}}]
-    assert scenario_text(
-        {"version": 1, "description": "Twenty words fit. " * 6 + "These not. Others too.", "rules": [rule, *weights]}
-    ) == (
+    story = "An order is paid and then lost. " * 4 + "The end."
+    assert scenario_text({"version": 1, "description": story, "rules": [rule, *weights]}) == (
         "# yaml-language-server: $schema=scenario.schema.json\n"
         "version: 1\n"
         "description: >-\n"
-        f"  {'Twenty words fit. ' * 6}These not.\n"
-        "  Others too.\n"
+        f"  {'An order is paid and then lost. ' * 3}An order is\n"
+        "  paid and then lost. The end.\n"
         "rules:\n"
         "  - id: second-charge-unanswered\n"
         "    when: {op: charge.create, call: 2}\n"
