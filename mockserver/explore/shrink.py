@@ -147,7 +147,7 @@ class Shrinking:
         self.told(f"under {self.source['name']}, with {_parts(faults)}: {failure}")
         if found.beyond:
             names = ", ".join(found.beyond)
-            self._beyond = f"; these rules struck rows of a batch, or work that came due, where none is aimed: {names}"
+            self._beyond = f"; rules that struck where none can be aimed at one call: {names}"
         if not found.strikes:
             raise NotRepeated(f"the command {failure}, and no fault had struck a call{self._beyond}{_said(first)}")
         return failure, found.strikes

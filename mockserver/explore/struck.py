@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import starmap
 from typing import Any, NamedTuple
 
 from mockserver.scenario.operations import PROVIDER_OPERATIONS
@@ -18,15 +19,25 @@ Source = Mapping[str, Any]
 
 _RENEWAL = "subscription.renew"
 _SEQUENCE_ONLY = "times"
+_NOT_AIMED = "replay"
+"""An earlier answer again: a rule for one call has seen none."""
+
 _REPLACED = ("version", "name", "description", "draws", "rules", "examples")
 
 
 class Place(NamedTuple):
-    """Where something struck: call ``nth`` of ``op``, as the provider of that try was asked, or None: no provider."""
+    """Where something struck: call ``nth`` of ``op``, as the provider of that try was asked (None: no provider), or
+    while its body was sent."""
 
     op: str
     nth: int
     attempt: int | None = None
+    is_upload: bool = False
+
+    @property
+    def is_counted(self) -> bool:
+        """Whether a rule must count for itself to find it: the number of the call is not known there."""
+        return self.op == _RENEWAL or self.is_upload
 
     def __str__(self) -> str:
         return f"{self.op}#{self.nth}"
@@ -51,7 +62,7 @@ def is_fault(level: str, what: object) -> bool:
 @dataclass(frozen=True, slots=True)
 class Struck:
     """What struck in a run. ``beyond`` names the rules that struck where no rule can be aimed: at rows of a batch, in
-    work that came due, or after a sequence had ended."""
+    work that came due, after a sequence had ended, or with an earlier answer."""
 
     strikes: tuple[Strike, ...]
     beyond: tuple[str, ...]
@@ -68,8 +79,8 @@ def struck(entries: Iterable[Mapping[str, Any]], source: Source) -> Struck:
         if name not in rules:
             continue
         outcome = _outcome(rules[name], decision["choice"])
-        if outcome is None or place is None:
-            beyond |= {name: None} if outcome is None or any(map(is_fault, outcome, outcome.values())) else {}
+        if outcome is None or place is None or _NOT_AIMED in outcome:
+            beyond |= {name: None} if outcome is None or any(starmap(is_fault, outcome.items())) else {}
             continue
         for level, what in outcome.items():
             drawn = decision["delay"] if level == "latency" else what
@@ -85,7 +96,8 @@ def _placed(entries: Iterable[Mapping[str, Any]]) -> Iterator[tuple[Place | None
         op, attempt = entry["op"], 0
         for decision in entry["decisions"]:
             if decision["stage"] != "provider":
-                yield (None if entry["call"] is None else Place(op, entry["call"])), decision
+                place = Place(op, entry["call"], is_upload=decision["stage"] == "upload")
+                yield (None if entry["call"] is None else place), decision
                 continue
             attempt += 1
             if op == "batch.row":
@@ -123,19 +135,20 @@ def rules_of(strikes: Sequence[Strike]) -> list[dict[str, Any]]:
     places: dict[Place, list[Strike]] = {}
     for strike in strikes:
         places.setdefault(strike.place, []).append(strike)
-    # A rule does not count what a rule before it has decided: the last renewal comes first.
-    renewals = sorted((place for place in places if place.op == _RENEWAL), reverse=True)
-    calls = [place for place in places if place.op != _RENEWAL]
-    return [_rule(place, places[place]) for place in (*calls, *renewals)]
+    # A rule does not count what a rule before it has decided: the last comes first.
+    counted = sorted((place for place in places if place.is_counted), key=lambda place: -place.nth)
+    known = [place for place in places if not place.is_counted]
+    return [_rule(place, places[place]) for place in (*known, *counted)]
 
 
 def _rule(place: Place, strikes: Sequence[Strike]) -> dict[str, Any]:
-    number, key = ("nth", {"key": ["op"]}) if place.op == _RENEWAL else ("call", {})
+    number, key = ("nth", {"key": ["op"]}) if place.is_counted else ("call", {})
     when = {"op": place.op, number: place.nth}
     if place.attempt is not None:
         when["attempt"] = place.attempt
+    stage = "-upload" if place.is_upload else "" if place.attempt is None else f"-provider-{place.attempt}"
     return {
-        "id": f"{place.op}-{place.nth}" + (f"-provider-{place.attempt}" if place.attempt is not None else ""),
+        "id": f"{place.op}-{place.nth}{stage}",
         "description": "from " + " and ".join(dict.fromkeys(strike.rule for strike in strikes)),
         "when": when,
         **key,

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from mockserver.adapters.scenario_files import read_text
+from mockserver.adapters.scenario_files import read_file, read_text, shipped
 from mockserver.adapters.scenario_text import scenario_text
 from mockserver.explore.struck import Place, Strike, is_fault, rules_of, scenario_of, struck
+from mockserver.scenario.compile_rule import outcomes_of
+from mockserver.scenario.rule import Named
 
 CHAOS: dict[str, Any] = {
     "version": 1,
@@ -140,3 +143,24 @@ def test_the_file_is_a_scenario_file(scenario: dict[str, Any]) -> None:
         "charge.create-3",
         "subscription.renew-2-provider-2",
     ]
+
+
+@pytest.mark.parametrize("file", [file for _, file, _ in shipped()], ids=lambda file: Path(file).stem)
+def test_whatever_strikes_can_be_aimed(file: str) -> None:
+    """Each outcome of each rule that is shipped, at two of the operations where it can strike."""
+    scenario = read_file(Path(file))
+    for rule in scenario.rules:
+        for op in sorted(rule.operations - {"batch.row", "webhook.deliver"})[:2]:
+            number = None if op == "subscription.renew" else 2
+            for choice, _ in enumerate(outcomes_of(rule.plan), 1):
+                made = decided(rule.id, choice, rule.stage.value, "5ms")
+                found = struck([entry(op, number, made)], {**scenario.source, "name": scenario.name})
+                if found.beyond:
+                    assert "replay" in str(scenario.source)
+                    continue
+                small = scenario_of(found.strikes, scenario.source, name="small", story="")
+                [aimed] = read_text(scenario_text(small), "small.yaml").rules
+                assert aimed.stage is rule.stage
+                assert aimed.operations == {op}
+                if isinstance(rule.plan, Named):
+                    break
