@@ -106,12 +106,16 @@ class MediaType(StrEnum):
 
 @record
 class Content:
-    """What is sent: a ``body``, filled up to ``length`` bytes when it is shorter, and its signature, if any."""
+    """What is sent: a ``body``, filled up to ``length`` bytes when it is shorter, and its signature, if any.
+
+    ``is_ordinary`` is False when a scenario gave it a form or a content that a receiver may rightly refuse.
+    """
 
     body: bytes = field(repr=False)
     signature: str | None
     media_type: MediaType = MediaType.JSON
     length: int = 0
+    is_ordinary: bool = True
 
     @property
     def raw(self) -> bytes:

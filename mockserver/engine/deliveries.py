@@ -369,7 +369,7 @@ def _watch(sandbox: Sandbox, delivery: Delivery, made: Try) -> None:
             is_accepted=made.is_accepted,
             is_genuine=delivery.content.signature == sign(sandbox.config.webhook_key, delivery.content.raw),
             is_scripted=made.scripted or in_inbox,
-            gave_up=delivery.state is DeliveryState.GIVEN_UP,
+            gave_up=delivery.state is DeliveryState.GIVEN_UP and delivery.content.is_ordinary,
             took=made.latency,
             result=str(made.status) if made.status is not None else made.error or "no answer",
         )

@@ -38,7 +38,9 @@ def content_of(
             signature = sign(_WRONG_KEY + key, padded(body, kind, plan.pad))
         case None:
             signature = sign(key, padded(body, kind, plan.pad))
-    return Content(body, signature, kind, plan.pad)
+    return Content(
+        body, signature, kind, plan.pad, is_ordinary=not (plan.form or plan.pad or plan.sent or plan.is_edited)
+    )
 
 
 def _body(sandbox: Sandbox, message_id: str, message: WebhookMessage, notice: Notice, plan: WebhookPlan) -> bytes:

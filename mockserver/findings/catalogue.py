@@ -167,7 +167,7 @@ _ROWS = (
         why="The client never heard of the change; its own records are wrong until somebody looks.",
         advice="Answer webhooks with 2xx, and reconcile by searching for what was missed.",
         raised="A genuine webhook was given up after all tries.",
-        silent="The scenario dropped it or played the receiver.",
+        silent="The scenario dropped it, changed its form or content, or played the receiver.",
         wrong="the receiver answers 500 for hours",
         right="the receiver stores the webhook, answers 200 and handles it afterwards",
     ),

@@ -173,3 +173,19 @@ def test_webhooks_mean_nothing_where_nobody_is_told() -> None:
 def test_the_explanation_says_whose_webhooks_are_dropped() -> None:
     (rule,) = told(one("{op: charge.create}", "then: {webhook: {drop: true}}")).rules
     assert rule.plan.outcome.words == "webhook: drop those of this call"  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("plan", ["form: true", "pad: 2000", "sent: -10m", "edit: {data.status: NEW}", "copies: 1"])
+def test_a_receiver_may_refuse_what_is_out_of_the_ordinary(plan: str) -> None:
+    rule = f"{{id: r, when: {{op: charge.create}}, then: {{webhook: {{{plan}}}}}}}"
+    api = Api(scenario=f"version: 1\nassumptions: {{webhook.retry: 0s}}\nrules: [{rule}]")
+    there = Receiver(400)
+
+    async def story() -> None:
+        async with listening(there):
+            assert (await api.calling("POST", "/charge/card", charge(there.url))).status == 201
+            assert (await waited(api, {"webhook": {"state": "given_up"}}, advance=True))["held"]
+
+    lived(api, story)
+    names = [row["finding"] for row in api.get("/__admin/findings")["findings"]]
+    assert ("webhook-lost" in names) is (plan == "copies: 1")

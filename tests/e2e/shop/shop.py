@@ -104,7 +104,10 @@ class Shop:
         wanted = b64encode(hmac.new(self.webhook_key, body, hashlib.sha256).digest()).decode()
         if not hmac.compare_digest(wanted, signature or ""):
             return 401
-        message = json.loads(body)
+        try:
+            message = json.loads(body)
+        except ValueError:
+            return 400
         if message["meta"]["messageId"] not in self.handled:
             self.handled.add(message["meta"]["messageId"])
             self.news.append(message["data"].get("reference"))
@@ -118,7 +121,10 @@ class Shop:
                 self.look(order)
 
     def _book(self, order, charge, amount):
-        """Keep a charge. A part of the amount is no payment: it is given back."""
+        """Keep a charge. A part of the amount is no payment: it is given back. An answer that lacks something, or says
+        what nobody knows, is read again."""
+        if "amount" not in charge or charge.get("status") not in (*WORDS, "FAILED"):
+            charge = self._read(f"/charge/{charge['chargeId']}")
         self.orders[order] = charge
         if charge["amount"] < Decimal(amount) and charge["status"] in ("SUCCESS", "Authorised"):
             self.cancel(order)
@@ -166,7 +172,7 @@ class Shop:
             if answer.status_code >= 500 and "code" not in read(answer):
                 raise Lost
             read(answer)
-        except (httpx.TransportError, ValueError):
+        except (httpx.RequestError, ValueError):
             raise Lost from None
         return answer
 
