@@ -88,8 +88,8 @@ class Tried:
 
     def has_struck(self, sandbox: RemoteSandbox) -> bool:
         """Whether it happened."""
-        started = tuple(f"{fault.name}-" for _, fault in self.experiment.strikes)
-        return any(row["hits"] for row in sandbox.rules() if row["id"].startswith(started))
+        begins = tuple(f"{fault.name}-{point.op}-" for point, fault in self.experiment.strikes)
+        return any(row["hits"] for row in sandbox.rules() if row["id"].startswith(begins))
 
 
 def _calls_before(sandbox: RemoteSandbox, op: str) -> int:

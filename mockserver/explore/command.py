@@ -74,6 +74,7 @@ class Commands:
         finally:
             patience.cancel()
             running.clear(mark)
+            process.wait()
             with self._lock:
                 self._running.discard(running)
         if self._is_over:

@@ -122,8 +122,12 @@ class Shrinking:
 
         try:
             left = minimise(smallest, fails)
+            self._confirm(failure, left)
         except KeyboardInterrupt:
             raise Stopped(self._made(failure, count, smallest, "interrupted, so there may be a smaller one")) from None
+        return self._made(failure, count, left, f"confirmed in {CONFIRMATIONS} runs")
+
+    def _confirm(self, failure: Failure, left: Sequence[Strike]) -> None:
         for turn in range(1, CONFIRMATIONS + 1):
             if not failure.is_in(self._run(left)):
                 raise NotRepeated(
@@ -131,7 +135,6 @@ class Shrinking:
                     f"{CONFIRMATIONS} that were to confirm it: the command does not do the same every time"
                 )
             self.told(f"{_parts(left)}: confirmed {turn} of {CONFIRMATIONS}")
-        return self._made(failure, count, left, f"confirmed in {CONFIRMATIONS} runs")
 
     def _first(self) -> tuple[Failure, Sequence[Strike]]:
         """The failure under the scenario as it is, and what struck."""
