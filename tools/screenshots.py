@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import subprocess
 import sys
+import tempfile
 from base64 import b64encode
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -126,6 +128,27 @@ def _findings(browser: Browser, url: str) -> None:
     page.close()
 
 
+def _explored(browser: Browser) -> None:
+    """The matrix of the naive shop of the tests."""
+    shops = ROOT / "tests" / "e2e"
+    environ = {**os.environ, "PYTHONPATH": str(ROOT), "SHOPS": str(shops / "shop")}
+    ready = [sys.executable, shops / "explored" / "ready.py"]
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        subprocess.Popen(ready, env=environ, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as days,
+    ):
+        if days.stdout is None:
+            raise RuntimeError("the days were started without a pipe")
+        told = {**environ, "DAYS": days.stdout.readline().strip()}
+        command = [sys.executable, "-m", "mockserver", "explore", "--out", folder, "--", "bash", "day.sh", "naive"]
+        subprocess.run(command, cwd=shops / "explored", env=told, capture_output=True, check=False)
+        days.kill()
+        page = browser.new_page(viewport=DESK)
+        page.goto(f"file://{folder}/report.html")
+        page.screenshot(path=FOLDER / "explore.png")
+        page.close()
+
+
 def main() -> None:
     """Take every picture."""
     chromium = next(filter(None, map(shutil.which, BROWSERS)), None)
@@ -135,6 +158,7 @@ def main() -> None:
         _control(browser, url)
         _Shop(url, "sk_checkout").double_charge()
         _findings(browser, url)
+        _explored(browser)
         for name, path in pages.items():
             page = browser.new_page(viewport=PHONE)
             page.goto(url + path)

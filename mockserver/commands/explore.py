@@ -197,7 +197,10 @@ def _baseline(lab: Laboratory, plan: Plan) -> Baseline:
 
     base = baseline(lab, plan.timeout)
     calls = ", ".join(str(point) for point in base.points[:8]) + (", ..." if len(base.calls) > 8 else "")
-    click.echo(f"without faults: {len(base.calls)} calls in {base.seconds:.2f} s: {calls}", err=True)
+    click.echo(
+        f"without faults: {len(base.calls)} call{'s' * (len(base.calls) != 1)} in {base.seconds:.2f} s: {calls}",
+        err=True,
+    )
     return base
 
 

@@ -207,14 +207,14 @@ def _try(lab: Laboratory, plan: Plan, base: Baseline, experiment: Experiment) ->
     rules = [fault.rule(point, plan.client_timeout, is_manual=base.is_manual) for point, fault in experiment.strikes]
     timeout = plan.timeout if plan.timeout is not None else 10 * base.seconds + 10
     waits = 0 if base.is_manual else sum(fault.waits for _, fault in experiment.strikes)
-    story = " and ".join(f"{fault.what} at {point}" for point, fault in experiment.strikes)
+    story = " and ".join(f"{point} {fault.name}: {fault.what}" for point, fault in experiment.strikes)
     scenario = _scenario(experiment.name, story, lab.seed, rules)
     trial = lab.try_out(experiment.name, scenario, timeout + waits * (plan.client_timeout / SECOND + 1))
     has_struck = trial.struck.issuperset(rule["id"] for rule in rules)
     found = verdict(trial.ended.exit, trial.findings, has_struck=has_struck)
     names = ", ".join(dict.fromkeys(row["finding"] for row in trial.findings if row["severity"] == "error"))
     end = "not done in time" if trial.ended.exit is None else f"exit code {trial.ended.exit}"
-    scenario["description"] = f"{story}: {found}, {end}" + (f", {names}" if names else "")
+    scenario["description"] = f"{story}. {found.capitalize()}, {end}" + (f": {names}" if names else "")
     output = trial.said() if found.is_reproduced else ""
     cell = Cell(
         name=experiment.name,

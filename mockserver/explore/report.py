@@ -52,11 +52,13 @@ def tables(points: Sequence[str], words: Mapping[tuple[str, str], str]) -> list[
 
 
 def text(made: Exploration, scenarios: Mapping[str, Path]) -> str:
-    """For people: the tables, then each cell that did not survive with its findings and scenario file."""
+    """For people: the tables, then what did harm or needs a look, with findings and scenario file. A single fault
+    under which the command failed stands in the tables only: it noticed."""
     single = [cell for cell in made.cells if len(cell.strikes) == 1]
     words = {(cell.point, cell.fault): word(cell.verdict) for cell in single}
     lines = tables(list(map(str, made.baseline.points)), words)
-    told = [cell for cell in made.cells if cell.verdict is not Verdict.SURVIVED]
+    quiet = (Verdict.SURVIVED, Verdict.FAILED)
+    told = [cell for cell in made.cells if cell.verdict not in quiet[: 2 if len(cell.strikes) == 1 else 1]]
     listed = [
         [word(cell.verdict), cell.name, _end(cell), ", ".join(cell.found)]
         for cell in sorted(told, key=lambda cell: -list(Verdict).index(cell.verdict))
@@ -73,7 +75,7 @@ def summary(made: Exploration) -> list[str]:
     counts = Counter(cell.verdict for cell in made.cells)
     said = ", ".join(f"{counts[one]} {one}" for one in Verdict if counts[one]) or "none"
     calls = len(made.baseline.calls)
-    lines = [f"{len(made.cells)} runs with faults at {calls} calls: {said}"]
+    lines = [f"{len(made.cells)} runs with faults at {calls} call{'s' * (calls != 1)}: {said}"]
     if made.left_out:
         why = "interrupted" if made.is_interrupted else "--budget"
         names = ", ".join(f"{one.point} {one.fault}" for one in made.left_out[:5])

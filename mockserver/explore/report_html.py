@@ -19,7 +19,7 @@ _SIGNS = {
     Verdict.SURVIVED: "✓",
     Verdict.NOT_REACHED: "○",
     Verdict.FAILED: "✗",
-    Verdict.HUNG: "⧗",
+    Verdict.HUNG: "…",
     Verdict.UNSAFE: "!",
 }
 _MEANINGS = {

@@ -62,7 +62,8 @@ def day() -> Iterator[Sequence[str]]:
     ready = HERE / "explored" / "ready.py"
     with subprocess.Popen([sys.executable, ready], env=HOUSE, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
-        yield ["bash", str(HERE / "explored" / "day.sh"), process.stdout.readline().strip()]
+        HOUSE["DAYS"] = process.stdout.readline().strip()
+        yield ["bash", str(HERE / "explored" / "day.sh")]
         process.kill()
 
 
