@@ -156,8 +156,8 @@ class RemoteSandbox:
         """Wait until all conditions hold, and return the answer of ``POST /__admin/wait``.
 
         ``wait_for(charge={"id": ..., "status": "SUCCESS"}, inbox="shop")``. With ``advance`` the sandbox's clock is
-        moved to what is due next, and so on, no further than ``within`` (``31d`` unless told). ``timeout`` is a
-        duration of real time, ``5s`` unless told, with ``advance`` ``30s``. Raises :class:`VerificationFailed` saying
+        moved to what is due next, and so on, no further than ``within`` (``31d`` by default). ``timeout`` is a
+        duration of real time, ``5s`` by default, with ``advance`` ``30s``. Raises :class:`VerificationFailed` saying
         why, when the conditions did not hold in time.
         """
         if conditions is not None and not isinstance(conditions, Mapping):

@@ -25,7 +25,7 @@ from mockserver.scenario.catalogue import CATALOGUE
 from mockserver.scenario.reference import SECTIONS, json_schema, parts_of
 from mockserver.scenario.reference_table import Key
 from mockserver.settings import SETTINGS
-from mockserver.web.control.routes import CONTROL_ROUTES
+from mockserver.web.control.control_routes import CONTROL_ROUTES
 from mockserver.web.pages import PAGE_ROUTES
 from mockserver.web.routes import ROUTES
 from mockserver.wire.profile import profile_of

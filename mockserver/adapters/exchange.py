@@ -53,7 +53,7 @@ async def in_reserve(app: Any, scope: Any, receive: Any, send: Any) -> None:
 async def answer(app: Any, cycle: RequestResponseCycle, connection: Connection) -> None:
     """Let the application answer a request; when it fails to, that is logged and answered for it."""
     try:
-        await app(cycle.scope, Body(cycle, connection), Answer(cycle))
+        await app(cycle.scope, RequestBody(cycle, connection), Answer(cycle))
         if not (cycle.response_complete or cycle.disconnected or cycle.transport.is_closing()):
             raise RuntimeError("The application gave no whole answer.")
     except asyncio.CancelledError:
@@ -105,7 +105,7 @@ class Begun(Coroutine[Any, Any, None]):
         yield from self._rest.__await__()
 
 
-class Body:
+class RequestBody:
     """The ``receive`` of one request."""
 
     __slots__ = ("_connection", "_cycle")

@@ -61,7 +61,7 @@ def outcomes(as_json: bool) -> None:
 @click.argument("name", required=False)
 @click.option("--json", "as_json", is_flag=True, help="Print as JSON.")
 def scenarios(name: str | None, as_json: bool) -> None:
-    """Print the shipped scenarios with the story each tells; the file itself of NAME, when given."""
+    """Print the shipped scenarios with the story of each; the file itself of NAME, when given."""
     from mockserver.adapters import scenario_files
     from mockserver.scenario.problems import ScenarioRefused
 

@@ -1,4 +1,4 @@
-"""One request as the log tells it: one line, nothing secret in it, put into words when it has been answered.
+"""One request as the log shows it: one line, nothing secret in it, put into words when it has been answered.
 
 Source: control document, Security; ``--log-format``.
 """

@@ -15,18 +15,18 @@ from mockserver.domain.clock import Micros
 from mockserver.scenario.scenario import Scenario
 from mockserver.settings import Settings
 from mockserver.web.control.call import ControlEndpoint
+from mockserver.web.control.control_routes import CONTROL_ROUTES
 from mockserver.web.control.inbox import INBOX_METHODS, INBOX_PATH, InboxEndpoint
-from mockserver.web.control.routes import CONTROL_ROUTES
 from mockserver.web.directory import ScenarioReader
 from mockserver.web.guard import Guard
 from mockserver.web.last_resort import LastResort
-from mockserver.web.operation import Operation
+from mockserver.web.operation import OperationEndpoint
 from mockserver.web.page import PageEndpoint
 from mockserver.web.pages import PAGE_ROUTES
 from mockserver.web.route_table import RouteTable
 from mockserver.web.routes import ROUTES
 from mockserver.web.setup import prepare
-from mockserver.web.world import Logged, World
+from mockserver.web.world import RequestRecord, World
 
 
 class Application(Starlette):
@@ -37,7 +37,7 @@ class Application(Starlette):
 
     def __init__(self, settings: Settings, real_clock: Callable[[], Micros], reader: ScenarioReader) -> None:
         self.world = world = World(settings, real_clock, reader)
-        routes = [StarletteRoute(row.path, Operation(row, world), methods=[row.method]) for row in ROUTES]
+        routes = [StarletteRoute(row.path, OperationEndpoint(row, world), methods=[row.method]) for row in ROUTES]
         for row in CONTROL_ROUTES:
             routes.append(StarletteRoute(row.path, ControlEndpoint(row, world), methods=[row.method]))
         routes += [StarletteRoute(row.path, PageEndpoint(row, world), methods=[row.method]) for row in PAGE_ROUTES]
@@ -70,12 +70,12 @@ class Application(Starlette):
         self.world.runner.stop()
 
     @property
-    def log(self) -> Callable[[Logged], None] | None:
+    def log(self) -> Callable[[RequestRecord], None] | None:
         """What is called with each request that has been answered; None while nothing is logged."""
         return self.world.log
 
     @log.setter
-    def log(self, log: Callable[[Logged], None] | None) -> None:
+    def log(self, log: Callable[[RequestRecord], None] | None) -> None:
         self.world.log = log
 
     @property

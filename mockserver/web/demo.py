@@ -66,16 +66,16 @@ def order(call: PageCall) -> Reply:
         "threeDSNotificationUrl": back,
     }
     reply = carry_out(call, _CHARGE_TOKEN, body, path=_CHARGE_TOKEN.path)
-    told: Any = reply.body
-    if reply.status is None or reply.status >= 400 or not isinstance(told, dict):
-        return spoilt(_shop(sandbox, refusal_of(told), 402), reply)
-    if told["status"] == ChargeState.PENDING_CHECKOUT:
-        return redirect(f"/3ds/{told['chargeId']}", reply)
-    return redirect(_thanks(sandbox, told["chargeId"]), reply)
+    answer: Any = reply.body
+    if reply.status is None or reply.status >= 400 or not isinstance(answer, dict):
+        return spoilt(_shop(sandbox, refusal_of(answer), 402), reply)
+    if answer["status"] == ChargeState.PENDING_CHECKOUT:
+        return redirect(f"/3ds/{answer['chargeId']}", reply)
+    return redirect(_thanks(sandbox, answer["chargeId"]), reply)
 
 
-def told(call: PageCall) -> Reply:
-    """The shop's server is told that a challenge has ended; it looks the charge up when the payer comes back."""
+def challenge_ended(call: PageCall) -> Reply:
+    """The shop's server learns that a challenge has ended; it looks the charge up when the payer comes back."""
     return Reply(204, b"", headers=())
 
 

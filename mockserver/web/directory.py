@@ -19,7 +19,7 @@ from mockserver.findings.policy import DEFAULT
 from mockserver.scenario.problems import ScenarioRefused
 from mockserver.scenario.scenario import ClockPlan, Scenario
 from mockserver.settings import Settings
-from mockserver.web.webhook_bodies import tell
+from mockserver.web.webhook_bodies import webhook_body
 from mockserver.wire.jsonio import dumps
 
 Headers = Mapping[str, str]
@@ -145,12 +145,12 @@ class Directory:
         if "x-sandbox" in headers:
             found = self.sandboxes.with_id(headers["x-sandbox"])
             if found is None:
-                told = "no open sandbox has this id, GET /__admin/sandboxes lists them"
-                raise Unauthorised(Code.INVALID_AUTHENTICATION, {"XSandbox": told})
+                reason = "no open sandbox has this id, GET /__admin/sandboxes lists them"
+                raise Unauthorised(Code.INVALID_AUTHENTICATION, {"XSandbox": reason})
             return found
         if changes:
-            told = "a public key changes nothing: send x-secretkey, or x-sandbox with an id of GET /__admin/sandboxes"
-            raise Unauthorised(Code.INVALID_AUTHENTICATION, {"XPublickey": told})
+            reason = "a public key changes nothing: send x-secretkey, or x-sandbox with an id of GET /__admin/sandboxes"
+            raise Unauthorised(Code.INVALID_AUTHENTICATION, {"XPublickey": reason})
         return self.of_either_key(headers)
 
     def of_inbox(self, headers: Headers, public_key: str | None) -> Sandbox:
@@ -162,10 +162,12 @@ class Directory:
             return known
         if "x-secretkey" in headers:
             return self.of_secret_key(headers)
-        told = "say whose inbox this is: header x-secretkey or x-publickey, or ?publicKey="
+        reason = "say whose inbox this is: header x-secretkey or x-publickey, or ?publicKey="
         if public_key is not None:
-            told = "no sandbox with this public key is open; the first call with its secret key opens it"
-        raise Unauthorised(Code.INVALID_AUTHENTICATION, {"PublicKey" if public_key is not None else "XSecretkey": told})
+            reason = "no sandbox with this public key is open; the first call with its secret key opens it"
+        raise Unauthorised(
+            Code.INVALID_AUTHENTICATION, {"PublicKey" if public_key is not None else "XSecretkey": reason}
+        )
 
     def holding(self, holds: Callable[[Sandbox], object | None], public_key: str | None) -> Sandbox | None:
         """The sandbox that holds what the address of a page names.
@@ -191,7 +193,7 @@ def _server_config(settings: Settings) -> ServerConfig:
         test_cards_only=settings.test_cards_only,
         webhook_key=settings.webhook_key,
         journal_limit=settings.journal_limit,
-        render=tell,
+        render=webhook_body,
         write=dumps,
         findings=DEFAULT if settings.findings == "on" else None,
     )
@@ -210,11 +212,11 @@ def _check_clock(sandbox: Sandbox, scenarios: Sequence[Scenario]) -> None:
     ``Invalid`` (90)."""
     known = [sandbox.config.clock, *(scenario.clock for scenario in sandbox.config.scenarios)]
     if any(scenario.clock is not None and scenario.clock not in known for scenario in scenarios):
-        told = (
+        reason = (
             f"this sandbox has been used, and its clock stands at {iso(sandbox.now)}; the clock of a scenario counts "
             "when a sandbox opens: reset it first (POST /__admin/reset), or leave the clock out and use /__admin/clock"
         )
-        raise Invalid(Code.VALIDATION_ERROR, {"Clock": told})
+        raise Invalid(Code.VALIDATION_ERROR, {"Clock": reason})
 
 
 def _plan_of(clock: str) -> ClockPlan:

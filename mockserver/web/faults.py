@@ -92,8 +92,8 @@ class Conversation:
         """The whole answer as it would stand on the wire."""
         phrase = HTTPStatus(self.status).phrase if self.status in HTTPStatus._value2member_map_ else ""
         lines = [f"HTTP/1.1 {self.status} {phrase}".encode()]
-        told = {name for name, _ in self.headers}
-        length = [] if told & _FRAMING else [(b"content-length", b"%d" % len(self.body))]
+        given = {name for name, _ in self.headers}
+        length = [] if given & _FRAMING else [(b"content-length", b"%d" % len(self.body))]
         lines += [name + b": " + value for name, value in [*self.headers, *length]]
         return b"\r\n".join(lines) + b"\r\n\r\n" + self.body
 

@@ -58,7 +58,7 @@ Refusal = tuple[int, Code, str, str, str]
 class Guard:
     """Asks a few questions of each request before the application sees it.
 
-    ``public_methods`` tells which methods of a path a public key opens.
+    ``public_methods`` says which methods of a path a public key opens.
     """
 
     def __init__(self, app: ASGIApp, world: World, public_methods: Callable[[str], list[str]]) -> None:

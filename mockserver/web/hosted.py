@@ -31,7 +31,7 @@ from mockserver.web.page import (
 )
 from mockserver.web.payer_words import COMPLETE, OUTCOMES, WAYS, failure_of, faults_of, paid_with, refusal_of
 from mockserver.web.request import Reply, Request
-from mockserver.web.route import Answer, Call, Route, Success
+from mockserver.web.route import OperationCall, Route, StatusReply, Success
 from mockserver.web.templating import render
 from mockserver.web.world import World
 from mockserver.wire.charges import ChargeReply
@@ -47,7 +47,7 @@ _CARD_FIELDS = frozenset({"CardNumber", "ExpiryDate", "Ccv", "Cardholder"})
 _VIEW = re.compile(r"[0-9a-f]{24}")
 
 
-def _paid(call: Call) -> ChargeReply | Answer:
+def _paid(call: OperationCall) -> ChargeReply | StatusReply:
     link = payment_links.get(call.sandbox, call.path["payment_link_id"])
     return answered(call, payment_links.pay(call.sandbox, link.payment_link_id, call.body.payment()))
 

@@ -28,7 +28,7 @@ from mockserver.web import upload, watching
 from mockserver.web.asgi import JSON_TYPE, NOSNIFF
 from mockserver.web.request import Reply, Request, Unanswerable, refusal
 from mockserver.web.retelling import as_of, replayed
-from mockserver.web.route import Answer, Auth, Call, Route, Success
+from mockserver.web.route import Auth, OperationCall, Route, StatusReply, Success
 from mockserver.web.shell import Endpoint
 from mockserver.web.world import World
 from mockserver.wire import problems
@@ -48,7 +48,7 @@ class Arrival:
     delay: Micros
 
 
-class Operation(Endpoint):
+class OperationEndpoint(Endpoint):
     """One row of the route table."""
 
     def __init__(self, route: Route, world: World) -> None:
@@ -106,14 +106,14 @@ class Operation(Endpoint):
     def _put_off(self, request: Request, wait: Micros) -> Reply:
         """Refuse a request unread. It is an entry of the journal, but none that could be taken again."""
         limit = self.world.settings.rate_limit
-        told = (
+        reason = (
             f"got more than {limit} calls in a second, allowed: {limit} for each sandbox (--rate-limit); "
             f"the next one is taken in {duration_text(wait)}"
         )
         step = self._begin(request)
         seconds = -(-wait // SECOND)
         step.pause = seconds * SECOND
-        status, problem = problems.too_many({"RateLimit": told}, request.resource)
+        status, problem = problems.too_many({"RateLimit": reason}, request.resource)
         headers = (JSON_TYPE, NOSNIFF, (b"retry-after", b"%d" % seconds))
         return Reply(status, problem, step, repeatable=False, headers=headers)
 
@@ -209,7 +209,7 @@ class Operation(Endpoint):
         sandbox, step, route = request.sandbox, arrived.step, self.route
         try:
             body, query = self._form(sandbox, arrived)
-            call = Call(
+            call = OperationCall(
                 sandbox=sandbox,
                 profile=profile_of(sandbox.assumed),
                 path=step.path,
@@ -226,7 +226,7 @@ class Operation(Endpoint):
             return self._refused(request, step, refused, _spoiling(step))
         except Unreached as unreached:
             return Reply(None, b"", step, unreached.fault)
-        if isinstance(reply, Answer):
+        if isinstance(reply, StatusReply):
             return Reply(reply.status, reply.body, step, _spoiling(step))
         status = sandbox.assume(CREATED_STATUS) if route.success is Success.CREATED else 200
         return Reply(status, reply, step, _spoiling(step))

@@ -16,7 +16,7 @@ from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.step import Step
 from mockserver.web.asgi import RawHeader, TooLarge
 from mockserver.web.lazy import loaded
-from mockserver.web.operation import Operation
+from mockserver.web.operation import OperationEndpoint
 from mockserver.web.request import Reply, Request
 from mockserver.web.route import Route
 from mockserver.web.shell import Endpoint
@@ -114,7 +114,7 @@ def carry_out(call: PageCall, route: Route, body: Mapping[str, object], path: st
     headers = {**call.headers, "content-type": "application/json"}
     for name in ("cookie", idempotency.HEADER):
         headers.pop(name, None)
-    operation = Operation(route, call.world)
+    operation = OperationEndpoint(route, call.world)
     request = Request(
         method=route.method,
         resource=path or call.request.resource,

@@ -37,7 +37,7 @@ PAGE_ROUTES: tuple[PageRoute, ...] = (
     PageRoute("GET", "/js/fields", client_script.fields, "Card and PayTo fields of the client script, for a frame"),
     PageRoute("GET", "/demo", demo.shop, "Demo shop", demo.sandbox),
     PageRoute("POST", "/demo/order", demo.order, "Order in the demo shop", demo.sandbox),
-    PageRoute("POST", "/demo/thanks", demo.told, "The demo shop is told that a challenge has ended"),
+    PageRoute("POST", "/demo/thanks", demo.challenge_ended, "The demo shop learns that a challenge has ended"),
     PageRoute("GET", "/demo/thanks", demo.thanks, "What became of an order", demo.sandbox),
     PageRoute("GET", "/", control_page.front, "Leads a browser to the control page", control_page.sandbox),
     PageRoute("GET", "/__admin", control_page.page, "Control page"),

@@ -13,7 +13,7 @@ from mockserver.engine import due
 from mockserver.engine.journal import JournalEntry
 from mockserver.engine.sandbox import Sandbox
 from mockserver.web import upload
-from mockserver.web.operation import Operation
+from mockserver.web.operation import OperationEndpoint
 from mockserver.web.request import Reply, Request
 from mockserver.web.world import World
 
@@ -21,7 +21,7 @@ from mockserver.web.world import World
 def replay(world: World, sandbox: Sandbox, number: int) -> Sandbox:
     """The sandbox as it was right after entry ``number``, its clock standing still there; nobody's key opens it yet.
 
-    Raises ``Invalid`` (90) when there is no such entry, or the journal no longer tells the whole story up to it.
+    Raises ``Invalid`` (90) when there is no such entry, or the journal no longer holds the whole story up to it.
     """
     journal = sandbox.journal
     if not 1 <= number <= journal.last:
@@ -42,7 +42,7 @@ def replay(world: World, sandbox: Sandbox, number: int) -> Sandbox:
     for entry in journal.entries:
         past.clock.move_to(max(entry.at, past.clock.virtual), journal.opened)
         due.run_due(past, past.clock.virtual)
-        if isinstance(entry.endpoint, Operation):
+        if isinstance(entry.endpoint, OperationEndpoint):
             _repeat(past, entry, entry.endpoint)
         if entry.number == number:
             break
@@ -50,7 +50,7 @@ def replay(world: World, sandbox: Sandbox, number: int) -> Sandbox:
     return past
 
 
-def _repeat(past: Sandbox, entry: JournalEntry, operation: Operation) -> None:
+def _repeat(past: Sandbox, entry: JournalEntry, operation: OperationEndpoint) -> None:
     """Take one request again, as far as it came then. Raises ``Invalid`` (90) when it is answered differently now."""
     request = Request(
         method=entry.method,
@@ -68,7 +68,7 @@ def _repeat(past: Sandbox, entry: JournalEntry, operation: Operation) -> None:
     arrived = operation.arrive(request)
     reply = arrived if isinstance(arrived, Reply) else operation.carry_out(request, arrived)
     if operation.route.method == "GET" and operation.route.ahead is not None:
-        # It told how things stood when it was asked, and was noted when it had been written; nothing follows from it.
+        # It showed how things stood when it was asked, and was noted when it had been written; nothing follows from it.
         return
     if (reply.status, reply.text()) != (entry.status, entry.answer):
         words = f"entry {entry.number} would be answered differently: something happened before it besides requests"

@@ -14,10 +14,10 @@ from mockserver.engine.replays import Replays
 from mockserver.engine.step import Step
 from mockserver.scenario.outcome import Transport
 from mockserver.web.request import Reply
-from mockserver.web.route import Call, Route
+from mockserver.web.route import OperationCall, Route
 
 
-def as_of(past: Past, route: Route, call: Call) -> object:
+def as_of(past: Past, route: Route, call: OperationCall) -> object:
     """What a route answers, as far behind as the rules say. What was made ahead shows the present, so it is made
     anew."""
     return past.seen(partial(route.handle, replace(call, ready=None)))

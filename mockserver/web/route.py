@@ -32,7 +32,7 @@ class Success(StrEnum):
 
 
 @record
-class Call:
+class OperationCall:
     """One authenticated, validated call. ``body`` and ``query`` are the models of the route, ``path`` its
     placeholders; ``ready`` is what the route's ``ahead`` has made, None when it was not asked to."""
 
@@ -47,7 +47,7 @@ class Call:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class StatusReply:
     """An answer that sets its own status; handlers return a plain reply when the route's will do."""
 
     status: int
@@ -56,7 +56,7 @@ class Answer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Parts:
-    handle: Callable[[Call], object]
+    handle: Callable[[OperationCall], object]
     reply: Any
     body: type[Body] | None
     query: type[Body] | None
@@ -76,7 +76,7 @@ class Route:
         method: str,
         path: str,
         op: str,
-        handle: Callable[[Call], object],
+        handle: Callable[[OperationCall], object],
         reply: Any,
         source: str,
         *,
@@ -99,9 +99,9 @@ class Route:
         self._deferred = _Parts(handle=handle, reply=reply, body=body, query=query, ahead=ahead)
 
     @cached_property
-    def handle(self) -> Callable[[Call], object]:
+    def handle(self) -> Callable[[OperationCall], object]:
         """The endpoint function."""
-        function: Callable[[Call], object] = loaded(self._deferred.handle)
+        function: Callable[[OperationCall], object] = loaded(self._deferred.handle)
         return function
 
     @cached_property

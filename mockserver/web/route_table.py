@@ -12,7 +12,7 @@ from starlette.routing import Router
 from starlette.types import Lifespan
 
 from mockserver.web.asgi import Receive, Scope, Send
-from mockserver.web.operation import Operation
+from mockserver.web.operation import OperationEndpoint
 from mockserver.web.route import Auth
 from mockserver.web.unrouted import Unrouted
 from mockserver.web.world import World
@@ -76,7 +76,7 @@ class RouteTable(Router):
         return [
             method
             for method, endpoint in (methods or {}).items()
-            if isinstance(endpoint, Operation) and endpoint.route.auth is Auth.PUBLIC
+            if isinstance(endpoint, OperationEndpoint) and endpoint.route.auth is Auth.PUBLIC
         ]
 
     def _tidied(self, path: str) -> tuple[Methods | None, dict[str, str]]:

@@ -11,7 +11,7 @@ from mockserver.engine import due
 from mockserver.engine.sandbox import Sandbox
 from mockserver.scenario.answers import ReadyCall, ready, unexpected
 from mockserver.scenario.scenario import ExpectedReply as Expected
-from mockserver.web.operation import Operation
+from mockserver.web.operation import OperationEndpoint
 from mockserver.web.request import Reply, Request
 from mockserver.web.route_table import RouteTable
 from mockserver.wire.jsonio import dumps, loads
@@ -35,8 +35,8 @@ def prepare(sandbox: Sandbox, routes: RouteTable) -> None:
             status, answer = _run(sandbox, routes, asked)
             faults = unexpected(asked.expect or _SUCCESS, status, _ANSWERED, answer)
             if faults and asked.expect is None and isinstance(answer, dict):
-                told = f"{answer.get('code')} {answer.get('message')} {answer.get('details') or ''}"
-                raise Invalid(Code.VALIDATION_ERROR, {name: f"{asked} answered {status}: {told}"})
+                reason = f"{answer.get('code')} {answer.get('message')} {answer.get('details') or ''}"
+                raise Invalid(Code.VALIDATION_ERROR, {name: f"{asked} answered {status}: {reason}"})
             if faults:
                 raise Invalid(Code.VALIDATION_ERROR, {name: f"{asked}: {'; '.join(faults)}"})
             if call.id is not None:
@@ -50,9 +50,9 @@ def _run(sandbox: Sandbox, routes: RouteTable, call: ReadyCall) -> tuple[int, ob
     target = urlsplit(call.path)
     path = unquote(target.path)
     endpoint, parameters = routes.endpoint(call.method, path)
-    if not isinstance(endpoint, Operation):
-        told = {"Path": "a set-up call is an operation of the payments API, and this is none"}
-        return 404, problem(404, Code.UNKNOWN_ERROR, "Not Found", path, told)
+    if not isinstance(endpoint, OperationEndpoint):
+        reason = {"Path": "a set-up call is an operation of the payments API, and this is none"}
+        return 404, problem(404, Code.UNKNOWN_ERROR, "Not Found", path, reason)
     request = Request(
         method=call.method,
         resource=path,
@@ -66,6 +66,6 @@ def _run(sandbox: Sandbox, routes: RouteTable, call: ReadyCall) -> tuple[int, ob
     arrived = endpoint.arrive(request, is_setup=True)
     reply = arrived if isinstance(arrived, Reply) else endpoint.carry_out(request, arrived)
     if reply.status is None:
-        told = {"Rule": "a rule of a scenario stops it before anything happens"}
-        return 503, problem(503, Code.RETRY_LATER, Code.RETRY_LATER.message, path, told)
+        reason = {"Rule": "a rule of a scenario stops it before anything happens"}
+        return 503, problem(503, Code.RETRY_LATER, Code.RETRY_LATER.message, path, reason)
     return reply.status, loads(reply.text())

@@ -1,7 +1,7 @@
 """The 3-D Secure pages: a payer passes, fails or cancels the challenge of a charge (``/3ds/<chargeId>``), or of a
 payment token before it is used (``/3ds/token/<tokenId>``).
 
-They work without JavaScript; in a frame a script tells the page around it what was answered. Their forms may be sent
+They work without JavaScript; in a frame a script posts the answer to the page around it. Their forms may be sent
 twice. Sources: service document, Charge (``threeDsRedirectUrl``); published facts, 7.1 (``threeDSEmail``).
 """
 
@@ -32,7 +32,7 @@ from mockserver.web.page import (
 )
 from mockserver.web.payer_words import OUTCOMES, failure_of, paid_with
 from mockserver.web.request import Reply, Request
-from mockserver.web.route import Call, Route
+from mockserver.web.route import OperationCall, Route
 from mockserver.web.templating import render
 from mockserver.web.world import World
 from mockserver.wire.charge_bodies import ChallengeInput
@@ -49,11 +49,11 @@ _TOKEN_OUTCOMES: Mapping[ChallengeAnswer | None, tuple[str, str]] = {
 }
 
 
-def _answered(call: Call) -> ChargeReply:
+def _answered(call: OperationCall) -> ChargeReply:
     return shown(call, three_ds.answer(call.sandbox, call.path["charge_id"], call.body.result))
 
 
-def _token_answered(call: Call) -> TokenReply:
+def _token_answered(call: OperationCall) -> TokenReply:
     return tokens.shown(call, three_ds.answer_for_token(call.sandbox, call.path["token_id"], call.body.result))
 
 

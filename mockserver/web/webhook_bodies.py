@@ -8,9 +8,9 @@ from mockserver.domain.events import Subject
 from mockserver.domain.notice import Notice
 
 
-def tell(message_id: str, message: WebhookMessage, notice: Notice, assumed: Assumed) -> dict[str, object]:
+def webhook_body(message_id: str, message: WebhookMessage, notice: Notice, assumed: Assumed) -> dict[str, object]:
     """The body of a webhook."""
-    # The shapes are imported when the first webhook is told.
+    # The shapes are imported when the first webhook is sent.
     from mockserver.wire.webhooks import envelope
 
     return envelope(message_id, notice.at, message, _data(notice, assumed))

@@ -16,7 +16,7 @@ from mockserver.web.runner import Runner
 from mockserver.web.watching import FindingLine
 
 
-class Logged(Protocol):
+class RequestRecord(Protocol):
     """A request as the log shows it."""
 
     @property
@@ -41,7 +41,7 @@ class World:
     def __init__(self, settings: Settings, real_clock: Callable[[], Micros], reader: ScenarioReader) -> None:
         self.settings = settings
         self.real_clock = real_clock
-        self.log: Callable[[Logged], None] | None = None
+        self.log: Callable[[RequestRecord], None] | None = None
         self.on_request: Callable[[], None] = lambda: None
         self.prepare: Callable[[Sandbox], None] = lambda sandbox: None
         self.streams = 0

@@ -23,7 +23,7 @@ from mockserver.wire.control_fields import (
     word_of,
 )
 
-_TIMEOUT = "how long it may take in real time; 10m unless told, and at most"
+_TIMEOUT = "how long it may take in real time; 10m by default and at most"
 
 
 class NamedSandbox(ControlBody):
@@ -37,7 +37,7 @@ class ClockSetting(ControlBody):
     """How time passes, and where it stands."""
 
     mode: one_of(ClockMode) | None = Field(None, description="real, manual or fast")  # type: ignore[valid-type]
-    rate: Annotated[int, whole(1, FASTEST)] | None = Field(None, description="how fast in mode fast; 60 unless told")
+    rate: Annotated[int, whole(1, FASTEST)] | None = Field(None, description="how fast in mode fast; 60 by default")
     now: DateTime | None = Field(None, description="not in the past of the sandbox")
     timeout: Duration | None = Field(None, description=_TIMEOUT)
 
@@ -50,7 +50,7 @@ class ClockAdvance(ControlBody):
     timeout: Duration | None = Field(None, description=_TIMEOUT)
 
 
-class ScenarioFile(OpenBody):
+class ScenarioText(OpenBody):
     """A scenario as in a file, YAML or JSON."""
 
 
@@ -111,7 +111,7 @@ class EmittedEvent(ControlBody):
     """A webhook with data of the caller's own."""
 
     type: one_of(WebhookType) = Field(description="what it is about")  # type: ignore[valid-type]
-    event_type: str | None = Field(None, description="meta.eventType; <type>.status.changed unless told")
+    event_type: str | None = Field(None, description="meta.eventType; <type>.status.changed by default")
     data: dict[str, Any] | None = Field(None, description="the data of the webhook")
     url: Address | None = Field(None, description="receiver; without it every webhook subscription of the type")
     authorization: HeaderText | None = Field(None, description="Authorization header for that receiver")

@@ -9,7 +9,7 @@ from urllib.parse import quote
 import pytest
 
 from mockserver.web.control.call import ControlRoute
-from mockserver.web.control.routes import CONTROL_ROUTES
+from mockserver.web.control.control_routes import CONTROL_ROUTES
 from tests.driving import Api, Reply, names_of
 
 NONSENSE: list[Any] = [

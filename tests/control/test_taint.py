@@ -16,7 +16,7 @@ from urllib.parse import quote
 import pytest
 
 from mockserver.domain.errors import Refused
-from mockserver.web.control.routes import CONTROL_ROUTES
+from mockserver.web.control.control_routes import CONTROL_ROUTES
 from mockserver.web.pages import PAGE_ROUTES
 from mockserver.web.route import Auth, Route
 from mockserver.web.routes import ROUTES

@@ -19,7 +19,7 @@ from mockserver.scenario.director import Director
 from mockserver.scenario.outcome import Challenge, Decline
 from mockserver.scenario.ruleset import Ruleset
 from mockserver.scenario.scenario import Example, Scenario, SetupCall, Wait
-from mockserver.web.control.routes import CONTROL_ROUTES
+from mockserver.web.control.control_routes import CONTROL_ROUTES
 from mockserver.web.routes import ROUTES
 from tests.driving import Api
 from tests.scenario.telling import NOW, open_app

@@ -131,7 +131,7 @@ class Caller:
 
 @dataclass(frozen=True, slots=True)
 class ControlRoute:
-    """One row of the control table; what it takes is told by ``/__admin/openapi.json``.
+    """One row of the control table; what it takes is described by ``/__admin/openapi.json``.
 
     ``handle`` gives the status and the body, as bytes when it has written the JSON itself; it, ``query`` and ``body``
     may be deferred. ``keyed`` rows act on the sandbox of the secret key. ``answers`` names further statuses.

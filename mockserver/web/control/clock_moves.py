@@ -3,7 +3,7 @@ is under way has ended.
 
 Time stands while receivers of webhooks are called: what they ask meanwhile is answered at the instant of their webhook.
 A try ends with the receiver's answer or with the time-out of webhooks; what follows from it is planned, and time goes
-on. So the figures of a move, and the order in which a receiver is told, follow from the sandbox alone.
+on. So the figures of a move, and the order in which a receiver is called, follow from the sandbox alone.
 Source: control document, Control API (``/__admin/clock/advance``, ``/__admin/wait``).
 """
 

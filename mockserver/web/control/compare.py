@@ -26,8 +26,8 @@ async def compare(call: ControlCall) -> tuple[int, object]:
     there = call.world.sandboxes.with_id(wanted)
     if there is None:
         known = ", ".join(sandbox_id_of(one.key) for one in list(call.world.sandboxes)[-5:])
-        told = f"got '{mask_start(wanted, 40)}', wanted the id of an open sandbox, such as {known}"
-        raise Invalid(Code.VALIDATION_ERROR, {"With": told})
+        reason = f"got '{mask_start(wanted, 40)}', wanted the id of an open sandbox, such as {known}"
+        raise Invalid(Code.VALIDATION_ERROR, {"With": reason})
     mine = await with_pauses(snapshot.export_in_slices(here, secrets=False))
     theirs = await with_pauses(snapshot.export_in_slices(there, secrets=False))
     kinds = await with_pauses(differences(mine, theirs))

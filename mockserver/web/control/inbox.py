@@ -108,8 +108,8 @@ def one(call: ControlCall) -> tuple[int, ArrivalReply]:
     number = whole_of(call.path["message_id"])
     found = next((one for one in call.sandbox().inboxes.arrivals(call.path["name"]) if one.number == number), None)
     if found is None:
-        told = f"no message '{mask_start(call.path['message_id'], 20)}' is kept in this inbox"
-        raise NotFound(Code.UNKNOWN_ERROR, {"Id": told}, message="Not Found")
+        reason = f"no message '{mask_start(call.path['message_id'], 20)}' is kept in this inbox"
+        raise NotFound(Code.UNKNOWN_ERROR, {"Id": reason}, message="Not Found")
     return 200, shown(found)
 
 

@@ -209,7 +209,7 @@ def _filter(sandbox: Sandbox, word: Word) -> Filter:
 def _by_text(sandbox: Sandbox, wanted: str) -> Filter:
     """A text anywhere in what is shown of an entry, so that no card number, ccv or key can be found by guessing."""
     raw = wanted.encode()
-    spoken = profile_of(sandbox.assumed).word
+    word = profile_of(sandbox.assumed).word
     # What masking puts there, or escapes hide, is not in the bytes as they came.
     is_plain = wanted.isascii() and "*" not in wanted
 
@@ -223,7 +223,7 @@ def _by_text(sandbox: Sandbox, wanted: str) -> Filter:
         said = [entry.method, mask_text(entry.path), step.op, str(status_of(entry) or "")]
         said += [decision.rule for decision in step.decisions if decision.rule]
         for event in step.events:
-            said += [event.subject, event.subject_id, event.what, spoken(event.after) if event.after else ""]
+            said += [event.subject, event.subject_id, event.what, word(event.after) if event.after else ""]
         if wanted in " ".join([*said, *step.webhooks, *step.warnings]).lower():
             return True
         if entry.query and wanted in str(mask_query(entry.query)).lower():

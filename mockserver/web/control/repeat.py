@@ -11,7 +11,7 @@ from mockserver.engine.journal import JournalEntry
 from mockserver.web.asgi import Message, Scope
 from mockserver.web.control.call import ControlCall
 from mockserver.web.faults import Cut
-from mockserver.web.operation import Operation
+from mockserver.web.operation import OperationEndpoint
 from mockserver.wire.masking import mask_body
 
 
@@ -26,13 +26,13 @@ async def repeat(call: ControlCall) -> tuple[int, object]:
     if entry is None:
         raise NotFound(Code.UNKNOWN_ERROR, {"Id": f"no entry {number} is kept"}, message="Not Found")
     endpoint = entry.endpoint
-    if not isinstance(endpoint, Operation):
+    if not isinstance(endpoint, OperationEndpoint):
         raise Invalid(Code.VALIDATION_ERROR, {"Id": f"entry {number} is no request that can be sent again"})
     status, raw = await _sent(endpoint, entry)
     return 200, {"status": status, "answer": mask_body(raw), "entry": sandbox.journal.last}
 
 
-async def _sent(endpoint: Operation, entry: JournalEntry) -> tuple[int | None, bytes]:
+async def _sent(endpoint: OperationEndpoint, entry: JournalEntry) -> tuple[int | None, bytes]:
     """The answer to the same request; None and what came of it when the connection broke."""
     headers = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in entry.step.headers.items()]
     scope: Scope = {

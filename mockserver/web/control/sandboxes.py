@@ -70,14 +70,16 @@ def undo(call: ControlCall) -> tuple[int, object]:
     sandbox = call.sandbox()
     back = call.world.sandboxes.take_back(sandbox.key)
     if back is None:
-        told = f"nothing is kept aside for this sandbox; reset with undo=true keeps it ({MOST_ASIDE} for all sandboxes)"
-        raise NotFound(Code.UNKNOWN_ERROR, {"Undo": told}, message="Not Found")
+        reason = (
+            f"nothing is kept aside for this sandbox; reset with undo=true keeps it ({MOST_ASIDE} for all sandboxes)"
+        )
+        raise NotFound(Code.UNKNOWN_ERROR, {"Undo": reason}, message="Not Found")
     call.world.runner.changed(back)
     return 200, {"requests": back.journal.last, "objects": object_counts(back)}
 
 
 def _shown(call: ControlCall, sandbox: Sandbox, public_key: str) -> dict[str, object]:
-    # A public key shown in full would tell the secret one: pk_X pairs with sk_X.
+    # A public key shown in full would give the secret one away: pk_X pairs with sk_X.
     return {
         "id": sandbox_id_of(sandbox.key),
         "name": call.world.sandboxes.name_of(sandbox),

@@ -84,8 +84,8 @@ def text(call: ControlCall) -> tuple[int, object]:
     sandbox, name = call.sandbox(), call.path["name"]
     known = {one.name: one for one in sandbox.config.scenarios}
     if name not in known:
-        told = f"no scenario '{mask_start(name, 60)}' is in force{nearest(name, known)}"
-        raise NotFound(Code.UNKNOWN_ERROR, {"Name": told}, message="Not Found")
+        reason = f"no scenario '{mask_start(name, 60)}' is in force{nearest(name, known)}"
+        raise NotFound(Code.UNKNOWN_ERROR, {"Name": reason}, message="Not Found")
     scenario = known[name]
     whole = scenario.text or json.dumps(json.loads(dumps(scenario.source)), indent=2)
     shown = whole if call.headers.get("x-secretkey") == sandbox.key else mask_text(whole)

@@ -21,7 +21,7 @@ _ROWS = 500
 async def read(call: ControlCall) -> tuple[int, bytes]:
     """Everything as one document; card numbers and ccv only with ``secrets=true`` and the secret key itself.
 
-    Others have their turn while it is written; it tells how things stood when it was asked for.
+    Others have their turn while it is written; it shows how things stood when it was asked for.
     """
     secrets = call.query.secrets
     sandbox = call.world.directory.of_secret_key(call.headers) if secrets else call.sandbox()
@@ -55,7 +55,7 @@ def write(call: ControlCall) -> tuple[int, object]:
         world.sandboxes.keep_aside(sandbox)
     call.world.sandboxes.install(made)
     public_key = made.public_key if "x-secretkey" in call.headers else masked_key(made.public_key)
-    return 200, {**_told(made, public_key), "rulesNotInForce": snapshot.rules_not_in_force(made, document)}
+    return 200, {**_summary(made, public_key), "rulesNotInForce": snapshot.rules_not_in_force(made, document)}
 
 
 def fork(call: ControlCall) -> tuple[int, object]:
@@ -75,10 +75,10 @@ def fork(call: ControlCall) -> tuple[int, object]:
     sandboxes.install(copy)
     for key in (copy.key, SERVER):
         call.world.runner.activity.notify(key)
-    return 201, _told(copy, copy.public_key)
+    return 201, _summary(copy, copy.public_key)
 
 
-def _told(sandbox: Sandbox, public_key: str) -> dict[str, object]:
+def _summary(sandbox: Sandbox, public_key: str) -> dict[str, object]:
     return {
         "key": masked_key(sandbox.key),
         "publicKey": public_key,

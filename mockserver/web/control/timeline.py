@@ -25,7 +25,7 @@ from mockserver.web.control.journal_facts import facts_of, status_of
 from mockserver.web.control.journal_search import fitting, searched
 from mockserver.web.control.object_search import fitting_rows, object_tests
 from mockserver.web.lazy import loaded
-from mockserver.web.route import Answer, Call, Route
+from mockserver.web.route import OperationCall, Route, StatusReply
 from mockserver.web.routes import ROUTES
 from mockserver.web.slices import in_slices, with_pauses
 from mockserver.wire.dates import moment
@@ -61,8 +61,8 @@ async def lines(call: ControlCall) -> tuple[int, object]:
     profile = profile_of(sandbox.assumed)
     shown = await in_slices(page, lambda entry: _line(entry, profile))
     meanings = {op: OPERATIONS[op].meaning for op in {entry.step.op for entry in page} & OPERATIONS.keys()}
-    told = {"last": last, "dropped": dropped, "count": len(found), "meanings": meanings}
-    return 200, {**told, "lines": shown}
+    summary = {"last": last, "dropped": dropped, "count": len(found), "meanings": meanings}
+    return 200, {**summary, "lines": shown}
 
 
 async def objects(call: ControlCall) -> tuple[int, object]:
@@ -176,15 +176,15 @@ def _said(row: Any, row_id: str, profile: WireProfile) -> dict[str, object]:
 def _read(sandbox: Sandbox, route: Route, path: Mapping[str, str]) -> object:
     """The answer of an ordinary read, which nobody asked for: it is not journaled and no rule sees it."""
     sandbox.step = Step("page.view", path=path)
-    call = Call(
+    call = OperationCall(
         sandbox=sandbox, profile=profile_of(sandbox.assumed), path=path, body=None, query=None, headers={}, resource=""
     )
     reply = loaded(route.handle)(call)
-    return mask_body(dumps(reply.body if isinstance(reply, Answer) else reply))
+    return mask_body(dumps(reply.body if isinstance(reply, StatusReply) else reply))
 
 
 def _known(kind: str) -> tuple[str, Any]:
     if kind not in KINDS:
-        told = f"got '{mask_start(kind, 40)}', wanted one of {', '.join(KINDS)}{nearest(kind, KINDS)}"
-        raise Invalid(Code.VALIDATION_ERROR, {"Kind": told})
+        reason = f"got '{mask_start(kind, 40)}', wanted one of {', '.join(KINDS)}{nearest(kind, KINDS)}"
+        raise Invalid(Code.VALIDATION_ERROR, {"Kind": reason})
     return KINDS[kind]

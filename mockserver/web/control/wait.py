@@ -37,11 +37,11 @@ async def wait(call: ControlCall) -> tuple[int, object]:
     sandbox, body = call.sandbox(), call.body
     advance: bool = body.advance
     if body.within is not None and not advance:
-        told = "it bounds how far the clock is moved, and nothing moves it without advance: true"
-        raise Invalid(Code.VALIDATION_ERROR, {"Within": told})
+        reason = "it bounds how far the clock is moved, and nothing moves it without advance: true"
+        raise Invalid(Code.VALIDATION_ERROR, {"Within": reason})
     if (body.timeout or 0) > LONGEST and not advance:
-        told = f"wanted at most {duration_text(LONGEST)}, or advance: true to move the clock"
-        raise Invalid(Code.VALIDATION_ERROR, {"Timeout": told})
+        reason = f"wanted at most {duration_text(LONGEST)}, or advance: true to move the clock"
+        raise Invalid(Code.VALIDATION_ERROR, {"Timeout": reason})
     timeout = within_longest(body.timeout, _TIMEOUT_OF_MOVE if advance else _TIMEOUT)
     within = WITHIN if body.within is None else body.within
     wanted = conditions.read(sandbox, body.for_)

@@ -49,8 +49,8 @@ def one(call: ControlCall) -> tuple[int, DeliveryReply]:
     delivery_id = call.path["delivery_id"]
     found = call.sandbox().deliveries.get(delivery_id)
     if found is None:
-        told = f"no webhook '{mask_start(delivery_id, 64)}' is kept in this sandbox"
-        raise NotFound(Code.INVALID_REFERENCE_ID, {"Id": told})
+        reason = f"no webhook '{mask_start(delivery_id, 64)}' is kept in this sandbox"
+        raise NotFound(Code.INVALID_REFERENCE_ID, {"Id": reason})
     return 200, delivery_reply(found)
 
 
@@ -71,8 +71,8 @@ def emit(call: ControlCall) -> tuple[int, object]:
     target = WebhookTarget(body.url, body.authorization) if body.url is not None else None
     made = deliveries.emit(sandbox, message, body.data or {}, target)
     if not made:
-        told = f"no url given, and no webhook subscription for {word} in this sandbox"
-        raise Invalid(Code.VALIDATION_ERROR, {"Url": told})
+        reason = f"no url given, and no webhook subscription for {word} in this sandbox"
+        raise Invalid(Code.VALIDATION_ERROR, {"Url": reason})
     call.world.runner.run(sandbox)
     call.world.runner.used(sandbox)
     return 201, {"webhooks": [delivery_reply(one) for one in made]}

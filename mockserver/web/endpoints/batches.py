@@ -10,7 +10,7 @@ from mockserver.engine import batches, searches
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.step import Step
 from mockserver.web.endpoints.lists import listed
-from mockserver.web.route import Call
+from mockserver.web.route import OperationCall
 from mockserver.wire.batches import (
     BatchReply,
     BatchStatusReply,
@@ -34,23 +34,23 @@ def write_ahead(sandbox: Sandbox, step: Step) -> Slices[object]:
     return batch_reply(kept, (yield from results_text(kept)))
 
 
-def create(call: Call) -> BatchStatusReply:
+def create(call: OperationCall) -> BatchStatusReply:
     """Hand in a batch."""
     return batch_status_reply(batches.create(call.sandbox, call.body.command(), call.ready))
 
 
-def status(call: Call) -> BatchStatusReply:
+def status(call: OperationCall) -> BatchStatusReply:
     """Read how far a batch has come."""
     return batch_status_reply(batches.get(call.sandbox, call.path["batch_id"]))
 
 
-def get(call: Call) -> BatchReply:
+def get(call: OperationCall) -> BatchReply:
     """Read a batch with its results."""
     batch = batches.get(call.sandbox, call.path["batch_id"])
     reply: BatchReply = call.ready or batch_reply(batch, at_once(results_text(batch)))
     return reply
 
 
-def search(call: Call) -> dict[str, object]:
+def search(call: OperationCall) -> dict[str, object]:
     """List batches."""
     return listed(call, searches.BATCHES, "batches", lambda _, batch: batch_status_reply(batch))

@@ -9,51 +9,51 @@ from mockserver.domain.states import ChargeState
 from mockserver.engine import charges, searches, three_ds
 from mockserver.web.endpoints.lists import listed
 from mockserver.web.endpoints.tokens import provider_of
-from mockserver.web.route import Answer, Call
+from mockserver.web.route import OperationCall, StatusReply
 from mockserver.wire.charge_bodies import ChargeFields
 from mockserver.wire.charges import ChargeReply, charge_reply
 from mockserver.wire.jsonio import Encoded, encoded
 from mockserver.wire.problems import declined
 
 
-def create(call: Call) -> ChargeReply | Answer:
+def create(call: OperationCall) -> ChargeReply | StatusReply:
     """Any creation of a charge whose body names its own source."""
     return taken(call, call.body, call.body.source())
 
 
-def create_from_wallet(call: Call) -> ChargeReply | Answer:
+def create_from_wallet(call: OperationCall) -> ChargeReply | StatusReply:
     """Charge the token of a wallet, through the provider that the query, the header or the body names."""
     return taken(call, call.body, call.body.source(provider_of(call)))
 
 
-def taken(call: Call, body: ChargeFields, source: ChargeSource) -> ChargeReply | Answer:
+def taken(call: OperationCall, body: ChargeFields, source: ChargeSource) -> ChargeReply | StatusReply:
     """Take a payment; a declined one answers as the assumption ``charge.declined_reply`` says."""
     return answered(call, charges.create(call.sandbox, body.command(source)))
 
 
-def answered(call: Call, charge: Charge) -> ChargeReply | Answer:
-    """What is told of a charge that was just begun (assumption ``charge.declined_reply``)."""
+def answered(call: OperationCall, charge: Charge) -> ChargeReply | StatusReply:
+    """What is shown of a charge that was just begun (assumption ``charge.declined_reply``)."""
     if charge.status is ChargeState.FAILED and call.sandbox.assume(DECLINED_REPLY) == "error":
-        return Answer(*declined(charge, call.resource))
+        return StatusReply(*declined(charge, call.resource))
     return shown(call, charge)
 
 
-def capture(call: Call) -> ChargeReply:
+def capture(call: OperationCall) -> ChargeReply:
     """Complete an authorised charge."""
     return shown(call, charges.capture(call.sandbox, call.path["charge_id"], call.body.amount))
 
 
-def void(call: Call) -> ChargeReply:
+def void(call: OperationCall) -> ChargeReply:
     """Cancel an authorised charge."""
     return shown(call, charges.void(call.sandbox, call.path["charge_id"]))
 
 
-def refund(call: Call) -> ChargeReply:
+def refund(call: OperationCall) -> ChargeReply:
     """Give money back."""
     return shown(call, charges.refund(call.sandbox, call.path["charge_id"], call.query.amount, call.query.comment))
 
 
-def refund_or_void(call: Call) -> ChargeReply:
+def refund_or_void(call: OperationCall) -> ChargeReply:
     """``DELETE /charge/<id>``: void an authorised charge when no amount and no comment are given, else refund."""
     meaning = call.sandbox.assume(DELETE_CHARGE_PATH)
     if meaning == "refund_or_void":
@@ -63,23 +63,23 @@ def refund_or_void(call: Call) -> ChargeReply:
     return void(call) if meaning == "void" else refund(call)
 
 
-def get(call: Call) -> Encoded:
+def get(call: OperationCall) -> Encoded:
     """Read one charge. Who polls one gets the same text until it changes."""
     table, charge = call.sandbox.charges, charges.get(call.sandbox, call.path["charge_id"])
     match table.derived(charge):
-        case (profile, Encoded() as told) if profile is call.profile:
-            return told
+        case (profile, Encoded() as written) if profile is call.profile:
+            return written
         case _:
-            told = encoded(shown(call, charge))
-            table.derive(charge, (call.profile, told))
-            return told
+            written = encoded(shown(call, charge))
+            table.derive(charge, (call.profile, written))
+            return written
 
 
-def search(call: Call) -> dict[str, object]:
+def search(call: OperationCall) -> dict[str, object]:
     """List charges."""
     return listed(call, searches.CHARGES, "charges", shown)
 
 
-def shown(call: Call, charge: Charge) -> ChargeReply:
+def shown(call: OperationCall, charge: Charge) -> ChargeReply:
     """A charge in the voice of the sandbox."""
     return charge_reply(charge, call.profile, call.sandbox.config.seed, three_ds.address(call.sandbox, charge))

@@ -1,4 +1,4 @@
-"""Operations that tell what the account can do; a browser may ask them with the public key."""
+"""Operations that show what the account can do; a browser may ask them with the public key."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from mockserver.domain.clock import parse_instant
 from mockserver.domain.provider import Capability, Provider
 from mockserver.engine import info, providers
 from mockserver.web.endpoints.providers import shown
-from mockserver.web.route import Call
+from mockserver.web.route import OperationCall
 from mockserver.wire.dates import moment
 from mockserver.wire.info import (
     InfoProviderReply,
@@ -26,12 +26,12 @@ from mockserver.wire.info import (
 from mockserver.wire.providers import ProviderReply
 
 
-def general(call: Call) -> InfoReply:
+def general(call: OperationCall) -> InfoReply:
     """Countries, currencies and time zones."""
     return info_reply()
 
 
-def offered(call: Call) -> InfoProvidersReply:
+def offered(call: OperationCall) -> InfoProvidersReply:
     """Which ways to pay are offered for an amount and a currency."""
     query: OfferQuery = call.query
     sandbox = call.sandbox
@@ -88,22 +88,22 @@ def offered(call: Call) -> InfoProvidersReply:
     }
 
 
-def one_provider(call: Call) -> InfoProviderReply:
+def one_provider(call: OperationCall) -> InfoProviderReply:
     """What a browser must know of one provider."""
-    return _told(call, providers.get(call.sandbox, call.path["provider_id"]))
+    return _provider(call, providers.get(call.sandbox, call.path["provider_id"]))
 
 
-def provider_of_token(call: Call) -> InfoProviderReply:
+def provider_of_token(call: OperationCall) -> InfoProviderReply:
     """What a browser must know of the provider that a token belongs to."""
-    return _told(call, info.of_token(call.sandbox, call.path["token"]))
+    return _provider(call, info.of_token(call.sandbox, call.path["token"]))
 
 
-def default_fallback(call: Call) -> ProviderReply:
+def default_fallback(call: OperationCall) -> ProviderReply:
     """The provider that takes over where none is configured to."""
     return shown(call, info.default_fallback(call.sandbox))
 
 
-def version(call: Call) -> VersionReply:
+def version(call: OperationCall) -> VersionReply:
     """Which release of the service answers; text after the first ``-`` of a key names the region."""
     sandbox = call.sandbox
     _, _, suffix = sandbox.key.partition("-")
@@ -112,5 +112,5 @@ def version(call: Call) -> VersionReply:
     return {"version": sandbox.assume(VERSION_NUMBER), "released": released, "region": region}
 
 
-def _told(call: Call, provider: Provider) -> InfoProviderReply:
+def _provider(call: OperationCall, provider: Provider) -> InfoProviderReply:
     return info_provider_reply(provider, info.three_ds_of(call.sandbox, provider))

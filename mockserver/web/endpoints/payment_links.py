@@ -5,25 +5,25 @@ from __future__ import annotations
 from mockserver.domain.payment_link import PaymentLink
 from mockserver.engine import payment_links, searches
 from mockserver.web.endpoints.lists import listed_bare
-from mockserver.web.route import Call
+from mockserver.web.route import OperationCall
 from mockserver.wire.payment_links import PaymentLinkReply, payment_link_reply
 
 
-def create(call: Call) -> PaymentLinkReply:
+def create(call: OperationCall) -> PaymentLinkReply:
     """Make a payment link."""
     return _shown(call, payment_links.create(call.sandbox, call.body.command()))
 
 
-def get(call: Call) -> PaymentLinkReply:
+def get(call: OperationCall) -> PaymentLinkReply:
     """Read one payment link."""
     return _shown(call, payment_links.get(call.sandbox, call.path["payment_link_id"]))
 
 
-def search(call: Call) -> dict[str, object]:
+def search(call: OperationCall) -> dict[str, object]:
     """List payment links."""
     return listed_bare(call, searches.PAYMENT_LINKS, "paymentLinks", _shown)
 
 
-def _shown(call: Call, link: PaymentLink) -> PaymentLinkReply:
+def _shown(call: OperationCall, link: PaymentLink) -> PaymentLinkReply:
     sandbox = call.sandbox
     return payment_link_reply(link, payment_links.address(sandbox, link), sandbox.account_id, sandbox.public_key)

@@ -5,37 +5,37 @@ from __future__ import annotations
 from mockserver.domain.payment_method import PaymentMethod
 from mockserver.engine import payment_methods, searches
 from mockserver.web.endpoints.lists import listed
-from mockserver.web.route import Call
+from mockserver.web.route import OperationCall
 from mockserver.wire.payment_methods import PaymentMethodReply, payment_method_reply
 
 
-def create(call: Call) -> PaymentMethodReply:
+def create(call: OperationCall) -> PaymentMethodReply:
     """Store a payment method; the body knows what it is made from."""
     return shown(call, payment_methods.create(call.sandbox, call.body.command()))
 
 
-def get(call: Call) -> PaymentMethodReply:
+def get(call: OperationCall) -> PaymentMethodReply:
     """Read a payment method."""
     return shown(call, payment_methods.get(call.sandbox, call.path["payment_method_id"]))
 
 
-def update(call: Call) -> PaymentMethodReply:
+def update(call: OperationCall) -> PaymentMethodReply:
     """Change the card of a payment method."""
     return shown(call, payment_methods.update_card(call.sandbox, call.path["payment_method_id"], call.body.changes()))
 
 
-def delete(call: Call) -> PaymentMethodReply:
+def delete(call: OperationCall) -> PaymentMethodReply:
     """Remove a payment method."""
     asks = call.query.asks_provider()
     return shown(call, payment_methods.delete(call.sandbox, call.path["payment_method_id"], ask_provider=asks))
 
 
-def search(call: Call) -> dict[str, object]:
+def search(call: OperationCall) -> dict[str, object]:
     """List payment methods."""
     return listed(call, searches.PAYMENT_METHODS, "paymentMethods", shown)
 
 
-def shown(call: Call, method: PaymentMethod) -> PaymentMethodReply:
+def shown(call: OperationCall, method: PaymentMethod) -> PaymentMethodReply:
     """A payment method in the voice of the sandbox, with its agreement and its network token."""
     sandbox = call.sandbox
     return payment_method_reply(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mockserver.engine import searches, settlements, transfers
 from mockserver.web.endpoints.lists import listed
-from mockserver.web.route import Call
+from mockserver.web.route import OperationCall
 from mockserver.wire.dates import moment
 from mockserver.wire.transfers import (
     SettlementReply,
@@ -13,22 +13,22 @@ from mockserver.wire.transfers import (
 )
 
 
-def create(call: Call) -> list[TransferReply]:
+def create(call: OperationCall) -> list[TransferReply]:
     """Move money: a bare list, one for each transfer of the group."""
     return [transfer_reply(row) for row in transfers.create(call.sandbox, call.body.command())]
 
 
-def get(call: Call) -> TransferReply:
+def get(call: OperationCall) -> TransferReply:
     """Read one transfer."""
     return transfer_reply(transfers.get(call.sandbox, call.path["transfer_id"]))
 
 
-def search(call: Call) -> dict[str, object]:
+def search(call: OperationCall) -> dict[str, object]:
     """List transfers."""
     return listed(call, searches.TRANSFERS, "transfers", lambda _, row: transfer_reply(row))
 
 
-def settled(call: Call) -> list[SettlementReply]:
+def settled(call: OperationCall) -> list[SettlementReply]:
     """List settlements: a bare list."""
     return [
         {

@@ -5,33 +5,33 @@ from __future__ import annotations
 from mockserver.domain.webhook_subscription import WebhookSubscription
 from mockserver.engine import searches, webhook_subscriptions
 from mockserver.web.endpoints.lists import listed_bare
-from mockserver.web.route import Call
+from mockserver.web.route import OperationCall
 from mockserver.wire.webhook_subscriptions import (
     WebhookSubscriptionReply,
     webhook_subscription_reply,
 )
 
 
-def create(call: Call) -> WebhookSubscriptionReply:
+def create(call: OperationCall) -> WebhookSubscriptionReply:
     """Subscribe to webhooks."""
     body = call.body
     return _shown(call, webhook_subscriptions.create(call.sandbox, body.url, body.authorization, body.types))
 
 
-def get(call: Call) -> WebhookSubscriptionReply:
+def get(call: OperationCall) -> WebhookSubscriptionReply:
     """Read one webhook subscription."""
     return _shown(call, webhook_subscriptions.get(call.sandbox, call.path["webhook_subscription_id"]))
 
 
-def delete(call: Call) -> WebhookSubscriptionReply:
+def delete(call: OperationCall) -> WebhookSubscriptionReply:
     """End a webhook subscription."""
     return _shown(call, webhook_subscriptions.delete(call.sandbox, call.path["webhook_subscription_id"]))
 
 
-def search(call: Call) -> dict[str, object]:
+def search(call: OperationCall) -> dict[str, object]:
     """List the webhook subscriptions in force."""
     return listed_bare(call, searches.WEBHOOK_SUBSCRIPTIONS, "webhookSubscriptions", _shown)
 
 
-def _shown(call: Call, row: WebhookSubscription) -> WebhookSubscriptionReply:
+def _shown(call: OperationCall, row: WebhookSubscription) -> WebhookSubscriptionReply:
     return webhook_subscription_reply(row, call.sandbox.account_id)

@@ -16,7 +16,7 @@ _INTRODUCTION = """\
 See everything, undo anything: sandboxes, time, scenarios, journal and state of a local payments sandbox.
 
 Calls that act on one sandbox name it as payments calls do, by `x-secretkey`, or by `x-sandbox` with the `id` that
-`/__admin/sandboxes` tells. By `x-publickey` it can be looked at, not changed. Calls that change something carry JSON or
+`/__admin/sandboxes` lists. By `x-publickey` it can be looked at, not changed. Calls that change something carry JSON or
 YAML (`Content-Type`) and come from no other site. A server that is started with `--admin-token` wants the token in
 `x-admin-token` or as `Authorization: Bearer`. Card numbers and ccv are masked everywhere but in an export with
 `secrets=true`.
@@ -31,14 +31,14 @@ _REFUSED: dict[str, str] = {
 
 
 def payments(call: ControlCall) -> tuple[int, object]:
-    """The payments API as an OpenAPI document; with a secret key, as the sandbox of that key speaks."""
+    """The payments API as an OpenAPI document; with a secret key, in the profile of that sandbox."""
     from mockserver.web.openapi import document
 
     return 200, document(call.assumed(), call.world.directory.config.public_url)
 
 
 def webhooks(call: ControlCall) -> tuple[int, object]:
-    """The webhooks as an AsyncAPI document; with a secret key, as the sandbox of that key speaks."""
+    """The webhooks as an AsyncAPI document; with a secret key, in the profile of that sandbox."""
     from mockserver.web.event_documents import asyncapi
     from mockserver.web.openapi import INTERFACE
 

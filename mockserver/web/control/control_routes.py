@@ -13,11 +13,11 @@ if TYPE_CHECKING:
         clock,
         coming,
         compare,
+        description,
         findings,
         health,
         inbox,
         journal,
-        openapi,
         repeat,
         sandboxes,
         scenario_tools,
@@ -34,8 +34,8 @@ else:  # the same names, imported when a call first needs them
     assumptions, clock, coming, compare, findings, health, inbox = lazy(
         "mockserver.web.control", "assumptions", "clock", "coming", "compare", "findings", "health", "inbox"
     )
-    journal, openapi, repeat, sandboxes, scenario_tools, scenarios = lazy(
-        "mockserver.web.control", "journal", "openapi", "repeat", "sandboxes", "scenario_tools", "scenarios"
+    description, journal, repeat, sandboxes, scenario_tools, scenarios = lazy(
+        "mockserver.web.control", "description", "journal", "repeat", "sandboxes", "scenario_tools", "scenarios"
     )
     state, timeline, verify, wait, webhooks = lazy(
         "mockserver.web.control", "state", "timeline", "verify", "wait", "webhooks"
@@ -47,7 +47,7 @@ LARGEST_STATE = 500_000_000
 
 
 def _describe(call: ControlCall) -> tuple[int, object]:
-    from mockserver.web.control.openapi import control
+    from mockserver.web.control.description import control
 
     return 200, control(CONTROL_ROUTES, call.world.directory.config.public_url)
 
@@ -56,10 +56,10 @@ CONTROL_ROUTES: tuple[ControlRoute, ...] = (
     ControlRoute("GET", "/healthz", health.alive, "Whether the server lives", keyed=False),
     ControlRoute("GET", "/readyz", health.ready, "Whether the server is ready, else the reasons", keyed=False,
                  answers={503: "Not ready, with the reasons"}),
-    ControlRoute("GET", "/openapi.json", openapi.payments, "The payments API as an OpenAPI document, profile applied",
-                 keyed=False),
-    ControlRoute("GET", "/asyncapi.json", openapi.webhooks, "The webhooks as an AsyncAPI 3.0 document, profile applied",
-                 keyed=False),
+    ControlRoute("GET", "/openapi.json", description.payments,
+                 "The payments API as an OpenAPI document, profile applied", keyed=False),
+    ControlRoute("GET", "/asyncapi.json", description.webhooks,
+                 "The webhooks as an AsyncAPI 3.0 document, profile applied", keyed=False),
     ControlRoute("GET", "/__admin/openapi.json", _describe, "This API as an OpenAPI document", keyed=False),
     ControlRoute("GET", "/__admin/sandboxes", sandboxes.listing, "Every sandbox, the last used first, keys masked",
                  keyed=False),
@@ -79,9 +79,9 @@ CONTROL_ROUTES: tuple[ControlRoute, ...] = (
                  query=queries.DueQuery),
     ControlRoute("GET", "/__admin/scenarios", scenarios.listing, "The scenarios in force"),
     ControlRoute("PUT", "/__admin/scenarios", scenarios.replace, "Put one scenario in the place of all others",
-                 query=queries.ScenarioQuery, body=bodies.ScenarioFile),
+                 query=queries.ScenarioQuery, body=bodies.ScenarioText),
     ControlRoute("POST", "/__admin/scenarios", scenarios.add, "Add a scenario before those that are there",
-                 query=queries.ScenarioQuery, body=bodies.ScenarioFile, success=201),
+                 query=queries.ScenarioQuery, body=bodies.ScenarioText, success=201),
     ControlRoute("DELETE", "/__admin/scenarios", scenarios.clear, "Clear all scenarios, or the one of ?name=",
                  query=queries.ScenarioRemoval),
     ControlRoute("GET", "/__admin/scenarios/shipped", scenario_tools.shipped,
@@ -90,10 +90,10 @@ CONTROL_ROUTES: tuple[ControlRoute, ...] = (
                  keyed=False),
     ControlRoute("POST", "/__admin/scenarios/check", scenario_tools.check,
                  "What is wrong with a scenario's text, with line and column; nothing is loaded",
-                 body=bodies.ScenarioFile, keyed=False),
+                 body=bodies.ScenarioText, keyed=False),
     ControlRoute("POST", "/__admin/scenarios/dry-run", scenario_tools.try_out,
                  "On which kept entries each rule would have fired, and its near misses; nothing is loaded",
-                 body=bodies.ScenarioFile),
+                 body=bodies.ScenarioText),
     ControlRoute("GET", "/__admin/scenarios/texts/{name}", scenario_tools.text, "The text of a scenario in force",
                  answers={404: "No such scenario is in force"}),
     ControlRoute("GET", "/__admin/rules", scenarios.rules, "Every rule with its counters, hits and what is left"),
