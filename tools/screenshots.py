@@ -22,7 +22,7 @@ FOLDER = ROOT / "docs" / "screenshots"
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 START = "2031-03-01T09:30:00Z"
 DUMMY = "a26c371f-94f6-40da-add2-28ec8e9da8ed"
-DESK, PHONE = {"width": 1280, "height": 640}, {"width": 390, "height": 844}
+DESK, PHONE = {"width": 1440, "height": 800}, {"width": 390, "height": 844}
 LAMP = b"""<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 350 140" width="350" height="140">
 <rect width="350" height="140" fill="#e8dcc0"/><circle cx="175" cy="56" r="35" fill="#c98f2d"/>
 <path d="M170 88h10v34h-10z" fill="#7a5a1c"/><path d="M140 121h70v10h-70z" fill="#7a5a1c"/></svg>"""
@@ -109,13 +109,18 @@ def _amex() -> dict[str, str]:
 def _control(browser: Browser, url: str) -> None:
     page = browser.new_page(viewport=DESK)
     page.goto(f"{url}/__admin/")
-    page.get_by_test_id("requests").get_by_role("option").first.click()
+    page.get_by_test_id("requests").get_by_role("option").filter(has_text="Insufficient").first.click()
     page.get_by_test_id("fired").wait_for()
     page.screenshot(path=FOLDER / "control-requests.png")
     page.get_by_test_id("tab-objects").click()
     page.get_by_test_id("objects").get_by_role("option").last.click()
     page.get_by_test_id("diagram").wait_for()
     page.screenshot(path=FOLDER / "control-objects.png")
+    page.get_by_test_id("tab-scenarios").click()
+    page.get_by_test_id("shipped").select_option("declines-by-reason")
+    page.get_by_test_id("dry-run").click()
+    page.get_by_test_id("dry-run-result").get_by_text("would have fired").first.wait_for()
+    page.screenshot(path=FOLDER / "control-scenarios.png")
     page.close()
 
 

@@ -11,7 +11,7 @@ from mockserver.domain.slices import Slices
 T = TypeVar("T")
 U = TypeVar("U")
 
-_SLICE = 50
+_SLICE = 10
 
 
 async def with_pauses(work: Slices[T]) -> T:

@@ -696,3 +696,18 @@ def test_every_button_shows_where_there_is_a_provider_of_each_kind(elsewhere: An
     page.get_by_test_id("payfurl-approve").click()
     charge = sandbox.call("GET", f"/charge/{told(page)['transactionId']}")
     assert (charge["providerId"], charge["paymentInformation"]["type"]) == ("touchngo", "TOUCHNGO")
+
+
+def test_the_merchant_page_of_the_documentation_runs_under_a_strict_policy(
+    page: Any, sandbox: Box, other_site: Site
+) -> None:
+    text = (ROOT / "docs" / "browser.md").read_text("utf-8").replace("http://localhost:4111", sandbox.url)
+    html, script = (text.partition(f"```{kind}\n")[2].partition("```")[0] for kind in ("html", "js"))
+    other_site.pages.update({"/": html, "/shop.js": script.replace("pk_demo", sandbox.public_key)})
+    other_site.headers["content-security-policy"] = (
+        f"default-src 'none'; script-src 'self' {sandbox.url}; frame-src {sandbox.url}; connect-src {sandbox.url}"
+    )
+    page.goto(f"{other_site.url}/")
+    type_card(page)
+    page.get_by_role("button", name="Pay").click()
+    expect(page.locator("#said")).to_contain_text("Charge this token on your server: ")

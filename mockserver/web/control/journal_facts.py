@@ -64,7 +64,9 @@ def code_of(entry: JournalEntry) -> int | None:
 def facts_of(entry: JournalEntry) -> FactsReply:
     """Everything that the row says besides time, operation, status and rule."""
     step, facts = entry.step, FactsReply()
-    answer = answered(entry)
+    # Most answers repeat what was asked: reading them is for the others.
+    tells = (entry.status or 0) >= _REFUSED or step.request.get("amount") is None
+    answer = answered(entry) if tells else {}
     asked = {**answer, **{name: value for name, value in step.request.items() if value is not None}}
     if (reference := reference_of(entry) or _text(answer.get("reference"))) is not None:
         facts["reference"] = reference
