@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from functools import lru_cache
 
 from mockserver.assumptions import Assumed
@@ -19,6 +20,7 @@ from mockserver.assumptions.table import (
 from mockserver.domain.cards import CardNumber
 from mockserver.domain.states import ChargeState
 
+_AUTHORISED_WORDS = ("Authorised", "AUTHORISE")
 _AUTHORISED = re.compile(rf"\b{ChargeState.AUTHORISED.value}\b")
 
 
@@ -76,3 +78,37 @@ class WireProfile:
 def profile_of(assumed: Assumed) -> WireProfile:
     """The wire profile of a set of assumptions."""
     return WireProfile(assumed)
+
+
+_BY_FIELD: Mapping[str, tuple[str, ...]] = {
+    "card": (CARD_MASKING.key, CARD_IIN_DIGITS.key),
+    "cardData": (CARD_DATA_ALIAS.key,),
+    "bankPayment": (BANK_MASKING.key,),
+    "networkToken": (NETWORK_TOKEN_DATE.key,),
+    "maskedCardNumber": (CARD_MASKING.key,),
+}
+"""Assumptions by the field of an answer that they shape, when it is not null."""
+
+
+def assumptions_used(answer: object) -> set[str]:
+    """Keys of the assumptions that the words and digits of an answer follow: worked out when an entry of the journal is
+    read, at no cost to the request. What an operation asks while it runs is in its entry already."""
+    found: set[str] = set()
+    if isinstance(answer, list):
+        for item in answer:
+            found |= assumptions_used(item)
+    if not isinstance(answer, dict):
+        return found
+    for name, value in answer.items():
+        if value is not None:
+            found.update(_BY_FIELD.get(name, ()))
+        if isinstance(value, dict | list):
+            found |= assumptions_used(value)
+    if answer.get("status") in _AUTHORISED_WORDS:
+        found.add(AUTHORISED_WORD.key)
+    if "hasCvv" in answer and "ccv" in answer:
+        found.add(VAULT_SECRETS.key)
+    payer = answer.get("customer")
+    if isinstance(payer, dict) and payer.get("customerId", "") is None:
+        found.add(CUSTOMER_SUMMARY.key)
+    return found

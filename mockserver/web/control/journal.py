@@ -12,7 +12,6 @@ from mockserver.web.control.call import ControlCall
 from mockserver.web.control.journal_facts import status_of
 from mockserver.web.control.journal_search import filters_of, fitting
 from mockserver.web.slices import one_by_one, with_pauses
-from mockserver.wire.assumptions_used import assumptions_used
 from mockserver.wire.dates import moment
 from mockserver.wire.journal import (
     EntryReply,
@@ -22,7 +21,7 @@ from mockserver.wire.journal import (
     event_reply,
     request_reply,
 )
-from mockserver.wire.profile import WireProfile, profile_of
+from mockserver.wire.profile import WireProfile, assumptions_used, profile_of
 
 _MOST_NAMES = 1_000
 _LONGEST_NAME = 200
