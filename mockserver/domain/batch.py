@@ -17,7 +17,7 @@ from typing import Annotated
 from mockserver.domain.batch_states import BATCH, BATCH_ROW, BatchEvent, BatchRowEvent, BatchState
 from mockserver.domain.charge import WebhookTarget
 from mockserver.domain.clock import Micros
-from mockserver.domain.constraints import ChargeId, Count, Within
+from mockserver.domain.constraints import ChargeId, NonNegative, Within
 from mockserver.domain.ids import Salt
 from mockserver.domain.money import number_text
 from mockserver.domain.record import record
@@ -55,7 +55,7 @@ _PAID, _FAILED = _WORDS[BatchState.SUCCESS], _WORDS[BatchState.FAILED]
 
 
 @record
-class Failure:
+class RowFailure:
     """Why a row failed: the reason, and what the gateway said."""
 
     reason: str
@@ -75,7 +75,7 @@ class BatchRow:
     reference: str
     status: BatchState = BatchState.RECEIVED
     charge_id: ChargeId | None = None
-    failure: Failure | None = None
+    failure: RowFailure | None = None
     stalls: bool | None = None
 
 
@@ -93,7 +93,7 @@ class BatchPace:
     batch ends, breaks down (``breaks``), or, when rows are left, stands still for good."""
 
     steps: tuple[PacePoint, ...]
-    last: Count
+    last: NonNegative
     breaks: bool = False
 
     def after(self, row: int) -> Micros:
@@ -121,7 +121,7 @@ class ResultsFault:
 
     omitted: tuple[int, ...] = ()
     shuffled: Salt | None = None
-    cut: Count | None = None
+    cut: NonNegative | None = None
 
 
 @dataclass(slots=True)
@@ -143,7 +143,7 @@ class Batch:
     results_fault: ResultsFault | None = None
     metadata: Mapping[str, str] | None = None
     webhook: WebhookTarget | None = None
-    stalled: Count | None = None
+    stalled: NonNegative | None = None
     seq: int = -1
     _by_charge: dict[str, BatchRow] = field(default_factory=dict, init=False, repr=False, compare=False)
     _found: int = field(default=0, init=False, repr=False, compare=False)
@@ -158,14 +158,14 @@ class Batch:
         for row in self.rows:
             row.status = after
 
-    def end_row(self, row: BatchRow, failure: Failure | None) -> None:
+    def end_row(self, row: BatchRow, failure: RowFailure | None) -> None:
         """A row has succeeded, or failed for a reason. Raises ``WrongState`` (102)."""
         row.status = BATCH_ROW.advance(row.status, BatchRowEvent.REFUSED if failure else BatchRowEvent.PAID)
         row.failure = failure
         self.failure += failure is not None
         self.success += failure is None
 
-    def return_row(self, row: BatchRow, failure: Failure) -> None:
+    def return_row(self, row: BatchRow, failure: RowFailure) -> None:
         """The payment of a row that had succeeded was returned. Raises ``WrongState`` (102)."""
         row.status = BATCH_ROW.advance(row.status, BatchRowEvent.RETURNED)
         row.failure = failure

@@ -64,7 +64,7 @@ class InCurrency:
 
 Amount = Annotated[Decimal, InCurrency()]
 CurrencyCode = Annotated[str, CodeOfCurrency()]
-Count = Annotated[int, Within(0, MOST)]
+NonNegative = Annotated[int, Within(0, MOST)]
 
 BatchId = Annotated[str, IdIn("batches")]
 ChargeId = Annotated[str, IdIn("charges")]

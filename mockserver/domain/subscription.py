@@ -14,7 +14,7 @@ from typing import Annotated
 from mockserver.domain.calendar import RETRY_LENGTHS, Interval, RetryInterval, later
 from mockserver.domain.charge import ZERO, WebhookTarget
 from mockserver.domain.clock import Instant, Micros
-from mockserver.domain.constraints import Amount, Count, CurrencyCode, PaymentMethodId, Within
+from mockserver.domain.constraints import Amount, CurrencyCode, NonNegative, PaymentMethodId, Within
 from mockserver.domain.record import record, replace
 from mockserver.domain.states import SUBSCRIPTION, SubscriptionEvent, SubscriptionState
 
@@ -26,7 +26,7 @@ MOST_STEPS = 1000
 class EndAfter:
     """When a subscription is complete: after so many payments, so much money, or a date; None does not end it."""
 
-    count: Count | None = None
+    count: NonNegative | None = None
     amount: Annotated[Decimal, Within(0)] | None = None
     date: Instant | None = None
 
@@ -73,13 +73,13 @@ class Subscription:
     retry: Retry | None = None
     webhook: WebhookTarget | None = None
     metadata: Mapping[str, str] | None = None
-    period: Count = 0
-    retries: Count = 0
+    period: NonNegative = 0
+    retries: NonNegative = 0
     payments: int = 0
     paid: Annotated[Decimal, Within(0)] = ZERO
     open_payments: int = 0
     open_amount: Decimal = ZERO
-    awaited: Count = 0
+    awaited: NonNegative = 0
     next_due: Micros | None = None
     walks: bool | None = None
     seq: int = -1

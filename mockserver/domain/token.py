@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from mockserver.domain.clock import Micros
-from mockserver.domain.constraints import Count, PayToId, VaultId
+from mockserver.domain.constraints import NonNegative, PayToId, VaultId
 from mockserver.domain.method_states import TOKEN, TokenEvent, TokenState
 from mockserver.domain.provider import ProviderSummary
 from mockserver.domain.record import record, replace
@@ -28,7 +28,7 @@ class Token:
     provider: ProviderSummary
     added: Micros
     expires: Micros
-    uses: Count
+    uses: NonNegative
     gateway_token_id: str
     vault_id: VaultId | None = None
     payto_id: PayToId | None = None

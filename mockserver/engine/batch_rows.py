@@ -5,7 +5,7 @@ Sources: service document, Batch; assumption ``batch.flow``; scenario language, 
 
 from __future__ import annotations
 
-from mockserver.domain.batch import Batch, BatchRow, Failure
+from mockserver.domain.batch import Batch, BatchRow, RowFailure
 from mockserver.domain.batch_states import BatchEvent, BatchState
 from mockserver.domain.charge import Charge
 from mockserver.domain.commands import NewCharge
@@ -20,7 +20,7 @@ from mockserver.engine.step import Step
 SLICE = 200
 """Rows taken in one go, at most: other sandboxes and their callers wait no longer than that takes."""
 
-_BROKEN = Failure("The batch failed before this transaction was processed", is_retryable=True)
+_BROKEN = RowFailure("The batch failed before this transaction was processed", is_retryable=True)
 
 
 def run(sandbox: Sandbox, batch_id: str) -> None:
@@ -100,15 +100,15 @@ def _end(sandbox: Sandbox, batch: Batch) -> None:
     sandbox.scripts.pop(batch.batch_id, None)
 
 
-def _failure_of(charge: Charge) -> Failure | None:
+def _failure_of(charge: Charge) -> RowFailure | None:
     """Why a charge is no success; a pending one is on its way."""
     if charge.status is not ChargeState.FAILED:
         return None
     said = charge.failed_attempts[-1]
-    return Failure(said.error_message, said.gateway_code, said.gateway_message, said.is_retryable)
+    return RowFailure(said.error_message, said.gateway_code, said.gateway_message, said.is_retryable)
 
 
-def _told(refused: Refused) -> Failure:
+def _told(refused: Refused) -> RowFailure:
     """The words of a refusal."""
     details = "; ".join(f"{field}: {text}" for field, text in (refused.details or {}).items())
-    return Failure(f"{refused.message} ({details})" if details else refused.message)
+    return RowFailure(f"{refused.message} ({details})" if details else refused.message)

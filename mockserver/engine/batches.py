@@ -15,9 +15,9 @@ from mockserver.domain.batch import (
     Batch,
     BatchPace,
     BatchRow,
-    Failure,
     PacePoint,
     ResultsFault,
+    RowFailure,
     drawn,
     read_rows,
 )
@@ -41,7 +41,7 @@ _Outcomes = dict[int, ProviderOutcome | Stall]
 
 _ORDINARY = BatchScript()
 _TAKEN = frozenset({ChargeState.PENDING, ChargeState.SUCCESS})
-_RETURNED = Failure("The payment was returned after the transaction had been processed")
+_RETURNED = RowFailure("The payment was returned after the transaction had been processed")
 
 
 @record

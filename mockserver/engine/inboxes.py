@@ -32,7 +32,7 @@ _LOCAL = frozenset({"localhost", "127.0.0.1", "::1"})
 _PORTS = {"http": 80, "https": 443}
 
 
-class Signature(StrEnum):
+class SignatureCheck(StrEnum):
     """What the signature of an arrival is worth."""
 
     VALID = "valid"
@@ -51,7 +51,7 @@ class InboxMessage:
     query: str
     headers: Mapping[str, str]
     body: bytes = field(repr=False)
-    signature: Signature = Signature.MISSING
+    signature: SignatureCheck = SignatureCheck.MISSING
 
 
 def size_of(arrival: InboxMessage) -> int:
@@ -146,10 +146,10 @@ class Inboxes(Lodger):
         self.resize(grown)
 
 
-def _checked(key: str, body: bytes, given: str | None) -> Signature:
+def _checked(key: str, body: bytes, given: str | None) -> SignatureCheck:
     if given is None:
-        return Signature.MISSING
-    return Signature.VALID if compare_digest(sign(key, body).encode(), given.encode()) else Signature.INVALID
+        return SignatureCheck.MISSING
+    return SignatureCheck.VALID if compare_digest(sign(key, body).encode(), given.encode()) else SignatureCheck.INVALID
 
 
 def name_in(url: str, public_url: str) -> str | None:

@@ -9,7 +9,7 @@ from heapq import heappop, heappush
 from typing import NamedTuple
 
 from mockserver.domain.clock import LATEST, Micros
-from mockserver.domain.constraints import Count
+from mockserver.domain.constraints import NonNegative
 
 
 class Due(StrEnum):
@@ -77,7 +77,7 @@ class Schedule:
     ``order`` counts the entries that were ever planned, ``ran`` those that have come due.
     """
 
-    order: Count
+    order: NonNegative
     entries: list[ScheduledWork]
     ran: int = field(default=0, init=False)
 

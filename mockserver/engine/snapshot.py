@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from mockserver.assumptions import ROWS, Assumed, Profile
 from mockserver.domain.clock import Clock, ClockMode, Micros
 from mockserver.domain.codes import Code
-from mockserver.domain.constraints import Count
+from mockserver.domain.constraints import NonNegative
 from mockserver.domain.errors import ForeignDocument, Refused
 from mockserver.domain.ids import Seed
 from mockserver.domain.masking import EFFORT
@@ -41,7 +41,7 @@ SLICE = 100
 _MUCH = 10_000
 """Signs that are looked at closely in one go, and a tenth of those that are read."""
 
-StateDocument = dict[str, Any]
+ExportedState = dict[str, Any]
 
 
 @dataclass(slots=True)
@@ -70,7 +70,7 @@ class State:
     profile: Profile
     assumptions: dict[str, object]
     clock: Clock
-    counters: dict[str, Count]
+    counters: dict[str, NonNegative]
     schedule: Schedule
     rules: Tallies
     tables: Rows
@@ -79,15 +79,15 @@ class State:
     salt: str | None = field(default=None, repr=False)
 
 
-def export(sandbox: Sandbox, *, secrets: bool) -> StateDocument:
+def export(sandbox: Sandbox, *, secrets: bool) -> ExportedState:
     """The sandbox as plain data; card numbers and ccv only with ``secrets``."""
     return at_once(export_in_slices(sandbox, secrets=secrets))
 
 
-def export_in_slices(sandbox: Sandbox, *, secrets: bool) -> Slices[StateDocument]:
+def export_in_slices(sandbox: Sandbox, *, secrets: bool) -> Slices[ExportedState]:
     """The same, with a rest after each piece of work, in which the sandbox may change: the document is that of the
     beginning."""
-    document: StateDocument = form(State).write(_state(sandbox, secrets=secrets), secrets)
+    document: ExportedState = form(State).write(_state(sandbox, secrets=secrets), secrets)
     for tally in document["rules"]["rules"].values():
         tally["keys"] = dict(sorted(tally["keys"].items()))
     entries: list[Any] = sorted(sandbox.schedule.entries)
@@ -217,6 +217,6 @@ def _opened(key: str, config: SandboxConfig, state: State, cards: CardRegistry, 
     return sandbox
 
 
-def rules_not_in_force(sandbox: Sandbox, document: StateDocument) -> list[str]:
+def rules_not_in_force(sandbox: Sandbox, document: ExportedState) -> list[str]:
     """Rules whose counters a document holds and which are not in force here, or not in the same words."""
     return sorted(set(document["rules"].get("rules", {})) - set(sandbox.director.tallies.rules))

@@ -26,7 +26,7 @@ class NearMiss:
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class Verification:
     """How often something happened. ``doubt`` says why a count that looks right may be wrong."""
 
     expected: Expected
@@ -41,7 +41,7 @@ class Verdict:
         return self.doubt is None and self.expected.bounds.hold(self.count)
 
 
-def judge(journal: Journal, expected: Expected, after: int = 0) -> Verdict:
+def judge(journal: Journal, expected: Expected, after: int = 0) -> Verification:
     """Count what was expected among the entries that are kept, those after a number.
 
     A request counts once, however many providers were tried; a step that was not asked for by a request of that
@@ -62,7 +62,7 @@ def judge(journal: Journal, expected: Expected, after: int = 0) -> Verdict:
         else:
             missed.append(NearMiss(entry, closest(attempts, expected)))
     near = nsmallest(MOST_SHOWN, missed, key=lambda miss: (len(miss.differences), -miss.entry.number))
-    return Verdict(expected, count, matched[-MOST_SHOWN:], near, _doubt(journal, expected, count))
+    return Verification(expected, count, matched[-MOST_SHOWN:], near, _doubt(journal, expected, count))
 
 
 def _attempts(entry: JournalEntry) -> list[Attempt]:

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from mockserver.domain.clock import Micros
 from mockserver.domain.codes import Code
-from mockserver.domain.constraints import Count
+from mockserver.domain.constraints import NonNegative
 from mockserver.domain.errors import nearest
 from mockserver.domain.ids import digest
 from mockserver.domain.record import record
@@ -86,8 +86,8 @@ SILENCE = {stage: Decision(NOTHING, None, stage) for stage in Stage}
 class Times(NamedTuple):
     """How often a key of a rule was seen, and how often the rule fired for it."""
 
-    seen: Count
-    fired: Count
+    seen: NonNegative
+    fired: NonNegative
 
 
 @dataclass(slots=True)
@@ -96,13 +96,13 @@ class Tally:
     those of each key. Of a rule that counts ``per`` period: the one that ``keys`` and ``fired`` count in."""
 
     text: str
-    calls: Count
-    hits: Count
-    exhausted: Count
+    calls: NonNegative
+    hits: NonNegative
+    exhausted: NonNegative
     first: Micros | None
     keys: dict[str, Times]
     period: int | None = None
-    fired: Count | None = None
+    fired: NonNegative | None = None
 
 
 @dataclass(slots=True)
@@ -111,7 +111,7 @@ class Tallies:
 
     first: Micros | None = None
     rules: dict[str, Tally] = field(default_factory=dict)
-    calls: dict[str, Count] = field(default_factory=dict)
+    calls: dict[str, NonNegative] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,7 @@ from mockserver.domain.method_states import NetworkTokenState, PayToState
 from mockserver.domain.states import SubscriptionState
 from mockserver.scenario.matching import shown
 from mockserver.scenario.part import Empty, part
-from mockserver.scenario.provider_outcome import Challenge, Payer, Settlement
+from mockserver.scenario.provider_outcome import Challenge, PayerAnswer, Settlement
 from mockserver.scenario.scalars import Duration, Number, Text
 
 _STATES: Mapping[str, tuple[str, ...]] = {
@@ -46,7 +46,7 @@ _SET_SCHEMA: dict[str, Any] = {
 _EVENT = re.compile(r"[A-Za-z][A-Za-z0-9_]*(?:\.[A-Za-z0-9_]+)+")
 _LONGEST_EVENT = 100
 
-_PAYER = {Payer.PASSES: "SUCCESS", Payer.FAILS: "FAILED"}
+_PAYER = {PayerAnswer.PASSES: "SUCCESS", PayerAnswer.FAILS: "FAILED"}
 """How a payer ends a challenge; one who abandons it never does, and it expires."""
 
 

@@ -79,7 +79,7 @@ class Pending:
         )
 
 
-class Payer(StrEnum):
+class PayerAnswer(StrEnum):
     """What the payer of a challenge does."""
 
     PASSES = "passes"
@@ -91,13 +91,13 @@ class Payer(StrEnum):
 class Challenge:
     """3-D Secure: the payer must act; ``payer`` lets the sandbox act for the payer."""
 
-    payer: Annotated[Payer | None, Field(description="absent: the hosted page decides")] = None
+    payer: Annotated[PayerAnswer | None, Field(description="absent: the hosted page decides")] = None
     after: Annotated[Duration | None, Field(description="how long the payer takes; default 30s")] = None
 
     def __post_init__(self) -> None:
         if self.payer is None and self.after is not None:
             raise ValueError("after says when the payer acts, and payer is not given")
-        if self.payer is Payer.ABANDONS and self.after is not None:
+        if self.payer is PayerAnswer.ABANDONS and self.after is not None:
             raise ValueError(
                 "after says when the payer acts, and one who abandons never does: the challenge ends by the assumption "
                 "charge.challenge_expires_after"

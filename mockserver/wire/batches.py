@@ -13,7 +13,7 @@ from mockserver.domain.batch import LONGEST_DESCRIPTION, Batch
 from mockserver.domain.commands import NewBatch
 from mockserver.wire.base import Body, Map, Required, Whole
 from mockserver.wire.dates import moment
-from mockserver.wire.shapes import DateTime, ListQuery, PageReply, ReplyAmount, WebhookConfig, plain_map
+from mockserver.wire.shapes import ListQuery, PageReply, ReplyAmount, ReplyDateTime, WebhookConfig, plain_map
 
 Description = Annotated[str, StringConstraints(max_length=LONGEST_DESCRIPTION)]
 
@@ -55,7 +55,7 @@ class BatchStatusReply(TypedDict):
     description: str
     status: str
     progress: ReplyAmount
-    dateAdded: DateTime
+    dateAdded: ReplyDateTime
     metadata: dict[str, str] | None
 
 

@@ -10,12 +10,12 @@ from mockserver.wire.profile import WireProfile
 from mockserver.wire.shapes import (
     BankPaymentReply,
     CardReply,
-    DateTime,
     IpInfoReply,
     PageReply,
     PayerReply,
     ProviderSummaryReply,
     ReplyAmount,
+    ReplyDateTime,
     bank_reply,
     card_reply,
     ip_reply,
@@ -43,7 +43,7 @@ class RefundReply(TypedDict):
     """One refund."""
 
     amount: ReplyAmount
-    dateAdded: DateTime
+    dateAdded: ReplyDateTime
     comment: str | None
 
 
@@ -51,7 +51,7 @@ class FailedAttemptReply(TypedDict):
     """One failed try of one provider."""
 
     providerId: str
-    dateAttempted: DateTime
+    dateAttempted: ReplyDateTime
     errorCode: str
     errorMessage: str
     gatewayCode: str | None
@@ -70,9 +70,9 @@ class ChargeReply(TypedDict):
     paymentInformation: PaymentInformationReply
     customerId: str | None
     status: str
-    dateAdded: DateTime
-    successDate: DateTime | None
-    voidDate: DateTime | None
+    dateAdded: ReplyDateTime
+    successDate: ReplyDateTime | None
+    voidDate: ReplyDateTime | None
     refundedAmount: ReplyAmount
     estimatedCost: ReplyAmount | None
     estimatedCostCurrency: str | None

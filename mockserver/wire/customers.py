@@ -23,10 +23,10 @@ from mockserver.wire.profile import WireProfile
 from mockserver.wire.shapes import (
     Address,
     BankPaymentInformation,
-    DateTime,
     ListQuery,
     PageReply,
     PersonFields,
+    ReplyDateTime,
     WebhookConfig,
     optional_moment,
 )
@@ -162,8 +162,8 @@ class CustomerReply(TypedDict):
     lastName: str | None
     email: str | None
     phone: str | None
-    dateAdded: DateTime
-    dateRemoved: DateTime | None
+    dateAdded: ReplyDateTime
+    dateRemoved: ReplyDateTime | None
     defaultPaymentMethod: PaymentMethodSummaryReply | None
     ip: str | None
     address: AddressReply | None

@@ -9,7 +9,7 @@ from mockserver.domain.countries import countries, time_zones
 from mockserver.domain.money import CURRENCIES
 from mockserver.domain.provider import Capability, Provider
 from mockserver.wire.base import Body, Number
-from mockserver.wire.shapes import DateTime, ReplyAmount
+from mockserver.wire.shapes import ReplyAmount, ReplyDateTime
 
 
 class OfferQuery(Body):
@@ -164,7 +164,7 @@ class VersionReply(TypedDict):
     """Which release of the service answers."""
 
     version: str
-    released: DateTime
+    released: ReplyDateTime
     region: str
 
 

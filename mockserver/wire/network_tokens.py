@@ -7,7 +7,7 @@ from typing import TypedDict
 from mockserver.domain.network_token import NetworkToken
 from mockserver.wire.dates import moment
 from mockserver.wire.profile import WireProfile
-from mockserver.wire.shapes import DateTime
+from mockserver.wire.shapes import ReplyDateTime
 
 
 class UriReply(TypedDict):
@@ -33,7 +33,7 @@ class NetworkTokenReply(TypedDict):
     providerId: str
     providerType: str
     status: str
-    dateAdded: DateTime | None
+    dateAdded: ReplyDateTime | None
     schemeTokenData: dict[str, str]
     authenticationMethod: AuthenticationMethodReply | None
 

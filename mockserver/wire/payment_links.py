@@ -14,7 +14,7 @@ from mockserver.domain.payment_link import CallToAction, LinkPaymentType, Paymen
 from mockserver.domain.sources import CardDetails, CardSource, ChargeSource, PaymentType, WalletSource
 from mockserver.wire.base import Body, Map, Number, Required, Whole, one_of
 from mockserver.wire.dates import moment
-from mockserver.wire.shapes import DateTime, ListQuery, ReplyAmount, plain_map
+from mockserver.wire.shapes import ListQuery, ReplyAmount, ReplyDateTime, plain_map
 
 _PLAIN = r"[0-9]{1,18}(?:\.[0-9]{1,18})?"
 
@@ -112,7 +112,7 @@ class PaymentLinkReply(TypedDict):
 
     url: str
     paymentLinkId: str
-    dateAdded: DateTime
+    dateAdded: ReplyDateTime
     accountId: str
     publicKey: str
     title: str | None

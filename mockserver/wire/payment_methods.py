@@ -14,10 +14,10 @@ from mockserver.wire.profile import WireProfile
 from mockserver.wire.shapes import (
     BankPaymentReply,
     CardReply,
-    DateTime,
     PageReply,
     PayerReply,
     ProviderSummaryReply,
+    ReplyDateTime,
     bank_reply,
     card_reply,
     optional_moment,
@@ -36,10 +36,10 @@ class PaymentMethodSummaryReply(TypedDict):
     card: CardReply | None
     providerId: str
     providerType: str
-    dateAdded: DateTime
+    dateAdded: ReplyDateTime
     email: str | None
     vaultId: str | None
-    dateRemoved: DateTime | None
+    dateRemoved: ReplyDateTime | None
     providerPaymentMethodId: str | None
     providerPaymentMethodData: dict[str, str] | None
     token: str | None
@@ -58,8 +58,8 @@ class PaymentMethodReply(TypedDict):
     bankPayment: BankPaymentReply | None
     providerId: str
     providerType: str
-    dateAdded: DateTime
-    dateRemoved: DateTime | None
+    dateAdded: ReplyDateTime
+    dateRemoved: ReplyDateTime | None
     email: str | None
     customer: PayerReply | None
     provider: ProviderSummaryReply

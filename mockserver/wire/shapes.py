@@ -23,7 +23,7 @@ from mockserver.wire.profile import WireProfile
 ReplyAmount = Annotated[Decimal, WithJsonSchema({"type": "number"})]
 """An exact amount in an answer: a JSON number, integral values without a fraction."""
 
-DateTime = Annotated[str, WithJsonSchema({"type": "string", "format": "date-time"})]
+ReplyDateTime = Annotated[str, WithJsonSchema({"type": "string", "format": "date-time"})]
 """``YYYY-MM-DDTHH:MM:SS.fffffffZ``."""
 
 
@@ -184,8 +184,8 @@ class PayerReply(TypedDict):
     lastName: str | None
     email: str | None
     phone: str | None
-    dateAdded: DateTime | None
-    dateRemoved: DateTime | None
+    dateAdded: ReplyDateTime | None
+    dateRemoved: ReplyDateTime | None
 
 
 class ProviderSummaryReply(TypedDict):

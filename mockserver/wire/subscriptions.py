@@ -12,7 +12,7 @@ from mockserver.domain.states import SubscriptionState
 from mockserver.domain.subscription import EndAfter, Retry, Subscription
 from mockserver.wire.base import Body, Map, Moment, Number, Required, Whole, one_of
 from mockserver.wire.dates import moment, named_moment
-from mockserver.wire.shapes import DateTime, ListQuery, PageReply, ReplyAmount, WebhookConfig, plain_map
+from mockserver.wire.shapes import ListQuery, PageReply, ReplyAmount, ReplyDateTime, WebhookConfig, plain_map
 
 
 class EndAfterFields(Body):
@@ -117,7 +117,7 @@ class EndAfterReply(TypedDict):
 
     count: int | None
     amount: ReplyAmount | None
-    date: DateTime | None
+    date: ReplyDateTime | None
 
 
 class RetryReply(TypedDict):
@@ -144,8 +144,8 @@ class SubscriptionReply(TypedDict):
     currency: str
     interval: str
     frequency: int
-    createdDate: DateTime
-    startDate: DateTime
+    createdDate: ReplyDateTime
+    startDate: ReplyDateTime
     endAfter: EndAfterReply | None
     retry: RetryReply | None
     webhook: WebhookReply | None

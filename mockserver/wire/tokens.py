@@ -16,10 +16,10 @@ from mockserver.wire.profile import WireProfile
 from mockserver.wire.shapes import (
     CardReply,
     CardRequestInformation,
-    DateTime,
     ListQuery,
     PageReply,
     ProviderSummaryReply,
+    ReplyDateTime,
     card_reply,
     optional_moment,
     plain_map,
@@ -96,8 +96,8 @@ class TokenReply(TypedDict):
     payToStatus: str | None
     card: CardReply | None
     provider: ProviderSummaryReply
-    dateAdded: DateTime
-    dateUsed: DateTime | None
+    dateAdded: ReplyDateTime
+    dateUsed: ReplyDateTime | None
     metadata: dict[str, str] | None
     clickToPay: None
     threeDsRedirectUrl: NotRequired[str]

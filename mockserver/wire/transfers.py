@@ -8,7 +8,7 @@ from mockserver.domain.commands import NewTransfer, NewTransferGroup
 from mockserver.domain.transfer import Transfer
 from mockserver.wire.base import Body, Moment, Number, Required
 from mockserver.wire.dates import moment
-from mockserver.wire.shapes import DateTime, ListQuery, PageReply, ReplyAmount
+from mockserver.wire.shapes import ListQuery, PageReply, ReplyAmount, ReplyDateTime
 
 
 class TransferFields(Body):
@@ -68,7 +68,7 @@ class TransferReply(TypedDict):
     currency: str
     account: str
     chargeId: str | None
-    dateAdded: DateTime
+    dateAdded: ReplyDateTime
     totalAmount: ReplyAmount
     amount: ReplyAmount
 
@@ -86,8 +86,8 @@ class SettlementReply(TypedDict):
     providerId: str
     providerName: str
     chargeId: str
-    settlementDate: DateTime
-    createdDate: DateTime
+    settlementDate: ReplyDateTime
+    createdDate: ReplyDateTime
     amount: ReplyAmount
 
 

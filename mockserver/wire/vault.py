@@ -12,7 +12,7 @@ from mockserver.domain.vault import Expiry, VaultItem
 from mockserver.wire.base import Body, Moment, Required, Whole
 from mockserver.wire.dates import moment, named_moment
 from mockserver.wire.profile import WireProfile
-from mockserver.wire.shapes import DateTime
+from mockserver.wire.shapes import ReplyDateTime
 
 
 class VaultCreation(Body):
@@ -32,8 +32,8 @@ class VaultReply(TypedDict):
     """A vault item without its number."""
 
     vaultId: str
-    createdDate: DateTime
-    expireDate: DateTime | None
+    createdDate: ReplyDateTime
+    expireDate: ReplyDateTime | None
     maskedCardNumber: str
     hasCvv: bool
 

@@ -9,7 +9,7 @@ from pydantic import Field
 from mockserver.domain.webhook_subscription import WebhookSubscription, WebhookType
 from mockserver.wire.base import Body, HeaderText, Required, one_of
 from mockserver.wire.dates import moment
-from mockserver.wire.shapes import DateTime, ListQuery, optional_moment
+from mockserver.wire.shapes import ListQuery, ReplyDateTime, optional_moment
 
 
 class WebhookSubscriptionCreation(Body):
@@ -36,8 +36,8 @@ class WebhookSubscriptionReply(TypedDict):
     url: str
     authorization: str | None
     types: list[str]
-    createdDate: DateTime
-    dateRemoved: DateTime | None
+    createdDate: ReplyDateTime
+    dateRemoved: ReplyDateTime | None
 
 
 class WebhookSubscriptionsReply(TypedDict):

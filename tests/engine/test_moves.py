@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from mockserver.domain.batch import Batch, BatchPace, BatchRow, Failure, PacePoint
+from mockserver.domain.batch import Batch, BatchPace, BatchRow, PacePoint, RowFailure
 from mockserver.domain.batch_states import BatchEvent, BatchRowEvent, BatchState
 from mockserver.domain.cards import Card, CardNumber
 from mockserver.domain.charge import Charge, FailedAttempt, Payer
@@ -293,9 +293,9 @@ def test_a_batch_ends_each_row_once() -> None:
     for event in (BatchRowEvent.PREPARED, BatchRowEvent.STARTED):
         batch.move_rows(event)
     batch.end_row(rows[0], None)
-    batch.end_row(rows[1], Failure("no"))
+    batch.end_row(rows[1], RowFailure("no"))
     assert (batch.success, batch.failure, batch.progress) == (1, 1, 1)
-    batch.return_row(rows[0], Failure("taken back"))
+    batch.return_row(rows[0], RowFailure("taken back"))
     assert (batch.success, batch.failure, rows[0].status) == (0, 2, BatchState.FAILED)
     with pytest.raises(WrongState):
         batch.move(BatchEvent.FINISHED)

@@ -28,7 +28,7 @@ async def read(call: ControlCall) -> tuple[int, bytes]:
     return 200, await _text(await with_pauses(snapshot.export_in_slices(sandbox, secrets=secrets)))
 
 
-async def _text(document: snapshot.StateDocument) -> bytes:
+async def _text(document: snapshot.ExportedState) -> bytes:
     """The JSON text of a document, which is used up, put together in slices."""
     tables, frame = document["tables"], {**document, "tables": {}}
     head, key, tail = dumps(frame).partition(b'"tables":{')

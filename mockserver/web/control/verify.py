@@ -5,7 +5,7 @@ from __future__ import annotations
 from mockserver.domain.codes import Code
 from mockserver.domain.errors import Invalid
 from mockserver.domain.masking import mask_text
-from mockserver.engine.verify import Verdict, judge
+from mockserver.engine.verify import Verification, judge
 from mockserver.findings.catalogue import Severity
 from mockserver.scenario.expecting import expectations
 from mockserver.web.control.call import ControlCall
@@ -44,7 +44,7 @@ def verify(call: ControlCall) -> tuple[int, object]:
     }
 
 
-def _words(verdict: Verdict) -> str:
+def _words(verdict: Verification) -> str:
     words = f"{verdict.expected.text}: wanted {verdict.expected.bounds}, got {verdict.count}"
     if verdict.doubt is not None:
         return f"{words}, but {verdict.doubt}"
@@ -54,7 +54,7 @@ def _words(verdict: Verdict) -> str:
     return mask_text(words)
 
 
-def _shown(verdict: Verdict) -> dict[str, object]:
+def _shown(verdict: Verification) -> dict[str, object]:
     return {
         "op": verdict.expected.text,
         "holds": verdict.holds,
