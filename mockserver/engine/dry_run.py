@@ -102,7 +102,7 @@ def _attempts(entry: JournalEntry) -> list[tuple[Stage, Attempt]]:
         return asked
     arrived = next((attempt for attempt in step.attempts if attempt.provider is None), None)
     if arrived is None:
-        arrived = Attempt(op=step.op, now=entry.at, request=step.request, headers=step.headers)
+        arrived = Attempt(op=step.op, now=entry.at, request=step.request, headers=step.headers, subject=step.named)
         if asked:
             arrived = replace(arrived, state=asked[0][1].state)
     return [(Stage.ARRIVAL, arrived), *asked]

@@ -10,6 +10,7 @@ from mockserver.domain.events import Event
 from mockserver.scenario.attempt import Attempt
 from mockserver.scenario.director import Decision
 from mockserver.scenario.outcome import ProviderOutcome, Transport
+from mockserver.scenario.rule import key_text
 
 _NOTHING: Mapping[str, str] = MappingProxyType({})
 
@@ -93,3 +94,8 @@ class Step:
         self.watched = 0
         self.pause: Micros = 0
         self.call: int | None = None
+
+    @property
+    def named(self) -> str:
+        """The object that the path names, as rules count by it; empty when it names none."""
+        return key_text(next(iter(self.path.values()), None))

@@ -23,7 +23,6 @@ from mockserver.engine.step import Step, Unreached
 from mockserver.scenario.attempt import Attempt, Stage
 from mockserver.scenario.director import SILENCE
 from mockserver.scenario.outcome import At, FaultKind, Transport
-from mockserver.scenario.rule import key_text
 from mockserver.web import upload, watching
 from mockserver.web.asgi import JSON_TYPE, NOSNIFF
 from mockserver.web.request import Reply, Request, Unanswerable, refusal
@@ -166,7 +165,7 @@ class OperationEndpoint(Endpoint):
             request=step.request,
             headers=step.headers,
             state=partial(state_of, sandbox),
-            subject=key_text(next(iter(step.path.values()), None)),
+            subject=step.named,
             call=step.call,
         )
         fault = sandbox.ask(Stage.ARRIVAL, asked).outcome.transport

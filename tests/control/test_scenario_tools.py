@@ -26,8 +26,29 @@ def send(api: Api, path: str, text: str = "") -> Reply:
 
 def test_a_text_is_checked_without_being_loaded(api: Api) -> None:
     told = send(api, "/__admin/scenarios/check", TWO)
-    assert (told.status, told.body) == (200, {"valid": True, "problems": [], "name": "two", "rules": 2})
+    assert (told.status, told.body) == (200, {"valid": True, "problems": [], "warnings": [], "name": "two", "rules": 2})
     assert [one["name"] for one in api.call("GET", "/__admin/scenarios").body["scenarios"]] == ["test-values"]
+
+
+def test_a_rule_that_another_shields_is_warned_of(api: Api) -> None:
+    more = "  - {id: slow, when: {op: vault.get}, then: {transport: {at: answer, delay: 1s}}}\n"
+    more += "  - {id: down, when: {op: vault.get}, then: {transport: {at: receive, status: 503}}}\n"
+    told = send(api, "/__admin/scenarios/check", TWO + more).body
+    assert told["valid"] is True
+    assert told["warnings"] == [
+        {"line": 12, "rule": "down", "message": "rule 'down' never fires: rule 'slow' (line 11) decides first"}
+    ]
+
+
+def test_a_dry_run_counts_reads_by_their_object(api: Api) -> None:
+    ids = [api.charge()["chargeId"] for _ in range(2)]
+    for charge_id in (ids[0], ids[1], ids[0]):
+        api.get(f"/charge/{charge_id}")
+    rule = (
+        "version: 1\nrules:\n  - {id: r, when: {op: charge.get, nth: 2}, then: {transport: {at: receive, status: 503}}}"
+    )
+    (told,) = send(api, "/__admin/scenarios/dry-run", rule)["rules"]
+    assert (told["concerned"], told["fired"], told["entries"]) == (3, 1, [5])
 
 
 def test_every_fault_has_its_line(api: Api) -> None:

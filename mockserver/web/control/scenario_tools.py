@@ -13,13 +13,14 @@ from mockserver.engine.sandbox import Sandbox
 from mockserver.scenario.problems import ScenarioRefused
 from mockserver.scenario.reference import json_schema
 from mockserver.scenario.scenario import Scenario
+from mockserver.scenario.shielding import warnings
 from mockserver.web.control.call import ControlCall
 from mockserver.web.slices import with_pauses
 from mockserver.wire.jsonio import dumps
 
 
 def check(call: ControlCall) -> tuple[int, object]:
-    """What is wrong with a scenario's text, with line and column; nothing is loaded."""
+    """What is wrong with a scenario's text, with line and column, and what it says in vain; nothing is loaded."""
     try:
         scenario = _read(call)
     except ScenarioRefused as refused:
@@ -27,8 +28,18 @@ def check(call: ControlCall) -> tuple[int, object]:
             {"line": one.line, "column": one.column, "path": mask_text(one.path), "message": mask_text(one.message)}
             for one in refused.problems
         ]
-        return 200, {"valid": False, "problems": problems, "name": None, "rules": 0}
-    return 200, {"valid": True, "problems": [], "name": scenario.name, "rules": len(scenario.rules)}
+        return 200, {"valid": False, "problems": problems, "warnings": [], "name": None, "rules": 0}
+    found = [
+        {"line": one.line, "rule": one.rule, "message": mask_text(f"rule '{one.rule}' {one.words}")}
+        for one in warnings(scenario)
+    ]
+    return 200, {
+        "valid": True,
+        "problems": [],
+        "warnings": found,
+        "name": scenario.name,
+        "rules": len(scenario.rules),
+    }
 
 
 async def try_out(call: ControlCall) -> tuple[int, object]:

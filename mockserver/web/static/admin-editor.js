@@ -17,11 +17,15 @@ export async function openEditor(place, text, keep) {
     keep(doc.toString());
     if (!doc.toString().trim()) return [];
     const got = await api("POST", "/__admin/scenarios/check", doc.toString(), { type: "application/yaml" });
-    return got.problems.map((problem) => {
-      const line = doc.line(Math.min(Math.max(problem.line, 1), doc.lines));
-      const from = Math.min(line.from + Math.max(problem.column - 1, 0), line.to);
-      return { from, to: Math.max(from, line.to), severity: "error", message: `${problem.path ? `${problem.path}: ` : ""}${problem.message}` };
-    });
+    const marked = (found, severity, message) => {
+      const line = doc.line(Math.min(Math.max(found.line, 1), doc.lines));
+      const from = Math.min(line.from + Math.max((found.column || 1) - 1, 0), line.to);
+      return { from, to: Math.max(from, line.to), severity, message };
+    };
+    return [
+      ...got.problems.map((problem) => marked(problem, "error", `${problem.path ? `${problem.path}: ` : ""}${problem.message}`)),
+      ...got.warnings.map((warning) => marked(warning, "warning", warning.message)),
+    ];
   }, { delay: PAUSE_MS });
   const view = new cm.EditorView({
     parent, root, doc: text,
