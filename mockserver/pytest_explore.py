@@ -171,7 +171,7 @@ class Explorer:
     def pytest_report_header(self) -> str:
         """One line on what was learnt."""
         tests = [learnt for learnt in self.known.values() if learnt["calls"]]
-        return f"{TITLE}: {sum(len(learnt['calls']) for learnt in tests)} calls of {len(tests)} tests can fail"
+        return f"{TITLE}: calls that can fail: {sum(len(learnt['calls']) for learnt in tests)}, in tests: {len(tests)}"
 
     def tries(self, test: str) -> dict[str, Tried]:
         """What is tried in a test, by name, in the order of calls and table."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 import signal
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 import click
@@ -57,7 +58,7 @@ def shrink(
 
     from mockserver.adapters.scenario_files import load
     from mockserver.adapters.scenario_text import scenario_text
-    from mockserver.explore.shrink import NoFailure, NotRepeated, Shrinking, Stopped
+    from mockserver.explore.shrink import RUN, NoFailure, NotRepeated, Shrinking, Stopped
     from mockserver.local_server import CannotStart
     from mockserver.remote import ControlRefused
     from mockserver.scenario.problems import ScenarioRefused
@@ -98,6 +99,10 @@ def shrink(
         stop(Exit.NOT_READY, f"the server at {url or 'hand'} fails: {problem}")
     except KeyboardInterrupt:
         stop(INTERRUPTED, "interrupted")
+    finally:
+        # What the command printed, unmasked.
+        with suppress(OSError):
+            (out / f"{RUN}.log").unlink()
     file = out / f"{made.scenario['name']}.yaml"
     text = scenario_text(made.scenario)
     file.write_text(text, "utf-8")

@@ -18,7 +18,8 @@ CONFIRMATIONS = 3
 FIRST_TIMEOUT = 600.0
 """Seconds that the command may take without any fault, unless told."""
 
-_RUN = "shrink"
+RUN = "shrink"
+"""Name of every run, and so of the file that gets the command's output."""
 
 
 class NoFailure(Exception):
@@ -182,7 +183,7 @@ class Shrinking:
         return self._try(scenario, timeout)
 
     def _try(self, scenario: dict[str, Any], timeout: float | None = None) -> Trial:
-        return self.lab.try_out(_RUN, scenario, timeout or self.timeout or FIRST_TIMEOUT, key=self.key)
+        return self.lab.try_out(RUN, scenario, timeout or self.timeout or FIRST_TIMEOUT, key=self.key)
 
 
 def _parts(strikes: Sequence[Strike]) -> str:

@@ -134,6 +134,9 @@ def test_a_planted_bug_is_found_in_a_few_rules(tmp_path: Path, url: str, client:
     assert len(made.rules) == rules
     assert out.startswith(scenario_text(made.source))
     assert "confirmed in 3 runs" in made.description
+    assert CliRunner().invoke(main, ["check", made.file]).exit_code == 0
+    # What the command printed may hold anything, and is not kept.
+    assert [path.name for path in (tmp_path / "explored").iterdir()] == [f"{name}.yaml"]
 
 
 def test_a_client_that_does_not_fail_is_told_with_a_server_of_its_own(tmp_path: Path) -> None:
