@@ -24,7 +24,7 @@ MOST_NAMED = 20
 MOST_NEAR = 5
 """Near misses of a rule, those with the fewest mismatches first, the newest before older ones."""
 
-_SLICE = 20
+_SLICE = 5
 
 
 @dataclass(slots=True)
@@ -43,8 +43,9 @@ class DryRule:
         return nsmallest(MOST_NEAR, self.missed, key=lambda miss: (len(miss[1]), -miss[0].number))
 
 
-def dry_run(sandbox: Sandbox, scenarios: list[Scenario]) -> Slices[list[DryRule]]:
-    """The rules of scenarios, in the order of asking, asked about every kept entry with fresh counters.
+def dry_run(sandbox: Sandbox, scenarios: list[Scenario], only: Scenario | None = None) -> Slices[list[DryRule]]:
+    """The rules of scenarios, in the order of asking, asked about every kept entry with fresh counters; ``only`` those
+    of one of them are told.
 
     Tests of stored objects (``state.``) see them as they are now.
     """
@@ -52,25 +53,29 @@ def dry_run(sandbox: Sandbox, scenarios: list[Scenario]) -> Slices[list[DryRule]
     director = Director(rules, sandbox.config.seed, sandbox.key)
     built_in = {rule.text for scenario in scenarios if scenario.builtin for rule in scenario.rules}
     found = {rule.id: DryRule(rule, rule.text in built_in) for rule in rules.rules}
+    if only is not None:
+        texts = {rule.text for rule in only.rules}
+        found = {name: told for name, told in found.items() if told.rule.text in texts}
     for number, entry in enumerate(tuple(sandbox.journal.entries)):
         if number % _SLICE == _SLICE - 1:
             yield
         before, sandbox.step = sandbox.step, entry.step
         try:
-            _ask(director, rules, found, entry)
+            _ask(director, found, entry)
         finally:
             sandbox.step = before
     return list(found.values())
 
 
-def _ask(director: Director, rules: Ruleset, found: dict[str, DryRule], entry: JournalEntry) -> None:
+def _ask(director: Director, found: dict[str, DryRule], entry: JournalEntry) -> None:
     fired, asked = set(), []
     for stage, attempt in _attempts(entry):
         asked.append((stage, attempt))
         decision = director.decide(stage, attempt)
         if decision.rule is not None:
             fired.add(decision.rule)
-    for rule in rules.rules:
+    for rule_id, told in found.items():
+        rule = told.rule
         meant = [
             attempt
             for stage, attempt in asked
@@ -78,9 +83,8 @@ def _ask(director: Director, rules: Ruleset, found: dict[str, DryRule], entry: J
         ]
         if not meant:
             continue
-        told = found[rule.id]
         told.concerned += 1
-        if rule.id in fired:
+        if rule_id in fired:
             told.fired += 1
             told.entries = [*told.entries, entry.number][-MOST_NAMED:]
         else:

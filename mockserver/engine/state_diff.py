@@ -1,4 +1,4 @@
-"""What differs between two state documents, object by object.
+"""What differs between two sandboxes, object by object.
 
 Source: control document, Control API (``/__admin/compare``).
 """
@@ -10,7 +10,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from mockserver.domain.slices import Slices
+from mockserver.engine.codec import record_form
 from mockserver.engine.facts import KINDS
+from mockserver.engine.sandbox import Sandbox
 
 MOST = 200
 """Objects that are named of each kind and each way of differing; all are counted."""
@@ -29,16 +31,15 @@ class KindDiff:
     counts: dict[str, int] = field(default_factory=lambda: {"onlyHere": 0, "onlyThere": 0, "changed": 0, "equal": 0})
 
 
-def differences(here: Mapping[str, Any], there: Mapping[str, Any]) -> Slices[dict[str, KindDiff]]:
-    """The kinds of two documents' tables that differ, and how; others have their turn meanwhile."""
+def differences(here: Sandbox, there: Sandbox) -> Slices[dict[str, KindDiff]]:
+    """The kinds of objects that differ, and how; others have their turn meanwhile. Objects are as an export without
+    secrets shows them, and only those that are not equal are written out."""
     found: dict[str, KindDiff] = {}
-    for table, rows in here["tables"].items():
-        kind = next(kind for kind in KINDS if table in (kind, f"{kind}s", f"{kind}es"))
-        id_name = KINDS[kind][0]
-        mine = {str(row[id_name]): row for row in rows}
-        theirs = {str(row[id_name]): row for row in there["tables"][table]}
+    for kind, (_, table) in KINDS.items():
+        mine, theirs = table(here), table(there)
         diff = KindDiff()
-        for number, row_id in enumerate({**mine, **theirs}):
+        ids = {table_.id_of(row): None for table_ in (mine, theirs) for row in tuple(table_)}
+        for number, row_id in enumerate(ids):
             if number % _SLICE == _SLICE - 1:
                 yield
             _compare(diff, row_id, mine.get(row_id), theirs.get(row_id))
@@ -50,14 +51,18 @@ def differences(here: Mapping[str, Any], there: Mapping[str, Any]) -> Slices[dic
 def _compare(diff: KindDiff, row_id: str, mine: Any, theirs: Any) -> None:
     if theirs is None:
         _count(diff, "onlyHere", diff.only_here, row_id)
-    elif mine is None:
+        return
+    if mine is None:
         _count(diff, "onlyThere", diff.only_there, row_id)
-    elif mine == theirs:
-        diff.counts["equal"] += 1
-    else:
-        diff.counts["changed"] += 1
-        if len(diff.changed) < MOST:
-            diff.changed[row_id] = dict(_fields("", mine, theirs))
+        return
+    if mine != theirs:
+        one, other = (record_form(row.__class__).write(row, False) for row in (mine, theirs))
+        if fields := dict(_fields("", one, other)):
+            diff.counts["changed"] += 1
+            if len(diff.changed) < MOST:
+                diff.changed[row_id] = fields
+            return
+    diff.counts["equal"] += 1
 
 
 def _count(diff: KindDiff, name: str, ids: list[str], row_id: str) -> None:
@@ -68,6 +73,8 @@ def _count(diff: KindDiff, name: str, ids: list[str], row_id: str) -> None:
 
 def _fields(path: str, mine: Any, theirs: Any) -> Iterator[tuple[str, tuple[object, object]]]:
     """Fields by their dotted path, with the value on each side; None where a side has none."""
+    if mine == theirs:
+        return
     if isinstance(mine, Mapping) and isinstance(theirs, Mapping):
         for name in {**mine, **theirs}:
             one, other = mine.get(name, _ABSENT), theirs.get(name, _ABSENT)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from mockserver.domain.codes import Code
 from mockserver.domain.errors import Invalid
 from mockserver.domain.masking import mask_start
-from mockserver.engine import snapshot
 from mockserver.engine.sandbox import Sandbox, sandbox_id_of
 from mockserver.engine.state_diff import KindDiff, differences
 from mockserver.web.control.call import ControlCall
@@ -28,9 +27,7 @@ async def compare(call: ControlCall) -> tuple[int, object]:
         known = ", ".join(sandbox_id_of(one.key) for one in list(call.world.sandboxes)[-5:])
         reason = f"got '{mask_start(wanted, 40)}', wanted the id of an open sandbox, such as {known}"
         raise Invalid(Code.VALIDATION_ERROR, {"With": reason})
-    mine = await with_pauses(snapshot.export_in_slices(here, secrets=False))
-    theirs = await with_pauses(snapshot.export_in_slices(there, secrets=False))
-    kinds = await with_pauses(differences(mine, theirs))
+    kinds = await with_pauses(differences(here, there))
     facts = {name: {"here": one, "there": other} for name, one, other in _facts(here, there) if one != other}
     return 200, {
         "equal": not kinds and not facts,

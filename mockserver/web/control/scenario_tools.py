@@ -61,12 +61,8 @@ async def try_out(call: ControlCall) -> tuple[int, object]:
 
 
 async def _tried(sandbox: Sandbox, scenarios: list[Scenario], only: Scenario | None) -> dict[str, object]:
-    rules = await with_pauses(dry_run(sandbox, scenarios))
-    texts = {rule.text for rule in only.rules} if only is not None else None
-    return {
-        "entries": len(sandbox.journal.entries),
-        "rules": [_rule(one) for one in rules if texts is None or one.rule.text in texts],
-    }
+    rules = await with_pauses(dry_run(sandbox, scenarios, only))
+    return {"entries": len(sandbox.journal.entries), "rules": [_rule(one) for one in rules]}
 
 
 def _rule(one: DryRule) -> dict[str, object]:

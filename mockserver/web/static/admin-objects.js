@@ -16,6 +16,7 @@ export function objects(panel, count) {
   let run = 0;
   let sight = [0, PAGE];
   let asking = new Set();
+  let known = new Set();
   let shown = null;
   const kinds = h("div", { class: "kinds", role: "group", "aria-label": "Kinds of objects" });
   const bar = search({
@@ -35,35 +36,35 @@ export function objects(panel, count) {
     ],
   });
   const detail = split(panel, [kinds, h("div", { class: "bar" }, bar.element), h("div", { class: "bar told" }, told), list.element], null, "objects");
-  const later = calmly(() => { read(pageOf(sight[0]), true); if (pageOf(sight[1]) !== pageOf(sight[0])) read(pageOf(sight[1]), true); if (shown) draw(shown); });
+  const later = calmly(() => { known = new Set(); need(); if (!rows.length) read(0); if (shown) draw(shown); });
 
   function pageOf(index) { return Math.floor(Math.max(0, index) / PAGE); }
 
   function need() {
-    for (let page = pageOf(sight[0]); page <= pageOf(Math.min(sight[1], rows.length - 1)); page += 1) if (!rows[page * PAGE] && rows.length) read(page);
+    for (let page = pageOf(sight[0]); page <= pageOf(Math.min(sight[1], rows.length - 1)); page += 1) if (!known.has(page) && rows.length) read(page);
   }
 
   function again() {
     rows = [];
     list.element.scrollTop = 0;
     asking = new Set();
+    known = new Set();
     run += 1;
     return read(0);
   }
 
-  async function read(page, anew = false) {
+  async function read(page) {
     if (asking.has(page)) return;
     asking.add(page);
+    known.add(page);
     const mine = run;
     try {
       const got = await api("GET", `/__admin/objects?${new URLSearchParams({ kind, skip: page * PAGE, limit: PAGE, ...(q ? { q } : {}) })}`);
       if (mine !== run) return;
       bar.problem("");
-      // What was added on top moves all others down.
-      if (anew && got.count > rows.length && page === 0) rows = [...Array(got.count - rows.length).fill(undefined), ...rows];
-      rows.length = got.count;
+      // What was added on top moves all others down: they are read again when they come into sight.
+      if (got.count !== rows.length) { rows = Array.from({ length: got.count }); known = new Set([page]); }
       for (let i = 0; i < PAGE && page * PAGE + i < got.count; i += 1) rows[page * PAGE + i] = got.objects[i];
-      rows = Array.from(rows);
       drawKinds(got.counts);
       told.textContent = q ? `${got.count} of ${got.counts[kind]} fit` : got.count ? `${got.count} in all` : "";
       list.set(rows);
@@ -93,7 +94,7 @@ export function objects(panel, count) {
     shown = id || null;
     detail.chosen(shown);
     if (other) await again();
-    else if (!shown) read(0, true);
+    else if (!shown) later.soon();
     list.select(shown);
     if (shown) await draw(shown);
   }
