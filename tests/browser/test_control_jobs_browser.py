@@ -141,6 +141,20 @@ def test_a_scenario_is_checked_while_it_is_written_and_a_draft_outlives_a_reload
     expect(desk.locator(".cm-tooltip-autocomplete")).to_contain_text("description")
 
 
+def test_a_rule_that_another_shields_is_marked_while_it_is_written(desk: Any) -> None:
+    desk.get_by_test_id("tab-scenarios").click()
+    desk.get_by_test_id("scenario-text").click()
+    desk.keyboard.press("Control+a")
+    desk.keyboard.insert_text(
+        "version: 1\nrules:\n  - {id: slow, when: {op: charge.create}, then: {latency: 2s}}\n"
+        '  - {id: lost, when: {op: charge.create, card: {last4: "0002"}}, then: {decline: lost_card}}\n'
+    )
+    warning = desk.locator(".cm-lint-marker-warning").first
+    expect(warning).to_be_visible()
+    warning.hover()
+    expect(desk.locator(".cm-tooltip")).to_contain_text("rule 'lost' never fires: rule 'slow' (line 3) decides first")
+
+
 def test_time_tells_what_happened_and_what_is_due(desk: Any, shop: Box) -> None:
     expect(desk.get_by_test_id("pending")).to_contain_text("due")
     desk.get_by_test_id("pending").click()
