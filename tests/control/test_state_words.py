@@ -52,7 +52,7 @@ def test_a_state_is_told_in_one_spelling(profile: str, word: str) -> None:
     assert {
         held["status"],
         event["after"],
-        line[-1][0].removeprefix("charge "),
+        line[9][0].removeprefix("charge "),
         row["state"],
         api.call("GET", f"/__admin/objects/charge/{held['chargeId']}").body["state"],
         law["begins"]["authorised"],
