@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from functools import lru_cache
 from inspect import getdoc
 from typing import Any
@@ -14,12 +13,11 @@ from mockserver.web.route import Auth, Route, Success
 from mockserver.web.routes import ROUTES
 from mockserver.wire.problems import Problem
 from mockserver.wire.profile import profile_of
-from mockserver.wire.schemas import Schemas
+from mockserver.wire.schemas import PLACEHOLDER, Schemas
 
 INTERFACE = "1.17.1.0"
 """Version of the interface that is imitated (published facts, 10: the version header of webhooks)."""
 
-_PLACEHOLDER = re.compile(r"\{(\w+)\}")
 _JSON = "application/json"
 _INTRODUCTION = """\
 A local, stateful sandbox of a payments service. No money moves, no network is needed.
@@ -99,7 +97,7 @@ def _operation(row: Route, schemas: Schemas, assumed: Assumed) -> dict[str, Any]
         "tags": [_tag(row)],
         "summary": row.summary,
         "description": f"{words}\n\nRule name: `{row.op}`. Source: {row.source}.",
-        "parameters": [*_path_parameters(row), *_query_parameters(row, schemas), *_header_parameters(row)],
+        "parameters": [*schemas.parameters(row.path, row.query), *_header_parameters(row)],
         "responses": {
             str(status): {
                 "description": "Created" if row.success is Success.CREATED else "Done",
@@ -130,7 +128,7 @@ def _links(row: Route) -> dict[str, Any]:
             "parameters": {placeholder: f"$response.body#/{_camel(placeholder)}"},
         }
         for other in ROUTES
-        for placeholder in _PLACEHOLDER.findall(other.path)
+        for placeholder in PLACEHOLDER.findall(other.path)
         if _camel(placeholder) in getattr(row.reply, "__annotations__", ()) and other.path.count("{") == 1
     }
 
@@ -151,17 +149,6 @@ def _refusals(row: Route, assumed: Assumed) -> set[int]:
     return found
 
 
-def _path_parameters(row: Route) -> list[dict[str, Any]]:
-    return [
-        {"name": name, "in": "path", "required": True, "schema": {"type": "string", "minLength": 1}}
-        for name in _PLACEHOLDER.findall(row.path)
-    ]
-
-
-def _query_parameters(row: Route, schemas: Schemas) -> list[dict[str, Any]]:
-    return [] if row.query is None else schemas.parameters(row.query)
-
-
 def _header_parameters(row: Route) -> list[dict[str, Any]]:
     return [{"name": name, "in": "header", "required": False, "schema": {"type": "string"}} for name in row.headers]
 
@@ -172,5 +159,5 @@ def _tag(row: Route) -> str:
 
 def _name(row: Route) -> str:
     """``postChargeCardLeastCost``: unique, because method and path are."""
-    words = _PLACEHOLDER.sub(r"by_\1", row.path).replace("/", "_").strip("_").split("_")
+    words = PLACEHOLDER.sub(r"by_\1", row.path).replace("/", "_").strip("_").split("_")
     return row.method.lower() + "".join(word.capitalize() for word in words)

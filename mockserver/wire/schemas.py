@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import re
 import types
 import typing
 from collections.abc import Iterable, Mapping
@@ -18,6 +19,9 @@ from pydantic.json_schema import JsonSchemaMode, models_json_schema
 from mockserver.wire.base import Body
 
 Schema = dict[str, Any]
+
+PLACEHOLDER = re.compile(r"\{(\w+)\}")
+"""A part of a path that a request fills in."""
 
 REFERENCE = "#/components/schemas/{model}"
 _PREFIX = REFERENCE.format(model="")
@@ -138,11 +142,15 @@ class Schemas:
         short = name.removesuffix("Reply")
         return name if short in self._bodies else short
 
-    def parameters(self, model: type[Body]) -> list[Schema]:
-        """Each field of a query model as a parameter."""
-        schema = self.named[model.__name__]
+    def parameters(self, path: str, query: type[Body] | None) -> list[Schema]:
+        """The placeholders of a path and the fields of a query, as parameters."""
+        placed: list[Schema] = [
+            {"name": name, "in": "path", "required": True, "schema": {"type": "string", "minLength": 1}}
+            for name in PLACEHOLDER.findall(path)
+        ]
+        schema = self.named[query.__name__] if query is not None else {}
         required = set(schema.get("required", ()))
-        return [
+        return placed + [
             {
                 "name": name,
                 "in": "query",

@@ -60,6 +60,7 @@ def test_a_state_is_told_in_one_spelling(profile: str, word: str) -> None:
     } == {word}
     assert law["moves"][word] == {
         "captured": "SUCCESS",
+        "pending": "PENDING",
         "voided": "AUTHORISE_CANCELLED",
         "expired": "AUTHORISE_CANCELLED",
     }

@@ -3,14 +3,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import Any
 
 from mockserver.web.control.call import ControlCall, ControlRoute
-from mockserver.wire.schemas import Schemas
+from mockserver.wire.schemas import PLACEHOLDER, Schemas
 
-_PLACEHOLDER = re.compile(r"\{(\w+)\}")
 _JSON = "application/json"
 _INTRODUCTION = """\
 See everything, undo anything: sandboxes, time, scenarios, journal and state of a local payments sandbox.
@@ -100,12 +98,7 @@ def _operation(row: ControlRoute, schemas: Schemas) -> dict[str, Any]:
             },
         },
     }
-    parameters: list[dict[str, Any]] = [
-        {"name": name, "in": "path", "required": True, "schema": {"type": "string"}}
-        for name in _PLACEHOLDER.findall(row.path)
-    ]
-    if row.query_model is not None:
-        parameters += schemas.parameters(row.query_model)
+    parameters = schemas.parameters(row.path, row.query_model)
     if parameters:
         operation["parameters"] = parameters
     if row.body_model is not None:
@@ -130,7 +123,7 @@ def _security(row: ControlRoute) -> list[dict[str, list[str]]]:
 
 
 def _name(row: ControlRoute) -> str:
-    words = _PLACEHOLDER.sub(r"by_\1", row.path).replace("__admin", "admin").replace(".", "_")
+    words = PLACEHOLDER.sub(r"by_\1", row.path).replace("__admin", "admin").replace(".", "_")
     return "_".join([row.method.lower(), *filter(None, words.split("/"))])
 
 
