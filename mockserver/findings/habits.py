@@ -18,7 +18,8 @@ from mockserver.findings.ledger import Evidence, Ledger
 
 _CANDIDATE = re.compile(r"(?<![0-9A-Za-z.])[0-9](?:[ -]?[0-9]){12,}+(?![0-9A-Za-z])")
 _LONG = re.compile("[0-9][0-9 -]{12}")
-_LONG_RUN = b"0" * 13
+_SHORTEST = 13
+_LONG_RUN = b"0" * _SHORTEST
 _DIGITS_AS_ZEROS = bytes(ord("0") if chr(byte).isdigit() and byte < 128 else ord(" ") for byte in range(256))
 _PARTING = b" -"
 _AROUND_VALUE = b' -:"'
@@ -84,19 +85,18 @@ def is_clean(text: bytes, where: str, headers: Mapping[str, str]) -> bool:
     therefore quick to find out."""
     if text:
         runs = text.translate(_DIGITS_AS_ZEROS, _PARTING).count(_LONG_RUN)
-        if runs > 1 or (runs and not _is_own_run(text)):
+        if runs > 1:
             return False
+        if runs:
+            # The one run must begin the value of the card number.
+            start = text.find(b'ardNumber"') + 10
+            number = text[start : start + 30] if start >= 10 else b""
+            if not number.translate(_DIGITS_AS_ZEROS, _AROUND_VALUE).startswith(_LONG_RUN):
+                return False
     for name, value in headers.items():
-        if name not in _UNREAD and not _is_clean_header(value[:_MOST_OF_HEADER]):
+        if len(value) >= _SHORTEST and name not in _UNREAD and not _is_clean_header(value[:_MOST_OF_HEADER]):
             return False
-    return _is_clean_place(where[:_MOST_READ])
-
-
-def _is_own_run(text: bytes) -> bool:
-    """Whether the one long run of digits in a body begins the value of its card number."""
-    start = text.find(b'ardNumber"')
-    value = text[start + 10 : start + 40] if start >= 0 else b""
-    return value.translate(_DIGITS_AS_ZEROS, _AROUND_VALUE).startswith(_LONG_RUN)
+    return len(where) < _SHORTEST or _is_clean_place(where[:_MOST_READ])
 
 
 @lru_cache(maxsize=4_096)

@@ -114,7 +114,7 @@ class OperationEndpoint(Endpoint):
         step.pause = seconds * SECOND
         status, problem = problems.too_many({"RateLimit": reason}, request.resource)
         headers = (JSON_TYPE, NOSNIFF, (b"retry-after", b"%d" % seconds))
-        return Reply(status, problem, step, repeatable=False, headers=headers)
+        return Reply(status, problem, step=step, repeatable=False, headers=headers)
 
     def _begin(self, request: Request) -> Step:
         step = Step(self.route.op, answers=True, headers=request.headers, path=request.path)

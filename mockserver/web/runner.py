@@ -39,7 +39,7 @@ class Dispatcher(Protocol):
         ...
 
 
-class Alarm(Protocol):
+class WorkTimer(Protocol):
     """Runs the work of sandboxes when it comes due."""
 
     def note(self, sandbox: Sandbox) -> None:
@@ -58,7 +58,7 @@ class Runner:
     def __init__(self, real_clock: Callable[[], Micros], report: Callable[[Sandbox], None]) -> None:
         self.real_clock = real_clock
         self.dispatcher: Dispatcher | None = None
-        self.ticker: Alarm | None = None
+        self.ticker: WorkTimer | None = None
         self.activity = Activity()
         self.moving: dict[Sandbox, asyncio.Event] = {}
         self.uses = 0

@@ -136,7 +136,8 @@ class Endpoint:
             if step.latency:
                 await asyncio.sleep(step.latency / SECOND)
         if reply.fault is not None:
-            await Conversation(scope, receive, send, reply.status or 503, body, headers).strike(reply.fault)
+            status = reply.status or 503
+            await Conversation(scope, receive, send, status=status, body=body, headers=headers).strike(reply.fault)
         elif reply.chunks is not None:
             await stream(receive, send, headers, reply.chunks)
         else:

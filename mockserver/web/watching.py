@@ -46,9 +46,9 @@ def called(
 ) -> None:
     """Report a step that a client asked for, the newest of the journal; ``model`` has the fields that are read, where
     others were given."""
-    sandbox, status, fault = request.sandbox, reply.status, reply.fault
-    watch = sandbox.watch
-    if watch is None:
+    sandbox, status, fault = request.known, reply.status, reply.fault
+    watch = sandbox.watch if sandbox is not None else None
+    if sandbox is None or watch is None:
         return
     if step.op in PAYER_OPERATIONS:
         for event in step.events:

@@ -69,14 +69,14 @@ class InboxEndpoint(Endpoint):
         """Keep what has arrived."""
         sandbox = request.sandbox
         kept = sandbox.inboxes.put(
-            sandbox.config.webhook_key,
-            sandbox.now,
-            request.path["name"],
-            request.raw,
-            request.headers,
-            request.method,
-            request.resource,
-            request.query.decode("utf-8", "replace"),
+            key=sandbox.config.webhook_key,
+            at=sandbox.now,
+            name=request.path["name"],
+            body=request.raw,
+            headers=request.headers,
+            method=request.method,
+            path=request.resource,
+            query=request.query.decode("utf-8", "replace"),
         )
         self.world.runner.used(sandbox)
         answer = {"received": kept is not None, "signature": kept and kept.signature.value}
