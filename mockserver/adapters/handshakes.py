@@ -8,6 +8,7 @@ import ssl
 from collections.abc import Callable
 
 from mockserver.adapters.http import Protocol
+from mockserver.adapters.resets import RefusingProtocol
 
 OUT_OF_FILES_SECONDS = 0.1
 """How long nothing is accepted once the system has refused to."""
@@ -33,6 +34,9 @@ async def accept(listener: socket.socket, context: ssl.SSLContext, connection: C
 
 
 async def _shake_hands(raw: socket.socket, context: ssl.SSLContext, protocol: Protocol) -> None:
+    if isinstance(protocol, RefusingProtocol) and protocol.turns_away(raw):
+        raw.close()
+        return
     protocol.handshake_begun(raw)
     try:
         await asyncio.get_running_loop().connect_accepted_socket(lambda: protocol, raw, ssl=context)

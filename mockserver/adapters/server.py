@@ -31,7 +31,9 @@ from mockserver.adapters.http import Protocol as HttpProtocol
 from mockserver.adapters.listeners import CannotListen, Listeners, allow_connections, listen
 from mockserver.adapters.reloading import reloading, watching
 from mockserver.adapters.request_log import RequestLog
+from mockserver.adapters.resets import RefusingProtocol
 from mockserver.adapters.server_log import Complaints, Echo, ServerLog
+from mockserver.scenario.scenario import Certificate
 from mockserver.settings import Settings, data_directory
 
 BACKLOG = 2048
@@ -109,10 +111,14 @@ def serve(app: Any, settings: Settings, *, echo: Echo, listeners: Listeners | No
 async def _serve(app: Any, bound: Listeners, log: ServerLog, echo: Echo) -> int:
     settings = bound.settings
     server = uvicorn.Server(_config(app))
-    context = None
+    context, flaw = None, getattr(app, "certificate", None)
+    if flaw is not None and (not bound.tls or settings.tls_cert is not None):
+        needed = "--tls-cert is given, and it can be but that one" if bound.tls else "--tls-port is not given"
+        log.error(f"--scenario: tls: certificate: {flaw} wants another certificate, and {needed}")
+        return Exit.USAGE
     if bound.tls:
         try:
-            context = _tls_context(settings)
+            context = _tls_context(settings, flaw)
         except (OSError, ValueError) as problem:
             log.error(f"--tls-port: the certificate cannot be used: {problem}")
             return Exit.USAGE
@@ -191,7 +197,9 @@ class _AlreadyRunning:
 
 
 def _config(app: Any) -> uvicorn.Config:
-    protocol: Any = partial(HttpProtocol, most=allow_connections())
+    refuses = getattr(app, "refuses_connection", None)
+    kind = partial(RefusingProtocol, refuses=refuses) if refuses is not None else HttpProtocol
+    protocol: Any = partial(kind, most=allow_connections())
     config = uvicorn.Config(
         app,
         http=protocol,
@@ -211,9 +219,11 @@ def _config(app: Any) -> uvicorn.Config:
     return config
 
 
-def _tls_context(settings: Settings) -> ssl.SSLContext:
-    from mockserver.adapters.tls import server_context
+def _tls_context(settings: Settings, flaw: Certificate | None) -> ssl.SSLContext:
+    from mockserver.adapters.tls import flawed_context, server_context
 
+    if flaw is not None:
+        return flawed_context(data_directory(settings, os.environ), flaw)
     return server_context(data_directory(settings, os.environ), settings.tls_cert, settings.tls_key)
 
 

@@ -18,11 +18,14 @@ from cryptography.hazmat.primitives.serialization import load_pem_private_key
 from cryptography.x509 import Certificate, load_pem_x509_certificate
 from trustme import CA
 
+from mockserver.scenario.scenario import Certificate as Flaw
+
 # Clients refuse certificates of a server that are valid for more than 398 days.
 LEAF_LIFE = timedelta(days=397)
 RENEW_BEFORE = timedelta(days=30)
 # Clocks of containers and virtual machines run a little apart.
 BACKDATE = timedelta(hours=1)
+OTHER_NAME = "another.example"
 NAMES = ("localhost", "127.0.0.1", "::1")
 
 
@@ -38,6 +41,22 @@ def server_context(directory: Path, cert: str | None, key: str | None) -> ssl.SS
         context.load_cert_chain(cert, key)
     else:
         context.load_cert_chain(*leaf_files(directory, datetime.now(UTC)))
+    return context
+
+
+def flawed_context(directory: Path, flaw: Flaw) -> ssl.SSLContext:
+    """The same with a certificate that a client must refuse (scenario language, ``tls``); it is kept nowhere.
+
+    Raises as :func:`server_context`.
+    """
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    now = datetime.now(UTC)
+    authority = CA(organization_name="nobody knows") if flaw is Flaw.UNTRUSTED_CHAIN else _authority(directory, now)
+    names = (OTHER_NAME,) if flaw is Flaw.WRONG_NAME else NAMES
+    end = now - timedelta(days=1) if flaw is Flaw.EXPIRED else now + LEAF_LIFE
+    leaf = authority.issue_cert(*names, common_name=names[0], not_before=end - LEAF_LIFE, not_after=end)
+    leaf.configure_cert(context)
     return context
 
 

@@ -11,9 +11,10 @@ from mockserver.domain.clock import Micros
 
 
 class Stage(StrEnum):
-    """When a rule is asked: as the body of a request is sent, as the request has arrived, or as a provider is asked to
-    act."""
+    """When a rule is asked: as a connection is made, as the body of a request is sent, as the request has arrived, as a
+    provider is asked to act."""
 
+    CONNECT = "connect"
     UPLOAD = "upload"
     ARRIVAL = "arrival"
     PROVIDER = "provider"

@@ -67,6 +67,7 @@ def compile_scenario(
         setup=setup,
         rules=rules,
         findings=_findings(model.findings),
+        certificate=model.tls.certificate if model.tls is not None else None,
         examples=tuple(_example(one, index, ids, problems) for index, one in enumerate(model.examples)),
         builtin=builtin,
         source=data,

@@ -15,7 +15,7 @@ from mockserver.scenario.compile_when import compile_when, named_in, operations_
 from mockserver.scenario.fitting import BY_NAME, fitting
 from mockserver.scenario.matching import Reader
 from mockserver.scenario.model import PLANS, ChanceOne, RuleMap
-from mockserver.scenario.operations import ABOUT_ONE, ALL_OPERATIONS, PROVIDER_OPERATIONS, UNREQUESTED
+from mockserver.scenario.operations import ABOUT_ONE, ALL_OPERATIONS, CONNECTION, PROVIDER_OPERATIONS, UNREQUESTED
 from mockserver.scenario.outcome import At, Outcome
 from mockserver.scenario.outcome_map import ThenMap
 from mockserver.scenario.paths import DAY_OF_CLOCK, day_reader, known_path
@@ -146,6 +146,9 @@ def _placed(
 ) -> tuple[Stage, frozenset[str]]:
     """When the rule is asked, and in which operations: those in which all that it looks at and makes happen has a
     place. A fault where none is left, or one that ``op`` names in full is not among them."""
+    if any(_strikes(At.CONNECT, one) for one in outcomes_of(plan)):
+        _check_connect(model, plan, path, problems)
+        return Stage.CONNECT, frozenset({CONNECTION})
     looks = [key for key in (*model.when, *(model.key or ())) if key.startswith(_NEED_PROVIDER)]
     fits = [(key, PROVIDER_OPERATIONS) for key in looks]
     if isinstance(plan, Named):
@@ -166,14 +169,38 @@ def _placed(
             problems.add((*path, "when", "op"), _misfit(word, lost, everywhere))
             return Stage.ARRIVAL, operations
         left &= fit
-    if any(_is_early(one) for one in outcomes_of(plan)):
+    if any(_strikes(At.UPLOAD, one) for one in outcomes_of(plan)):
         _check_upload(model, plan, path, problems)
         return Stage.UPLOAD, left
     return Stage.PROVIDER if asks or left <= _ASKED_WITH_PROVIDER else Stage.ARRIVAL, left
 
 
-def _is_early(outcome: Outcome) -> bool:
-    return outcome.transport is not None and outcome.transport.at is At.UPLOAD
+def _strikes(at: At, outcome: Outcome) -> bool:
+    return outcome.transport is not None and outcome.transport.at is at
+
+
+def _is_all(at: At, plan: Plan) -> bool:
+    """Whether a plan does nothing besides faults at one place."""
+    return all(_strikes(at, one) and one == Outcome(transport=one.transport) for one in outcomes_of(plan))
+
+
+def _check_connect(model: RuleMap, plan: Plan, path: Path, problems: Problems) -> None:
+    """As a connection is made nobody knows whose it is, what will be asked, and what time it is in its sandbox."""
+    for key in model.when:
+        if key != "nth":
+            words = (
+                f"got {key}, and as a connection is made no request and no sandbox is known: nth can be tested alone"
+            )
+            problems.add((*path, "when"), words)
+    for word in ("key", "per", "for_", "expect"):
+        if getattr(model, word, None) is not None:
+            name = word.rstrip("_")
+            problems.add(path, f"{name} means nothing at: connect: no request and no time of a sandbox is known")
+    if model.limit is None or model.limit.per is not None:
+        told = "at: connect needs a limit, a number: without one nobody, the control API included, would ever get in"
+        problems.add(path, told)
+    if not _is_all(At.CONNECT, plan):
+        problems.add(path, "a fault at: connect comes before any request: nothing else can stand beside it")
 
 
 def _check_upload(model: RuleMap, plan: Plan, path: Path, problems: Problems) -> None:
@@ -185,7 +212,7 @@ def _check_upload(model: RuleMap, plan: Plan, path: Path, problems: Problems) ->
                 problems.add(
                     (*path, part), f"got {key}, and at: upload only the head has come: it knows {known}, header.<name>"
                 )
-    if not all(_is_early(one) and one == Outcome(transport=one.transport) for one in outcomes_of(plan)):
+    if not _is_all(At.UPLOAD, plan):
         problems.add(path, "a fault at: upload ends or slows the request itself: nothing else can stand beside it")
 
 

@@ -318,7 +318,7 @@ def exhausted(rule: Rule) -> Outcome:
     match rule.stage:
         case Stage.PROVIDER:
             return Outcome(provider=Decline("sequence_exhausted", 1, message, None, None, is_retryable=False))
-        case Stage.ARRIVAL | Stage.UPLOAD:
+        case Stage.ARRIVAL | Stage.UPLOAD | Stage.CONNECT:
             body = ErrorBody(Code.UNKNOWN_ERROR, message)
             return Outcome(transport=Transport(At.RECEIVE, status=400, body=body))
 

@@ -51,6 +51,9 @@ def explain(
     director = Director(rules, 1, "explain")
     lines = [f"{op} at {iso(attempt.now)}: at each stage the first rule that matches decides"]
     fired: list[Decision] = []
+    if rules.connects:
+        met = [rule for rule in rules.rules if rule.stage is Stage.CONNECT]
+        lines += ["as a connection is made:", *(f"  asked of each: {_place(rule)}" for rule in met)]
     for stage, words in _ASKED.items():
         if stage is Stage.UPLOAD and not rules.uploads:
             continue

@@ -48,6 +48,7 @@ from mockserver.scenario.scalars import (
     ZoneName,
     whole,
 )
+from mockserver.scenario.scenario import Certificate
 
 MAX_RULES = 10_000
 MAX_STEPS = 10_000
@@ -235,6 +236,13 @@ class FindingsMap(Part):
     )
 
 
+class TlsMap(Part):
+    """What is wrong with the TLS port of the server: files given with ``--scenario`` say it, as no sandbox is known
+    yet."""
+
+    certificate: Certificate
+
+
 class CostMap(Part):
     """What a provider costs."""
 
@@ -349,4 +357,5 @@ class ScenarioFile(Part):
     # Plain data here: rules are read one by one, so that a fault of one hides none of another.
     rules: Annotated[list[Annotated[Any, _ReadLater]], Field(max_length=MAX_RULES)] = Field(default_factory=list)
     findings: FindingsMap | None = None
+    tls: TlsMap | None = Field(None, description="what is wrong with the TLS port")
     examples: Annotated[list[ExampleMap], Field(max_length=100)] = Field(default_factory=list)

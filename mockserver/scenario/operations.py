@@ -102,6 +102,9 @@ SOURCES = (
 
 ALL_OPERATIONS = frozenset(OPERATIONS)
 PROVIDER_OPERATIONS = frozenset(row.name for row in _ROWS if row.asks_provider)
+CONNECTION = "connection"
+"""What rules for ``at: connect`` are asked about: a connection, which is no operation."""
+
 READS = frozenset(
     {"batch.status", "customer.payment_methods", *(name for name in OPERATIONS if name.endswith((".get", ".search")))}
 )

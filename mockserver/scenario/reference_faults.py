@@ -16,8 +16,8 @@ FAULT_SECTIONS = (
         (
             Key(
                 "at",
-                "`upload`: while the body is sent; `receive`: nothing has happened; `answer`: it has happened, and the "
-                "client does not know",
+                "`connect`: as the connection is made; `upload`: while the body is sent; `receive`: nothing "
+                "has happened; `answer`: it has happened, and the client does not know",
                 {"at": "answer", "reset": True},
             ),
             Key("status", "answer with this HTTP status", {"at": "receive", "status": 503}, "the real one"),

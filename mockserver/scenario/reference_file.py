@@ -44,6 +44,12 @@ FILE_SECTIONS = (
                 " rule whose `key` names fields of the request draws the same in every sandbox",
                 {"draws": "seed"},
             ),
+            Key(
+                "tls",
+                "what is wrong with the TLS port of the server; in files given with `--scenario`",
+                {"tls": {"certificate": "expired"}},
+                "nothing",
+            ),
             Key("clock", "the clock of a sandbox that opens", {"clock": {"start": "2031-03-01T18:00:00Z"}}),
             Key(
                 "assumptions",
@@ -62,6 +68,20 @@ FILE_SECTIONS = (
                 "examples",
                 "stories of the file, run by `mockserver check`",
                 {"examples": [{"name": "a card is kept", "calls": [{**_VAULT, "expect": {"status": 201}}]}]},
+            ),
+        ),
+    ),
+    Section(
+        "tls",
+        "The TLS port of the server (`--tls-port`). A certificate is shown before a sandbox is known, so no sandbox "
+        "can be given this alone.",
+        ("TlsMap",),
+        lambda part: _file({"tls": part}),
+        (
+            Key(
+                "certificate",
+                "`expired` yesterday; of a `wrong_name`; by an authority that nobody knows (`untrusted_chain`)",
+                {"certificate": "expired"},
             ),
         ),
     ),

@@ -88,10 +88,10 @@ class Ruleset:
     in its order.
 
     ``longest_lag`` is how far back a read may have to see, ``replays`` says whether answers may be given again,
-    ``uploads`` whether a rule is asked while a body is sent.
+    ``uploads`` and ``connects`` whether a rule is asked while a body is sent, or a connection made.
     """
 
-    __slots__ = ("_buckets", "by_id", "longest_lag", "replays", "rules", "scenarios", "uploads")
+    __slots__ = ("_buckets", "by_id", "connects", "longest_lag", "replays", "rules", "scenarios", "uploads")
 
     def __init__(self, scenarios: Sequence[Scenario], rules: Sequence[Rule]) -> None:
         self.scenarios = tuple(scenarios)
@@ -100,6 +100,7 @@ class Ruleset:
         outcomes = [outcome for rule in self.rules for outcome in outcomes_of(rule.plan)]
         self.longest_lag = max((outcome.lag for outcome in outcomes), default=0)
         self.uploads = any(rule.stage is Stage.UPLOAD for rule in self.rules)
+        self.connects = any(rule.stage is Stage.CONNECT for rule in self.rules)
         self.replays = any(outcome.replay for outcome in outcomes)
         self._buckets: dict[tuple[Stage, str, str | None], Bucket | None] = {}
 

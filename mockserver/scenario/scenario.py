@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
+from enum import StrEnum
 from typing import Any
 
 from mockserver.domain.clock import ClockMode, Micros
@@ -19,6 +20,14 @@ class ClockPlan:
     start: Micros | None = None
     mode: ClockMode = ClockMode.REAL
     rate: int = 1
+
+
+class Certificate(StrEnum):
+    """What is wrong with the certificate of the TLS port."""
+
+    EXPIRED = "expired"
+    WRONG_NAME = "wrong_name"
+    UNTRUSTED_CHAIN = "untrusted_chain"
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +125,7 @@ class Scenario:
     rules: tuple[Rule, ...] = ()
     findings: Mapping[str, Any] = field(default_factory=dict)
     examples: tuple[Example, ...] = ()
+    certificate: Certificate | None = None
     builtin: bool = False
     source: Mapping[str, object] = field(default_factory=dict, repr=False, compare=False)
     text: str = field(default="", repr=False, compare=False)

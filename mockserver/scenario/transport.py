@@ -32,6 +32,7 @@ class At(StrEnum):
     """Where in an operation's life a transport fault strikes: as its body is sent, before anything happened, or after
     all of it did."""
 
+    CONNECT = "connect"
     UPLOAD = "upload"
     RECEIVE = "receive"
     ANSWER = "answer"
@@ -62,16 +63,16 @@ class _Row:
     is_slow: bool = False
 
 
-_ANYWHERE, _WHOLE, _ANSWER = tuple(At), (At.RECEIVE, At.ANSWER), (At.ANSWER,)
+_WHOLE, _ANSWER = (At.RECEIVE, At.ANSWER), (At.ANSWER,)
 _KINDS: Mapping[FaultKind, _Row] = {
     FaultKind.STATUS: _Row(_WHOLE),
     FaultKind.DELAY: _Row(_WHOLE, is_slow=True),
-    FaultKind.RESET: _Row(_ANYWHERE, Doubt.RESET),
+    FaultKind.RESET: _Row(tuple(At), Doubt.RESET),
     FaultKind.CLOSE_AFTER: _Row(_ANSWER, Doubt.CUT),
     FaultKind.TRUNCATE: _Row(_ANSWER, Doubt.CUT),
     FaultKind.DRIBBLE: _Row(_ANSWER, is_slow=True),
     FaultKind.GARBAGE: _Row(_WHOLE, Doubt.GARBLED),
-    FaultKind.HANG: _Row(_ANYWHERE, Doubt.TIMED_OUT, is_slow=True),
+    FaultKind.HANG: _Row((At.UPLOAD, *_WHOLE), Doubt.TIMED_OUT, is_slow=True),
     FaultKind.MALFORMED_JSON: _Row(_ANSWER, Doubt.GARBLED),
     FaultKind.SLOW: _Row((At.UPLOAD,)),
     FaultKind.EDIT: _Row(_ANSWER),
@@ -79,6 +80,8 @@ _KINDS: Mapping[FaultKind, _Row] = {
 _MISPLACED = {
     (False, At.RECEIVE): "{word} spoils an answer, and at: receive there is none; use at: answer",
     (False, At.UPLOAD): "{word} has no place while a body is sent: at: upload has reset, hang and slow",
+    (False, At.CONNECT): "{word} has no place as a connection is made: at: connect has reset alone",
+    (True, At.CONNECT): "{word} reads a body, and at: connect there is none; use at: upload",
     (True, At.RECEIVE): "{word} reads a body, and at: receive it has been read; use at: upload",
     (True, At.ANSWER): "{word} reads a body, and at: answer it has been read; use at: upload, or dribble",
 }
@@ -166,7 +169,9 @@ class Transport:
 
     at: Annotated[
         At,
-        Field(description="upload: while the body is sent; receive: nothing has happened; answer: it has happened"),
+        Field(
+            description="connect, upload, receive: nothing has happened; answer: it has, and the client does not know"
+        ),
     ]
     status: Annotated[Annotated[int, whole(200, 599)] | None, Field(description="answer with this HTTP status")] = None
     body: Annotated[Any, Field(description="body of that answer; default: an error object")] = OURS
@@ -212,6 +217,8 @@ class Transport:
         if self.at not in _KINDS[kind].places:
             word = edits[0] if edits else kind
             raise ValueError(_MISPLACED[kind is FaultKind.SLOW, self.at].format(word=word))
+        if self.at is At.CONNECT and self.delay:
+            raise ValueError("delay has no place as a connection is made: at: connect has reset alone")
         if framing := [name for name in self.headers or () if name.lower() in _FRAMING and self.status is not None]:
             raise ValueError(
                 f"{framing[0]} is the server's own; use truncate for a wrong length, or headers without a status"

@@ -12,7 +12,7 @@ from starlette.types import ASGIApp
 
 from mockserver.adapters.machine_clock import machine_now
 from mockserver.domain.clock import Micros
-from mockserver.scenario.scenario import Scenario
+from mockserver.scenario.scenario import Certificate, Scenario
 from mockserver.settings import Settings
 from mockserver.web.control.call import ControlEndpoint
 from mockserver.web.control.control_routes import CONTROL_ROUTES
@@ -64,6 +64,16 @@ class Application(Starlette):
     def reload(self) -> None:
         """Read the scenario files again; bad ones leave the old rules in force."""
         self.world.directory.reload()
+
+    def refuses_connection(self) -> bool:
+        """Whether the connection that is being made is to be reset: a scenario says so."""
+        return self.world.directory.connections.refuses()
+
+    @property
+    def certificate(self) -> Certificate | None:
+        """What the scenario files want to be wrong with the certificate of the TLS port; the last one counts."""
+        found = [one.certificate for one in self.world.directory.config.scenarios if one.certificate is not None]
+        return found[-1] if found else None
 
     def stopping(self) -> None:
         """Let answers that would go on for ever come to their end."""

@@ -16,9 +16,11 @@ from mockserver.engine.journal_room import JournalRoom
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.sandboxes import Sandboxes
 from mockserver.findings.policy import DEFAULT
+from mockserver.scenario.attempt import Stage
 from mockserver.scenario.problems import ScenarioRefused
 from mockserver.scenario.scenario import ClockPlan, Scenario
 from mockserver.settings import Settings
+from mockserver.web.connections import Connections
 from mockserver.web.webhook_bodies import webhook_body
 from mockserver.wire.jsonio import dumps
 
@@ -44,7 +46,7 @@ class ScenarioReader(Protocol):
 class Directory:
     """The sandboxes of one server. ``config`` is that of a sandbox that opens, ``server_config`` what makes one of
     scenarios; ``ready_problems`` say why the scenario files cannot be used by now. ``hears_uploads`` says whether a
-    rule of any sandbox may be asked while a body is sent.
+    rule of any sandbox may be asked while a body is sent, ``connections`` counts what the rules of the files may reset.
 
     Raises ``ScenarioRefused`` when the scenarios of the settings cannot be used.
     """
@@ -61,13 +63,14 @@ class Directory:
         self.hears_uploads = False
         self.server_config = _server_config(settings)
         self.config = self._config(reader.load())
+        self.connections = Connections(self.config.rules, self.config.seed)
         self._real_clock = real_clock
         room = JournalRoom(settings.journal_memory)
         self.sandboxes = Sandboxes(lambda: self.config, on_open, settings.keys, room)
 
     def _config(self, scenarios: Sequence[Scenario]) -> SandboxConfig:
         config = self.server_config.config(scenarios)
-        self.hears_uploads = self.hears_uploads or config.rules.uploads
+        self.hears_uploads = self.hears_uploads or config.rules.uploads or config.rules.connects
         return config
 
     @property
@@ -84,6 +87,7 @@ class Directory:
             self.ready_problems[:] = str(refused).splitlines()
             return
         self.ready_problems.clear()
+        self.connections.apply(self.config.rules)
         for sandbox in self.sandboxes:
             if sandbox.config is before:
                 sandbox.apply_config(self.config)
@@ -95,6 +99,7 @@ class Directory:
         Raises ``Invalid`` (90) for an assumption or a set-up call that is refused, and for a clock that a used sandbox
         does not have already; then nothing has changed.
         """
+        _check_no_connections(scenarios)
         builtin = [scenario for scenario in self.config.scenarios if scenario.builtin]
         config = self._config([*scenarios, *builtin])
         if sandbox.is_untouched():
@@ -205,6 +210,17 @@ def _keeping_time(config: SandboxConfig, sandbox: Sandbox, real: Micros) -> Sand
     if (clock.mode, clock.virtual, clock.rate) == (opened.mode, opened.virtual, opened.rate):
         return config
     return replace(config, clock=ClockPlan(clock.read(real), clock.mode, clock.rate))
+
+
+def _check_no_connections(scenarios: Sequence[Scenario]) -> None:
+    """Connections and certificates are the server's. Raises ``Invalid`` (90)."""
+    for scenario in scenarios:
+        told = "nobody knows whose it is as a connection is made: give this file to the server, with --scenario"
+        if scenario.certificate is not None:
+            raise Invalid(Code.VALIDATION_ERROR, {"Tls": f"got certificate: {scenario.certificate}, and {told}"})
+        for rule in scenario.rules:
+            if rule.stage is Stage.CONNECT:
+                raise Invalid(Code.VALIDATION_ERROR, {"Rules": f"rule '{rule.id}' is at: connect, and {told}"})
 
 
 def _check_clock(sandbox: Sandbox, scenarios: Sequence[Scenario]) -> None:

@@ -25,6 +25,7 @@ from mockserver.scenario.director import SILENCE
 from mockserver.scenario.outcome import At, FaultKind, Transport
 from mockserver.web import upload, watching
 from mockserver.web.asgi import JSON_TYPE, NOSNIFF
+from mockserver.web.faults import Cut
 from mockserver.web.request import Reply, Request, Unanswerable, refusal
 from mockserver.web.retelling import as_of, replayed
 from mockserver.web.route import Auth, OperationCall, Route, StatusReply, Success
@@ -65,7 +66,9 @@ class OperationEndpoint(Endpoint):
         return directory.of_secret_key(headers) if self.route.auth is Auth.SECRET else directory.of_either_key(headers)
 
     async def interrupted(self, request: Request) -> Reply | None:
-        """Let the rules decide that know the head of a request."""
+        """Let the rules decide that know the head of a request. In process each request is a connection of its own."""
+        if request.is_in_process and self.world.directory.connections.refuses():
+            raise Cut("scripted fault: the connection is reset as it is made")
         try:
             sandbox = request.known = self.authenticate(request)
         except Refused:

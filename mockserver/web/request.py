@@ -46,6 +46,11 @@ class Request:
     decided: Decision | None = None
 
     @property
+    def is_in_process(self) -> bool:
+        """Whether it came over no connection of ours."""
+        return not hasattr(self.receive, "left")
+
+    @property
     def sandbox(self) -> Sandbox:
         """The sandbox of a request that has one. Raises ``LookupError``."""
         if self.known is None:

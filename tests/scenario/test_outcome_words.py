@@ -229,7 +229,7 @@ REFUSED = [
     ("{latency: {p50: 2s}}", "wanted both p50 and p99"),
     ("{latency: {p50: 2s, p99: 3s, max: 4s}}", "got a range and percentiles"),
     ("{transport: {reset: {}}}", "rules[0].then.transport: 'at' is missing"),
-    ("{transport: {at: before, reset: {}}}", "got 'before', allowed: upload, receive, answer"),
+    ("{transport: {at: before, reset: {}}}", "got 'before', allowed: connect, upload, receive, answer"),
     ("{transport: {at: answer}}", "wanted one of status, delay, reset"),
     ("{transport: {at: answer, reset: {}, hang: {}}}", "got reset and hang, only one of them"),
     ("{transport: {at: receive, truncate: {}}}", "truncate spoils an answer, and at: receive there is none"),

@@ -8,13 +8,16 @@ from __future__ import annotations
 
 import gzip
 import json
+import ssl
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from mockserver.adapters.tls import authority_pem, flawed_context, server_context
 from mockserver.web.faults import Cut
 from tests.adapters.connecting import converse
+from tests.adapters.test_tls import handshake
 from tests.driving import Api, card, card_charge, problem_of
 
 SCENARIOS = Path(__file__).resolve().parents[2] / "scenarios"
@@ -63,6 +66,10 @@ a search behind the write                   | search-lags               | 3
 an order id that was used before            | reused-order-id           | 4
 a reset while the request is sent           | upload-reset              | 4
 a request that is never read                | upload-hangs              | 4
+a reset as the connection is made           | connection-reset          | 3
+an expired certificate                      | certificate-expired       | 1
+the certificate of another name             | certificate-wrong-name    | 1
+a certificate of nobody known               | certificate-untrusted     | 1
 """
 ROWS = [[cell.strip() for cell in line.split("|")] for line in STORIES.strip().splitlines()]
 BOB = "5555555555554444"
@@ -83,10 +90,11 @@ def told_in(api: Api) -> list[tuple[str, str]]:
 
 
 def lines_of_rules(name: str) -> int:
-    """Lines between ``rules:`` and the next part of a file, blank ones and comments left out."""
-    lines = iter((SCENARIOS / f"{name}.yaml").read_text("utf-8").splitlines())
+    """Lines between ``rules:`` and the next part of a file, blank ones and comments left out; and that of ``tls``."""
+    text = (SCENARIOS / f"{name}.yaml").read_text("utf-8").splitlines()
+    lines = iter(text)
     next((line for line in lines if line == "rules:"), None)
-    told = []
+    told = [line for line in text if line.startswith("tls:")]
     for line in lines:
         if line and not line.startswith((" ", "#")):
             break
@@ -472,6 +480,36 @@ def test_reused_order_id() -> None:
     first = paid(api, reference="order-1", amount=20)
     assert paid(api, reference="order-1", amount=99) == first
     assert api.get("/charge")["count"] == 1
+
+
+def test_connection_reset() -> None:
+    api = shop("connection-reset")
+    for _ in range(2):
+        with pytest.raises(Cut):
+            api.post("/charge/card", card_charge())
+    assert paid(api)["status"] == "SUCCESS"
+
+
+def refused_by_client(name: str, folder: Path) -> str:
+    """Why a client that trusts the authority of this server refuses its certificate."""
+    certificate = shop(name).app.certificate
+    assert certificate is not None
+    with pytest.raises(ssl.SSLCertVerificationError) as refused:
+        handshake(flawed_context(folder, certificate), authority_pem(folder), "localhost")
+    assert handshake(server_context(folder, None, None), authority_pem(folder), "localhost")
+    return str(refused.value)
+
+
+def test_certificate_expired(tmp_path: Path) -> None:
+    assert "certificate has expired" in refused_by_client("certificate-expired", tmp_path)
+
+
+def test_certificate_wrong_name(tmp_path: Path) -> None:
+    assert "Hostname mismatch" in refused_by_client("certificate-wrong-name", tmp_path)
+
+
+def test_certificate_untrusted(tmp_path: Path) -> None:
+    assert "unable to get local issuer certificate" in refused_by_client("certificate-untrusted", tmp_path)
 
 
 def uploaded(name: str) -> None:

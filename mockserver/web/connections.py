@@ -1,0 +1,31 @@
+"""Connections that are reset as they are made, before anybody knows whose they are.
+
+Source: scenario language, Outcomes, transport, ``at: connect``. Only the files of the server say so: a sandbox is known
+by a request.
+"""
+
+from __future__ import annotations
+
+from mockserver.scenario.attempt import Attempt, Stage
+from mockserver.scenario.director import Director
+from mockserver.scenario.operations import CONNECTION
+from mockserver.scenario.ruleset import Ruleset
+
+
+class Connections:
+    """The connections of one server, counted for its rules. ``is_heard`` says whether there are any such rules."""
+
+    def __init__(self, rules: Ruleset, seed: int) -> None:
+        self._director = Director(rules, seed, CONNECTION)
+        self.is_heard = rules.connects
+
+    def apply(self, rules: Ruleset) -> None:
+        """Put other rules in force; those that stay count on."""
+        self._director.replace(rules)
+        self.is_heard = rules.connects
+
+    def refuses(self) -> bool:
+        """Whether the connection that is being made is to be reset."""
+        if not self.is_heard:
+            return False
+        return self._director.decide(Stage.CONNECT, Attempt(CONNECTION, 0)).outcome.transport is not None
