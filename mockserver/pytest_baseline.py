@@ -31,8 +31,8 @@ TRIED_ID = re.compile(r"\[(?:(?P<own>.+)-)?[a-z_]+\.[a-z_]+#[0-9]+-[a-z_]+\]$")
 """End of the id of a test in which a fault is tried."""
 
 Learnt: TypeAlias = dict[str, Any]
-"""What is known of one test: ``seconds`` that it took, the ``calls`` that it made, and the reason ``why_not`` to try
-anything, None when it can be tried."""
+"""What is known of one test: its ``place`` (file and line), ``seconds`` that it took, the ``calls`` that it made, and
+the reason ``why_not`` to try anything, None when it can be tried."""
 
 SandboxOf: TypeAlias = Callable[[pytest.Item], RemoteSandbox | None]
 
@@ -121,7 +121,8 @@ class Learner:
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Take down what the reports of all workers say."""
-        plain = {"seconds": 0.0, "calls": [], "why_not": "it does not pass as it is"}
+        path, line, _ = report.location
+        plain = {"place": [path, line or 0], "seconds": 0.0, "calls": [], "why_not": "it does not pass as it is"}
         known = self._known.setdefault(report.nodeid, plain)
         known["seconds"] += report.duration
         known.update(getattr(report, _ATTRIBUTE, {}))
@@ -131,7 +132,9 @@ class Learner:
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         """Hand over what was learnt; a worker of xdist has handed over its reports."""
         if not hasattr(session.config, "workerinput"):
-            self._file.write_text(json.dumps(self._known), "utf-8")
+            # Workers of xdist report in any order.
+            ordered = sorted(self._known.items(), key=lambda one: (one[1]["place"], one[0]))
+            self._file.write_text(json.dumps(dict(ordered)), "utf-8")
 
 
 def named(known: Mapping[str, Learnt], function: str) -> dict[str, Learnt]:

@@ -351,7 +351,7 @@ class Explorer:
         if self.worker is not None or not self.known:
             return
         terminalreporter.section(TITLE, "-")
-        for line in _matrix(cells):
+        for line in _matrix(cells, self.known):
             terminalreporter.line(line)
         for test, learnt in self.known.items():
             if learnt["why_not"] is not None:
@@ -361,14 +361,15 @@ class Explorer:
                 terminalreporter.line(f"calls differ from run to run: {getattr(report, _DIFFERENCE)}")
 
 
-def _matrix(cells: Iterable[Mapping[str, str]]) -> Iterator[str]:
+def _matrix(cells: Iterable[Mapping[str, str]], known: Mapping[str, Learnt]) -> Iterator[str]:
     """The tables of all tests with their points, and how many there are of each verdict."""
     found: dict[tuple[str, str], str] = {}
     for cell in cells:
         key = (f"{cell['test']} {cell['point']}", cell["fault"])
         found[key] = max(cell["verdict"], found.get(key, cell["verdict"]), key=_order)
     words = {key: one if one == LEFT_OUT else word(Verdict(one)) for key, one in found.items()}
-    yield from tables(list(dict.fromkeys(point for point, _ in found)), words)
+    points = [f"{test} {point}" for test, learnt in known.items() for point in points_of(learnt["calls"])]
+    yield from tables(points, words)
     counts = Counter(found.values())
     yield ", ".join(f"{counts[one]} {one}" for one in (*Verdict, LEFT_OUT) if counts[one]) or "nothing was tried"
 
