@@ -18,6 +18,11 @@ from mockserver.explore.verdict import Verdict, verdict
 FIRST_TIMEOUT = 600.0
 """Seconds that the command may take without any fault, unless told."""
 
+NO_CALL = (
+    "no call arrived in the sandbox: the command does not use MOCKSERVER_URL and MOCKSERVER_SECRET_KEY of its "
+    "environment, nor {url} and {secret_key} in its arguments"
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Plan:
@@ -131,10 +136,7 @@ def _passed(trial: Trial) -> Trial:
     if trial.ended.exit != 0:
         raise NoBaseline(f"without any fault the command ended with exit code {trial.ended.exit}{said}")
     if not trial.has_called:
-        raise NoBaseline(
-            "no call arrived in the sandbox: the command does not use MOCKSERVER_URL and MOCKSERVER_SECRET_KEY of its "
-            "environment, nor {url} and {secret_key} in its arguments"
-        )
+        raise NoBaseline(NO_CALL)
     errors = [row for row in trial.findings if row["severity"] == "error"]
     if errors:
         told = "\n".join(f"{row['finding']}: {row['title']}" for row in errors)

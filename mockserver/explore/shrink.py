@@ -8,15 +8,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from mockserver.domain.masking import mask_text
+from mockserver.explore.exploration import FIRST_TIMEOUT, NO_CALL
 from mockserver.explore.minimise import minimise
 from mockserver.explore.struck import Source, Strike, is_fault, scenario_of, struck
 from mockserver.explore.trial import Laboratory, Trial
 
 CONFIRMATIONS = 3
 """Runs in which the result must fail before it is believed."""
-
-FIRST_TIMEOUT = 600.0
-"""Seconds that the command may take without any fault, unless told."""
 
 RUN = "shrink"
 """Name of every run, and so of the file that gets the command's output."""
@@ -106,6 +104,8 @@ class Shrinking:
         failure = Failure.of(plain, self.finding)
         if failure is not None:
             raise NotRepeated(f"without any fault the command {failure} too{_said(plain)}")
+        if not plain.has_called:
+            raise NotRepeated(NO_CALL)
         self.told("without any fault: passes")
         self.timeout = self.timeout or 10 * plain.ended.seconds + 10
         failure, strikes = self._first()
@@ -152,6 +152,8 @@ class Shrinking:
         if found.beyond:
             names = ", ".join(found.beyond)
             self._beyond = f"; rules that struck where none can be aimed at one call: {names}"
+        if first.entries[:1] and first.entries[0]["id"] > 1:
+            self._beyond += "; the journal of the server has dropped its first entries (--journal-limit)"
         if not found.strikes:
             raise NotRepeated(f"the command {failure}, and no fault had struck a call{self._beyond}{_said(first)}")
         return failure, found.strikes

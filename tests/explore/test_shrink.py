@@ -42,6 +42,7 @@ class Shop:
     client: Client
     argv: tuple[str, ...] = ("python", "shop.py")
     struck: frozenset[int] = STRUCK
+    calls: bool = True
     tried: list[frozenset[int]] = field(default_factory=list)
     keys: set[str | None] = field(default_factory=set)
 
@@ -50,17 +51,20 @@ class Shop:
         self.tried.append(declined)
         self.keys.add(key)
         code, findings = self.client(declined)
-        entries = [{"op": "charge.create", "call": number, "decisions": [made]} for number, made in decisions.items()]
+        entries = [
+            {"id": number, "op": "charge.create", "call": number, "decisions": decisions.get(number, [])}
+            for number in (range(1, 21) if self.calls else ())
+        ]
         return Trial(Ended(code, 0.1), entries, findings, frozenset(), "", Path("/dev/null"), is_manual=False)
 
-    def _declined(self, scenario: Mapping[str, Any]) -> tuple[frozenset[int], dict[int, dict[str, Any]]]:
+    def _declined(self, scenario: Mapping[str, Any]) -> tuple[frozenset[int], dict[int, list[dict[str, Any]]]]:
         rules = {rule["when"].get("call"): rule for rule in scenario["rules"]}
         if None in rules:
             chosen = {number: 2 if number in self.struck else 1 for number in range(1, 21)}
         else:
             chosen = {number: 2 if "decline" in rule["then"] else 1 for number, rule in rules.items()}
         decisions = {
-            number: {"stage": "provider", "rule": "odd", "choice": choice, "delay": "0s", "lost": []}
+            number: [{"stage": "provider", "rule": "odd", "choice": choice, "delay": "0s", "lost": []}]
             for number, choice in chosen.items()
         }
         return frozenset(number for number, choice in chosen.items() if choice == 2), decisions
@@ -137,6 +141,12 @@ def test_a_command_that_does_not_fail_is_told() -> None:
 def test_a_command_that_fails_anyway_is_told() -> None:
     with pytest.raises(NotRepeated, match="without any fault the command ends with exit code 4 too"):
         shrink(lambda declined: (4, []))
+
+
+def test_a_command_that_does_not_use_the_sandbox_is_told() -> None:
+    lab: Any = Shop(needs(5), calls=False)
+    with pytest.raises(NotRepeated, match="no call arrived in the sandbox: the command does not use MOCKSERVER_URL"):
+        Shrinking(lab, STORM).shrink()
 
 
 def test_a_failure_that_struck_nothing_is_told() -> None:
