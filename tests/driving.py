@@ -202,9 +202,15 @@ class Api:
         return self.call("POST", "/charge/card", {**body, **fields}, key=key)
 
 
+@cache
+def _loop() -> asyncio.AbstractEventLoop:
+    """One for all calls: opening one takes longer than most calls do."""
+    return asyncio.new_event_loop()
+
+
 def _run(exchange: Coroutine[object, None, Reply], waits: bool) -> Reply:
     if waits:
-        return asyncio.run(exchange)
+        return _loop().run_until_complete(exchange)
     try:
         # A bare yield lets others have their turn, and here are no others.
         while exchange.send(None) is None:

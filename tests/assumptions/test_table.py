@@ -187,7 +187,7 @@ def test_a_card_number_is_masked_as_assumed_everywhere(masking: str, shown: str)
     api.charge(webhook={"url": "https://shop.example"})
     # As it is sent: the log of deliveries stars more of it.
     [webhook] = api.app.world.sandboxes.open("sk_tests", 0).deliveries
-    assert json.loads(webhook.body)["data"]["paymentInformation"]["card"]["cardNumber"] == shown
+    assert json.loads(webhook.content.body)["data"]["paymentInformation"]["card"]["cardNumber"] == shown
 
 
 def test_a_bank_account_can_be_masked() -> None:
