@@ -192,6 +192,22 @@ def test_the_list_stands_while_it_is_paused(desk: Any, shop: Box) -> None:
     expect(rows(desk).first).to_contain_text("while paused")
 
 
+def test_a_long_list_of_objects_stays_true_at_both_ends(page: Any, sandbox: Box) -> None:
+    oldest, *_ = [sandbox.charge(reference=f"order-{number}")["chargeId"] for number in range(250)]
+    visit(page, sandbox, "objects")
+    expect(rows(page, "objects").first).to_contain_text("order-249")
+    listed = page.get_by_test_id("objects")
+    listed.evaluate("list => { list.scrollTop = list.scrollHeight; }")
+    expect(rows(page, "objects").last).to_contain_text("SUCCESS")
+    sandbox.call("DELETE", f"/charge/{oldest}")
+    expect(rows(page, "objects").last).to_contain_text("REFUND")
+    sandbox.charge(reference="the newest")
+    expect(page.get_by_test_id("objects-told")).to_have_text("251 in all")
+    listed.evaluate("list => { list.scrollTop = 0; }")
+    expect(rows(page, "objects").first).to_contain_text("the newest")
+    page.goto("about:blank")
+
+
 def test_an_event_is_sent_from_the_page(desk: Any) -> None:
     desk.get_by_test_id("tab-webhooks").click()
     desk.get_by_test_id("send-event").click()

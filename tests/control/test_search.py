@@ -181,3 +181,13 @@ def test_a_story_is_bounded_too() -> None:
     api = Api(journal_limit=1)
     first, *_ = [api.try_charge().body["chargeId"] for _ in range(21)]
     assert story(api, first) == []
+
+
+def test_a_story_tells_on_which_try_of_a_sequence_a_rule_declined(api: Api) -> None:
+    steps = "sequence: [{approve: {}}, {decline: insufficient_funds}]"
+    text = f"version: 1\nname: second\nrules:\n  - {{id: second, when: {{op: charge.create}}, {steps}}}\n"
+    api.call("PUT", "/__admin/scenarios", raw=text.encode(), headers={"content-type": "application/yaml"})
+    api.try_charge(reference="first")
+    declined = api.try_charge(reference="second").body["details"]["ChargeId"]
+    [change] = story(api, declined)
+    assert [(rule["rule"], rule["choice"], rule["code"]) for rule in change["rules"]] == [("second", 2, 15)]

@@ -79,7 +79,7 @@ function welcome() {
 async function listSandboxes() {
   const { sandboxes } = await api("GET", "/__admin/sandboxes", null, { anonymous: true });
   listed = sandboxes;
-  const select = clear(byId("sandbox"));
+  const select = clear(byId("sandbox-chosen"));
   const here = chosen();
   for (const one of sandboxes) {
     const label = [one.name, one.key, `${one.requests ?? 0} requests`].filter(Boolean).join("  ·  ");
@@ -107,7 +107,7 @@ function entitle(name = view ? view.name : "") {
 function enter(id) {
   choose(id);
   followed = id;
-  byId("sandbox").value = id;
+  byId("sandbox-chosen").value = id;
   stopFollowing();
   if (view && view.close) view.close();
   view = null;
@@ -159,7 +159,7 @@ function askToken(wrong) {
   input.focus();
 }
 
-byId("sandbox").addEventListener("change", () => enter(byId("sandbox").value));
+byId("sandbox-chosen").addEventListener("change", () => enter(byId("sandbox-chosen").value));
 byId("chooser").addEventListener("submit", async (event) => {
   event.preventDefault();
   const key = byId("key").value.trim();
@@ -172,6 +172,8 @@ byId("chooser").addEventListener("submit", async (event) => {
     say(problem.message);
   }
 });
+// The address names a view, so the link past the header must not change it.
+document.querySelector(".skip").addEventListener("click", (event) => { event.preventDefault(); byId("view").focus(); });
 window.addEventListener("hashchange", show);
 window.addEventListener("pagehide", () => stopFollowing());
 
