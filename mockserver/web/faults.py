@@ -17,7 +17,7 @@ from mockserver.domain.clock import SECOND
 from mockserver.scenario.edits import edited
 from mockserver.scenario.outcome import At, Dribble, ErrorBody, FaultKind, Transport
 from mockserver.web.access import STEP
-from mockserver.web.asgi import JSON_TYPE, NOSNIFF, RawHeader, Receive, Scope, Send, send_bytes
+from mockserver.web.asgi import JSON_TYPE, RawHeader, Receive, Scope, Send, send_bytes
 from mockserver.wire.jsonio import dumps, loads
 from mockserver.wire.problems import scripted
 
@@ -46,7 +46,7 @@ class Conversation:
         self.send = send
         self.status = status
         self.body = body
-        self.headers = (JSON_TYPE,) if headers == (JSON_TYPE, NOSNIFF) else headers
+        self.headers = headers
 
     async def strike(self, fault: Transport) -> None:
         """Let the fault happen instead of the answer, after its delay."""

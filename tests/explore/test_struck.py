@@ -12,6 +12,7 @@ from mockserver.adapters.scenario_files import read_file, read_text, shipped
 from mockserver.adapters.scenario_text import scenario_text
 from mockserver.explore.struck import Place, Strike, is_fault, rules_of, scenario_of, struck
 from mockserver.scenario.compile_rule import outcomes_of
+from mockserver.scenario.operations import CONNECTION
 from mockserver.scenario.rule import Named
 
 CHAOS: dict[str, Any] = {
@@ -150,7 +151,7 @@ def test_whatever_strikes_can_be_aimed(file: str) -> None:
     """Each outcome of each rule that is shipped, at two of the operations where it can strike."""
     scenario = read_file(Path(file))
     for rule in scenario.rules:
-        for op in sorted(rule.operations - {"batch.row", "webhook.deliver"})[:2]:
+        for op in sorted(rule.operations - {"batch.row", "webhook.deliver", CONNECTION})[:2]:
             number = None if op == "subscription.renew" else 2
             for choice, _ in enumerate(outcomes_of(rule.plan), 1):
                 made = decided(rule.id, choice, rule.stage.value, "5ms")
