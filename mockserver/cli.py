@@ -106,6 +106,9 @@ def serve(**flags: Any) -> None:
     except MockserverError as refusal:
         log.error(str(refusal))
         sys.exit(Exit.USAGE)
+    if settings.log_format == "text":
+        log.info(f"control page: {listeners.address}/__admin")
+        log.info(f"try: curl -H 'x-secretkey: sk_demo' {listeners.address}/charge")
     sys.exit(server.serve(app, listeners.settings, echo=echo, listeners=listeners))
 
 

@@ -164,9 +164,6 @@ async def _run(
             with _port_file(settings.port_file, settings.port):
                 if bound.tls:
                     log.address(f"tls on {bound.tls_address}")
-                if settings.log_format == "text":
-                    log.info(f"control page: {bound.address}/__admin")
-                    log.info(f"try: curl -H 'x-secretkey: sk_demo' {bound.address}/charge")
                 log.address(f"ready on {bound.address}")
                 async with (
                     watching(settings.scenario, reloading(app, log)) if settings.watch else contextlib.nullcontext()

@@ -46,7 +46,11 @@ def test_it_serves_is_healthy_and_stops(process: subprocess.Popen[str], tmp_path
     process.send_signal(signal.SIGTERM)
     _, errors = process.communicate(timeout=20)
     assert process.returncode == 0
-    assert errors == "warning: MOCKSERVER_PROT is not a known variable; nearest: MOCKSERVER_PORT\n"
+    warning, page, first_call = errors.splitlines()
+    assert warning == "warning: MOCKSERVER_PROT is not a known variable; nearest: MOCKSERVER_PORT"
+    address = ready.removeprefix("ready on ")
+    assert page == f"control page: {address}/__admin"
+    assert first_call == f"try: curl -H 'x-secretkey: sk_demo' {address}/charge"
 
 
 def test_create_app_applies_overrides_and_hands_the_rest_on() -> None:
