@@ -1,0 +1,205 @@
+"""Reports of an exploration, and what its folder keeps, made from cells as they come."""
+
+from __future__ import annotations
+
+import json
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from mockserver.explore import report, report_html
+from mockserver.explore.exploration import Baseline, Cell, Exploration, LeftOut
+from mockserver.explore.kept import CELLS, Kept, OtherExploration
+from mockserver.explore.points import Point
+from mockserver.explore.verdict import Verdict, verdict
+
+TWICE = {
+    "finding": "double-charge",
+    "severity": "error",
+    "title": "The customer was charged twice",
+    "why": "<b>money</b>",
+    "advice": "Look first.",
+}
+
+
+def cell(point: str, fault: str, found: Verdict, code: int | None = 0, *findings: dict[str, str]) -> Cell:
+    name = "--".join(f"{at.replace('#', '-')}-{by}" for at, by in zip(point.split("+"), fault.split("+"), strict=True))
+    kept = found is not Verdict.SURVIVED
+    return Cell(
+        name=name,
+        point=point,
+        fault=fault,
+        verdict=found,
+        exit=code,
+        seconds=0.25,
+        findings=findings,
+        timeline="POST /charge/card  201",
+        calls=(("charge.create", 1, True),),
+        scenario="version: 1\n" if kept else "",
+        output="it printed \x1b[31m</pre><script>" if kept else "",
+    )
+
+
+@pytest.fixture
+def made() -> Exploration:
+    calls = ((Point("charge.create", 1, True), 201), (Point("charge.get", 1), 200))
+    return Exploration(
+        command=["sh", "pay it.sh"],
+        seed=7,
+        baseline=Baseline(calls, 0.5, is_manual=False),
+        cells=[
+            cell("charge.create#1", "declined_soft", Verdict.FAILED, 4),
+            cell("charge.create#1", "lost_answer", Verdict.UNSAFE, 0, TWICE),
+            cell("charge.get#1", "lost_answer", Verdict.SURVIVED),
+            cell("charge.get#1", "too_slow", Verdict.HUNG, None),
+            cell("charge.create#1+charge.get#1", "lost_request+lost_answer", Verdict.FAILED, 1),
+        ],
+        left_out=[LeftOut("charge.get#1", "rate_limited", "budget")],
+    )
+
+
+@pytest.fixture
+def files(made: Exploration, tmp_path: Path) -> dict[str, Path]:
+    kept = Kept(tmp_path)
+    return {one.name: path for one in made.cells if (path := kept.scenario_of(one)) is not None}
+
+
+def test_text_is_a_table_for_each_place_and_a_list_of_what_needs_a_look(made: Exploration) -> None:
+    lines = report.text(made, {"charge.create-1-lost_answer": Path("explored/x.yaml")}).splitlines()
+    assert lines == [
+        "provider         declined_soft",
+        "charge.create#1  failed",
+        "",
+        "answer           lost_answer  too_slow",
+        "charge.create#1  UNSAFE       .",
+        "charge.get#1     survived     hung",
+        "",
+        "UNSAFE  charge.create-1-lost_answer                             exit 0            double-charge",
+        "hung    charge.get-1-too_slow                                   not done in time",
+        "failed  charge.create-1-lost_request--charge.get-1-lost_answer  exit 1",
+        "",
+        "To see one alone: mockserver explore --replay explored/NAME.yaml -- sh 'pay it.sh'",
+        "",
+        "5 runs with faults at 2 calls: 1 survived, 2 failed, 1 hung, 1 unsafe",
+        "not tried (--budget): 1: charge.get#1 rate_limited",
+    ]
+
+
+def test_json_is_as_promised(made: Exploration, files: dict[str, Path]) -> None:
+    data = json.loads(report.as_json(made, files))
+    assert data["command"] == ["sh", "pay it.sh"]
+    assert data["seed"] == 7
+    assert data["baseline"] == {
+        "calls": [{"point": "charge.create#1", "status": 201}, {"point": "charge.get#1", "status": 200}],
+        "seconds": 0.5,
+    }
+    assert data["cells"][1] == {
+        "point": "charge.create#1",
+        "fault": "lost_answer",
+        "verdict": "unsafe",
+        "exit": 0,
+        "findings": ["double-charge"],
+        "seconds": 0.25,
+        "scenario": str(files["charge.create-1-lost_answer"]),
+    }
+    assert [(one["exit"], one["scenario"] is None) for one in data["cells"][2:4]] == [(0, True), (None, False)]
+    assert data["left_out"] == [{"point": "charge.get#1", "fault": "rate_limited", "why": "budget"}]
+
+
+def test_junit_fails_what_is_at_or_above_the_level(made: Exploration, files: dict[str, Path]) -> None:
+    for least, failures in ((Verdict.UNSAFE, "1"), (Verdict.HUNG, "2"), (Verdict.FAILED, "4")):
+        suite = ElementTree.fromstring(report.junit(made, files, least))[0]
+        assert (suite.get("tests"), suite.get("failures"), suite.get("skipped")) == ("6", failures, "1")
+
+
+class Page(HTMLParser):
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.links: list[str] = []
+        self.ids: list[str] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        given = dict(attrs)
+        self.tags.append(tag)
+        self.links += [given["href"] or ""] if "href" in given else []
+        self.ids += [given["id"] or ""] if "id" in given else []
+        assert not given.keys() & {"src", "onclick", "style"}
+
+
+def test_the_page_needs_no_network_and_no_script_and_every_cell_leads_to_its_story(made: Exploration) -> None:
+    text = report_html.page(made)
+    page = Page(text)
+    assert not {"script", "img", "link", "iframe"} & set(page.tags)
+    assert not re.search(r"https?://|@import|url\(", text)
+    assert "default-src &#39;none&#39;" in text or "default-src 'none'" in text
+    assert all(link.startswith("#") and link[1:] in page.ids for link in page.links)
+    assert {f"#{one.name}" for one in made.cells} <= set(page.links)
+    assert page.tags.count("section") == len(made.cells)
+    assert "&lt;/pre&gt;&lt;script&gt;" in text
+    assert "prefers-color-scheme: dark" in text
+
+
+@pytest.mark.parametrize(
+    ("code", "severity", "has_struck", "wanted"),
+    [
+        (0, "warning", True, Verdict.SURVIVED),
+        (3, "note", True, Verdict.FAILED),
+        (-9, "warning", True, Verdict.FAILED),
+        (None, "warning", True, Verdict.HUNG),
+        (0, "error", True, Verdict.UNSAFE),
+        (None, "error", True, Verdict.UNSAFE),
+        (0, "note", False, Verdict.NOT_REACHED),
+        (1, "note", False, Verdict.NOT_REACHED),
+        (0, "error", False, Verdict.UNSAFE),
+    ],
+)
+def test_verdicts(code: int | None, severity: str, has_struck: bool, wanted: Verdict) -> None:
+    assert verdict(code, [{"severity": severity}], has_struck=has_struck) is wanted
+
+
+def test_verdicts_have_an_order() -> None:
+    assert Verdict.UNSAFE.reaches(Verdict.HUNG)
+    assert Verdict.FAILED.reaches(Verdict.FAILED)
+    assert not Verdict.NOT_REACHED.reaches(Verdict.FAILED)
+
+
+def test_what_is_kept_is_there_again(made: Exploration, tmp_path: Path) -> None:
+    kept = Kept(tmp_path / "out")
+    kept.begin(["a"], 1, "30s")
+    for one in made.cells:
+        kept.keep(one)
+    assert [one.name for one in Kept(tmp_path / "out").resume(["a"], 1, "30s")] == [one.name for one in made.cells]
+    assert len(list((tmp_path / "out").glob("*.yaml"))) == 4
+    kept.begin(["b"], 1, "30s")
+    assert [path.name for path in (tmp_path / "out").iterdir()] == [CELLS]
+
+
+def test_a_line_that_was_cut_is_forgotten(made: Exploration, tmp_path: Path) -> None:
+    kept = Kept(tmp_path)
+    kept.begin(["a"], 1, "30s")
+    kept.keep(made.cells[0])
+    path = tmp_path / CELLS
+    path.write_text(path.read_text() + '{"name": "charge.cre')
+    assert [one.name for one in kept.resume(["a"], 1, "30s")] == [made.cells[0].name]
+    kept.keep(made.cells[1])
+    assert len(kept.resume(["a"], 1, "30s")) == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("", "is no file of an exploration"),
+        ("no json\n", "is no file of an exploration; remove it or choose another --out"),
+        ('{"command": ["b"], "seed": 1, "client timeout": "30s"}\n', "is of another command: it has ['b'], now ['a']"),
+        ('{"command": ["a"], "seed": 1, "client timeout": "30s"}\n{"name": 5}\n', "is no file of an exploration"),
+    ],
+)
+def test_what_another_left_is_not_resumed(tmp_path: Path, text: str, words: str) -> None:
+    (tmp_path / CELLS).write_text(text)
+    with pytest.raises(OtherExploration, match=re.escape(words)):
+        Kept(tmp_path).resume(["a"], 1, "30s")
