@@ -23,21 +23,23 @@ CLIENT_TIMEOUT: Micros = 30 * SECOND
 _CLIENT_TIMEOUT = "{client_timeout}"
 """Stands for that time in the table."""
 
+_GIVEN_UP = {"transport": {"at": "answer", "delay": _CLIENT_TIMEOUT, "virtual": True, "reset": True}}
+"""An answer that comes too late where the clock is set by hand: time passes, and the client that has given up by then
+sees no answer."""
+
 _PROXY_PAGE = "<html><body><h1>502 Bad Gateway</h1></body></html>"
 
 
 @dataclass(frozen=True, slots=True)
 class Fault:
     """One way in which a call can fail. ``at`` is the place in the operation's life, ``what`` what happens, ``then``
-    the outcome of a rule that makes it happen, ``telling`` how much it tells of a client, 10 the most. ``at_once`` is
-    the outcome where the clock is set by hand, and nobody shall wait in real time."""
+    the outcome of a rule that makes it happen, ``telling`` how much it tells of a client, 10 the most."""
 
     name: str
     at: str
     what: str
     then: Mapping[str, Any]
     telling: int
-    at_once: Mapping[str, Any] | None = None
 
     def fits(self, point: Point) -> bool:
         """Whether it makes sense at a call; a webhook can only be spoilt where there was one."""
@@ -53,9 +55,9 @@ class Fault:
         return {
             "id": f"{self.name}-{point.op}-{point.nth}",
             "when": {"op": point.op, "call": point.nth},
-            "then": self.at_once
-            if is_manual and self.at_once
-            else _filled(self.then, duration_text(client_timeout + SECOND)),
+            "then": _filled(
+                _GIVEN_UP if is_manual and self.waits else self.then, duration_text(client_timeout + SECOND)
+            ),
         }
 
 
@@ -110,7 +112,6 @@ _ROWS = (
         "it has happened, the answer comes too late",
         _answer(delay=_CLIENT_TIMEOUT),
         3,
-        _answer(close_after=0),
     ),
     Fault("rate_limited", "receive", "429 with Retry-After: 1", _receive(status=429, retry_after=1), 4),
     Fault("webhook_lost", "notify", "the webhook of the call never comes", {"webhook": {"drop": True}}, 6),

@@ -40,6 +40,11 @@ FAULT_SECTIONS = (
                 "none",
             ),
             Key("delay", "wait before anything else", {"at": "answer", "delay": "35s"}),
+            Key(
+                "virtual",
+                "where the clock is set by hand it moves by the delay, and nobody waits in real time",
+                {"at": "answer", "delay": "35s", "virtual": True, "reset": True},
+            ),
             Key("reset", "reset the connection", {"at": "receive", "reset": True}),
             Key("close_after", "close after this many bytes of the body", {"at": "answer", "close_after": 40}, "no"),
             Key("truncate", "promise the whole body, send half of it, close", {"at": "answer", "truncate": True}),

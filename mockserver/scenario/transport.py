@@ -151,6 +151,7 @@ def _schema() -> dict[str, Any]:
     one = [given(kind) for kind in _ALONE]
     joined = {"not": {"anyOf": one}, "anyOf": [given(word) for word in ("delay", *_OF_EDIT)]}
     belongs = [{"if": given(word), "then": given("status")} for word in ("body", "retry_after")]
+    belongs.append({"if": given("virtual"), "then": {**given("delay"), "properties": {"at": {"const": At.ANSWER}}}})
     joins = [{"if": given(word), "then": {"not": {"anyOf": one}}} for word in ("edit", "omit")]
     headers = {"if": given("headers"), "then": {"not": {"anyOf": [given(kind) for kind in _ALONE if kind != "status"]}}}
     places = [
@@ -184,6 +185,9 @@ class Transport:
     ] = None
     omit: Annotated[Omit, Field(description="members that the real answer shall lack")] = ()
     delay: Annotated[Duration, Field(description="wait first; may join any other fault")] = 0
+    virtual: Annotated[
+        Switch, Field(description="a clock that is set by hand moves by the delay, and nobody waits in real time")
+    ] = False
     reset: Annotated[Switch, Field(description="reset the connection")] = False
     close_after: Annotated[
         Annotated[int, whole(0, 10_000_000)] | None, Field(description="close after so many bytes")
@@ -213,6 +217,8 @@ class Transport:
         edits = [word for word in _OF_EDIT if getattr(self, word) and (word != "headers" or self.status is None)]
         if len(kinds) > 1 or (kinds and edits):
             raise ValueError(f"got {' and '.join([*kinds, *edits])}, only one of them is allowed (delay may join any)")
+        if self.virtual and (not self.delay or self.at is not At.ANSWER):
+            raise ValueError("virtual says how the delay of an answer passes: it belongs to delay and at: answer")
         kind = kinds[0] if kinds else FaultKind.EDIT if edits else FaultKind.DELAY
         if self.at not in _KINDS[kind].places:
             word = edits[0] if edits else kind

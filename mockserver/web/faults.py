@@ -48,9 +48,9 @@ class Conversation:
         self.body = body
         self.headers = headers
 
-    async def strike(self, fault: Transport) -> None:
+    async def strike(self, fault: Transport, *, has_waited: bool = False) -> None:
         """Let the fault happen instead of the answer, after its delay."""
-        if fault.delay:
+        if fault.delay and not has_waited:
             await asyncio.sleep(fault.delay / SECOND)
         await _PERFORM[fault.kind](self, fault)
 

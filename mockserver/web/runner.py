@@ -8,7 +8,7 @@ from collections.abc import Set as AbstractSet
 from typing import Protocol, TypeVar
 
 from mockserver.assumptions.table import WEBHOOK_TIMEOUT
-from mockserver.domain.clock import SECOND, Micros
+from mockserver.domain.clock import SECOND, ClockMode, Micros
 from mockserver.domain.slices import Slices
 from mockserver.engine import deliveries, due
 from mockserver.engine.sandbox import Sandbox
@@ -80,6 +80,18 @@ class Runner:
         while due.is_behind(sandbox):
             await asyncio.sleep(0)
             self.run(sandbox, real)
+
+    def pass_time(self, sandbox: Sandbox, length: Micros) -> bool:
+        """Let time pass for a sandbox whose clock is set by hand; False for any other. Time stands while the clock is
+        being moved: receivers of webhooks are called then."""
+        if sandbox.clock.mode is not ClockMode.MANUAL:
+            return False
+        if sandbox not in self.moving:
+            to = sandbox.now + length
+            due.run_due(sandbox, to)
+            sandbox.clock.move_to(to, self.real_clock())
+            self.changed(sandbox)
+        return True
 
     async def in_slices(self, sandbox: Sandbox, work: Slices[T]) -> T:
         """What long work makes, letting others have their turn meanwhile; the sandbox is in the present at the end."""

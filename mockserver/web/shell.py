@@ -135,9 +135,10 @@ class Endpoint:
                 await self.world.runner.flush_webhooks(request.sandbox, step)
             if step.latency:
                 await asyncio.sleep(step.latency / SECOND)
-        if reply.fault is not None:
-            status = reply.status or 503
-            await Conversation(scope, receive, send, status=status, body=body, headers=headers).strike(reply.fault)
+        if (fault := reply.fault) is not None:
+            talk = Conversation(scope, receive, send, status=reply.status or 503, body=body, headers=headers)
+            has_waited = fault.virtual and self.world.runner.pass_time(request.sandbox, fault.delay)
+            await talk.strike(fault, has_waited=has_waited)
         elif reply.chunks is not None:
             await stream(receive, send, headers, reply.chunks)
         else:
