@@ -87,7 +87,7 @@ class Client:
             answer = Answer(reply.status, json.loads(reply.raw))
         except (Cut, ValueError):
             raise Lost from None
-        if answer.status >= 500 and "code" not in answer.body:
+        if "content-encoding" in reply.headers or (answer.status >= 500 and "code" not in answer.body):
             raise Lost
         if method == "POST" and "chargeId" in answer.body and not is_understood(answer.body):
             raise Lost
