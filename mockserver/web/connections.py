@@ -7,7 +7,7 @@ by a request.
 from __future__ import annotations
 
 from mockserver.scenario.attempt import Attempt, Stage
-from mockserver.scenario.director import Director
+from mockserver.scenario.director import Director, RuleReport
 from mockserver.scenario.operations import CONNECTION
 from mockserver.scenario.ruleset import Ruleset
 
@@ -23,6 +23,10 @@ class Connections:
         """Put other rules in force; those that stay count on."""
         self._director.replace(rules)
         self.is_heard = rules.connects
+
+    def reports(self) -> dict[str, RuleReport]:
+        """How the rules stand that are asked of connections, by their ids."""
+        return {report.id: report for report in self._director.rules() if report.stage is Stage.CONNECT}
 
     def refuses(self) -> bool:
         """Whether the connection that is being made is to be reset."""

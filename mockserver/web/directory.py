@@ -99,7 +99,8 @@ class Directory:
         Raises ``Invalid`` (90) for an assumption or a set-up call that is refused, and for a clock that a used sandbox
         does not have already; then nothing has changed.
         """
-        _check_no_connections(scenarios)
+        known = (*self.config.scenarios, *sandbox.config.scenarios)
+        _check_no_connections([one for one in scenarios if one not in known])
         builtin = [scenario for scenario in self.config.scenarios if scenario.builtin]
         config = self._config([*scenarios, *builtin])
         if sandbox.is_untouched():

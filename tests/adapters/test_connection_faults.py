@@ -55,6 +55,8 @@ def test_connections_are_counted_over_all_sandboxes() -> None:
         except Cut:
             seen.append(0)
     assert seen == [200, 0, 0, 200]
+    (told_,) = [one_ for one_ in api.call("GET", "/__admin/rules", key="sk_a")["rules"] if one_["id"] == "r"]
+    assert (told_["stage"], told_["calls"], told_["hits"], told_["left"]) == ("connect", 4, 2, 3)
 
 
 @pytest.mark.parametrize(
@@ -69,6 +71,9 @@ def test_one_sandbox_cannot_be_given_what_is_the_servers(scenario: dict[str, obj
     reply = api.put("/__admin/scenarios", {"version": 1, **scenario})
     assert (reply.status, reply["code"]) == (400, 90)
     assert "give this file to the server, with --scenario" in reply["details"][field]
+    started = Api(scenario=json.dumps({"version": 1, "name": "s", **scenario}))
+    more = {"version": 1, "name": "more", "rules": [{"id": "m", "then": {"decline": "lost_card"}}]}
+    assert started.post("/__admin/scenarios", more).status == 201
     assert api.get("/charge").status == 200
 
 

@@ -45,8 +45,9 @@ def clear(call: ControlCall) -> tuple[int, object]:
 
 
 def rules(call: ControlCall) -> tuple[int, object]:
-    """Every rule in the order of asking, with its counters and what is left of it."""
-    sandbox = call.sandbox()
+    """Every rule in the order of asking, with its counters and what is left of it; connections are counted for all
+    sandboxes."""
+    sandbox, met = call.sandbox(), call.world.directory.connections.reports()
     return 200, {
         "rules": [
             {
@@ -60,7 +61,7 @@ def rules(call: ControlCall) -> tuple[int, object]:
                 "alive": report.alive,
                 "expectationMet": report.expectation_met,
             }
-            for report in sandbox.director.rules(sandbox.now)
+            for report in (met.get(one.id, one) for one in sandbox.director.rules(sandbox.now))
         ],
         "unmet": sandbox.director.unmet(),
     }
