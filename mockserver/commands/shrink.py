@@ -95,7 +95,10 @@ def shrink(
         stop(Exit.NOT_READY, str(problem))
     except OSError as problem:
         stop(Exit.USAGE, f"{problem.filename or command[0]}: {problem.strerror}")
-    except (HTTPError, ControlRefused) as problem:
+    except ControlRefused as refused:
+        # Nothing but the scenario can be wrong: some parts are for a whole server, as a sandbox says.
+        stop(Exit.USAGE, f"--scenario: {scenario}: {refused}")
+    except HTTPError as problem:
         stop(Exit.NOT_READY, f"the server at {url or 'hand'} fails: {problem}")
     except KeyboardInterrupt:
         stop(INTERRUPTED, "interrupted")

@@ -175,6 +175,12 @@ def test_an_option_that_makes_no_sense_is_refused(options: tuple[str, str], word
     assert words in done.output
 
 
+def test_a_scenario_for_a_whole_server_is_refused(tmp_path: Path, url: str) -> None:
+    code, _, err = shrunk(tmp_path, "pay('order-1')", "--url", url, scenario="connection-reset")
+    assert code == 2
+    assert "--scenario: connection-reset: POST /__admin/scenarios answered 400" in err
+
+
 def test_a_program_that_does_not_exist_is_named(tmp_path: Path, url: str) -> None:
     given = ["shrink", "--scenario", "chaos", "--url", url, "--out", str(tmp_path), "--", "no-such-program"]
     done = CliRunner().invoke(main, given)
