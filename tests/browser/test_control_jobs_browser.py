@@ -226,6 +226,7 @@ def test_everything_is_reached_by_keys(desk: Any) -> None:
     desk.keyboard.press("2")
     expect(desk.get_by_test_id("tab-objects")).to_have_attribute("aria-selected", "true")
     desk.keyboard.press("1")
+    expect(desk.get_by_test_id("tab-requests")).to_have_attribute("aria-selected", "true")
     desk.keyboard.press("/")
     expect(desk.get_by_test_id("filter")).to_be_focused()
     desk.keyboard.press("Escape")
