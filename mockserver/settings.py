@@ -67,6 +67,7 @@ class Settings:
     allow_host: tuple[str, ...] = ()
     max_body: int = 10_000_000
     rate_limit: int | None = None
+    most_sandboxes: int = 100_000
     journal_limit: int = 1_000
     journal_memory: int = 500_000_000
     findings: str = "on"
@@ -259,6 +260,8 @@ SETTINGS: tuple[Setting, ...] = (
             "a whole number, 1 to 1000000; without it, no limit",
             "Payments calls that each sandbox takes in a second of real time; more are refused (429, code 35).",
             metavar="N"),
+    Setting("most_sandboxes", "--most-sandboxes", read_whole(1, 10_000_000), "a whole number, 1 to 10000000",
+            "Sandboxes that may be open; a key that would open another is refused (503, code 37).", metavar="N"),
     Setting("journal_limit", "--journal-limit", read_whole(0, 1_000_000), "a whole number, 0 to 1000000",
             "Journal entries kept for each sandbox.", metavar="N"),
     Setting("journal_memory", "--journal-memory", read_size, _SIZE,

@@ -3,6 +3,7 @@
 MockserverError
   Refused                 the caller asked for something the rules do not allow
     Unauthorised          no key, or a key that opens nothing                (assumption ``keys``)
+    Full                  the server has as many sandboxes as it may         (``--most-sandboxes``)
     Invalid               a field, alone or with others, is wrong            (assumption ``error.validation``)
     NotFound              an id names nothing the caller can see             (assumption ``error.not_found``)
     WrongState            the object is in a state that forbids the move     (assumption ``error.wrong_state``)
@@ -42,6 +43,15 @@ class Refused(MockserverError):
 
 class Unauthorised(Refused):
     """No key, or one that opens no sandbox."""
+
+
+class Full(Refused):
+    """The server has as many sandboxes as it may have, and the key would open another. ``wait`` is how many
+    seconds the client is asked to wait before it tries again."""
+
+    def __init__(self, code: Code, details: Mapping[str, str] | None, wait: int) -> None:
+        super().__init__(code, details)
+        self.wait = wait
 
 
 class Invalid(Refused):

@@ -1,6 +1,6 @@
 """All sandboxes of one server, by secret key and by public key. A key opens its own on first use.
 
-Source: assumption ``keys``; the command line's ``--keys``.
+Source: assumption ``keys``; the command line's ``--keys`` and ``--most-sandboxes``.
 """
 
 from __future__ import annotations
@@ -10,15 +10,15 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from mockserver.assumptions import Assumed
 from mockserver.domain.clock import Micros
 from mockserver.domain.codes import Code
-from mockserver.domain.errors import Refused, Unauthorised
+from mockserver.domain.errors import Full, Refused, Unauthorised
 from mockserver.engine.config import SandboxConfig
 from mockserver.engine.journal_room import JournalRoom
 from mockserver.engine.sandbox import Sandbox, public_key_of, sandbox_id_of
 
-MOST_SANDBOXES = 100_000
-"""Sandboxes that one process opens before it refuses new keys: a guard against a runaway client."""
-
 LONGEST_KEY = 256
+
+WAIT = 60
+"""Seconds that a key is asked to wait which would open one sandbox too many."""
 
 MOST_ASIDE = 8
 """Sandboxes of one server that are kept aside, so that what took their place can be undone."""
@@ -27,8 +27,8 @@ _LIVE_MARKS = ("live", "prod")
 
 
 class Sandboxes:
-    """The sandboxes of one server. ``config`` says how a new one begins; ``on_open`` prepares it; their journals
-    and inboxes share ``room``. ``named_times`` counts the names that were given."""
+    """The sandboxes of one server, at most ``most``. ``config`` says how a new one begins; ``on_open`` prepares it;
+    their journals and inboxes share ``room``. ``named_times`` counts the names that were given."""
 
     __slots__ = (
         "_aside",
@@ -39,6 +39,7 @@ class Sandboxes:
         "_keys",
         "_names",
         "_on_open",
+        "most",
         "named_times",
         "room",
     )
@@ -49,7 +50,9 @@ class Sandboxes:
         on_open: Callable[[Sandbox], None],
         keys: Collection[str],
         room: JournalRoom,
+        most: int,
     ) -> None:
+        self.most = most
         self.room = room
         self._config = config
         self._on_open = on_open
@@ -98,12 +101,13 @@ class Sandboxes:
         return self._by_key.get(key) if key is not None else None
 
     def open(self, key: str | None, real: Micros) -> Sandbox:
-        """The sandbox of a secret key, opened on first use. Raises ``Unauthorised`` (40)."""
+        """The sandbox of a secret key, opened on first use. Raises ``Unauthorised`` (40), ``Full`` (37)."""
         sandbox = self._by_key.get(key) if key is not None else None
         return sandbox if sandbox is not None else self._begin(self._accepted(key), self._config(), real)
 
     def open_by_public_key(self, public_key: str | None, real: Micros) -> Sandbox:
-        """The sandbox that a public key belongs to; ``pk_X`` opens that of ``sk_X``. Raises ``Unauthorised`` (40)."""
+        """The sandbox that a public key belongs to; ``pk_X`` opens that of ``sk_X``. Raises ``Unauthorised`` (40),
+        ``Full`` (37)."""
         sandbox = self._by_public_key.get(public_key or "")
         if sandbox is not None:
             return sandbox
@@ -131,7 +135,7 @@ class Sandboxes:
         return kept
 
     def admit(self, key: str | None) -> str:
-        """The key of a sandbox that is open or may be opened. Raises ``Unauthorised`` (40)."""
+        """The key of a sandbox that is open or may be opened. Raises ``Unauthorised`` (40), ``Full`` (37)."""
         return key if key is not None and key in self._by_key else self._accepted(key)
 
     def install(self, sandbox: Sandbox) -> None:
@@ -182,8 +186,12 @@ class Sandboxes:
             fault = "this looks like a live key; a sandbox must never see one"
         elif len(key) > LONGEST_KEY:
             fault = f"wanted a key of at most {LONGEST_KEY} characters"
-        elif len(self._by_key) >= MOST_SANDBOXES:
-            fault = f"this server has opened {MOST_SANDBOXES} sandboxes and opens no more"
         if fault:
             raise Unauthorised(Code.INVALID_AUTHENTICATION, {"XSecretkey": fault})
+        if len(self._by_key) >= self.most:
+            reason = (
+                f"this server has {self.most} sandboxes, as many as it may (--most-sandboxes); those that are open "
+                "go on"
+            )
+            raise Full(Code.RETRY_LATER, {"XSecretkey": reason}, WAIT)
         return key

@@ -66,7 +66,7 @@ class Directory:
         self.connections = Connections(self.config.rules, self.config.seed)
         self._real_clock = real_clock
         room = JournalRoom(settings.journal_memory)
-        self.sandboxes = Sandboxes(lambda: self.config, on_open, settings.keys, room)
+        self.sandboxes = Sandboxes(lambda: self.config, on_open, settings.keys, room, settings.most_sandboxes)
 
     def _config(self, scenarios: Sequence[Scenario]) -> SandboxConfig:
         config = self.server_config.config(scenarios)

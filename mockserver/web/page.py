@@ -17,7 +17,7 @@ from mockserver.engine.step import Step
 from mockserver.web.asgi import RawHeader, TooLarge
 from mockserver.web.lazy import loaded
 from mockserver.web.operation import OperationEndpoint
-from mockserver.web.request import Reply, Request
+from mockserver.web.request import Reply, Request, retry_after
 from mockserver.web.route import Route
 from mockserver.web.shell import Endpoint
 from mockserver.web.world import World
@@ -87,7 +87,7 @@ class PageEndpoint(Endpoint):
         if isinstance(fault, TooLarge):
             return Reply(413, b"The form is too long.", headers=(TEXT,))
         reply = super().refused(fault, request)
-        reply.headers = Endpoint.headers
+        reply.headers = (*Endpoint.headers, *retry_after(fault))
         return reply
 
 

@@ -8,7 +8,7 @@ from urllib.parse import parse_qsl
 
 from mockserver.assumptions import Assumed
 from mockserver.domain.codes import Code
-from mockserver.domain.errors import Refused
+from mockserver.domain.errors import Full, Refused
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.step import Step
 from mockserver.scenario.director import Decision
@@ -88,6 +88,11 @@ class Reply:
     def text(self) -> bytes:
         """The body as it is sent."""
         return self.body if isinstance(self.body, bytes) else dumps(self.body)
+
+
+def retry_after(fault: Exception) -> tuple[RawHeader, ...]:
+    """The header that says when a refused request may be tried again; none where another try changes nothing."""
+    return ((b"retry-after", b"%d" % fault.wait),) if isinstance(fault, Full) else ()
 
 
 def refusal(fault: Exception, resource: str, assumed: Assumed) -> tuple[int, problems.Problem]:

@@ -28,7 +28,7 @@ from mockserver.web.asgi import (
     stream,
 )
 from mockserver.web.faults import Conversation
-from mockserver.web.request import Reply, Request, Unanswerable, refusal
+from mockserver.web.request import Reply, Request, Unanswerable, refusal, retry_after
 from mockserver.web.world import World
 from mockserver.wire.base import Body
 from mockserver.wire.fields import Fields
@@ -64,7 +64,8 @@ class Endpoint:
 
     def refused(self, fault: Exception, request: Request) -> Reply:
         """The reply to a request that is not carried out."""
-        return Reply(*refusal(fault, request.resource, self.world.directory.assumed))
+        status, problem = refusal(fault, request.resource, self.world.directory.assumed)
+        return Reply(status, problem, headers=(*self.headers, *retry_after(fault)))
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""

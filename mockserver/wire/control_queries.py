@@ -25,6 +25,13 @@ class UndoQuery(ControlBody):
     undo: Switch = Field(False, description=_UNDO)
 
 
+class SandboxQuery(ControlBody):
+    """Which sandboxes."""
+
+    limit: Annotated[int, whole(1, 10_000, digits=True)] = Field(1_000, description="at most so many")
+    skip: _Whole = Field(0, description="leave out so many of those that were used last")
+
+
 class ResetQuery(ControlBody):
     """What is emptied."""
 

@@ -98,7 +98,7 @@ def test_an_inbox_opens_no_sandbox_for_a_public_key(api: Api, headers: dict[str,
         target = "/__inbox/x" if headers else f"/__inbox/x?publicKey=pk_{number}"
         reply = api.call("POST", target, key=None, raw=b"x", headers=headers)
         assert (reply.status, reply.body["code"]) == (401, 40)
-    assert api.call("GET", "/__admin/sandboxes").body == {"sandboxes": []}
+    assert api.call("GET", "/__admin/sandboxes").body == {"count": 0, "sandboxes": []}
 
 
 def test_the_own_page_may_change_and_reading_is_free(api: Api) -> None:

@@ -62,7 +62,7 @@ CONTROL_ROUTES: tuple[ControlRoute, ...] = (
                  "The webhooks as an AsyncAPI 3.0 document, profile applied", keyed=False),
     ControlRoute("GET", "/__admin/openapi.json", _describe, "This API as an OpenAPI document", keyed=False),
     ControlRoute("GET", "/__admin/sandboxes", sandboxes.listing, "Every sandbox, the last used first, keys masked",
-                 keyed=False),
+                 query=queries.SandboxQuery, keyed=False),
     ControlRoute("POST", "/__admin/sandboxes", sandboxes.name, "Give the sandbox of a key a name, open it if need be",
                  body=bodies.NamedSandbox, keyed=False, success=201),
     ControlRoute("GET", "/__admin/sandbox", sandboxes.one, "This sandbox, key masked"),

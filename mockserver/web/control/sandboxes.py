@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
+from heapq import nlargest
+
 from mockserver.domain.codes import Code
 from mockserver.domain.errors import Invalid, NotFound, Unauthorised
 from mockserver.domain.masking import mask_text
@@ -14,12 +17,16 @@ from mockserver.wire.dates import moment
 
 
 async def listing(call: ControlCall) -> tuple[int, object]:
-    """Every sandbox, the last used first: id, name, masked keys, clock, scenarios, number of objects."""
-    sandboxes = list(call.world.sandboxes)
-    for sandbox in sandboxes:
+    """Sandboxes, the last used first, and ``count``, how many there are: after the first ``skip`` at most ``limit``,
+    each with id, name, masked keys, clock, scenarios and number of objects."""
+    query, every = call.query, list(call.world.sandboxes)
+    latest = nlargest(query.skip + query.limit, reversed(every), key=lambda sandbox: sandbox.used)
+    shown = []
+    for sandbox in latest[query.skip :]:
         await call.world.runner.catch_up(sandbox)
-    sandboxes.sort(key=lambda sandbox: sandbox.used)
-    return 200, {"sandboxes": [_shown(call, sandbox, masked_key(sandbox.public_key)) for sandbox in sandboxes[::-1]]}
+        shown.append(_shown(call, sandbox, masked_key(sandbox.public_key)))
+        await asyncio.sleep(0)
+    return 200, {"count": len(every), "sandboxes": shown}
 
 
 def one(call: ControlCall) -> tuple[int, object]:

@@ -77,7 +77,8 @@ function welcome() {
 }
 
 async function listSandboxes() {
-  const { sandboxes } = await api("GET", "/__admin/sandboxes", null, { anonymous: true });
+  const { count, sandboxes } = await api("GET", "/__admin/sandboxes", null, { anonymous: true });
+  const more = count - sandboxes.length;
   listed = sandboxes;
   const select = clear(byId("sandbox-chosen"));
   const here = chosen();
@@ -85,10 +86,11 @@ async function listSandboxes() {
     const label = [one.name, one.key, `${one.requests ?? 0} requests`].filter(Boolean).join("  ·  ");
     select.append(h("option", { value: one.id, "data-name": one.name }, label));
   }
+  if (more) select.append(h("option", { disabled: "" }, `${more} more, used less lately`));
   const known = sandboxes.some((one) => one.id === here);
   if (!sandboxes.length) select.append(h("option", { value: "" }, "No sandbox yet"));
   else if (here && !known) {
-    select.prepend(h("option", { value: here }, `${here} (not on this server)`));
+    select.prepend(h("option", { value: here }, `${here} (${more ? "not among those used last" : "not on this server"})`));
     select.value = here;
     if (!view) show();
     return;

@@ -1,0 +1,85 @@
+"""Many sandboxes on one server: a bound that refuses the next key, and a list that comes in pages."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.driving import Api
+
+
+def open_key(api: Api, number: int) -> int:
+    return api.call("GET", "/charge", key=f"sk_{number}").status
+
+
+def requests(api: Api, **query: int) -> list[int]:
+    rows = api.call("GET", "/__admin/sandboxes", query=query, key=None).body["sandboxes"]
+    return [row["requests"] for row in rows]
+
+
+def test_a_key_too_many_is_refused_and_nothing_changes() -> None:
+    api = Api(most_sandboxes=2)
+    assert [open_key(api, 1), open_key(api, 2)] == [200, 200]
+    refused = api.call("GET", "/charge", key="sk_3")
+    assert (refused.status, refused.headers["retry-after"]) == (503, "60")
+    assert refused.body == {
+        "message": "Retry Later",
+        "code": 37,
+        "isRetryable": True,
+        "type": "https://docs.payfurl.com/errorcodes#37",
+        "resource": "/charge",
+        "details": {
+            "XSecretkey": "this server has 2 sandboxes, as many as it may (--most-sandboxes); those that are open go on"
+        },
+        "gatewayCode": None,
+        "gatewayMessage": None,
+        "httpStatus": 503,
+    }
+    assert api.call("GET", "/__admin/sandboxes", key=None).body["count"] == 2
+    assert open_key(api, 1) == 200
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body"),
+    [
+        ("GET", "/__admin/sandbox", None),
+        ("POST", "/__admin/sandboxes", {"key": "sk_new", "name": "New"}),
+        ("POST", "/__inbox/orders", {}),
+        ("POST", "/charge/card", {}),
+    ],
+)
+def test_every_way_of_opening_a_sandbox_is_refused_alike(method: str, path: str, body: object) -> None:
+    api = Api(most_sandboxes=1)
+    assert open_key(api, 1) == 200
+    refused = api.call(method, path, body, key="sk_new")
+    assert (refused.status, refused["code"], refused.headers["retry-after"]) == (503, 37, "60")
+
+
+def test_a_copy_to_a_new_key_is_refused_and_to_an_open_one_is_not() -> None:
+    api = Api(most_sandboxes=2)
+    assert [open_key(api, 1), open_key(api, 2)] == [200, 200]
+    assert api.call("POST", "/__admin/fork", {"to": "sk_3"}, key="sk_1").status == 503
+    assert api.call("POST", "/__admin/fork", {"to": "sk_2"}, key="sk_1").status == 201
+
+
+def test_a_key_that_opens_nothing_is_told_so_even_then() -> None:
+    api = Api(most_sandboxes=1)
+    assert open_key(api, 1) == 200
+    assert api.call("GET", "/charge", key="sk_live_1").status == 401
+
+
+def test_the_list_comes_in_pages_the_last_used_first() -> None:
+    api = Api()
+    for number in range(1, 6):
+        for _ in range(number):
+            open_key(api, number)
+    assert requests(api) == [5, 4, 3, 2, 1]
+    assert requests(api, limit=2) == [5, 4]
+    assert requests(api, limit=2, skip=2) == [3, 2]
+    assert requests(api, skip=5) == []
+    assert api.call("GET", "/__admin/sandboxes?limit=1", key=None).body["count"] == 5
+
+
+@pytest.mark.parametrize(("query", "field"), [("limit=0", "Limit"), ("limit=10001", "Limit"), ("skip=-1", "Skip")])
+def test_a_page_out_of_bounds_is_refused(query: str, field: str) -> None:
+    refused = Api().call("GET", f"/__admin/sandboxes?{query}", key=None)
+    assert (refused.status, list(refused["details"])) == (400, [field])
