@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from urllib.parse import quote
 
-from mockserver.domain.clock import DAY
+from mockserver.domain.clock import DAY, EARLIEST, LATEST, Micros
 from mockserver.domain.delivery import Content, MediaType, WebhookMessage, padded, sign
 from mockserver.domain.notice import Notice
 from mockserver.engine.sandbox import Sandbox
@@ -24,7 +24,7 @@ def content_of(
 ) -> Content:
     """The content of a webhook that reports a notice. It is signed as it is sent, unless the plan says otherwise."""
     if plan.sent:
-        notice = replace(notice, at=notice.at + plan.sent)
+        notice = _moved(notice, plan.sent)
     kind = MediaType.FORM if plan.form else MediaType.JSON
     key, body = sandbox.config.webhook_key, _body(sandbox, message_id, message, notice, plan)
     match plan.forged:
@@ -32,7 +32,7 @@ def content_of(
             signature = None
         case Signature.STALE:
             # The same message as it was signed a day before.
-            earlier = replace(notice, at=notice.at - DAY)
+            earlier = _moved(notice, -DAY)
             signature = sign(key, padded(_body(sandbox, message_id, message, earlier, plan), kind, plan.pad))
         case Signature.BAD:
             signature = sign(_WRONG_KEY + key, padded(body, kind, plan.pad))
@@ -41,6 +41,11 @@ def content_of(
     return Content(
         body, signature, kind, plan.pad, is_ordinary=not (plan.form or plan.pad or plan.sent or plan.is_edited)
     )
+
+
+def _moved(notice: Notice, by: Micros) -> Notice:
+    """The same at another time, as far as time goes."""
+    return replace(notice, at=min(max(notice.at + by, EARLIEST), LATEST))
 
 
 def _body(sandbox: Sandbox, message_id: str, message: WebhookMessage, notice: Notice, plan: WebhookPlan) -> bytes:

@@ -103,6 +103,16 @@ def test_the_timestamp_is_moved_and_signed(sent: str, told_at: str) -> None:
     assert is_signed(got)
 
 
+@pytest.mark.parametrize("plan", ["sent: -1d", "sent: 416000w", "signature: stale"])
+def test_time_has_two_ends(plan: str) -> None:
+    api = Api(
+        scenario=f"version: 1\nrules: [{{id: r, when: {{op: charge.create}}, then: {{webhook: {{{plan}}}}}}}]",
+        clock="0001-01-01T00:00:00Z",
+    )
+    assert api.post("/charge/card", charge("http://127.0.0.1:4111/__inbox/shop")).status == 201
+    assert api.get("/__admin/inbox/shop")["count"] == 1
+
+
 def test_an_edited_body_is_signed() -> None:
     (got,) = received(
         "edit: {data.status: NEW, data.card.is: null, extra: 1}, omit: [data.amount, meta.type]".replace(
