@@ -105,7 +105,7 @@ class Shrinking:
         if failure is not None:
             raise NotRepeated(f"without any fault the command {failure} too{_said(plain)}")
         if not plain.has_called:
-            raise NotRepeated(NO_CALL)
+            raise NotRepeated(f"{NO_CALL}{_said(plain)}")
         self.told("without any fault: passes")
         self.timeout = self.timeout or 10 * plain.ended.seconds + 10
         failure, strikes = self._first()
