@@ -5,13 +5,11 @@ Source: scenario language, An operation's life (provider) and Outcomes.
 
 from __future__ import annotations
 
-from functools import partial
-
 from mockserver.domain.codes import Code
 from mockserver.domain.errors import ProviderRefused
 from mockserver.domain.provider import Provider
 from mockserver.domain.sources import Instrument
-from mockserver.engine.facts import state_of
+from mockserver.engine.facts import reader_of
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.step import Unreached
 from mockserver.scenario.attempt import Attempt, Stage
@@ -43,7 +41,7 @@ def ask(
         card=card.number if card else None,
         request=step.request,
         headers=step.headers,
-        state=partial(state_of, sandbox),
+        state=reader_of(sandbox),
         subject=instrument.payment_method_id or (card.number.fingerprint if card else None),
         row=step.row,
         bank_account=bank.account_number if bank else None,

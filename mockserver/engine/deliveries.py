@@ -7,7 +7,6 @@ Sources: published facts, 6; assumptions ``webhook.*``; scenario language, Outco
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from functools import partial
 from urllib.parse import urlsplit
 
 from mockserver.assumptions.table import WEBHOOK_RETRY, WEBHOOK_TIMEOUT, WEBHOOK_VERSION
@@ -22,7 +21,7 @@ from mockserver.domain.record import record
 from mockserver.domain.states import ChargeState, PresenceEvent
 from mockserver.domain.webhook_subscription import WebhookType
 from mockserver.engine import inboxes, webhook_subscriptions
-from mockserver.engine.facts import KINDS, state_of
+from mockserver.engine.facts import KINDS, reader_of
 from mockserver.engine.notices import notice_of
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.schedule import Due
@@ -272,7 +271,7 @@ def _choreography(sandbox: Sandbox, news: _News, target: WebhookTarget) -> Webho
             op=_OP,
             now=sandbox.now,
             request=facts,
-            state=partial(state_of, sandbox),
+            state=reader_of(sandbox),
             subject=message.subject_id,
         ),
     )

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from enum import Enum
+from functools import partial
 from typing import Any
+from weakref import proxy
 
 from mockserver.assumptions.table import AUTHORISED_WORD
 from mockserver.domain.reading import SpelledWord
@@ -36,6 +38,12 @@ def state_of(sandbox: Sandbox, path: str) -> object:
     kind, _, rest = path.partition(".")
     found = _object(sandbox, snake(kind))
     return value_at(sandbox, found, rest)
+
+
+def reader_of(sandbox: Sandbox) -> Callable[[str], object]:
+    """What attempts resolve paths with. The journal of the sandbox keeps them: a reference back to it would leave every
+    sandbox that was reset to the garbage collector."""
+    return partial(state_of, proxy(sandbox))
 
 
 def value_at(sandbox: Sandbox, found: object, path: str) -> object:

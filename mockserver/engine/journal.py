@@ -15,7 +15,7 @@ from mockserver.domain.clock import Micros
 from mockserver.domain.record import record
 from mockserver.engine.journal_room import Lodger
 from mockserver.engine.step import Step
-from mockserver.engine.stories import Stories
+from mockserver.engine.stories import PER_ENTRY, Stories
 from mockserver.findings.recent import Recent
 from mockserver.scenario.outcome import Transport
 
@@ -119,7 +119,8 @@ class Journal(Lodger):
         if not self.entries:
             return False
         self.given_up += 1
-        self.resize(-size_of(self.entries.popleft()))
+        gone = size_of(self.entries.popleft())
+        self.resize(-gone - self.stories.shrink(PER_ENTRY * len(self.entries)))
         return True
 
     def loss(self) -> str:
@@ -128,12 +129,11 @@ class Journal(Lodger):
         return f"the journal keeps {self.limit} entries (--journal-limit){shared} and has dropped {self.dropped}"
 
     def _keep(self, entry: JournalEntry) -> None:
-        self.stories.note(entry.number, entry.step)
         entries = self.entries
-        grown = size_of(entry)
+        if not self.limit:
+            return
+        grown = size_of(entry) + self.stories.note(entry.number, entry.step)
         if len(entries) == self.limit:
-            if not entries:
-                return
             grown -= size_of(entries[0])
         entries.append(entry)
         self.resize(grown)

@@ -45,6 +45,7 @@ class Sandbox(Tables):
     """
 
     __slots__ = (
+        "__weakref__",
         "assumed",
         "cards",
         "clock",

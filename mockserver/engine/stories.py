@@ -1,15 +1,16 @@
 """The story of each object: its changes with the rules that caused them, longer than the journal keeps the requests.
 
+A change is kept as one flat tuple of values that others hold too: a million charges pass through here.
 Source: control document, Control API (``/__admin/objects``).
 """
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-from mockserver.domain.events import Event
+from mockserver.domain.clock import Micros
+from mockserver.domain.events import Event, Subject
 from mockserver.domain.record import record
 from mockserver.scenario.outcome import Decline
 
@@ -22,9 +23,13 @@ PER_ENTRY = 20
 MOST = 200_000
 """Changes that are kept at most."""
 
+_SIZE = 400
+"""Bytes that a change takes, as measured with ordinary charges."""
 
-@record
-class Cause:
+_MOST_CAUSES = 1_000
+
+
+class Cause(NamedTuple):
     """A rule that fired in the step of a change; ``attempt`` counts the providers that were tried, from 1, ``choice``
     is the place of the outcome in the rule's sequence or chance, from 1."""
 
@@ -35,9 +40,14 @@ class Cause:
     message: str | None
 
 
+_Causes: TypeAlias = tuple[Cause, ...]
+_Kept: TypeAlias = tuple[int, str, _Causes, Subject, str, str | None, str | None, Micros]
+
+
 @record
 class Change:
-    """One change of one object: the number of its journal entry, the operation, and the rules that fired."""
+    """One change of one object: the number of its journal entry, the operation, the event without its data, and the
+    rules that fired."""
 
     number: int
     op: str
@@ -48,36 +58,65 @@ class Change:
 class Stories:
     """The newest changes by the id of their object, oldest first; the oldest of all go when there are too many."""
 
-    __slots__ = ("_by_subject", "_order", "most")
+    __slots__ = ("_by_subject", "_known", "_order", "most")
 
     def __init__(self, journal_limit: int) -> None:
         self.most = min(PER_ENTRY * journal_limit, MOST)
-        self._by_subject: dict[str, deque[Change]] = {}
+        self._by_subject: dict[str, _Kept | list[_Kept]] = {}
         self._order: deque[str] = deque()
+        self._known: dict[_Causes, _Causes] = {}
 
-    def note(self, number: int, step: Step) -> None:
-        """Keep the changes of a step."""
-        if not step.events or not self.most:
-            return
-        causes = _causes(step)
+    def note(self, number: int, step: Step) -> int:
+        """Keep the changes of a step; by how many bytes all that is kept has grown, roughly counted."""
+        if not step.events:
+            return 0
+        causes = self._causes(step)
+        by_subject, order, op = self._by_subject, self._order, step.op
         for event in step.events:
-            self._by_subject.setdefault(event.subject_id, deque()).append(Change(number, step.op, event, causes))
-            self._order.append(event.subject_id)
-        while len(self._order) > self.most:
-            self._drop(self._order.popleft())
+            subject_id = event.subject_id
+            kept = (number, op, causes, event.subject, event.what, event.before, event.after, event.at)
+            here = by_subject.setdefault(subject_id, kept)
+            if here is not kept:
+                if isinstance(here, list):
+                    here.append(kept)
+                else:
+                    by_subject[subject_id] = [here, kept]
+            order.append(subject_id)
+        grown = len(step.events) * _SIZE
+        return grown - self.shrink(self.most) if len(order) > self.most else grown
 
-    def of(self, subject_id: str) -> Sequence[Change]:
+    def shrink(self, most: int) -> int:
+        """Drop the oldest changes until ``most`` are left; how many bytes they took."""
+        order, dropped = self._order, max(len(self._order) - most, 0)
+        for _ in range(dropped):
+            self._drop(order.popleft())
+        return dropped * _SIZE
+
+    def of(self, subject_id: str) -> list[Change]:
         """The changes of one object that are kept."""
-        return tuple(self._by_subject.get(subject_id, ()))
+        here = self._by_subject.get(subject_id, [])
+        return [
+            Change(number, op, Event(subject, subject_id, what, before, after, at), causes)
+            for number, op, causes, subject, what, before, after, at in (here if isinstance(here, list) else [here])
+        ]
 
     def _drop(self, subject_id: str) -> None:
-        changes = self._by_subject[subject_id]
-        changes.popleft()
-        if not changes:
+        here = self._by_subject[subject_id]
+        if isinstance(here, list) and len(here) > 1:
+            del here[0]
+        else:
             del self._by_subject[subject_id]
 
+    def _causes(self, step: Step) -> _Causes:
+        causes = _causes(step)
+        if not causes:
+            return causes
+        if len(self._known) >= _MOST_CAUSES:
+            self._known.clear()
+        return self._known.setdefault(causes, causes)
 
-def _causes(step: Step) -> tuple[Cause, ...]:
+
+def _causes(step: Step) -> _Causes:
     found = []
     for decision in step.decisions:
         if decision.rule is not None:

@@ -43,12 +43,12 @@ class Decision:
     _bucket: Bucket | None = field(default=None, repr=False, compare=False)
     _attempt: Attempt | None = field(default=None, repr=False, compare=False)
     _passed: tuple[tuple[str, Difference], ...] = field(default=_PASSED_NOTHING, repr=False, compare=False)
+    _fired: Rule | None = field(default=None, repr=False, compare=False)
 
     @property
     def choice(self) -> int | None:
         """Which outcome of the sequence or chance of the rule that fired it was, from 1; None when it was none."""
-        fired = (placed.rule for placed in self._bucket.rules if placed.rule.id == self.rule) if self._bucket else ()
-        return next((rule.choice_of(self.outcome) for rule in fired), None)
+        return self._fired.choice_of(self.outcome) if self._fired is not None else None
 
     @property
     def number(self) -> int:
@@ -171,7 +171,7 @@ class Director:
                 delay = draw_latency(outcome.latency, int.from_bytes(digest("latency", *world, salt, size=8), "big"))
             if outcome.batch is not None:
                 salt = digest("rows", *world, salt).hex()
-            return Decision(outcome, rule.id, stage, delay, salt, bucket, attempt, tuple(passed))
+            return Decision(outcome, rule.id, stage, delay, salt, bucket, attempt, tuple(passed), rule)
         return Decision(NOTHING, None, stage, 0, "", bucket, attempt, tuple(passed))
 
     def _ask(self, rule: Rule, attempt: Attempt) -> Difference | tuple[Outcome, str]:

@@ -17,7 +17,7 @@ from mockserver.domain.codes import Code
 from mockserver.domain.errors import Invalid, Refused
 from mockserver.domain.record import record
 from mockserver.engine import idempotency, step_effects
-from mockserver.engine.facts import state_of
+from mockserver.engine.facts import reader_of
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.step import Step, Unreached
 from mockserver.scenario.attempt import Attempt, Stage
@@ -167,7 +167,7 @@ class OperationEndpoint(Endpoint):
             now=sandbox.now,
             request=step.request,
             headers=step.headers,
-            state=partial(state_of, sandbox),
+            state=reader_of(sandbox),
             subject=step.named,
             call=step.call,
         )

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 from typing import Any
+from weakref import ref
 
 import pytest
 from hypothesis import given
@@ -183,3 +185,35 @@ def test_an_inbox_of_a_journal_that_keeps_nothing_keeps_nothing() -> None:
     api = Api(journal_limit=0)
     assert api.call("POST", "/__inbox/x", raw=b"x").body == {"received": True, "signature": "missing"}
     assert api.call("GET", "/__admin/inbox/x").body == {"name": "x", "count": 0, "dropped": 1, "messages": []}
+
+
+def test_the_changes_that_outlive_their_requests_count_and_go_with_them() -> None:
+    api = Api(journal_limit=2)
+    sandbox = api.app.world.sandboxes.open("sk_tests", 0)
+    charges = [api.charge()["chargeId"] for _ in range(60)]
+    journal = sandbox.journal
+    assert journal.stories.of(charges[19]) == []
+    assert [change.event.what for change in journal.stories.of(charges[20])] == ["paid"]
+    before, entries = journal.size, sum(size_of(entry) for entry in journal.entries)
+    assert before > entries
+    while journal.give_up_oldest():
+        pass
+    assert (journal.size, journal.stories.of(charges[-1])) == (0, [])
+
+
+@pytest.mark.parametrize(
+    "scenario", [None, "rules:\n  - when: {op: charge.create}\n    outcome: {decline: do_not_honour}"]
+)
+def test_a_reset_frees_a_sandbox_without_the_garbage_collector(scenario: str | None) -> None:
+    api = Api(scenario=scenario)
+    for _ in range(3):
+        api.try_charge()
+    gc.collect()
+    gc.disable()
+    try:
+        before = ref(api.app.world.sandboxes.open("sk_tests", 0))
+        api.post("/__admin/reset")
+        api.try_charge()
+        assert before() is None
+    finally:
+        gc.enable()
