@@ -11,6 +11,7 @@ from typing import Any, assert_never
 
 from mockserver.domain.clock import Micros, duration_text
 from mockserver.domain.errors import Refused
+from mockserver.domain.masking import mask_start
 from mockserver.scenario.answers import ready, unexpected
 from mockserver.scenario.scenario import Advance, Example, Scenario, SetupCall, Wait
 
@@ -22,17 +23,22 @@ EXAMPLE_KEY = "sk_example"
 WAIT_STEPS = 20
 """Into how many moves of the clock the timeout of a ``wait`` is cut."""
 
+LONGEST_ANSWER = 200
+"""Characters of an answer that a report shows."""
+
 _BASE = "http://127.0.0.1:4111"
 
 
 @dataclass(frozen=True, slots=True)
 class ExampleReport:
-    """How an example went: ``failure`` is None when all answers were as expected."""
+    """How an example went: ``failure`` is None when all answers were as expected; ``messages`` are the calls that were
+    made with what each was answered, card numbers masked."""
 
     file: str
     line: int
     example: str
     failure: str | None
+    messages: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         words = "ok" if self.failure is None else self.failure
@@ -57,23 +63,33 @@ def check(scenario: Scenario, others: Sequence[Scenario], open_app: OpenApp) -> 
 
 async def _check(scenario: Scenario, others: Sequence[Scenario], open_app: OpenApp) -> list[ExampleReport]:
     reports = []
-    for example in scenario.examples or (Example("setup", ()),):
+    for example in scenario.examples or (Example("setup", (), 1),):
         app = open_app([*others, scenario] if not scenario.builtin else [scenario])
+        messages: list[str] = []
         try:
-            await _run(app, scenario, example)
+            await _run(app, scenario, example, messages)
         except _Unexpected as found:
-            reports.append(ExampleReport(scenario.file, found.line, example.name, str(found)))
+            reports.append(ExampleReport(scenario.file, found.line, example.name, str(found), tuple(messages)))
         else:
-            reports.append(ExampleReport(scenario.file, example.line, example.name, None))
+            reports.append(ExampleReport(scenario.file, example.line, example.name, None, tuple(messages)))
     return reports
 
 
-async def _run(app: Any, scenario: Scenario, example: Example) -> None:
+async def _run(app: Any, scenario: Scenario, example: Example, messages: list[str]) -> None:
     import httpx
+
+    async def note(response: httpx.Response) -> None:
+        await response.aread()
+        messages.append(_message(response.request.method, response.request.url.raw_path, response))
 
     answers = _opened(app, scenario)
     transport = httpx.ASGITransport(app=app)
-    async with httpx.AsyncClient(transport=transport, base_url=_BASE, headers={"x-secretkey": EXAMPLE_KEY}) as client:
+    async with httpx.AsyncClient(
+        transport=transport,
+        base_url=_BASE,
+        headers={"x-secretkey": EXAMPLE_KEY},
+        event_hooks={"response": [note]},
+    ) as client:
         for step in example.steps:
             match step:
                 case SetupCall():
@@ -144,6 +160,19 @@ async def _wait(client: Any, wait: Wait, answers: dict[str, object]) -> None:
         step = min(left, max(1, wait.timeout // WAIT_STEPS))
         left -= step
         await _advance(client, step, wait.line)
+
+
+def _message(method: str, path: bytes, response: Any) -> str:
+    """A call and its answer in a line: of an error its code and message, else the beginning of the body."""
+    said = _read(response.content)
+    words = response.text
+    if isinstance(said, dict) and "code" in said and "message" in said:
+        words = f"code {said['code']} {said['message']}" + "".join(
+            f"; {field}: {text}" for field, text in (said.get("details") or {}).items()
+        )
+    shown = mask_start(words.replace("\n", " "), LONGEST_ANSWER + 1)
+    shown = f"{shown[:LONGEST_ANSWER]}..." if len(shown) > LONGEST_ANSWER else shown
+    return f"{method} {path.decode('ascii', 'replace')} -> {response.status_code} {shown}"
 
 
 def _read(raw: bytes) -> object:

@@ -50,10 +50,10 @@ def junit(rows: Sequence[Row]) -> str:
         if not found:
             continue
         if any(row["severity"] == "error" for row in found):
-            failure = ElementTree.SubElement(case, "failure", message=_plain(found[0]["title"]), type=name)
-            failure.text = _plain(text(found))
+            failure = ElementTree.SubElement(case, "failure", message=plain(found[0]["title"]), type=name)
+            failure.text = plain(text(found))
         else:
-            ElementTree.SubElement(case, "system-out").text = _plain(text(found))
+            ElementTree.SubElement(case, "system-out").text = plain(text(found))
     suites = ElementTree.Element("testsuites")
     suites.append(suite)
     ElementTree.indent(suites)
@@ -125,7 +125,7 @@ def _place(line: Mapping[str, Any]) -> str:
     return f"journal {line['entry']}" if line["entry"] is not None else "-"
 
 
-def _plain(words: str) -> str:
+def plain(words: str) -> str:
     """Without the characters that XML cannot hold."""
     return "".join(char for char in words if char in "\t\n" or char.isprintable())
 

@@ -85,31 +85,47 @@ def schema() -> None:
 
 @click.command()
 @click.argument("files", nargs=-1, required=True, metavar="FILE...")
-def check(files: tuple[str, ...]) -> None:
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(("text", "json", "junit")),
+    default="text",
+    show_default=True,
+    help="Text for people, JSON, or JUnit XML with one suite a file.",
+)
+@click.option(
+    "-v", "--verbose", is_flag=True, help="Show every call and its answer, not only those of failing examples."
+)
+def check(files: tuple[str, ...], form: str, verbose: bool) -> None:
     """Validate scenario files, folders or shipped names, and run their examples.
 
     Exit code 2 when a file is refused, 4 when an example goes differently.
     """
     from mockserver.adapters.scenario_check import check as run
     from mockserver.adapters.scenario_files import load
+    from mockserver.commands import check_reports
     from mockserver.domain.errors import Refused
     from mockserver.scenario.shielding import warnings
 
     behind = load([], test_values=True)
-    code = 0
+    checked, code = [], Exit.STOPPED
     for scenario in _loaded(files):
-        for warned in warnings(scenario):
-            click.echo(str(warned), err=True)
+        warned = tuple(map(str, warnings(scenario)))
         try:
             reports = run(scenario, behind, _open_app)
         except Refused as refused:
-            click.echo(f"{scenario.file}:1: {refused}", err=True)
+            found = check_reports.Checked(scenario.file, warned, refusal=str(refused))
             code = Exit.USAGE
-            continue
-        for report in reports:
-            click.echo(str(report), err=report.failure is not None)
-        if code == 0 and any(report.failure for report in reports):
-            code = Exit.VERIFICATION_FAILED
+        else:
+            found = check_reports.Checked(scenario.file, warned, tuple(reports))
+            if code == Exit.STOPPED and any(report.failure for report in reports):
+                code = Exit.VERIFICATION_FAILED
+        if form == "text":
+            for line, is_fault in check_reports.lines(found, is_verbose=verbose):
+                click.echo(line, err=is_fault)
+        checked.append(found)
+    if form != "text":
+        click.echo({"json": check_reports.as_json, "junit": check_reports.junit}[form](checked))
     sys.exit(code)
 
 

@@ -1,0 +1,80 @@
+"""``mockserver check`` shows what was there when an example fails, for people and for CI systems."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+from click.testing import CliRunner, Result
+
+from mockserver.cli import main
+from tests.driving import DUMMY, VISA
+
+FILE = f"""\
+version: 1
+rules:
+  - {{id: poor, when: {{op: charge.create}}, then: {{decline: insufficient_funds}}}}
+examples:
+  - name: fails
+    calls:
+      - call: POST /charge/card
+        body: {{providerId: {DUMMY}, amount: 1, paymentInformation: {{cardNumber: "{VISA}", expiryDate: 12/40}}}}
+        expect: {{status: %d}}
+  - name: passes
+    calls: [{{call: GET /charge, expect: {{status: 200}}}}]
+"""
+FAILURE = "POST /charge/card: status: wanted 201, got 400"
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    path = tmp_path / "shop.yaml"
+    path.write_text(FILE % 201)
+    return path
+
+
+def run(*words: str) -> Result:
+    return CliRunner().invoke(main, ["check", *words])
+
+
+def test_a_failing_example_shows_its_calls_and_their_answers(path: Path) -> None:
+    done = run(str(path))
+    assert done.exit_code == 4
+    first, call, second = done.output.splitlines()
+    assert first == f"{path}:7: fails: {FAILURE}"
+    assert call.startswith("    POST /charge/card -> 400 code 15 Insufficient Funds")
+    assert second == f"{path}:10: passes: ok"
+    assert VISA not in done.output
+
+
+def test_verbose_shows_the_calls_of_every_example(path: Path) -> None:
+    path.write_text(FILE % 400)
+    assert "GET /charge -> 200" not in run(str(path)).output
+    done = run(str(path), "-v")
+    assert (done.exit_code, "GET /charge -> 200" in done.output) == (0, True)
+
+
+def test_json_holds_every_example(path: Path) -> None:
+    done = run(str(path), "--format", "json")
+    [checked] = json.loads(done.output)
+    assert (done.exit_code, checked["file"], checked["warnings"], checked["refusal"]) == (4, str(path), [], None)
+    failed, passed = checked["examples"]
+    assert (failed["name"], failed["ok"], failed["line"], failed["failure"]) == ("fails", False, 7, FAILURE)
+    assert (passed["name"], passed["ok"], len(passed["calls"])) == ("passes", True, 1)
+
+
+def test_junit_has_a_suite_a_file_and_a_case_an_example(path: Path) -> None:
+    done = run(str(path), "webhook-twice", "--format", "junit")
+    first, second = ElementTree.fromstring(done.output)
+    assert (first.get("tests"), first.get("failures"), second.get("failures")) == ("2", "1", "0")
+    [failure] = first.iter("failure")
+    assert failure.get("message") == FAILURE
+    assert "code 15" in (failure.text or "")
+
+
+def test_a_file_without_examples_is_read_and_opened(tmp_path: Path) -> None:
+    path = tmp_path / "plain.yaml"
+    path.write_text("version: 1\n")
+    assert run(str(path)).output == f"{path}:1: setup: ok\n"
