@@ -1,4 +1,4 @@
-"""Takes the pictures of README.md and docs anew: python -m tools.screenshots. Needs playwright and a Chromium."""
+"""Takes the pictures of README.md and docs anew: python -m tools.screenshots. Needs Playwright, Pillow, Chromium."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from typing import Any
 from urllib.request import Request, urlopen
 
+from PIL import Image
 from playwright.sync_api import Browser, expect, sync_playwright
 
 from tools.docs import ROOT
@@ -22,6 +23,7 @@ FOLDER = ROOT / "docs" / "screenshots"
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 START = "2031-03-01T09:30:00Z"
 DUMMY = "a26c371f-94f6-40da-add2-28ec8e9da8ed"
+COLOURS = 256
 DESK, PHONE = {"width": 1440, "height": 800}, {"width": 390, "height": 844}
 LAMP = b"""<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 350 140" width="350" height="140">
 <rect width="350" height="140" fill="#e8dcc0"/><circle cx="175" cy="56" r="35" fill="#c98f2d"/>
@@ -174,6 +176,8 @@ def main() -> None:
             page.screenshot(path=FOLDER / f"{name}.png", full_page=True)
             page.close()
         browser.close()
+    for picture in FOLDER.glob("*.png"):
+        Image.open(picture).convert("RGB").quantize(COLOURS, dither=Image.Dither.NONE).save(picture, optimize=True)
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ or gives back what a partial approval leaves, ends every authorisation and acts 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
@@ -63,6 +63,12 @@ class Payer:
     method: str | None = None
     declines: int = 0
     is_dead: bool = False
+
+    def declined(self, charges: Sequence[Mapping[str, Any]], before: int) -> None:
+        """Count the declined charges of an order that were found by looking; ``before`` were of other orders."""
+        self.declines = max(self.declines, before + len(charges))
+        if not all(attempt["isRetryable"] for charge in charges for attempt in charge["failedAttempts"]):
+            self.is_dead = True
 
 
 @dataclass
@@ -140,21 +146,21 @@ class Client:
         """The charge, or None when the payer did not pay."""
         order = {"amount": amount, "currency": "AUD", "reference": self.reference(), "capture": capture, **more}
         path, body = self.way(payer)
+        before = payer.declines
         for _ in range(TRIES):
             try:
                 answer = self.ask("POST", path, {**order, **body})
             except Lost:
-                found = self.look("/charge", Reference=order["reference"])
-                if made := [one for one in found.body["charges"] if one["status"] != "FAILED"]:
+                found = self.look("/charge", Reference=order["reference"]).body["charges"]
+                if made := [one for one in found if one["status"] != "FAILED"]:
                     return self.seen(made[0], payer, amount)
+                payer.declined(found, before)
             else:
                 if answer.is_done:
                     return self.seen(answer.body, payer, amount)
-                if not answer.may_try_again:
-                    payer.is_dead = True
-                    return None
                 payer.declines += 1
-            if payer.declines >= MOST_DECLINES:
+                payer.is_dead = not answer.may_try_again
+            if payer.is_dead or payer.declines >= MOST_DECLINES:
                 return None
             self.wait(self.chance.choice(WAITS))
         return None
@@ -315,11 +321,14 @@ class Client:
             found = self.look("/charge", Reference=order["reference"]).body["charges"]
             if found and found[0]["status"] != "FAILED":
                 self.seen(found[0], payer, str(order["amount"]))
+            else:
+                payer.declined(found, payer.declines)
             return
         if answer.is_done:
             self.seen(answer.body, payer, str(order["amount"]))
-        elif not answer.may_try_again:
-            payer.is_dead = True
+        else:
+            payer.declines += 1
+            payer.is_dead = not answer.may_try_again
 
     def batch(self) -> None:
         """Send a batch; after a lost answer look for it."""

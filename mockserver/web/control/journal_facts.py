@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TypedDict
 
 from mockserver.domain.codes import Code
-from mockserver.domain.masking import mask_start
+from mockserver.domain.masking import mask_start, mask_text
 from mockserver.domain.money import number_text
 from mockserver.domain.reading import number_of
 from mockserver.engine.journal import JournalEntry
@@ -71,7 +71,7 @@ def facts_of(entry: JournalEntry) -> FactsReply:
     if (reference := reference_of(entry) or _text(answer.get("reference"))) is not None:
         facts["reference"] = reference
     if (amount := number_of(asked.get("amount"))) is not None:
-        facts["amount"] = number_text(amount)
+        facts["amount"] = mask_text(number_text(amount))
         currency = _text(asked.get("currency")) or getattr(step.about.get("charge"), "currency", None)
         if currency is not None:
             facts["currency"] = currency[:10]
