@@ -181,7 +181,8 @@ def _read(document: object) -> tuple[State, CardRegistry]:
     if not isinstance(document, dict) or document.get("format") != FORMAT:
         raise ImportFault(("format", f"wanted a state document of this product, which says format: {FORMAT}"))
     if document.get("version") != VERSION:
-        raise ImportFault(("version", f"wanted version {VERSION} of the state document"))
+        got = str(document.get("version"))[:20]
+        raise ImportFault(("version", f"got version {got} of the state document, wanted {VERSION}"))
     salt = document.get("salt")
     cards = CardRegistry(salt if isinstance(salt, str) else "")
     return form(State).read(document, cards), cards

@@ -46,8 +46,8 @@ _SET_SCHEMA: dict[str, Any] = {
 _EVENT = re.compile(r"[A-Za-z][A-Za-z0-9_]*(?:\.[A-Za-z0-9_]+)+")
 _LONGEST_EVENT = 100
 
-_PAYER = {PayerAnswer.PASSES: "SUCCESS", PayerAnswer.FAILS: "FAILED"}
-"""How a payer ends a challenge; one who abandons it never does, and it expires."""
+_PAYER = {PayerAnswer.PASSES: "SUCCESS", PayerAnswer.FAILS: "FAILED", PayerAnswer.ABANDONS: "ABANDONED"}
+"""How a payer ends a challenge."""
 
 
 class Move(StrEnum):
@@ -165,6 +165,7 @@ class Later:
 
 def act_of_payer(challenge: Challenge) -> tuple[Later, ...]:
     """What the payer of a challenge does on its own, when the file says so."""
-    if challenge.payer not in _PAYER:
+    if challenge.payer is None or (challenge.payer is PayerAnswer.ABANDONS and challenge.after is None):
+        # Who walks away without a word leaves the challenge to expire.
         return ()
     return (Later(challenge.payer_takes, settle=_PAYER[challenge.payer]),)

@@ -97,11 +97,6 @@ class Challenge:
     def __post_init__(self) -> None:
         if self.payer is None and self.after is not None:
             raise ValueError("after says when the payer acts, and payer is not given")
-        if self.payer is PayerAnswer.ABANDONS and self.after is not None:
-            raise ValueError(
-                "after says when the payer acts, and one who abandons never does: the challenge ends by the assumption "
-                "charge.challenge_expires_after"
-            )
 
     @property
     def words(self) -> str:

@@ -134,7 +134,12 @@ OUTCOME_SECTIONS = (
         at("charge.create", "challenge"),
         (
             Key("payer", "what the payer does", {"payer": "passes"}, "what is done on the hosted page"),
-            Key("after", "how long the payer takes", {"payer": "passes", "after": "2m"}, "30s"),
+            Key(
+                "after",
+                "how long the payer takes",
+                {"payer": "passes", "after": "2m"},
+                "30s; of one who abandons until the challenge expires",
+            ),
         ),
     ),
     Section(
