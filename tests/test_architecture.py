@@ -40,7 +40,7 @@ LAYERS = {
     "scenario": layer("domain findings scenario settings assumptions", "pydantic pydantic_core re2"),
     "engine": layer("domain findings scenario engine settings assumptions"),
     "wire": layer("domain wire settings assumptions", "pydantic pydantic_core orjson"),
-    "web": layer(f"{BELOW_WEB} web", "starlette jinja2 orjson"),
+    "web": layer(f"{BELOW_WEB} web", "starlette jinja2 orjson prometheus_client"),
     "adapters": layer(
         "domain scenario engine settings assumptions adapters",
         "yaml httpx uvicorn uvloop httptools cryptography trustme faker watchfiles",

@@ -26,6 +26,7 @@ from mockserver.scenario.reference import SECTIONS, json_schema, parts_of
 from mockserver.scenario.reference_table import Key
 from mockserver.settings import SETTINGS
 from mockserver.web.control.control_routes import CONTROL_ROUTES
+from mockserver.web.control.metrics import METRICS
 from mockserver.web.pages import PAGE_ROUTES
 from mockserver.web.routes import ROUTES
 from mockserver.wire.profile import profile_of
@@ -58,6 +59,12 @@ def routes() -> str:
 def control() -> str:
     """Every call of the control API."""
     return markdown(["call", "does"], ([f"`{row.method} {row.path}`", row.summary] for row in CONTROL_ROUTES))
+
+
+def metrics() -> str:
+    """Every metric of a server."""
+    rows = [[code(row.name), row.kind, ", ".join(map(code, row.labels)), row.help] for row in METRICS]
+    return markdown(["metric", "kind", "labels", "meaning"], rows)
 
 
 def states() -> str:
@@ -272,6 +279,7 @@ PRINT: Mapping[str, Callable[[], str]] = {
     "settings": settings,
     "routes": routes,
     "control": control,
+    "metrics": metrics,
     "states": states,
     "outcomes": outcomes,
     "error-codes": error_codes,

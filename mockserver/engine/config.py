@@ -12,6 +12,7 @@ from mockserver.domain.clock import Clock, Micros
 from mockserver.domain.delivery import WebhookMessage
 from mockserver.domain.notice import Notice
 from mockserver.domain.provider import Provider
+from mockserver.engine.counts import Counts
 from mockserver.engine.provider_plans import planned
 from mockserver.findings.policy import Policy
 from mockserver.scenario.ruleset import Ruleset
@@ -33,7 +34,7 @@ def unwritten(value: object) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class SandboxConfig:
-    """How a sandbox begins. ``public_url`` has no trailing slash."""
+    """How a sandbox begins. ``public_url`` has no trailing slash; ``counts`` are those of the server."""
 
     seed: int
     assumed: Assumed
@@ -48,6 +49,7 @@ class SandboxConfig:
     render: RenderWebhook = render_nothing
     write: Callable[[object], bytes] = unwritten
     findings: Policy | None = None
+    counts: Counts = field(default_factory=Counts, repr=False, compare=False)
 
     def start_clock(self, real: Micros) -> Clock:
         """The clock of a sandbox that opens when the machine's says ``real``."""
@@ -76,6 +78,7 @@ class ServerConfig:
     render: RenderWebhook = render_nothing
     write: Callable[[object], bytes] = unwritten
     findings: Policy | None = None
+    counts: Counts = field(default_factory=Counts, repr=False, compare=False)
 
     def config(self, scenarios: Sequence[Scenario]) -> SandboxConfig:
         """The config under some scenarios: of what several of them say, the last one counts. Raises ``Invalid``
@@ -102,4 +105,5 @@ class ServerConfig:
             render=self.render,
             write=self.write,
             findings=replace(self.findings, **judging) if self.findings is not None else None,
+            counts=self.counts,
         )

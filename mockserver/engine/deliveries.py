@@ -154,9 +154,11 @@ def report(sandbox: Sandbox, delivery: Delivery, made: Try, *, final: bool = Fal
     else:
         _watch(sandbox, delivery, made)
         _move(sandbox, delivery, DeliveryEvent.FAILED)
+        sandbox.config.counts.webhooks[delivery.state.value] += 1
         delivery.due = made.at + pauses[delivery.series - 1]
         sandbox.schedule.plan(delivery.due, Due.WEBHOOK, delivery.delivery_id)
         return
+    sandbox.config.counts.webhooks[delivery.state.value] += 1
     _watch(sandbox, delivery, made)
     sandbox.deliveries.note_ended(delivery)
 
@@ -265,7 +267,7 @@ def _choreography(sandbox: Sandbox, news: _News, target: WebhookTarget) -> Webho
         "id": message.subject_id,
         **sandbox.config.render("", message, notice_of(sandbox, message, news.event, None), sandbox.assumed),
     }
-    decision = sandbox.director.decide(
+    decision = sandbox.decide(
         Stage.ARRIVAL,
         Attempt(
             op=_OP,

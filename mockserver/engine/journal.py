@@ -134,6 +134,8 @@ class Journal(Lodger):
             return
         grown = size_of(entry) + self.stories.note(entry.number, entry.step)
         if len(entries) == self.limit:
+            if self.room is not None:
+                self.room.overflown += 1
             grown -= size_of(entries[0])
         entries.append(entry)
         self.resize(grown)

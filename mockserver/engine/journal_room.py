@@ -34,14 +34,15 @@ class Lodger:
 
 class JournalRoom:
     """At most ``most`` bytes, roughly counted, for all that are in it; ``dropped`` counts the entries that were given
-    up for that."""
+    up for that, ``overflown`` those that the bound of a journal alone has pushed out."""
 
-    __slots__ = ("_ranks", "_report_at", "dropped", "held", "most")
+    __slots__ = ("_ranks", "_report_at", "dropped", "held", "most", "overflown")
 
     def __init__(self, most: int) -> None:
         self.most = most
         self.held = 0
         self.dropped = 0
+        self.overflown = 0
         self._report_at = 1
         # Dictionaries keep the order of their keys, which makes the choice among equals the same in every run.
         self._ranks: list[dict[Lodger, None]] = [{} for _ in range(_RANKS)]

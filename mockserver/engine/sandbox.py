@@ -203,9 +203,15 @@ class Sandbox(Tables):
         """Record that something happened now."""
         self.step.events.append(Event(subject, subject_id, what, before, after, self.now))
 
+    def decide(self, stage: Stage, attempt: Attempt) -> Decision:
+        """Let the scenario decide, and count it."""
+        decision = self.director.decide(stage, attempt)
+        self.config.counts.decided(decision)
+        return decision
+
     def ask(self, stage: Stage, attempt: Attempt) -> Decision:
         """Let the scenario decide, and remember the decision."""
-        decision = self.director.decide(stage, attempt)
+        decision = self.decide(stage, attempt)
         self.step.attempts.append(attempt)
         self.step.decisions.append(decision)
         return decision

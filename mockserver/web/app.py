@@ -112,11 +112,12 @@ def _lifespan(world: World) -> Callable[[object], AbstractAsyncContextManager[No
         runner.dispatcher = dispatcher = WebhookDispatcher(world.real_clock, is_live, WebhookSender(), runner.changed)
         for sandbox in world.sandboxes:
             runner.changed(sandbox)
-        running = asyncio.create_task(ticker.run())
+        running = [asyncio.create_task(work) for work in (ticker.run(), world.lag.run())]
         try:
             yield
         finally:
-            running.cancel()
+            for task in running:
+                task.cancel()
             await dispatcher.stop(world.sandboxes)
             runner.ticker = runner.dispatcher = None
 

@@ -6,6 +6,7 @@ by a request.
 
 from __future__ import annotations
 
+from mockserver.engine.counts import Counts
 from mockserver.scenario.attempt import Attempt, Stage
 from mockserver.scenario.director import Director, RuleReport
 from mockserver.scenario.operations import CONNECTION
@@ -15,7 +16,8 @@ from mockserver.scenario.ruleset import Ruleset
 class Connections:
     """The connections of one server, counted for its rules. ``is_heard`` says whether there are any such rules."""
 
-    def __init__(self, rules: Ruleset, seed: int) -> None:
+    def __init__(self, rules: Ruleset, seed: int, counts: Counts) -> None:
+        self._counts = counts
         self._director = Director(rules, seed, CONNECTION)
         self.is_heard = rules.connects
 
@@ -32,4 +34,6 @@ class Connections:
         """Whether the connection that is being made is to be reset."""
         if not self.is_heard:
             return False
-        return self._director.decide(Stage.CONNECT, Attempt(CONNECTION, 0)).outcome.transport is not None
+        decision = self._director.decide(Stage.CONNECT, Attempt(CONNECTION, 0))
+        self._counts.decided(decision)
+        return decision.outcome.transport is not None

@@ -63,7 +63,8 @@ class Directory:
         self.hears_uploads = False
         self.server_config = _server_config(settings)
         self.config = self._config(reader.load())
-        self.connections = Connections(self.config.rules, self.config.seed)
+        self.connections = Connections(self.config.rules, self.config.seed, self.config.counts)
+        self.config.counts.name(self.config.rules.by_id)
         self._real_clock = real_clock
         room = JournalRoom(settings.journal_memory)
         self.sandboxes = Sandboxes(lambda: self.config, on_open, settings.keys, room, settings.most_sandboxes)
@@ -88,6 +89,7 @@ class Directory:
             return
         self.ready_problems.clear()
         self.connections.apply(self.config.rules)
+        self.config.counts.name(self.config.rules.by_id)
         for sandbox in self.sandboxes:
             if sandbox.config is before:
                 sandbox.apply_config(self.config)

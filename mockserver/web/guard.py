@@ -22,6 +22,7 @@ from mockserver.domain.codes import Code
 from mockserver.settings import Settings
 from mockserver.web.access import Access, Watched
 from mockserver.web.asgi import Message, RawHeaders, Receive, Scope, Send, send_json
+from mockserver.web.metrics import OPERATION, REFUSED
 from mockserver.web.world import World
 from mockserver.wire.problems import problem
 
@@ -32,7 +33,10 @@ _WEBHOOK = b"x-payfurl-signature"
 """A header of each webhook: by a name or a forwarded port that we do not know, one may reach our own control API."""
 
 _TYPES = ("application/json", "application/yaml", "application/x-yaml", "text/yaml", "text/x-yaml", "text/vnd.yaml")
-_QUIET_PATHS = frozenset({"/healthz", "/readyz"})
+_METRICS = "metrics"
+_QUIET_PATHS = frozenset({"/healthz", "/readyz", f"/{_METRICS}"})
+"""Asked again and again by machines: neither logged nor counted."""
+
 _MOST_HOSTS_KNOWN = 1_000
 
 _LOCAL = frozenset({"localhost", "127.0.0.1", "::1", "testserver", "test", "mockserver"})
@@ -74,7 +78,7 @@ class Guard:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        if self.world.log is None or scope["path"] in _QUIET_PATHS:
+        if scope["path"] in _QUIET_PATHS:
             await self._admit(scope, receive, send)
             return
         watched: Any = send if hasattr(send, "status") else Watched(send)
@@ -85,7 +89,10 @@ class Guard:
             failed = 500
             raise
         finally:
-            self.world.log(Access(scope, began, self.world.real_clock(), watched.status or failed))
+            ended, status = self.world.real_clock(), watched.status or failed
+            self.world.requests.note(scope.get(OPERATION, REFUSED), status, ended - began)
+            if self.world.log is not None:
+                self.world.log(Access(scope, began, ended, status))
 
     async def _admit(self, scope: Scope, receive: Receive, send: Send) -> None:
         host = origin = b""
@@ -109,9 +116,9 @@ class Guard:
         path: str = scope["path"]
         # Doubled slashes are ignored when a route is looked for, so they are here.
         bare = path.lstrip("/")
-        if bare.startswith((_CONTROL, _INBOX)):
-            ours = bare.startswith(_CONTROL)
-            refusal = self._control_refusal(scope, host, origin) if ours else _site_refusal(scope, host, origin)
+        if bare.startswith((_CONTROL, _METRICS, _INBOX)):
+            is_inbox = bare.startswith(_INBOX)
+            refusal = _site_refusal(scope, host, origin) if is_inbox else self._control_refusal(scope, host, origin)
             if refusal is not None:
                 await _refuse(scope, send, refusal)
                 return

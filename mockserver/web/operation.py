@@ -54,6 +54,7 @@ class OperationEndpoint(Endpoint):
     def __init__(self, route: Route, world: World) -> None:
         super().__init__(world)
         self.route = route
+        self.op = route.op
 
     @property
     def model(self) -> type[Body] | None:

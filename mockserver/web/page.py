@@ -63,6 +63,7 @@ class PageRoute:
 class PageEndpoint(Endpoint):
     """One row of the table of pages."""
 
+    op = "page"
     headers = (HTML,)
     largest = LONGEST_FORM
 

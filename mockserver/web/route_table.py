@@ -12,6 +12,7 @@ from starlette.routing import Router
 from starlette.types import Lifespan
 
 from mockserver.web.asgi import Receive, Scope, Send
+from mockserver.web.metrics import OPERATION
 from mockserver.web.operation import OperationEndpoint
 from mockserver.web.route import Auth
 from mockserver.web.unrouted import Unrouted
@@ -63,7 +64,9 @@ class RouteTable(Router):
         methods, parameters = self._tidied(path)
         endpoint = methods.get(scope["method"]) if methods else None
         scope["path_params"] = parameters
-        await (endpoint or Unrouted(self._world, self._paths, methods))(scope, receive, send)
+        endpoint = endpoint or Unrouted(self._world, self._paths, methods)
+        scope[OPERATION] = endpoint.op
+        await endpoint(scope, receive, send)
 
     def endpoint(self, method: str, path: str) -> tuple[Any, dict[str, str]]:
         """The endpoint of an operation and the values of its placeholders; None where there is none."""

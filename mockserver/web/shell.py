@@ -35,9 +35,10 @@ from mockserver.wire.fields import Fields
 
 
 class Endpoint:
-    """One row of a table as an ASGI application. ``largest`` is the greatest body in bytes, None for that of the
-    settings; ``headers`` are those of an answer that brings none."""
+    """One row of a table as an ASGI application. ``op`` is what its requests are counted as; ``largest`` is the
+    greatest body in bytes, None for that of the settings; ``headers`` are those of an answer that brings none."""
 
+    op: str
     headers: tuple[RawHeader, ...] = (JSON_TYPE, NOSNIFF)
     largest: int | None = None
 

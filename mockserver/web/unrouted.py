@@ -35,6 +35,7 @@ class Unrouted(Endpoint):
     ``templates`` are the paths of all routes, split, with placeholders in braces.
     """
 
+    op = OPERATION
     headers: tuple[RawHeader, ...] = (JSON_TYPE, NOSNIFF, NO_STORE)
 
     def __init__(self, world: World, templates: Iterable[Sequence[str]], methods: Iterable[str] | None = None) -> None:

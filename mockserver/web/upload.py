@@ -24,7 +24,7 @@ def decided(sandbox: Sandbox, op: str, headers: Mapping[str, str]) -> Decision |
     """What the rules say of a body that is being sent; None when none of them can say anything."""
     if not sandbox.director.listens(Stage.UPLOAD, op):
         return None
-    return sandbox.director.decide(Stage.UPLOAD, Attempt(op, sandbox.now, headers=headers))
+    return sandbox.decide(Stage.UPLOAD, Attempt(op, sandbox.now, headers=headers))
 
 
 def is_cut(decision: Decision) -> bool:

@@ -12,6 +12,7 @@ from mockserver.engine.sandboxes import Sandboxes
 from mockserver.settings import Settings
 from mockserver.web.activity import SERVER
 from mockserver.web.directory import Directory, ScenarioReader
+from mockserver.web.metrics import Lag, Requests
 from mockserver.web.runner import Runner
 from mockserver.web.watching import FindingLine
 
@@ -33,8 +34,9 @@ class World:
     """The settings, the directory of sandboxes and the runner of their work.
 
     ``log`` gets each request that was answered, ``on_request`` is called for each that comes, ``prepare`` runs the
-    set-up calls of a sandbox that opens; ``streams`` counts open event streams. ``rate_limit`` goes by the machine's
-    time: it spares the machine, and a sandbox whose clock stands would never be let in again.
+    set-up calls of a sandbox that opens; ``streams`` counts open event streams, ``requests`` those that were answered;
+    ``lag`` is that of the event loop. ``rate_limit`` goes by the machine's time: it spares the machine, and a sandbox
+    whose clock stands would never be let in again.
     Raises ``ScenarioRefused`` when the scenarios of the settings cannot be used.
     """
 
@@ -44,6 +46,8 @@ class World:
         self.log: Callable[[RequestRecord], None] | None = None
         self.on_request: Callable[[], None] = lambda: None
         self.prepare: Callable[[Sandbox], None] = lambda sandbox: None
+        self.requests = Requests()
+        self.lag = Lag()
         self.streams = 0
         self.rate_limit = RateLimit(settings.rate_limit) if settings.rate_limit else None
         self.runner = Runner(real_clock, self._report)

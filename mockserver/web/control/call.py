@@ -23,6 +23,8 @@ from mockserver.wire.base import Body
 from mockserver.wire.control_fields import ControlBody, read_exactly
 from mockserver.wire.jsonio import loads
 
+JSON = "application/json"
+
 
 class ControlCall:
     """One control call."""
@@ -135,7 +137,7 @@ class ControlRoute:
 
     ``handle`` gives the status and the body, as bytes when it has written the JSON itself; it, ``query`` and ``body``
     may be deferred. ``keyed`` rows act on the sandbox of the secret key. ``answers`` names further statuses.
-    ``largest`` is the greatest body in bytes, None for that of the settings.
+    ``largest`` is the greatest body in bytes, None for that of the settings; ``media`` the type of what it answers.
     """
 
     method: str
@@ -148,6 +150,7 @@ class ControlRoute:
     success: int = 200
     answers: Mapping[int, str] = field(default_factory=dict)
     largest: int | None = None
+    media: str = JSON
 
     @property
     def query_model(self) -> type[Body] | None:
@@ -165,12 +168,16 @@ class ControlRoute:
 class ControlEndpoint(Endpoint):
     """One row of the control table."""
 
+    op = "control"
     headers = (JSON_TYPE, NOSNIFF, NO_STORE)
 
     def __init__(self, route: ControlRoute, world: World) -> None:
         super().__init__(world)
         self.route = route
         self.largest = route.largest
+        self._answer_headers = (
+            None if route.media == JSON else ((b"content-type", route.media.encode()), NOSNIFF, NO_STORE)
+        )
 
     def authenticate(self, request: Request) -> Sandbox | None:
         """The open sandbox that the call names, if any; its function opens another."""
@@ -187,4 +194,4 @@ class ControlEndpoint(Endpoint):
         if request.method != "GET" and (sandbox := self.world.sandboxes.named(request.headers)) is not None:
             # Whatever a call changes may be what somebody waits for.
             self.world.runner.activity.notify(sandbox.key)
-        return Reply(status, body)
+        return Reply(status, body, headers=self._answer_headers)

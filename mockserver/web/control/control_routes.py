@@ -18,6 +18,7 @@ if TYPE_CHECKING:
         health,
         inbox,
         journal,
+        metrics,
         repeat,
         sandboxes,
         scenario_tools,
@@ -34,8 +35,15 @@ else:  # the same names, imported when a call first needs them
     assumptions, clock, coming, compare, findings, health, inbox = lazy(
         "mockserver.web.control", "assumptions", "clock", "coming", "compare", "findings", "health", "inbox"
     )
-    description, journal, repeat, sandboxes, scenario_tools, scenarios = lazy(
-        "mockserver.web.control", "description", "journal", "repeat", "sandboxes", "scenario_tools", "scenarios"
+    description, journal, metrics, repeat, sandboxes, scenario_tools, scenarios = lazy(
+        "mockserver.web.control",
+        "description",
+        "journal",
+        "metrics",
+        "repeat",
+        "sandboxes",
+        "scenario_tools",
+        "scenarios",
     )
     state, timeline, verify, wait, webhooks = lazy(
         "mockserver.web.control", "state", "timeline", "verify", "wait", "webhooks"
@@ -56,6 +64,8 @@ CONTROL_ROUTES: tuple[ControlRoute, ...] = (
     ControlRoute("GET", "/healthz", health.alive, "Whether the server lives", keyed=False),
     ControlRoute("GET", "/readyz", health.ready, "Whether the server is ready, else the reasons", keyed=False,
                  answers={503: "Not ready, with the reasons"}),
+    ControlRoute("GET", "/metrics", metrics.read, "Counts and measures of the server, for Prometheus", keyed=False,
+                 media="text/plain; version=0.0.4; charset=utf-8"),
     ControlRoute("GET", "/openapi.json", description.payments,
                  "The payments API as an OpenAPI document, profile applied", keyed=False),
     ControlRoute("GET", "/asyncapi.json", description.webhooks,

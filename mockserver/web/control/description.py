@@ -89,7 +89,7 @@ def _operation(row: ControlRoute, schemas: Schemas) -> dict[str, Any]:
         "summary": row.summary,
         "security": _security(row),
         "responses": {
-            str(row.success): _answer("Done", {"type": "object"}),
+            str(row.success): _answer("Done", {"type": "object" if row.media == _JSON else "string"}, row.media),
             **{str(status): _answer(words, {"type": "object"}) for status, words in row.answers.items()},
             **{
                 status: _answer(words, {"$ref": "#/components/schemas/Problem"})
@@ -115,7 +115,7 @@ def _kinds(row: ControlRoute) -> list[str]:
 
 def _security(row: ControlRoute) -> list[dict[str, list[str]]]:
     """Each entry is one way in: the key or id of a sandbox, and where a token is set that too, in either header."""
-    if not row.path.startswith("/__admin"):
+    if not row.path.startswith(("/__admin", "/metrics")):
         return []
     ways: list[dict[str, list[str]]] = [{"secretKey": []}, {"sandbox": []}] if row.keyed else [{}]
     tokens: list[dict[str, list[str]]] = [{}, {"adminToken": []}, {"adminBearer": []}]
@@ -127,5 +127,5 @@ def _name(row: ControlRoute) -> str:
     return "_".join([row.method.lower(), *filter(None, words.split("/"))])
 
 
-def _answer(words: str, schema: dict[str, Any]) -> dict[str, Any]:
-    return {"description": words, "content": {_JSON: {"schema": schema}}}
+def _answer(words: str, schema: dict[str, Any], media: str = _JSON) -> dict[str, Any]:
+    return {"description": words, "content": {media: {"schema": schema}}}

@@ -59,6 +59,7 @@ class InboxReply(TypedDict):
 class InboxEndpoint(Endpoint):
     """The receiver. The sandbox is named by a key in the headers, or by ``?publicKey=``."""
 
+    op = "inbox"
     headers = (JSON_TYPE, NOSNIFF, NO_STORE)
 
     def authenticate(self, request: Request) -> Sandbox:

@@ -1,0 +1,142 @@
+"""The counts and measures of the server in the text format of Prometheus (``/metrics``).
+
+No label holds a key, an id or a value of a request, and each has a bounded number of values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+from typing import Any
+
+from mockserver.domain.clock import SECOND
+from mockserver.domain.slices import Slices
+from mockserver.engine.tables import ROW_CLASSES
+from mockserver.web.control.call import ControlCall
+from mockserver.web.metrics import BOUNDS, WINDOW
+from mockserver.web.slices import with_pauses
+from mockserver.web.world import World
+
+_SLICE = 200
+"""Sandboxes whose objects are counted before others have their turn."""
+
+Samples = Iterator[tuple[Sequence[str], Any]]
+"""The values of the labels, each with its number; of a histogram with its buckets and its sum."""
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """One row of the table: a counter, gauge or histogram. ``read`` gives its samples from the world and the number of
+    objects by kind."""
+
+    name: str
+    kind: str
+    help: str
+    labels: tuple[str, ...]
+    read: Callable[[World, Mapping[str, int]], Samples]
+
+
+def _requests(world: World, _: object) -> Samples:
+    for op, found in sorted(world.requests.by_op.items()):
+        for status, count in sorted(found.statuses.items()):
+            yield (op, str(status) if status else "none"), count
+
+
+def _durations(world: World, _: object) -> Samples:
+    bounds = [*(f"{bound / SECOND:g}" for bound in BOUNDS), "+Inf"]
+    for op, found in sorted(world.requests.by_op.items()):
+        buckets = list(zip(bounds, accumulate(found.buckets), strict=True))
+        yield (op,), (buckets, found.took / SECOND)
+
+
+def _journal(world: World, _: object) -> Samples:
+    room = world.sandboxes.room
+    yield ("limit",), room.overflown
+    yield ("memory",), room.dropped
+
+
+def _counted(name: str) -> Callable[[World, Mapping[str, int]], Samples]:
+    def read(world: World, _: object) -> Samples:
+        for value, count in sorted(getattr(world.directory.config.counts, name).items()):
+            yield (value,), count
+
+    return read
+
+
+def _one(read: Callable[[World], float]) -> Callable[[World, Mapping[str, int]], Samples]:
+    return lambda world, _: iter([((), read(world))])
+
+
+METRICS: tuple[Metric, ...] = (
+    Metric("mockserver_requests_total", "counter",
+           "Requests by operation and status of the answer, none where there was none. Beside the operations of the "
+           "payments API there are control, page, inbox, none (no such route) and refused (foreign Host or page, no "
+           "admin token).",
+           ("op", "status"), _requests),
+    Metric("mockserver_request_seconds", "histogram",
+           "Time from the head of a request to the end of its answer, what a scenario lets it take included.",
+           ("op",), _durations),
+    Metric("mockserver_rules_fired_total", "counter",
+           "Rules that fired: by id those of the server's files, all others as other.",
+           ("rule",), _counted("rules")),
+    Metric("mockserver_faults_total", "counter",
+           "Faults that rules decided on, by kind.",
+           ("kind",), _counted("faults")),
+    Metric("mockserver_webhook_tries_total", "counter",
+           "Tries to deliver a webhook, by what it is then: delivered, waiting (tried again later) or given_up.",
+           ("result",), _counted("webhooks")),
+    Metric("mockserver_sandboxes", "gauge", "Open sandboxes.",
+           (), _one(lambda world: len(world.sandboxes))),
+    Metric("mockserver_objects", "gauge", "Stored objects of all sandboxes, by kind.",
+           ("kind",), lambda _, objects: (((kind,), count) for kind, count in objects.items())),
+    Metric("mockserver_journal_dropped_total", "counter",
+           "Oldest journal entries dropped, by bound: limit (--journal-limit) or memory (--journal-memory, messages "
+           "of inboxes included).",
+           ("bound",), _journal),
+    Metric("mockserver_event_loop_lag_seconds", "gauge",
+           f"How late the event loop came at most in the last {WINDOW} seconds: everybody waits so long.",
+           (), _one(lambda world: world.lag.longest)),
+)  # fmt: skip
+
+
+async def read(call: ControlCall) -> tuple[int, bytes]:
+    """Every metric of the server, in the order of the table."""
+    # Takes a moment to import, and most servers are never asked.
+    from prometheus_client import CollectorRegistry, generate_latest
+    from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
+
+    families = {"counter": CounterMetricFamily, "gauge": GaugeMetricFamily, "histogram": HistogramMetricFamily}
+    world = call.world
+    objects = await with_pauses(_objects(world))
+
+    found = _Collected()
+    for metric in METRICS:
+        family = families[metric.kind](metric.name, metric.help, labels=metric.labels)
+        for labels, value in metric.read(world, objects):
+            family.add_metric(labels, *(value if metric.kind == "histogram" else (value,)))
+        found.families.append(family)
+    registry = CollectorRegistry(auto_describe=False)
+    registry.register(found)
+    text: bytes = generate_latest(registry)
+    return 200, text
+
+
+class _Collected:
+    """What a registry of Prometheus asks for its metrics."""
+
+    def __init__(self) -> None:
+        self.families: list[Any] = []
+
+    def collect(self) -> list[Any]:
+        return self.families
+
+
+def _objects(world: World) -> Slices[dict[str, int]]:
+    counts = dict.fromkeys(ROW_CLASSES, 0)
+    for number, sandbox in enumerate(world.sandboxes, 1):
+        for kind in counts:
+            counts[kind] += len(getattr(sandbox, kind))
+        if not number % _SLICE:
+            yield
+    return counts

@@ -1,0 +1,82 @@
+"""Counting of requests, and of the time that the event loop comes late: what ``GET /metrics`` shows is counted here in
+whole numbers, and worded only when it is asked for.
+
+Labels are bounded: operations are those of the tables, statuses three digits.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from bisect import bisect_left
+from collections import deque
+
+from mockserver.domain.clock import MILLISECOND, Micros
+
+OPERATION = "mockserver.op"
+"""The scope key of what a request is counted as."""
+
+REFUSED = "refused"
+"""What requests are counted as that the guard turned away."""
+
+BOUNDS: tuple[Micros, ...] = tuple(
+    int(bound * MILLISECOND) for bound in (0.5, 1, 2.5, 5, 10, 25, 50, 100, 250, 500, 1_000, 2_500, 5_000, 10_000)
+)
+"""Upper bounds of the buckets of the histogram."""
+
+BEAT = 0.25
+"""Seconds between two looks at how late the event loop comes."""
+
+WINDOW = 60
+"""Seconds over which the longest lag counts."""
+
+
+class Operation:
+    """The requests of one operation: how many by status (0: no answer), how many in each bucket of ``BOUNDS`` and
+    beyond the last, and how long they took together."""
+
+    __slots__ = ("buckets", "statuses", "took")
+
+    def __init__(self) -> None:
+        self.statuses: dict[int, int] = {}
+        self.buckets = [0] * (len(BOUNDS) + 1)
+        self.took: Micros = 0
+
+
+class Requests:
+    """The requests that were answered, by operation. An answer includes the time that a scenario lets it take."""
+
+    __slots__ = ("by_op",)
+
+    def __init__(self) -> None:
+        self.by_op: dict[str, Operation] = {}
+
+    def note(self, op: str, status: int, took: Micros) -> None:
+        """Count one."""
+        found = self.by_op.get(op)
+        if found is None:
+            found = self.by_op[op] = Operation()
+        found.statuses[status] = found.statuses.get(status, 0) + 1
+        found.buckets[bisect_left(BOUNDS, took)] += 1
+        found.took += took
+
+
+class Lag:
+    """How late the event loop came to what it was to do, in seconds: while it is late, everybody waits."""
+
+    __slots__ = ("_lately",)
+
+    def __init__(self) -> None:
+        self._lately: deque[float] = deque(maxlen=round(WINDOW / BEAT))
+
+    @property
+    def longest(self) -> float:
+        """The longest lag within ``WINDOW``."""
+        return max(self._lately, default=0.0)
+
+    async def run(self) -> None:
+        """Measure until cancelled."""
+        time = asyncio.get_running_loop().time
+        while True:
+            due = time() + BEAT
+            await asyncio.sleep(BEAT)
+            self._lately.append(max(time() - due, 0.0))
