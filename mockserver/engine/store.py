@@ -158,7 +158,7 @@ class Table(Generic[R]):
     """Rows of one kind by id, by place and by index. ``on_change`` is told of each new value of a row, with the table
     and the value before (None: a new row)."""
 
-    __slots__ = ("_by_id", "_derived", "_id_of", "_places", "on_change", "rows")
+    __slots__ = ("_by_id", "_derived", "_id_of", "_indexes", "_places", "on_change", "rows")
 
     def __init__(self, id_of: Callable[[R], str], indexes: Sequence[Index[R]] = ()) -> None:
         self.rows: list[R] = []
@@ -166,7 +166,9 @@ class Table(Generic[R]):
         self._id_of = id_of
         self._by_id: dict[str, R] = {}
         self._derived: dict[int, object] = {}
-        self._places = {index.name: (_ManyPlaces if index.several else _Places)(index) for index in indexes}
+        self._indexes = indexes
+        # Of the indexes that have been asked: a table that nobody searches takes no room for them.
+        self._places: dict[str, _Places[R]] = {}
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -284,7 +286,10 @@ class Table(Generic[R]):
         return [here for value in dict.fromkeys(values) if (here := places.of(value))] or [[]]
 
     def _up_to_date(self, name: str) -> _Places[R]:
-        places = self._places[name]
+        places = self._places.get(name)
+        if places is None:
+            index = {index.name: index for index in self._indexes}[name]
+            places = self._places[name] = (_ManyPlaces if index.several else _Places)(index)
         if places.known < len(self.rows):
             places.learn(self.rows)
         return places

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from operator import attrgetter
 from typing import Any, get_args, get_type_hints
 
@@ -51,8 +51,61 @@ def _email(customer: Customer) -> Hashable | None:
     return customer.email.lower() if customer.email is not None else None
 
 
-def _table(id_name: str, *indexes: Index[Any]) -> Table[Any]:
-    return Table(attrgetter(id_name), indexes)
+def _shape(id_name: str, *indexes: Index[Any]) -> tuple[Callable[[Any], str], Sequence[Index[Any]]]:
+    return attrgetter(id_name), indexes
+
+
+_SHAPES = {
+    "batches": _shape("batch_id"),
+    "charges": _shape(
+        "charge_id",
+        _by("reference"),
+        _by("provider", "provider.provider_id"),
+        _by("customer", "customer_id"),
+        _by("status"),
+        _by("payment_method", "instrument.payment_method_id"),
+        _by("payment_type", "instrument.type"),
+        Index("brand", _brand),
+        _by("currency"),
+        Index("fingerprint", _fingerprint),
+        Index("cardholder", _holder),
+        _by("batch", "batch_id"),
+        _by("subscription", "subscription_id"),
+        Index("money_day", Charge.money_days, several=True),
+    ),
+    "customers": _shape(
+        "customer_id", _by("id", "customer_id"), _by("reference"), Index("email", _email), _by("state")
+    ),
+    "network_tokens": _shape("network_token_id"),
+    "payment_links": _shape("payment_link_id"),
+    "payment_methods": _shape(
+        "payment_method_id",
+        _by("provider", "provider.provider_id"),
+        _by("customer", "customer_id"),
+        _by("payment_type", "instrument.type"),
+        Index("brand", _brand),
+        _by("state"),
+        _by("vault", "vault_id"),
+        _by("payto", "payto_id"),
+    ),
+    "payto": _shape("payto_id"),
+    "providers": _shape("provider_id"),
+    "subscriptions": _shape(
+        "subscription_id", _by("status"), _by("currency"), _by("payment_method", "payment_method_id")
+    ),
+    "tokens": _shape("token_id", _by("provider", "provider.provider_id"), _by("state")),
+    "transfers": _shape(
+        "transfer_id",
+        _by("provider", "provider_id"),
+        _by("charge", "charge_id"),
+        _by("group", "group_reference"),
+        _by("reference"),
+        _by("status"),
+    ),
+    "vault": _shape("vault_id", Index("card_with_ccv", _card_with_ccv)),
+    "webhook_subscriptions": _shape("webhook_subscription_id", _by("state")),
+}
+"""How the rows of each table are found: by their id and by indexes. All sandboxes share it."""
 
 
 class Tables:
@@ -75,54 +128,8 @@ class Tables:
     __slots__ = tuple(__annotations__)
 
     def __init__(self) -> None:
-        self.batches = _table("batch_id")
-        self.charges = _table(
-            "charge_id",
-            _by("reference"),
-            _by("provider", "provider.provider_id"),
-            _by("customer", "customer_id"),
-            _by("status"),
-            _by("payment_method", "instrument.payment_method_id"),
-            _by("payment_type", "instrument.type"),
-            Index("brand", _brand),
-            _by("currency"),
-            Index("fingerprint", _fingerprint),
-            Index("cardholder", _holder),
-            _by("batch", "batch_id"),
-            _by("subscription", "subscription_id"),
-            Index("money_day", Charge.money_days, several=True),
-        )
-        self.customers = _table(
-            "customer_id", _by("id", "customer_id"), _by("reference"), Index("email", _email), _by("state")
-        )
-        self.network_tokens = _table("network_token_id")
-        self.payment_links = _table("payment_link_id")
-        self.payment_methods = _table(
-            "payment_method_id",
-            _by("provider", "provider.provider_id"),
-            _by("customer", "customer_id"),
-            _by("payment_type", "instrument.type"),
-            Index("brand", _brand),
-            _by("state"),
-            _by("vault", "vault_id"),
-            _by("payto", "payto_id"),
-        )
-        self.payto = _table("payto_id")
-        self.providers = _table("provider_id")
-        self.subscriptions = _table(
-            "subscription_id", _by("status"), _by("currency"), _by("payment_method", "payment_method_id")
-        )
-        self.tokens = _table("token_id", _by("provider", "provider.provider_id"), _by("state"))
-        self.transfers = _table(
-            "transfer_id",
-            _by("provider", "provider_id"),
-            _by("charge", "charge_id"),
-            _by("group", "group_reference"),
-            _by("reference"),
-            _by("status"),
-        )
-        self.vault = _table("vault_id", Index("card_with_ccv", _card_with_ccv))
-        self.webhook_subscriptions = _table("webhook_subscription_id", _by("state"))
+        for name, (id_of, indexes) in _SHAPES.items():
+            setattr(self, name, Table(id_of, indexes))
 
 
 ROW_CLASSES: Mapping[str, type] = {name: get_args(table)[0] for name, table in get_type_hints(Tables).items()}

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import gc
+import tracemalloc
+
 import pytest
 
 from tests.driving import Api
@@ -83,3 +86,18 @@ def test_the_list_comes_in_pages_the_last_used_first() -> None:
 def test_a_page_out_of_bounds_is_refused(query: str, field: str) -> None:
     refused = Api().call("GET", f"/__admin/sandboxes?{query}", key=None)
     assert (refused.status, list(refused["details"])) == (400, [field])
+
+
+def test_an_empty_sandbox_takes_less_than_20_kib() -> None:
+    sandboxes = Api().app.world.sandboxes
+    sandboxes.open("sk_first", 0)
+    gc.collect()
+    tracemalloc.start()
+    try:
+        for number in range(300):
+            sandboxes.open(f"sk_{number}", 0)
+        gc.collect()
+        held, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert held / 300 < 20 * 1024
