@@ -12,6 +12,7 @@ from pathlib import Path
 from zipfile import ZipFile
 
 import pytest
+from packaging.requirements import Requirement
 
 from mockserver.settings import SETTINGS
 
@@ -83,8 +84,23 @@ def test_every_package_that_is_imported_is_a_dependency() -> None:
 def test_the_image_copies_what_is_there_and_not_ignored() -> None:
     kept = {line[1:] for line in (ROOT / ".dockerignore").read_text("utf-8").splitlines() if line.startswith("!")}
     copied = [word for line in re.findall(r"^COPY (?!--from)(.*) \S+$", IMAGE, re.MULTILINE) for word in line.split()]
-    assert {"pyproject.toml", "README.md", "LICENSE", "mockserver", "scenarios"} == set(copied) == kept
+    lock = "deploy/requirements.lock"
+    assert {"pyproject.toml", "README.md", "LICENSE", "mockserver", "scenarios", lock} == set(copied) == kept
     assert [word for word in copied if not (ROOT / word).exists()] == []
+
+
+def test_the_image_pins_every_dependency_with_hashes_and_its_base() -> None:
+    lock = (ROOT / "deploy" / "requirements.lock").read_text("utf-8")
+    pinned = dict(re.findall(r"^([a-z0-9-]+)==(\S+) \\$", lock, re.MULTILINE))
+    for line in tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["dependencies"]:
+        wanted = Requirement(line)
+        assert wanted.specifier.contains(pinned[wanted.name.lower()]), line
+    assert lock.count("--hash=sha256:") >= len(pinned)
+    assert "://" not in lock
+    assert "--require-hashes -r requirements.lock" in IMAGE
+    bases = re.findall(r"^FROM (\S+)", IMAGE, re.MULTILINE)
+    assert len(set(bases)) == 1
+    assert re.fullmatch(r"python:\d+\.\d+\.\d+-slim-\w+", bases[0])
 
 
 def test_the_image_sets_only_variables_that_are_read() -> None:
