@@ -5,8 +5,10 @@ Source: control document, Control API (``/__admin/scenarios/dry-run``).
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from heapq import nsmallest
+from heapq import heappush, heappushpop
 
 from mockserver.domain.slices import Slices
 from mockserver.engine.journal import JournalEntry
@@ -36,11 +38,23 @@ class DryRule:
     concerned: int = 0
     fired: int = 0
     entries: list[int] = field(default_factory=list)
-    missed: list[tuple[JournalEntry, list[Difference]]] = field(default_factory=list)
+    near: list[tuple[JournalEntry, list[Difference]]] = field(default_factory=list)
+    _nearest: list[tuple[int, int, JournalEntry, Attempt]] = field(default_factory=list)
 
-    def near(self) -> list[tuple[JournalEntry, list[Difference]]]:
-        """The entries on which it came nearest to firing."""
-        return nsmallest(MOST_NEAR, self.missed, key=lambda miss: (len(miss[1]), -miss[0].number))
+    def miss(self, entry: JournalEntry, meant: list[Attempt]) -> None:
+        """Remember an entry on which it did not fire, if it is among the nearest."""
+        failed, place = min((_failed(self.rule, attempt), place) for place, attempt in enumerate(meant))
+        miss = (-failed, entry.number, entry, meant[place])
+        if len(self._nearest) < MOST_NEAR:
+            heappush(self._nearest, miss)
+        elif miss > self._nearest[0]:
+            heappushpop(self._nearest, miss)
+
+    def explain(self, sandbox: Sandbox) -> None:
+        """Say of the nearest misses alone what differed: most entries are none."""
+        for _, _, entry, attempt in sorted(self._nearest, reverse=True):
+            with _as_of(sandbox, entry):
+                self.near.append((entry, _mismatches(self.rule, attempt)))
 
 
 def dry_run(sandbox: Sandbox, scenarios: list[Scenario], only: Scenario | None = None) -> Slices[list[DryRule]]:
@@ -56,39 +70,59 @@ def dry_run(sandbox: Sandbox, scenarios: list[Scenario], only: Scenario | None =
     if only is not None:
         texts = {rule.text for rule in only.rules}
         found = {name: told for name, told in found.items() if told.rule.text in texts}
+    by_operation: dict[tuple[Stage, str, str | None], list[DryRule]] = {}
+
+    def asked_of(stage: Stage, attempt: Attempt) -> list[DryRule]:
+        key = (stage, attempt.op, attempt.also)
+        if key not in by_operation:
+            meant = {attempt.op, attempt.also}
+            by_operation[key] = [
+                one for one in found.values() if one.rule.stage is stage and not meant.isdisjoint(one.rule.operations)
+            ]
+        return by_operation[key]
+
     for number, entry in enumerate(tuple(sandbox.journal.entries)):
         if number % _SLICE == _SLICE - 1:
             yield
-        before, sandbox.step = sandbox.step, entry.step
-        try:
-            _ask(director, found, entry)
-        finally:
-            sandbox.step = before
+        with _as_of(sandbox, entry):
+            _ask(director, asked_of, entry)
+    for told in found.values():
+        told.explain(sandbox)
     return list(found.values())
 
 
-def _ask(director: Director, found: dict[str, DryRule], entry: JournalEntry) -> None:
-    fired, asked = set(), []
+@contextmanager
+def _as_of(sandbox: Sandbox, entry: JournalEntry) -> Iterator[None]:
+    """What tests read of the present step is that of the entry."""
+    before, sandbox.step = sandbox.step, entry.step
+    try:
+        yield
+    finally:
+        sandbox.step = before
+
+
+def _ask(director: Director, asked_of: Callable[[Stage, Attempt], list[DryRule]], entry: JournalEntry) -> None:
+    fired: set[str] = set()
+    meant: dict[str, tuple[DryRule, list[Attempt]]] = {}
     for stage, attempt in _attempts(entry):
-        asked.append((stage, attempt))
         decision = director.decide(stage, attempt)
         if decision.rule is not None:
             fired.add(decision.rule)
-    for rule_id, told in found.items():
-        rule = told.rule
-        meant = [
-            attempt
-            for stage, attempt in asked
-            if stage is rule.stage and (attempt.op in rule.operations or attempt.also in rule.operations)
-        ]
-        if not meant:
-            continue
+        for told in asked_of(stage, attempt):
+            meant.setdefault(told.rule.id, (told, []))[1].append(attempt)
+    for rule_id, (told, attempts) in meant.items():
         told.concerned += 1
         if rule_id in fired:
             told.fired += 1
             told.entries = [*told.entries, entry.number][-MOST_NAMED:]
         else:
-            told.missed.append((entry, min((_mismatches(rule, attempt) for attempt in meant), key=len)))
+            told.miss(entry, attempts)
+
+
+def _failed(rule: Rule, attempt: Attempt) -> int:
+    """How many tests an attempt fails."""
+    outside = rule.window is not None and rule.window.difference(attempt.now, attempt.now) is not None
+    return sum(not test.holds(test.read(attempt)) for test in rule.tests) + outside
 
 
 def _mismatches(rule: Rule, attempt: Attempt) -> list[Difference]:
@@ -101,12 +135,17 @@ def _mismatches(rule: Rule, attempt: Attempt) -> list[Difference]:
 def _attempts(entry: JournalEntry) -> list[tuple[Stage, Attempt]]:
     """What rules are asked with: the arrival of a request, and each try of a provider."""
     step = entry.step
-    asked = [(Stage.PROVIDER, attempt) for attempt in step.attempts if attempt.provider is not None]
+    # A kept body is read at every look: once is enough for all rules.
+    request = dict(step.request.items())
+    attempts = [
+        replace(attempt, request=request) if attempt.request is step.request else attempt for attempt in step.attempts
+    ]
+    asked = [(Stage.PROVIDER, attempt) for attempt in attempts if attempt.provider is not None]
     if not step.answers:
         return asked
-    arrived = next((attempt for attempt in step.attempts if attempt.provider is None), None)
+    arrived = next((attempt for attempt in attempts if attempt.provider is None), None)
     if arrived is None:
-        arrived = Attempt(op=step.op, now=entry.at, request=step.request, headers=step.headers, subject=step.named)
+        arrived = Attempt(op=step.op, now=entry.at, request=request, headers=step.headers, subject=step.named)
         if asked:
-            arrived = replace(arrived, state=asked[0][1].state)
+            arrived.state = asked[0][1].state
     return [(Stage.ARRIVAL, arrived), *asked]

@@ -30,8 +30,8 @@ _MOST_CAUSES = 1_000
 
 
 class Cause(NamedTuple):
-    """A rule that fired in the step of a change; ``attempt`` counts the providers that were tried, from 1, ``choice``
-    is the place of the outcome in the rule's sequence or chance, from 1."""
+    """A rule that said what a provider, a batch or time does in the step of a change; ``attempt`` counts the providers
+    that were tried, from 1, ``choice`` is the place of the outcome in the rule's sequence or chance, from 1."""
 
     rule: str
     attempt: int
@@ -47,7 +47,7 @@ _Kept: TypeAlias = tuple[int, str, _Causes, Subject, str, str | None, str | None
 @record
 class Change:
     """One change of one object: the number of its journal entry, the operation, the event without its data, and the
-    rules that fired."""
+    rules that fired and had a part in it."""
 
     number: int
     op: str
@@ -119,8 +119,10 @@ class Stories:
 def _causes(step: Step) -> _Causes:
     found = []
     for decision in step.decisions:
-        if decision.rule is not None:
-            said = decision.outcome.provider
+        outcome = decision.outcome
+        # A lost answer, a slow one or a spoilt webhook changes no object.
+        if decision.rule is not None and (outcome.provider or outcome.batch or outcome.later):
+            said = outcome.provider
             code, message = (said.error_code, said.error_message) if isinstance(said, Decline) else (None, None)
             found.append(Cause(decision.rule, decision.number, decision.choice, code, message))
     return tuple(found)

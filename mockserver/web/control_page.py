@@ -117,7 +117,9 @@ def _of_sandbox(world: World, sandbox: Sandbox) -> dict[str, object]:
         "pending": len(sandbox.schedule.entries),
         "scenarios": [scenario.name for scenario in sandbox.config.scenarios],
         "objects": object_counts(sandbox),
+        "webhooks": len(sandbox.deliveries),
         "tries": sandbox.deliveries.changes,
+        "messages": sum(sandbox.inboxes.counts().values()),
         "arrivals": sandbox.inboxes.number,
         "findings": _of_findings(sandbox),
     }

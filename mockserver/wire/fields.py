@@ -7,7 +7,7 @@ Sources: assumption ``request.letter_case``; published facts, 0 (rule 3), 1.0, 8
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, ItemsView, Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any, TypeVar
 from urllib.parse import parse_qsl
@@ -114,6 +114,10 @@ class Fields(Mapping[str, object]):
 
     def __len__(self) -> int:
         return len(self.folded.values)
+
+    def items(self) -> ItemsView[str, object]:
+        """Every field with its value, from one reading of the text."""
+        return self.folded.values.items()
 
 
 NO_FIELDS = Fields(Body, {}, b"", lambda _: {})

@@ -51,6 +51,19 @@ def test_a_dry_run_counts_reads_by_their_object(api: Api) -> None:
     assert (told["concerned"], told["fired"], told["entries"]) == (3, 1, [5])
 
 
+def test_of_many_near_misses_the_nearest_and_newest_are_told(api: Api) -> None:
+    for number in range(8):
+        api.charge(reference=f"order-{number}", amount=150 if number < 2 else 20)
+    large, _ = send(api, "/__admin/scenarios/dry-run", TWO)["rules"]
+    assert [(miss["entry"], len(miss["mismatches"])) for miss in large["near"]] == [
+        (2, 1),
+        (1, 1),
+        (8, 2),
+        (7, 2),
+        (6, 2),
+    ]
+
+
 def test_every_fault_has_its_line(api: Api) -> None:
     told = send(api, "/__admin/scenarios/check", TWO.replace("gt:", "gtt:").replace("limit", "limmit")).body
     assert told["valid"] is False

@@ -154,6 +154,14 @@ def story(api: Api, charge_id: str) -> list[dict[str, Any]]:
     return found
 
 
+def test_a_rule_that_only_loses_the_answer_is_no_cause_of_the_payment(api: Api) -> None:
+    rule = {"id": "lost", "when": {"op": "charge.create"}, "then": {"transport": {"at": "answer", "status": 503}}}
+    assert api.call("PUT", "/__admin/scenarios", {"version": 1, "name": "s", "rules": [rule]}).status == 200
+    assert api.try_charge().status == 503
+    [paid] = story(api, api.get("/charge").body["charges"][0]["chargeId"])
+    assert (paid["what"], paid["rules"]) == ("paid", [])
+
+
 def test_a_declined_charge_says_which_rule_decided(told: Api) -> None:
     charge_id = told.call("GET", "/charge?reference=order-5").body["charges"][0]["chargeId"]
     [declined] = story(told, charge_id)

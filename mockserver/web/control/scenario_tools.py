@@ -81,7 +81,7 @@ def _rule(one: DryRule) -> dict[str, object]:
                 "op": entry.step.op,
                 "mismatches": [mask_text(str(difference)) for difference in differences],
             }
-            for entry, differences in one.near()
+            for entry, differences in one.near
         ],
     }
 

@@ -23,7 +23,7 @@ function quoted(text) { return `'${String(text).replaceAll("'", "'\\''")}'`; }
 
 function curl({ method, url, headers, body, key }) {
   const lines = [`curl -X ${method} ${quoted(url)}`, key ? `-H ${quoted(`x-secretkey: ${key}`)}` : '-H "x-secretkey: $PAYFURL_SECRET_KEY"', ...headers.map(([name, value]) => `-H ${quoted(`${name}: ${value}`)}`)];
-  if (body !== null) lines.push("-H 'content-type: application/json'", `-d ${quoted(typeof body === "string" ? body : JSON.stringify(body))}`);
+  if (body !== null) lines.push("-H 'content-type: application/json'", `--data-raw ${quoted(typeof body === "string" ? body : JSON.stringify(body))}`);
   return lines.join(" \\\n  ");
 }
 
@@ -32,7 +32,7 @@ function python({ method, url, headers, body, key }) {
   return ["import os", "", "import httpx", "",
     `answer = httpx.request(${JSON.stringify(method)}, ${JSON.stringify(url)},`,
     `    headers={"x-secretkey": ${key ? JSON.stringify(key) : 'os.environ["PAYFURL_SECRET_KEY"]'}${all.map((one) => `, ${one}`).join("")}},`,
-    ...(body !== null ? [`    json=${pythonic(body, "    ")},`] : []), ")", "print(answer.status_code, answer.text)"].join("\n");
+    ...(body !== null ? [`    ${typeof body === "string" ? "content" : "json"}=${pythonic(body, "    ")},`] : []), ")", "print(answer.status_code, answer.text)"].join("\n");
 }
 
 function pythonic(value, indent) {

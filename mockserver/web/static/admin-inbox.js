@@ -5,7 +5,7 @@ import { lesson } from "./admin-lessons.js";
 
 const PAGE = 300;
 
-export function inbox(panel, count) {
+export function inbox(panel) {
   let name = null;
   let rows = [];
   let run = 0;
@@ -30,7 +30,6 @@ export function inbox(panel, count) {
       if (mine !== run) return;
       if (!inboxes.some((one) => one.name === name) && inboxes.length && !shown) { name = inboxes[0].name; rows = []; }
       drawNames(inboxes);
-      count(inboxes.reduce((sum, one) => sum + one.count, 0) || "");
       const box = inboxes.find((one) => one.name === name);
       if (!box) rows = [];
       else {

@@ -40,8 +40,12 @@ export function scenarios(panel, count) {
     const made = sessionStorage.getItem("draft-rule");
     sessionStorage.removeItem("draft-rule");
     const { openEditor } = await import("./admin-editor.js");
-    editor = await openEditor(place, made || localStorage.getItem(DRAFT) || "", (text) => localStorage.setItem(DRAFT, text));
-    if (made) told.textContent = "This rule matches the request that you came from. Change what it shall do, then add it.";
+    const draft = localStorage.getItem(DRAFT) || "";
+    editor = await openEditor(place, draft, (text) => localStorage.setItem(DRAFT, text));
+    if (made) {
+      editor.put(made);
+      told.textContent = `This rule matches the request that you came from. Change what it shall do, then add it.${draft.trim() ? " Ctrl + Z brings your draft back." : ""}`;
+    }
     const got = await api("GET", "/__admin/scenarios/shipped");
     texts = new Map(got.scenarios.map((one) => [one.name, one.text]));
     shipped.append(...got.scenarios.map((one) => h("option", { value: one.name, title: one.description }, `${one.name}: ${one.description}`.slice(0, 80))));

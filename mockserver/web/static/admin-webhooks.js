@@ -7,7 +7,7 @@ import { lesson } from "./admin-lessons.js";
 const PAGE = 200;
 const MOST = 2000;
 
-export function webhooks(panel, count) {
+export function webhooks(panel) {
   const known = new Map();
   let changes = 0;
   let kept = 0;
@@ -31,7 +31,7 @@ export function webhooks(panel, count) {
   const later = calmly(fresh);
 
   function tries(item) {
-    return `${item.tries.length} ${item.tries.length === 1 ? "try" : "tries"}${item.tries.length ? `: ${item.tries.map((one) => one.error || one.status).join(", ")}` : ""}`;
+    return `${item.tries.length} ${item.tries.length === 1 ? "try" : "tries"}${item.tries.length ? `${item.tries.length > 1 ? ", last" : ""}: ${item.tries.at(-1).error || item.tries.at(-1).status}` : ""}`;
   }
 
   function paint() {
@@ -59,7 +59,6 @@ export function webhooks(panel, count) {
       if (more) { changes = 0; known.clear(); later.soon(); return; }
       while (known.size > Math.max(kept, PAGE)) known.delete(known.keys().next().value);
       told.textContent = [kept ? `${kept} ${kept === 1 ? "webhook" : "webhooks"}` : "", got.dropped ? `${got.dropped} older ones dropped` : "", got.refused ? `${got.refused} found no room` : ""].filter(Boolean).join(", ");
-      count(kept || "");
       paint();
       if (shown) list.select(shown);
       if (shown && got.webhooks.some((item) => item.id === shown)) draw(shown);

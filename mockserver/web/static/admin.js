@@ -48,7 +48,7 @@ function show() {
     const on = tab.id === `tab-${wanted}`;
     tab.setAttribute("aria-selected", String(on));
     tab.tabIndex = on ? 0 : -1;
-    if (on) tab.scrollIntoView({ block: "nearest", inline: "nearest" });
+    if (on) tab.scrollIntoView({ block: "nearest", inline: "center" });
   }
   byId("view").setAttribute("aria-labelledby", `tab-${wanted}`);
   entitle(wanted);
@@ -138,6 +138,8 @@ function news(event) {
   if (view && view.news) view.news(event);
   byId("count-requests").textContent = event.last || "";
   byId("count-objects").textContent = Object.values(event.objects).reduce((sum, one) => sum + one, 0) || "";
+  byId("count-webhooks").textContent = event.webhooks || "";
+  byId("count-inbox").textContent = event.messages || "";
   byId("count-scenarios").textContent = event.scenarios.length || "";
   learn(event, (many) => {
     byId("count-findings").textContent = many || "";
