@@ -6,7 +6,12 @@ Source: scenario language, Outcomes, ``replay``.
 
 from __future__ import annotations
 
-from mockserver.domain.record import record
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Annotated
+
+from mockserver.domain.constraints import Within
+from mockserver.domain.ids import digest
 from mockserver.engine.step import Step
 from mockserver.findings.recent import Recent
 from mockserver.scenario.attempt import Stage
@@ -17,30 +22,33 @@ MOST = 1_000
 _REFUSED = 400
 
 
-@record
+@dataclass(slots=True)
 class FirstAnswer:
-    """The answer to the first call of a key, and its step."""
+    """The answer to the first call of a key, and its step; None after an import."""
 
-    status: int
-    text: bytes
-    step: Step
+    status: Annotated[int, Within(200, 599)]
+    text: str
+    step: Step | None = field(default=None, init=False)
 
 
 class Replays:
-    """The first answers of one sandbox, by rule, operation and key."""
+    """The first answers of one sandbox, oldest first, by digests of rule, operation and key."""
 
-    __slots__ = ("_firsts",)
+    __slots__ = ("firsts",)
 
-    def __init__(self) -> None:
-        self._firsts: Recent[str, FirstAnswer] = Recent(MOST)
+    def __init__(self, firsts: Iterable[tuple[str, FirstAnswer]] = ()) -> None:
+        self.firsts: Recent[str, FirstAnswer] = Recent(MOST)
+        for key, first in firsts:
+            self.firsts.put(key, first)
 
     def first(self, step: Step) -> FirstAnswer | None:
         """What the step is answered with, when it is not the first of its key."""
         key = _key_of(step)
-        found = self._firsts.get(key) if key is not None else None
+        found = self.firsts.get(key) if key is not None else None
         if found is not None:
             step.is_repeat = True
-            step.about = found.step.about
+            if found.step is not None:
+                step.about = found.step.about
             step.warnings += ("a replay: a rule gave it the first answer of its key again, and nothing was done",)
         return found
 
@@ -50,7 +58,9 @@ class Replays:
         key = _key_of(step)
         was_tried = step.events or any(decision.stage is Stage.PROVIDER for decision in step.decisions)
         if key is not None and (status < _REFUSED or was_tried):
-            self._firsts.put(key, FirstAnswer(status, text, step))
+            first = FirstAnswer(status, text.decode())
+            first.step = step
+            self.firsts.put(key, first)
 
 
 def _key_of(step: Step) -> str | None:
@@ -58,5 +68,5 @@ def _key_of(step: Step) -> str | None:
     for decision in step.decisions:
         if decision.outcome.replay:
             rule, _, key = decision.salt.rpartition("|")[0].partition("|")
-            return f"{step.op}|{rule}|{key}" if key.strip("|") else None
+            return digest("replay", step.op, rule, key).hex() if key.strip("|") else None
     return None

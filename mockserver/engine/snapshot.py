@@ -26,6 +26,7 @@ from mockserver.engine.carried_scenarios import Carried, carried, config_under
 from mockserver.engine.codec import ImportFault, Write, form, record_form
 from mockserver.engine.config import SandboxConfig
 from mockserver.engine.idempotency import First, Idempotency
+from mockserver.engine.replays import FirstAnswer, Replays
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.schedule import Schedule, ScheduledWork
 from mockserver.engine.tables import ROW_CLASSES, Tables
@@ -50,6 +51,7 @@ class Records:
 
     scripts: dict[str, dict[int, ProviderOutcome]]
     idempotency: dict[str, First] = field(default_factory=dict)
+    replays: dict[str, FirstAnswer] | None = None
 
 
 if TYPE_CHECKING:
@@ -131,7 +133,7 @@ def _state(sandbox: Sandbox, *, secrets: bool) -> State:
         schedule=Schedule(sandbox.schedule.order, []),
         rules=Tallies(tallies.first, dict(sorted(tallies.rules.items())), dict(sorted(tallies.calls.items()))),
         tables=Rows(**{name: [] for name in ROW_CLASSES}),
-        records=Records(sandbox.scripts, sandbox.idempotency.firsts),
+        records=Records(sandbox.scripts, sandbox.idempotency.firsts, sandbox.replays.firsts or None),
         scenarios=carried(sandbox.config.scenarios, secrets=secrets),
         salt=sandbox.cards.salt,
     )
@@ -200,6 +202,7 @@ def _opened(key: str, config: SandboxConfig, state: State, cards: CardRegistry, 
         state.records.scripts,
     )
     sandbox.idempotency = Idempotency(state.records.idempotency.items())
+    sandbox.replays = Replays((state.records.replays or {}).items())
     # A sorted list is a heap.
     sandbox.schedule.entries.sort()
     sandbox.ids.counters.update(state.counters)

@@ -27,7 +27,7 @@ def replayed(replays: Replays, step: Step, act: Callable[[], Reply], fault: Tran
     """The first answer of a key, when a rule wants that, spoilt by ``fault``; else that of ``act``, which is kept."""
     first = replays.first(step)
     if first is not None:
-        return Reply(first.status, first.text, step, fault)
+        return Reply(first.status, first.text.encode(), step, fault)
     reply = act()
     if reply.status is not None:
         text = reply.body = reply.text()

@@ -177,6 +177,26 @@ def test_a_replay_is_no_double_charge_of_the_client() -> None:
     assert not {"double-charge", "blind-retry"} & found(api).keys()
 
 
+@pytest.mark.parametrize("secrets", ["true", "false"])
+def test_an_order_id_is_known_in_a_copy_too(secrets: str) -> None:
+    api, imported = replaying(), Api()
+    first = pay(api)
+    assert imported.put("/__admin/state", api.get(f"/__admin/state?secrets={secrets}").body).status == 200
+    assert api.post("/__admin/fork", {"to": "sk_fork"}).status == 201
+    forked = api.call("POST", "/charge/card", PAID, key="sk_fork")
+    assert [forked.raw, pay(imported).raw] == [first.raw] * 2
+    assert [api.call("GET", "/charge", key="sk_fork").body["count"], imported.get("/charge")["count"]] == [1, 1]
+    assert pay(imported, reference="order-2").status == 201
+    document = api.get("/__admin/state").body
+    (name,) = document["records"]["replays"]
+    document["records"]["replays"][name]["status"] = 99
+    assert problem_of(imported.put("/__admin/state", document)) == (400, 90)
+
+
+def test_what_nobody_replays_is_not_written() -> None:
+    assert "replays" not in Api().get("/__admin/state").body["records"]
+
+
 LOST = "when: {op: charge.create}, limit: 1, then: {transport: {at: answer, reset: true}}"
 
 

@@ -172,6 +172,7 @@ def test_a_row_that_does_not_fit_is_named(api: Api) -> None:
 
 
 APART = {
+    "__weakref__": "lets others watch it, and is no state",
     "assumed": "written as profile and overrides",
     "cards": "grows again from the rows; its salt is a secret",
     "config": "seed, scenarios and rule counters are written, settings are the server's",
@@ -187,7 +188,6 @@ APART = {
     "own": "written as profile and overrides",
     "past": "keeps a read from seeing what happened a moment ago; in a copy it is long ago",
     "public_key": "follows from the key",
-    "replays": "keeps answers as they were given, of a time that the copy did not live",
     "setup": "tells what the calls answered with which it was opened; what they made is written",
     "step": "is over",
     "used": "orders the list of sandboxes, and changes no answer of one",
@@ -200,7 +200,7 @@ APART = {
 def test_every_part_of_a_sandbox_is_exported_or_left_out_for_a_reason() -> None:
     sandbox = Api().app.world.sandboxes.open("sk_any", NOW)
     document = snapshot.export(sandbox, secrets=True)
-    written = {*document, *document["tables"], *document["records"]}
+    written = {*document, *document["tables"], *document["records"], "replays"}
     parts = [*Tables.__slots__, *Sandbox.__slots__]
     assert set(parts) - APART.keys() - written == set()
     assert written & APART.keys() == set()
