@@ -79,14 +79,16 @@ def shown(language: str, text: str = EVERYTHING) -> list[str]:
 def test_recipes_set_only_variables_that_are_read() -> None:
     recipes = [yaml.safe_load(text) for text in shown("yaml")]
     compose, workflow = recipes[0]["services"], recipes[1]["jobs"]["test"]["services"]
-    given = {**compose["mockserver"]["environment"], **workflow["mockserver"]["env"]}
+    pipeline = {name: text for name, text in recipes[2]["test"]["variables"].items() if name.startswith("MOCKSERVER_")}
+    given = {**compose["mockserver"]["environment"], **workflow["mockserver"]["env"], **pipeline}
     assert len(given) >= 3
     assert unknown_variables(given) == []
     Settings.load({}, given)
 
 
 def test_recipes_agree_with_the_image() -> None:
-    compose, workflow = (yaml.safe_load(text) for text in shown("yaml"))
+    compose, workflow, pipeline = (yaml.safe_load(text) for text in shown("yaml"))
+    assert pipeline["test"]["variables"]["PAYMENTS_URL"] == f"http://{pipeline['test']['services'][0]['alias']}:4111"
     image = (docs.ROOT / "Dockerfile").read_text("utf-8")
     assert re.search(r"^EXPOSE 4111 5001$", image, re.MULTILINE)
     assert compose["services"]["mockserver"]["ports"] == ["127.0.0.1:4111:4111"]
