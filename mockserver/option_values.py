@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from datetime import datetime
 from urllib.parse import urlsplit
@@ -69,6 +70,16 @@ def read_clock(text: str) -> str:
     if text.lower() in ("real", "manual"):
         return text.lower()
     datetime.fromisoformat(text)
+    return text
+
+
+_LENGTH = re.compile(r"[1-9]\d{0,6}(s|m|h|d)")
+
+
+def read_length(text: str) -> str:
+    """A length of time as text: a whole number above 0 with its unit."""
+    if not _LENGTH.fullmatch(text):
+        raise ValueError(text)
     return text
 
 

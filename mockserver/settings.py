@@ -21,6 +21,7 @@ from mockserver.option_values import (
     read_clock,
     read_header_text,
     read_host,
+    read_length,
     read_negated,
     read_size,
     read_switch,
@@ -68,6 +69,7 @@ class Settings:
     max_body: int = 10_000_000
     rate_limit: int | None = None
     most_sandboxes: int = 100_000
+    sandbox_idle: str | None = None
     journal_limit: int = 1_000
     journal_memory: int = 500_000_000
     findings: str = "on"
@@ -262,6 +264,8 @@ SETTINGS: tuple[Setting, ...] = (
             metavar="N"),
     Setting("most_sandboxes", "--most-sandboxes", read_whole(1, 10_000_000), "a whole number, 1 to 10000000",
             "Sandboxes that may be open; a key that would open another is refused (503, code 37).", metavar="N"),
+    Setting("sandbox_idle", "--sandbox-idle", read_length, "a whole number with its unit, such as 30m, 24h or 7d",
+            "Drop sandboxes that nobody has used for so long, by the machine's time.", metavar="DURATION"),
     Setting("journal_limit", "--journal-limit", read_whole(0, 1_000_000), "a whole number, 0 to 1000000",
             "Journal entries kept for each sandbox.", metavar="N"),
     Setting("journal_memory", "--journal-memory", read_size, _SIZE,

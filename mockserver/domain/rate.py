@@ -21,6 +21,10 @@ class RateLimit:
         self._room = per_second * SECOND
         self._full_at: dict[str, int] = {}
 
+    def forget(self, key: str) -> None:
+        """A key is used no longer: its bucket is full again."""
+        self._full_at.pop(key, None)
+
     def take(self, key: str, now: Micros) -> Micros:
         """Take one call out of a key's bucket: 0, or how long until there is one; then nothing was taken."""
         here = now * self.per_second

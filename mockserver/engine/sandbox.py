@@ -37,7 +37,8 @@ class Sandbox(Tables):
     """One world. ``now`` is the instant of the step being taken; ``step`` gathers what that step does.
 
     ``opened`` are the counters of ids and schedule when it was opened, None for one that was made from a document.
-    ``used`` is the greater the later something happened in it, 0 while nothing has.
+    ``used`` is the greater the later something happened in it, 0 while nothing has; ``touched`` is the machine's time
+    at which it was opened or last asked for.
     ``setup`` are the answers of the calls with which it was opened, by scenario and id.
     ``horizon`` is the instant that due work is being brought up to; ``scripts`` holds, for each batch under way, what
     the scenario says of its rows (from 1). ``origin`` is the account in which its first objects were made: another
@@ -69,6 +70,7 @@ class Sandbox(Tables):
         "scripts",
         "setup",
         "step",
+        "touched",
         "used",
         "warned",
         "watch",
@@ -92,6 +94,7 @@ class Sandbox(Tables):
         self.step = Step("open")
         self.warned: set[str] = set()
         self.used = 0
+        self.touched = real
         self.setup: dict[str, dict[str, object]] = {}
         self.opened: tuple[dict[str, int], int] | None = None
         self.deliveries = DeliveryLog(config.journal_limit)

@@ -28,7 +28,8 @@ _LIVE_MARKS = ("live", "prod")
 
 class Sandboxes:
     """The sandboxes of one server, at most ``most``. ``config`` says how a new one begins; ``on_open`` prepares it;
-    their journals and inboxes share ``room``. ``named_times`` counts the names that were given."""
+    their journals and inboxes share ``room``. ``named_times`` counts the names that were given,
+    ``dropped`` the sandboxes that were dropped."""
 
     __slots__ = (
         "_aside",
@@ -39,6 +40,7 @@ class Sandboxes:
         "_keys",
         "_names",
         "_on_open",
+        "dropped",
         "most",
         "named_times",
         "room",
@@ -63,6 +65,7 @@ class Sandboxes:
         self._names: dict[str, str] = {}
         self._aside: dict[str, Sandbox] = {}
         self.named_times = 0
+        self.dropped = 0
 
     def __iter__(self) -> Iterator[Sandbox]:
         return iter(tuple(self._by_key.values()))
@@ -144,6 +147,16 @@ class Sandboxes:
         self._by_key[sandbox.key] = self._by_public_key[sandbox.public_key] = sandbox
         self._by_id[sandbox_id_of(sandbox.key)] = sandbox.key
 
+    def drop(self, sandbox: Sandbox) -> None:
+        """Forget an open sandbox, its name and what was kept aside for it: its key opens another."""
+        key = sandbox.key
+        del self._by_key[key], self._by_public_key[sandbox.public_key], self._by_id[sandbox_id_of(key)]
+        self._names.pop(key, None)
+        self._aside.pop(key, None)
+        self.room.leave(sandbox.journal)
+        self.room.leave(sandbox.inboxes)
+        self.dropped += 1
+
     def _begin(self, key: str, config: SandboxConfig, real: Micros, own: Assumed | None = None) -> Sandbox:
         before = self._by_key.get(key)
         sandbox = self._by_key[key] = Sandbox(key, config, real)
@@ -191,7 +204,7 @@ class Sandboxes:
         if len(self._by_key) >= self.most:
             reason = (
                 f"this server has {self.most} sandboxes, as many as it may (--most-sandboxes); those that are open "
-                "go on"
+                "go on, and with --sandbox-idle those are dropped that nobody uses"
             )
             raise Full(Code.RETRY_LATER, {"XSecretkey": reason}, WAIT)
         return key

@@ -42,6 +42,10 @@ class Activity:
         elif key in self._watched:
             self._watched[key].notify()
 
+    def is_followed(self, key: str) -> bool:
+        """Whether anybody waits for something to happen in the sandbox of a key."""
+        return key in self._watched
+
     async def wait(
         self, key: str, within: Micros, look: Look | None = None, leaving: asyncio.Future[Any] | None = None
     ) -> None:

@@ -11,7 +11,7 @@ from starlette.routing import Route as StarletteRoute
 from starlette.types import ASGIApp
 
 from mockserver.adapters.machine_clock import machine_now
-from mockserver.domain.clock import Micros
+from mockserver.domain.clock import Micros, parse_duration
 from mockserver.scenario.scenario import Certificate, Scenario
 from mockserver.settings import Settings
 from mockserver.web.control.call import ControlEndpoint
@@ -19,6 +19,7 @@ from mockserver.web.control.control_routes import CONTROL_ROUTES
 from mockserver.web.control.inbox import INBOX_METHODS, INBOX_PATH, InboxEndpoint
 from mockserver.web.directory import ScenarioReader
 from mockserver.web.guard import Guard
+from mockserver.web.idle import Idle
 from mockserver.web.last_resort import LastResort
 from mockserver.web.operation import OperationEndpoint
 from mockserver.web.page import PageEndpoint
@@ -112,7 +113,10 @@ def _lifespan(world: World) -> Callable[[object], AbstractAsyncContextManager[No
         runner.dispatcher = dispatcher = WebhookDispatcher(world.real_clock, is_live, WebhookSender(), runner.changed)
         for sandbox in world.sandboxes:
             runner.changed(sandbox)
-        running = [asyncio.create_task(work) for work in (ticker.run(), world.lag.run())]
+        work = [ticker.run(), world.lag.run()]
+        if world.settings.sandbox_idle is not None:
+            work.append(Idle(world, parse_duration(world.settings.sandbox_idle)).run())
+        running = [asyncio.create_task(one) for one in work]
         try:
             yield
         finally:

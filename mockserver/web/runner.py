@@ -73,6 +73,11 @@ class Runner:
         if sandbox.schedule.ran > ran:
             self.changed(sandbox)
 
+    async def visit(self, sandbox: Sandbox) -> None:
+        """A request has come to a sandbox: it is in use, and brought to the present."""
+        sandbox.touched = self.real_clock()
+        await self.catch_up(sandbox)
+
     async def catch_up(self, sandbox: Sandbox) -> None:
         """Bring a sandbox to the present, letting others have their turn meanwhile."""
         real = self.real_clock()

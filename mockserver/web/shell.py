@@ -87,7 +87,7 @@ class Endpoint:
                     request.raw = await read_body(request.receive, scope, self.largest or world.settings.max_body)
                     request.known = self.authenticate(request)
                     if request.known is not None:
-                        await world.runner.catch_up(request.known)
+                        await world.runner.visit(request.known)
                 reply = cut or await self.act(request)
             except Unanswerable as fault:
                 reply = self.refused(fault, request)

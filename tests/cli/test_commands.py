@@ -111,6 +111,7 @@ def test_every_option_is_accepted_as_a_flag() -> None:
         "--max-body": "1MB",
         "--journal-memory": "1MB",
         "--tls-port": "5001",
+        "--sandbox-idle": "24h",
     }
     args: list[str] = []
     for row in SETTINGS:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 import gc
 import tracemalloc
+from weakref import ref
 
 import pytest
 
-from tests.driving import Api
+from mockserver.domain.clock import SECOND
+from mockserver.web.idle import Idle
+from tests.driving import NOW, Api
 
 
 def open_key(api: Api, number: int) -> int:
@@ -31,7 +35,8 @@ def test_a_key_too_many_is_refused_and_nothing_changes() -> None:
         "type": "https://docs.payfurl.com/errorcodes#37",
         "resource": "/charge",
         "details": {
-            "XSecretkey": "this server has 2 sandboxes, as many as it may (--most-sandboxes); those that are open go on"
+            "XSecretkey": "this server has 2 sandboxes, as many as it may (--most-sandboxes); those that are "
+            "open go on, and with --sandbox-idle those are dropped that nobody uses"
         },
         "gatewayCode": None,
         "gatewayMessage": None,
@@ -101,3 +106,79 @@ def test_an_empty_sandbox_takes_less_than_20_kib() -> None:
     finally:
         tracemalloc.stop()
     assert held / 300 < 20 * 1024
+
+
+class Machine:
+    """A machine's clock that is moved by hand."""
+
+    def __init__(self) -> None:
+        self.now = NOW
+
+    def __call__(self) -> int:
+        return self.now
+
+
+def sweep(api: Api, length: int = 10 * SECOND) -> int:
+    return asyncio.run(Idle(api.app.world, length).sweep())
+
+
+def test_a_sandbox_that_nobody_uses_is_dropped_and_its_key_opens_another() -> None:
+    machine = Machine()
+    api = Api(real_clock=machine)
+    api.call("POST", "/__admin/sandboxes", {"key": "sk_tests", "name": "Ours"}, key=None)
+    api.charge()
+    gone = ref(api.app.world.sandboxes.open("sk_tests", NOW))
+    machine.now += 10 * SECOND - 1
+    assert sweep(api) == 0
+    machine.now += 1
+    log: list[str] = []
+    api.app.log = lambda told: log.extend(told.lines(as_json=False))
+    assert sweep(api) == 1
+    assert log == ["2031-03-01T00:00:10.000Z dropped 1 sandbox that nobody has used for 10s (--sandbox-idle)"]
+    assert api.call("GET", "/__admin/sandboxes", key=None).body == {"count": 0, "sandboxes": []}
+    assert api.call("GET", "/charge").body["count"] == 0
+    assert api.call("GET", "/__admin/sandbox").body["name"] is None
+    assert gone() is None
+    assert b"mockserver_sandboxes_dropped_total 1.0" in api.call("GET", "/metrics", key=None).raw
+
+
+@pytest.mark.parametrize("path", ["/charge", "/__admin/clock", "/no/such/path"])
+def test_any_request_that_names_a_sandbox_uses_it_and_no_list_does(path: str) -> None:
+    machine = Machine()
+    api = Api(real_clock=machine)
+    open_key(api, 1)
+    open_key(api, 2)
+    machine.now += 6 * SECOND
+    api.call("GET", path, key="sk_1")
+    api.call("GET", "/__admin/sandboxes", key=None)
+    machine.now += 6 * SECOND
+    assert sweep(api) == 1
+    assert api.app.world.sandboxes.get("sk_1") is not None
+
+
+def test_room_for_another_key_is_there_again() -> None:
+    machine = Machine()
+    api = Api(real_clock=machine, most_sandboxes=1)
+    assert [open_key(api, 1), open_key(api, 2)] == [200, 503]
+    machine.now += 10 * SECOND
+    assert sweep(api) == 1
+    assert open_key(api, 2) == 200
+
+
+def test_a_sandbox_in_which_somebody_waits_is_kept() -> None:
+    machine = Machine()
+    api = Api(real_clock=machine)
+    open_key(api, 1)
+    machine.now += 10 * SECOND
+
+    async def wait_meanwhile() -> int:
+        world = api.app.world
+        waiting = asyncio.create_task(world.runner.activity.wait("sk_1", 60 * SECOND))
+        await asyncio.sleep(0)
+        dropped = await Idle(world, 10 * SECOND).sweep()
+        world.runner.activity.notify()
+        await waiting
+        return dropped
+
+    assert asyncio.run(wait_meanwhile()) == 0
+    assert sweep(api) == 1

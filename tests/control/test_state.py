@@ -190,6 +190,7 @@ APART = {
     "public_key": "follows from the key",
     "setup": "tells what the calls answered with which it was opened; what they made is written",
     "step": "is over",
+    "touched": "is the machine's time, of which no answer tells",
     "used": "orders the list of sandboxes, and changes no answer of one",
     "watch": "judges what the client did, not what is",
     "warned": "keeps a person from being told twice, and changes no answer",

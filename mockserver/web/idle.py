@@ -1,0 +1,83 @@
+"""Sandboxes that nobody has used for a while are dropped, so that a server that many share does not grow for ever.
+
+Source: the command line's ``--sandbox-idle``.
+"""
+
+from __future__ import annotations
+
+import asyncio
+
+from mockserver.domain.clock import SECOND, Micros, duration_text, iso
+from mockserver.engine.sandbox import Sandbox
+from mockserver.web.activity import SERVER
+from mockserver.web.world import World
+from mockserver.wire.jsonio import dumps
+
+LONGEST_PAUSE = 60 * SECOND
+"""Time between two looks, at most; a quarter of what is waited for when that is less."""
+
+
+class Idle:
+    """Drops the sandboxes of a world that nobody has used for ``length`` of the machine's time. A request that names a
+    sandbox uses it, and so does whoever follows it; work that comes due in it does not."""
+
+    def __init__(self, world: World, length: Micros) -> None:
+        self._world = world
+        self._length = length
+
+    async def run(self) -> None:
+        """Look now and then, until cancelled."""
+        while True:
+            await asyncio.sleep(min(self._length // 4, LONGEST_PAUSE) / SECOND)
+            await self.sweep()
+
+    async def sweep(self) -> int:
+        """Drop what is idle by now, letting others have their turn after each; how many that were."""
+        world, since = self._world, self._world.real_clock() - self._length
+        dropped = 0
+        for key in [sandbox.key for sandbox in world.sandboxes if sandbox.touched <= since]:
+            dropped += self._drop(key, since)
+            await asyncio.sleep(0)
+        if dropped:
+            world.runner.activity.notify(SERVER)
+            if world.log is not None:
+                world.log(DroppedLine(dropped, self._length, world.real_clock()))
+        return dropped
+
+    def _drop(self, key: str, since: Micros) -> bool:
+        sandbox = self._world.sandboxes.get(key)
+        if sandbox is None or sandbox.touched > since or self._is_busy(sandbox):
+            return False
+        self._world.sandboxes.drop(sandbox)
+        if self._world.rate_limit is not None:
+            self._world.rate_limit.forget(key)
+        return True
+
+    def _is_busy(self, sandbox: Sandbox) -> bool:
+        """Whether an answer is on its way, a webhook is being sent, the clock is being moved, or somebody waits."""
+        runner = self._world.runner
+        return (
+            not sandbox.step.answered
+            or sandbox in runner.moving
+            or bool(runner.sending(sandbox))
+            or runner.activity.is_followed(sandbox.key)
+        )
+
+
+class DroppedLine:
+    """What the log says of a look that dropped some."""
+
+    level = "info"
+
+    def __init__(self, count: int, length: Micros, real: Micros) -> None:
+        self._count = count
+        self._length = length
+        self._real = real
+
+    def lines(self, *, as_json: bool) -> list[str]:
+        """Its line."""
+        time, length = iso(self._real)[:23] + "Z", duration_text(self._length)
+        if as_json:
+            return [dumps({"time": time, "droppedSandboxes": self._count, "idle": length}).decode()]
+        what = "sandbox" if self._count == 1 else "sandboxes"
+        return [f"{time} dropped {self._count} {what} that nobody has used for {length} (--sandbox-idle)"]
