@@ -9,13 +9,18 @@ from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeAlias, TypeVar
 
+from mockserver.assumptions import Assumed
 from mockserver.assumptions.table import PAGE_DEFAULT, PAGE_MAXIMUM, PAGE_ORDER, SEARCH_BOUNDS, SORT_UNKNOWN
 from mockserver.domain.clock import Micros
 from mockserver.domain.codes import Code
-from mockserver.domain.errors import nearest
+from mockserver.domain.errors import Invalid, nearest
 from mockserver.domain.faults import Faults
+from mockserver.domain.record import record
+from mockserver.domain.slices import Slices
 from mockserver.domain.states import Presence
 from mockserver.engine.sandbox import Sandbox
+from mockserver.engine.scans import Scan
+from mockserver.engine.step import Step
 from mockserver.engine.store import ListPage, Query, Table, TableRow
 
 R = TypeVar("R", bound=TableRow)
@@ -91,8 +96,37 @@ def in_state(words: Mapping[str, Any], allowed: str, index: str | None = None) -
     return add
 
 
-def search(sandbox: Sandbox, wanted: Search[R], given: Mapping[str, Any]) -> ListPage[R]:
-    """The rows that fit the given parameters, newest first. Raises ``Invalid`` (90) for a bad value, page or sort."""
+@record
+class Ahead(Generic[R]):
+    """A scan, and the assumptions under which its parameters were read."""
+
+    scan: Scan[R]
+    assumed: Assumed
+
+
+def search(sandbox: Sandbox, wanted: Search[R], given: Mapping[str, Any], ahead: Ahead[R] | None = None) -> ListPage[R]:
+    """The rows that fit the given parameters, newest first; ``ahead`` is what :func:`looking_ahead` made. Raises
+    ``Invalid`` (90) for a bad value, page or sort."""
+    scan = ahead.scan if ahead is not None and ahead.assumed is sandbox.assumed else None
+    return wanted.table(sandbox).search(_query(sandbox, wanted, given), scan)
+
+
+def looking_ahead(sandbox: Sandbox, step: Step, wanted: Search[R], given: Mapping[str, Any]) -> Slices[Ahead[R] | None]:
+    """Look at the rows of a long list before the step that shows it; None when there is little to look at, or the
+    parameters are faulty."""
+    sandbox.step, noted, assumed = step, len(step.assumed), sandbox.assumed
+    try:
+        query = _query(sandbox, wanted, given)
+    except Invalid:
+        return None
+    finally:
+        # The step itself will note what it rests on.
+        del step.assumed[noted:]
+    scan = yield from wanted.table(sandbox).scan(query)
+    return Ahead(scan, assumed) if scan is not None else None
+
+
+def _query(sandbox: Sandbox, wanted: Search[R], given: Mapping[str, Any]) -> Query[R]:
     faults, criteria = Faults(), Criteria()
     for name, add in wanted.parameters.items():
         value = given.get(name)
@@ -110,7 +144,7 @@ def search(sandbox: Sandbox, wanted: Search[R], given: Mapping[str, Any]) -> Lis
         faults.add(Code.VALIDATION_ERROR, "Skip", f"got {skip}, wanted 0 or more")
     sort, descending = _sort(sandbox, given.get("sort_by"), given.get("sort_order"), wanted.sorts, faults)
     faults.refuse()
-    query = Query(
+    return Query(
         limit=limit,
         skip=skip,
         equal=criteria.equal,
@@ -120,7 +154,6 @@ def search(sandbox: Sandbox, wanted: Search[R], given: Mapping[str, Any]) -> Lis
         sort=sort,
         descending=descending,
     )
-    return wanted.table(sandbox).search(query)
 
 
 def _window(sandbox: Sandbox, after: Micros | None, before: Micros | None) -> tuple[Micros | None, Micros | None]:

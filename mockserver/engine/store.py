@@ -6,13 +6,16 @@ An index learns of new rows when it is next asked, so rows that nobody looks for
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right, insort
+from bisect import bisect_left, insort
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from heapq import merge
+from itertools import chain
 from typing import Any, Generic, Protocol, TypeVar
+from weakref import ref
 
 from mockserver.domain.clock import Micros
+from mockserver.domain.slices import Slices
+from mockserver.engine.scans import SLICE, Scan, cut, is_same, window
 
 
 class TableRow(Protocol):
@@ -83,10 +86,10 @@ class _Places(Generic[R]):
         self.known = 0
         self._by_value: dict[Hashable, int | list[int]] = {}
 
-    def learn(self, rows: Sequence[R]) -> None:
-        """Take in the rows that have been added since."""
+    def learn(self, rows: Sequence[R], until: int) -> None:
+        """Take in the rows before ``until`` that have been added since."""
         by_value, read = self._by_value, self.index.read
-        for seq in range(self.known, len(rows)):
+        for seq in range(self.known, until):
             value = read(rows[seq])
             if value is not None:
                 here = by_value.get(value)
@@ -96,7 +99,7 @@ class _Places(Generic[R]):
                     here.append(seq)
                 elif type(here) is int:
                     by_value[value] = [here, seq]
-        self.known = len(rows)
+        self.known = until
 
     def values(self) -> list[Hashable]:
         """The values that rows have, in no order."""
@@ -137,11 +140,11 @@ class _ManyPlaces(_Places[R]):
 
     __slots__ = ()
 
-    def learn(self, rows: Sequence[R]) -> None:
-        """Take in the rows that have been added since."""
-        for seq in range(self.known, len(rows)):
+    def learn(self, rows: Sequence[R], until: int) -> None:
+        """Take in the rows before ``until`` that have been added since."""
+        for seq in range(self.known, until):
             self.put(self.index.read(rows[seq]), seq)
-        self.known = len(rows)
+        self.known = until
 
     def put(self, value: Any, seq: int) -> None:
         """A row has got these values."""
@@ -158,7 +161,7 @@ class Table(Generic[R]):
     """Rows of one kind by id, by place and by index. ``on_change`` is told of each new value of a row, with the table
     and the value before (None: a new row)."""
 
-    __slots__ = ("_by_id", "_derived", "_id_of", "_indexes", "_places", "on_change", "rows")
+    __slots__ = ("_by_id", "_derived", "_id_of", "_indexes", "_places", "_scans", "on_change", "rows")
 
     def __init__(self, id_of: Callable[[R], str], indexes: Sequence[Index[R]] = ()) -> None:
         self.rows: list[R] = []
@@ -169,6 +172,7 @@ class Table(Generic[R]):
         self._indexes = indexes
         # Of the indexes that have been asked: a table that nobody searches takes no room for them.
         self._places: dict[str, _Places[R]] = {}
+        self._scans: list[ref[Scan[R]]] = []
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -182,6 +186,8 @@ class Table(Generic[R]):
         made.seq = len(self.rows)
         self.rows.append(row)
         self._by_id[self._id_of(row)] = row
+        if self._scans:
+            self._report(made.seq)
         if self.on_change is not None:
             self.on_change(self, row, None)
         return row
@@ -219,6 +225,8 @@ class Table(Generic[R]):
                 if new != old:
                     places.take(old, seq)
                     places.put(new, seq)
+        if self._scans:
+            self._report(seq)
         if self.on_change is not None:
             self.on_change(self, after, before)
 
@@ -241,32 +249,59 @@ class Table(Generic[R]):
         rows = self.rows
         return (rows[seq] for seq in tuple(self._up_to_date(index).of(value)))
 
-    def search(self, query: Query[R]) -> ListPage[R]:
-        """The page of a query: the narrowest index gives the candidates, the rest is checked on those alone."""
-        narrow, checks = self._narrow(query.equal)
-        checks.extend(query.where)
-        first = bisect_right(self.rows, query.after, key=_added) if query.after is not None else 0
-        last = bisect_left(self.rows, query.before, key=_added) if query.before is not None else len(self.rows)
-        places: Sequence[int]
-        if narrow is None:
-            places = range(first, max(first, last))
-        else:
-            places = narrow[bisect_left(narrow, first) : bisect_left(narrow, last)]
+    def search(self, query: Query[R], scan: Scan[R] | None = None) -> ListPage[R]:
+        """The page of a query: the narrowest index gives the candidates, the rest is checked on those alone. A ``scan``
+        of the same parameters has looked at most of them already."""
+        rows = self.rows
+        if scan is not None and is_same(scan.query, query):
+            page, count = scan.page(self._fitting(query))
+            return ListPage([rows[seq] for seq in page], count, query.limit, query.skip)
+        places, checks = self._candidates(query)
         if checks:
-            rows = self.rows
             places = [seq for seq in places if all(check(rows[seq]) for check in checks)]
         count = len(places)
         if query.sort is not None:
             # Rows that sort alike keep the order of the plain list: the newest first when descending.
             order = reversed(places) if query.descending else places
-            found = sorted((self.rows[seq] for seq in order), key=query.sort, reverse=query.descending)
+            found = sorted((rows[seq] for seq in order), key=query.sort, reverse=query.descending)
             return ListPage(found[query.skip : query.skip + query.limit], count, query.limit, query.skip)
-        if query.descending:
-            high = max(count - query.skip, 0)
-            page = places[max(high - query.limit, 0) : high][::-1]
-        else:
-            page = places[query.skip : query.skip + query.limit]
-        return ListPage([self.rows[seq] for seq in page], count, query.limit, query.skip)
+        return ListPage([rows[seq] for seq in cut(places, query)], count, query.limit, query.skip)
+
+    def scan(self, query: Query[R]) -> Slices[Scan[R] | None]:
+        """Look ahead for :meth:`search` at what is too long for one step; None when nothing is, by now."""
+        rows = self.rows
+        for name, _ in query.equal:
+            places = self._index(name)
+            while len(rows) - places.known > SLICE:
+                places.learn(rows, places.known + SLICE)
+                yield
+        candidates, checks = self._candidates(query)
+        if len(candidates) <= SLICE or not (checks or query.sort):
+            return None
+        scan = Scan(rows, query)
+        self._scans = [*(known for known in self._scans if known() is not None), ref(scan)]
+        yield from scan.run(candidates, checks)
+        return scan
+
+    def _report(self, seq: int) -> None:
+        """Let the scans that are under way know that a row has changed."""
+        scans = [(known, scan) for known in self._scans if (scan := known()) is not None]
+        self._scans = [known for known, _ in scans]
+        for _, scan in scans:
+            scan.changed.add(seq)
+
+    def _fitting(self, query: Query[R]) -> Callable[[int], bool]:
+        rows, (first, last) = self.rows, window(self.rows, query)
+        checks = [*(_check(self._places[name].index, values) for name, values in query.equal), *query.where]
+        return lambda seq: first <= seq < last and all(check(rows[seq]) for check in checks)
+
+    def _candidates(self, query: Query[R]) -> tuple[Sequence[int], list[Callable[[R], bool]]]:
+        narrow, checks = self._narrow(query.equal)
+        checks.extend(query.where)
+        first, last = window(self.rows, query)
+        if narrow is None:
+            return range(first, last), checks
+        return narrow[bisect_left(narrow, first) : bisect_left(narrow, last)], checks
 
     def _narrow(
         self, equal: Sequence[tuple[str, Sequence[Hashable]]]
@@ -278,7 +313,7 @@ class Table(Generic[R]):
             key=lambda entry: sum(map(len, entry[0])),
         )
         lists, _, _ = found[0]
-        narrow = lists[0] if len(lists) == 1 else list(merge(*lists))
+        narrow = lists[0] if len(lists) == 1 else sorted(chain.from_iterable(lists))
         return narrow, [_check(self._places[name].index, values) for _, name, values in found[1:]]
 
     def _lists(self, name: str, values: Iterable[Hashable]) -> list[list[int]]:
@@ -286,17 +321,17 @@ class Table(Generic[R]):
         return [here for value in dict.fromkeys(values) if (here := places.of(value))] or [[]]
 
     def _up_to_date(self, name: str) -> _Places[R]:
+        places = self._index(name)
+        if places.known < len(self.rows):
+            places.learn(self.rows, len(self.rows))
+        return places
+
+    def _index(self, name: str) -> _Places[R]:
         places = self._places.get(name)
         if places is None:
             index = {index.name: index for index in self._indexes}[name]
             places = self._places[name] = (_ManyPlaces if index.several else _Places)(index)
-        if places.known < len(self.rows):
-            places.learn(self.rows)
         return places
-
-
-def _added(row: TableRow) -> Micros:
-    return row.added
 
 
 def _check(index: Index[R], values: Sequence[Hashable]) -> Callable[[R], bool]:

@@ -103,7 +103,8 @@ class OperationEndpoint(Endpoint):
             await asyncio.sleep(arrived.delay / SECOND)
             await runner.catch_up(sandbox)
         ahead = self.route.ahead
-        ready = await runner.in_slices(sandbox, ahead(sandbox, arrived.step)) if ahead is not None else None
+        work = ahead(sandbox, arrived.step) if ahead is not None else None
+        ready = await runner.in_slices(sandbox, work) if work is not None else None
         return self.carry_out(request, arrived, ready)
 
     def _put_off(self, request: Request, wait: Micros) -> Reply:

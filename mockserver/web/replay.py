@@ -67,7 +67,7 @@ def _repeat(past: Sandbox, entry: JournalEntry, operation: OperationEndpoint) ->
         return
     arrived = operation.arrive(request)
     reply = arrived if isinstance(arrived, Reply) else operation.carry_out(request, arrived)
-    if operation.route.method == "GET" and operation.route.ahead is not None:
+    if operation.route.is_dated:
         # It showed how things stood when it was asked, and was noted when it had been written; nothing follows from it.
         return
     if (reply.status, reply.text()) != (entry.status, entry.answer):

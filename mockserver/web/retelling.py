@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 
-from mockserver.engine.past import Past
+from mockserver.engine.past import Past, lag_of
 from mockserver.engine.replays import Replays
 from mockserver.engine.step import Step
 from mockserver.scenario.outcome import Transport
@@ -18,8 +18,10 @@ from mockserver.web.route import OperationCall, Route
 
 
 def as_of(past: Past, route: Route, call: OperationCall) -> object:
-    """What a route answers, as far behind as the rules say. What was made ahead shows the present, so it is made
-    anew."""
+    """What a route answers, as far behind as the rules say. What was made ahead shows the present, so it is made anew
+    for a read that lags."""
+    if not lag_of(call.sandbox.step):
+        return route.handle(call)
     return past.seen(partial(route.handle, replace(call, ready=None)))
 
 

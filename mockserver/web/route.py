@@ -60,13 +60,14 @@ class _Parts:
     reply: Any
     body: type[Body] | None
     query: type[Body] | None
-    ahead: Callable[[Sandbox, Step], Slices[object]] | None
+    ahead: Callable[[Sandbox, Step], Slices[object] | None] | None
 
 
 class Route:
     """One operation: where it is, what it takes, who may call it, what it answers, and on which source that rests.
 
-    ``ahead`` is long work that the operation needs and that changes nothing, done in slices before its step.
+    ``ahead`` is long work that the operation needs and that changes nothing, done in slices before its step. With
+    ``is_dated`` the answer shows how things stood when it was asked, not when it was given.
     ``handle``, ``reply``, ``body``, ``query`` and ``ahead`` may be deferred: their modules are imported when they are
     first looked at.
     """
@@ -86,7 +87,8 @@ class Route:
         auth: Auth = Auth.SECRET,
         success: Success = Success.OK,
         summary: str = "",
-        ahead: Callable[[Sandbox, Step], Slices[object]] | None = None,
+        ahead: Callable[[Sandbox, Step], Slices[object] | None] | None = None,
+        is_dated: bool = False,
     ) -> None:
         self.method = method
         self.path = path
@@ -96,6 +98,7 @@ class Route:
         self.auth = auth
         self.success = success
         self.summary = summary
+        self.is_dated = is_dated
         self._deferred = _Parts(handle=handle, reply=reply, body=body, query=query, ahead=ahead)
 
     @cached_property
@@ -122,7 +125,7 @@ class Route:
         return model
 
     @cached_property
-    def ahead(self) -> Callable[[Sandbox, Step], Slices[object]] | None:
+    def ahead(self) -> Callable[[Sandbox, Step], Slices[object] | None] | None:
         """What is done before the step; None when nothing is."""
-        work: Callable[[Sandbox, Step], Slices[object]] | None = loaded(self._deferred.ahead)
+        work: Callable[[Sandbox, Step], Slices[object] | None] | None = loaded(self._deferred.ahead)
         return work

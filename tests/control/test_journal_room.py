@@ -201,11 +201,8 @@ def test_the_changes_that_outlive_their_requests_count_and_go_with_them() -> Non
     assert (journal.size, journal.stories.of(charges[-1])) == (0, [])
 
 
-@pytest.mark.parametrize(
-    "scenario", [None, "rules:\n  - when: {op: charge.create}\n    outcome: {decline: do_not_honour}"]
-)
-def test_a_reset_frees_a_sandbox_without_the_garbage_collector(scenario: str | None) -> None:
-    api = Api(scenario=scenario)
+def test_a_reset_frees_a_sandbox_without_the_garbage_collector() -> None:
+    api = Api()
     for _ in range(3):
         api.try_charge()
     gc.collect()

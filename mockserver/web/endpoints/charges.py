@@ -7,10 +7,10 @@ from mockserver.domain.charge import Charge
 from mockserver.domain.sources import ChargeSource
 from mockserver.domain.states import ChargeState
 from mockserver.engine import charges, searches, three_ds
-from mockserver.web.endpoints.lists import listed
+from mockserver.web.endpoints.lists import ahead, listed
 from mockserver.web.endpoints.tokens import provider_of
 from mockserver.web.route import OperationCall, StatusReply
-from mockserver.wire.charge_bodies import ChargeFields
+from mockserver.wire.charge_bodies import ChargeFields, ChargeQuery
 from mockserver.wire.charges import ChargeReply, charge_reply
 from mockserver.wire.jsonio import Encoded, encoded
 from mockserver.wire.problems import declined
@@ -73,6 +73,9 @@ def get(call: OperationCall) -> Encoded:
             written = encoded(shown(call, charge))
             table.derive(charge, (call.profile, written))
             return written
+
+
+look_ahead = ahead(searches.CHARGES, ChargeQuery)
 
 
 def search(call: OperationCall) -> dict[str, object]:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from mockserver.domain.customer import Customer
 from mockserver.engine import customers, searches
 from mockserver.web.endpoints import payment_methods
-from mockserver.web.endpoints.lists import listed
+from mockserver.web.endpoints.lists import ahead, listed
 from mockserver.web.route import OperationCall
-from mockserver.wire.customers import CustomerReply, customer_reply
+from mockserver.wire.customers import CustomerQuery, CustomerReply, customer_reply
 from mockserver.wire.payment_methods import PaymentMethodReply
 
 
@@ -43,6 +43,9 @@ def delete(call: OperationCall) -> CustomerReply:
 def list_methods(call: OperationCall) -> list[PaymentMethodReply]:
     """List the payment methods of a customer."""
     return [payment_methods.shown(call, method) for method in customers.methods(call.sandbox, call.path["customer_id"])]
+
+
+look_ahead = ahead(searches.CUSTOMERS, CustomerQuery)
 
 
 def search(call: OperationCall) -> dict[str, object]:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from mockserver.domain.payment_link import PaymentLink
 from mockserver.engine import payment_links, searches
-from mockserver.web.endpoints.lists import listed_bare
+from mockserver.web.endpoints.lists import ahead, listed_bare
 from mockserver.web.route import OperationCall
-from mockserver.wire.payment_links import PaymentLinkReply, payment_link_reply
+from mockserver.wire.payment_links import PaymentLinkQuery, PaymentLinkReply, payment_link_reply
 
 
 def create(call: OperationCall) -> PaymentLinkReply:
@@ -17,6 +17,9 @@ def create(call: OperationCall) -> PaymentLinkReply:
 def get(call: OperationCall) -> PaymentLinkReply:
     """Read one payment link."""
     return _shown(call, payment_links.get(call.sandbox, call.path["payment_link_id"]))
+
+
+look_ahead = ahead(searches.PAYMENT_LINKS, PaymentLinkQuery)
 
 
 def search(call: OperationCall) -> dict[str, object]:

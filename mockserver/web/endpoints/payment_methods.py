@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from mockserver.domain.payment_method import PaymentMethod
 from mockserver.engine import payment_methods, searches
-from mockserver.web.endpoints.lists import listed
+from mockserver.web.endpoints.lists import ahead, listed
 from mockserver.web.route import OperationCall
+from mockserver.wire.method_bodies import PaymentMethodQuery
 from mockserver.wire.payment_methods import PaymentMethodReply, payment_method_reply
 
 
@@ -28,6 +29,9 @@ def delete(call: OperationCall) -> PaymentMethodReply:
     """Remove a payment method."""
     asks = call.query.asks_provider()
     return shown(call, payment_methods.delete(call.sandbox, call.path["payment_method_id"], ask_provider=asks))
+
+
+look_ahead = ahead(searches.PAYMENT_METHODS, PaymentMethodQuery)
 
 
 def search(call: OperationCall) -> dict[str, object]:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from mockserver.engine import searches, subscriptions
-from mockserver.web.endpoints.lists import listed
+from mockserver.web.endpoints.lists import ahead, listed
 from mockserver.web.route import OperationCall
 from mockserver.wire.subscriptions import (
+    SubscriptionQuery,
     SubscriptionReply,
     subscription_reply,
 )
@@ -34,6 +35,9 @@ def set_status(call: OperationCall) -> SubscriptionReply:
 def cancel(call: OperationCall) -> SubscriptionReply:
     """Cancel a subscription."""
     return subscription_reply(subscriptions.cancel(call.sandbox, call.path["subscription_id"]))
+
+
+look_ahead = ahead(searches.SUBSCRIPTIONS, SubscriptionQuery)
 
 
 def search(call: OperationCall) -> dict[str, object]:

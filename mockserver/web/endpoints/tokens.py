@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from mockserver.domain.token import Token
 from mockserver.engine import searches, three_ds, tokens
-from mockserver.web.endpoints.lists import listed
+from mockserver.web.endpoints.lists import ahead, listed
 from mockserver.web.route import OperationCall
-from mockserver.wire.tokens import TokenReply, token_reply
+from mockserver.wire.tokens import TokenQuery, TokenReply, token_reply
 
 
 def create_from_card(call: OperationCall) -> TokenReply:
@@ -27,6 +27,9 @@ def create_from_payto(call: OperationCall) -> TokenReply:
 def get(call: OperationCall) -> TokenReply:
     """Read a token."""
     return shown(call, tokens.get(call.sandbox, call.path["token"]))
+
+
+look_ahead = ahead(searches.TOKENS, TokenQuery)
 
 
 def search(call: OperationCall) -> dict[str, object]:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from mockserver.engine import searches, settlements, transfers
-from mockserver.web.endpoints.lists import listed
+from mockserver.web.endpoints.lists import ahead, listed
 from mockserver.web.route import OperationCall
 from mockserver.wire.dates import moment
 from mockserver.wire.transfers import (
     SettlementReply,
+    TransferQuery,
     TransferReply,
     transfer_reply,
 )
@@ -21,6 +22,9 @@ def create(call: OperationCall) -> list[TransferReply]:
 def get(call: OperationCall) -> TransferReply:
     """Read one transfer."""
     return transfer_reply(transfers.get(call.sandbox, call.path["transfer_id"]))
+
+
+look_ahead = ahead(searches.TRANSFERS, TransferQuery)
 
 
 def search(call: OperationCall) -> dict[str, object]:

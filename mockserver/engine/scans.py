@@ -1,0 +1,106 @@
+"""Long searches, in slices: others are answered meanwhile, and the page is still that of the instant of its answer.
+
+A scan looks at the rows as they stand when it comes to them. The table notes for it which rows were added or replaced
+since it began, and those alone are looked at again when the page is asked for.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from heapq import merge
+from itertools import chain, islice
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from mockserver.domain.slices import Slices
+
+if TYPE_CHECKING:
+    from mockserver.engine.store import Query, TableRow
+
+    R = TypeVar("R", bound=TableRow)
+else:
+    R = TypeVar("R")
+
+SLICE = 2_000
+"""Rows that are looked at without a pause: some milliseconds. A search that has no more to look at makes none."""
+
+
+class Scan(Generic[R]):
+    """One search that looks at many rows. ``changed`` are the places of rows that changed after it began."""
+
+    __slots__ = ("__weakref__", "_first", "_kept", "_last", "_merged", "_rest", "_rows", "changed", "query")
+
+    def __init__(self, rows: Sequence[R], query: Query[R]) -> None:
+        self.query = query
+        self.changed: set[int] = set()
+        self._rows = rows
+        self._kept: list[int] = []
+        self._merged: list[tuple[Any, int]] = []
+        self._rest: Iterator[tuple[Any, int]] = iter(())
+
+    def run(self, places: Sequence[int], checks: Sequence[Callable[[R], bool]]) -> Slices[None]:
+        """Look at all candidates."""
+        rows, query, sort = self._rows, self.query, self.query.sort
+        runs: list[list[tuple[Any, int]]] = []
+        for start in range(0, len(places), SLICE):
+            if start:
+                yield
+            part = places[start : start + SLICE]
+            if checks:
+                part = [seq for seq in part if all(check(rows[seq]) for check in checks)]
+            self._kept.extend(part)
+            if sort is not None:
+                runs.append(sorted(((sort(rows[seq]), seq) for seq in part), reverse=query.descending))
+        self._rest = merge(*runs, reverse=query.descending)
+        for start in range(0, query.skip + query.limit, SLICE):
+            if start:
+                yield
+            self._merged.extend(islice(self._rest, min(SLICE, query.skip + query.limit - start)))
+
+    def page(self, fits: Callable[[int], bool]) -> tuple[list[int], int]:
+        """The places on the page, and how many there are on all; ``fits`` says whether a row is one of them now."""
+        query, changed = self.query, self.changed
+        fresh = sorted(seq for seq in changed if fits(seq))
+        kept = self._kept
+        if changed:
+            kept = sorted(chain((seq for seq in kept if seq not in changed), fresh))
+        count, sort = len(kept), query.sort
+        if sort is None:
+            return cut(kept, query), count
+        found: Iterable[tuple[Any, int]] = self._merged
+        if changed:
+            unchanged = (pair for pair in chain(self._merged, self._rest) if pair[1] not in changed)
+            again = sorted(((sort(self._rows[seq]), seq) for seq in fresh), reverse=query.descending)
+            found = merge(unchanged, again, reverse=query.descending)
+        return [seq for _, seq in islice(found, query.skip, query.skip + query.limit)], count
+
+
+def cut(places: Sequence[int], query: Query[Any]) -> list[int]:
+    """The page of a query out of all places that it found, in order."""
+    if query.descending:
+        high = max(len(places) - query.skip, 0)
+        return list(places[max(high - query.limit, 0) : high][::-1])
+    return list(places[query.skip : query.skip + query.limit])
+
+
+def is_same(one: Query[Any], other: Query[Any]) -> bool:
+    """Whether two queries made of the same parameters still ask for the same."""
+    same: Callable[[Query[Any]], tuple[object, ...]] = lambda query: (  # noqa: E731
+        query.limit, query.skip, _values(query.equal), query.after, query.before, query.sort, query.descending
+    )  # fmt: skip
+    return same(one) == same(other)
+
+
+def _values(equal: Sequence[tuple[str, Sequence[Hashable]]]) -> list[tuple[str, tuple[Hashable, ...]]]:
+    return [(name, tuple(values)) for name, values in equal]
+
+
+def window(rows: Sequence[TableRow], query: Query[Any]) -> tuple[int, int]:
+    """Where rows begin and end that were added within the bounds of a query."""
+    first = bisect_right(rows, query.after, key=_added) if query.after is not None else 0
+    last = bisect_left(rows, query.before, key=_added) if query.before is not None else len(rows)
+    return first, max(first, last)
+
+
+def _added(row: TableRow) -> int:
+    return row.added

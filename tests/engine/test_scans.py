@@ -1,0 +1,133 @@
+"""Long searches in slices: the page of a sliced search is that of one at once, whatever is written meanwhile."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Callable
+from random import Random
+from typing import Any
+
+import pytest
+
+from mockserver.domain.record import record, replace
+from mockserver.domain.slices import Slices
+from mockserver.engine.scans import SLICE
+from mockserver.engine.store import Index, Query, Table
+from tests.driving import Api
+
+ROWS = 3 * SLICE + 7
+
+
+@record
+class Stored:
+    key: str
+    colour: str
+    price: int
+    tags: tuple[str, ...]
+    added: int
+    seq: int = -1
+
+
+def stored(number: int, random: Random) -> Stored:
+    tags = tuple(sorted({random.choice("xyz") for _ in range(2)}))
+    return Stored(f"id{number}", random.choice(["red", "blue"]), random.randrange(50), tags, number // 3)
+
+
+def table_of(count: int, random: Random) -> Table[Stored]:
+    indexes: list[Index[Stored]] = [
+        Index("colour", lambda row: row.colour),
+        Index("price", lambda row: row.price),
+        Index("tag", lambda row: row.tags, several=True),
+    ]
+    table: Table[Stored] = Table(lambda row: row.key, indexes)
+    for number in range(count):
+        table.add(stored(number, random))
+    return table
+
+
+def price(row: Stored) -> int:
+    return row.price
+
+
+def is_cheap(row: Stored) -> bool:
+    return row.price < 20
+
+
+QUERIES: dict[str, Query[Stored]] = {
+    "sorted": Query(10, sort=price),
+    "sorted upwards, far in": Query(10, 2 * SLICE, sort=price, descending=False),
+    "beyond the end": Query(10, 5 * SLICE, sort=price),
+    "tested": Query(10, 5, where=[is_cheap]),
+    "tested, oldest first": Query(10, 5, where=[is_cheap], descending=False),
+    "two indexes": Query(10, equal=[("colour", ["red"]), ("tag", ["x"])]),
+    "an index of several values, sorted": Query(10, 3, equal=[("price", range(40))], sort=price),
+    "a window, sorted": Query(10, after=100, before=1_900, equal=[("colour", ["red", "blue"])], sort=price),
+}
+
+
+def drive(work: Slices[Any], between: Callable[[], None]) -> tuple[Any, int]:
+    """What the work makes, with something else in each of its pauses, and how many there were."""
+    pauses = 0
+    while True:
+        try:
+            next(work)
+        except StopIteration as end:
+            return end.value, pauses
+        pauses += 1
+        between()
+
+
+@pytest.mark.parametrize("name", QUERIES)
+@pytest.mark.parametrize("writes", [0, 1, 40])
+def test_a_sliced_search_finds_what_one_at_once_finds(name: str, writes: int) -> None:
+    random = Random(name)
+    table, query = table_of(ROWS, random), QUERIES[name]
+
+    def write() -> None:
+        for _ in range(writes):
+            table.add(stored(len(table), random))
+            row = table.rows[random.randrange(len(table))]
+            made = stored(row.seq, random)
+            table.replace(row, replace(row, colour=made.colour, price=made.price, tags=made.tags))
+
+    scan, pauses = drive(table.scan(query), write)
+    assert pauses >= 2
+    assert scan is not None
+    for _ in range(2):
+        assert table.search(query, scan) == table.search(query)
+        write()
+
+
+def test_a_scan_answers_no_other_query() -> None:
+    table = table_of(ROWS, Random(1))
+    scan, _ = drive(table.scan(Query(10, sort=price)), lambda: None)
+    other: Query[Stored] = Query(10, sort=price, descending=False)
+    assert table.search(other, scan) == table.search(other) != table.search(Query(10, sort=price))
+
+
+@pytest.mark.parametrize("query", [Query(10), Query(10, equal=[("price", [7])], sort=price)])
+def test_what_an_index_finds_needs_no_scan(query: Query[Stored]) -> None:
+    table = table_of(ROWS, Random(1))
+    assert drive(table.scan(query), lambda: None)[0] is None
+
+
+def test_a_scan_that_nobody_finishes_is_forgotten() -> None:
+    table = table_of(ROWS, Random(1))
+    work = table.scan(Query(10, sort=price))
+    next(work)
+    del work
+    gc.collect()
+    table.add(stored(ROWS, Random(2)))
+    assert drive(table.scan(Query(10, sort=price)), lambda: None)[0].changed == set()
+
+
+@pytest.mark.slow
+def test_a_long_list_answers_as_before_and_is_refused_as_before() -> None:
+    api, others = Api(), {"reference": "other"}
+    for number in range(SLICE + 10):
+        api.charge(amount=1 + number % 50, **(others if number % 2 else {}))
+    assert api.get("/charge?SortBy=Amount&Limit=3").body["charges"][0]["amount"] == 50
+    assert api.get("/charge?SortBy=Amount&Limit=3&Reference=other").body["count"] == SLICE // 2 + 5
+    assert api.get("/charge?Cardholder=Ann+Example&AmountGreaterThan=49").body["count"] == SLICE // 50
+    refused = api.get("/charge?SortBy=amont&Limit=0")
+    assert (refused.status, set(refused.body["details"])) == (400, {"Limit", "SortBy"})
