@@ -18,10 +18,11 @@ from mockserver.domain.faults import Faults
 from mockserver.domain.record import record
 from mockserver.domain.slices import Slices
 from mockserver.domain.states import Presence
+from mockserver.engine.query import Query, TableRow
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.scans import Scan
 from mockserver.engine.step import Step
-from mockserver.engine.store import ListPage, Query, Table, TableRow
+from mockserver.engine.store import ListPage, Table
 
 R = TypeVar("R", bound=TableRow)
 

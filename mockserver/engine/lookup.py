@@ -9,8 +9,9 @@ from mockserver.domain.errors import NotFound
 from mockserver.domain.faults import Faults
 from mockserver.domain.payment_method import PaymentMethod
 from mockserver.domain.states import Presence
+from mockserver.engine.query import TableRow
 from mockserver.engine.sandbox import Sandbox
-from mockserver.engine.store import Table, TableRow
+from mockserver.engine.store import Table
 
 R = TypeVar("R", bound=TableRow)
 

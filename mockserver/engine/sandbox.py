@@ -19,10 +19,11 @@ from mockserver.engine.idempotency import Idempotency
 from mockserver.engine.inboxes import Inboxes
 from mockserver.engine.journal import Journal
 from mockserver.engine.past import Past
+from mockserver.engine.query import TableRow
 from mockserver.engine.replays import Replays
 from mockserver.engine.schedule import Schedule
 from mockserver.engine.step import Step
-from mockserver.engine.store import Table, TableRow
+from mockserver.engine.store import Table
 from mockserver.engine.tables import ROW_CLASSES, Tables
 from mockserver.findings.watch import Watch
 from mockserver.scenario.attempt import Attempt, Stage

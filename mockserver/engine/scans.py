@@ -6,20 +6,15 @@ since it began, and those alone are looked at again when the page is asked for.
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from heapq import merge
 from itertools import chain, islice
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from mockserver.domain.slices import Slices
+from mockserver.engine.query import Query, TableRow, cut
 
-if TYPE_CHECKING:
-    from mockserver.engine.store import Query, TableRow
-
-    R = TypeVar("R", bound=TableRow)
-else:
-    R = TypeVar("R")
+R = TypeVar("R", bound=TableRow)
 
 SLICE = 2_000
 """Rows that are looked at without a pause: some milliseconds. A search that has no more to look at makes none."""
@@ -73,34 +68,3 @@ class Scan(Generic[R]):
             again = sorted(((sort(self._rows[seq]), seq) for seq in fresh), reverse=query.descending)
             found = merge(unchanged, again, reverse=query.descending)
         return [seq for _, seq in islice(found, query.skip, query.skip + query.limit)], count
-
-
-def cut(places: Sequence[int], query: Query[Any]) -> list[int]:
-    """The page of a query out of all places that it found, in order."""
-    if query.descending:
-        high = max(len(places) - query.skip, 0)
-        return list(places[max(high - query.limit, 0) : high][::-1])
-    return list(places[query.skip : query.skip + query.limit])
-
-
-def is_same(one: Query[Any], other: Query[Any]) -> bool:
-    """Whether two queries made of the same parameters still ask for the same."""
-    same: Callable[[Query[Any]], tuple[object, ...]] = lambda query: (  # noqa: E731
-        query.limit, query.skip, _values(query.equal), query.after, query.before, query.sort, query.descending
-    )  # fmt: skip
-    return same(one) == same(other)
-
-
-def _values(equal: Sequence[tuple[str, Sequence[Hashable]]]) -> list[tuple[str, tuple[Hashable, ...]]]:
-    return [(name, tuple(values)) for name, values in equal]
-
-
-def window(rows: Sequence[TableRow], query: Query[Any]) -> tuple[int, int]:
-    """Where rows begin and end that were added within the bounds of a query."""
-    first = bisect_right(rows, query.after, key=_added) if query.after is not None else 0
-    last = bisect_left(rows, query.before, key=_added) if query.before is not None else len(rows)
-    return first, max(first, last)
-
-
-def _added(row: TableRow) -> int:
-    return row.added

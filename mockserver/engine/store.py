@@ -10,27 +10,12 @@ from bisect import bisect_left, insort
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, TypeVar
 from weakref import ref
 
-from mockserver.domain.clock import Micros
 from mockserver.domain.slices import Slices
-from mockserver.engine.scans import SLICE, Scan, cut, is_same, window
-
-
-class TableRow(Protocol):
-    """What a table keeps: a value that knows its place and when it was added."""
-
-    @property
-    def seq(self) -> int:
-        """Its place in the table, from 0; -1 in none."""
-        ...
-
-    @property
-    def added(self) -> Micros:
-        """Sandbox time of its adding."""
-        ...
-
+from mockserver.engine.query import Query, TableRow, cut, is_same, window
+from mockserver.engine.scans import SLICE, Scan
 
 R = TypeVar("R", bound=TableRow)
 
@@ -57,23 +42,6 @@ class ListPage(Generic[R]):
     count: int
     limit: int
     skip: int
-
-
-@dataclass(frozen=True, slots=True)
-class Query(Generic[R]):
-    """What is searched: ``equal`` names indexes and the values each may have; ``where`` holds for every row found.
-
-    ``after`` and ``before`` bound the time of adding, exclusively. Without ``sort`` the newest come first.
-    """
-
-    limit: int
-    skip: int = 0
-    equal: Sequence[tuple[str, Sequence[Hashable]]] = ()
-    where: Sequence[Callable[[R], bool]] = ()
-    after: Micros | None = None
-    before: Micros | None = None
-    sort: Callable[[R], Any] | None = None
-    descending: bool = True
 
 
 class _Places(Generic[R]):

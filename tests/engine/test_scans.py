@@ -11,8 +11,9 @@ import pytest
 
 from mockserver.domain.record import record, replace
 from mockserver.domain.slices import Slices
+from mockserver.engine.query import Query
 from mockserver.engine.scans import SLICE
-from mockserver.engine.store import Index, Query, Table
+from mockserver.engine.store import Index, Table
 from tests.driving import Api
 
 ROWS = 3 * SLICE + 7

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from mockserver.domain.record import record, replace
-from mockserver.engine.store import Index, Query, Table
+from mockserver.engine.query import Query
+from mockserver.engine.store import Index, Table
 
 
 @record

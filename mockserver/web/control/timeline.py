@@ -15,9 +15,9 @@ from mockserver.domain.money import number_text
 from mockserver.domain.states import TABLES
 from mockserver.engine.facts import KINDS
 from mockserver.engine.journal import JournalEntry
+from mockserver.engine.query import Query
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.step import Step
-from mockserver.engine.store import Query
 from mockserver.engine.stories import Change
 from mockserver.scenario.operations import OPERATIONS
 from mockserver.web.control.call import ControlCall

@@ -1,0 +1,75 @@
+"""What a table is asked for: the query of a search, its window of time and its page."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, Protocol, TypeVar
+
+from mockserver.domain.clock import Micros
+
+
+class TableRow(Protocol):
+    """What a table keeps: a value that knows its place and when it was added."""
+
+    @property
+    def seq(self) -> int:
+        """Its place in the table, from 0; -1 in none."""
+        ...
+
+    @property
+    def added(self) -> Micros:
+        """Sandbox time of its adding."""
+        ...
+
+
+R = TypeVar("R", bound=TableRow)
+
+
+@dataclass(frozen=True, slots=True)
+class Query(Generic[R]):
+    """What is searched: ``equal`` names indexes and the values each may have; ``where`` holds for every row found.
+
+    ``after`` and ``before`` bound the time of adding, exclusively. Without ``sort`` the newest come first.
+    """
+
+    limit: int
+    skip: int = 0
+    equal: Sequence[tuple[str, Sequence[Hashable]]] = ()
+    where: Sequence[Callable[[R], bool]] = ()
+    after: Micros | None = None
+    before: Micros | None = None
+    sort: Callable[[R], Any] | None = None
+    descending: bool = True
+
+
+def cut(places: Sequence[int], query: Query[Any]) -> list[int]:
+    """The page of a query out of all places that it found, in order."""
+    if query.descending:
+        high = max(len(places) - query.skip, 0)
+        return list(places[max(high - query.limit, 0) : high][::-1])
+    return list(places[query.skip : query.skip + query.limit])
+
+
+def is_same(one: Query[Any], other: Query[Any]) -> bool:
+    """Whether two queries made of the same parameters still ask for the same."""
+    same: Callable[[Query[Any]], tuple[object, ...]] = lambda query: (  # noqa: E731
+        query.limit, query.skip, _values(query.equal), query.after, query.before, query.sort, query.descending
+    )  # fmt: skip
+    return same(one) == same(other)
+
+
+def _values(equal: Sequence[tuple[str, Sequence[Hashable]]]) -> list[tuple[str, tuple[Hashable, ...]]]:
+    return [(name, tuple(values)) for name, values in equal]
+
+
+def window(rows: Sequence[TableRow], query: Query[Any]) -> tuple[int, int]:
+    """Where rows begin and end that were added within the bounds of a query."""
+    first = bisect_right(rows, query.after, key=_added) if query.after is not None else 0
+    last = bisect_left(rows, query.before, key=_added) if query.before is not None else len(rows)
+    return first, max(first, last)
+
+
+def _added(row: TableRow) -> int:
+    return row.added
