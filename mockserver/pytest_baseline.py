@@ -31,8 +31,9 @@ TRIED_ID = re.compile(r"\[(?:(?P<own>.+)-)?[a-z_]+\.[a-z_]+#[0-9]+-[a-z_]+\]$")
 """End of the id of a test in which a fault is tried."""
 
 Learnt: TypeAlias = dict[str, Any]
-"""What is known of one test: its ``place`` (file and line), ``seconds`` that it took, the ``calls`` that it made, and
-the reason ``why_not`` to try anything, None when it can be tried."""
+"""What is known of one test: its ``place`` (file and line), ``seconds`` that it took, the ``calls`` that it made,
+whether its clock was set by hand (``is_manual``), and the reason ``why_not`` to try anything, None when it can be
+tried."""
 
 SandboxOf: TypeAlias = Callable[[pytest.Item], RemoteSandbox | None]
 
@@ -116,18 +117,21 @@ class Learner:
             allowed = self._asked_of(item).allow or ()
             bad = [row["finding"] for row in sandbox.findings("error", finish=True) if row["finding"] not in allowed]
             why_not = f"it has findings as it is: {', '.join(dict.fromkeys(bad))}" if bad else None
-            setattr(report, _ATTRIBUTE, {"calls": calls_of(sandbox), "why_not": why_not})
+            is_manual = sandbox.call("GET", "/__admin/clock")["mode"] == "manual"
+            found = {"calls": calls_of(sandbox), "is_manual": is_manual, "why_not": why_not}
+            setattr(report, _ATTRIBUTE, found)
         return report
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Take down what the reports of all workers say."""
         path, line, _ = report.location
-        plain = {"place": [path, line or 0], "seconds": 0.0, "calls": [], "why_not": "it does not pass as it is"}
+        why_not = "it does not pass as it is"
+        plain = {"place": [path, line or 0], "seconds": 0.0, "calls": [], "is_manual": False, "why_not": why_not}
         known = self._known.setdefault(report.nodeid, plain)
         known["seconds"] += report.duration
         known.update(getattr(report, _ATTRIBUTE, {}))
         if report.when == "teardown" and report.failed:
-            known["why_not"] = plain["why_not"]
+            known["why_not"] = why_not
 
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         """Hand over what was learnt; a worker of xdist has handed over its reports."""

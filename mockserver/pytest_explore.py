@@ -49,11 +49,15 @@ _hung_key: pytest.StashKey[str] = pytest.StashKey()
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Tried:
-    """One failure that is tried in a test: the parameter of the fixture on which those of sandboxes depend."""
+    """One failure that is tried in a test: the parameter of the fixture on which those of sandboxes depend.
+
+    ``seconds`` is what the test takes without it, ``is_manual`` says that it sets its clock by hand.
+    """
 
     experiment: Experiment
     seconds: float
     client_timeout: Micros
+    is_manual: bool
 
     def __repr__(self) -> str:
         return self.name
@@ -66,7 +70,21 @@ class Tried:
     @property
     def rules(self) -> list[dict[str, Any]]:
         """The rules that make it happen."""
-        return [fault.rule(point, self.client_timeout) for point, fault in self.experiment.strikes]
+        return self._rules({})
+
+    @property
+    def waits(self) -> float:
+        """Seconds of real time that a client waits in vain."""
+        count = 0 if self.is_manual else sum(fault.waits for _, fault in self.experiment.strikes)
+        return count * (self.client_timeout / SECOND + 1)
+
+    def _rules(self, before: Mapping[str, int]) -> list[dict[str, Any]]:
+        return [
+            fault.rule(
+                replace(point, nth=point.nth + before.get(point.op, 0)), self.client_timeout, is_manual=self.is_manual
+            )
+            for point, fault in self.experiment.strikes
+        ]
 
     def scenario(self, rules: Sequence[Mapping[str, Any]]) -> str:
         """A scenario file with these rules."""
@@ -75,11 +93,7 @@ class Tried:
     def meet(self, sandbox: RemoteSandbox) -> None:
         """Put the failure in force, whatever scenarios the test brings; its calls count from here."""
         before = {point.op: _calls_before(sandbox, point.op) for point, _ in self.experiment.strikes}
-        shifted = [
-            fault.rule(replace(point, nth=point.nth + before[point.op]), self.client_timeout)
-            for point, fault in self.experiment.strikes
-        ]
-        sandbox.stand(self.scenario(shifted))
+        sandbox.stand(self.scenario(self._rules(before)))
 
     def leave(self, sandbox: RemoteSandbox) -> None:
         """Take the failure out of force."""
@@ -180,7 +194,8 @@ class Explorer:
             return {}
         places = {name: place for place, name in enumerate(FAULTS)}
         points = points_of(learnt["calls"])
-        found = [Tried(one, learnt["seconds"], self.client_timeout) for one in experiments(points, self.faults)]
+        known = learnt["seconds"], self.client_timeout, learnt["is_manual"]
+        found = [Tried(one, *known) for one in experiments(points, self.faults)]
         found.sort(key=lambda one: (points.index(one.experiment.strikes[0][0]), places[one.experiment.fault]))
         return {one.name: one for one in found}
 
@@ -310,8 +325,7 @@ class Explorer:
     @contextmanager
     def _limited(self, item: pytest.Item, tried: Tried) -> Iterator[None]:
         """End what takes too long, where the system has an alarm for that and nobody else has set it."""
-        waits = sum(fault.waits for _, fault in tried.experiment.strikes) * (self.client_timeout / SECOND + 1)
-        limit = (10 * tried.seconds + 10 if self.timeout is None else self.timeout / SECOND) + waits
+        limit = (10 * tried.seconds + 10 if self.timeout is None else self.timeout / SECOND) + tried.waits
         is_main = threading.current_thread() is threading.main_thread()
         if not hasattr(signal, "setitimer") or not is_main or signal.getitimer(signal.ITIMER_REAL)[0]:
             began = time.monotonic()

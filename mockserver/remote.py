@@ -48,17 +48,21 @@ class VerificationFailed(AssertionError):
 class RemoteSandbox:
     """The sandbox that ``secret_key`` opens on the server at ``url``.
 
-    ``folders`` are searched for scenario files given by a relative path. Close it when done: it holds connections.
-    ``judged`` says that a verification has failed and its caller was told so.
+    ``folders`` are searched for scenario files given by a relative path, ``admin_token`` is what a server with
+    ``--admin-token`` wants. Close it when done: it holds connections. ``judged`` says that a verification has failed
+    and its caller was told so.
     """
 
-    def __init__(self, url: str, secret_key: str, folders: Sequence[Path] = ()) -> None:
+    def __init__(
+        self, url: str, secret_key: str, folders: Sequence[Path] = (), *, admin_token: str | None = None
+    ) -> None:
         self.url = url.rstrip("/")
         self.secret_key = secret_key
         self.judged = False
         self.since: str | None = None
         self._standing: str | None = None
         self._folders = tuple(folders)
+        self._token = {} if admin_token is None else {"x-admin-token": admin_token}
         self.clock = RemoteClock(self)
         self.inbox = Inbox(self)
         self.journal = RemoteJournal(self)
@@ -74,7 +78,7 @@ class RemoteSandbox:
 
         return httpx.Client(
             base_url=self.url,
-            headers={"x-secretkey": self.secret_key},
+            headers={"x-secretkey": self.secret_key, **self._token},
             timeout=TIMEOUT_SECONDS,
             trust_env=False,
             # Reading the certificates of all authorities takes a hundred times as long as all else.

@@ -8,13 +8,17 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
+from http.client import BAD_REQUEST
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
+from urllib.parse import urlsplit
 
 import click
 
 from mockserver.adapters.exit_codes import Exit
 from mockserver.domain.clock import SECOND, Micros, duration_text, parse_duration
+from mockserver.option_values import read_header_text
 from mockserver.settings import Settings
 
 if TYPE_CHECKING:
@@ -40,6 +44,51 @@ def duration(ctx: click.Context, param: click.Parameter, value: str | None) -> M
     if not length:
         raise click.BadParameter("got 0, wanted more")
     return length
+
+
+def address(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
+    """The value of an option that is the address of a server."""
+    try:
+        parts = urlsplit(value or "http://hand")
+        is_good = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        is_good = False
+    if not is_good:
+        raise click.BadParameter(f"got '{value}', wanted an address such as http://127.0.0.1:8080")
+    return value
+
+
+@contextmanager
+def interruptions() -> Iterator[None]:
+    """Ctrl-C, SIGTERM and SIGHUP raise ``KeyboardInterrupt``, once: what ends then is not interrupted again. A signal
+    that is ignored already stays so (``nohup``)."""
+    names = ("SIGINT", "SIGTERM", "SIGHUP")
+    numbers = [getattr(signal, name) for name in names if hasattr(signal, name)]
+    before = {number: found for number in numbers if (found := signal.getsignal(number)) is not signal.SIG_IGN}
+
+    def interrupt(*_: object) -> NoReturn:
+        for number in before:
+            signal.signal(number, signal.SIG_IGN)
+        raise KeyboardInterrupt
+
+    for number in before:
+        signal.signal(number, interrupt)
+    yield
+    for number, handler in before.items():
+        if signal.getsignal(number) is interrupt:
+            signal.signal(number, handler)
+
+
+def _token(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
+    try:
+        return None if value is None else read_header_text(value)
+    except ValueError:
+        raise click.BadParameter("wanted a text of ASCII characters that is not empty") from None
+
+
+admin_token = click.option("--admin-token", metavar="TOKEN", envvar="MOCKSERVER_ADMIN_TOKEN", callback=_token,
+                           help="Of the server at --url. [MOCKSERVER_ADMIN_TOKEN]")  # fmt: skip
+"""The option of every command that asks a server which may want one."""
 
 
 def _operations(ctx: click.Context, param: click.Parameter, value: str) -> frozenset[str]:
@@ -69,7 +118,9 @@ def _cores() -> int:
     epilog="Exit codes: 0 nothing at or above --fail-on, 1 something was, 2 wrong usage, 3 the command does not pass "
     "twice alike without faults, 5 no server, 130 interrupted before anything was found.",
 )
-@click.option("--url", metavar="URL", help="Address of a running server; default: one is started and ended.")
+@click.option("--url", metavar="URL", callback=address,
+              help="Address of a running server; default: one is started and ended.")  # fmt: skip
+@admin_token
 @click.option("--jobs", type=click.IntRange(1, 256), default=_cores, show_default="cores", help="Runs at once.")
 @click.option("--ops", metavar="GLOB,...", default="*", callback=_operations, help="Operations whose calls may fail.")
 @click.option("--faults", metavar="NAME,...", callback=_faults, help="Faults to try; default: all that make sense.")
@@ -94,6 +145,7 @@ def _cores() -> int:
 @click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED)
 def explore(
     url: str | None,
+    admin_token: str | None,
     command: tuple[str, ...],
     out: Path,
     seed: int,
@@ -119,18 +171,19 @@ def explore(
 
     plan = _plan(**asked)
     least = Verdict(fail_on)
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    click.get_current_context().with_resource(interruptions())
     try:
-        kept = Kept(out)
-        with laboratory(url, command, out, seed) as lab:
-            if replay is not None:
+        if replay is not None:
+            with laboratory(url, admin_token, command, seed) as lab:
                 sys.exit(Exit.FOUND if _replay(lab, replay, plan).reaches(least) else Exit.STOPPED)
-            base = _baseline(lab, plan)
-            made = _explore(lab, plan, base, kept, resume=resume)
+        kept = Kept(out)
+        with kept.claimed(), laboratory(url, admin_token, command, seed) as lab:
+            made = _explore(lab, plan, _baseline(lab, plan), kept, resume=resume)
+            _report(made, kept, form, least)
     except NoBaseline as problem:
         stop(Exit.BASELINE, str(problem))
     except OtherExploration as problem:
-        stop(Exit.USAGE, f"--resume: {problem}")
+        stop(Exit.USAGE, f"{'--resume' if resume else '--out'}: {problem}")
     except CannotStart as problem:
         stop(Exit.NOT_READY, str(problem))
     except OSError as problem:
@@ -139,7 +192,6 @@ def explore(
         stop(Exit.NOT_READY, f"the server at {url or 'hand'} fails: {problem}")
     except KeyboardInterrupt:
         stop(INTERRUPTED, "interrupted")
-    _report(made, kept, form, least)
     if made.reaches(least):
         sys.exit(Exit.FOUND)
     if made.is_interrupted:
@@ -170,22 +222,19 @@ def _plan(
 
 
 @contextmanager
-def laboratory(url: str | None, command: tuple[str, ...], out: Path, seed: int) -> Iterator[Laboratory]:
+def laboratory(url: str | None, admin_token: str | None, command: tuple[str, ...], seed: int) -> Iterator[Laboratory]:
     """A server, started here unless one is given, and all that the command is run with."""
     from mockserver import local_server
     from mockserver.explore.command import Commands
     from mockserver.explore.trial import Laboratory
 
-    def at(url: str) -> Laboratory:
-        return Laboratory(url, command, Commands(os.environ), out, seed, f"{os.getpid()}")
-
-    if url is not None:
-        yield at(url)
-        return
     with tempfile.TemporaryDirectory(prefix="mockserver-") as folder:
+        if url is not None:
+            yield Laboratory(url, command, Commands(os.environ), Path(folder), seed, f"{os.getpid()}", admin_token)
+            return
         started, process = local_server.start(_SERVER_OPTIONS, Path(folder))
         try:
-            yield at(started)
+            yield Laboratory(started, command, Commands(os.environ), Path(folder), seed, f"{os.getpid()}")
         finally:
             # There is nothing to wait for: whoever asked has ended.
             process.kill()
@@ -236,13 +285,22 @@ def _replay(lab: Laboratory, file: Path, plan: Plan) -> Any:
     from mockserver.commands.finding_reports import text
     from mockserver.explore.exploration import FIRST_TIMEOUT
     from mockserver.explore.verdict import verdict
+    from mockserver.remote import ControlRefused
     from mockserver.scenario.problems import ScenarioRefused
 
     try:
         scenario = read_file(file)
     except ScenarioRefused as refused:
         stop(Exit.USAGE, "\n".join(map(str, refused.problems)))
-    trial = lab.try_out(scenario.name, dict(scenario.source), plan.timeout or FIRST_TIMEOUT)
+    if scenario.seed is not None:
+        # What was found with another seed comes again with that.
+        lab = replace(lab, seed=scenario.seed)
+    try:
+        trial = lab.try_out(scenario.name, dict(scenario.source), plan.timeout or FIRST_TIMEOUT)
+    except ControlRefused as refused:
+        if refused.status != BAD_REQUEST:
+            raise
+        stop(Exit.USAGE, f"--replay: {file}: {refused}")
     found = verdict(
         trial.ended.exit, trial.findings, has_struck=bool(trial.struck & {rule.id for rule in scenario.rules})
     )

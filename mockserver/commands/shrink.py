@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import shlex
-import signal
 import sys
-from contextlib import suppress
+from http.client import BAD_REQUEST
 from pathlib import Path
 
 import click
 
 from mockserver.adapters.exit_codes import Exit
-from mockserver.commands.explore import INTERRUPTED, duration, laboratory, stop
+from mockserver.commands.explore import INTERRUPTED, address, admin_token, duration, interruptions, laboratory, stop
 from mockserver.domain.clock import SECOND, Micros
 from mockserver.settings import Settings
 
@@ -37,7 +36,9 @@ def _finding(ctx: click.Context, param: click.Parameter, value: str | None) -> s
 @click.option("--timeout", metavar="TIME", callback=duration, help="For one run; default: 10 x without faults + 10s.")
 @click.option("--out", metavar="DIR", type=click.Path(file_okay=False, path_type=Path), default="explored",
               show_default=True, help="Gets the scenario file.")  # fmt: skip
-@click.option("--url", metavar="URL", help="Address of a running server; default: one is started and ended.")
+@click.option("--url", metavar="URL", callback=address,
+              help="Address of a running server; default: one is started and ended.")  # fmt: skip
+@admin_token
 @click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED)
 def shrink(
     scenario: str,
@@ -47,6 +48,7 @@ def shrink(
     timeout: Micros | None,
     out: Path,
     url: str | None,
+    admin_token: str | None,
     command: tuple[str, ...],
 ) -> None:
     """Find the fewest faults of a scenario under which COMMAND still fails, and write them as a scenario of their own.
@@ -58,7 +60,8 @@ def shrink(
 
     from mockserver.adapters.scenario_files import load
     from mockserver.adapters.scenario_text import scenario_text
-    from mockserver.explore.shrink import RUN, NoFailure, NotRepeated, Shrinking, Stopped
+    from mockserver.domain.masking import mask_text
+    from mockserver.explore.shrink import NoFailure, NotRepeated, Shrinking, Stopped
     from mockserver.local_server import CannotStart
     from mockserver.remote import ControlRefused
     from mockserver.scenario.problems import ScenarioRefused
@@ -70,11 +73,12 @@ def shrink(
     except ValueError:
         raise click.UsageError(f"--scenario: {scenario} is a folder, and one scenario is wanted") from None
     source = {**read.source, "name": read.name, **({} if seed is None else {"seed": seed})}
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    click.get_current_context().with_resource(interruptions())
     code = Exit.STOPPED.value
     try:
         out.mkdir(parents=True, exist_ok=True)
-        with laboratory(url, command, out, seed if seed is not None else read.seed or Settings().seed) as lab:
+        ids = seed if seed is not None else read.seed or Settings().seed
+        with laboratory(url, admin_token, command, ids) as lab:
             shrinking = Shrinking(
                 lab,
                 source,
@@ -96,18 +100,20 @@ def shrink(
     except OSError as problem:
         stop(Exit.USAGE, f"{problem.filename or command[0]}: {problem.strerror}")
     except ControlRefused as refused:
-        # Nothing but the scenario can be wrong: some parts are for a whole server, as a sandbox says.
-        stop(Exit.USAGE, f"--scenario: {scenario}: {refused}")
+        # Some parts of a scenario are for a whole server, as a sandbox says.
+        if refused.status == BAD_REQUEST:
+            stop(Exit.USAGE, f"--scenario: {scenario}: {refused}")
+        stop(Exit.NOT_READY, f"the server at {url or 'hand'} fails: {refused}")
     except HTTPError as problem:
         stop(Exit.NOT_READY, f"the server at {url or 'hand'} fails: {problem}")
     except KeyboardInterrupt:
         stop(INTERRUPTED, "interrupted")
-    finally:
-        # What the command printed, unmasked.
-        with suppress(OSError):
-            (out / f"{RUN}.log").unlink()
     file = out / f"{made.scenario['name']}.yaml"
     text = scenario_text(made.scenario)
-    file.write_text(text, "utf-8")
-    click.echo(f"{text}\nwritten to {file}\nTo see it: mockserver explore --replay {file} -- {shlex.join(command)}")
+    try:
+        file.write_text(text, "utf-8")
+    except OSError as problem:
+        stop(Exit.USAGE, f"{file}: {problem.strerror}")
+    again = f"mockserver explore --replay {shlex.quote(str(file))} -- {mask_text(shlex.join(command))}"
+    click.echo(f"{text}\nwritten to {file}\nTo see it: {again}")
     sys.exit(code)

@@ -130,7 +130,7 @@ def baseline(lab: Laboratory, timeout: float | None) -> Baseline:
 
 def _passed(trial: Trial) -> Trial:
     """A run without faults that is fit to be compared. Raises ``NoBaseline``."""
-    said = f"; it printed:\n{trial.said()}"
+    said = trial.words
     if trial.ended.exit is None:
         raise NoBaseline(f"without any fault the command was not done in {trial.ended.seconds:.0f} s (--timeout){said}")
     if trial.ended.exit != 0:
@@ -231,11 +231,7 @@ def _try(lab: Laboratory, plan: Plan, base: Baseline, experiment: Experiment) ->
         scenario=scenario_text(scenario) if found.is_reproduced else "",
         output=output,
     )
-    # What is kept is masked; of a run that survived nothing is.
-    if output:
-        trial.output.write_text(output, "utf-8")
-    else:
-        trial.output.unlink()
+    trial.output.unlink()
     return cell
 
 

@@ -6,10 +6,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 
+from mockserver.domain.masking import mask_text
 from mockserver.explore.exploration import Cell
 from mockserver.explore.verdict import Verdict
 
@@ -27,6 +30,24 @@ class Kept:
         self.folder = folder
         folder.mkdir(parents=True, exist_ok=True)
         self._cells = folder / CELLS
+
+    @contextmanager
+    def claimed(self) -> Iterator[None]:
+        """Keep others out, where the system has locks. Raises ``OtherExploration`` when one is at work there."""
+        try:
+            from fcntl import LOCK_EX, LOCK_NB, flock
+        except ImportError:
+            yield
+            return
+        handle = os.open(self.folder, os.O_RDONLY)
+        try:
+            try:
+                flock(handle, LOCK_EX | LOCK_NB)
+            except BlockingIOError:
+                raise OtherExploration(f"another exploration is at work in {self.folder}") from None
+            yield
+        finally:
+            os.close(handle)
 
     def scenario_of(self, cell: Cell) -> Path | None:
         """The file that reproduces a cell."""
@@ -61,11 +82,13 @@ class Kept:
         scenario = self.scenario_of(cell)
         if scenario is not None:
             scenario.write_text(cell.scenario, "utf-8")
+        if cell.output:
+            self.output_of(cell).write_text(cell.output, "utf-8")
         with self._cells.open("a", encoding="utf-8") as file:
             file.write(_line(asdict(cell)))
 
     def _read(self) -> tuple[dict[str, object], list[Cell]]:
-        lines = self._cells.read_text("utf-8").splitlines(keepends=True)
+        lines = self._cells.read_text("utf-8", "replace").splitlines(keepends=True)
         if lines and not lines[-1].endswith("\n"):
             # The last time it was ended in the middle of a line.
             lines.pop()
@@ -73,6 +96,8 @@ class Kept:
         try:
             head, *rows = [json.loads(line) for line in lines]
             cells = [Cell(**{**row, "verdict": Verdict(row["verdict"])}) for row in rows]
+            if not isinstance(head, dict) or any(Path(cell.name).name != cell.name for cell in cells):
+                raise ValueError
         except (ValueError, TypeError, KeyError):
             raise OtherExploration(
                 f"{self._cells} is no file of an exploration; remove it or choose another --out"
@@ -81,7 +106,7 @@ class Kept:
 
 
 def _head(command: Sequence[str], seed: int, client_timeout: str) -> dict[str, object]:
-    return {"command": list(command), "seed": seed, "client timeout": client_timeout}
+    return {"command": list(map(mask_text, command)), "seed": seed, "client timeout": client_timeout}
 
 
 def _line(value: object) -> str:

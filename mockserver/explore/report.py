@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
+from mockserver.domain.masking import mask_text
 from mockserver.explore.exploration import Cell, Exploration
 from mockserver.explore.faults import FAULTS
 from mockserver.explore.verdict import Verdict
@@ -66,7 +67,8 @@ def text(made: Exploration, scenarios: Mapping[str, Path]) -> str:
     lines += [*_aligned(listed), ""] if listed else []
     if scenarios:
         folder = next(iter(scenarios.values())).parent
-        lines += [f"To see one alone: mockserver explore --replay {folder}/NAME.yaml -- {shlex.join(made.command)}", ""]
+        file, command = shlex.quote(f"{folder}/NAME.yaml"), mask_text(shlex.join(made.command))
+        lines += [f"To see one alone: mockserver explore --replay {file} -- {command}", ""]
     return "\n".join([*lines, *summary(made)])
 
 
@@ -75,7 +77,8 @@ def summary(made: Exploration) -> list[str]:
     counts = Counter(cell.verdict for cell in made.cells)
     said = ", ".join(f"{counts[one]} {one}" for one in Verdict if counts[one]) or "none"
     calls = len(made.baseline.calls)
-    lines = [f"{len(made.cells)} runs with faults at {calls} call{'s' * (calls != 1)}: {said}"]
+    runs = len(made.cells)
+    lines = [f"{runs} run{'s' * (runs != 1)} with faults at {calls} call{'s' * (calls != 1)}: {said}"]
     if made.left_out:
         why = "interrupted" if made.is_interrupted else "--budget"
         names = ", ".join(f"{one.point} {one.fault}" for one in made.left_out[:5])
@@ -87,7 +90,7 @@ def summary(made: Exploration) -> list[str]:
 def plain(made: Exploration, scenarios: Mapping[str, Path]) -> dict[str, Any]:
     """The JSON report."""
     return {
-        "command": list(made.command),
+        "command": list(map(mask_text, made.command)),
         "seed": made.seed,
         "baseline": {
             "calls": [{"point": str(point), "status": status} for point, status in made.baseline.calls],

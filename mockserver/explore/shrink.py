@@ -16,8 +16,8 @@ from mockserver.explore.trial import Laboratory, Trial
 CONFIRMATIONS = 3
 """Runs in which the result must fail before it is believed."""
 
-RUN = "shrink"
-"""Name of every run, and so of the file that gets the command's output."""
+_RUN = "shrink"
+"""Name of every run."""
 
 
 class NoFailure(Exception):
@@ -103,9 +103,9 @@ class Shrinking:
         plain = self._run((), self.timeout or FIRST_TIMEOUT)
         failure = Failure.of(plain, self.finding)
         if failure is not None:
-            raise NotRepeated(f"without any fault the command {failure} too{_said(plain)}")
+            raise NotRepeated(f"without any fault the command {failure} too{plain.words}")
         if not plain.has_called:
-            raise NotRepeated(f"{NO_CALL}{_said(plain)}")
+            raise NotRepeated(f"{NO_CALL}{plain.words}")
         self.told("without any fault: passes")
         self.timeout = self.timeout or 10 * plain.ended.seconds + 10
         failure, strikes = self._first()
@@ -155,7 +155,7 @@ class Shrinking:
         if first.entries[:1] and first.entries[0]["id"] > 1:
             self._beyond += "; the journal of the server has dropped its first entries (--journal-limit)"
         if not found.strikes:
-            raise NotRepeated(f"the command {failure}, and no fault had struck a call{self._beyond}{_said(first)}")
+            raise NotRepeated(f"the command {failure}, and no fault had struck a call{self._beyond}{first.words}")
         return failure, found.strikes
 
     def _repeated(self, failure: Failure, strikes: Sequence[Strike], faults: Sequence[Strike]) -> Sequence[Strike]:
@@ -185,7 +185,7 @@ class Shrinking:
         return self._try(scenario, timeout)
 
     def _try(self, scenario: dict[str, Any], timeout: float | None = None) -> Trial:
-        return self.lab.try_out(RUN, scenario, timeout or self.timeout or FIRST_TIMEOUT, key=self.key)
+        return self.lab.try_out(_RUN, scenario, timeout or self.timeout or FIRST_TIMEOUT, key=self.key)
 
 
 def _parts(strikes: Sequence[Strike]) -> str:
@@ -194,8 +194,3 @@ def _parts(strikes: Sequence[Strike]) -> str:
     if len(strikes) == 1:
         return f"{strikes[0].level} at {strikes[0].place}"
     return f"{len(strikes)} faults at {len({one.place[:2] for one in strikes})} calls"
-
-
-def _said(trial: Trial) -> str:
-    said = trial.said().strip()
-    return f"; it printed:\n{said}" if said else ""

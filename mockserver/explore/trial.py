@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from os import SEEK_END
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,9 @@ from mockserver.timeline import timeline
 
 _LONGEST_OUTPUT = 20_000
 """Characters of a command's output, the last ones, that a report shows."""
+
+_READ = 4 * _LONGEST_OUTPUT + 1_000
+"""Bytes that are read for them: what is cut in two is masked no more, so the cut comes long before."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,13 +48,21 @@ class Trial:
 
     def said(self) -> str:
         """The end of what it printed, card numbers masked."""
-        return mask_text(self.output.read_text("utf-8", "replace")[-_LONGEST_OUTPUT:])
+        with self.output.open("rb") as file:
+            file.seek(-min(_READ, file.seek(0, SEEK_END)), SEEK_END)
+            return mask_text(file.read().decode("utf-8", "replace"))[-_LONGEST_OUTPUT:]
+
+    @property
+    def words(self) -> str:
+        """What it printed, to be added to a sentence."""
+        said = self.said().strip()
+        return f"; it printed:\n{said}" if said else ""
 
 
 @dataclass(frozen=True, slots=True)
 class Laboratory:
-    """Where a command is run: a server at ``url``, ``folder`` for its output. ``run`` tells runs of one program from
-    those of another at the same time."""
+    """Where a command is run: a server at ``url``, which may want ``admin_token``, and a ``folder`` for its output,
+    unmasked, that nobody keeps. ``run`` tells runs of one program from those of another at the same time."""
 
     url: str
     argv: Sequence[str]
@@ -58,6 +70,7 @@ class Laboratory:
     folder: Path
     seed: int
     run: str
+    admin_token: str | None = None
 
     def try_out(self, name: str, scenario: Mapping[str, Any], timeout: float, key: str | None = None) -> Trial:
         """Run the command once in a fresh sandbox, for ``timeout`` seconds at most. ``name`` decides the sandbox's
@@ -67,7 +80,7 @@ class Laboratory:
         ``ControlRefused`` and ``httpx.HTTPError`` when the server refuses the scenario or is gone.
         """
         key = key or f"sk_explore_{digest('explore', self.seed, name).hex()[:24]}"
-        sandbox = RemoteSandbox(self.url, key)
+        sandbox = RemoteSandbox(self.url, key, admin_token=self.admin_token)
         # Another exploration may have used the server before.
         sandbox.call("POST", "/__admin/reset", params={"scenario": "true"})
         sandbox.call("POST", "/__admin/scenarios", content=scenario_text(scenario))

@@ -15,12 +15,16 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
+from click.testing import CliRunner
+
+from mockserver.cli import main
 
 pytestmark = pytest.mark.slow
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
-HOUSE = {**os.environ, "PYTHONPATH": str(ROOT), "SHOPS": str(HERE / "shop")}
+TOKEN = "s3cret"
+HOUSE = {**os.environ, "PYTHONPATH": str(ROOT), "SHOPS": str(HERE / "shop"), "MOCKSERVER_ADMIN_TOKEN": TOKEN}
 PAY = ["sh", str(HERE / "explored" / "pay.sh")]
 LOST = {("charge.create#1", "lost_answer"), ("charge.create#1", "error_after"), ("charge.create#1", "cut_answer")}
 
@@ -48,10 +52,10 @@ def cells(folder: Path, verdict: str) -> set[tuple[str, str]]:
 
 @pytest.fixture(scope="module")
 def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """One server for all that need none of their own."""
+    """One server for all that need none of their own; it wants the token that ``HOUSE`` has."""
     from mockserver.local_server import start, stop
 
-    address, process = start(["--log-level", "error"], tmp_path_factory.mktemp("server"))
+    address, process = start(["--log-level", "error", "--admin-token", TOKEN], tmp_path_factory.mktemp("server"))
     yield address
     stop(process)
 
@@ -109,8 +113,9 @@ def test_a_shop_in_a_shell_knows_nothing_but_its_environment(tmp_path: Path, url
     assert (suite.get("tests"), suite.get("failures"), suite.get("skipped")) == ("14", "5", "0")
     failed = {(case.get("classname"), case.get("name")) for case in suite if case.find("failure") is not None}
     assert failed == {(f"explore.{point}", fault) for point, fault in unsafe}
-    kept = sorted(path.name for path in (tmp_path / "explored").glob("*.yaml"))
-    assert kept == sorted(f"charge.create-1-{fault}.yaml" for _, fault in unsafe)
+    kept = {path.name for path in (tmp_path / "explored").iterdir()}
+    files = {f"charge.create-1-{fault}{suffix}" for _, fault in unsafe for suffix in (".yaml", ".log")}
+    assert kept == {"cells.jsonl", "report.html", "report.json", *files}
 
 
 @pytest.mark.skipif(shutil.which("node") is None, reason="needs Node")
@@ -145,7 +150,7 @@ def test_a_client_that_ignores_the_environment_is_told_so(tmp_path: Path, url: s
 def test_a_client_that_fails_by_itself_is_no_baseline(tmp_path: Path, url: str) -> None:
     done = explore(tmp_path, "--", "sh", "-c", "echo no luck; exit 4", url=url)
     assert done.returncode == 3
-    assert done.stderr == "without any fault the command ended with exit code 4; it printed:\nno luck\n\n"
+    assert done.stderr == "without any fault the command ended with exit code 4; it printed:\nno luck\n"
 
 
 def test_a_flaky_client_is_no_baseline(tmp_path: Path, url: str) -> None:
@@ -163,7 +168,8 @@ def test_a_client_that_calls_otherwise_under_a_fault_is_not_called_survived(tmp_
 
 
 def test_ctrl_c_keeps_what_was_found_and_resume_does_the_rest(tmp_path: Path, url: str) -> None:
-    slow = f"echo run >> runs; {' '.join(PAY)}; if [ $(wc -l < runs) -eq 4 ]; then sleep 300; fi"
+    # Deaf to SIGTERM, so that there is time to interrupt again.
+    slow = f"trap '' TERM; echo run >> runs; {' '.join(PAY)}; if [ $(wc -l < runs) -eq 4 ]; then sleep 300; fi"
     faults = ["--faults", "lost_answer,lost_request,declined_soft", "--jobs", "1", "--timeout", "200s"]
     line = command(tmp_path, "--url", url, *faults, "--", "sh", "-c", slow)
     with subprocess.Popen(line, cwd=tmp_path, env=HOUSE, stdout=subprocess.PIPE, text=True) as process:
@@ -172,6 +178,9 @@ def test_ctrl_c_keeps_what_was_found_and_resume_does_the_rest(tmp_path: Path, ur
         while not runs.exists() or runs.read_text().count("run") < 4:
             assert time.monotonic() < end
             time.sleep(0.02)
+        process.send_signal(signal.SIGINT)
+        with pytest.raises(subprocess.TimeoutExpired):
+            process.communicate(timeout=0.2)
         process.send_signal(signal.SIGINT)
         printed, _ = process.communicate(timeout=20)
     assert process.returncode == 1
@@ -205,8 +214,20 @@ def test_the_budget_takes_the_most_telling_first_and_says_what_it_left_out(tmp_p
         (["--timeout", "0s", "--", "true"], "got 0, wanted more"),
         ([], "Missing argument 'COMMAND...'"),
         (["--", "no-such-program"], "no-such-program: No such file or directory"),
+        (["--url", "http://[::1", "--", "true"], "got 'http://[::1', wanted an address such as http://127.0.0.1:8080"),
+        (["--url", "localhost:8080", "--", "true"], "got 'localhost:8080', wanted an address"),
+        (["--admin-token", "\u00fc", "--", "true"], "wanted a text of ASCII characters that is not empty"),
     ],
 )
 def test_wrong_usage_is_refused(tmp_path: Path, url: str, args: list[str], words: str) -> None:
-    done = explore(tmp_path, *args, url=url)
-    assert (done.returncode, words in " ".join(done.stderr.split())) == (2, True), done.stderr
+    given = ["explore", "--out", str(tmp_path / "explored"), "--url", url, "--admin-token", TOKEN, *args]
+    done = CliRunner().invoke(main, given)
+    assert (done.exit_code, words in " ".join(done.stderr.split())) == (2, True), done.stderr
+
+
+def test_a_server_that_wants_a_token_says_so(tmp_path: Path, url: str) -> None:
+    wrong = ["--out", str(tmp_path), "--url", url, "--admin-token", "wrong", "--", "true"]
+    for command in (["explore", *wrong], ["shrink", "--scenario", "chaos", *wrong]):
+        done = CliRunner().invoke(main, command)
+        assert done.exit_code == 5
+        assert "answered 401: Invalid Authentication: XAdminToken: wanted the token of --admin-token" in done.stderr

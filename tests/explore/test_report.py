@@ -162,6 +162,19 @@ def test_verdicts(code: int | None, severity: str, has_struck: bool, wanted: Ver
     assert verdict(code, [{"severity": severity}], has_struck=has_struck) is wanted
 
 
+def test_a_name_that_leads_out_of_the_folder_is_refused(made: Exploration, tmp_path: Path) -> None:
+    kept = Kept(tmp_path / "out")
+    kept.begin(["a"], 1, "30s")
+    kept.keep(made.cells[0])
+    cells = tmp_path / "out" / CELLS
+    cells.write_text(cells.read_text().replace('"name": "', '"name": "../'))
+    precious = tmp_path / f"{made.cells[0].name}.yaml"
+    precious.touch()
+    with pytest.raises(OtherExploration):
+        kept.begin(["b"], 1, "30s")
+    assert precious.exists()
+
+
 def test_verdicts_have_an_order() -> None:
     assert Verdict.UNSAFE.reaches(Verdict.HUNG)
     assert Verdict.FAILED.reaches(Verdict.FAILED)
@@ -179,6 +192,38 @@ def test_what_is_kept_is_there_again(made: Exploration, tmp_path: Path) -> None:
     assert [path.name for path in (tmp_path / "out").iterdir()] == [CELLS]
 
 
+def test_what_commands_printed_is_kept_where_they_did_not_survive(made: Exploration, tmp_path: Path) -> None:
+    kept = Kept(tmp_path)
+    kept.begin(["a"], 1, "30s")
+    for one in made.cells:
+        kept.keep(one)
+    kept_of = [one for one in made.cells if one.verdict is not Verdict.SURVIVED]
+    assert {path.name for path in tmp_path.glob("*.log")} == {f"{one.name}.log" for one in kept_of}
+    assert kept.output_of(kept_of[0]).read_text() == kept_of[0].output
+
+
+def test_a_card_number_in_the_command_is_in_no_report(made: Exploration, tmp_path: Path) -> None:
+    made.command = ["pay", "4111111111111111"]
+    kept = Kept(tmp_path)
+    kept.begin(made.command, 1, "30s")
+    files = {one.name: Path("my files/x.yaml") for one in made.cells}
+    shown = [(tmp_path / CELLS).read_text(), report.as_json(made, files), report.text(made, files)]
+    assert all("4111********1111" in one and "4111111111111111" not in one for one in shown)
+    assert "--replay 'my files/NAME.yaml' -- pay" in shown[2]
+    assert kept.resume(made.command, 1, "30s") == []
+
+
+def test_one_folder_is_for_one_exploration_at_a_time(tmp_path: Path) -> None:
+    with (
+        Kept(tmp_path).claimed(),
+        pytest.raises(OtherExploration, match="another exploration is at work in"),
+        Kept(tmp_path).claimed(),
+    ):
+        pass
+    with Kept(tmp_path).claimed():
+        pass
+
+
 def test_a_line_that_was_cut_is_forgotten(made: Exploration, tmp_path: Path) -> None:
     kept = Kept(tmp_path)
     kept.begin(["a"], 1, "30s")
@@ -194,12 +239,14 @@ def test_a_line_that_was_cut_is_forgotten(made: Exploration, tmp_path: Path) -> 
     ("text", "words"),
     [
         ("", "is no file of an exploration"),
+        ("[]\n", "is no file of an exploration"),
+        ("\xff\n", "is no file of an exploration"),
         ("no json\n", "is no file of an exploration; remove it or choose another --out"),
         ('{"command": ["b"], "seed": 1, "client timeout": "30s"}\n', "is of another command: it has ['b'], now ['a']"),
         ('{"command": ["a"], "seed": 1, "client timeout": "30s"}\n{"name": 5}\n', "is no file of an exploration"),
     ],
 )
 def test_what_another_left_is_not_resumed(tmp_path: Path, text: str, words: str) -> None:
-    (tmp_path / CELLS).write_text(text)
+    (tmp_path / CELLS).write_text(text, "latin-1")
     with pytest.raises(OtherExploration, match=re.escape(words)):
         Kept(tmp_path).resume(["a"], 1, "30s")

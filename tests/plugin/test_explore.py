@@ -272,6 +272,25 @@ def test_a_try_is_chosen_by_its_id_and_workers_of_xdist_know_it_too(tmp_path: Pa
     assert "1 passed" in done.stdout, done.stdout
 
 
+BY_HAND = """
+import httpx
+
+def test_by_hand(mockserver):
+    mockserver.clock.start("2031-01-01T00:00:00Z")
+    try:
+        mockserver.client.get("/charge")
+    except httpx.TransportError:
+        assert mockserver.clock.now.isoformat() == "2031-01-01T00:00:31+00:00"
+        mockserver.client.get("/charge")
+"""
+
+
+def test_what_comes_too_late_takes_no_time_where_the_clock_is_set_by_hand(tmp_path: Path) -> None:
+    limit = "--mockserver-explore-timeout=9s"
+    done = run_pytest(tmp_path, "--mockserver-explore=too_slow", limit, "-v", test_one=BY_HAND)
+    assert "test_one.py::test_by_hand charge.search#1  survived\n\n1 survived\n" in done.stdout
+
+
 @pytest.mark.slow
 def test_a_budget_begins_with_the_most_telling_and_says_what_it_left_out(tmp_path: Path) -> None:
     # The path behind an option without a value is a path.
