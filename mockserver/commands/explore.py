@@ -18,7 +18,6 @@ import click
 
 from mockserver.adapters.exit_codes import Exit
 from mockserver.domain.clock import SECOND, Micros, duration_text, parse_duration
-from mockserver.option_values import read_header_text
 from mockserver.settings import Settings
 
 if TYPE_CHECKING:
@@ -79,14 +78,14 @@ def interruptions() -> Iterator[None]:
             signal.signal(number, handler)
 
 
-def _token(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
-    try:
-        return None if value is None else read_header_text(value)
-    except ValueError:
-        raise click.BadParameter("wanted a text of ASCII characters that is not empty") from None
+def header_text(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
+    """The value of an option that is sent in a header."""
+    if value is not None and not (value and value.isascii() and value.isprintable()):
+        raise click.BadParameter("wanted a text of ASCII characters that is not empty")
+    return value
 
 
-admin_token = click.option("--admin-token", metavar="TOKEN", envvar="MOCKSERVER_ADMIN_TOKEN", callback=_token,
+admin_token = click.option("--admin-token", metavar="TOKEN", envvar="MOCKSERVER_ADMIN_TOKEN", callback=header_text,
                            help="Of the server at --url. [MOCKSERVER_ADMIN_TOKEN]")  # fmt: skip
 """The option of every command that asks a server which may want one."""
 

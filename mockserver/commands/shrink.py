@@ -10,7 +10,16 @@ from pathlib import Path
 import click
 
 from mockserver.adapters.exit_codes import Exit
-from mockserver.commands.explore import INTERRUPTED, address, admin_token, duration, interruptions, laboratory, stop
+from mockserver.commands.explore import (
+    INTERRUPTED,
+    address,
+    admin_token,
+    duration,
+    header_text,
+    interruptions,
+    laboratory,
+    stop,
+)
 from mockserver.domain.clock import SECOND, Micros
 from mockserver.settings import Settings
 
@@ -30,7 +39,12 @@ def _finding(ctx: click.Context, param: click.Parameter, value: str | None) -> s
 )
 @click.option("--scenario", metavar="FILE", required=True, help="File or shipped name of the scenario, such as chaos.")
 @click.option("--seed", type=click.IntRange(0, 2**63 - 1), help="Of chance and ids, instead of the scenario's.")
-@click.option("--key", metavar="KEY", help="Secret key of the sandbox, which draws may follow; default: one is made.")
+@click.option(
+    "--key",
+    metavar="KEY",
+    callback=header_text,
+    help="Secret key of the sandbox, which draws may follow; default: one is made.",
+)
 @click.option("--finding", metavar="NAME", callback=_finding, help="The failure; default: the exit code of COMMAND, "
               "or with 0 its first finding of severity error.")  # fmt: skip
 @click.option("--timeout", metavar="TIME", callback=duration, help="For one run; default: 10 x without faults + 10s.")
