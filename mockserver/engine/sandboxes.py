@@ -73,6 +73,11 @@ class Sandboxes:
     def __len__(self) -> int:
         return len(self._by_key)
 
+    @property
+    def open_keys(self) -> tuple[str, ...]:
+        """The keys of all sandboxes, the oldest first."""
+        return tuple(self._by_key)
+
     def is_live(self, sandbox: Sandbox) -> bool:
         """Whether a sandbox is still the one of its key."""
         return self._by_key.get(sandbox.key) is sandbox
