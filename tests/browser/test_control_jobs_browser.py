@@ -89,6 +89,48 @@ def test_a_search_is_shown_as_chips_kept_in_the_address_and_refused_with_the_nea
     expect(rows(desk, "objects")).to_have_count(1)
 
 
+def test_the_way_back_leads_to_the_list_as_it_was(desk: Any) -> None:
+    desk.get_by_test_id("filter").fill("ref:order-6")
+    expect(rows(desk)).to_have_count(1)
+    rows(desk).first.click()
+    desk.get_by_test_id("verdict").wait_for()
+    desk.keyboard.press("Escape")
+    expect(desk.get_by_test_id("filter")).to_have_value("ref:order-6")
+    expect(rows(desk)).to_have_count(1)
+    desk.get_by_test_id("tab-objects").click()
+    desk.get_by_test_id("kind-provider").click()
+    rows(desk, "objects").first.click()
+    desk.get_by_test_id("object-title").wait_for()
+    desk.keyboard.press("Escape")
+    expect(desk.get_by_test_id("kind-provider")).to_have_attribute("aria-pressed", "true")
+
+
+def test_a_rule_made_from_a_refused_request_meets_it_on_arrival_and_leaves_the_draft(desk: Any) -> None:
+    desk.get_by_test_id("tab-scenarios").click()
+    desk.get_by_test_id("scenario-text").click()
+    desk.keyboard.insert_text("version: 1\nname: my-draft\n")
+    expect(desk.get_by_test_id("scenario-text")).to_contain_text("my-draft")
+    desk.get_by_test_id("tab-requests").click()
+    rows(desk).filter(has_text="order-7").click()
+    desk.get_by_test_id("make-rule").click()
+    expect(desk.get_by_test_id("scenario-text")).to_contain_text("like-request-")
+    desk.get_by_test_id("dry-run").click()
+    expect(desk.get_by_test_id("dry-run-result")).to_contain_text("would have fired on 1 of")
+    desk.get_by_test_id("scenario-text").click()
+    desk.keyboard.press("Control+z")
+    expect(desk.get_by_test_id("scenario-text")).to_contain_text("my-draft")
+
+
+def test_the_counts_of_views_that_are_not_open_stay_true(page: Any, sandbox: Box) -> None:
+    sandbox.charge(webhook={"url": f"{sandbox.url}/__inbox/shop"})
+    visit(page, sandbox)
+    for number in ("1", "2"):
+        expect(page.locator("#count-webhooks")).to_have_text(number)
+        expect(page.locator("#count-inbox")).to_have_text(number)
+        sandbox.charge(webhook={"url": f"{sandbox.url}/__inbox/shop"})
+    page.goto("about:blank")
+
+
 def test_a_link_names_sandbox_and_search(page: Any, shop: Box) -> None:
     visit(page, shop, "requests?q=ref%3Aorder-6")
     expect(rows(page)).to_have_count(1)

@@ -226,10 +226,12 @@ function withDays(items, dayOf) {
 // A list beside its detail; where there is room for one only, the detail takes the place of the list, with a way back.
 export function split(panel, left, right, view) {
   const detail = h("div", { class: "body" }, right);
+  const back = h("a", { class: "back", href: `#${view}`, "data-testid": "back" }, "← Back to the list");
   const whole = h("div", { class: "split" }, h("div", { class: "left" }, left),
     h("section", { class: "right", "data-testid": "detail", tabindex: "0", "aria-label": "Details" },
-      h("a", { class: "back", href: `#${view}`, "data-testid": "back" }, "← Back to the list"), detail));
+      back, detail));
   panel.append(whole);
-  detail.chosen = (on) => { whole.classList.toggle("chosen", Boolean(on)); };
+  // The way back leads to the list as it was: its kind and its search.
+  detail.chosen = (on, list = `#${view}`) => { whole.classList.toggle("chosen", Boolean(on)); back.setAttribute("href", list); };
   return detail;
 }

@@ -55,7 +55,7 @@ export async function openEditor(place, text, keep) {
   return {
     text: () => view.state.doc.toString(),
     put: (value) => { view.dispatch({ changes: { from: 0, to: view.state.doc.length, insert: value } }); keep(value); view.focus(); },
-    close: () => view.destroy(),
+    close: () => { keep(view.state.doc.toString()); view.destroy(); },
   };
 }
 

@@ -82,7 +82,7 @@ function actions(entry, box) {
       say(`Sent again: ${got.status ?? "no answer"}.`, "info");
       location.hash = route("requests", got.entry);
     }, { "data-testid": "again" }) : null,
-    asked ? act("Make a rule from this", () => { sessionStorage.setItem("draft-rule", rule(entry)); location.hash = "scenarios"; }, { "data-testid": "make-rule" }) : null,
+    asked && entry.op !== "none" && !asked.path.startsWith("/__") ? act("Make a rule from this", () => { sessionStorage.setItem("draft-rule", rule(entry)); location.hash = "scenarios"; }, { "data-testid": "make-rule" }) : null,
     act("Fork to here", () => { clear(fork).append(forkForm(entry.id, box)); fork.querySelector("input").focus(); }, { "data-testid": "fork" }),
     copy.menu, copy.told), fork, copy.shown);
 }
@@ -110,7 +110,9 @@ function rule(entry) {
   const field = (name) => Object.entries(body).find(([given]) => given.toLowerCase() === name.toLowerCase())?.[1];
   const tests = ["reference", "amount", "currency"].map((name) => [name, field(name)]).filter(([, value]) => typeof value === "string" || typeof value === "number");
   const text = (value) => (typeof value === "number" ? String(value) : JSON.stringify(value));
-  const charges = /^(charge|payment_method|token|customer)\.(create|capture|void|refund)$/.test(entry.op);
+  // What was refused never came to a provider: a rule of arrival meets it.
+  const refused = entry.status >= 400 && !entry.events.length && !entry.fault;
+  const charges = !refused && /^(charge|payment_method|token|customer)\.(create|capture|void|refund)$/.test(entry.op);
   const then = charges ? "{decline: insufficient_funds}" : "{transport: {at: receive, status: 503}}";
   return ["version: 1", `name: request-${entry.id}`, "rules:", `  - id: like-request-${entry.id}`, "    when:", `      op: ${entry.op}`,
     ...tests.map(([name, value]) => `      request.${name}: ${text(value)}`), `    then: ${then}`, ""].join("\n");

@@ -71,7 +71,7 @@ export function inbox(panel) {
   async function open(wanted, id) {
     if (wanted && wanted !== name) { name = wanted; rows = []; run += 1; }
     shown = id || null;
-    detail.chosen(shown);
+    detail.chosen(shown, route("inbox", name));
     later.soon();
     list.select(shown ? Number(shown) : null);
     if (shown) draw(shown);

@@ -22,7 +22,7 @@ export function objects(panel, count) {
   const bar = search({
     testid: "object-filter", label: "Search objects", hint: "order-5, a part of an id, state:SUCCESS …",
     examples: ["state:FAILED", "is:finding", "currency:AUD"],
-    changed: (value) => { history.replaceState(null, "", route("objects", kind, shown, { q: value })); q = value; again(); },
+    changed: (value) => { q = value; history.replaceState(null, "", route("objects", kind, shown, { q })); detail.chosen(shown, route("objects", kind, { q })); again(); },
   });
   const told = h("span", { class: "soft", role: "status", "data-testid": "objects-told" });
   const list = new List({
@@ -92,7 +92,7 @@ export function objects(panel, count) {
     q = given.q || "";
     bar.set(q);
     shown = id || null;
-    detail.chosen(shown);
+    detail.chosen(shown, route("objects", kind, { q }));
     if (other) await again();
     else if (!shown) later.soon();
     list.select(shown);

@@ -71,7 +71,7 @@ export function requests(panel, count, box) {
   const bar = search({
     testid: "filter", label: "Search requests", hint: "order-5, an id, status:4xx, rule:x, code:15 …",
     examples: ["is:failed", "is:finding", "is:declined", "op:charge.create", "since:10m", "is:due"],
-    changed: (value) => { history.replaceState(null, "", route("requests", shown, { q: value })); begin(value); },
+    changed: (value) => { history.replaceState(null, "", route("requests", shown, { q: value })); detail.chosen(shown, route("requests", { q: value })); begin(value); },
   });
   const pause = h("button", { type: "button", "aria-pressed": "false", onclick: () => { paused = !paused; missed = 0; label(); if (!paused) later.soon(); }, "data-testid": "pause" }, "Pause");
   const list = new List({
@@ -167,7 +167,7 @@ export function requests(panel, count, box) {
 
   function open(id, given) {
     shown = id || null;
-    detail.chosen(shown);
+    detail.chosen(shown, route("requests", given));
     bar.set(given.q || "");
     if ((given.q || "") !== q || !run) begin(given.q || "");
     list.select(shown ? Number(shown) : null);
