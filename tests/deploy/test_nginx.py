@@ -135,8 +135,8 @@ def until(holds: Any, process: subprocess.Popen[bytes]) -> None:
         time.sleep(0.02)
 
 
-def story(client: Client, key: str) -> list[bytes]:
-    """What a key's client does, and every answer."""
+def story(client: Client, key: str, *, is_long: bool) -> list[bytes]:
+    """What a key's client does, and every answer; each client makes a charge and reads it."""
     answers = []
 
     def call(method: str, path: str, body: object = None) -> Any:
@@ -145,8 +145,9 @@ def story(client: Client, key: str) -> list[bytes]:
         return json.loads(raw)
 
     charge = call("POST", "/charge/card", {**CHARGE, "capture": False, "reference": key})
-    call("POST", f"/charge/{charge['chargeId']}", {"amount": 10})
-    call("POST", "/vault", {"cardNumber": CARD["cardNumber"], "expireSeconds": 60})
+    if is_long:
+        call("POST", f"/charge/{charge['chargeId']}", {"amount": 10})
+        call("POST", "/vault", {"cardNumber": CARD["cardNumber"], "expireSeconds": 60})
     call("GET", f"/charge?Reference={key}")
     return answers
 
@@ -157,7 +158,8 @@ def test_a_thousand_keys_are_answered_as_by_one_server(proxy: Proxy, shards: lis
         through, direct = Client(proxy.port), Client(alone.port)
         for number in range(KEYS):
             key = f"sk_shard_{number}"
-            assert story(through, key) == story(direct, key)
+            is_long = number % 10 == 0
+            assert story(through, key, is_long=is_long) == story(direct, key, is_long=is_long)
     finally:
         alone.stop()
     held = [len(everything(shard.port)) for shard in shards]
