@@ -19,8 +19,9 @@ from mockserver.domain.clock import ClockMode, Micros
 from mockserver.domain.delivery import Delivery, DeliveryState, Try
 from mockserver.engine import deliveries
 from mockserver.engine.sandbox import Sandbox, masked_key
+from mockserver.scenario.webhook_plan import MOST_AT_ONCE
 
-PER_RECEIVER = 10
+PER_RECEIVER = MOST_AT_ONCE
 """Tries that one sandbox makes at one receiver at once."""
 
 PATIENCE = 0.25

@@ -138,6 +138,9 @@ class BatchScript:
         return {key: value for key, value in data.items() if key != "results" or value is not None}
 
     def __post_init__(self) -> None:
+        stalls = any(row.stall is not None for row in self.rows)
+        if stalls and self.end is BatchEnd.FAILED and not self.progress and self.stall_at is None:
+            raise ValueError("got stall and end: FAILED, and no row is reached: say with progress how far it comes")
         for before, after in pairwise(self.progress):
             if after.reach < before.reach or after.after < before.after:
                 raise ValueError("progress: wanted steps that rise in reach and in time")

@@ -16,7 +16,7 @@ from mockserver.scenario.fitting import BY_NAME, fitting
 from mockserver.scenario.matching import Reader
 from mockserver.scenario.model import PLANS, ChanceOne, RuleMap
 from mockserver.scenario.operations import ABOUT_ONE, ALL_OPERATIONS, CONNECTION, PROVIDER_OPERATIONS, UNREQUESTED
-from mockserver.scenario.outcome import At, Outcome
+from mockserver.scenario.outcome import At, FaultKind, Outcome
 from mockserver.scenario.outcome_map import ThenMap
 from mockserver.scenario.paths import DAY_OF_CLOCK, day_reader, known_path
 from mockserver.scenario.problems import Path, Problems
@@ -159,7 +159,7 @@ def _placed(
     if not asks and not operations <= _ASKED_WITH_PROVIDER:
         fits.append(("a rule that looks at no provider", ALL_OPERATIONS - _ASKED_WITH_PROVIDER))
     if any(one.replay for one in outcomes_of(plan)):
-        _check_replay(model, asks, path, problems)
+        _check_replay(model, plan, asks, path, problems)
     exact = named_in(model.when.get("op"))
     left = operations
     for word, everywhere in fits:
@@ -216,14 +216,36 @@ def _check_upload(model: RuleMap, plan: Plan, path: Path, problems: Problems) ->
         problems.add(path, "a fault at: upload ends or slows the request itself: nothing else can stand beside it")
 
 
-def _check_replay(model: RuleMap, asks: object, path: Path, problems: Problems) -> None:
-    """The first answer is looked for as a request arrives, by a key that it has then."""
+def _check_replay(model: RuleMap, plan: Plan, asks: object, path: Path, problems: Problems) -> None:
+    """The first answer is looked for as a request arrives, by a key that it has then; it is that of the first firing,
+    so there must be one and more after it."""
+    nth = model.when.get("nth")
+    fires_once = [
+        *(["limit: 1"] if model.limit is not None and model.limit.times == 1 else []),
+        *([f"nth: {nth}"] if isinstance(nth, int) else []),
+        *(["a sequence with one step of it"] if _replays_once(plan) else []),
+    ]
+    if fires_once:
+        told = "it gives the answer of its first firing again, and fires once"
+        problems.add(path, f"got replay with {fires_once[0]}: {told}")
+    for one in outcomes_of(plan):
+        fault = one.transport
+        if one.replay and fault is not None and fault.at is At.RECEIVE and fault.kind is not FaultKind.DELAY:
+            problems.add(path, "got replay with a fault at: receive: nothing is done, so there is no first answer")
     if model.key is None:
         problems.add(path, "replay needs a key that tells which calls are the same, such as key: [request.reference]")
     if asks:
         problems.add(
             path, "replay answers before a provider is asked: neither its tests nor its words have a place here"
         )
+
+
+def _replays_once(plan: Plan) -> bool:
+    """Whether a sequence comes to a replay a single time."""
+    if not isinstance(plan, Sequence) or plan.at_end in (AtEnd.HOLD, AtEnd.LOOP):
+        return False
+    steps = zip(plan.outcomes, (0, *plan.ends), plan.ends, strict=False)
+    return sum(end - start for outcome, start, end in steps if outcome.replay) == 1
 
 
 def _misfit(word: str, lost: frozenset[str], fit: frozenset[str]) -> str:

@@ -107,8 +107,8 @@ FAULT_SECTIONS = (
             Key("sent", "its timestamp, from the instant of the event: `-10m` is before it", {"sent": "-10m"}),
             Key(
                 "together",
-                "all copies at the same instant, each on a connection of its own; a single one with the next webhook "
-                "to the same receiver",
+                "up to 10 copies at the same instant, each on a connection of its own; a single one with the next "
+                "webhook to the same receiver",
                 {"copies": 2, "together": True},
             ),
             Key(

@@ -163,7 +163,9 @@ _SWITCH_SCHEMA: dict[str, Any] = {"anyOf": [{"type": "object", "maxProperties": 
 Duration = Annotated[Micros, BeforeValidator(read_duration), WithJsonSchema(_DURATION_SCHEMA)]
 Period = Annotated[Micros, BeforeValidator(read_period), WithJsonSchema(_DURATION_SCHEMA)]
 ZoneName = Annotated[
-    Zone | None, PlainValidator(read_zone), WithJsonSchema({"type": "string", "examples": ["Australia/Sydney"]})
+    Zone | None,
+    PlainValidator(read_zone),
+    WithJsonSchema({"type": ["string", "null"], "examples": ["Australia/Sydney"]}),
 ]
 Lag = Annotated[Micros, BeforeValidator(read_lag), WithJsonSchema(_DURATION_SCHEMA)]
 Shift = Annotated[
@@ -183,7 +185,7 @@ Number = Annotated[Decimal, BeforeValidator(read_number), WithJsonSchema(_NUMBER
 Share = Annotated[Decimal, BeforeValidator(read_share), WithJsonSchema({**_NUMBER_SCHEMA, "maximum": 1})]
 Weight = Annotated[Decimal, BeforeValidator(read_weight), WithJsonSchema({"type": "number", "exclusiveMinimum": 0})]
 Id = Annotated[str, BeforeValidator(read_id), WithJsonSchema({"type": "string", "pattern": f"^{_ID.pattern}$"})]
-Text = Annotated[str, BeforeValidator(read_text), WithJsonSchema({"type": "string"})]
+Text = Annotated[str, BeforeValidator(read_text), WithJsonSchema({"type": ["string", "integer"]})]
 Flag = Annotated[bool, BeforeValidator(read_flag), WithJsonSchema({"type": "boolean"})]
 Switch = Annotated[bool, BeforeValidator(read_switch), WithJsonSchema(_SWITCH_SCHEMA)]
 Count = Annotated[

@@ -6,7 +6,7 @@ Source: scenario language, Rule (first match in file order wins).
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from itertools import islice
 
 from mockserver.domain.clock import iso
@@ -14,7 +14,7 @@ from mockserver.domain.provider import DEFAULT_PROVIDER_ID
 from mockserver.domain.reading import number_of
 from mockserver.scenario.matching import FieldTest, shown
 from mockserver.scenario.operations import ABOUT_ONE, ALL_OPERATIONS
-from mockserver.scenario.outcome import NOTHING, Outcome
+from mockserver.scenario.outcome import NOTHING, BatchScript, FaultKind, Outcome, WebhookPlan
 from mockserver.scenario.requests import fields_of
 from mockserver.scenario.rule import DRAW_BITS, Always, AtEnd, Chance, Named, Rule, Sequence, outcomes_of
 from mockserver.scenario.scenario import Scenario
@@ -23,6 +23,8 @@ _MOST_PAIRS = 500_000
 """Pairs of rules that are compared, at most: a file of a thousand rules is looked at as a whole."""
 
 _QUIET = frozenset({"latency", "webhook", "later"})
+_COUNTED = frozenset({"nth", "call", "attempt"})
+_PROVIDER_PATHS = frozenset({"provider", "request.providerId", "state.charge.provider"})
 _AFTERWARDS = frozenset({"charge.capture", "charge.void", "charge.refund", "charge.challenge"})
 _WITH_CHARGE = frozenset(
     op
@@ -84,7 +86,7 @@ def _alone(scenario: Scenario, rule: Rule, data: Mapping[str, object]) -> Iterat
     """Why a rule never fires, whatever the others do."""
     when = data.get("when")
     for path, wanted in when.items() if isinstance(when, Mapping) else ():
-        if isinstance(wanted, Mapping) and _is_empty(wanted):
+        if isinstance(wanted, Mapping) and _is_empty({"gte": 1, **wanted} if path in _COUNTED else wanted):
             yield f"never fires: no value passes its test of {path}"
     for test in rule.tests:
         if test.path.startswith("state.charge.") and not test.holds(None) and not rule.operations & _WITH_CHARGE:
@@ -92,9 +94,11 @@ def _alone(scenario: Scenario, rule: Rule, data: Mapping[str, object]) -> Iterat
         if test.path == "source" and rule.operations <= _AFTERWARDS and not test.holds("charge"):
             yield f"never fires: {_named(rule.operations)} is about a charge, whatever its source was"
         known = {DEFAULT_PROVIDER_ID, *(provider.id for provider in scenario.providers)}
-        if test.path == "provider" and test.anyhow and len(known) > 1 and not test.anyhow & known:
+        if test.path in _PROVIDER_PATHS and test.anyhow and len(known) > 1 and not test.anyhow & known:
             wanted = " or ".join(sorted(map(shown, test.anyhow)))
             yield f"fires only for a provider that is made later: {wanted} is none of this file"
+    if isinstance(rule.plan, Always) and (word := _in_vain(rule.plan.outcome)):
+        yield f"changes nothing by its {word}, which says only what is so without it"
     window, start = rule.window, scenario.clock.start if scenario.clock is not None else None
     if window is not None and not window.daily and start is not None:
         end = window.end
@@ -105,6 +109,16 @@ def _alone(scenario: Scenario, rule: Rule, data: Mapping[str, object]) -> Iterat
     most = rule.limit if rule.per is None and not rule.limit_by_key else None
     if rule.expect is not None and most is not None and rule.expect.least > most:
         yield f"cannot fire as often as it is expected to: {rule.expect.least} times, with a limit of {most}"
+
+
+def _in_vain(outcome: Outcome) -> str | None:
+    """What of an outcome is as it would be anyhow."""
+    fault, told = outcome.transport, outcome.webhook
+    if fault is not None and fault.kind is FaultKind.DELAY and not fault.delay:
+        return "transport"
+    if told is not None and replace(told, gap=0 if told.copies == 1 else told.gap) == WebhookPlan():
+        return "webhook"
+    return "batch" if outcome.batch == BatchScript() else None
 
 
 def _is_empty(wanted: Mapping[str, object]) -> bool:

@@ -156,10 +156,14 @@ def _schema() -> dict[str, Any]:
     headers = {"if": given("headers"), "then": {"not": {"anyOf": [given(kind) for kind in _ALONE if kind != "status"]}}}
     places = [
         {"if": given(word), "then": {"properties": {"at": {"enum": list(row.places)}}}}
-        for kind, row in _KINDS.items()
+        for kind, row in {**_KINDS, FaultKind.DELAY: _Row((At.UPLOAD, *_WHOLE))}.items()
         for word in (("edit", "omit") if kind is FaultKind.EDIT else (kind,))
     ]
-    return {"oneOf": [*one, joined], "allOf": [*belongs, *joins, headers, *places]}
+    early = {
+        "if": {"properties": {"at": {"enum": [At.CONNECT, At.UPLOAD]}}, "required": ["at"]},
+        "then": {"anyOf": [given(kind) for kind, row in _KINDS.items() if At.UPLOAD in row.places]},
+    }
+    return {"oneOf": [*one, joined], "allOf": [*belongs, *joins, headers, *places, early]}
 
 
 @part

@@ -21,6 +21,9 @@ from mockserver.scenario.scalars import Duration, Flag, Shift, Text, whole
 MOST_BYTES = 1_000_000
 """Bytes that a webhook can be padded to."""
 
+MOST_AT_ONCE = 10
+"""Copies that can be under way to one receiver at once."""
+
 _ENVELOPE = ("meta", "data")
 
 
@@ -101,6 +104,8 @@ class WebhookPlan:
         return data
 
     def __post_init__(self) -> None:
+        if self.together and self.copies > MOST_AT_ONCE:
+            raise ValueError(f"got together and {self.copies} copies, at most {MOST_AT_ONCE} go out at one instant")
         if self.before_answer and self.delay:
             raise ValueError("got before_answer and delay, only one of them is allowed")
         if self.bad_signature and self.signature is not None:

@@ -272,3 +272,21 @@ def test_editors_know_what_can_be_set(changes: str, fits: bool) -> None:
     text = f"version: 1\nrules:\n  - {rule}\n"
     assert (faults(text) == []) is fits
     assert jsonschema.validator_for(json_schema()).is_valid(read(text, "f").data) is fits
+
+
+@pytest.mark.parametrize(
+    ("fault", "fits"),
+    [
+        ("at: upload, hang: true, delay: 1s", True),
+        ("at: upload, delay: 1s", False),
+        ("at: connect, delay: 1s", False),
+        ("at: answer, headers: {x-count: 1}", True),
+        ("at: answer, headers: {x-count: [1]}", False),
+    ],
+)
+def test_editors_know_where_a_fault_strikes(fault: str, fits: bool) -> None:
+    jsonschema = pytest.importorskip("jsonschema_rs", reason="needs a JSON Schema validator (extra dev)")
+    rule = f"{{id: r, when: {{op: charge.create}}, then: {{transport: {{{fault}}}}}}}"
+    text = f"version: 1\nclock: {{zone: null}}\nrules:\n  - {rule}\n"
+    assert (faults(text) == []) is fits
+    assert jsonschema.validator_for(json_schema()).is_valid(read(text, "f").data) is fits

@@ -237,3 +237,47 @@ def test_the_operations_about_one_object_are_those_whose_path_names_one() -> Non
     of_another = {"payment_method.create", "customer.create", "info.get"}
     named = {route.op for route in ROUTES if "{" in route.path and route.op in OPERATIONS} - of_another
     assert named == ABOUT_ONE - {"webhook.deliver"}
+
+
+def test_more_copies_than_fit_at_once_are_refused() -> None:
+    together = "then: {{webhook: {{together: true, copies: {}}}}}"
+    assert "at most 10 go out at one instant" in fault(one("{op: charge.create}", together.format(11)))
+    told(one("{op: charge.create}", together.format(10)))
+
+
+def test_rows_of_a_batch_that_fails_are_said_where_some_are_reached() -> None:
+    rows = "rows: [{at: [2], stall: {}}], end: FAILED"
+    assert "no row is reached" in fault(one("{op: batch.create}", f"then: {{batch: {{{rows}}}}}"))
+    told(one("{op: batch.create}", f"then: {{batch: {{{rows}, progress: [{{reach: 0.5, after: 1m}}]}}}}"))
+
+
+REPLAY = "then: {replay: true}"
+
+
+@pytest.mark.parametrize(
+    ("when", "what", "more"),
+    [
+        ("{op: charge.create}", REPLAY, "limit: 1"),
+        ("{op: charge.create}", REPLAY, "limit: {times: 1, per: key}"),
+        ("{op: charge.create, nth: 2}", REPLAY, ""),
+        ("{op: charge.create}", "sequence: [{replay: true}]", ""),
+        ("{op: charge.create}", "then: {replay: true, transport: {at: receive, status: 503}}", ""),
+    ],
+)
+def test_a_replay_that_can_give_nothing_again_is_refused(when: str, what: str, more: str) -> None:
+    assert "got replay with" in fault(one(when, f"key: [request.reference]\n    {what}", more))
+
+
+@pytest.mark.parametrize(
+    ("when", "what", "more"),
+    [
+        ("{op: charge.create}", REPLAY, "limit: 2"),
+        ("{op: charge.create, nth: {gte: 2}}", REPLAY, ""),
+        ("{op: charge.create}", "sequence: [{replay: true, times: 2}]", ""),
+        ("{op: charge.create}", "sequence: [{replay: true}]", "at_end: hold"),
+        ("{op: charge.create}", "then: {replay: true, transport: {at: receive, delay: 1s}}", ""),
+        ("{op: charge.create}", "then: {replay: true, transport: {at: answer, reset: true}}", ""),
+    ],
+)
+def test_a_replay_of_two_calls_or_more_is_taken(when: str, what: str, more: str) -> None:
+    told(one(when, f"key: [request.reference]\n    {what}", more))

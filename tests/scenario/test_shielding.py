@@ -41,6 +41,22 @@ def warned(*rules: str) -> list[str]:
             "is about a charge, whatever its source",
         ),
         (
+            f"when: {{op: charge.create, nth: {{lt: 1}}}}, {LOST}",
+            "no value passes its test of nth",
+        ),
+        ("when: {op: charge.create}, then: {webhook: {together: false}}", "changes nothing by its webhook"),
+        ("when: {op: charge.create}, then: {webhook: {gap: 5s}}", "changes nothing by its webhook"),
+        ("when: {op: batch.create}, then: {batch: {results: {}}}", "changes nothing by its batch"),
+        ("when: {op: charge.create}, then: {transport: {at: answer, headers: {}}}", "changes nothing by its transport"),
+        (
+            f"when: {{op: charge.create, request.providerId: nobody}}, {BREAKS}",
+            "only for a provider that is made later",
+        ),
+        (
+            f"when: {{op: charge.refund, state.charge.provider: nobody}}, {BREAKS}",
+            "only for a provider that is made later",
+        ),
+        (
             f"when: {{op: charge.create, provider: nobody}}, {LOST}",
             "only for a provider that is made later",
         ),
@@ -72,6 +88,11 @@ def test_a_rule_that_never_fires(rule: str, words: str) -> None:
         f"when: {{op: vault.get, clock: {{to: '2031-03-02'}}}}, {BREAKS}",
         f"when: {{op: vault.get, clock: {{from: '23:00', to: '01:00'}}}}, {BREAKS}",
         f"limit: {{times: 1, per: key}}, {LOST}, expect: {{min: 2}}",
+        f"when: {{op: charge.create, nth: {{lt: 2}}}}, {LOST}",
+        f"when: {{op: charge.create, request.providerId: acq_main}}, {BREAKS}",
+        "when: {op: charge.create}, then: {webhook: {copies: 2, gap: 5s}}",
+        "when: {op: charge.create}, chance: [{weight: 1, then: {webhook: {copies: 1}}}]",
+        "when: {op: batch.create}, then: {batch: {results: {shuffle: true}}}",
     ],
 )
 def test_a_rule_that_may_fire(rule: str) -> None:
