@@ -54,7 +54,9 @@ def test_the_shops_tests_pass_in_parallel(project: Path) -> None:
 def test_the_careful_shop_is_blamed_for_nothing_under_any_scenario(project: Path) -> None:
     done = run(project, "-n", "2", "test_every_scenario.py")
     assert done.returncode == 0, done.stdout
-    assert f"{len(shipped())} passed" in done.stdout
+    # Faults of connections and certificates are the whole server's: no test's own sandbox can be given them.
+    given = [name for name, *_ in shipped() if not name.startswith(("connection-", "certificate-"))]
+    assert f"{len(given)} passed" in done.stdout
 
 
 def test_every_planted_fault_of_the_naive_shop_is_found(naive: Path) -> None:
