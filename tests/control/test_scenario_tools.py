@@ -64,6 +64,15 @@ def test_of_many_near_misses_the_nearest_and_newest_are_told(api: Api) -> None:
     ]
 
 
+def test_others_are_answered_while_a_long_text_is_checked(api: Api) -> None:
+    rules = [{"id": f"r{number}", "when": {"op": "charge.create"}, "then": {"approve": {}}} for number in range(400)]
+    text = {"version": 1, "name": "long", "rules": rules}
+    told = api.race(("POST", "/__admin/scenarios/check", text), ("GET", "/info/providers", None))
+    assert [(place, reply.status) for place, reply in told] == [(1, 200), (0, 200)]
+    assert told[1][1].body["rules"] == 400
+    assert len(told[1][1].body["warnings"]) == 399
+
+
 def test_every_fault_has_its_line(api: Api) -> None:
     told = send(api, "/__admin/scenarios/check", TWO.replace("gt:", "gtt:").replace("limit", "limmit")).body
     assert told["valid"] is False
