@@ -39,6 +39,11 @@ _KEY = re.compile(r"(?<![0-9A-Za-z])sk_[\w.~-]+")
 _STARS = str.maketrans("0123456789", "*" * 10)
 _CARD_FIELDS = frozenset({"cardnumber", "pan", "accountnumberpan"})
 _CCV_FIELD = re.compile(r"(?:ccv|cvv|cvc|cvn|csc)2?$|securitycode$|verificationvalue$")
+_CCV_PRINTED = re.compile(
+    r"""((?:ccv|cvv|cvc|cvn|csc|security_?code|verification_?value)2?["'\\]{0,3}\s{0,3}[:=]\s{0,3}["'\\]{0,3})"""
+    r"[0-9]{3,4}(?![0-9])",
+    re.IGNORECASE,
+)
 _KEY_FIELDS = frozenset(
     {"authorization", "proxyauthorization", "xsecretkey", "secretkey", "xadmintoken", "admintoken", "cookie"}
 )
@@ -116,6 +121,11 @@ def mask_text(text: str) -> str:
             parts += [text[done:rest], mask_digits(text[rest:stop])]
             done = stop
     return "".join(parts) + text[done:]
+
+
+def mask_printed(text: str) -> str:
+    """What a program printed, masked like any text, and each ccv that stands behind its name."""
+    return _CCV_PRINTED.sub(r"\1***", mask_text(text))
 
 
 def mask_start(text: str, most: int) -> str:

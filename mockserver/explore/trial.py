@@ -10,7 +10,7 @@ from typing import Any
 
 from mockserver.adapters.scenario_text import scenario_text
 from mockserver.domain.ids import digest
-from mockserver.domain.masking import mask_text
+from mockserver.domain.masking import mask_printed
 from mockserver.explore.command import Commands, Ended
 from mockserver.explore.points import Point, points_of
 from mockserver.remote import RemoteSandbox
@@ -47,10 +47,10 @@ class Trial:
         return any(entry["call"] is not None for entry in self.entries)
 
     def said(self) -> str:
-        """The end of what it printed, card numbers masked."""
+        """The end of what it printed, card numbers, ccv and keys masked."""
         with self.output.open("rb") as file:
             file.seek(-min(_READ, file.seek(0, SEEK_END)), SEEK_END)
-            return mask_text(file.read().decode("utf-8", "replace"))[-_LONGEST_OUTPUT:]
+            return mask_printed(file.read().decode("utf-8", "replace"))[-_LONGEST_OUTPUT:]
 
     @property
     def words(self) -> str:

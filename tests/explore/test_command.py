@@ -12,6 +12,7 @@ from threading import Thread
 import pytest
 
 from mockserver.explore.command import Commands, Ended, Interrupted
+from mockserver.explore.trial import Trial
 
 pytestmark = pytest.mark.slow
 
@@ -38,6 +39,15 @@ def test_exit_code_output_and_environment(tmp_path: Path) -> None:
     ended = run(tmp_path, "echo $TOLD; echo loud >&2; exit 7")
     assert ended.exit == 7
     assert (tmp_path / "out").read_text() == "so\nloud\n"
+
+
+def test_what_is_shown_of_the_output_is_its_end_with_nothing_secret(tmp_path: Path) -> None:
+    output = tmp_path / "log"
+    secret = '{"cardNumber": "4111111111111111", "ccv": "123"} sk_live_1 cvv=1234 \\"ccv\\": \\"987\\"'
+    output.write_bytes(b"\xff" * 1_000_000 + b"x" * 19_000 + secret.encode())
+    said = Trial(Ended(1, 0.1), [], [], frozenset(), "", output, is_manual=False).said()
+    shown = '{"cardNumber": "4111********1111", "ccv": "***"} sk_*** cvv=*** \\"ccv\\": \\"***\\"'
+    assert (len(said), said[-len(shown) :]) == (20_000, shown)
 
 
 def test_a_signal_is_a_negative_exit_code(tmp_path: Path) -> None:

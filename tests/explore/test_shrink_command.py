@@ -166,6 +166,7 @@ def test_a_bad_scenario_is_refused_with_line_and_column(tmp_path: Path) -> None:
     [
         (("--finding", "double-charg"), "did you mean 'double-charge'"),
         (("--timeout", "5"), "wanted"),
+        (("--key", "\u00fc"), "wanted a text of ASCII characters"),
         (("--seed", "many"), "not a valid integer"),
     ],
 )
