@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Annotated, Any, ClassVar
 
-from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
+from pydantic import AfterValidator, BeforeValidator, WithJsonSchema
 
 from mockserver.domain.clock import SECOND, duration_text
 from mockserver.findings.facts import Doubt
@@ -110,8 +110,8 @@ OURS = ErrorBody()
 class Dribble:
     """The answer, or a body that is read, in small pieces."""
 
-    chunk: Annotated[int, whole(1, 1_000_000), Field(description="bytes of a piece")]
-    every: Annotated[Duration, Field(description="pause between pieces")]
+    chunk: Annotated[int, whole(1, 1_000_000)]
+    every: Duration
 
 
 def _header_name(name: str) -> str:
@@ -172,36 +172,23 @@ class Transport:
 
     schema: ClassVar[dict[str, Any]] = _schema()
 
-    at: Annotated[
-        At,
-        Field(
-            description="connect, upload, receive: nothing has happened; answer: it has, and the client does not know"
-        ),
-    ]
-    status: Annotated[Annotated[int, whole(200, 599)] | None, Field(description="answer with this HTTP status")] = None
-    body: Annotated[Any, Field(description="body of that answer; default: an error object")] = OURS
-    headers: Annotated[
-        Headers | None, Field(description="headers of that answer, or without status of the real one")
-    ] = None
-    retry_after: Annotated[Pause | None, Field(description="its Retry-After: whole seconds, as 3 or 3s")] = None
-    edit: Annotated[
-        Edit | None, Field(description="members of the real answer, by their paths, and what they shall be")
-    ] = None
-    omit: Annotated[Omit, Field(description="members that the real answer shall lack")] = ()
-    delay: Annotated[Duration, Field(description="wait first; may join any other fault")] = 0
-    virtual: Annotated[
-        Switch, Field(description="a clock that is set by hand moves by the delay, and nobody waits in real time")
-    ] = False
-    reset: Annotated[Switch, Field(description="reset the connection")] = False
-    close_after: Annotated[
-        Annotated[int, whole(0, 10_000_000)] | None, Field(description="close after so many bytes")
-    ] = None
-    truncate: Annotated[Switch, Field(description="promise the whole body, send half of it, close")] = False
-    dribble: Annotated[Dribble | None, Field(description="send the answer in small pieces")] = None
-    slow: Annotated[Dribble | None, Field(description="read the body in small pieces")] = None
-    garbage: Annotated[Switch, Field(description="send bytes that are no answer")] = False
-    hang: Annotated[Switch, Field(description="never answer")] = False
-    malformed_json: Annotated[Switch, Field(description="answer with broken JSON")] = False
+    at: At
+    status: Annotated[int, whole(200, 599)] | None = None
+    body: Any = OURS
+    headers: Headers | None = None
+    retry_after: Pause | None = None
+    edit: Edit | None = None
+    omit: Omit = ()
+    delay: Duration = 0
+    virtual: Switch = False
+    reset: Switch = False
+    close_after: Annotated[int, whole(0, 10_000_000)] | None = None
+    truncate: Switch = False
+    dribble: Dribble | None = None
+    slow: Dribble | None = None
+    garbage: Switch = False
+    hang: Switch = False
+    malformed_json: Switch = False
     kind: FaultKind = field(init=False)
 
     @classmethod

@@ -60,39 +60,23 @@ def _in_envelope(paths: Iterable[str]) -> None:
 class WebhookPlan:
     """What becomes of the webhooks that the operation causes."""
 
-    drop: Annotated[
-        Flag,
-        Field(description="never send those of this call; those of later calls for the same object are sent"),
-    ] = False
-    delay: Annotated[Duration, Field(description="send them so much later")] = 0
-    copies: Annotated[int, whole(1, 100), Field(description="how often each is sent")] = 1
-    gap: Annotated[Duration, Field(description="pause between copies")] = 0
-    before_answer: Annotated[Flag, Field(description="send them before the API call is answered")] = False
-    swap_with_next: Annotated[Flag, Field(description="let the next one overtake")] = False
-    stale: Annotated[Flag, Field(description="tell the state before the last change")] = False
-    bad_signature: Annotated[Flag, Field(description="sign with a wrong key")] = False
-    signature: Annotated[
-        Signature | None,
-        Field(description="none: unsigned; bad: signed with a wrong key; stale: the signature of a day before"),
-    ] = None
-    form: Annotated[Flag, Field(description="send a form (application/x-www-form-urlencoded) instead of JSON")] = False
-    pad: Annotated[int, whole(1, MOST_BYTES), Field(description="so many bytes long, by a member padding")] = 0
-    sent: Annotated[Shift, Field(description="its timestamp, from now: -10m is one signed ten minutes ago")] = 0
-    together: Annotated[
-        Flag,
-        Field(
-            description="all copies at once, each on a connection of its own; of a single one, with the next webhook"
-        ),
-    ] = False
-    edit: Annotated[Edit | None, Field(description="members of the body, as data.status, and what they shall be")] = (
-        None
-    )
-    omit: Annotated[Omit, Field(description="members that the body shall lack")] = ()
-    authorization: Annotated[Text | None, Field(description="Authorization header to send instead")] = None
-    receiver: Annotated[
-        tuple[Answer, ...],
-        Field(max_length=100, description="pretend that the receiver answered so, in turn, without calling it"),
-    ] = ()
+    drop: Flag = False
+    delay: Duration = 0
+    copies: Annotated[int, whole(1, 100)] = 1
+    gap: Duration = 0
+    before_answer: Flag = False
+    swap_with_next: Flag = False
+    stale: Flag = False
+    bad_signature: Flag = False
+    signature: Signature | None = None
+    form: Flag = False
+    pad: Annotated[int, whole(1, MOST_BYTES)] = 0
+    sent: Shift = 0
+    together: Flag = False
+    edit: Edit | None = None
+    omit: Omit = ()
+    authorization: Text | None = None
+    receiver: Annotated[tuple[Answer, ...], Field(max_length=100)] = ()
 
     @classmethod
     def given(cls, data: Mapping[str, object]) -> Mapping[str, object]:
