@@ -261,10 +261,11 @@ def all_states() -> str:
 def commands() -> str:
     """Every command as its help describes it."""
     width = 100
+    root = click.Context(main, info_name="mockserver", **main.context_settings)
     printed = []
     for name in (name for names in GROUPS.values() for name in names):
         command = main.commands[name]
-        context = click.Context(command, info_name=f"mockserver {name}", terminal_width=width, max_content_width=width)
+        context = click.Context(command, root, info_name=name, terminal_width=width, max_content_width=width)
         words = command.get_help(context)
         if any(param.name == SETTINGS[0].name for param in command.params):
             words = words.partition("Options:")[0] + "Options: all settings, and -h, --help"

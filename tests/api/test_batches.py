@@ -517,7 +517,7 @@ def test_who_asks_while_the_clock_is_moved_is_answered_at_the_instant_that_it_ha
     pm, count = method(api), 3_000
     taken(api, lines(*(f"{pm},1,AUD,{row}" for row in range(count))), count)
     advance = ("POST", "/__admin/clock/advance", {"by": "1h"})
-    assert order_of(api.race(advance, ("GET", path, None), ("GET", "/healthz", None))) == [1, 2, 0]
+    assert order_of(api.race(advance, ("GET", path, None), ("GET", "/healthz", None)))[-1] == 0
 
 
 def test_a_wait_that_moves_the_clock_keeps_nobody_else_waiting(api: Api) -> None:
