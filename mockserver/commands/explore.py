@@ -235,7 +235,7 @@ def laboratory(url: str | None, admin_token: str | None, command: tuple[str, ...
         try:
             yield Laboratory(started, command, Commands(os.environ), Path(folder), seed, f"{os.getpid()}")
         finally:
-            # There is nothing to wait for: whoever asked has ended.
+            # No command runs any more, so no answer is on its way.
             process.kill()
             process.wait()
 
