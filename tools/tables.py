@@ -22,8 +22,7 @@ from mockserver.domain.states import TABLES
 from mockserver.explore.faults import FAULTS
 from mockserver.findings.catalogue import CATALOGUE as FINDINGS
 from mockserver.scenario.catalogue import CATALOGUE
-from mockserver.scenario.reference import SECTIONS, json_schema, parts_of
-from mockserver.scenario.reference_table import Key
+from mockserver.scenario.reference import SECTIONS, Key, json_schema, parts_of
 from mockserver.settings import SETTINGS
 from mockserver.web.control.control_routes import CONTROL_ROUTES
 from mockserver.web.control.metrics import METRICS

@@ -1,25 +1,60 @@
-"""Every key of the scenario language, in words and with an example: the reference page and the schema for editors.
+"""Every key of the scenario language, in words and with an example: the schema for editors and the reference page.
 
-Source: scenario language. ``mockserver.scenario.model`` says what is allowed, the tables here what it means. Only
-``mockserver schema``, ``mockserver init`` and the documentation read them.
+Source: scenario language. ``mockserver.scenario.model`` says what is allowed, ``reference.md`` what it means.
 """
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from mockserver.domain.clock import duration_text
 from mockserver.scenario.catalogue import CATALOGUE
 from mockserver.scenario.model import TEST_SCHEMA, ScenarioFile
-from mockserver.scenario.reference_file import FILE_SECTIONS
-from mockserver.scenario.reference_outcomes import OUTCOME_SECTIONS
-from mockserver.scenario.reference_table import Json, Section
 
 SCHEMA_ID = "urn:payfurl-mockserver:scenario:1"
 """The name of the schema. Its number is that of ``version`` in a file."""
 
-SECTIONS: tuple[Section, ...] = (*FILE_SECTIONS, *OUTCOME_SECTIONS)
+Json = Any
+"""Plain data, as a scenario file has it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """A key of a part: what it means, and a part that has it. ``default`` says what holds without it where the schema
+    does not."""
+
+    name: str
+    means: str
+    default: str
+    example: Json
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A part of a file: what it is, its places in the schema (a model, or a path below one), and its keys."""
+
+    name: str
+    means: str
+    places: tuple[str, ...]
+    keys: tuple[Key, ...]
+
+
+def _section(text: str) -> Section:
+    name, means, places, _, _, *rows = filter(None, text.splitlines())
+    return Section(name, means, tuple(re.findall("`(.*?)`", places)), tuple(map(_key, rows)))
+
+
+def _key(row: str) -> Key:
+    name, means, default, example = (cell.strip() for cell in row.strip("|").split("|"))
+    return Key(name.strip("`"), means, default, json.loads(example.strip("`")))
+
+
+SECTIONS = tuple(map(_section, Path(__file__).with_name("reference.md").read_text("utf-8").split("\n## ")[1:]))
 
 
 def json_schema() -> dict[str, Any]:
@@ -69,7 +104,7 @@ def parts_of(schema: dict[str, Any], section: Section) -> Iterator[dict[str, Any
     """The parts of the schema that a section describes."""
     for place in section.places:
         name, *path = place.split("/")
-        found = schema["$defs"][name] if name else schema
+        found = schema if name == ScenarioFile.__name__ else schema["$defs"][name]
         for step in path:
             found = found["properties"][step]
         yield found
