@@ -20,7 +20,7 @@ from mockserver.domain.clock import Micros
 from mockserver.domain.constraints import ChargeId, NonNegative, Within
 from mockserver.domain.ids import Salt
 from mockserver.domain.money import number_text
-from mockserver.domain.record import record
+from mockserver.domain.record import record, replace
 from mockserver.domain.slices import Slices
 
 COLUMNS = ("PaymentMethodId", "Amount", "Currency", "Reference")
@@ -52,6 +52,7 @@ _FOLDED = tuple(name.lower() for name in COLUMNS)
 _FINEST = Decimal("0.0001")
 _WORDS = {state: state.value for state in BatchState}
 _PAID, _FAILED = _WORDS[BatchState.SUCCESS], _WORDS[BatchState.FAILED]
+_DONE = frozenset({BatchState.SUCCESS, BatchState.FAILED})
 
 
 @record
@@ -64,9 +65,14 @@ class RowFailure:
     is_retryable: bool = False
 
 
-@dataclass(slots=True)
+BROKEN = RowFailure("The batch failed before this transaction was processed", is_retryable=True)
+"""Why a row failed that was open when its batch broke down."""
+
+
+@record
 class BatchRow:
-    """One transaction. ``charge_id`` is that of its charge, also of a declined one, and ``amount`` then what was
+    """One transaction. ``status`` and ``failure`` are those of a row that is done: any other stands as its batch does
+    (``Batch.standing``). ``charge_id`` is that of its charge, also of a declined one, and ``amount`` then what was
     charged. One that ``stalls`` is never done."""
 
     payment_method_id: str
@@ -129,7 +135,8 @@ class Batch:
     """A batch as stored; ``success`` and ``failure`` count the rows that are done, ``stalled`` those that were reached
     and never will be.
 
-    It alone changes in place: a batch may have 100,000 rows, which a new value for each move would copy.
+    It alone changes in place: a batch may have 100,000 rows, which a new value for each move would copy. Its rows are
+    values; those that are open move with the batch, all at once.
     """
 
     batch_id: str
@@ -145,40 +152,63 @@ class Batch:
     webhook: WebhookTarget | None = None
     stalled: NonNegative | None = None
     seq: int = -1
-    _by_charge: dict[str, BatchRow] = field(default_factory=dict, init=False, repr=False, compare=False)
+    _by_charge: dict[str, int] = field(default_factory=dict, init=False, repr=False, compare=False)
     _found: int = field(default=0, init=False, repr=False, compare=False)
 
     def move(self, event: BatchEvent) -> None:
-        """Move by the state table. Raises ``WrongState`` (101)."""
-        self.status = BATCH.advance(self.status, event)
+        """Move by the state table, and the rows that are open with it. Raises ``WrongState`` (101)."""
+        after = BATCH.advance(self.status, event)
+        if event is BatchEvent.BROKE_DOWN:
+            self.failure, self.stalled = len(self.rows) - self.success, None
+        self.status = after
 
-    def move_rows(self, event: BatchRowEvent) -> None:
-        """Move all rows, which stand alike. Raises ``WrongState`` (102)."""
-        after = BATCH_ROW.advance(self.rows[0].status, event)
-        for row in self.rows:
-            row.status = after
+    def standing(self, place: int) -> BatchRow:
+        """The row at a place (from 0) as it stands: one that is open stands as the batch does, and has failed with one
+        that broke down."""
+        row = self.rows[place]
+        if row.status is self.status or row.status in _DONE:
+            return row
+        if self.status is BatchState.FAILED:
+            return replace(row, status=self.status, failure=BROKEN, stalls=None)
+        return replace(row, status=self.status)
 
-    def end_row(self, row: BatchRow, failure: RowFailure | None) -> None:
-        """A row has succeeded, or failed for a reason. Raises ``WrongState`` (102)."""
-        row.status = BATCH_ROW.advance(row.status, BatchRowEvent.REFUSED if failure else BatchRowEvent.PAID)
-        row.failure = failure
+    def end_row(self, place: int, failure: RowFailure | None, charge_id: str | None, amount: Decimal) -> None:
+        """The row at a place (from 0) has succeeded, or failed for a reason. Raises ``WrongState`` (102)."""
+        row = self.rows[place]
+        before = row.status if row.status in _DONE else self.status
+        after = BATCH_ROW.advance(before, BatchRowEvent.REFUSED if failure else BatchRowEvent.PAID)
+        self.rows[place] = BatchRow(
+            row.payment_method_id, amount, row.currency, row.reference, after, charge_id, failure, row.stalls
+        )
         self.failure += failure is not None
         self.success += failure is None
 
-    def return_row(self, row: BatchRow, failure: RowFailure) -> None:
+    def return_row(self, place: int, failure: RowFailure) -> None:
         """The payment of a row that had succeeded was returned. Raises ``WrongState`` (102)."""
-        row.status = BATCH_ROW.advance(row.status, BatchRowEvent.RETURNED)
-        row.failure = failure
+        row = self.rows[place]
+        self.rows[place] = replace(row, status=BATCH_ROW.advance(row.status, BatchRowEvent.RETURNED), failure=failure)
         self.success -= 1
         self.failure += 1
 
-    def row_of(self, charge_id: str) -> BatchRow | None:
-        """The row whose charge this is; None while it is not done."""
-        for row in self.rows[self._found : self.reached]:
-            if row.charge_id is not None:
-                self._by_charge[row.charge_id] = row
+    def place_of(self, charge_id: str) -> int | None:
+        """The place (from 0) of the row whose charge this is; None while it is not done."""
+        for place in range(self._found, self.reached):
+            known = self.rows[place].charge_id
+            if known is not None:
+                self._by_charge[known] = place
         self._found = self.reached
         return self._by_charge.get(charge_id)
+
+    def copied(self) -> Batch:
+        """A batch of its own that stands alike; the two share the rows until one of them moves on."""
+        return replace(self, rows=self.rows.copy())
+
+    def settle_rows(self) -> Slices[None]:
+        """Write into each row that is open how it stands. For a copy, which nobody moves on meanwhile."""
+        for start in range(0, len(self.rows), LINES):
+            yield
+            stop = min(start + LINES, len(self.rows))
+            self.rows[start:stop] = map(self.standing, range(start, stop))
 
     @property
     def done(self) -> int:
@@ -267,11 +297,13 @@ def results_text(batch: Batch) -> Slices[str]:
         if fault.shuffled is not None:
             order = yield from drawn(fault.shuffled, order)
     blocks = [",".join(RESULT_COLUMNS)]
-    rows, reached, waits = batch.rows, batch.reached, _WORDS[batch.status]
+    reached, waits = batch.reached, _WORDS[batch.status]
+    # Rows that were reached are done, but for those that stall: only a batch that broke down has open ones among them.
+    row_at = batch.standing if batch.status is BatchState.FAILED else batch.rows.__getitem__
     for start in range(0, len(order), LINES):
         if start:
             yield
-        blocks.append(_block([_cells(rows[place], place < reached, waits) for place in order[start : start + LINES]]))
+        blocks.append(_block([_cells(row_at(place), place < reached, waits) for place in order[start : start + LINES]]))
     text = "\n".join(blocks)
     return text if fault is None or fault.cut is None else text[: fault.cut]
 

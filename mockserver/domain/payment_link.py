@@ -70,7 +70,7 @@ class PaymentLink:
     metadata: Mapping[str, str] | None = None
     payments: int = 0
     under_way: int = 0
-    attempts: dict[str, ChargeId] = field(default_factory=dict)
+    attempts: Mapping[str, ChargeId] = field(default_factory=dict)
     seq: int = -1
 
     @property
@@ -86,6 +86,10 @@ class PaymentLink:
             payments=self.payments + (after in PAID) - (before in PAID),
             under_way=self.under_way + (after in UNDER_WAY) - (before in UNDER_WAY),
         )
+
+    def after_attempt(self, key: str, charge_id: str) -> PaymentLink:
+        """The page view of a key has made a charge."""
+        return replace(self, attempts={**self.attempts, key: charge_id})
 
     def takes(self, payment_type: LinkPaymentType) -> bool:
         """Whether the page offers a way to pay; a link that names none offers all."""

@@ -5,7 +5,7 @@ Sources: service document, Batch; assumption ``batch.flow``; scenario language, 
 
 from __future__ import annotations
 
-from mockserver.domain.batch import Batch, BatchRow, RowFailure
+from mockserver.domain.batch import Batch, RowFailure
 from mockserver.domain.batch_states import BatchEvent, BatchState
 from mockserver.domain.charge import Charge
 from mockserver.domain.commands import NewCharge
@@ -19,8 +19,6 @@ from mockserver.engine.step import Step
 
 SLICE = 200
 """Rows taken in one go, at most: other sandboxes and their callers wait no longer than that takes."""
-
-_BROKEN = RowFailure("The batch failed before this transaction was processed", is_retryable=True)
 
 
 def run(sandbox: Sandbox, batch_id: str) -> None:
@@ -45,7 +43,7 @@ def run(sandbox: Sandbox, batch_id: str) -> None:
         if at > sandbox.now:
             sandbox.now = at
         row_step = sandbox.step = Step("batch.row", row=row, scripted=scripts.get(row) if scripts else None)
-        _take(sandbox, batch, batch.rows[row - 1])
+        _take(sandbox, batch, row - 1)
         step_effects.plan(sandbox)
         for decision in row_step.decisions:
             if decision.rule is not None:
@@ -55,8 +53,8 @@ def run(sandbox: Sandbox, batch_id: str) -> None:
     _end(sandbox, batch)
 
 
-def _take(sandbox: Sandbox, batch: Batch, row: BatchRow) -> None:
-    step = sandbox.step
+def _take(sandbox: Sandbox, batch: Batch, place: int) -> None:
+    step, row = sandbox.step, batch.rows[place]
     step.about["batch"] = batch
     step.request = {
         "paymentMethodId": row.payment_method_id,
@@ -77,21 +75,14 @@ def _take(sandbox: Sandbox, batch: Batch, row: BatchRow) -> None:
             ),
         )
     except Refused as refused:
-        batch.end_row(row, _told(refused))
+        batch.end_row(place, _told(refused), None, row.amount)
         return
-    row.charge_id, row.amount = charge.charge_id, charge.amount
-    batch.end_row(row, _failure_of(charge))
+    batch.end_row(place, _failure_of(charge), charge.charge_id, charge.amount)
 
 
 def _end(sandbox: Sandbox, batch: Batch) -> None:
     """After the last row that is tried: the batch has finished, breaks down, or stands still for good."""
-    pace = batch.pace
-    if pace.breaks:
-        for row in batch.rows:
-            if row.status is BatchState.IN_PROGRESS:
-                row.stalls = None
-                batch.end_row(row, _BROKEN)
-        batch.stalled = None
+    if batch.pace.breaks:
         batches.move(sandbox, batch, BatchEvent.BROKE_DOWN)
     elif batch.done == len(batch.rows):
         batches.move(sandbox, batch, BatchEvent.FINISHED)

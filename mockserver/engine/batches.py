@@ -21,14 +21,14 @@ from mockserver.domain.batch import (
     drawn,
     read_rows,
 )
-from mockserver.domain.batch_states import BATCH, BatchEvent, BatchRowEvent
+from mockserver.domain.batch_states import BATCH, BatchEvent
 from mockserver.domain.charge import Charge
 from mockserver.domain.codes import Code
 from mockserver.domain.commands import NewBatch
 from mockserver.domain.errors import Invalid
 from mockserver.domain.events import Subject
 from mockserver.domain.ids import Salt, digest
-from mockserver.domain.record import record
+from mockserver.domain.record import record, replace
 from mockserver.domain.slices import Slices, at_once
 from mockserver.domain.states import ChargeState
 from mockserver.engine.lookup import found
@@ -106,7 +106,7 @@ def _script_rows(sandbox: Sandbox, batch: Batch, outcomes: _Outcomes) -> None:
     said: dict[int, ProviderOutcome] = {}
     for number, outcome in outcomes.items():
         if isinstance(outcome, Stall):
-            batch.rows[number - 1].stalls = True
+            batch.rows[number - 1] = replace(batch.rows[number - 1], stalls=True)
         else:
             said[number] = outcome
     sandbox.scripts[batch.batch_id] = said
@@ -119,12 +119,12 @@ def get(sandbox: Sandbox, batch_id: str) -> Batch:
 
 def prepare(sandbox: Sandbox, batch_id: str) -> None:
     """The transactions of a batch are ready for the service."""
-    _move_all(sandbox, batch_id, BatchEvent.PREPARED, BatchRowEvent.PREPARED)
+    _move_open(sandbox, batch_id, BatchEvent.PREPARED)
 
 
 def start(sandbox: Sandbox, batch_id: str) -> None:
     """The transactions of a batch are being processed from now on."""
-    batch = _move_all(sandbox, batch_id, BatchEvent.STARTED, BatchRowEvent.STARTED)
+    batch = _move_open(sandbox, batch_id, BatchEvent.STARTED)
     if batch is not None:
         first = batch.pace.after(1) if batch.pace.last else batch.pace.steps[0].after
         sandbox.schedule.plan(max(batch.added + first, sandbox.now), Due.BATCH_ROWS, batch_id)
@@ -143,16 +143,15 @@ def follow(sandbox: Sandbox, charge: Charge, before: ChargeState | None) -> None
     returned = before in _TAKEN and charge.status is ChargeState.FAILED
     if batch is None or not returned or sandbox.assume(BATCH_RETURNED) != "row_fails":
         return
-    row = batch.row_of(charge.charge_id)
-    if row is not None:
-        batch.return_row(row, _RETURNED)
+    place = batch.place_of(charge.charge_id)
+    if place is not None:
+        batch.return_row(place, _RETURNED)
 
 
-def _move_all(sandbox: Sandbox, batch_id: str, event: BatchEvent, row_event: BatchRowEvent) -> Batch | None:
+def _move_open(sandbox: Sandbox, batch_id: str, event: BatchEvent) -> Batch | None:
     batch = sandbox.batches.get(batch_id)
     if batch is None or event not in BATCH.moves[batch.status]:
         return None
-    batch.move_rows(row_event)
     move(sandbox, batch, event)
     return batch
 

@@ -39,3 +39,10 @@ class CardRegistry:
         if len(digits) in PREFIX_LENGTHS:
             return self._by_prefix.get(prefix_digest(self.salt, digits), [])
         return [fingerprint_of(self.salt, digits)]
+
+    def copied(self) -> CardRegistry:
+        """A registry of its own that has seen the same cards."""
+        copy = CardRegistry(self.salt)
+        copy._facts = self._facts.copy()
+        copy._by_prefix = {prefix: seen.copy() for prefix, seen in self._by_prefix.items()}
+        return copy

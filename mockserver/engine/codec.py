@@ -62,20 +62,16 @@ class Form:
 
     write: Write
     read: Read
-    copy: Callable[[Any], Any] | None = None
-    """Of what is changed in place: the value as it stands now."""
     rows: Record | None = None
     """Of a list of records: the form of each."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Record(Form):
-    """The plain data of a dataclass, which is also written in two steps: ``take`` a value as it stands now, which is
-    quick, and ``write_taken`` later, whatever has happened to it meanwhile. ``write_taken`` leaves the rows of its
-    ``lists`` as they were taken, so that they can be written a few at a time."""
+    """The plain data of a dataclass. ``write_but_lists`` leaves the rows of its ``lists`` as they are, in a list of
+    their own, so that they can be written a few at a time."""
 
-    take: Callable[[Any], Any]
-    write_taken: Write
+    write_but_lists: Write
     lists: Mapping[str, Record]
 
 
@@ -133,35 +129,26 @@ def record_form(cls: type) -> Record:
     hints = get_type_hints(cls, include_extras=True)
     parts = {field.name: form(hints[field.name]) for field in stored(cls)}
     lists = {name: part.rows for name, part in parts.items() if part.rows}
-    copies = [(place, part.copy) for place, part in enumerate(parts.values()) if part.copy]
     writes = [
-        (field.name, _as_taken if field.name in lists else parts[field.name].write, field.repr, field.default is None)
+        (field.name, _as_list if field.name in lists else parts[field.name].write, field.repr, field.default is None)
         for field in stored(cls)
     ]
     reads = {name: part.read for name, part in parts.items()}
     required = {field.name for field in stored(cls) if field.default is MISSING and field.default_factory is MISSING}
     get: Any = attrgetter(*parts) if len(parts) > 1 else lambda value: [getattr(value, name) for name in parts]
 
-    def take(value: Any) -> Any:
-        taken = get(value)
-        if copies:
-            taken = list(taken)
-            for place, copy in copies:
-                taken[place] = copy(taken[place])
-        return taken
-
-    def write_taken(taken: Sequence[Any], secrets: bool) -> dict[str, Any]:
+    def write_but_lists(value: Any, secrets: bool) -> dict[str, Any]:
         out: dict[str, Any] = {}
-        for (name, write, shown, may_miss), item in zip(writes, taken, strict=True):
-            value = write(item, secrets) if item is not None and (shown or secrets) else None
-            if value is not None or not may_miss:
-                out[name] = value
+        for (name, write, shown, may_miss), item in zip(writes, get(value), strict=True):
+            held = write(item, secrets) if item is not None and (shown or secrets) else None
+            if held is not None or not may_miss:
+                out[name] = held
         return out
 
     def write(value: Any, secrets: bool) -> dict[str, Any]:
-        out = write_taken(take(value), secrets)
+        out = write_but_lists(value, secrets)
         for name, row in lists.items():
-            out[name] = [row.write_taken(one, secrets) for one in out[name]]
+            out[name] = [row.write(one, secrets) for one in out[name]]
         return out
 
     def read(raw: Any, cards: CardRegistry) -> Any:
@@ -179,11 +166,15 @@ def record_form(cls: type) -> Record:
         # Every object with the same card shares the facts of its number.
         return cards.remember(made) if cls is CardNumber else made
 
-    return Record(write, read, take=take, write_taken=write_taken, lists=lists)
+    return Record(write, read, write_but_lists=write_but_lists, lists=lists)
 
 
-def _as_taken(value: Any, _: object) -> Any:
+def _as_it_is(value: Any, _: object) -> Any:
     return value
+
+
+def _as_list(value: Any, _: object) -> Any:
+    return [*value]
 
 
 def _listed(item: Form, origin: type) -> Form:
@@ -198,7 +189,6 @@ def _listed(item: Form, origin: type) -> Form:
     return Form(
         lambda value, secrets: [item.write(one, secrets) for one in value],
         read,
-        (lambda value: [*map(rows.take, value)]) if rows else list if origin is list else None,
         rows,
     )
 
@@ -234,7 +224,7 @@ def _mapping(key: Any, item: Form, origin: type) -> Form:
         keys = _every(raw, repeat(read_key), raw, cards)
         return dict(zip(keys, _every(raw, repeat(item.read), raw.values(), cards), strict=True))
 
-    return Form(write, read, dict if origin is dict else None)
+    return Form(write, read)
 
 
 def _union(args: tuple[Any, ...]) -> Form:
@@ -372,10 +362,10 @@ def _read_plain(raw: Any, cards: CardRegistry) -> Any:
 _LEAVES: Mapping[Any, Form] = {
     str: Form(_write_text, _exactly(str, "a text")),
     int: Form(lambda value, secrets: int(value), _read_int),
-    bool: Form(_as_taken, _exactly(bool, "true or false")),
+    bool: Form(_as_it_is, _exactly(bool, "true or false")),
     object: Form(_write_plain, _read_plain),
     Decimal: Form(lambda value, secrets: str(value), _read_decimal),
     Instant: Form(_write_instant, _read_instant),
     Salt: _constrained(Form(lambda value, secrets: str(value), _read_number), [Within(0, 2**64 - 1).fault]),
-    Seed: Form(_as_taken, _read_seed),
+    Seed: Form(_as_it_is, _read_seed),
 }

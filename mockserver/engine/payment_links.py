@@ -112,7 +112,8 @@ def pay(sandbox: Sandbox, payment_link_id: str, payment: LinkPayment) -> Charge:
             payment_link_id=link.payment_link_id,
         ),
     )
-    link.attempts[payment.attempt_key] = charge.charge_id
+    link = get(sandbox, payment_link_id)
+    sandbox.replace(sandbox.payment_links, link, link.after_attempt(payment.attempt_key, charge.charge_id))
     return charge
 
 

@@ -7,7 +7,7 @@ Source: control document, Control API (``/__admin/state``, ``/__admin/fork``).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, make_dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -29,6 +29,7 @@ from mockserver.engine.idempotency import First, Idempotency
 from mockserver.engine.replays import FirstAnswer, Replays
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.schedule import Schedule, ScheduledWork
+from mockserver.engine.store import Table
 from mockserver.engine.tables import ROW_CLASSES, Tables
 from mockserver.scenario.director import Tallies
 from mockserver.scenario.outcome import ProviderOutcome
@@ -94,15 +95,17 @@ def export_in_slices(sandbox: Sandbox, *, secrets: bool) -> Slices[ExportedState
         tally["keys"] = dict(sorted(tally["keys"].items()))
     entries: list[Any] = sorted(sandbox.schedule.entries)
     forms = {name: record_form(row) for name, row in ROW_CLASSES.items()}
-    taken = {name: [rows.take(row) for row in getattr(sandbox, name)] for name, rows in forms.items()}
+    taken = {name: table.rows for name, table in _shared(sandbox).items()}
     document["schedule"]["entries"] = entries
     document["tables"] = taken
+    for batch in taken["batches"]:
+        yield from batch.settle_rows()
     yield from _write(entries, form(ScheduledWork).write, secrets)
     for name, rows in forms.items():
-        yield from _write(taken[name], rows.write_taken, secrets)
+        yield from _write(taken[name], rows.write_but_lists, secrets)
         for part, inner in rows.lists.items():
             for row in taken[name]:
-                yield from _write(row[part], inner.write_taken, secrets)
+                yield from _write(row[part], inner.write, secrets)
     return document
 
 
@@ -133,20 +136,40 @@ def _state(sandbox: Sandbox, *, secrets: bool) -> State:
         schedule=Schedule(sandbox.schedule.order, []),
         rules=Tallies(tallies.first, dict(sorted(tallies.rules.items())), dict(sorted(tallies.calls.items()))),
         tables=Rows(**{name: [] for name in ROW_CLASSES}),
-        records=Records(sandbox.scripts, sandbox.idempotency.firsts, sandbox.replays.firsts or None),
+        records=_records(sandbox),
         scenarios=carried(sandbox.config.scenarios, secrets=secrets),
         salt=sandbox.cards.salt,
     )
 
 
-def restore(key: str, config: SandboxConfig, document: object, real: Micros) -> Sandbox:
-    """A sandbox as a document describes it, under any key; its scenarios are those of ``config``, whatever the
-    document says.
+def _records(sandbox: Sandbox) -> Records:
+    return Records(sandbox.scripts, sandbox.idempotency.firsts, sandbox.replays.firsts or None)
 
-    Raises ``ForeignDocument`` (90) for anything that this version did not write, naming every place.
-    """
-    with _naming_every_place():
-        return _opened(key, config, *_read(document), real)
+
+def copied(sandbox: Sandbox, key: str, real: Micros) -> Sandbox:
+    """The same sandbox under another key, as an export with secrets would restore it, at once: both share the rows,
+    which are values, so that each takes room only for what then differs."""
+    tallies, records = sandbox.director.tallies, _records(sandbox)
+    state = replace(
+        _state(sandbox, secrets=True),
+        schedule=Schedule(sandbox.schedule.order, sandbox.schedule.entries.copy()),
+        rules=Tallies(
+            tallies.first,
+            {name: replace(tally, keys=tally.keys.copy()) for name, tally in tallies.rules.items()},
+            tallies.calls.copy(),
+        ),
+        records=Records(
+            {batch_id: rows.copy() for batch_id, rows in sandbox.scripts.items()},
+            {name: replace(first) for name, first in records.idempotency.items()},
+            {name: replace(first) for name, first in (records.replays or {}).items()},
+        ),
+    )
+    return _opened(key, sandbox.config, state, _shared(sandbox), sandbox.cards.copied(), real)
+
+
+def _shared(sandbox: Sandbox) -> dict[str, Table[Any]]:
+    """Tables of their own with the rows of a sandbox."""
+    return {name: getattr(sandbox, name).copied(getattr(row, "copied", None)) for name, row in ROW_CLASSES.items()}
 
 
 def imported(
@@ -156,14 +179,20 @@ def imported(
     real: Micros,
     config_of: Callable[[Sequence[Scenario]], SandboxConfig],
 ) -> Sandbox:
-    """The same for a document that anybody may have written, under the scenarios that it carries; one without any
-    leaves those in force. Raises ``ForeignDocument`` (90) also for what makes no sense, all faults at once."""
+    """A sandbox as a document describes it, which anybody may have written, under any key and the scenarios that it
+    carries; one without any leaves those in force.
+
+    Raises ``ForeignDocument`` (90) for anything that this version did not write or that makes no sense, all faults at
+    once.
+    """
     with _naming_every_place():
         state, cards = _read(document)
         config = in_force
         if state.scenarios is not None:
             config = config_under(state.scenarios, in_force, config_of, secrets=state.secrets)
-        sandbox = _opened(key, config, state, cards, real)
+        # A sorted list is a heap.
+        state.schedule.entries.sort()
+        sandbox = _opened(key, config, state, _filled(state.tables), cards, real)
         consistency.check(sandbox)
         return sandbox
 
@@ -190,7 +219,24 @@ def _read(document: object) -> tuple[State, CardRegistry]:
     return form(State).read(document, cards), cards
 
 
-def _opened(key: str, config: SandboxConfig, state: State, cards: CardRegistry, real: Micros) -> Sandbox:
+def _filled(rows: Rows) -> dict[str, Table[Any]]:
+    """Tables of the rows of a document."""
+    fresh = Tables()
+    tables: dict[str, Table[Any]] = {name: getattr(fresh, name) for name in ROW_CLASSES}
+    for name, table in tables.items():
+        for row in getattr(rows, name):
+            table.add(row)
+    return tables
+
+
+def _opened(
+    key: str,
+    config: SandboxConfig,
+    state: State,
+    tables: Mapping[str, Table[Any]],
+    cards: CardRegistry,
+    real: Micros,
+) -> Sandbox:
     assumed = Assumed(state.profile, state.assumptions)
     sandbox = Sandbox(key, config if config.seed == state.seed else replace(config, seed=state.seed), real)
     sandbox.origin, sandbox.own, sandbox.assumed = state.origin, assumed, assumed
@@ -203,15 +249,9 @@ def _opened(key: str, config: SandboxConfig, state: State, cards: CardRegistry, 
     )
     sandbox.idempotency = Idempotency(state.records.idempotency.items())
     sandbox.replays = Replays((state.records.replays or {}).items())
-    # A sorted list is a heap.
-    sandbox.schedule.entries.sort()
     sandbox.ids.counters.update(state.counters)
     sandbox.director.take_over(state.rules)
-    fresh = Tables()
-    for name in ROW_CLASSES:
-        table = getattr(fresh, name)
-        for row in getattr(state.tables, name):
-            table.add(row)
+    for name, table in tables.items():
         setattr(sandbox, name, table)
     # A clock that runs may have been read on a machine whose own is ahead: rows stay in the order of their adding.
     newest = (table.rows[-1].added for name in ROW_CLASSES if (table := getattr(sandbox, name)).rows)

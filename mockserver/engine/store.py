@@ -171,6 +171,17 @@ class Table(Generic[R]):
                 places.take(places.index.read(row), seq)
                 places.known = seq
 
+    def copied(self, copy_row: Callable[[R], R] | None = None) -> Table[R]:
+        """A table of its own with the same rows, of which nobody is told yet. Rows that change in place are copied by
+        ``copy_row``; all others are shared."""
+        copy: Table[R] = Table(self._id_of, self._indexes)
+        if copy_row is None:
+            copy.rows, copy._by_id = self.rows.copy(), self._by_id.copy()
+        else:
+            copy.rows = [copy_row(row) for row in self.rows]
+            copy._by_id = {self._id_of(row): row for row in copy.rows}
+        return copy
+
     def id_of(self, row: R) -> str:
         """The id of a row."""
         return self._id_of(row)

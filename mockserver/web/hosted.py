@@ -120,8 +120,8 @@ def page(call: PageCall) -> Reply:
         stays = charge.status is not ChargeState.PENDING_CHECKOUT and away_address(view.link, charge) is None
         return _result(view, charge, used=False) if stays else redirect(_onward(view, charge))
     if charge is not None and not view.key:
-        made_by = (key for key, made in reversed(view.link.attempts.items()) if made == charge.charge_id)
-        view.key = _view_of(next(made_by, ""))
+        made_by = [key for key, made in view.link.attempts.items() if made == charge.charge_id]
+        view.key = _view_of(made_by[-1] if made_by else "")
     made, _ = view.tries()
     if made is not None:
         waits = made.status is ChargeState.PENDING_CHECKOUT

@@ -227,6 +227,25 @@ def test_a_fork_is_a_copy_that_lives_its_own_life(api: Api) -> None:
     assert api.call("GET", f"/charge/{ids['held']}").body["status"] == "Authorised"
 
 
+def test_a_fork_goes_on_as_an_import_does_and_shares_nothing_that_moves(api: Api) -> None:
+    fill(api)
+    fill_everything(api)
+    document = api.call("GET", "/__admin/state?secrets=true").raw
+
+    def ends() -> bytes:
+        for charge in api.call("GET", "/charge?limit=100", key="sk_two").body["charges"]:
+            api.call("POST", f"/charge/{charge['chargeId']}/refund", {"amount": 0.01}, key="sk_two")
+        api.call("POST", "/__admin/clock/advance", {"by": "400d"}, key="sk_two")
+        return api.call("GET", "/__admin/state?secrets=true", key="sk_two").raw
+
+    assert api.call("PUT", "/__admin/state", raw=document, key="sk_two").status == 200
+    imported = ends()
+    assert api.call("POST", "/__admin/fork", {"to": "sk_two"}).status == 201
+    assert api.call("GET", "/__admin/state?secrets=true", key="sk_two").raw == document
+    assert ends() == imported != document
+    assert api.call("GET", "/__admin/state?secrets=true").raw == document
+
+
 def pay(api: Api, address: str, **typed: str) -> Reply:
     """Fill in the form of a page, which needs no key, and send it where it says."""
     page = api.call("GET", address, key=None)

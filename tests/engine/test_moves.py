@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from mockserver.domain.batch import Batch, BatchPace, BatchRow, PacePoint, RowFailure
-from mockserver.domain.batch_states import BatchEvent, BatchRowEvent, BatchState
+from mockserver.domain.batch_states import BatchEvent, BatchState
 from mockserver.domain.cards import Card, CardNumber
 from mockserver.domain.charge import Charge, FailedAttempt, Payer
 from mockserver.domain.clock import Instant
@@ -28,6 +28,7 @@ from mockserver.domain.payment_method import PaymentMethod
 from mockserver.domain.payto import Agreement
 from mockserver.domain.provider import ProviderDetails, ProviderSummary, default_provider
 from mockserver.domain.record import replace
+from mockserver.domain.slices import at_once
 from mockserver.domain.sources import ChallengeAnswer, Instrument, PaymentType
 from mockserver.domain.states import (
     CcvEvent,
@@ -289,13 +290,35 @@ def test_a_batch_ends_each_row_once() -> None:
     rows = [BatchRow("m1", Decimal(1), "AUD", ""), BatchRow("m1", Decimal(2), "AUD", "")]
     batch = Batch("b1", "Rent", 1, BatchPace((PacePoint(0, 0), PacePoint(2, 1)), 2), rows)
     with pytest.raises(WrongState):
-        batch.end_row(rows[0], None)
-    for event in (BatchRowEvent.PREPARED, BatchRowEvent.STARTED):
-        batch.move_rows(event)
-    batch.end_row(rows[0], None)
-    batch.end_row(rows[1], RowFailure("no"))
-    assert (batch.success, batch.failure, batch.progress) == (1, 1, 1)
-    batch.return_row(rows[0], RowFailure("taken back"))
-    assert (batch.success, batch.failure, rows[0].status) == (0, 2, BatchState.FAILED)
+        batch.end_row(0, None, "c1", Decimal(1))
+    for event in (BatchEvent.PREPARED, BatchEvent.STARTED):
+        batch.move(event)
+        assert [batch.standing(place).status for place in (0, 1)] == [batch.status] * 2
+    batch.end_row(0, None, "c1", Decimal(1))
+    batch.end_row(1, RowFailure("no"), "c2", Decimal(2))
     with pytest.raises(WrongState):
-        batch.move(BatchEvent.FINISHED)
+        batch.end_row(0, None, "c1", Decimal(1))
+    assert (batch.success, batch.failure, batch.progress) == (1, 1, 1)
+    assert batch.place_of("c1") == 0
+    batch.return_row(0, RowFailure("taken back"))
+    assert (batch.success, batch.failure, batch.standing(0).status) == (0, 2, BatchState.FAILED)
+    with pytest.raises(WrongState):
+        batch.return_row(0, RowFailure("taken back"))
+
+
+def test_a_copy_of_a_batch_stays_as_it_was_taken() -> None:
+    rows = [BatchRow("m1", Decimal(1), "AUD", ""), BatchRow("m1", Decimal(2), "AUD", "")]
+    batch = Batch("b1", "Rent", 1, BatchPace((PacePoint(0, 0), PacePoint(2, 1)), 2), rows)
+    for event in (BatchEvent.PREPARED, BatchEvent.STARTED):
+        batch.move(event)
+    before = batch.copied()
+    assert before == batch
+    batch.end_row(0, None, "c1", Decimal(1))
+    batch.move(BatchEvent.BROKE_DOWN)
+    assert (before.status, before.done, before.standing(0).status) == (BatchState.IN_PROGRESS, 0, before.status)
+    broken = batch.standing(1)
+    assert (batch.success, batch.failure, broken.status) == (1, 1, BatchState.FAILED)
+    assert broken.failure is not None
+    assert broken.failure.is_retryable
+    at_once(batch.settle_rows())
+    assert batch.rows == [batch.standing(0), broken]

@@ -70,7 +70,7 @@ def fork(call: ControlCall) -> tuple[int, object]:
         raise Invalid(Code.VALIDATION_ERROR, {"To": "wanted another key than that of this sandbox"})
     sandboxes.admit(to)
     source = sandbox if at is None else replay(call.world, sandbox, at)
-    copy = snapshot.restore(to, sandbox.config, snapshot.export(source, secrets=True), call.world.real_clock())
+    copy = snapshot.copied(source, to, call.world.real_clock())
     copy.journal.gap_reason = "this sandbox was forked from another"
     sandboxes.install(copy)
     for key in (copy.key, SERVER):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from mockserver.domain.batch import results_text
 from mockserver.domain.slices import Slices, at_once
 from mockserver.engine import batches, searches
@@ -30,7 +28,7 @@ def write_ahead(sandbox: Sandbox, step: Step) -> Slices[object]:
     batch = sandbox.batches.get(step.path["batch_id"])
     if batch is None:
         return None
-    kept = replace(batch)
+    kept = batch.copied()
     return batch_reply(kept, (yield from results_text(kept)))
 
 
