@@ -97,6 +97,9 @@ TEST_CARDS: dict[str, str] = {
 
 _TEST_NAMES: dict[str, str] = {number: name for name, number in TEST_CARDS.items()}
 
+TEST_NUMBERS = frozenset(_TEST_NAMES)
+"""They are published: no secret."""
+
 PREFIX_LENGTHS = (4, 6, 8)
 """Lengths of the leading digits that a search may give (assumption ``charge.search_card_number``)."""
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from enum import Enum
@@ -18,10 +18,13 @@ from itertools import accumulate
 from typing import Any
 from urllib.parse import parse_qsl
 
-from mockserver.domain.cards import DOUBLED, MAX_LENGTH, MIN_LENGTH, lengths_of, mask
+from mockserver.domain.cards import DOUBLED, MAX_LENGTH, MIN_LENGTH, TEST_NUMBERS, clean, lengths_of, mask
 
 LONGEST_TEXT = 20_000
 """Signs of one text that are shown."""
+
+CARD_VARIABLE = "$CARD_NUMBER"
+"""Stands in a request that is to be sent again for a card number that is no published test number."""
 
 _MOST_SHOWN = 100_000
 _LEAST_SHOWN = 5
@@ -44,6 +47,7 @@ _CCV_PRINTED = re.compile(
     r"[0-9]{3,4}(?![0-9])",
     re.IGNORECASE,
 )
+_TEST_CCV = "123456789"
 _KEY_FIELDS = frozenset(
     {"authorization", "proxyauthorization", "xsecretkey", "secretkey", "xadmintoken", "admintoken", "cookie"}
 )
@@ -208,7 +212,27 @@ def mask_json(value: object) -> object:
 
     Of a long text the beginning is shown, and of a value that holds very much its first parts.
     """
-    return _Shown(_MOST_SHOWN).value(value, "")
+    return _Shown(_MOST_SHOWN, mask_field).value(value, "")
+
+
+def sendable_json(value: object) -> object:
+    """The same, fit to be sent again: published test numbers as they are, other card numbers as ``CARD_VARIABLE``, each
+    ccv as a test value of its length. Keys stay masked."""
+    return _Shown(_MOST_SHOWN, sendable_field).value(value, "")
+
+
+def sendable_field(name: str, text: str) -> str:
+    """The whole text of a field, fit to be sent again."""
+    masked = mask_field(name, text)
+    if masked == text or clean(text) in TEST_NUMBERS:
+        return text
+    match _kind_of(name[-_LONGEST_NAME:]):
+        case _Kind.CARD:
+            return CARD_VARIABLE
+        case _Kind.CCV:
+            return _TEST_CCV[: len(text)]
+        case _:
+            return masked
 
 
 def mask_field(name: str, text: str) -> str:
@@ -221,7 +245,7 @@ def mask_field(name: str, text: str) -> str:
             digits = sum(sign.isdigit() for sign in masked)
             # Few digits are a search by leading digits, or a number that was masked before.
             return masked if digits <= _LONGEST_PREFIX else masked[:4] + mask_digits(masked[4:])
-        case _Kind.SECRET:
+        case _Kind.CCV | _Kind.KEY:
             return "***"
 
 
@@ -230,22 +254,26 @@ class _Kind(Enum):
 
     PLAIN = "anything"
     CARD = "a card number, right or wrong"
-    SECRET = "a ccv or a key"
+    CCV = "a card verification value"
+    KEY = "a key or a credential"
 
 
 @lru_cache(maxsize=1_000)
 def _kind_of(name: str) -> _Kind:
     folded = _NOT_WORD.sub("", name.lower())
-    if folded in _KEY_FIELDS or _CCV_FIELD.search(folded):
-        return _Kind.SECRET
+    if folded in _KEY_FIELDS:
+        return _Kind.KEY
+    if _CCV_FIELD.search(folded):
+        return _Kind.CCV
     return _Kind.CARD if folded in _CARD_FIELDS else _Kind.PLAIN
 
 
 @dataclass(slots=True)
 class _Shown:
-    """Shows a value until ``left`` signs are used up."""
+    """Shows a value until ``left`` signs are used up, each text as ``field`` shows it in a field of its name."""
 
     left: int
+    field: Callable[[str, str], str]
 
     def value(self, value: object, name: str) -> object:
         """A value in a field of a name; what is in lists and objects inherits a name that stars."""
@@ -257,8 +285,10 @@ class _Shown:
                 return self._text(value, name)
             case int() | Decimal():
                 text = format(value, "f") if isinstance(value, Decimal) else str(value)
-                masked = mask_field(name, text)
-                return value if masked == text else masked
+                shown = self.field(name, text)
+                if shown == text:
+                    return value
+                return int(shown) if shown.isdecimal() else shown
             case Mapping():
                 return self._mapping(value, name)
             case list() | tuple():
@@ -290,14 +320,14 @@ class _Shown:
         most = max(min(len(text), LONGEST_TEXT, self.left), 0)
         self.left -= most
         if most == len(text):
-            return mask_field(name, text)
-        return f"{mask_field(name, text[: most + _LONGEST_CARD_TEXT])[:most]}... ({len(text)} characters)"
+            return self.field(name, text)
+        return f"{self.field(name, text[: most + _LONGEST_CARD_TEXT])[:most]}... ({len(text)} characters)"
 
 
-def mask_query(query: bytes) -> dict[str, object]:
-    """A query by name, as it may be shown."""
+def mask_query(query: bytes, field: Callable[[str, str], str] = mask_field) -> dict[str, object]:
+    """A query by name, as it may be shown, or with ``sendable_field`` sent again."""
     pairs = parse_qsl(query.decode("utf-8", "replace"), keep_blank_values=True, errors="replace")
-    return {mask_text(name): mask_field(name, value) for name, value in pairs}
+    return {mask_text(name): field(name, value) for name, value in pairs}
 
 
 def mask_headers(headers: Mapping[str, str]) -> dict[str, object]:

@@ -5,7 +5,9 @@ Source: control document, Security.
 
 from __future__ import annotations
 
-from mockserver.domain.masking import LONGEST_TEXT, mask_digits, mask_json
+from collections.abc import Callable
+
+from mockserver.domain.masking import LONGEST_TEXT, mask_digits, mask_json, sendable_json
 from mockserver.wire.jsonio import MalformedJson, loads
 
 _MOST_VALUES = 50_000
@@ -14,11 +16,20 @@ _MOST_VALUES = 50_000
 def mask_body(raw: bytes) -> object:
     """A body as it may be shown. One that is not JSON, or holds too many values to be looked at one by one, is shown as
     the beginning of its text with every digit masked."""
+    return _shown(raw, mask_json)
+
+
+def sendable_body(raw: bytes) -> object:
+    """The same, fit to be sent again: see ``sendable_json``."""
+    return _shown(raw, sendable_json)
+
+
+def _shown(raw: bytes, show: Callable[[object], object]) -> object:
     if not raw or raw.isspace():
         return None
     if raw.count(b",") <= _MOST_VALUES:
         try:
-            return mask_json(loads(raw))
+            return show(loads(raw))
         except MalformedJson:
             pass
     text = mask_digits(raw[:LONGEST_TEXT].decode("utf-8", "replace"))

@@ -85,6 +85,29 @@ def test_what_is_no_request_is_not_sent_again(api: Api) -> None:
     assert api.call("POST", "/__admin/journal/9/repeat", {}).status == 404
 
 
+def test_a_request_for_others_to_send_shows_test_cards_and_no_other(api: Api) -> None:
+    api.try_charge(number="4000 0000 0000 9995", reference="5555555555554444")
+    api.call("POST", "/vault", {"cardNumber": 4539578763621486, "ccv": 937, "note": "4539578763621486"})
+    api.call("GET", "/charge?cardNumber=4111111111111111&cvv=9371")
+    charge, vault, search = (api.call("GET", f"/__admin/journal/{entry}/request").body for entry in (1, 2, 3))
+    assert (charge["method"], charge["path"]) == ("POST", "/charge/card")
+    assert charge["headers"]["x-secretkey"] == "***"
+    assert charge["body"]["reference"] == "5555555555554444"
+    assert charge["body"]["paymentInformation"]["cardNumber"] == "4000 0000 0000 9995"
+    assert charge["body"]["paymentInformation"]["ccv"] == "123"
+    assert vault["body"] == {"cardNumber": "$CARD_NUMBER", "ccv": 123, "note": "4539********1486"}
+    assert search["query"] == {"cardNumber": "4111111111111111", "cvv": "1234"}
+    assert api.call("GET", "/__admin/journal/1").body["request"]["body"]["reference"] == "5555********4444"
+
+
+def test_what_came_without_a_request_is_not_for_others_to_send(api: Api) -> None:
+    api.try_charge(capture=False)
+    api.call("POST", "/__admin/clock/advance", {"by": "7d"}, waits=True)
+    due = next(one for one in api.call("GET", "/__admin/journal").body["entries"] if one["request"] is None)
+    assert api.call("GET", f"/__admin/journal/{due['id']}/request").status == 400
+    assert api.call("GET", "/__admin/journal/99/request").status == 404
+
+
 def test_what_is_due_next_is_told_in_order(api: Api) -> None:
     charge_id = api.try_charge(capture=False).body["chargeId"]
     vault_id = api.call("POST", "/vault", {"cardNumber": "4111111111111111", "expireSeconds": 60}).body["vaultId"]

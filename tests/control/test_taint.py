@@ -175,6 +175,8 @@ def test_no_operation_leaks(route: Route, api: Api, log: Kept, monkeypatch: pyte
     last = api.call("GET", "/__admin/journal").body["last"]
     for after in range(0, last, 1000):
         clean(api.call("GET", f"/__admin/journal?after={after}&limit=1000").raw.decode(), "the journal")
+    for number in range(1, last + 1):
+        clean(api.call("GET", f"/__admin/journal/{number}/request").raw.decode(), "a request to be sent again")
 
 
 def refused_is_clean(api: Api, route: Route, target: str, raw: bytes, headers: dict[str, str]) -> None:
@@ -239,6 +241,7 @@ def test_a_number_in_disguise_and_a_given_authorisation_are_known(api: Api, log:
     api.call("POST", "/charge/card", raw=f"cardNumber={number}".encode())
     targets = [row.path for row in CONTROL_ROUTES if row.method == "GET" and "{" not in row.path]
     targets += [f"/__admin/objects?kind={kind}" for kind in ("charge", "payment_link", "webhook_subscription")]
+    targets += [f"/__admin/journal/{entry}/request" for entry in range(1, 6)]
     targets += [f"/__admin/objects/charge/{charge_id}", f"/pay/{link.body['paymentLinkId']}"]
     for target in targets:
         text = api.call("GET", target).raw.decode()

@@ -72,7 +72,7 @@ function verdict(entry) {
 function actions(entry, box) {
   const asked = entry.request;
   const copy = copyMenu({
-    ...(asked ? Object.fromEntries(Object.keys(LANGUAGES).map((one) => [NAMES[one], () => code(one, asked)])) : {}),
+    ...(asked ? Object.fromEntries(Object.keys(LANGUAGES).map((one) => [NAMES[one], async () => code(one, await api("GET", `/__admin/journal/${entry.id}/request`))])) : {}),
     JSON: () => JSON.stringify(entry, null, 2), Link: () => location.href,
   });
   const fork = h("div", {});
