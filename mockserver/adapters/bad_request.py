@@ -47,7 +47,7 @@ def late(headers: Iterable[tuple[bytes, bytes]] = ()) -> bytes:
 
 def tunnel(headers: Iterable[tuple[bytes, bytes]] = ()) -> bytes:
     """The same for CONNECT: what follows it on the connection is not HTTP."""
-    return _answer(HTTPStatus.NOT_IMPLEMENTED, "wanted no CONNECT: this server is no proxy", headers)
+    return _answer(HTTPStatus.NOT_IMPLEMENTED, "CONNECT is not served: this server is not a proxy", headers)
 
 
 def crowded() -> tuple[bytes, list[tuple[bytes, bytes]]]:

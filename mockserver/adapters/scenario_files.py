@@ -86,7 +86,7 @@ def shipped_file(name: str) -> Path:
     known = {path.stem: path for path in _shipped_files()}
     if name not in known:
         hint = nearest(name, known) or "; `mockserver scenarios` prints all"
-        message = f"got '{name}', which is no file, no folder and no shipped scenario{hint}"
+        message = f"got '{name}', which is not a file, a folder or a shipped scenario{hint}"
         raise ScenarioRefused([ScenarioProblem(name, 1, 1, "", message)])
     return known[name]
 

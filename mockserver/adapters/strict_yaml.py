@@ -73,10 +73,10 @@ def read(text: str, file: str) -> Document:
         words = " ".join(part for part in (problem.context, problem.problem) if part)
         if _is_tab(text, problem.problem_mark):
             words = "got a tab, and only spaces indent a line"
-        raise ScenarioRefused([_problem(file, problem.problem_mark, f"this is no YAML: {words}")]) from None
+        raise ScenarioRefused([_problem(file, problem.problem_mark, f"not valid YAML: {words}")]) from None
     except yaml.YAMLError as problem:
         first = str(problem).splitlines()[0]
-        raise ScenarioRefused([_problem(file, None, f"this is no YAML: {first}")]) from None
+        raise ScenarioRefused([_problem(file, None, f"not valid YAML: {first}")]) from None
 
 
 def _events(text: str) -> Iterator[Any]:

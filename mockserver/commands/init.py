@@ -35,13 +35,13 @@ def init(name: str) -> None:
         text = shipped_file(FIRST).read_text("utf-8").replace(f"name: {FIRST}", f"name: {stem}", 1)
     path, schema = Path(f"{stem}.yaml"), Path(SCHEMA)
     if schema.exists() and SCHEMA_ID not in schema.read_text("utf-8", errors="replace"):
-        raise click.UsageError(f"{schema} is there and is no schema of scenarios; move it away first")
+        raise click.UsageError(f"{schema} exists and is not a scenario schema; move it away first")
     try:
         with path.open("x", encoding="utf-8") as file:
             file.write(text)
         schema.write_text(json.dumps(json_schema(), indent=1) + "\n", encoding="utf-8")
     except FileExistsError:
-        raise click.UsageError(f"{path} is there; choose another NAME") from None
+        raise click.UsageError(f"{path} exists; choose another NAME") from None
     except OSError as problem:
         raise click.UsageError(f"{path}: {problem.strerror}") from None
     click.echo(f"wrote {path} and {schema}")

@@ -42,7 +42,7 @@ class OneOf:
         """What is wrong with a value, None when nothing is."""
         if value in self.words:
             return None
-        return f"got '{value[:40]}', which is none of those known{nearest(value[:40], self.words)}"
+        return f"got '{value[:40]}', which is not a known value{nearest(value[:40], self.words)}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from mockserver.domain.sources import CardDetails, Instrument, PaymentType
 from mockserver.engine.sandbox import Sandbox
 
 _NO_TEST_NUMBER = (
-    "a card number that is no published test number was accepted; never use a real one (--test-cards-only refuses them)"
+    "accepted a card number that is not a published test number; never use a real one (--test-cards-only refuses them)"
 )
 _CCV = re.compile(r"[0-9]{3,4}")
 _EXPIRY = re.compile(r"(0?[1-9]|1[0-2])\s*/\s*((?:20)?[0-9]{2})")

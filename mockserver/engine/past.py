@@ -65,7 +65,9 @@ class Past:
         while changes and changes[0].at <= now - self.longest:
             changes.popleft()
         if len(changes) == MOST_CHANGES:
-            self._sandbox.warn(f"lag: only the newest {MOST_CHANGES} changes are kept from reads, older ones are seen")
+            self._sandbox.warn(
+                f"lag: only the newest {MOST_CHANGES} changes can be hidden from reads; older ones are visible"
+            )
         changes.append(_Change(now, table, after, before))
 
     def seen(self, read: Callable[[], T]) -> T:

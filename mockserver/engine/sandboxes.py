@@ -208,8 +208,8 @@ class Sandboxes:
             raise Unauthorised(Code.INVALID_AUTHENTICATION, {"XSecretkey": fault})
         if len(self._by_key) >= self.most:
             reason = (
-                f"this server has {self.most} sandboxes, as many as it may (--most-sandboxes); those that are open "
-                "go on, and with --sandbox-idle those are dropped that nobody uses"
+                f"this server has {self.most} sandboxes, its limit (--most-sandboxes); open ones keep "
+                "working, and --sandbox-idle drops unused ones"
             )
             raise Full(Code.RETRY_LATER, {"XSecretkey": reason}, WAIT)
         return key

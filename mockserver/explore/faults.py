@@ -105,7 +105,7 @@ _ROWS = (
         9,
     ),
     Fault("cut_answer", "answer", "it has happened, the JSON is cut short", _answer(truncate=True), 8),
-    Fault("garbage_answer", "answer", "it has happened, the answer is no JSON", _answer(malformed_json=True), 7),
+    Fault("garbage_answer", "answer", "it has happened, the answer is not JSON", _answer(malformed_json=True), 7),
     Fault(
         "too_slow",
         "answer",
@@ -186,7 +186,7 @@ def fault(name: str) -> Fault:
     found = FAULTS.get(name)
     if found is None:
         hint = nearest(name, FAULTS) or f", allowed: {', '.join(FAULTS)}"
-        raise ValueError(f"got '{name[:60]}', which is no fault{hint}")
+        raise ValueError(f"got '{name[:60]}', which is not a fault{hint}")
     return found
 
 

@@ -140,10 +140,10 @@ class BatchScript:
     def __post_init__(self) -> None:
         stalls = any(row.stall is not None for row in self.rows)
         if stalls and self.end is BatchEnd.FAILED and not self.progress and self.stall_at is None:
-            raise ValueError("got stall and end: FAILED, and no row is reached: say with progress how far it comes")
+            raise ValueError("got stall and end: FAILED, so no row is ever reached: say with progress how far it gets")
         for before, after in pairwise(self.progress):
             if after.reach < before.reach or after.after < before.after:
-                raise ValueError("progress: wanted steps that rise in reach and in time")
+                raise ValueError("progress: wanted steps in order of reach and time")
 
     @property
     def words(self) -> str:

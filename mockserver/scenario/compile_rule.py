@@ -67,7 +67,7 @@ def compile_rule(
     if key is None and stage is Stage.ARRIVAL and not operations <= ABOUT_ONE:
         key = ()
     if model.per is not None and model.limit is None and model.sequence is None and "nth" not in model.when:
-        problems.add((*path, "per"), "nothing is counted here: per renews nth, a sequence or a limit")
+        problems.add((*path, "per"), "per has nothing to count anew here: it needs nth, a sequence or a limit")
     expect = _expectation(model, path, problems)
     if len(problems.found) > before or plan is None:
         return None
@@ -134,7 +134,7 @@ def _then(model: ThenMap, operations: frozenset[str], path: Path, problems: Prob
         return Always(model.outcome)
     with problems.at(*path, "outcome_from"):
         if model.model_fields_set != {"outcome_from"}:
-            raise ValueError("outcome_from names the whole outcome, so nothing else can stand beside it")
+            raise ValueError("outcome_from names the whole outcome: it cannot be combined with anything else")
         if not model.outcome_from.startswith(("request.", "header.")):
             raise ValueError(f"got '{model.outcome_from}', wanted request.<path> or header.<name>")
         return Named(model.outcome_from, known_path(model.outcome_from, operations).read, NAMED_OUTCOMES)
@@ -189,18 +189,18 @@ def _check_connect(model: RuleMap, plan: Plan, path: Path, problems: Problems) -
     for key in model.when:
         if key != "nth":
             words = (
-                f"got {key}, and as a connection is made no request and no sandbox is known: nth can be tested alone"
+                f"got {key}, and no request and no sandbox is known when a connection is made: only nth can be tested"
             )
             problems.add((*path, "when"), words)
     for word in ("key", "per", "for_", "expect"):
         if getattr(model, word, None) is not None:
             name = word.rstrip("_")
-            problems.add(path, f"{name} means nothing at: connect: no request and no time of a sandbox is known")
+            problems.add(path, f"{name} has no meaning at: connect: no request and no sandbox time is known")
     if model.limit is None or model.limit.per is not None:
-        told = "at: connect needs a limit, a number: without one nobody, the control API included, would ever get in"
+        told = "at: connect needs a limit, a number: without one no client of any API could ever connect"
         problems.add(path, told)
     if not _is_all(At.CONNECT, plan):
-        problems.add(path, "a fault at: connect comes before any request: nothing else can stand beside it")
+        problems.add(path, "a fault at: connect comes before any request: it cannot be combined with anything else")
 
 
 def _check_upload(model: RuleMap, plan: Plan, path: Path, problems: Problems) -> None:
@@ -213,7 +213,9 @@ def _check_upload(model: RuleMap, plan: Plan, path: Path, problems: Problems) ->
                     (*path, part), f"got {key}, and at: upload only the head has come: it knows {known}, header.<name>"
                 )
     if not _is_all(At.UPLOAD, plan):
-        problems.add(path, "a fault at: upload ends or slows the request itself: nothing else can stand beside it")
+        problems.add(
+            path, "a fault at: upload ends or slows the request itself: it cannot be combined with anything else"
+        )
 
 
 def _check_replay(model: RuleMap, plan: Plan, asks: object, path: Path, problems: Problems) -> None:
@@ -226,17 +228,19 @@ def _check_replay(model: RuleMap, plan: Plan, asks: object, path: Path, problems
         *(["a sequence with one step of it"] if _replays_once(plan) else []),
     ]
     if fires_once:
-        told = "it gives the answer of its first firing again, and fires once"
+        told = "it repeats the answer of its first firing, and fires once"
         problems.add(path, f"got replay with {fires_once[0]}: {told}")
     for one in outcomes_of(plan):
         fault = one.transport
         if one.replay and fault is not None and fault.at is At.RECEIVE and fault.kind is not FaultKind.DELAY:
-            problems.add(path, "got replay with a fault at: receive: nothing is done, so there is no first answer")
+            problems.add(
+                path, "got replay with a fault at: receive: nothing happens, so there is no first answer to repeat"
+            )
     if model.key is None:
-        problems.add(path, "replay needs a key that tells which calls are the same, such as key: [request.reference]")
+        problems.add(path, "replay needs a key that says which calls are the same, such as key: [request.reference]")
     if asks:
         problems.add(
-            path, "replay answers before a provider is asked: neither its tests nor its words have a place here"
+            path, "replay answers before a provider is asked: tests and outcomes of a provider cannot be used with it"
         )
 
 
@@ -251,13 +255,13 @@ def _replays_once(plan: Plan) -> bool:
 def _misfit(word: str, lost: frozenset[str], fit: frozenset[str]) -> str:
     named = " and ".join(sorted(lost))
     if word == "batch":
-        return "batch says what becomes of a whole batch: use op: batch.create, and rows for its rows"
+        return "batch scripts a whole batch: use op: batch.create, and rows for its rows"
     if lost == _DELIVERY:
-        return "a delivery knows only webhook outcomes, such as webhook: {receiver: [500, 200]}"
+        return "a delivery takes only webhook outcomes, such as webhook: {receiver: [500, 200]}"
     if word == "transport":
-        return f"no request comes in for {named}, so transport has no place there"
+        return f"no request comes in for {named}, so transport cannot be used there"
     if fit == PROVIDER_OPERATIONS:
-        return f"no provider is asked in {named}, so {word} has no place there; it fits {', '.join(sorted(fit))}"
+        return f"no provider is asked in {named}, so {word} cannot be used there; it fits {', '.join(sorted(fit))}"
     return f"{word} means nothing in {named}; it fits {', '.join(sorted(fit))}"
 
 

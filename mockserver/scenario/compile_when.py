@@ -145,7 +145,7 @@ def _declared(wanted: object, declared: frozenset[str]) -> None:
     for value in _wanted_values(wanted):
         hint = nearest(str(value), declared)
         if value not in declared and value != DEFAULT_PROVIDER_ID and hint:
-            raise ValueError(f"got {shown(value)}, which is no provider of this file{hint}")
+            raise ValueError(f"got {shown(value)}, which is not a provider of this file{hint}")
 
 
 def _card_tests(wanted: object, path: Path, problems: Problems) -> list[FieldTest]:

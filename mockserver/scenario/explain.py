@@ -124,9 +124,9 @@ def _operation(request: Mapping[str, object], op_of: OpOf | None) -> str:
             raise ValueError("wanted method and path, or op")
         op = op_of(method.upper(), path.partition("?")[0]) if op_of is not None else None
         if op is None:
-            raise ValueError(f"got {method} {path}, which is no operation of the service; op names one")
+            raise ValueError(f"got {method} {path}, which is not an operation of the service; give op to name one")
     if op not in OPERATIONS:
-        raise ValueError(f"got op '{op}', which is no operation{nearest(str(op), OPERATIONS)}")
+        raise ValueError(f"got op '{op}', which is not an operation{nearest(str(op), OPERATIONS)}")
     return str(op)
 
 

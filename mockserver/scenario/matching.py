@@ -166,7 +166,7 @@ def _matches(wanted: object) -> Callable[[object], bool]:
         pattern = re2.compile(text, options)
     except re2.error as problem:
         why = problem.args[0].decode(errors="replace")
-        raise ValueError(f"got {shown(text)}, which is no regular expression{_BEYOND}: {why}") from None
+        raise ValueError(f"got {shown(text)}, which is not a regular expression{_BEYOND}: {why}") from None
     return lambda got: got is not None and pattern.fullmatch(_as_text(got)[:_LONGEST_MATCHED]) is not None
 
 

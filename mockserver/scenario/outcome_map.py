@@ -56,9 +56,7 @@ class OutcomeMap(Part):
         if len(asked) > 1:
             raise ValueError(f"got {' and '.join(asked)}, only one of {', '.join(PROVIDER_WORDS)} is allowed")
         if not self.names_another and self.outcome == Outcome():
-            raise ValueError(
-                f"got nothing that can happen, wanted at least one of {', '.join(OutcomeMap.model_fields)}"
-            )
+            raise ValueError(f"got no outcome, wanted at least one of {', '.join(OutcomeMap.model_fields)}")
         return self
 
     @property

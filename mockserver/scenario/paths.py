@@ -146,7 +146,7 @@ def _field_at(path: str, parts: Sequence[str], operations: Collection[str]) -> K
 def _nowhere(
     path: str, above: Sequence[str], part: str, known: Mapping[str, Field], operations: Collection[str]
 ) -> str:
-    got = f"got '{path[:60]}', which is no field of a request (names are camelCase)"
+    got = f"got '{path[:60]}', which is not a field of a request (names are camelCase)"
     hint = nearest(part[:40], known)
     if hint:
         return got + hint

@@ -96,7 +96,7 @@ class Challenge:
 
     def __post_init__(self) -> None:
         if self.payer is None and self.after is not None:
-            raise ValueError("after says when the payer acts, and payer is not given")
+            raise ValueError("after says when the payer acts: it needs payer")
 
     @property
     def words(self) -> str:

@@ -90,22 +90,22 @@ def _alone(scenario: Scenario, rule: Rule, data: Mapping[str, object]) -> Iterat
             yield f"never fires: no value passes its test of {path}"
     for test in rule.tests:
         if test.path.startswith("state.charge.") and not test.holds(None) and not rule.operations & _WITH_CHARGE:
-            yield f"never fires: in {_named(rule.operations)} there is no charge yet that {test.path} could be of"
+            yield f"never fires: in {_named(rule.operations)} no charge exists yet, so {test.path} has no value"
         if test.path == "source" and rule.operations <= _AFTERWARDS and not test.holds("charge"):
-            yield f"never fires: {_named(rule.operations)} is about a charge, whatever its source was"
+            yield f"never fires: {_named(rule.operations)} acts on a charge that exists already, whatever its source"
         known = {DEFAULT_PROVIDER_ID, *(provider.id for provider in scenario.providers)}
         if test.path in _PROVIDER_PATHS and test.anyhow and len(known) > 1 and not test.anyhow & known:
             wanted = " or ".join(sorted(map(shown, test.anyhow)))
-            yield f"fires only for a provider that is made later: {wanted} is none of this file"
+            yield f"fires only for a provider created later: {wanted} is not in this file"
     if isinstance(rule.plan, Always) and (word := _in_vain(rule.plan.outcome)):
-        yield f"changes nothing by its {word}, which says only what is so without it"
+        yield f"changes nothing by its {word}, which only says what is the default"
     window, start = rule.window, scenario.clock.start if scenario.clock is not None else None
     if window is not None and not window.daily and start is not None:
         end = window.end
         if window.lasts is not None and window.start is not None:
             end = window.start + window.lasts
         if end is not None and end <= start:
-            yield f"never fires: its time is over at {iso(end)}, and the clock begins at {iso(start)}"
+            yield f"never fires: its time ends at {iso(end)}, and the clock starts at {iso(start)}"
     most = rule.limit if rule.per is None and not rule.limit_by_key else None
     if rule.expect is not None and most is not None and rule.expect.least > most:
         yield f"cannot fire as often as it is expected to: {rule.expect.least} times, with a limit of {most}"

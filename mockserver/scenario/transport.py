@@ -78,9 +78,9 @@ _KINDS: Mapping[FaultKind, _Row] = {
     FaultKind.EDIT: _Row(_ANSWER),
 }
 _MISPLACED = {
-    (False, At.RECEIVE): "{word} spoils an answer, and at: receive there is none; use at: answer",
-    (False, At.UPLOAD): "{word} has no place while a body is sent: at: upload has reset, hang and slow",
-    (False, At.CONNECT): "{word} has no place as a connection is made: at: connect has reset alone",
+    (False, At.RECEIVE): "{word} changes an answer, and at: receive there is none; use at: answer",
+    (False, At.UPLOAD): "{word} cannot be used at: upload, which has only reset, hang and slow",
+    (False, At.CONNECT): "{word} cannot be used at: connect, which has only reset",
     (True, At.CONNECT): "{word} reads a body, and at: connect there is none; use at: upload",
     (True, At.RECEIVE): "{word} reads a body, and at: receive it has been read; use at: upload",
     (True, At.ANSWER): "{word} reads a body, and at: answer it has been read; use at: upload, or dribble",
@@ -116,7 +116,7 @@ class Dribble:
 
 def _header_name(name: str) -> str:
     if _HEADER_NAME.fullmatch(name) is None:
-        raise ValueError(f"got '{name[:60]}', which is no name of a header")
+        raise ValueError(f"got '{name[:60]}', which is not the name of a header")
     return name
 
 
@@ -131,7 +131,7 @@ def _pause(value: object) -> object:
     if isinstance(value, str) and not value.isdigit():
         pause = read_duration(value)
         if pause % SECOND:
-            raise ValueError(f"got '{value}', wanted whole seconds: that is all that Retry-After can say")
+            raise ValueError(f"got '{value}', wanted whole seconds: Retry-After has no fractions")
         value = pause // SECOND
     if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= _LONGEST_PAUSE:
         raise ValueError(f"got {value!r}, wanted whole seconds from 0 to {_LONGEST_PAUSE}, such as 3 or 3s")
@@ -200,7 +200,7 @@ class Transport:
             raise ValueError(f"wanted one of {', '.join(_WORDS)}")
         extra = [word for word in ("body", "retry_after") if word in data]
         if extra and "status" not in data:
-            raise ValueError(f"{' and '.join(extra)} belong to status, which is not given")
+            raise ValueError(f"{' and '.join(extra)} need status, which is missing")
         return data
 
     def __post_init__(self) -> None:
@@ -209,13 +209,13 @@ class Transport:
         if len(kinds) > 1 or (kinds and edits):
             raise ValueError(f"got {' and '.join([*kinds, *edits])}, only one of them is allowed (delay may join any)")
         if self.virtual and (not self.delay or self.at is not At.ANSWER):
-            raise ValueError("virtual says how the delay of an answer passes: it belongs to delay and at: answer")
+            raise ValueError("virtual needs delay and at: answer: it says how the delay of an answer passes")
         kind = kinds[0] if kinds else FaultKind.EDIT if edits else FaultKind.DELAY
         if self.at not in _KINDS[kind].places:
             word = edits[0] if edits else kind
             raise ValueError(_MISPLACED[kind is FaultKind.SLOW, self.at].format(word=word))
         if self.at is At.CONNECT and self.delay:
-            raise ValueError("delay has no place as a connection is made: at: connect has reset alone")
+            raise ValueError("delay cannot be used at: connect, which has only reset")
         if framing := [name for name in self.headers or () if name.lower() in _FRAMING and self.status is not None]:
             raise ValueError(
                 f"{framing[0]} is the server's own; use truncate for a wrong length, or headers without a status"

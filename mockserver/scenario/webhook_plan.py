@@ -84,7 +84,7 @@ class WebhookPlan:
         if not data:
             raise ValueError(f"got nothing, wanted at least one of {', '.join(keys_of(cls))}")
         if data.get("drop") is True and data.keys() != {"drop"}:
-            raise ValueError("drop sends nothing, so nothing else can be said about it")
+            raise ValueError("drop sends nothing: it cannot be combined with anything else")
         return data
 
     def __post_init__(self) -> None:

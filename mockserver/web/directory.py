@@ -218,7 +218,7 @@ def _keeping_time(config: SandboxConfig, sandbox: Sandbox, real: Micros) -> Sand
 def _check_no_connections(scenarios: Sequence[Scenario]) -> None:
     """Connections and certificates are the server's. Raises ``Invalid`` (90)."""
     for scenario in scenarios:
-        told = "nobody knows whose it is as a connection is made: give this file to the server, with --scenario"
+        told = "the sandbox is not known when a connection is made: give this file to the server with --scenario"
         if scenario.certificate is not None:
             raise Invalid(Code.VALIDATION_ERROR, {"Tls": f"got certificate: {scenario.certificate}, and {told}"})
         for rule in scenario.rules:

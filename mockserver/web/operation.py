@@ -112,7 +112,7 @@ class OperationEndpoint(Endpoint):
         limit = self.world.settings.rate_limit
         reason = (
             f"got more than {limit} calls in a second, allowed: {limit} for each sandbox (--rate-limit); "
-            f"the next one is taken in {duration_text(wait)}"
+            f"the next one is accepted in {duration_text(wait)}"
         )
         step = self._begin(request)
         seconds = -(-wait // SECOND)

@@ -28,9 +28,7 @@ def replay(world: World, sandbox: Sandbox, number: int) -> Sandbox:
         known = f"1 to {journal.last}" if journal.last else "none yet"
         raise Invalid(Code.VALIDATION_ERROR, {"At": f"got {number}, entries of the journal: {known}"})
     if journal.dropped:
-        raise Invalid(
-            Code.VALIDATION_ERROR, {"At": f"{journal.loss()}, so the story cannot be told from its beginning"}
-        )
+        raise Invalid(Code.VALIDATION_ERROR, {"At": f"{journal.loss()}, so it cannot be replayed from the beginning"})
     if journal.gap_reason is not None:
         raise Invalid(Code.VALIDATION_ERROR, {"At": f"{journal.gap_reason}, which the journal cannot repeat"})
     past = Sandbox(sandbox.key, sandbox.config, journal.opened)

@@ -51,7 +51,7 @@ def _run(sandbox: Sandbox, routes: RouteTable, call: ReadyCall) -> tuple[int, ob
     path = unquote(target.path)
     endpoint, parameters = routes.endpoint(call.method, path)
     if not isinstance(endpoint, OperationEndpoint):
-        reason = {"Path": "a set-up call is an operation of the payments API, and this is none"}
+        reason = {"Path": "a set-up call must be an operation of the payments API"}
         return 404, problem(404, Code.UNKNOWN_ERROR, "Not Found", path, reason)
     request = Request(
         method=call.method,

@@ -92,7 +92,7 @@ def test_doubtful_numbers_are_refused(text: str) -> None:
         ("b: &b {c: 1}\na:\n  <<: *b", "f.yaml:3:3: merge keys (<<) are not read"),
         ("? [a]\n: 1", "wanted a name"),
         ("a: 1\n---\nb: 2", "f.yaml:2:1: got a second document"),
-        ("a: [1", "this is no YAML: while parsing a flow sequence"),
+        ("a: [1", "not valid YAML: while parsing a flow sequence"),
         ("a: b: c", "this is no YAML"),
         ("a: \x00", "this is no YAML"),
         ("\ta: 1", "this is no YAML"),
@@ -186,7 +186,7 @@ def test_any_text_is_read_or_refused(text: str) -> None:
     ],
 )
 def test_a_tab_is_called_a_tab(text: str, place: str) -> None:
-    assert refusal(text) == f"f.yaml:{place}: this is no YAML: got a tab, and only spaces indent a line"
+    assert refusal(text) == f"f.yaml:{place}: not valid YAML: got a tab, and only spaces indent a line"
 
 
 def test_a_tab_that_does_no_harm_is_not_blamed() -> None:

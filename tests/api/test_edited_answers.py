@@ -97,7 +97,7 @@ REFUSED = [
     ("{at: answer, edit: {a..b: 1}}", "got 'a..b', wanted the path of a member"),
     ("{at: answer, omit: ['']}", "wanted the path of a member"),
     ("{at: answer, edits: {a: 1}}", "unknown key 'edits' - did you mean 'edit'?"),
-    ("{at: receive, status: 429, retry_after: 1500ms}", "wanted whole seconds: that is all that Retry-After can say"),
+    ("{at: receive, status: 429, retry_after: 1500ms}", "wanted whole seconds: Retry-After has no fractions"),
     ("{at: receive, status: 429, retry_after: soon}", "wanted a duration"),
     ("{at: receive, status: 429, retry_after: 2d}", "wanted whole seconds from 0 to 86400"),
 ]

@@ -228,13 +228,13 @@ REFUSED = [
     ("{op: charge.get}", "then: {lag: 15}", "wanted a duration with its unit"),
     ("{op: charge.get}", "then: {lags: 15s}", "unknown key 'lags' - did you mean 'lag'?"),
     ("{op: charge.get}", "key: [header.x-order]\n    then: {replay: true}", "replay means nothing in charge.get"),
-    ("{op: charge.create}", "then: {replay: true}", "replay needs a key that tells which calls are the same"),
+    ("{op: charge.create}", "then: {replay: true}", "replay needs a key that says which calls are the same"),
     (
         "{op: charge.create}",
         "key: [request.reference]\n    then: {replay: true, decline: lost_card}",
         "replay answers before a provider is asked",
     ),
-    ("{op: webhook.deliver}", "key: [request.id]\n    then: {replay: true}", "a delivery knows only webhook outcomes"),
+    ("{op: webhook.deliver}", "key: [request.id]\n    then: {replay: true}", "a delivery takes only webhook outcomes"),
     ("{op: charge.create}", "key: [request.reference]\n    then: {replay: 2}", "wanted {} or true"),
 ]
 

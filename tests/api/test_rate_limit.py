@@ -38,7 +38,7 @@ def test_calls_over_the_limit_are_refused_and_change_nothing() -> None:
         "resource": "/charge/card",
         "details": {
             "RateLimit": "got more than 3 calls in a second, allowed: 3 for each sandbox (--rate-limit); "
-            "the next one is taken in 333ms334us"
+            "the next one is accepted in 333ms334us"
         },
         "gatewayCode": None,
         "gatewayMessage": None,

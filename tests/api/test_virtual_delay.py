@@ -75,4 +75,4 @@ def test_a_clock_that_runs_is_not_moved_and_the_client_waits(url: str) -> None:
 )
 def test_virtual_belongs_to_the_delay_of_an_answer(transport: str) -> None:
     rule = f"  - id: r\n    when: {{op: charge.create}}\n    then: {{transport: {transport}}}\n"
-    assert "virtual says how the delay of an answer passes: it belongs to delay and at: answer" in fault(rule)
+    assert "virtual needs delay and at: answer: it says how the delay of an answer passes" in fault(rule)

@@ -35,7 +35,7 @@ def test_a_key_too_many_is_refused_and_nothing_changes() -> None:
         "type": "https://docs.payfurl.com/errorcodes#37",
         "resource": "/charge",
         "details": {
-            "XSecretkey": "this server has 2 sandboxes, as many as it may (--most-sandboxes); those that are "
+            "XSecretkey": "this server has 2 sandboxes, its limit (--most-sandboxes); those that are "
             "open go on, and with --sandbox-idle those are dropped that nobody uses"
         },
         "gatewayCode": None,

@@ -208,7 +208,7 @@ def test_the_budget_takes_the_most_telling_first_and_says_what_it_left_out(tmp_p
 @pytest.mark.parametrize(
     ("args", "words"),
     [
-        (["--faults", "lost_anser", "--", "true"], "which is no fault - did you mean 'lost_answer'?"),
+        (["--faults", "lost_anser", "--", "true"], "which is not a fault - did you mean 'lost_answer'?"),
         (["--ops", "charge.creat", "--", "true"], "did you mean 'charge.create'?"),
         (["--budget", "soon", "--", "true"], "got 'soon', wanted a duration such as"),
         (["--timeout", "0s", "--", "true"], "got 0, wanted more"),

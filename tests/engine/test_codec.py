@@ -78,7 +78,7 @@ def test_a_value_goes_out_comes_back_and_refuses_what_is_none(
     ("change", "faults"),
     [
         ({"limit": 10}, {"limit": "got 10, wanted 1 to 9"}),
-        ({"word": "gren"}, {"word": "got 'gren', which is none of those known - did you mean 'green'?"}),
+        ({"word": "gren"}, {"word": "got 'gren', which is not a known value - did you mean 'green'?"}),
         ({"parts": [{"name": 1}, {"nam": "b"}]}, {"parts.0.name": "wanted a text"}),
         ({"colour": "red"}, {"colour": "unknown field"}),
         ({"parts": None}, {"parts": "wanted a list"}),

@@ -51,7 +51,7 @@ def test_what_comes_too_late_comes_a_second_after_the_patience_of_the_client() -
 
 
 def test_an_unknown_fault_is_refused_with_the_nearest() -> None:
-    with pytest.raises(ValueError, match="got 'lost_anser', which is no fault - did you mean 'lost_answer'"):
+    with pytest.raises(ValueError, match="got 'lost_anser', which is not a fault - did you mean 'lost_answer'"):
         fault("lost_anser")
 
 

@@ -304,7 +304,7 @@ def test_a_budget_begins_with_the_most_telling_and_says_what_it_left_out(tmp_pat
 @pytest.mark.parametrize(
     ("option", "words"),
     [
-        ("--mockserver-explore=lost_anser", "got 'lost_anser', which is no fault - did you mean 'lost_answer'"),
+        ("--mockserver-explore=lost_anser", "got 'lost_anser', which is not a fault - did you mean 'lost_answer'"),
         ("--mockserver-explore-budget=10", "--mockserver-explore-budget: got '10', wanted"),
     ],
 )

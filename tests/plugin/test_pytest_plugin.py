@@ -555,7 +555,7 @@ def test_wrong_markers_are_refused(run: Run) -> None:
         "'declines'": "give its arguments by name",
         "scenario='no-such-file.yaml'": "no scenario file no-such-file.yaml in ",
         "scenario='test-valuez'": "did you mean 'test-values'?",
-        "survives=['lost_anser']": "survives: got 'lost_anser', which is no fault - did you mean 'lost_answer'",
+        "survives=['lost_anser']": "survives: got 'lost_anser', which is not a fault - did you mean 'lost_answer'",
         "survives='lost_answer'": "survives: got 'lost_answer', wanted a list of faults",
     }
     tests = [

@@ -169,7 +169,7 @@ bad.yaml:8:12: rules[0].when.op: got 'charge.crate', wanted the name of an opera
 'charge.create'?
 bad.yaml:8:30: rules[0].when.request.amount: unknown test 'gtt' - did you mean 'gt'?, allowed: eq, ne, in, gt, gte, \
 lt, lte, between, starts_with, ends_with, contains, matches, exists
-bad.yaml:9:12: rules[0].then.decline: got 'insuficient_funds', which is no known decline - did you mean \
+bad.yaml:9:12: rules[0].then.decline: got 'insuficient_funds', which is not a known decline - did you mean \
 'insufficient_funds'?
 bad.yaml:12:28: rules[1].when.clock.until: unknown key 'until', allowed: from, to, for
 bad.yaml:14:33: rules[1].sequence[0].times: got 'many', wanted a whole number from 1 to 1000000000

@@ -45,7 +45,7 @@ MISFITS = [
     ("[charge.create, charge.get]", "decline: lost_card", "no provider is asked in charge.get"),
     ("[charge.create, charge.void]", "pending: {}", "pending means nothing in charge.void"),
     ("batch.row", "latency: 1s", "latency means nothing in batch.row"),
-    ("webhook.deliver", "later: [{after: 1s, void: {}}]", "a delivery knows only webhook outcomes"),
+    ("webhook.deliver", "later: [{after: 1s, void: {}}]", "a delivery takes only webhook outcomes"),
     (
         "charge.create",
         "later: [{after: 1s, delete: {}}]",
@@ -109,7 +109,10 @@ NOWHERE = [
     ("request.capture: yes", "got 'yes', wanted true or false"),
     ("request.capture: {gt: 1}", "got gt, and true or false is neither more nor less than another"),
     ("request.initiator: MERCHNT", "got 'MERCHNT', wanted a known word, allowed: CUSTOMER, MERCHANT - did you mean"),
-    ("request.order.items.0.amont: 5", "which is no field of a request (names are camelCase) - did you mean 'amount'?"),
+    (
+        "request.order.items.0.amont: 5",
+        "which is not a field of a request (names are camelCase) - did you mean 'amount'?",
+    ),
     ("request.order.colour: red", "in request.order there is discountAmount, duty"),
     ("request.metadata.a.b.c: 5", None),
     ("request.amount.value: 5", "in request.amount there is nothing"),
@@ -143,8 +146,14 @@ def test_a_test_that_nothing_can_meet_is_refused(when: str, words: str | None) -
         ("state.day", "rules[0].key[0]: got 'state.day', wanted state.<kind>.<field>"),
         ("state.charge.refrence", "did you mean 'reference'?"),
         ("request.refrence", "did you mean 'reference'?"),
-        ("request.expireSeconds", "which is no field of a request (names are camelCase) - did you mean 'vaultExpire"),
-        ("request.colour", "which is no field of a request (names are camelCase), of no operation that the rule names"),
+        (
+            "request.expireSeconds",
+            "which is not a field of a request (names are camelCase) - did you mean 'vaultExpire",
+        ),
+        (
+            "request.colour",
+            "which is not a field of a request (names are camelCase), of no operation that the rule names",
+        ),
     ],
 )
 def test_a_key_that_nothing_has_is_refused(key: str, words: str) -> None:

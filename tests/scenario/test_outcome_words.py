@@ -210,10 +210,10 @@ REFUSED = [
     ("{aprove: {}}", "unknown key 'aprove' - did you mean 'approve'?"),
     ("{approve: {}, decline: expired_card}", "got approve and decline, only one of"),
     ("{approve: true}", "got true, wanted a map"),
-    ("{decline: insuficient_funds}", "rules[0].then.decline: got 'insuficient_funds', which is no known decline"),
-    ("{decline: approved}", "which is no known decline"),
+    ("{decline: insuficient_funds}", "rules[0].then.decline: got 'insuficient_funds', which is not a known decline"),
+    ("{decline: approved}", "which is not a known decline"),
     ("{decline: {}}", "wanted the name of a refusal, or an errorCode"),
-    ("{decline: {name: mine}}", "which is no known decline"),
+    ("{decline: {name: mine}}", "which is not a known decline"),
     ("{decline: {errorCode: 34, code: 5}}", "unknown key 'code'"),
     ("{decline: {errorCode: '34'}}", "got '34', wanted a whole number from 0 to 9999"),
     ("{decline: {name: expired_card, isRetryable: yes}}", "wanted true or false (yes and no are texts here)"),
@@ -236,7 +236,7 @@ REFUSED = [
     ("{transport: {at: answer, status: 99}}", "got 99, wanted a whole number from 200 to 599"),
     ("{transport: {at: answer, status: 100}}", "got 100, wanted a whole number from 200 to 599"),
     ("{transport: {at: answer, status: 204, body: x}}", "got a body, and an answer of status 204 has none"),
-    ("{transport: {at: answer, status: 500, headers: {'X A:': b}}}", "got 'X A:', which is no name of a header"),
+    ("{transport: {at: answer, status: 500, headers: {'X A:': b}}}", "got 'X A:', which is not the name of a header"),
     ('{transport: {at: answer, status: 500, headers: {X-A: "a\\r\\nX-B: c"}}}', "wanted one line of Latin-1 text"),
     ("{transport: {at: answer, status: 500, headers: {X-A: 5 \u20ac}}}", "wanted one line of Latin-1 text"),
     ("{transport: {at: answer, status: 500, headers: {Content-Length: '5'}}}", "use truncate for a wrong length"),
@@ -289,7 +289,7 @@ def test_batch_refused(batch: str, words: str) -> None:
 
 def test_a_delivery_knows_webhook_outcomes_only() -> None:
     told(one("{op: webhook.deliver}", "then: {webhook: {receiver: [500]}}"))
-    assert "a delivery knows only webhook outcomes" in fault(
+    assert "a delivery takes only webhook outcomes" in fault(
         one("{op: webhook.deliver}", "then: {transport: {at: answer, reset: {}}}")
     )
 

@@ -44,7 +44,7 @@ def mark(call: ControlCall) -> tuple[int, object]:
     """Name this place in the journal. A name that was used before moves here."""
     sandbox, name = call.sandbox(), call.body.name
     if name.isdecimal():
-        raise Invalid(Code.VALIDATION_ERROR, {"Name": f"got '{name}', wanted a name that is no number"})
+        raise Invalid(Code.VALIDATION_ERROR, {"Name": f"got '{name}', wanted a name that is not a number"})
     sandbox.journal.mark(name)
     return 201, {"name": name, "after": sandbox.journal.last}
 

@@ -37,7 +37,7 @@ async def wait(call: ControlCall) -> tuple[int, object]:
     sandbox, body = call.sandbox(), call.body
     advance: bool = body.advance
     if body.within is not None and not advance:
-        reason = "it bounds how far the clock is moved, and nothing moves it without advance: true"
+        reason = "it limits how far advance: true moves the clock, and that is not given"
         raise Invalid(Code.VALIDATION_ERROR, {"Within": reason})
     if (body.timeout or 0) > LONGEST and not advance:
         reason = f"wanted at most {duration_text(LONGEST)}, or advance: true to move the clock"
