@@ -75,8 +75,8 @@ def echo(line: str, *, err: bool = False) -> None:
 def main() -> None:
     """A local, stateful sandbox of the payFURL payments API and its white labels. Without a command: serve.
 
-    Exit codes: 0 fine or stopped by a signal, 1 internal error or a finding, 2 bad usage, setting or scenario, 3 port
-    in use, 4 verification failed, 5 not ready in time.
+    Exit codes: 0 success or stopped by a signal, 1 internal error or a finding, 2 bad usage, setting or scenario, 3
+    port in use, 4 verification failed, 5 not ready in time.
     """
 
 
@@ -143,7 +143,7 @@ def config(as_json: bool, **flags: Any) -> None:
 )
 @click.option("--url", metavar="URL", help="Address of the server, instead of --host and --port.")
 def healthcheck(within: float, url: str | None, **flags: Any) -> None:
-    """Ask a running server whether it is ready: exit code 0, or 5 when it is not in time."""
+    """Wait for a running server to be ready: exit code 0, or 5 when it is not ready in time."""
     settings = load(flags)
     try:
         given = None if url is None else read_url(url)

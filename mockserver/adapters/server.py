@@ -156,7 +156,7 @@ async def _run(
         app.log = requests
     if not settings.is_loopback and settings.admin_token is None:
         log.warning(
-            f"{settings.host} can be reached from other machines and no --admin-token is set: "
+            f"{settings.host} can be reached from other machines and --admin-token is not set: "
             "anyone there can use the control API"
         )
     try:

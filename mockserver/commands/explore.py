@@ -86,7 +86,7 @@ def header_text(ctx: click.Context, param: click.Parameter, value: str | None) -
 
 
 admin_token = click.option("--admin-token", metavar="TOKEN", envvar="MOCKSERVER_ADMIN_TOKEN", callback=header_text,
-                           help="Of the server at --url. [MOCKSERVER_ADMIN_TOKEN]")  # fmt: skip
+                           help="Admin token of the server at --url. [MOCKSERVER_ADMIN_TOKEN]")  # fmt: skip
 """The option of every command that asks a server which may want one."""
 
 
@@ -114,32 +114,40 @@ def _cores() -> int:
 
 @click.command(
     context_settings={"ignore_unknown_options": False},
-    epilog="Exit codes: 0 nothing at or above --fail-on, 1 something was, 2 wrong usage, 3 the command does not pass "
+    epilog="Exit codes: 0 no verdict at or above --fail-on, 1 at least one, 2 wrong usage, 3 the command does not pass "
     "twice alike without faults, 5 no server, 130 interrupted before anything was found.",
 )
 @click.option("--url", metavar="URL", callback=address,
-              help="Address of a running server; default: one is started and ended.")  # fmt: skip
+              help="Address of a running server; default: start one.")  # fmt: skip
 @admin_token
-@click.option("--jobs", type=click.IntRange(1, 256), default=_cores, show_default="cores", help="Runs at once.")
+@click.option("--jobs", type=click.IntRange(1, 256), default=_cores, show_default="cores", help="Runs in parallel.")
 @click.option("--ops", metavar="GLOB,...", default="*", callback=_operations, help="Operations whose calls may fail.")
 @click.option("--faults", metavar="NAME,...", callback=_faults, help="Faults to try; default: all that make sense.")
-@click.option("--pairs", is_flag=True, help="Also two faults at once, the second at a later call.")
-@click.option("--budget", metavar="TIME", callback=duration, help="Stop after so long, the most telling runs first.")
-@click.option("--timeout", metavar="TIME", callback=duration, help="For one run; default: 10 x the baseline + 10s.")
+@click.option("--pairs", is_flag=True, help="Also try two faults at once, the second at a later call.")
+@click.option(
+    "--budget", metavar="TIME", callback=duration, help="Stop after this long; the runs that show most come first."
+)
+@click.option(
+    "--timeout", metavar="TIME", callback=duration, help="Time limit of one run; default: 10 x the baseline + 10s."
+)
 @click.option(
     "--client-timeout", metavar="TIME", default="30s", show_default=True, callback=duration,
     help="How long the client waits for an answer: too_slow comes after it.",
 )  # fmt: skip
 @click.option(
-    "--seed", type=click.IntRange(0, 2**63 - 1), default=Settings().seed, show_default=True, help="Of ids and chance."
+    "--seed",
+    type=click.IntRange(0, 2**63 - 1),
+    default=Settings().seed,
+    show_default=True,
+    help="Seed of ids and chance.",
 )
 @click.option("--out", metavar="DIR", type=click.Path(file_okay=False, path_type=Path), default="explored",
-              show_default=True, help="Gets scenario files, outputs of runs and the reports.")  # fmt: skip
-@click.option("--resume", is_flag=True, help="Leave out what --out holds already.")
+              show_default=True, help="Folder for scenario files, outputs and reports.")  # fmt: skip
+@click.option("--resume", is_flag=True, help="Skip the runs whose results --out holds already.")
 @click.option("--replay", metavar="FILE", type=click.Path(exists=True, dir_okay=False, path_type=Path),
               help="Run once, under this scenario file, and show what happened.")  # fmt: skip
 @click.option("--fail-on", type=click.Choice(["unsafe", "hung", "failed"]), default="unsafe", show_default=True,
-              help="The mildest verdict that makes the exit code 1.")  # fmt: skip
+              help="The lowest verdict that makes the exit code 1.")  # fmt: skip
 @click.option("--format", "form", type=click.Choice(FORMATS), default="text", show_default=True, help="Of the report.")
 @click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED)
 def explore(
@@ -154,7 +162,7 @@ def explore(
     resume: bool,
     **asked: Any,
 ) -> None:
-    """Run COMMAND under every single failure at each call it makes, and show which of them move money wrongly.
+    """Run COMMAND under every single failure at each of its calls, and show which ones move money wrongly.
 
     COMMAND finds the sandbox by MOCKSERVER_URL, MOCKSERVER_SECRET_KEY and MOCKSERVER_PUBLIC_KEY in its environment;
     {url}, {secret_key} and {public_key} in its words are filled in. It runs twice without a fault, then once for each

@@ -28,14 +28,14 @@ from mockserver.settings import Settings
     show_default=True,
     help="Secret key of the sandbox. [MOCKSERVER_SECRET_KEY]",
 )
-@click.option("--finish", is_flag=True, help="End the story first: judge what was left open.")
-@click.option("--since", metavar="MARK", help="Findings after this mark or journal entry only.")
+@click.option("--finish", is_flag=True, help="Finish first: report what was left open.")
+@click.option("--since", metavar="MARK", help="Only findings after this mark or journal entry.")
 @click.option(
     "--fail-on",
     type=click.Choice(list(SEVERITIES)[::-1]),
     default="error",
     show_default=True,
-    help="The least severity that makes the exit code 1.",
+    help="The lowest severity that makes the exit code 1.",
 )
 @click.option(
     "--format",

@@ -16,11 +16,10 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 @click.command()
 @click.argument("name", default=FIRST, required=False)
 def init(name: str) -> None:
-    """Write the scenario NAME.yaml and the schema for editors into this folder: a copy of a shipped scenario of that
-    name, else a first one to go on from.
+    """Write the scenario NAME.yaml and the schema for editors into this folder: a copy of the shipped scenario of
+    that name, or a first one to edit.
 
-    No scenario is ever overwritten; the schema is written anew. Exit code 2 when NAME.yaml is there or cannot be
-    written.
+    A scenario is never overwritten; the schema is. Exit code 2 when NAME.yaml exists or cannot be written.
     """
     from mockserver.adapters.scenario_files import shipped_file
     from mockserver.scenario.problems import ScenarioRefused

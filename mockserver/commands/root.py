@@ -40,5 +40,5 @@ class ServeByDefault(click.Group):
                 )
         serve = self.commands["serve"]
         records = [one.get_help_record(ctx) for one in serve.params if one.name in MAIN_OPTIONS]
-        with formatter.section("Options of serve that matter first (mockserver serve --help shows all)"):
+        with formatter.section("Main options of serve (mockserver serve --help shows all)"):
             formatter.write_dl([record for record in records if record is not None])

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 @click.command()
 @click.option("--json", "as_json", is_flag=True, help="Print as JSON.")
 def outcomes(as_json: bool) -> None:
-    """Print every outcome by name, with the codes that it answers and what they mean."""
+    """Print every outcome by name, with its codes and their meaning."""
     from mockserver.scenario.catalogue import CATALOGUE
 
     if as_json:
@@ -61,7 +61,7 @@ def outcomes(as_json: bool) -> None:
 @click.argument("name", required=False)
 @click.option("--json", "as_json", is_flag=True, help="Print as JSON.")
 def scenarios(name: str | None, as_json: bool) -> None:
-    """Print the shipped scenarios with the story of each; the file itself of NAME, when given."""
+    """Print the shipped scenarios, one line each; with NAME print that file."""
     from mockserver.adapters import scenario_files
     from mockserver.scenario.problems import ScenarioRefused
 
@@ -93,13 +93,11 @@ def schema() -> None:
     show_default=True,
     help="Text for people, JSON, or JUnit XML with one suite a file.",
 )
-@click.option(
-    "-v", "--verbose", is_flag=True, help="Show every call and its answer, not only those of failing examples."
-)
+@click.option("-v", "--verbose", is_flag=True, help="Show every call and its answer, also of examples that pass.")
 def check(files: tuple[str, ...], form: str, verbose: bool) -> None:
-    """Validate scenario files, folders or shipped names, and run their examples.
+    """Check scenario files, folders or shipped names, and run their examples.
 
-    Exit code 2 when a file is refused, 4 when an example goes differently.
+    Exit code 2 when a file is refused, 4 when an example fails.
     """
     from mockserver.adapters.scenario_check import check as run
     from mockserver.adapters.scenario_files import load
@@ -138,9 +136,9 @@ def check(files: tuple[str, ...], form: str, verbose: bool) -> None:
     metavar="R.json",
     help="JSON file: method and path (or op), and perhaps headers, body, source, provider, attempt.",
 )
-@click.option("--no-test-values", is_flag=True, help="Leave the built-in trigger values out.")
+@click.option("--no-test-values", is_flag=True, help="Leave out the built-in test values.")
 def explain(files: tuple[str, ...], request: Path, no_test_values: bool) -> None:
-    """Print which rule of the files would fire on a request, and the first test that each other rule fails."""
+    """Print which rule would fire on a request, and the first test that each other rule fails."""
     from mockserver.adapters.machine_clock import machine_now
     from mockserver.adapters.scenario_files import load
     from mockserver.scenario.explain import explain as explained

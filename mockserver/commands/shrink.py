@@ -38,20 +38,22 @@ def _finding(ctx: click.Context, param: click.Parameter, value: str | None) -> s
     "bad scenario, 3 it fails without any fault too, or the failure does not repeat, 5 no server, 130 interrupted.",
 )
 @click.option("--scenario", metavar="FILE", required=True, help="File or shipped name of the scenario, such as chaos.")
-@click.option("--seed", type=click.IntRange(0, 2**63 - 1), help="Of chance and ids, instead of the scenario's.")
+@click.option("--seed", type=click.IntRange(0, 2**63 - 1), help="Seed of chance and ids, instead of the scenario's.")
 @click.option(
     "--key",
     metavar="KEY",
     callback=header_text,
-    help="Secret key of the sandbox, which draws may follow; default: one is made.",
+    help="Secret key of the sandbox, which chance may depend on; default: a new one.",
 )
-@click.option("--finding", metavar="NAME", callback=_finding, help="The failure; default: the exit code of COMMAND, "
-              "or with 0 its first finding of severity error.")  # fmt: skip
-@click.option("--timeout", metavar="TIME", callback=duration, help="For one run; default: 10 x without faults + 10s.")
+@click.option("--finding", metavar="NAME", callback=_finding, help="Finding to reproduce; default: the exit code of "
+              "COMMAND, or with 0 its first finding of severity error.")  # fmt: skip
+@click.option(
+    "--timeout", metavar="TIME", callback=duration, help="Time limit of one run; default: 10 x without faults + 10s."
+)
 @click.option("--out", metavar="DIR", type=click.Path(file_okay=False, path_type=Path), default="explored",
-              show_default=True, help="Gets the scenario file.")  # fmt: skip
+              show_default=True, help="Folder for the scenario file.")  # fmt: skip
 @click.option("--url", metavar="URL", callback=address,
-              help="Address of a running server; default: one is started and ended.")  # fmt: skip
+              help="Address of a running server; default: start one.")  # fmt: skip
 @admin_token
 @click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED)
 def shrink(
@@ -65,7 +67,7 @@ def shrink(
     admin_token: str | None,
     command: tuple[str, ...],
 ) -> None:
-    """Find the fewest faults of a scenario under which COMMAND still fails, and write them as a scenario of their own.
+    """Find the fewest faults of a scenario that still make COMMAND fail, and write them as a scenario.
 
     COMMAND finds the sandbox as with `mockserver explore`. It runs once without any fault, once under the scenario,
     then with fewer and fewer of the faults that struck, each aimed at its call.

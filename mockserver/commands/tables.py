@@ -19,9 +19,11 @@ def columns(rows: Sequence[Mapping[str, str]]) -> str:
 @click.command()
 @click.argument("subject", required=False)
 @click.option("--mermaid", "as_mermaid", is_flag=True, help="Print Mermaid state diagrams.")
-@click.option("--profile", type=click.Choice(("documented", "sdk")), default="documented", help="Whose words to use.")
+@click.option(
+    "--profile", type=click.Choice(("documented", "sdk")), default="documented", help="Profile whose words to use."
+)
 def states(subject: str | None, as_mermaid: bool, profile: str) -> None:
-    """Print every state with the events that move it; of SUBJECT only, when given."""
+    """Print every state with the events that leave it; with SUBJECT of that kind only."""
     from mockserver.assumptions import Assumed, Profile
     from mockserver.domain.law import mermaid
     from mockserver.domain.states import TABLES
@@ -55,7 +57,7 @@ def _move(subject: str, state: str, event: str, after: str) -> dict[str, str]:
 @click.command()
 @click.option("--json", "as_json", is_flag=True, help="Print as JSON.")
 def assumptions(as_json: bool) -> None:
-    """Print how every question that the service's document leaves open is settled, for each profile."""
+    """Print how each question that the service's document leaves open is settled, by profile."""
     from mockserver.assumptions import ROWS
 
     rows = [
@@ -82,7 +84,7 @@ def assumptions(as_json: bool) -> None:
 @click.command()
 @click.option("--json", "as_json", is_flag=True, help="Print as JSON.")
 def routes(as_json: bool) -> None:
-    """Print every operation: method, path, name, the key it needs and the source it rests on."""
+    """Print every operation: method, path, name, key and source."""
     from mockserver.web.routes import ROUTES
 
     rows = [

@@ -1,4 +1,4 @@
-"""A payment link: a page that takes a fixed or chosen amount, at most so many times.
+"""A payment link: a page that takes a fixed or chosen amount, at most this many times.
 
 Sources: service document, Payment link, and Limits (``allowedPaymentTypes``, ``limitPayments``); published facts, 2.9.
 """

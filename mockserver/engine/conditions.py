@@ -58,7 +58,7 @@ class WaitCondition:
         """Why it does not hold yet, in words; None when it holds."""
         rows = self._rows(sandbox)
         if self.id is not None and not rows:
-            return f"there is no {self.kind} '{self.id}'"
+            return f"no {self.kind} '{self.id}' in this sandbox"
         fits, other = 0, None
         for number, row in enumerate(rows, 1):
             if all(test.holds(self._read(sandbox, row, test.path)) for test in self.tests):

@@ -81,7 +81,7 @@ class Inboxes(Lodger):
         return list(self._by_name.get(name, ()))
 
     def counts(self) -> dict[str, int]:
-        """Every inbox that something has arrived at, and how much of it is kept."""
+        """Every inbox that has messages, and how much of it is kept."""
         return {name: len(kept) for name, kept in self._by_name.items()}
 
     def clear(self, name: str) -> int:

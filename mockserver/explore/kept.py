@@ -100,7 +100,7 @@ class Kept:
                 raise ValueError
         except (ValueError, TypeError, KeyError):
             raise OtherExploration(
-                f"{self._cells} is no file of an exploration; remove it or choose another --out"
+                f"{self._cells} is not a file of an exploration; remove it or choose another --out"
             ) from None
         return head, cells
 

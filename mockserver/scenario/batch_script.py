@@ -122,7 +122,7 @@ class ResultsPlan:
 
 @part
 class BatchScript:
-    """What becomes of a batch."""
+    """What happens to a batch."""
 
     rows: Annotated[tuple[RowRule, ...], Field(description="first match wins, row by row")] = ()
     progress: tuple[Progress, ...] = ()

@@ -134,7 +134,7 @@ class Later:
         Annotated[Text, AfterValidator(_ending), WithJsonSchema({"enum": list(Settlement), "type": "string"})] | None,
         Field(description="end a pending charge, or FAILED: take a payment back"),
     ] = None
-    emit: Annotated[Emit | None, Field(description="a webhook of the file's own words")] = None
+    emit: Annotated[Emit | None, Field(description="a webhook of your own")] = None
     delete: Empty | None = None
     move: Move = field(init=False)
     changes: Mapping[str, object] = field(init=False)

@@ -86,7 +86,7 @@ def thanks(call: PageCall) -> Reply:
     if sandbox is None:
         return _closed()
     if charge is None:
-        return _shop(sandbox, "There is no such order.", 404)
+        return _shop(sandbox, "No such order.", 404)
     if charge.status in _OPEN:
         reason = failure_of(charge) if charge.status is ChargeState.FAILED else "The payment waits for the payer"
         return _shop(sandbox, f"{reason}. It was not taken.", 402)

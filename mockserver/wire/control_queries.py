@@ -10,7 +10,7 @@ from mockserver.wire.control_fields import ControlBody, Switch, whole
 
 _Whole = Annotated[int, whole(digits=True)]
 _Page = Annotated[int, whole(1, 1_000, digits=True)]
-_UNDO = "keep what is there aside for POST /__admin/undo"
+_UNDO = "keep the old content for POST /__admin/undo"
 
 
 class SinceQuery(ControlBody):
@@ -28,8 +28,8 @@ class UndoQuery(ControlBody):
 class SandboxQuery(ControlBody):
     """Which sandboxes."""
 
-    limit: Annotated[int, whole(1, 10_000, digits=True)] = Field(1_000, description="at most so many")
-    skip: _Whole = Field(0, description="leave out so many of those that were used last")
+    limit: Annotated[int, whole(1, 10_000, digits=True)] = Field(1_000, description="at most this many")
+    skip: _Whole = Field(0, description="leave out this many of those that were used last")
 
 
 class ResetQuery(ControlBody):
@@ -55,7 +55,7 @@ class ScenarioRemoval(ControlBody):
 class DueQuery(ControlBody):
     """How much of what is to come."""
 
-    limit: Annotated[int, whole(1, 100, digits=True)] = Field(10, description="at most so many")
+    limit: Annotated[int, whole(1, 100, digits=True)] = Field(10, description="at most this many")
 
 
 class CompareQuery(ControlBody):
@@ -91,7 +91,7 @@ class JournalQuery(SinceQuery):
     after: _Whole | None = Field(
         None, description="entries after this number, oldest first; without it the newest ones"
     )
-    limit: _Page = Field(100, description="at most so many entries")
+    limit: _Page = Field(100, description="at most this many entries")
 
 
 class TimelineQuery(SinceQuery):
@@ -100,7 +100,7 @@ class TimelineQuery(SinceQuery):
     q: str = Field("", description="a search as in the journal")
     after: _Whole | None = Field(None, description="lines after this number; without it the newest ones")
     before: _Whole = Field(0, description="the newest lines before this number")
-    limit: _Whole = Field(2_000, description="at most so many, 2000")
+    limit: _Whole = Field(2_000, description="at most this many, 2000")
 
 
 class ObjectQuery(ControlBody):
@@ -112,8 +112,8 @@ class ObjectQuery(ControlBody):
         description="words that must all hold, and state:SUCCESS ref:order-5 id:3f2a amount:12.50 currency:AUD "
         "is:finding",
     )
-    skip: _Whole = Field(0, description="leave out so many of the newest")
-    limit: _Whole = Field(1_000, description="at most so many, 1000")
+    skip: _Whole = Field(0, description="leave out this many of the newest")
+    limit: _Whole = Field(1_000, description="at most this many, 1000")
 
 
 class FindingQuery(SinceQuery):
@@ -135,8 +135,8 @@ class DeliveryQuery(ControlBody):
     subject: str | None = Field(None, description="id of the object that it is about")
     url: str | None = Field(None, description="receiver")
     message_id: str | None = Field(None, description="meta.messageId")
-    limit: _Page = Field(100, description="at most so many, the newest ones")
-    skip: _Whole = Field(0, description="leave out so many of the newest")
+    limit: _Page = Field(100, description="at most this many, the newest ones")
+    skip: _Whole = Field(0, description="leave out this many of the newest")
     changed: _Whole = Field(
         0, description="to which something has happened since: the field changes of an earlier answer"
     )
@@ -148,6 +148,6 @@ class InboxQuery(ControlBody):
 
     after: _Whole = Field(0, description="messages after the one of this id")
     limit: Annotated[int, whole(1, 100_000, digits=True)] = Field(
-        100_000, description="at most so many, the newest ones"
+        100_000, description="at most this many, the newest ones"
     )
     bodies: Switch = Field(True, description="whether bodies and headers are shown")

@@ -25,18 +25,18 @@ REFUSED = [
         "{op: charge.create}",
         RESET,
         "limit: 1",
-        "got op, and as a connection is made no request and no sandbox",
+        "got op, and no request and no sandbox",
     ),
-    ("{clock: {from: '18:05'}}", RESET, "limit: 1", "got clock, and as a connection is made"),
-    ("{header.x-a: b}", RESET, "limit: 1", "got header.x-a, and as a connection is made"),
+    ("{clock: {from: '18:05'}}", RESET, "limit: 1", "got clock, and no request and no sandbox"),
+    ("{header.x-a: b}", RESET, "limit: 1", "got header.x-a, and no request and no sandbox"),
     ("{}", RESET, "", "at: connect needs a limit, a number"),
     ("{}", RESET, "limit: {times: 2, per: key}", "at: connect needs a limit, a number"),
-    ("{}", RESET, "limit: 1\n    for: 5m", "for means nothing at: connect"),
-    ("{}", RESET, "limit: 1\n    key: [header.x]", "key means nothing at: connect"),
-    ("{}", RESET, "limit: 1\n    expect: {min: 1}", "expect means nothing at: connect"),
-    ("{}", "then: {transport: {at: connect, hang: true}}", "limit: 1", "hang has no place as a connection is made"),
-    ("{}", "then: {transport: {at: connect, delay: 1s, reset: {}}}", "limit: 1", "delay has no place as a connection"),
-    ("{}", "then: {transport: {at: connect, reset: {}}, webhook: {drop: true}}", "limit: 1", "nothing else can stand"),
+    ("{}", RESET, "limit: 1\n    for: 5m", "for has no meaning at: connect"),
+    ("{}", RESET, "limit: 1\n    key: [header.x]", "key has no meaning at: connect"),
+    ("{}", RESET, "limit: 1\n    expect: {min: 1}", "expect has no meaning at: connect"),
+    ("{}", "then: {transport: {at: connect, hang: true}}", "limit: 1", "hang cannot be used at: connect"),
+    ("{}", "then: {transport: {at: connect, delay: 1s, reset: {}}}", "limit: 1", "delay cannot be used at: connect"),
+    ("{}", "then: {transport: {at: connect, reset: {}}, webhook: {drop: true}}", "limit: 1", "it cannot be combined"),
 ]
 
 
@@ -70,7 +70,7 @@ def test_one_sandbox_cannot_be_given_what_is_the_servers(scenario: dict[str, obj
     api = Api()
     reply = api.put("/__admin/scenarios", {"version": 1, **scenario})
     assert (reply.status, reply["code"]) == (400, 90)
-    assert "give this file to the server, with --scenario" in reply["details"][field]
+    assert "give this file to the server with --scenario" in reply["details"][field]
     started = Api(scenario=json.dumps({"version": 1, "name": "s", **scenario}))
     more = {"version": 1, "name": "more", "rules": [{"id": "m", "then": {"decline": "lost_card"}}]}
     assert started.post("/__admin/scenarios", more).status == 201

@@ -48,7 +48,7 @@ def test_a_shipped_name() -> None:
 @pytest.mark.parametrize(
     ("name", "words"),
     [
-        ("test-valeus", "no shipped scenario - did you mean 'test-values'?"),
+        ("test-valeus", "a shipped scenario - did you mean 'test-values'?"),
         ("missing.yaml", "the file cannot be read: No such file"),
         ("some/where", "the file cannot be read"),
     ],

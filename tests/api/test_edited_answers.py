@@ -87,8 +87,8 @@ def test_a_false_length_stands_on_the_wire(header: str, line: bytes) -> None:
 
 
 REFUSED = [
-    ("{at: receive, edit: {status: X}}", "edit spoils an answer, and at: receive there is none"),
-    ("{at: receive, headers: {X-A: b}}", "headers spoils an answer"),
+    ("{at: receive, edit: {status: X}}", "edit changes an answer, and at: receive there is none"),
+    ("{at: receive, headers: {X-A: b}}", "headers changes an answer"),
     ("{at: answer, edit: {status: X}, reset: {}}", "got reset and edit, only one of them"),
     ("{at: answer, status: 200, omit: [amount]}", "got status and omit, only one of them"),
     ("{at: answer, truncate: {}, headers: {X-A: b}}", "got truncate and headers, only one of them"),

@@ -133,7 +133,7 @@ def test_too_many_changes_are_seen_early_and_told(monkeypatch: pytest.MonkeyPatc
         charged(api, reference=f"o-{number}")
     assert 0 < api.get("/charge")["count"] < 5
     told = [entry["warnings"] for entry in api.get("/__admin/journal")["entries"]]
-    assert sum("only the newest 3 changes are kept from reads" in str(one_) for one_ in told) == 1
+    assert sum("only the newest 3 changes can be hidden from reads" in str(one_) for one_ in told) == 1
 
 
 def replaying(key: str = "[request.reference]", op: str = "charge.create") -> Api:

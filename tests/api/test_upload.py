@@ -96,10 +96,10 @@ REFUSED = [
     ("{op: charge.capture, state.charge.status: SUCCESS}", "hang: {}", "got state.charge.status, and at: upload"),
     ("{op: charge.create, card: {brand: VISA}}", "reset: {}", "got card, and at: upload only the head has come"),
     ("{op: charge.get}", "reset: {}", "at: upload means nothing in charge.get; it fits batch.create"),
-    ("{op: charge.create}", "truncate: {}", "truncate has no place while a body is sent: at: upload has reset, hang"),
-    ("{op: charge.create}", "status: 500", "status has no place while a body is sent"),
-    ("{op: charge.create}", "delay: 5s", "delay has no place while a body is sent"),
-    ("{op: charge.create}", "edit: {a: 1}", "edit has no place while a body is sent"),
+    ("{op: charge.create}", "truncate: {}", "truncate cannot be used at: upload, which has only reset, hang"),
+    ("{op: charge.create}", "status: 500", "status cannot be used at: upload"),
+    ("{op: charge.create}", "delay: 5s", "delay cannot be used at: upload"),
+    ("{op: charge.create}", "edit: {a: 1}", "edit cannot be used at: upload"),
     ("{op: charge.create}", "slow: {chunk: 0, every: 1s}", "got 0, wanted a whole number from 1"),
     ("{op: charge.create}", "slow: {chunk: 5, every: 1s}, reset: {}", "got reset and slow, only one of them"),
 ]
@@ -114,7 +114,7 @@ def test_slow_is_of_uploads_and_uploads_stand_alone() -> None:
     slow = "then: {transport: {at: answer, slow: {chunk: 5, every: 1s}}}"
     assert "slow reads a body, and at: answer it has been read; use at: upload, or dribble" in fault(one("{}", slow))
     both = "then: {transport: {at: upload, reset: {}}, webhook: {drop: true}}"
-    assert "nothing else can stand beside it" in fault(one("{op: charge.create}", both))
+    assert "it cannot be combined with anything else" in fault(one("{op: charge.create}", both))
     keyed = "then: {transport: {at: upload, reset: {}}}"
     assert "got request.reference, and at: upload" in fault(
         one("{op: charge.create}", keyed, "key: [request.reference]")

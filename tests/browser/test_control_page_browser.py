@@ -518,7 +518,7 @@ def test_a_webhook_that_fails_shows_its_next_try(control: Any, sandbox: Box) -> 
     control.get_by_test_id("tab-webhooks").click()
     rows(control, "webhooks").first.click()
     expect(control.get_by_test_id("webhook-state")).to_have_text("waiting")
-    expect(control.get_by_test_id("tries")).to_contain_text("said by the scenario")
+    expect(control.get_by_test_id("tries")).to_contain_text("answered by the scenario")
     control.get_by_test_id("advance-1m").click()
     expect(control.get_by_test_id("webhook-state")).to_have_text("delivered")
 

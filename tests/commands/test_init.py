@@ -34,7 +34,7 @@ def test_what_is_written_passes_its_check_beside_its_schema(name: tuple[str, ...
 def test_a_file_that_is_there_stays() -> None:
     Path("shop.yaml").write_text("mine")
     done = run("init", "shop")
-    assert (done.exit_code, "shop.yaml is there" in done.output) == (2, True)
+    assert (done.exit_code, "shop.yaml exists" in done.output) == (2, True)
     assert Path("shop.yaml").read_text() == "mine"
 
 

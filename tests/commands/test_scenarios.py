@@ -128,7 +128,7 @@ def test_explain(story: Path, tmp_path: Path) -> None:
     [
         ("{", "request.json: "),
         ("[]", "wanted a JSON object"),
-        ('{"method": "POST", "path": "/chargee"}', "which is no operation of the service"),
+        ('{"method": "POST", "path": "/chargee"}', "which is not an operation of the service"),
         ('{"op": "charge.creat"}', "did you mean 'charge.create'?"),
     ],
 )

@@ -35,8 +35,8 @@ def test_a_key_too_many_is_refused_and_nothing_changes() -> None:
         "type": "https://docs.payfurl.com/errorcodes#37",
         "resource": "/charge",
         "details": {
-            "XSecretkey": "this server has 2 sandboxes, its limit (--most-sandboxes); those that are "
-            "open go on, and with --sandbox-idle those are dropped that nobody uses"
+            "XSecretkey": "this server has 2 sandboxes, its limit (--most-sandboxes); open ones keep "
+            "working, and --sandbox-idle drops unused ones"
         },
         "gatewayCode": None,
         "gatewayMessage": None,

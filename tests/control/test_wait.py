@@ -107,7 +107,7 @@ def test_a_batch_is_waited_for(api: Api) -> None:
 @pytest.mark.parametrize(
     ("wanted", "words"),
     [
-        ({"charge": {"id": "nope"}}, "there is no charge 'nope'"),
+        ({"charge": {"id": "nope"}}, "no charge 'nope'"),
         ({"webhook": {"state": "delivered"}}, "0 of 1 fit, out of 0"),
         ({"inbox": {"name": "shop", "count": 2}}, "0 of 2 fit, out of 0"),
     ],

@@ -298,7 +298,7 @@ def test_weighted_chance() -> None:
         ("chance: [{weight: 1, then: {decline: nope}}]", "rules[0].chance[0].then.decline: got 'nope'"),
         ("sequence: []", "got nothing, wanted at least one"),
         ("sequence: [{approve: {}, times: 0}]", "got 0, wanted a whole number from 1"),
-        ("sequence: [{}]", "rules[0].sequence[0]: got nothing that can happen"),
+        ("sequence: [{}]", "rules[0].sequence[0]: got no outcome"),
         ("limit: 3", "got none, wanted exactly one of then, sequence, chance"),
         ("then: {approve: {}}\n    sequence: [{approve: {}}]", "got then and sequence, wanted exactly one"),
         ("then: {approve: {}}\n    at_end: hold", "got at_end without a sequence"),

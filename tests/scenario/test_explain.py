@@ -106,7 +106,7 @@ def test_method_and_path_name_the_operation_and_the_source() -> None:
     assert "  fires: r (story.yaml:4): decline invalid_account (code 20, gateway 14, not retryable)" in explain(
         [scenario], request, now=NOW, op_of=op_of
     )
-    with pytest.raises(ValueError, match="which is no operation of the service"):
+    with pytest.raises(ValueError, match="which is not an operation of the service"):
         explain([scenario], {"method": "GET", "path": "/nowhere"}, now=NOW, op_of=op_of)
 
 
@@ -123,7 +123,7 @@ def test_test_values_are_explained() -> None:
         ({"op": "charge.creat"}, "did you mean 'charge.create'"),
         ({"oops": 1}, "unknown key 'oops'"),
         ({"method": "GET"}, "wanted method and path, or op"),
-        ({"method": "GET", "path": "/charge"}, "which is no operation of the service"),
+        ({"method": "GET", "path": "/charge"}, "which is not an operation of the service"),
         ({"op": "charge.create", "body": [1]}, "body: wanted an object"),
         ({"op": "charge.create", "headers": "x"}, "headers: wanted an object"),
         ({"op": "charge.create", "attempt": "x"}, "attempt: wanted a whole number"),

@@ -256,7 +256,7 @@ def test_more_copies_than_fit_at_once_are_refused() -> None:
 
 def test_rows_of_a_batch_that_fails_are_said_where_some_are_reached() -> None:
     rows = "rows: [{at: [2], stall: {}}], end: FAILED"
-    assert "no row is reached" in fault(one("{op: batch.create}", f"then: {{batch: {{{rows}}}}}"))
+    assert "no row is ever reached" in fault(one("{op: batch.create}", f"then: {{batch: {{{rows}}}}}"))
     told(one("{op: batch.create}", f"then: {{batch: {{{rows}, progress: [{{reach: 0.5, after: 1m}}]}}}}"))
 
 

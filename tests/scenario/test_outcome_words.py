@@ -206,7 +206,7 @@ def test_a_payer_who_meets_a_challenge(payer: str, to: str) -> None:
 
 
 REFUSED = [
-    ("{}", "rules[0].then: got nothing that can happen"),
+    ("{}", "rules[0].then: got no outcome"),
     ("{aprove: {}}", "unknown key 'aprove' - did you mean 'approve'?"),
     ("{approve: {}, decline: expired_card}", "got approve and decline, only one of"),
     ("{approve: true}", "got true, wanted a map"),
@@ -220,7 +220,7 @@ REFUSED = [
     ("{pending: {settle: LOST}}", "got 'LOST', allowed: SUCCESS, FAILED"),
     ("{pending: {after: 5}}", "got 5, wanted a duration with its unit"),
     ("{challenge: {payer: runs}}", "got 'runs', allowed: passes, fails, abandons"),
-    ("{challenge: {after: 5s}}", "payer is not given"),
+    ("{challenge: {after: 5s}}", "it needs payer"),
     ("{partial_approve: 0}", "got 0, wanted an amount above 0"),
     ("{partial_approve: -1}", "got -1, wanted a number of 0 or more"),
     ("{latency: fast}", "wanted a duration"),
@@ -231,8 +231,8 @@ REFUSED = [
     ("{transport: {at: before, reset: {}}}", "got 'before', allowed: connect, upload, receive, answer"),
     ("{transport: {at: answer}}", "wanted one of status, delay, reset"),
     ("{transport: {at: answer, reset: {}, hang: {}}}", "got reset and hang, only one of them"),
-    ("{transport: {at: receive, truncate: {}}}", "truncate spoils an answer, and at: receive there is none"),
-    ("{transport: {at: answer, reset: {}, retry_after: 5}}", "retry_after belong to status"),
+    ("{transport: {at: receive, truncate: {}}}", "truncate changes an answer, and at: receive there is none"),
+    ("{transport: {at: answer, reset: {}, retry_after: 5}}", "retry_after need status"),
     ("{transport: {at: answer, status: 99}}", "got 99, wanted a whole number from 200 to 599"),
     ("{transport: {at: answer, status: 100}}", "got 100, wanted a whole number from 200 to 599"),
     ("{transport: {at: answer, status: 204, body: x}}", "got a body, and an answer of status 204 has none"),
@@ -256,7 +256,7 @@ REFUSED = [
     ("{later: [{after: 1s, refund: {amount: 0}}]}", "got 0, wanted an amount above 0"),
     ("{later: [{void: {}}]}", "'after' is missing"),
     ("{batch: {end: FAILED}}", "use op: batch.create"),
-    ("{outcome_from: request.metadata.mock, latency: 1s}", "nothing else can stand beside it"),
+    ("{outcome_from: request.metadata.mock, latency: 1s}", "it cannot be combined with anything else"),
     ("{outcome_from: state.charge.status}", "wanted request.<path> or header.<name>"),
 ]
 
@@ -275,7 +275,7 @@ BATCH_REFUSED = [
     ("{rows: [{share: 2, decline: expired_card}]}", "wanted a share from 0 to 1"),
     ("{rows: [{where: {amunt: 5}, decline: expired_card}]}", "unknown column 'amunt' - did you mean 'amount'?"),
     ("{rows: [{where: {amount: {gtt: 5}}, decline: expired_card}]}", "unknown test 'gtt'"),
-    ("{progress: [{reach: 0.5, after: 5s}, {reach: 0.4, after: 6s}]}", "wanted steps that rise"),
+    ("{progress: [{reach: 0.5, after: 5s}, {reach: 0.4, after: 6s}]}", "wanted steps in order"),
     ("{end: DONE}", "got 'DONE', allowed: SUCCESS, FAILED"),
     ("{stall_at: 60}", "wanted a share from 0 to 1"),
     ("{rows: [{at: [1], decline: no_such}]}", "rules[0].then.batch.rows[0].decline: got 'no_such'"),

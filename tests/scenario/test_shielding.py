@@ -34,11 +34,11 @@ def warned(*rules: str) -> list[str]:
         ),
         (
             f"when: {{op: charge.create, state.charge.status: SUCCESS}}, {LOST}",
-            "there is no charge yet",
+            "no charge exists yet",
         ),
         (
             f"when: {{op: charge.capture, source: card}}, {LOST}",
-            "is about a charge, whatever its source",
+            "acts on a charge that exists already, whatever its source",
         ),
         (
             f"when: {{op: charge.create, nth: {{lt: 1}}}}, {LOST}",
@@ -50,20 +50,20 @@ def warned(*rules: str) -> list[str]:
         ("when: {op: charge.create}, then: {transport: {at: answer, headers: {}}}", "changes nothing by its transport"),
         (
             f"when: {{op: charge.create, request.providerId: nobody}}, {BREAKS}",
-            "only for a provider that is made later",
+            "only for a provider created later",
         ),
         (
             f"when: {{op: charge.refund, state.charge.provider: nobody}}, {BREAKS}",
-            "only for a provider that is made later",
+            "only for a provider created later",
         ),
         (
             f"when: {{op: charge.create, provider: nobody}}, {LOST}",
-            "only for a provider that is made later",
+            "only for a provider created later",
         ),
-        (f"when: {{op: vault.get, clock: {{to: '2030-01-01'}}}}, {BREAKS}", "its time is over at 2030-01-01T00:00"),
+        (f"when: {{op: vault.get, clock: {{to: '2030-01-01'}}}}, {BREAKS}", "its time ends at 2030-01-01T00:00"),
         (
             f"when: {{op: vault.get, clock: {{from: '2030-01-01', for: 1d}}}}, {BREAKS}",
-            "its time is over at 2030",
+            "its time ends at 2030",
         ),
         (
             f"limit: 1, {LOST}, expect: {{min: 2}}",

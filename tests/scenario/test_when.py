@@ -155,7 +155,7 @@ REFUSED = [
 @pytest.mark.parametrize("op", ["batch.row", "subscription.renew", "[batch.row, subscription.renew]"])
 def test_what_nobody_asks_for_has_no_transport(op: str) -> None:
     refused = fault(one(f"{{op: {op}}}", "then: {transport: {at: answer, reset: {}}}"))
-    assert "so transport has no place there" in refused
+    assert "so transport cannot be used there" in refused
 
 
 def test_transport_may_join_operations_some_of_which_are_asked_for() -> None:

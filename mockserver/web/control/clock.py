@@ -72,7 +72,7 @@ async def _move(
             answer = {**_shown(sandbox), "ran": mover.ran}
             if not arrived:
                 answer["hint"] = (
-                    f"the time-out was over on the way to {moment(to)}, while {answer['waiting']} webhooks were being "
+                    f"the time-out passed on the way to {moment(to)}, while {answer['waiting']} webhooks were being "
                     "sent: another call goes on from here"
                 )
             journal_move(call, sandbox, op, answer)

@@ -11,16 +11,16 @@ from mockserver.wire.schemas import PLACEHOLDER, Schemas
 
 _JSON = "application/json"
 _INTRODUCTION = """\
-See everything, undo anything: sandboxes, time, scenarios, journal and state of a local payments sandbox.
+Sandboxes, time, scenarios, journal and state of a local payments sandbox.
 
 Calls that act on one sandbox name it as payments calls do, by `x-secretkey`, or by `x-sandbox` with the `id` that
-`/__admin/sandboxes` lists. By `x-publickey` it can be looked at, not changed. Calls that change something carry JSON or
+`/__admin/sandboxes` lists. `x-publickey` reads and cannot change. Calls that change something carry JSON or
 YAML (`Content-Type`) and come from no other site. A server that is started with `--admin-token` wants the token in
 `x-admin-token` or as `Authorization: Bearer`. Card numbers and ccv are masked everywhere but in an export with
 `secrets=true`.
 """
 _REFUSED: dict[str, str] = {
-    "400": "Something is wrong with the call: `details` says what was got and what is allowed.",
+    "400": "The call is wrong: `details` says what was got and what is allowed.",
     "401": "No key or one that opens nothing (code 40), or no admin token.",
     "403": "The Host is not this server's, or the page that calls is another site's.",
     "413": "The body is over the limit.",

@@ -33,7 +33,7 @@ def finish(call: ControlCall) -> tuple[int, object]:
 
 
 def clear(call: ControlCall) -> tuple[int, object]:
-    """Forget the findings of this sandbox."""
+    """Delete the findings of this sandbox."""
     _, watch = _watched(call)
     cleared = len(watch.ledger)
     watch.ledger.clear()
@@ -102,5 +102,5 @@ def _page(call: ControlCall, sandbox: Sandbox, ledger: Ledger) -> dict[str, obje
 def _watched(call: ControlCall) -> tuple[Sandbox, Watch]:
     sandbox = call.sandbox()
     if sandbox.watch is None:
-        raise Invalid(Code.VALIDATION_ERROR, {"Findings": "this server judges nothing (--findings off)"})
+        raise Invalid(Code.VALIDATION_ERROR, {"Findings": "this server reports no findings (--findings off)"})
     return sandbox, sandbox.watch

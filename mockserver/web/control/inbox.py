@@ -85,7 +85,7 @@ class InboxEndpoint(Endpoint):
 
 
 def listing(call: ControlCall) -> tuple[int, object]:
-    """Every inbox that something has arrived at."""
+    """Every inbox that has messages."""
     counts = call.sandbox().inboxes.counts()
     return 200, {"inboxes": [{"name": mask_text(name), "count": count} for name, count in counts.items()]}
 
@@ -115,7 +115,7 @@ def one(call: ControlCall) -> tuple[int, ArrivalReply]:
 
 
 def clear(call: ControlCall) -> tuple[int, object]:
-    """Forget what has arrived at an inbox."""
+    """Delete the messages of an inbox."""
     return 200, {"cleared": call.sandbox().inboxes.clear(call.path["name"])}
 
 

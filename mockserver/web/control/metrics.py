@@ -84,7 +84,7 @@ METRICS: tuple[Metric, ...] = (
            "Faults that rules decided on, by kind.",
            ("kind",), _counted("faults")),
     Metric("mockserver_webhook_tries_total", "counter",
-           "Tries to deliver a webhook, by what it is then: delivered, waiting (tried again later) or given_up.",
+           "Attempts to deliver a webhook, by its state after that: delivered, waiting (tried again) or given_up.",
            ("result",), _counted("webhooks")),
     Metric("mockserver_sandboxes", "gauge", "Open sandboxes.",
            (), _one(lambda world: len(world.sandboxes))),
@@ -98,7 +98,7 @@ METRICS: tuple[Metric, ...] = (
            "of inboxes included).",
            ("bound",), _journal),
     Metric("mockserver_event_loop_lag_seconds", "gauge",
-           f"How late the event loop came at most in the last {WINDOW} seconds: everybody waits so long.",
+           f"Longest delay of the event loop in the last {WINDOW} seconds: every request waits that long.",
            (), _one(lambda world: world.lag.longest)),
 )  # fmt: skip
 

@@ -22,7 +22,7 @@ def listing(call: ControlCall) -> tuple[int, object]:
 
 
 def replace(call: ControlCall) -> tuple[int, object]:
-    """Put one scenario in the place of all others but the built-in test values."""
+    """Replace all scenarios by one but the built-in test values."""
     sandbox, scenario = call.sandbox(), _read(call)
     return 200, _put(call, sandbox, [scenario])
 

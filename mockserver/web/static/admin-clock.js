@@ -86,7 +86,7 @@ async function drawDue() {
     clear(place).append(...(got.due.length ? [h("ul", { class: "rules" }, got.due.map((one) => h("li", {},
       h("b", {}, `in ${one.in}`), ` ${one.words} `, one.kind && one.id ? h("a", { href: one.kind === "webhook" ? route("webhooks", one.id) : route("objects", one.kind, one.id) }, one.id.slice(0, 8)) : "", h("span", { class: "soft" }, ` ${time(one.at).slice(0, 19)} `),
       act("Go there", () => move(one.at.replace(/(\.\d{6})\d*Z$/, "$1Z")), { class: "small", "data-testid": "go-there" })))),
-    got.pending > got.due.length ? h("p", { class: "soft" }, `and ${got.pending - got.due.length} more`) : ""] : [h("p", { class: "soft" }, "Nothing waits for its time. An authorisation, a subscription or a batch would stand here.")]));
+    got.pending > got.due.length ? h("p", { class: "soft" }, `and ${got.pending - got.due.length} more`) : ""] : [h("p", { class: "soft" }, "Nothing is due. Authorisations, subscriptions and batches in progress appear here.")]));
   } catch (problem) {
     clear(place).append(h("p", { class: "wrong" }, problem.message));
   }

@@ -84,7 +84,7 @@ export function copyMenu(items) {
         await navigator.clipboard.writeText(shown.textContent);
         told.textContent = "copied";
       } catch {
-        told.textContent = "the browser allows no copying here: the text is below";
+        told.textContent = "the browser does not allow copying here: the text is below";
       }
       setTimeout(() => { told.textContent = ""; }, 4000);
     } }, label))));

@@ -43,7 +43,7 @@ export function entryView(detail, box) {
       decisions(entry.decisions),
       entry.events.length ? events(entry.events) : null,
       kept.length ? webhooks(kept) : null,
-      entry.ignored.length ? block("Fields that no one knows", entry.ignored.join("\n"), "ignored") : null,
+      entry.ignored.length ? block("Unknown fields", entry.ignored.join("\n"), "ignored") : null,
       block("Worth knowing", entry.warnings.length ? entry.warnings.join("\n") : null, "warnings"),
       block("Query", asked && Object.keys(asked.query).length ? asked.query : null),
       block("Request", asked ? asked.body : null, "request-body"),
@@ -123,7 +123,7 @@ function decisions(all) {
     ` fired (${decision.stage})${decision.choice > 1 ? `, try ${decision.choice}` : ""}${decision.delay !== "0s" ? `, ${decision.delay}` : ""}`));
   const lost = all.flatMap((decision) => decision.lost.map((one) => h("li", { class: "lost", "data-testid": "lost" }, h("b", {}, one.rule), ` did not: ${one.why}`)));
   return h("section", { class: "block" }, h("h3", {}, "Decision"),
-    fired.length ? h("ul", { class: "rules" }, fired) : h("p", { class: "soft" }, "No rule fired: it went its ordinary way."),
+    fired.length ? h("ul", { class: "rules" }, fired) : h("p", { class: "soft" }, "No rule fired: the usual outcome."),
     lost.length ? h("details", { "data-testid": "losers" }, h("summary", {}, `${lost.length} ${lost.length === 1 ? "rule" : "rules"} did not fire, and why`), h("ul", { class: "rules" }, lost)) : null);
 }
 

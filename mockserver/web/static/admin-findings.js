@@ -137,7 +137,7 @@ export function findings(panel) {
   });
   const detail = split(panel, [
     h("div", { class: "bar" }, told,
-      h("button", { onclick: () => ask("POST", "/__admin/findings/finish"), "data-testid": "findings-finish", title: "Judge what the story leaves open, such as authorisations" }, "Judge what is open"),
+      h("button", { onclick: () => ask("POST", "/__admin/findings/finish"), "data-testid": "findings-finish", title: "Report what was left open, such as authorisations" }, "Report what is open"),
       h("button", { class: "quiet", onclick: () => ask("DELETE", "/__admin/findings"), "data-testid": "findings-clear" }, "Clear")),
     list.element,
   ], null, "findings");
@@ -197,13 +197,13 @@ function finding(one) {
 }
 
 function lesson() {
-  if (!judges) return [h("p", { class: "soft hint" }, "This server judges nothing: it was started with --findings off.")];
+  if (!judges) return [h("p", { class: "soft hint" }, "This server reports no findings: it was started with --findings off.")];
   return [
     h("section", { class: "hint", "data-testid": "findings-lesson" },
       h("h2", {}, "Nothing was found"),
-      h("p", {}, "The sandbox watches what your client does with declines, lost answers, webhooks and time. What would cost money, fines or trust in production appears here, with its evidence and what to do."),
+      h("p", {}, "The sandbox watches what your client does with declines, lost answers, webhooks and time. Anything that would cost money, fines or trust in production appears here, with evidence and advice."),
       h("p", {}, "To see one, load this under Scenarios, send the same charge twice, and come back:"),
       h("pre", { tabindex: "0" }, "version: 1\nname: lost-answer\nrules:\n  - id: lost\n    when: {op: charge.create}\n    limit: 1\n    then: {transport: {at: answer, reset: true}}"),
-      h("p", {}, "The first answer is lost although the charge has happened. A client that sends it again without a look charges its customer twice.")),
+      h("p", {}, "The first answer is lost although the charge has happened. A client that sends it again without checking first charges its customer twice.")),
   ];
 }

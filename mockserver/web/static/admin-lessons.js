@@ -15,7 +15,7 @@ function charge(more = "") {
 
 const LESSONS = {
   requests: ["No request yet", "Each request to this sandbox appears here, with the rule that decided and what changed. This one is declined:", () => charge()],
-  objects: ["None of this kind yet", "Charges, customers, batches and all else that the sandbox holds appear here with their story. This makes a charge:", () => charge()],
+  objects: ["None of this kind yet", "Charges, customers, batches and everything else in the sandbox appear here with their story. This makes a charge:", () => charge()],
   webhooks: ["No webhook yet", "Every webhook is listed here with each try and its answer. This charge sends one to the built-in inbox:", () => charge(`, "webhook": {"url": "${location.origin}/__inbox/shop"}`)],
   inbox: ["Nothing has arrived yet", "Whatever is sent to /__inbox/NAME with this sandbox's key, and every webhook to it, is kept here with its signature checked:", () => curl("/__inbox/shop", '{"hello": "world"}')],
 };

@@ -141,7 +141,7 @@ function story(all) {
       String(i + 1), time(change.at), change.what.replaceAll("_", " "), change.before || "", h("span", { class: stateClass(change.after) }, change.after || ""), because(change),
       change.kept ? h("a", { href: route("requests", change.entry) }, `#${change.entry} ${change.op}`) : `#${change.entry} ${change.op} (no longer in the journal)`,
     ]), "history")
-    : h("p", { class: "soft" }, "Nothing that changed it is kept: it was imported, or set up before the first request."));
+    : h("p", { class: "soft" }, "No changes are kept: it was imported, or set up before the first request."));
 }
 
 function states(law, state, changes) {
@@ -149,5 +149,5 @@ function states(law, state, changes) {
   return h("section", { class: "block" }, h("h3", {}, "State"), diagram(law, state, changes),
     h("p", { class: "soft", "data-testid": "next-moves" }, next.length
       ? `From here: ${next.map(([event, after]) => `${event.replaceAll("_", " ")} → ${after}`).join(", ")}.`
-      : "Nothing leads on from here."));
+      : "A final state."));
 }

@@ -12,7 +12,7 @@ export function sandboxView(panel, count, box) {
   async function draw() {
     try {
       const one = await api("GET", "/__admin/sandbox");
-      clear(facts).append(table(["What", "Value"], [["Name", one.name || "none"], ["Id", one.id], ["Secret key", one.key], ["Public key", one.publicKey], ["Profile", one.profile], ["Scenarios", one.scenarios.join(", ") || "none"], ["Requests", String(one.requests)], ["Waiting for their time", String(one.pending)]], "facts"));
+      clear(facts).append(table(["What", "Value"], [["Name", one.name || "none"], ["Id", one.id], ["Secret key", one.key], ["Public key", one.publicKey], ["Profile", one.profile], ["Scenarios", one.scenarios.join(", ") || "none"], ["Requests", String(one.requests)], ["Due later", String(one.pending)]], "facts"));
     } catch (problem) {
       clear(facts).append(h("p", { class: "wrong" }, problem.message));
     }
@@ -21,12 +21,12 @@ export function sandboxView(panel, count, box) {
   async function reset() {
     await api("POST", "/__admin/reset?undo=true");
     undo.hidden = false;
-    say("The sandbox is empty. What it held is kept aside. ", "info", act("Undo", async () => { await api("POST", "/__admin/undo"); undo.hidden = true; say("Everything is back, journal and all.", "info"); }, { class: "small", "data-testid": "undo-now" }));
+    say("The sandbox is empty. Its old content is kept for one undo. ", "info", act("Undo", async () => { await api("POST", "/__admin/undo"); undo.hidden = true; say("Everything is back, journal and all.", "info"); }, { class: "small", "data-testid": "undo-now" }));
   }
 
   panel.append(h("div", { class: "columns" },
     h("section", {}, h("h2", {}, "This sandbox"), facts,
-      h("h2", {}, "Begin anew"), h("p", { class: "soft" }, "Objects, journal and clock begin anew; scenarios stay. What was there is kept aside until the next time."),
+      h("h2", {}, "Begin anew"), h("p", { class: "soft" }, "Objects, journal and clock start again; scenarios stay. The old content is kept for one undo."),
       h("div", { class: "actions" }, act("Reset sandbox", reset, { "data-testid": "reset" }), undo),
       h("h2", {}, "Export and import"), h("p", { class: "soft" }, "One JSON document with everything that the sandbox holds; card numbers and ccv are left out."),
       transfer(), h("h2", {}, "Fork"), h("p", { class: "soft" }, "A copy under another key: try something there, and compare."), forkForm(null, box)),
@@ -59,7 +59,7 @@ function comparison(box) {
   const result = h("div", { "data-testid": "compared" });
   const fill = () => {
     const others = box.all().filter((one) => one.id !== chosen());
-    clear(select).append(...others.map((one) => h("option", { value: one.id }, one.name || one.key, ` (${one.id.slice(0, 6)})`)), ...(others.length ? [] : [h("option", { value: "" }, "There is no other sandbox")]));
+    clear(select).append(...others.map((one) => h("option", { value: one.id }, one.name || one.key, ` (${one.id.slice(0, 6)})`)), ...(others.length ? [] : [h("option", { value: "" }, "No other sandbox")]));
   };
   fill();
   return h("div", {}, h("div", { class: "actions" }, select, act("Compare", async () => {
@@ -82,7 +82,7 @@ function differences(got) {
 }
 
 function verification() {
-  const wanted = h("textarea", { rows: 4, spellcheck: "false", "aria-label": "What shall have happened (JSON)", "data-testid": "verify-text" }, EXPECTED);
+  const wanted = h("textarea", { rows: 4, spellcheck: "false", "aria-label": "What should have happened (JSON)", "data-testid": "verify-text" }, EXPECTED);
   const result = h("div", { role: "status", "data-testid": "verified" });
   return h("div", {}, wanted, h("div", { class: "actions" }, act("Verify", async () => {
     let got;
@@ -92,7 +92,7 @@ function verification() {
       if (problem.status !== 409) throw problem;
       got = problem.body;
     }
-    clear(result).append(h("p", { class: got.verified ? "s-2" : "s-5" }, got.verified ? "All of it holds." : "Something does not hold:"), ...(got.differences.length ? [h("ul", { class: "rules" }, got.differences.map((one) => h("li", {}, one)))] : []),
+    clear(result).append(h("p", { class: got.verified ? "s-2" : "s-5" }, got.verified ? "Every expectation holds." : "Something does not hold:"), ...(got.differences.length ? [h("ul", { class: "rules" }, got.differences.map((one) => h("li", {}, one)))] : []),
       ...got.requests.filter((one) => one.nearMisses.length).map((one) => h("div", {}, h("h3", {}, `Nearest to ${one.op}`), table(["Request", "Operation", "Mismatches"], one.nearMisses.map((miss) => [h("a", { href: route("requests", miss.entry) }, `#${miss.entry}`), miss.op, miss.differences.join("; ")])))));
   }, { class: "primary", "data-testid": "verify" })), result);
 }

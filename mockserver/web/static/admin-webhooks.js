@@ -94,7 +94,7 @@ export function webhooks(panel) {
         h("div", { class: "actions" }, act("Send again", async () => { await api("POST", `/__admin/webhooks/${encodeURIComponent(id)}/resend`); later.soon(); await draw(id); }, { class: "primary", "data-testid": "resend" })),
         concerning("webhook", item.id),
         h("section", { class: "block" }, h("h3", {}, "Tries"), item.tries.length
-          ? table(["When", "Answer", "Took", "By"], item.tries.map((one) => [time(one.at), h("span", { class: one.status >= 200 && one.status < 300 ? "s-2" : "s-5" }, one.error || String(one.status)), one.latency, one.scripted ? "said by the scenario" : "the receiver"]), "tries")
+          ? table(["When", "Answer", "Took", "By"], item.tries.map((one) => [time(one.at), h("span", { class: one.status >= 200 && one.status < 300 ? "s-2" : "s-5" }, one.error || String(one.status)), one.latency, one.scripted ? "answered by the scenario" : "the receiver"]), "tries")
           : h("p", { class: "soft" }, "None yet.")),
         block("Body", item.body, "webhook-body"), block("Signature", item.signature),
       ].filter(Boolean));

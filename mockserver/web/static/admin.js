@@ -90,7 +90,7 @@ async function listSandboxes() {
   const known = sandboxes.some((one) => one.id === here);
   if (!sandboxes.length) select.append(h("option", { value: "" }, "No sandbox yet"));
   else if (here && !known) {
-    select.prepend(h("option", { value: here }, `${here} (${more ? "not among those used last" : "not on this server"})`));
+    select.prepend(h("option", { value: here }, `${here} (${more ? "not used recently" : "not on this server"})`));
     select.value = here;
     if (!view) show();
     return;

@@ -18,7 +18,7 @@
   const ADDRESS = ["streetAddress", "streetAddress2", "city", "state", "region", "postalCode", "country"];
   const ORDER = ["taxAmount", "shippingAmount", "discountAmount", "orderItems"];
   const NOT_SIMULATED = {
-    createNetworkToken: "a token makes no network token; one is made when the card is stored with CreateNetworkToken",
+    createNetworkToken: "a token does not create a network token; storing the card with CreateNetworkToken does",
     tokenAuthenticationEnabled: "network tokens are not authenticated in the browser",
     clickToPayEnabled: "Click to Pay is not offered, cards are typed",
   };
@@ -258,7 +258,7 @@
       const forms = this.entries.filter((entry) => entry.fields);
       const entry = this.shown(forms) || forms[forms.length - 1];
       if (entry) this.run(entry);
-      else this.later("There is no card or PayTo form to submit");
+      else this.later("No card or PayTo form to submit");
       return this;
     }
 
@@ -289,7 +289,7 @@
     place(id) {
       styled();
       const found = document.getElementById(String(id).replace(/^#/, ""));
-      if (!found) this.later(`There is no element with the id '${id}'`);
+      if (!found) this.later(`No element has the id '${id}'`);
       return found;
     }
 
