@@ -61,7 +61,6 @@ Where = Annotated[
     tuple[FieldTest, ...] | None,
     PlainValidator(_read_where),
     WithJsonSchema({"anyOf": [{"type": "object", "additionalProperties": True}, {"type": "null"}]}),
-    Field(description="tests of paymentMethodId, amount, currency, reference"),
 ]
 
 
@@ -75,16 +74,16 @@ class RowRule:
     """Rows of a batch and what becomes of them; rows count from 1. ``where`` reads paymentMethodId, amount, currency
     and reference."""
 
-    at: Annotated[Rows | None, Field(description="numbers of rows")] = None
-    every: Annotated[Count | None, Field(description="every nth row")] = None
+    at: Rows | None = None
+    every: Count | None = None
     where: Where = None
-    share: Annotated[Share | None, Field(description="a share of the rows, drawn by the seed")] = None
+    share: Share | None = None
     decline: DeclineWord | None = None
     approve: Approve | None = None
     provider_down: Down | None = None
     provider_timeout: TimedOut | None = None
-    pending: Annotated[Pending | None, Field(description="taken, and settled or returned later")] = None
-    stall: Annotated[Stall | None, Field(description="never done")] = None
+    pending: Pending | None = None
+    stall: Stall | None = None
 
     def __post_init__(self) -> None:
         for words in (_WHICH, _WHAT):
@@ -111,22 +110,18 @@ class Progress:
 class ResultsPlan:
     """What is wrong with the results text."""
 
-    omit_rows: Annotated[
-        frozenset[Count], WithJsonSchema(_COUNTS), Field(description="numbers of rows to leave out")
-    ] = frozenset()
-    shuffle: Annotated[Flag, Field(description="rows in another order")] = False
-    cut: Annotated[
-        Annotated[int, whole(0, 100_000_000)] | None, Field(description="cut the text after so many characters")
-    ] = None
+    omit_rows: Annotated[frozenset[Count], WithJsonSchema(_COUNTS)] = frozenset()
+    shuffle: Flag = False
+    cut: Annotated[int, whole(0, 100_000_000)] | None = None
 
 
 @part
 class BatchScript:
     """What happens to a batch."""
 
-    rows: Annotated[tuple[RowRule, ...], Field(description="first match wins, row by row")] = ()
+    rows: tuple[RowRule, ...] = ()
     progress: tuple[Progress, ...] = ()
-    stall_at: Annotated[Share | None, Field(description="progress at which it stops for good")] = None
+    stall_at: Share | None = None
     end: BatchEnd | None = None
     results: ResultsPlan = ResultsPlan()
 

@@ -70,5 +70,5 @@ def decline(name: str) -> Decline:
     found = DECLINES.get(name)
     if found is None:
         meant = hint(name, foreign_words.DECLINES, DECLINES) or "; `mockserver outcomes` prints all"
-        raise ValueError(f"got '{name[:60]}', which is no known decline{meant}")
+        raise ValueError(f"got '{name[:60]}', which is not a known decline{meant}")
     return found

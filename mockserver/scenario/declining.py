@@ -17,7 +17,7 @@ from mockserver.scenario.scalars import Flag, Text, whole
 class DeclineMap(Part):
     """A refusal: a row of the catalogue with single fields replaced, or all one's own (then errorCode is required)."""
 
-    name: Text | None = Field(None, description="a row of the catalogue, or a name of one's own")
+    name: Text | None = None
     error_code: Annotated[int, whole(0, 9999)] | None = Field(None, alias="errorCode")
     error_message: Text | None = Field(None, alias="errorMessage")
     gateway_code: Text | None = Field(None, alias="gatewayCode")

@@ -13,7 +13,7 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
+from pydantic import AfterValidator, BeforeValidator, WithJsonSchema
 
 from mockserver.domain.clock import duration_text
 from mockserver.domain.errors import nearest
@@ -122,19 +122,14 @@ class Later:
     """
 
     after: Duration
-    set: Annotated[
-        dict[str, Any] | None,
-        WithJsonSchema(_SET_SCHEMA),
-        Field(description="fields by path, such as payto.status: ACTIVE"),
-    ] = None
+    set: Annotated[dict[str, Any] | None, WithJsonSchema(_SET_SCHEMA)] = None
     capture: LaterAmount | None = None
     void: Empty | None = None
     refund: LaterAmount | None = None
-    settle: Annotated[
-        Annotated[Text, AfterValidator(_ending), WithJsonSchema({"enum": list(Settlement), "type": "string"})] | None,
-        Field(description="end a pending charge, or FAILED: take a payment back"),
-    ] = None
-    emit: Annotated[Emit | None, Field(description="a webhook of your own")] = None
+    settle: (
+        Annotated[Text, AfterValidator(_ending), WithJsonSchema({"enum": list(Settlement), "type": "string"})] | None
+    ) = None
+    emit: Emit | None = None
     delete: Empty | None = None
     move: Move = field(init=False)
     changes: Mapping[str, object] = field(init=False)

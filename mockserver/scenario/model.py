@@ -154,8 +154,8 @@ ChanceWord = Annotated[
 class ClockWindow(Part):
     """A span of sandbox time. Times of day repeat every day; ``for`` alone counts from the scenario's start."""
 
-    from_: Point | None = Field(None, alias="from", description="included")
-    to: Point | None = Field(None, description="excluded")
+    from_: Point | None = Field(None, alias="from")
+    to: Point | None = None
     for_: Duration | None = Field(None, alias="for")
 
 
@@ -171,7 +171,7 @@ class Limit:
     """How often a rule may fire."""
 
     times: Count
-    per: Annotated[Literal["key"] | None, Field(description="for each key; absent: in all")] = None
+    per: Literal["key"] | None = None
 
 
 def _in_all(value: object) -> object:
@@ -190,18 +190,14 @@ class RuleMap(Part):
     id: Id
     description: Text | None = None
     when: Annotated[dict[str, Any], WithJsonSchema(_WHEN)] = Field(default_factory=dict)
-    key: Annotated[list[Text], Field(min_length=1, max_length=10)] | None = Field(
-        None, description="paths: what is counted; default: the object the call is about, else the rule"
-    )
+    key: Annotated[list[Text], Field(min_length=1, max_length=10)] | None = None
     then: ThenMap | None = None
     sequence: Annotated[list[StepMap], Field(min_length=1, max_length=MAX_STEPS)] | None = None
-    at_end: AtEnd | None = Field(None, description="of a sequence; default pass")
+    at_end: AtEnd | None = None
     chance: ChanceWord | None = None
-    limit: LimitWord | None = Field(None, description="how often it may fire, in all or for each key")
-    per: Period | None = Field(
-        None, description="counters begin anew: each 1s, each 1h, each 1d (at midnight in the zone of the clock)"
-    )
-    for_: Duration | None = Field(None, alias="for", description="how long it lives after its first firing")
+    limit: LimitWord | None = None
+    per: Period | None = None
+    for_: Duration | None = Field(None, alias="for")
     expect: ExpectMap | None = None
 
 
@@ -217,23 +213,19 @@ class ClockMap(Part):
 
     start: Instant | None = None
     mode: ClockMode = ClockMode.REAL
-    rate: Annotated[int, whole(1, 1_000_000)] | None = Field(None, description="of mode fast; default 60")
-    zone: ZoneName = Field(None, description="of times of day, of clock.day and of per: 1d in the rules; default UTC")
+    rate: Annotated[int, whole(1, 1_000_000)] | None = None
+    zone: ZoneName = None
 
 
 class FindingsMap(Part):
     """How clients are judged; what is left out stays as it is."""
 
-    allow: Annotated[list[FindingName], Field(max_length=100)] | None = Field(None, description="not raised")
-    retry_limit: Annotated[int, whole(0, 1_000)] | None = Field(
-        None, description="declined tries of one card within retry_window; default 15"
-    )
-    retry_window: Duration | None = Field(None, description="sandbox time; default 30d")
-    timeout: Duration | None = Field(None, description="longest wait for an answer, real time; default 30s")
-    slow_receiver: Duration | None = Field(None, description="longest answer of a receiver, real time; default 5s")
-    poll_limit: Annotated[int, whole(1, 1_000)] | None = Field(
-        None, description="reads of one object within a second; default 10"
-    )
+    allow: Annotated[list[FindingName], Field(max_length=100)] | None = None
+    retry_limit: Annotated[int, whole(0, 1_000)] | None = None
+    retry_window: Duration | None = None
+    timeout: Duration | None = None
+    slow_receiver: Duration | None = None
+    poll_limit: Annotated[int, whole(1, 1_000)] | None = None
 
 
 class TlsMap(Part):
@@ -258,13 +250,13 @@ class ProviderMap(Part):
     name: Text | None = None
     currency: Annotated[str, Field(pattern=r"^[A-Za-z]{3}$")] = "AUD"
     country: Text | None = None
-    fallback: Text | None = Field(None, description="id of the provider that takes over")
+    fallback: Text | None = None
     latency: LatencyWord | None = None
     cost: CostMap | None = None
 
 
 _CALL = r"^(GET|POST|PUT|DELETE) /\S*$"
-CallLine = Annotated[str, Field(pattern=_CALL, description="method and path, such as POST /charge/card")]
+CallLine = Annotated[str, Field(pattern=_CALL)]
 
 
 class ReplyMap(Part):
@@ -273,7 +265,7 @@ class ReplyMap(Part):
     status: Annotated[int, whole(100, 599)] | None = None
     body: Any = None
     headers: dict[str, Any] | None = None
-    fault: Flag = Field(False, description="no whole answer arrives, or none that can be read")
+    fault: Flag = False
 
 
 class CallMap(Part):
@@ -295,7 +287,7 @@ class AdvanceMap(Part):
 class WaitMap(Part):
     """Repeat a GET while time moves on, until the answer is as expected."""
 
-    wait: Annotated[str, Field(pattern=r"^GET /\S*$", description="GET and path")]
+    wait: Annotated[str, Field(pattern=r"^GET /\S*$")]
     expect: ReplyMap
     headers: dict[str, Text] | None = None
     timeout: Duration = 60_000_000
@@ -338,24 +330,16 @@ class ScenarioFile(Part):
     """A scenario: what the pretend providers, the network, the webhooks, the batches and the clock do."""
 
     version: Literal[1]
-    name: Id | None = Field(None, description="default: the file's name")
+    name: Id | None = None
     description: Text = ""
-    seed: Annotated[int, whole(0, 2**63 - 1)] | None = Field(
-        None, description="of chance and ids; default: the server's"
-    )
-    draws: Draws = Field(
-        Draws.SANDBOX,
-        description="what chance follows, for each rule and key: the seed and the sandbox's key (sandbox), or the seed "
-        "alone (seed): a rule whose `key` names fields of the request then meets the same in every sandbox",
-    )
+    seed: Annotated[int, whole(0, 2**63 - 1)] | None = None
+    draws: Draws = Draws.SANDBOX
     clock: ClockMap | None = None
-    assumptions: dict[str, Any] = Field(default_factory=dict, description="see `mockserver assumptions`")
+    assumptions: dict[str, Any] = Field(default_factory=dict)
     providers: Annotated[list[ProviderMap], Field(max_length=1000)] = Field(default_factory=list)
-    setup: Annotated[list[CallMap], Field(max_length=1000)] = Field(
-        default_factory=list, description="calls made when the sandbox opens"
-    )
+    setup: Annotated[list[CallMap], Field(max_length=1000)] = Field(default_factory=list)
     # Plain data here: rules are read one by one, so that a fault of one hides none of another.
     rules: Annotated[list[Annotated[Any, _ReadLater]], Field(max_length=MAX_RULES)] = Field(default_factory=list)
     findings: FindingsMap | None = None
-    tls: TlsMap | None = Field(None, description="what is wrong with the TLS port")
+    tls: TlsMap | None = None
     examples: Annotated[list[ExampleMap], Field(max_length=100)] = Field(default_factory=list)

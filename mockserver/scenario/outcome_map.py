@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Self
 
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import BeforeValidator, model_validator
 
 from mockserver.scenario.declining import DeclineWord, Down, TimedOut
 from mockserver.scenario.later_step import act_of_payer
@@ -41,14 +41,14 @@ class OutcomeMap(Part):
     provider_timeout: TimedOut | None = None
     partial_approve: Annotated[
         PartialApprove | None, BeforeValidator(_amount, json_schema_input_type=Number | None)
-    ] = Field(None, description="the provider approves this part of the amount only")
-    latency: LatencyWord | None = Field(None, description="time the provider takes")
+    ] = None
+    latency: LatencyWord | None = None
     transport: Transport | None = None
     webhook: WebhookPlan | None = None
     batch: BatchScript | None = None
     later: tuple[Later, ...] = ()
-    lag: Lag | None = Field(None, description="a read or search answers as things stood so long ago")
-    replay: Switch = Field(default=False, description="later calls of the key get the answer of the first one")
+    lag: Lag | None = None
+    replay: Switch = False
 
     @model_validator(mode="after")
     def _says_one_thing(self) -> Self:
@@ -83,7 +83,7 @@ class OutcomeMap(Part):
 class ThenMap(OutcomeMap):
     """What happens; or, alone, where its name stands."""
 
-    outcome_from: Text | None = Field(None, description="path of the request that holds the name of an outcome")
+    outcome_from: Text | None = None
 
     @property
     def names_another(self) -> bool:
@@ -94,4 +94,4 @@ class ThenMap(OutcomeMap):
 class StepMap(OutcomeMap):
     """A step of a sequence."""
 
-    times: Count = Field(1, description="how often it is taken")
+    times: Count = 1

@@ -68,8 +68,8 @@ class Settlement(StrEnum):
 class Pending:
     """The provider answers later."""
 
-    settle: Annotated[Settlement, Field(description="how it ends")] = Settlement.SUCCESS
-    after: Annotated[Duration | None, Field(description="default: the assumption charge.pending_settles_after")] = None
+    settle: Settlement = Settlement.SUCCESS
+    after: Duration | None = None
 
     @property
     def words(self) -> str:
@@ -91,8 +91,8 @@ class PayerAnswer(StrEnum):
 class Challenge:
     """3-D Secure: the payer must act; ``payer`` lets the sandbox act for the payer."""
 
-    payer: Annotated[PayerAnswer | None, Field(description="absent: the hosted page decides")] = None
-    after: Annotated[Duration | None, Field(description="how long the payer takes; default 30s")] = None
+    payer: PayerAnswer | None = None
+    after: Duration | None = None
 
     def __post_init__(self) -> None:
         if self.payer is None and self.after is not None:

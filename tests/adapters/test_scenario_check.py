@@ -114,7 +114,10 @@ CARD = f"providerId: {DUMMY}, paymentInformation: {{cardNumber: '411111111111111
             f"{{call: POST /customer/card, body: {{{CARD}}}, expect: {{body: {{x: 1}}}}}}",
             "body.x: wanted 1, got nothing",
         ),
-        ("{call: POST /__admin/reset}", "answered 404: 1 Not Found {'Path': 'a set-up call must be an operation of the"),
+        (
+            "{call: POST /__admin/reset}",
+            "answered 404: 1 Not Found {'Path': 'a set-up call must be an operation of the",
+        ),
     ],
 )
 def test_a_set_up_that_is_refused_is_told_at_its_call(setup: str, words: str) -> None:
