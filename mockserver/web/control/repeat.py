@@ -28,7 +28,7 @@ async def repeat(call: ControlCall) -> tuple[int, object]:
     sandbox, entry = _entry(call)
     endpoint = entry.endpoint
     if not isinstance(endpoint, OperationEndpoint):
-        raise Invalid(Code.VALIDATION_ERROR, {"Id": f"entry {entry.number} is no request that can be sent again"})
+        raise Invalid(Code.VALIDATION_ERROR, {"Id": f"entry {entry.number} is not a request that can be sent again"})
     status, raw = await _sent(endpoint, entry)
     return 200, {"status": status, "answer": mask_body(raw), "entry": sandbox.journal.last}
 
