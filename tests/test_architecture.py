@@ -159,6 +159,15 @@ def test_a_circle_is_found_through_imports_for_type_checkers_and_inside_function
     assert circle({**found, "mockserver.domain.ids": []}) == []
 
 
+def test_no_two_public_classes_have_one_name() -> None:
+    trees = {dotted(path): ast.parse(path.read_text("utf-8")) for path in MODULES}
+    classes = [
+        (one.name, module) for module, tree in trees.items() for one in tree.body if isinstance(one, ast.ClassDef)
+    ]
+    names = [name for name, _ in classes if not name.startswith("_")]
+    assert [(name, module) for name, module in classes if names.count(name) > 1] == []
+
+
 def test_every_module_belongs_to_a_layer() -> None:
     assert {layer_of(dotted(path)) for path in MODULES} <= set(LAYERS)
 

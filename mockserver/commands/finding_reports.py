@@ -8,7 +8,7 @@ from typing import Any
 from xml.etree import ElementTree
 
 from mockserver import __version__
-from mockserver.findings.catalogue import CATALOGUE, Kind
+from mockserver.findings.catalogue import CATALOGUE, FindingKind
 
 Row = Mapping[str, Any]
 
@@ -93,7 +93,7 @@ def github(rows: Sequence[Row]) -> str:
     )
 
 
-def _rule(kind: Kind) -> dict[str, object]:
+def _rule(kind: FindingKind) -> dict[str, object]:
     return {
         "id": kind.name,
         "shortDescription": {"text": kind.title},

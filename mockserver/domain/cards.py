@@ -13,6 +13,7 @@ from hashlib import blake2b
 
 from mockserver.domain.ids import digest
 from mockserver.domain.record import record
+from mockserver.domain.reference_data import read_table
 
 
 class Brand(StrEnum):
@@ -37,62 +38,15 @@ class Funding(StrEnum):
     PREPAID = "PREPAID"
 
 
-_ANY = (12, 13, 14, 15, 16, 17, 18, 19)
-_LONG = (16, 17, 18, 19)
+def _range(low: str, high: str, brand: str, lengths: str, also: str) -> tuple[int, int, Brand, tuple[int, ...]]:
+    return int(low), int(high), Brand(brand), tuple(map(int, lengths.split()))
 
-# Ranges of leading digits and the lengths of their numbers, as the schemes publish them (ISO/IEC 7812); the first row
-# that holds a number names it. Schemes that are not distinguished here follow as unknown ones.
-_RANGES: tuple[tuple[int, int, Brand, tuple[int, ...]], ...] = (
-    (4, 4, Brand.VISA, (13, 16, 18, 19)),
-    (51, 55, Brand.MASTERCARD, (16,)),
-    (2221, 2720, Brand.MASTERCARD, (16,)),
-    (34, 34, Brand.AMEX, (15,)),
-    (37, 37, Brand.AMEX, (15,)),
-    (3528, 3589, Brand.JCB, _LONG),
-    (300, 305, Brand.DINERS, (14, *_LONG)),
-    (3095, 3095, Brand.DINERS, (14, *_LONG)),
-    (36, 36, Brand.DINERS, (14, *_LONG)),
-    (38, 39, Brand.DINERS, (14, *_LONG)),
-    (6011, 6011, Brand.DISCOVER, _LONG),
-    (644, 649, Brand.DISCOVER, _LONG),
-    (65, 65, Brand.DISCOVER, _LONG),
-    (62, 62, Brand.UNIONPAY, _LONG),
-    (50, 50, Brand.MAESTRO, _ANY),
-    (56, 58, Brand.MAESTRO, _ANY),
-    (63, 63, Brand.MAESTRO, _ANY),
-    (67, 67, Brand.MAESTRO, _ANY),
-    (6, 6, Brand.UNKNOWN, _ANY),  # RuPay, Elo, Verve, InstaPayment, Hipercard, Cabal, further Maestro
-    (1800, 1800, Brand.UNKNOWN, (15,)),  # JCB
-    (2131, 2131, Brand.UNKNOWN, (15,)),  # JCB
-    (2200, 2205, Brand.UNKNOWN, _LONG),  # Mir, Borica
-    (81, 82, Brand.UNKNOWN, _LONG),  # UnionPay, RuPay
-    (8600, 8600, Brand.UNKNOWN, (16,)),  # Uzcard
-    (9704, 9704, Brand.UNKNOWN, (16, 19)),  # Napas
-    (9792, 9792, Brand.UNKNOWN, (16,)),  # Troy
-    (9860, 9860, Brand.UNKNOWN, (16,)),  # Humo
-)
 
-TEST_CARDS: dict[str, str] = {
-    "visa": "4111111111111111",
-    "visa_2": "4242424242424242",
-    "mastercard": "5555555555554444",
-    "amex": "378282246310005",
-    "discover": "6011111111111117",
-    "jcb": "3530111333300000",
-    "diners": "30569309025904",
-    "do_not_honour": "4000000000000002",
-    "insufficient_funds": "4000000000009995",
-    "lost_card": "4000000000009987",
-    "stolen_card": "4000000000009979",
-    "expired_card": "4000000000000069",
-    "wrong_ccv": "4000000000000127",
-    "processing_error": "4000000000000119",
-    "over_frequency_limit": "4000000000006975",
-    "blocked_by_fraud_rules": "4100000000000019",
-    "declined_after_storing": "4000000000000341",
-    "three_ds_challenge": "4000000000003220",
-    "invalid_number": "4000000000000000",
-}
+_RANGES = read_table("card_ranges", _range)
+"""Ranges of leading digits and the lengths of their numbers, as the schemes publish them (ISO/IEC 7812); the first row
+that holds a number names it. Schemes that are not distinguished here (column ``also``) follow as unknown ones."""
+
+TEST_CARDS: dict[str, str] = dict(read_table("test_cards", lambda name, number: (name, number)))
 """Published test numbers by the name that a rule's ``card.test`` uses (test values)."""
 
 _TEST_NAMES: dict[str, str] = {number: name for name, number in TEST_CARDS.items()}

@@ -14,7 +14,7 @@ from mockserver.domain.clock import SECOND, Micros, duration_text
 from mockserver.domain.errors import nearest
 from mockserver.explore.points import Point
 from mockserver.scenario.fitting import TAKING, TELLING, fitting
-from mockserver.scenario.operations import ALL_OPERATIONS, UNREQUESTED
+from mockserver.scenario.operations import ALL_OPERATIONS, READS, UNREQUESTED
 from mockserver.scenario.outcome_map import OutcomeMap
 
 CLIENT_TIMEOUT: Micros = 30 * SECOND
@@ -132,9 +132,6 @@ FAULTS: Mapping[str, Fault] = {row.name: row for row in _ROWS}
 """Every fault by its name, in the order in which reports show them."""
 
 _MONEY = (TAKING | {"charge.capture", "charge.void", "charge.refund", "batch.create", "transfer.create"}) - UNREQUESTED
-_READS = frozenset(name for name in ALL_OPERATIONS if name.endswith((".get", ".search", ".payment_methods"))) | {
-    "batch.status"
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,7 +188,7 @@ def fault(name: str) -> Fault:
 
 
 def _weight(op: str) -> int:
-    return 3 if op in _MONEY else 1 if op in _READS else 2
+    return 3 if op in _MONEY else 1 if op in READS else 2
 
 
 @cache

@@ -31,7 +31,7 @@ SEVERITIES: Mapping[str, Severity] = {severity.word: severity for severity in Se
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Kind:
+class FindingKind:
     """One section of ``catalogue.md``, which says what each text is for."""
 
     name: str
@@ -45,18 +45,18 @@ class Kind:
     right: str
 
 
-def _kind(section: str) -> Kind:
+def _kind(section: str) -> FindingKind:
     name, _, facts = section.replace("\n  ", " ").partition("\n\n- ")
     texts = dict(fact.split(": ", 1) for fact in facts.rstrip().split("\n- "))
-    return Kind(name=name, severity=SEVERITIES[texts.pop("severity")], **texts)
+    return FindingKind(name=name, severity=SEVERITIES[texts.pop("severity")], **texts)
 
 
 _PAGE = Path(__file__).with_suffix(".md").read_text("utf-8")
-CATALOGUE: Mapping[str, Kind] = {kind.name: kind for kind in map(_kind, _PAGE.split("\n## ")[1:])}
+CATALOGUE: Mapping[str, FindingKind] = {kind.name: kind for kind in map(_kind, _PAGE.split("\n## ")[1:])}
 """Every finding by its name."""
 
 
-def kind_of(name: str) -> Kind:
+def kind_of(name: str) -> FindingKind:
     """The row of a name. Raises ``ValueError`` with the nearest known name."""
     kind = CATALOGUE.get(name)
     if kind is None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from mockserver.domain.clock import Micros
 from mockserver.domain.record import record
-from mockserver.findings.catalogue import CATALOGUE, Kind, Severity
+from mockserver.findings.catalogue import CATALOGUE, FindingKind, Severity
 
 MOST = 1_000
 """Findings that are kept; later ones are counted only."""
@@ -31,7 +31,7 @@ class Finding:
     of the last raise among all of the sandbox."""
 
     id: str
-    kind: Kind
+    kind: FindingKind
     about: Mapping[str, str]
     first: Micros
     last: Micros

@@ -30,7 +30,7 @@ WINDOW = 60
 """Seconds over which the longest lag counts."""
 
 
-class Operation:
+class OperationCounts:
     """The requests of one operation: how many by status (0: no answer), how many in each bucket of ``BOUNDS`` and
     beyond the last, and how long they took together."""
 
@@ -48,13 +48,13 @@ class Requests:
     __slots__ = ("by_op",)
 
     def __init__(self) -> None:
-        self.by_op: dict[str, Operation] = {}
+        self.by_op: dict[str, OperationCounts] = {}
 
     def note(self, op: str, status: int, took: Micros) -> None:
         """Count one."""
         found = self.by_op.get(op)
         if found is None:
-            found = self.by_op[op] = Operation()
+            found = self.by_op[op] = OperationCounts()
         found.statuses[status] = found.statuses.get(status, 0) + 1
         found.buckets[bisect_left(BOUNDS, took)] += 1
         found.took += took

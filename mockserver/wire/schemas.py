@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import json
 import re
 import types
 import typing
@@ -10,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from decimal import Decimal
 from functools import cache
 from inspect import getdoc
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any, get_args, get_origin, get_type_hints, is_typeddict
 
@@ -26,56 +28,7 @@ PLACEHOLDER = re.compile(r"\{(\w+)\}")
 REFERENCE = "#/components/schemas/{model}"
 _PREFIX = REFERENCE.format(model="")
 
-_EXAMPLES: Mapping[str, object] = {
-    "accountName": "Ann Example",
-    "accountNumber": "12345678",
-    "addedAfter": "2031-03-01T00:00:00Z",
-    "addedBefore": "2031-04-01T00:00:00Z",
-    "amount": 20,
-    "amountGreaterThan": 10,
-    "amountLessThan": 100,
-    "authorization": "Bearer token",
-    "bankCode": "123-456",
-    "batch": "PaymentMethodId,Amount,Currency,Reference\n0f3c,20.00,AUD,Order 1\n",
-    "callToAction": "Pay",
-    "cardNumber": "4111111111111111",
-    "cardholder": "Ann Example",
-    "ccv": "123",
-    "city": "Sydney",
-    "comment": "Goods returned",
-    "count": 1,
-    "country": "Australia",
-    "currency": "AUD",
-    "description": "Order 1",
-    "email": "ann@example.com",
-    "endDate": "2031-04-01",
-    "expireSeconds": 3600,
-    "expiryDate": "12/40",
-    "firstName": "Ann",
-    "frequency": 1,
-    "initiator": "CUSTOMER",
-    "interval": "Month",
-    "ip": "203.0.113.7",
-    "lastName": "Example",
-    "limit": 10,
-    "maximumAmount": 500,
-    "name": "Main",
-    "payId": "ann@example.com",
-    "payIdType": "EMAIL",
-    "payerName": "Ann Example",
-    "phone": "+61400000000",
-    "providerId": "a26c371f-94f6-40da-add2-28ec8e9da8ed",
-    "providerToken": "tok_example",
-    "quantity": 1,
-    "reference": "Order 1",
-    "skip": 0,
-    "startDate": "2031-03-01",
-    "status": "SUCCESS",
-    "title": "Order 1",
-    "type": "dummy",
-    "url": "https://example.com/webhook",
-    "vaultCard": True,
-}
+_EXAMPLES: Mapping[str, object] = json.loads(Path(__file__).with_name("examples.json").read_text("utf-8"))
 """What an example shows for a field of this name; ids and fields that are not named are left out of examples."""
 
 _INTERESTING = frozenset(
