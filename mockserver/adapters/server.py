@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import gc
 import os
 import signal
 import socket
@@ -17,7 +16,6 @@ import ssl
 import sys
 import tempfile
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
-from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -25,6 +23,7 @@ from typing import Any
 import uvicorn
 from uvicorn.lifespan.on import LifespanOn
 
+from mockserver.adapters.collector import Collector
 from mockserver.adapters.exit_codes import Exit
 from mockserver.adapters.handshakes import accept
 from mockserver.adapters.http import Protocol as HttpProtocol
@@ -43,55 +42,12 @@ KEEP_ALIVE_SECONDS = 75
 GRACE_SECONDS = 4
 
 
-@dataclass(slots=True)
-class Collector:
-    """Keeps the garbage collector off the requests' time.
-
-    A full collection walks every stored object: with 100,000 charges it stops the only thread for a fifth of a second,
-    and it comes when allocation happens to cross a threshold, which is in the middle of somebody's request. Stored
-    objects are not garbage, so they are moved out of the collector's sight (``gc.freeze``): all that start-up made at
-    once, and every ``every`` requests what the requests since then left behind.
-
-    What the requests left is looked through for cyclic garbage before it is frozen, which pins it. Requests leave none
-    as a rule, so only one of ``sample`` such lots is looked through; while garbage is found, each of them is.
-    """
-
-    every: int = 2_000
-    sample: int = 8
-    _left: int = field(init=False)
-    _lots: int = field(init=False)
-
-    def __post_init__(self) -> None:
-        self._left = self.every
-        self._lots = self.sample
-
-    def start(self) -> None:
-        """Freeze what start-up made. The thresholds make collections between two ticks of ``every`` rare.
-
-        Start-up leaves half a megabyte of cyclic garbage, which is less than looking for it is worth.
-        """
-        gc.freeze()
-        gc.set_threshold(50_000, 200, 1_000)
-        gc.enable()
-
-    def tick(self) -> None:
-        """Count one request."""
-        self._left -= 1
-        if self._left <= 0:
-            self._left = self.every
-            self._lots -= 1
-            if self._lots <= 0:
-                self._lots = 1 if gc.collect(1) else self.sample
-            gc.freeze()
-
-
 def serve(app: Any, settings: Settings, *, echo: Echo, listeners: Listeners | None = None) -> int:
     """Serve ``app`` until a signal stops it; the exit code.
 
     ``listeners`` are those of :func:`listen`, when the caller needed the port before it made the application. The
-    application may have ``ready_problems`` (texts; any of them stops the start), ``reload()`` (called at SIGHUP),
-    ``stopping()`` (called when a signal asks for the end) and ``on_request`` (set to a function that it calls for each
-    request).
+    application may have ``ready_problems`` (texts; any of them stops the start), ``reload()`` (called at SIGHUP) and
+    ``stopping()`` (called when a signal asks for the end).
     """
     log = ServerLog(echo, settings)
     try:
@@ -143,10 +99,8 @@ async def _run(
     app: Any, bound: Listeners, server: uvicorn.Server, context: ssl.SSLContext | None, log: ServerLog, echo: Echo
 ) -> int:
     settings = bound.settings
-    if hasattr(app, "on_request"):
-        collector = Collector()
-        app.on_request = collector.tick
-        collector.start()
+    collector = Collector()
+    collector.start()
     requests = RequestLog(
         lambda text: echo(text.removesuffix("\n"), err=True),
         as_json=settings.log_format == "json",
@@ -175,6 +129,7 @@ async def _run(
     finally:
         await server.shutdown(sockets=[bound.plain])
         requests.close()
+        collector.stop()
     return Exit.STOPPED
 
 

@@ -89,15 +89,6 @@ class Application(Starlette):
     def log(self, log: Callable[[RequestRecord], None] | None) -> None:
         self.world.log = log
 
-    @property
-    def on_request(self) -> Callable[[], None]:
-        """What is called for each request."""
-        return self.world.on_request
-
-    @on_request.setter
-    def on_request(self, tick: Callable[[], None]) -> None:
-        self.world.on_request = tick
-
 
 def _lifespan(world: World) -> Callable[[object], AbstractAsyncContextManager[None]]:
     """While the application is served, time passes and webhooks go out without anybody asking."""

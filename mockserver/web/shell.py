@@ -71,7 +71,6 @@ class Endpoint:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
         world = self.world
-        world.on_request()
         request = Request(
             method=scope["method"],
             resource=scope["path"],

@@ -33,10 +33,9 @@ class RequestRecord(Protocol):
 class World:
     """The settings, the directory of sandboxes and the runner of their work.
 
-    ``log`` gets each request that was answered, ``on_request`` is called for each that comes, ``prepare`` runs the
-    set-up calls of a sandbox that opens; ``streams`` counts open event streams, ``requests`` those that were answered;
-    ``lag`` is that of the event loop. ``rate_limit`` goes by the machine's time: it spares the machine, and a sandbox
-    whose clock stands would never be let in again.
+    ``log`` gets each request that was answered, ``prepare`` runs the set-up calls of a sandbox that opens; ``streams``
+    counts open event streams, ``requests`` those that were answered; ``lag`` is that of the event loop. ``rate_limit``
+    goes by the machine's time: it spares the machine, and a sandbox whose clock stands would never be let in again.
     Raises ``ScenarioRefused`` when the scenarios of the settings cannot be used.
     """
 
@@ -44,7 +43,6 @@ class World:
         self.settings = settings
         self.real_clock = real_clock
         self.log: Callable[[RequestRecord], None] | None = None
-        self.on_request: Callable[[], None] = lambda: None
         self.prepare: Callable[[Sandbox], None] = lambda sandbox: None
         self.requests = Requests()
         self.lag = Lag()

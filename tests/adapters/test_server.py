@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import http.client
 import json
 import os
@@ -11,7 +10,6 @@ import socket
 import ssl
 import subprocess
 import sys
-import weakref
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -19,7 +17,6 @@ from typing import Any
 import pytest
 
 from mockserver.adapters.listeners import CannotListen, listen
-from mockserver.adapters.server import Collector
 from mockserver.settings import Settings
 
 PROGRAM = Path(__file__).with_name("tiny_server.py")
@@ -296,51 +293,3 @@ def test_a_taken_tls_port_frees_the_plain_one() -> None:
             listen(Settings(port=plain, tls_port=port))
         listen(Settings(port=plain)).close()
     assert refused.value.code == 3
-
-
-@pytest.fixture
-def collection() -> Iterator[None]:
-    thresholds = gc.get_threshold()
-    yield
-    gc.unfreeze()
-    gc.set_threshold(*thresholds)
-
-
-@pytest.mark.usefixtures("collection")
-def test_the_collector_freezes_at_start_and_every_so_many_requests() -> None:
-    collector = Collector(every=3)
-    collector.start()
-    frozen = gc.get_freeze_count()
-    assert frozen > 0
-    kept = [[number] for number in range(1_000)]
-    collector.tick()
-    collector.tick()
-    assert gc.get_freeze_count() <= frozen
-    collector.tick()
-    assert gc.get_freeze_count() >= frozen + len(kept)
-
-
-@pytest.mark.usefixtures("collection")
-def test_the_collector_looks_through_samples_and_through_everything_while_there_is_garbage() -> None:
-    class Cyclic:
-        pass
-
-    def garbage() -> weakref.ref[Cyclic]:
-        one = Cyclic()
-        one.self = one  # type: ignore[attr-defined]
-        return weakref.ref(one)
-
-    collector = Collector(every=1, sample=3)
-    collector.start()
-    collector.tick()
-    collector.tick()
-    sampled = garbage()
-    collector.tick()
-    assert sampled() is None
-    followed = garbage()
-    collector.tick()
-    assert followed() is None
-    collector.tick()
-    pinned = garbage()
-    collector.tick()
-    assert pinned() is not None

@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
-from collections.abc import Callable
 from typing import Any
 
 from mockserver.adapters.http import TRANSPORT
@@ -26,7 +25,6 @@ def say(line: str, *, err: bool = False) -> None:
 class Tiny:
     def __init__(self) -> None:
         self.ready_problems = [line for line in os.environ.get("TINY_PROBLEMS", "").split("|") if line]
-        self.on_request: Callable[[], None] = lambda: None
 
     def reload(self) -> None:
         if "TINY_BAD_RELOAD" in os.environ:
@@ -37,7 +35,6 @@ class Tiny:
         if scope["type"] == "lifespan":
             await self.live(receive, send)
             return
-        self.on_request()
         if scope["path"] == "/cut":
             scope["extensions"][TRANSPORT].abort()
             return
