@@ -14,7 +14,6 @@ from decimal import ROUND_DOWN, Decimal
 from io import StringIO
 from typing import Annotated
 
-from mockserver.domain.batch_states import BATCH, BATCH_ROW, BatchEvent, BatchRowEvent, BatchState
 from mockserver.domain.charge import WebhookTarget
 from mockserver.domain.clock import Micros
 from mockserver.domain.constraints import ChargeId, NonNegative, Within
@@ -22,6 +21,7 @@ from mockserver.domain.ids import Salt
 from mockserver.domain.money import number_text
 from mockserver.domain.record import record, replace
 from mockserver.domain.slices import Slices
+from mockserver.domain.states import BATCH, BATCH_ROW, BatchEvent, BatchRowEvent, BatchState
 
 COLUMNS = ("PaymentMethodId", "Amount", "Currency", "Reference")
 """Columns of the batch that is handed in (service document, Limits)."""

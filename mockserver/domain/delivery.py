@@ -14,7 +14,7 @@ from hmac import digest
 
 from mockserver.domain.clock import Micros
 from mockserver.domain.codes import Code
-from mockserver.domain.law import TransitionTable
+from mockserver.domain.law import law
 from mockserver.domain.record import record
 
 _CONTROLS = re.compile(r"[\x00-\x1f\x7f]")
@@ -44,29 +44,7 @@ class DeliveryEvent(StrEnum):
     RESENT = "resent"
 
 
-DELIVERY: TransitionTable[DeliveryState, DeliveryEvent] = TransitionTable(
-    subject="webhook",
-    begins={DeliveryEvent.PLANNED: DeliveryState.WAITING, DeliveryEvent.HELD_BACK: DeliveryState.HELD},
-    moves={
-        DeliveryState.HELD: {
-            DeliveryEvent.RELEASED: DeliveryState.WAITING,
-            DeliveryEvent.WITHDRAWN: DeliveryState.GIVEN_UP,
-        },
-        DeliveryState.WAITING: {
-            DeliveryEvent.CAME_DUE: DeliveryState.SENDING,
-            DeliveryEvent.RESENT: DeliveryState.WAITING,
-            DeliveryEvent.WITHDRAWN: DeliveryState.GIVEN_UP,
-        },
-        DeliveryState.SENDING: {
-            DeliveryEvent.ACCEPTED: DeliveryState.DELIVERED,
-            DeliveryEvent.FAILED: DeliveryState.WAITING,
-            DeliveryEvent.EXHAUSTED: DeliveryState.GIVEN_UP,
-        },
-        DeliveryState.DELIVERED: {DeliveryEvent.RESENT: DeliveryState.WAITING},
-        DeliveryState.GIVEN_UP: {DeliveryEvent.RESENT: DeliveryState.WAITING},
-    },
-    refusal=Code.INVALID_REFERENCE_ID,
-)
+DELIVERY = law("webhook", DeliveryState, DeliveryEvent, Code.INVALID_REFERENCE_ID)
 
 
 @record

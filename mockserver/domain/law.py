@@ -1,10 +1,16 @@
-"""The machine that keeps the law: a table of legal moves, the only way to change a state, and its diagram."""
+"""The machine that keeps the law: a table of legal moves, the only way to change a state, and its diagram.
+
+The tables are read from the diagrams of ``states.md``.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import cache
+from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from mockserver.domain.codes import Code
@@ -50,6 +56,35 @@ class TransitionTable(Generic[S, E]):
             event for before, row in self.moves.items() for event, after in row.items() if after is state is not before
         )
         return next(events, None)
+
+
+_ARROW = re.compile(r"^    (?P<before>\S+) --> (?P<after>[^\s:]+)(?:: (?P<event>\w+))?$", re.MULTILINE)
+
+
+def law(
+    diagram: str, states: type[S], events: type[E], refusal: Code, subject: str | None = None
+) -> TransitionTable[S, E]:
+    """The table of a diagram in ``states.md``; ``subject`` names the object in refusals, by default as the diagram.
+
+    Raises ``ValueError`` for a state or an event that there is not.
+    """
+    begins: dict[E, S] | S = {}
+    moves: dict[S, dict[E, S]] = {}
+    for arrow in _ARROW.finditer(_diagrams()[diagram]):
+        before, after, event = arrow.group("before", "after", "event")
+        if before == "[*]":
+            begins = {**begins, events(event): states(after)} if isinstance(begins, dict) and event else states(after)
+        elif after == "[*]":
+            moves[states(before)] = {}
+        else:
+            moves.setdefault(states(before), {})[events(event)] = states(after)
+    return TransitionTable(subject or diagram.replace("_", " "), begins, moves, refusal)
+
+
+@cache
+def _diagrams() -> Mapping[str, str]:
+    _, *sections = Path(__file__).with_name("states.md").read_text("utf-8").split("\n## ")
+    return {name: diagram for name, _, diagram in (section.partition("\n") for section in sections)}
 
 
 def mermaid(table: TransitionTable[Any, Any], word: Callable[[str], str] = str) -> str:

@@ -10,9 +10,9 @@ from collections.abc import Mapping
 from mockserver.domain.cards import Card
 from mockserver.domain.clock import Micros
 from mockserver.domain.constraints import CustomerId, PaymentMethodId
-from mockserver.domain.method_states import NETWORK_TOKEN, NetworkTokenEvent, NetworkTokenState
 from mockserver.domain.provider import ProviderSummary
 from mockserver.domain.record import record, replace
+from mockserver.domain.states import NETWORK_TOKEN, NetworkTokenEvent, NetworkTokenState
 
 
 @record

@@ -12,10 +12,10 @@ from mockserver.domain.clock import Micros
 from mockserver.domain.codes import Code
 from mockserver.domain.constraints import Within
 from mockserver.domain.faults import Faults
-from mockserver.domain.method_states import PAYTO, PayToEvent, PayToState
 from mockserver.domain.money import number_text
 from mockserver.domain.provider import ProviderSummary
 from mockserver.domain.record import record, replace
+from mockserver.domain.states import PAYTO, PayToEvent, PayToState
 
 LEAST_MAXIMUM, MOST_MAXIMUM = 1, 9999
 """Bounds of ``maximumAmount`` (service document, Limits)."""

@@ -1,11 +1,7 @@
-"""THE LAW: every state, every event and every legal move, as complete tables.
+"""THE LAW: the states and events of every kind of object, and the tables of its legal moves.
 
-A table lists each state with a row of the events that move it; an empty row is a state that nothing leaves. What is
-not in the table is refused by ``TransitionTable.advance``, the only way to change a state, before anything else
-changes.
-
-Sources: service document, States and transitions; where it is silent, the assumptions ``charge.*``,
-``vault.gone``, ``vault.ccv_delay``, ``token.lifetime``, ``removed.customer_or_method``.
+``states.md`` has the moves, as diagrams. What they do not show is refused by ``TransitionTable.advance``, the only way
+to change a state, before anything else changes.
 """
 
 from __future__ import annotations
@@ -14,11 +10,9 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import Any
 
-from mockserver.domain.batch_states import BATCH, BATCH_ROW
 from mockserver.domain.codes import Code
 from mockserver.domain.delivery import DELIVERY
-from mockserver.domain.law import TransitionTable
-from mockserver.domain.method_states import NETWORK_TOKEN, PAYTO, TOKEN
+from mockserver.domain.law import TransitionTable, law
 
 
 class ChargeState(StrEnum):
@@ -146,128 +140,111 @@ class TransferEvent(StrEnum):
     SETTLED = "settled"
 
 
-CHARGE: TransitionTable[ChargeState, ChargeEvent] = TransitionTable(
-    subject="charge",
-    begins={
-        ChargeEvent.AUTHORISED: ChargeState.AUTHORISED,
-        ChargeEvent.PAID: ChargeState.SUCCESS,
-        ChargeEvent.PENDING: ChargeState.PENDING,
-        ChargeEvent.CHALLENGED: ChargeState.PENDING_CHECKOUT,
-        ChargeEvent.DECLINED: ChargeState.FAILED,
-    },
-    moves={
-        ChargeState.PENDING_CHECKOUT: {
-            ChargeEvent.AUTHORISED: ChargeState.AUTHORISED,
-            ChargeEvent.PAID: ChargeState.SUCCESS,
-            ChargeEvent.PENDING: ChargeState.PENDING,
-            ChargeEvent.DECLINED: ChargeState.FAILED,
-            ChargeEvent.ABANDONED: ChargeState.FAILED,
-        },
-        ChargeState.PENDING: {
-            ChargeEvent.SETTLED: ChargeState.SUCCESS,
-            ChargeEvent.RETURNED: ChargeState.FAILED,
-        },
-        ChargeState.AUTHORISED: {
-            ChargeEvent.CAPTURED: ChargeState.SUCCESS,
-            ChargeEvent.PENDING: ChargeState.PENDING,
-            ChargeEvent.VOIDED: ChargeState.AUTHORISE_CANCELLED,
-            ChargeEvent.EXPIRED: ChargeState.AUTHORISE_CANCELLED,
-        },
-        ChargeState.SUCCESS: {
-            ChargeEvent.PARTLY_REFUNDED: ChargeState.PARTIAL_REFUND,
-            ChargeEvent.FULLY_REFUNDED: ChargeState.REFUND,
-            ChargeEvent.RETURNED: ChargeState.FAILED,
-        },
-        ChargeState.PARTIAL_REFUND: {
-            ChargeEvent.PARTLY_REFUNDED: ChargeState.PARTIAL_REFUND,
-            ChargeEvent.FULLY_REFUNDED: ChargeState.REFUND,
-            ChargeEvent.REFUND_FAILED: ChargeState.PARTIAL_REFUND,
-            ChargeEvent.LAST_REFUND_FAILED: ChargeState.SUCCESS,
-        },
-        ChargeState.REFUND: {
-            ChargeEvent.REFUND_FAILED: ChargeState.PARTIAL_REFUND,
-            ChargeEvent.LAST_REFUND_FAILED: ChargeState.SUCCESS,
-        },
-        ChargeState.AUTHORISE_CANCELLED: {},
-        ChargeState.FAILED: {},
-    },
-    refusal=Code.INVALID_CHARGE_STATUS,
-)
+class TokenState(StrEnum):
+    """Whether a payment token can still be used."""
 
-VAULT: TransitionTable[VaultState, VaultEvent] = TransitionTable(
-    subject="vault item",
-    begins=VaultState.STORED,
-    moves={
-        VaultState.STORED: {VaultEvent.EXPIRED: VaultState.EXPIRED, VaultEvent.DELETED: VaultState.DELETED},
-        VaultState.EXPIRED: {},
-        VaultState.DELETED: {},
-    },
-    refusal=Code.INVALID_VAULT_ID,
-)
-
-CCV: TransitionTable[CcvState, CcvEvent] = TransitionTable(
-    subject="ccv",
-    begins=CcvState.HELD,
-    moves={
-        CcvState.ABSENT: {},
-        CcvState.HELD: {
-            CcvEvent.PAID: CcvState.SPENT,
-            CcvEvent.DELAY_PASSED: CcvState.EXPIRED,
-            CcvEvent.ITEM_GONE: CcvState.EXPIRED,
-        },
-        CcvState.SPENT: {},
-        CcvState.EXPIRED: {},
-    },
-    refusal=Code.INVALID_CCV,
-)
+    ACTIVE = "ACTIVE"
+    USED = "USED"
+    EXPIRED = "EXPIRED"
 
 
-def _comes_and_goes(subject: str, refusal: Code) -> TransitionTable[Presence, PresenceEvent]:
+class TokenEvent(StrEnum):
+    """What can happen to a payment token: a use that leaves some, the last use, the end of its time."""
+
+    USED = "used"
+    USED_UP = "used_up"
+    EXPIRED = "expired"
+
+
+class PayToState(StrEnum):
+    """Status of a PayTo agreement."""
+
+    PENDING = "PENDING"
+    ACTIVE = "ACTIVE"
+    SUSPENDED = "SUSPENDED"
+    DECLINED = "DECLINED"
+    EXPIRED = "EXPIRED"
+    CANCELLED = "CANCELLED"
+
+
+class PayToEvent(StrEnum):
+    """What can happen to a PayTo agreement."""
+
+    AGREED = "agreed"
+    SUSPENDED = "suspended"
+    DECLINED = "declined"
+    EXPIRED = "expired"
+    CANCELLED = "cancelled"
+
+
+class NetworkTokenState(StrEnum):
+    """Status of a network token."""
+
+    ACTIVE = "ACTIVE"
+    INACTIVE = "INACTIVE"
+    SUSPENDED = "SUSPENDED"
+    DELETED = "DELETED"
+
+
+class NetworkTokenEvent(StrEnum):
+    """What can happen to a network token."""
+
+    ACTIVATED = "activated"
+    DEACTIVATED = "deactivated"
+    SUSPENDED = "suspended"
+    DELETED = "deleted"
+
+
+class BatchState(StrEnum):
+    """Status of a batch and of each of its rows, in the documented words."""
+
+    RECEIVED = "RECEIVED"
+    CREATED = "CREATED"
+    IN_PROGRESS = "IN_PROGRESS"
+    SUCCESS = "SUCCESS"
+    FAILED = "FAILED"
+
+
+class BatchEvent(StrEnum):
+    """What can happen to a batch."""
+
+    PREPARED = "prepared"
+    STARTED = "started"
+    FINISHED = "finished"
+    BROKE_DOWN = "broke_down"
+
+
+class BatchRowEvent(StrEnum):
+    """What can happen to a row of a batch."""
+
+    PREPARED = "prepared"
+    STARTED = "started"
+    PAID = "paid"
+    REFUSED = "refused"
+    RETURNED = "returned"
+
+
+CHARGE = law("charge", ChargeState, ChargeEvent, Code.INVALID_CHARGE_STATUS)
+VAULT = law("vault", VaultState, VaultEvent, Code.INVALID_VAULT_ID, "vault item")
+CCV = law("ccv", CcvState, CcvEvent, Code.INVALID_CCV)
+SUBSCRIPTION = law("subscription", SubscriptionState, SubscriptionEvent, Code.UNABLE_TO_UPDATE_SUBSCRIPTION)
+TRANSFER = law("transfer", TransferState, TransferEvent, Code.INVALID_TRANSFER_ID)
+TOKEN = law("token", TokenState, TokenEvent, Code.INVALID_OR_EXPIRED_TOKEN, "payment token")
+PAYTO = law("payto", PayToState, PayToEvent, Code.PAYTO_AGREEMENT_IS_NOT_ACTIVE, "PayTo agreement")
+NETWORK_TOKEN = law("network_token", NetworkTokenState, NetworkTokenEvent, Code.INVALID_OR_EXPIRED_TOKEN)
+BATCH = law("batch", BatchState, BatchEvent, Code.INVALID_BATCH)
+BATCH_ROW = law("batch_row", BatchState, BatchRowEvent, Code.INVALID_BATCH_DATA)
+
+
+def _presence(subject: str, refusal: Code) -> TransitionTable[Presence, PresenceEvent]:
     """The table of what is in use until it is removed."""
-    return TransitionTable(
-        subject=subject,
-        begins=Presence.ACTIVE,
-        moves={Presence.ACTIVE: {PresenceEvent.REMOVED: Presence.REMOVED}, Presence.REMOVED: {}},
-        refusal=refusal,
-    )
+    return law("presence", Presence, PresenceEvent, refusal, subject)
 
 
-CUSTOMER = _comes_and_goes("customer", Code.INVALID_CUSTOMER_ID_REMOVED)
-PAYMENT_METHOD = _comes_and_goes("payment method", Code.INVALID_PAYMENT_METHOD_ID_REMOVED)
-PROVIDER = _comes_and_goes("provider", Code.INVALID_PROVIDER_ID)
-WEBHOOK_SUBSCRIPTION = _comes_and_goes("webhook subscription", Code.UNABLE_TO_DELETE_WEBHOOK_SUBSCRIPTION)
-
-SUBSCRIPTION: TransitionTable[SubscriptionState, SubscriptionEvent] = TransitionTable(
-    subject="subscription",
-    begins={SubscriptionEvent.CREATED: SubscriptionState.ACTIVE},
-    moves={
-        SubscriptionState.ACTIVE: {
-            SubscriptionEvent.UPDATED: SubscriptionState.ACTIVE,
-            SubscriptionEvent.SUSPENDED: SubscriptionState.SUSPENDED,
-            SubscriptionEvent.CANCELLED: SubscriptionState.CANCELLED,
-            SubscriptionEvent.COMPLETED: SubscriptionState.COMPLETE,
-        },
-        SubscriptionState.SUSPENDED: {
-            SubscriptionEvent.UPDATED: SubscriptionState.SUSPENDED,
-            SubscriptionEvent.RESUMED: SubscriptionState.ACTIVE,
-            SubscriptionEvent.CANCELLED: SubscriptionState.CANCELLED,
-            SubscriptionEvent.COMPLETED: SubscriptionState.COMPLETE,
-        },
-        SubscriptionState.CANCELLED: {},
-        SubscriptionState.COMPLETE: {},
-    },
-    refusal=Code.UNABLE_TO_UPDATE_SUBSCRIPTION,
-)
-
-TRANSFER: TransitionTable[TransferState, TransferEvent] = TransitionTable(
-    subject="transfer",
-    begins={TransferEvent.ORDERED: TransferState.PENDING, TransferEvent.SETTLED: TransferState.SUCCESS},
-    moves={
-        TransferState.PENDING: {TransferEvent.SETTLED: TransferState.SUCCESS},
-        TransferState.SUCCESS: {},
-    },
-    refusal=Code.INVALID_TRANSFER_ID,
-)
+CUSTOMER = _presence("customer", Code.INVALID_CUSTOMER_ID_REMOVED)
+PAYMENT_METHOD = _presence("payment method", Code.INVALID_PAYMENT_METHOD_ID_REMOVED)
+PROVIDER = _presence("provider", Code.INVALID_PROVIDER_ID)
+WEBHOOK_SUBSCRIPTION = _presence("webhook subscription", Code.UNABLE_TO_DELETE_WEBHOOK_SUBSCRIPTION)
 
 TABLES: Mapping[str, TransitionTable[Any, Any]] = {
     "charge": CHARGE,

@@ -10,10 +10,10 @@ from collections.abc import Mapping
 
 from mockserver.domain.clock import Micros
 from mockserver.domain.constraints import NonNegative, PayToId, VaultId
-from mockserver.domain.method_states import TOKEN, TokenEvent, TokenState
 from mockserver.domain.provider import ProviderSummary
 from mockserver.domain.record import record, replace
 from mockserver.domain.sources import ChallengeAnswer, Instrument
+from mockserver.domain.states import TOKEN, TokenEvent, TokenState
 
 
 @record

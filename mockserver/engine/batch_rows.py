@@ -6,12 +6,11 @@ Sources: service document, Batch; assumption ``batch.flow``; scenario language, 
 from __future__ import annotations
 
 from mockserver.domain.batch import Batch, RowFailure
-from mockserver.domain.batch_states import BatchEvent, BatchState
 from mockserver.domain.charge import Charge
 from mockserver.domain.commands import NewCharge
 from mockserver.domain.errors import Refused
 from mockserver.domain.sources import MethodSource
-from mockserver.domain.states import ChargeState
+from mockserver.domain.states import BatchEvent, BatchState, ChargeState
 from mockserver.engine import batches, charges, step_effects
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.schedule import Due

@@ -21,7 +21,6 @@ from mockserver.domain.batch import (
     drawn,
     read_rows,
 )
-from mockserver.domain.batch_states import BATCH, BatchEvent
 from mockserver.domain.charge import Charge
 from mockserver.domain.codes import Code
 from mockserver.domain.commands import NewBatch
@@ -30,7 +29,7 @@ from mockserver.domain.events import Subject
 from mockserver.domain.ids import Salt, digest
 from mockserver.domain.record import record, replace
 from mockserver.domain.slices import Slices, at_once
-from mockserver.domain.states import ChargeState
+from mockserver.domain.states import BATCH, BatchEvent, ChargeState
 from mockserver.engine.lookup import found
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.schedule import Due

@@ -17,18 +17,16 @@ from itertools import islice
 from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
 
 from mockserver.domain.batch import Batch
-from mockserver.domain.batch_states import BatchState
 from mockserver.domain.charge import Charge
 from mockserver.domain.clock import DAY, ClockMode, iso
 from mockserver.domain.constraints import CodeOfCurrency, IdIn, InCurrency
 from mockserver.domain.customer import Customer
 from mockserver.domain.errors import Invalid
-from mockserver.domain.method_states import PayToState, TokenState
 from mockserver.domain.money import CURRENCIES, currency, exact, number_text
 from mockserver.domain.payment_link import PAID, UNDER_WAY, PaymentLink
 from mockserver.domain.payment_method import PaymentMethod
 from mockserver.domain.provider import Provider
-from mockserver.domain.states import ChargeState
+from mockserver.domain.states import BatchState, ChargeState, PayToState, TokenState
 from mockserver.domain.subscription import Subscription
 from mockserver.domain.token import Token
 from mockserver.engine import later

@@ -6,8 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from mockserver.domain.clock import Micros
-from mockserver.domain.method_states import PayToState
-from mockserver.domain.states import ChargeEvent
+from mockserver.domain.states import ChargeEvent, PayToState
 from mockserver.engine import (
     batch_rows,
     batches,

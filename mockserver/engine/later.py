@@ -15,10 +15,9 @@ from mockserver.domain.charge import Charge
 from mockserver.domain.errors import Refused
 from mockserver.domain.events import Event, Subject
 from mockserver.domain.method_commands import CardChanges
-from mockserver.domain.method_states import NetworkTokenState, PayToState
 from mockserver.domain.money import number_text
 from mockserver.domain.sources import ChallengeAnswer
-from mockserver.domain.states import ChargeEvent, ChargeState, SubscriptionState
+from mockserver.domain.states import ChargeEvent, ChargeState, NetworkTokenState, PayToState, SubscriptionState
 from mockserver.engine import charges, customers, network_tokens, payment_methods, payto, subscriptions, three_ds, vault
 from mockserver.engine.codec import form
 from mockserver.engine.facts import KINDS

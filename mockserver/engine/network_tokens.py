@@ -9,9 +9,9 @@ from mockserver.domain.cards import Card
 from mockserver.domain.codes import Code
 from mockserver.domain.events import Subject
 from mockserver.domain.faults import Faults
-from mockserver.domain.method_states import NETWORK_TOKEN, NetworkTokenState
 from mockserver.domain.network_token import NetworkToken
 from mockserver.domain.payment_method import PaymentMethod
+from mockserver.domain.states import NETWORK_TOKEN, NetworkTokenState
 from mockserver.engine.lookup import unknown
 from mockserver.engine.sandbox import Sandbox
 

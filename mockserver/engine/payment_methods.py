@@ -13,11 +13,10 @@ from mockserver.domain.errors import Invalid, WrongState
 from mockserver.domain.events import Subject
 from mockserver.domain.faults import Faults
 from mockserver.domain.method_commands import CardChanges, NewMethod
-from mockserver.domain.method_states import NetworkTokenState, PayToState
 from mockserver.domain.payment_method import PaymentMethod
 from mockserver.domain.record import or_kept, replace
 from mockserver.domain.sources import PaymentType
-from mockserver.domain.states import Presence
+from mockserver.domain.states import NetworkTokenState, PayToState, Presence
 from mockserver.engine import (
     asking,
     card_entry,

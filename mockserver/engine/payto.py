@@ -11,10 +11,10 @@ from mockserver.domain.codes import Code
 from mockserver.domain.events import Subject
 from mockserver.domain.faults import Faults
 from mockserver.domain.method_commands import NewPayToMethod
-from mockserver.domain.method_states import PAYTO, PayToState
 from mockserver.domain.payto import LEAST_MAXIMUM, MOST_MAXIMUM, Agreement
 from mockserver.domain.provider import Capability, Provider
 from mockserver.domain.sources import Instrument, PaymentType
+from mockserver.domain.states import PAYTO, PayToState
 from mockserver.engine import providers
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.schedule import Due

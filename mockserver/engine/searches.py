@@ -11,16 +11,14 @@ from typing import Any
 
 from mockserver.assumptions.table import SEARCH_CARD
 from mockserver.domain.batch import Batch
-from mockserver.domain.batch_states import BatchState
 from mockserver.domain.cards import MIN_LENGTH, PREFIX_LENGTHS, clean
 from mockserver.domain.charge import Charge
 from mockserver.domain.codes import Code
 from mockserver.domain.customer import Customer
 from mockserver.domain.faults import Faults
-from mockserver.domain.method_states import TokenState
 from mockserver.domain.payment_link import PaymentLink
 from mockserver.domain.payment_method import PaymentMethod
-from mockserver.domain.states import CHARGE_STATE_BY_WORD, ChargeState
+from mockserver.domain.states import CHARGE_STATE_BY_WORD, BatchState, ChargeState, TokenState
 from mockserver.domain.subscription import Subscription
 from mockserver.domain.token import Token
 from mockserver.domain.transfer import Transfer

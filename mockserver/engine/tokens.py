@@ -15,10 +15,10 @@ from mockserver.domain.errors import Invalid
 from mockserver.domain.events import Subject
 from mockserver.domain.faults import Faults
 from mockserver.domain.method_commands import NewCardToken, NewPayToMethod
-from mockserver.domain.method_states import TokenEvent, TokenState
 from mockserver.domain.money import ZERO, Currency, currency
 from mockserver.domain.provider import Capability, Provider
 from mockserver.domain.sources import Instrument
+from mockserver.domain.states import TokenEvent, TokenState
 from mockserver.domain.token import Token
 from mockserver.domain.vault import WITH_A_CARD, check_expiry
 from mockserver.engine import amount_check, asking, card_entry, payto, providers, vault

@@ -17,8 +17,7 @@ from pydantic import AfterValidator, BeforeValidator, WithJsonSchema
 
 from mockserver.domain.clock import duration_text
 from mockserver.domain.errors import nearest
-from mockserver.domain.method_states import NetworkTokenState, PayToState
-from mockserver.domain.states import SubscriptionState
+from mockserver.domain.states import NetworkTokenState, PayToState, SubscriptionState
 from mockserver.scenario.matching import shown
 from mockserver.scenario.part import Empty, part
 from mockserver.scenario.provider_outcome import Challenge, PayerAnswer, Settlement

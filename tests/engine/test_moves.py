@@ -9,19 +9,11 @@ from typing import Any
 import pytest
 
 from mockserver.domain.batch import Batch, BatchPace, BatchRow, PacePoint, RowFailure
-from mockserver.domain.batch_states import BatchEvent, BatchState
 from mockserver.domain.cards import Card, CardNumber
 from mockserver.domain.charge import Charge, FailedAttempt, Payer
 from mockserver.domain.clock import Instant
 from mockserver.domain.customer import Customer, CustomerDetails, PostalAddress
 from mockserver.domain.errors import Invalid, WrongState
-from mockserver.domain.method_states import (
-    NetworkTokenEvent,
-    NetworkTokenState,
-    PayToEvent,
-    PayToState,
-    TokenState,
-)
 from mockserver.domain.network_token import NetworkToken
 from mockserver.domain.payment_link import PaymentLink
 from mockserver.domain.payment_method import PaymentMethod
@@ -31,13 +23,20 @@ from mockserver.domain.record import replace
 from mockserver.domain.slices import at_once
 from mockserver.domain.sources import ChallengeAnswer, Instrument, PaymentType
 from mockserver.domain.states import (
+    BatchEvent,
+    BatchState,
     CcvEvent,
     CcvState,
     ChargeEvent,
     ChargeState,
+    NetworkTokenEvent,
+    NetworkTokenState,
+    PayToEvent,
+    PayToState,
     Presence,
     SubscriptionEvent,
     SubscriptionState,
+    TokenState,
     TransferState,
     VaultEvent,
     VaultState,
