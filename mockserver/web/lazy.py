@@ -1,4 +1,5 @@
-"""Modules that are imported when a request first needs them, so that the first answer does not wait for all of them."""
+"""Names of the tables of routes: their modules are imported when a request first needs them, so that the first answer
+does not wait for all of them."""
 
 from __future__ import annotations
 
@@ -21,21 +22,9 @@ class Deferred:
         return getattr(import_module(self._module), self._name)
 
 
-class LazyModule:
-    """Stands for a module; each of its names is ``Deferred``."""
-
-    __slots__ = ("_module",)
-
-    def __init__(self, module: str) -> None:
-        self._module = module
-
-    def __getattr__(self, name: str) -> Deferred:
-        return Deferred(self._module, name)
-
-
-def lazy(package: str, *names: str) -> list[LazyModule]:
-    """The modules of a package, none of them imported."""
-    return [LazyModule(f"{package}.{name}") for name in names]
+def deferred(package: str, name: str) -> Any:
+    """What a cell of a table names: ``charges.create`` of a package, not imported yet. None of an empty cell."""
+    return Deferred(*f"{package}.{name}".rsplit(".", 1)) if name else None
 
 
 def loaded(value: Any) -> Any:

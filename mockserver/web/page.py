@@ -45,7 +45,8 @@ class PageCall:
         self.form = request.form
 
 
-def _nobody(world: World, request: Request) -> Sandbox | None:
+def nobody(world: World, request: Request) -> Sandbox | None:
+    """No sandbox: the page is the same for all."""
     return None
 
 
@@ -57,7 +58,7 @@ class PageRoute:
     path: str
     serve: Callable[[PageCall], Reply]
     summary: str
-    sandbox: Callable[[World, Request], Sandbox | None] = _nobody
+    sandbox: Callable[[World, Request], Sandbox | None]
 
 
 class PageEndpoint(Endpoint):

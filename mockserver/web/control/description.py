@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from mockserver.web.control.call import ControlCall, ControlRoute
+from mockserver.web.control.control_routes import CONTROL_ROUTES
 from mockserver.wire.schemas import PLACEHOLDER, Schemas
 
 _JSON = "application/json"
@@ -41,6 +42,11 @@ def webhooks(call: ControlCall) -> tuple[int, object]:
     from mockserver.web.openapi import INTERFACE
 
     return 200, asyncapi(call.assumed(), INTERFACE)
+
+
+def itself(call: ControlCall) -> tuple[int, object]:
+    """The control API as an OpenAPI document."""
+    return 200, control(CONTROL_ROUTES, call.world.directory.config.public_url)
 
 
 def control(routes: Sequence[ControlRoute], url: str) -> dict[str, Any]:
