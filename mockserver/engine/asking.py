@@ -13,7 +13,9 @@ from mockserver.engine.facts import reader_of
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.step import Unreached
 from mockserver.scenario.attempt import Attempt, Stage
-from mockserver.scenario.outcome import At, Decline, FaultKind, Outcome
+from mockserver.scenario.outcome import Outcome
+from mockserver.scenario.provider_outcome import Decline
+from mockserver.scenario.transport import At, FaultKind
 
 
 def ask(

@@ -34,7 +34,8 @@ from mockserver.engine.lookup import found
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.schedule import Due
 from mockserver.engine.step import Step
-from mockserver.scenario.outcome import BatchEnd, BatchScript, ProviderOutcome, RowRule, Stall
+from mockserver.scenario.batch_script import BatchEnd, BatchScript, RowRule, Stall
+from mockserver.scenario.provider_outcome import ProviderOutcome
 
 _Outcomes = dict[int, ProviderOutcome | Stall]
 

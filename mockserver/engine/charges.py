@@ -41,15 +41,8 @@ from mockserver.engine.routing import ProviderRoute
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.schedule import Due
 from mockserver.engine.sources import ChargePlan
-from mockserver.scenario.outcome import (
-    Approve,
-    Challenge,
-    Decline,
-    Outcome,
-    PartialApprove,
-    Pending,
-    Settlement,
-)
+from mockserver.scenario.outcome import Outcome
+from mockserver.scenario.provider_outcome import Approve, Challenge, Decline, PartialApprove, Pending, Settlement
 
 _NOBODY = Decline(
     "three_ds_challenge", Code.REQUIRE_THREE_D_SECURE, Code.REQUIRE_THREE_D_SECURE.message, None, None, False

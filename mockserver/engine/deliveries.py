@@ -29,7 +29,7 @@ from mockserver.engine.step import Step
 from mockserver.engine.webhook_content import content_of
 from mockserver.findings.facts import WebhookTry
 from mockserver.scenario.attempt import Attempt, Stage
-from mockserver.scenario.outcome import WebhookPlan
+from mockserver.scenario.webhook_plan import WebhookPlan
 
 PATIENCE = MINUTE
 """How long a held delivery waits for another to overtake it."""

@@ -17,7 +17,7 @@ from mockserver.engine.journal_room import Lodger
 from mockserver.engine.step import Step
 from mockserver.engine.stories import PER_ENTRY, Stories
 from mockserver.findings.recent import Recent
-from mockserver.scenario.outcome import Transport
+from mockserver.scenario.transport import Transport
 
 MOST_MARKS = 1_000
 """Marks that a journal keeps: a suite that sets one for each test needs the newest only."""

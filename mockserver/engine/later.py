@@ -25,8 +25,7 @@ from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.schedule import Due, ScheduledWork
 from mockserver.engine.step import Step
 from mockserver.scenario.fitting import DELETABLE
-from mockserver.scenario.later_step import read_event
-from mockserver.scenario.outcome import Later, Move
+from mockserver.scenario.later_step import Later, Move, read_event
 
 _PART = "|"
 

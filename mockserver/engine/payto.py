@@ -18,7 +18,7 @@ from mockserver.domain.states import PAYTO, PayToState
 from mockserver.engine import providers
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.schedule import Due
-from mockserver.scenario.outcome import Move
+from mockserver.scenario.later_step import Move
 
 INSTRUMENT = Instrument(PaymentType.PAYTO, display_type="PayTo")
 

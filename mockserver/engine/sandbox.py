@@ -28,7 +28,7 @@ from mockserver.engine.tables import ROW_CLASSES, Tables
 from mockserver.findings.watch import Watch
 from mockserver.scenario.attempt import Attempt, Stage
 from mockserver.scenario.director import Decision, Director
-from mockserver.scenario.outcome import ProviderOutcome
+from mockserver.scenario.provider_outcome import ProviderOutcome
 
 T = TypeVar("T")
 R = TypeVar("R", bound=TableRow)

@@ -32,7 +32,7 @@ from mockserver.engine.schedule import Schedule, ScheduledWork
 from mockserver.engine.store import Table
 from mockserver.engine.tables import ROW_CLASSES, Tables
 from mockserver.scenario.director import Tallies
-from mockserver.scenario.outcome import ProviderOutcome
+from mockserver.scenario.provider_outcome import ProviderOutcome
 from mockserver.scenario.scenario import Scenario
 
 FORMAT = "mockserver-sandbox"

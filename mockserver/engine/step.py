@@ -9,8 +9,9 @@ from mockserver.domain.clock import Micros
 from mockserver.domain.events import Event
 from mockserver.scenario.attempt import Attempt
 from mockserver.scenario.director import Decision
-from mockserver.scenario.outcome import ProviderOutcome, Transport
+from mockserver.scenario.provider_outcome import ProviderOutcome
 from mockserver.scenario.rule import key_text
+from mockserver.scenario.transport import Transport
 
 _NOTHING: Mapping[str, str] = MappingProxyType({})
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 from mockserver.domain.clock import Micros
 from mockserver.domain.events import Event, Subject
 from mockserver.domain.record import record
-from mockserver.scenario.outcome import Decline
+from mockserver.scenario.provider_outcome import Decline
 
 if TYPE_CHECKING:
     from mockserver.engine.step import Step

@@ -17,7 +17,8 @@ from mockserver.domain.token import Token
 from mockserver.engine import charges, tokens
 from mockserver.engine.routing import ProviderRoute
 from mockserver.engine.sandbox import Sandbox
-from mockserver.scenario.outcome import Decline, Outcome, Pending
+from mockserver.scenario.outcome import Outcome
+from mockserver.scenario.provider_outcome import Decline, Pending
 
 
 def answer(sandbox: Sandbox, charge_id: str, given: ChallengeAnswer) -> Charge:

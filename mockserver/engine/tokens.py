@@ -25,7 +25,7 @@ from mockserver.engine import amount_check, asking, card_entry, payto, providers
 from mockserver.engine.lookup import found, unknown
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.schedule import Due
-from mockserver.scenario.outcome import Challenge
+from mockserver.scenario.provider_outcome import Challenge
 
 OP = "token.create"
 

@@ -14,7 +14,7 @@ from mockserver.domain.delivery import Content, MediaType, WebhookMessage, padde
 from mockserver.domain.notice import Notice
 from mockserver.engine.sandbox import Sandbox
 from mockserver.scenario.edits import edited
-from mockserver.scenario.outcome import Signature, WebhookPlan
+from mockserver.scenario.webhook_plan import Signature, WebhookPlan
 
 _WRONG_KEY = "forged:"
 

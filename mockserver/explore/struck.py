@@ -11,8 +11,9 @@ from itertools import starmap
 from typing import Any, NamedTuple
 
 from mockserver.scenario.operations import PROVIDER_OPERATIONS
-from mockserver.scenario.outcome import Approve, WebhookPlan
 from mockserver.scenario.outcome_map import ThenMap
+from mockserver.scenario.provider_outcome import Approve
+from mockserver.scenario.webhook_plan import WebhookPlan
 
 Source = Mapping[str, Any]
 """The plain data of a scenario file."""

@@ -16,7 +16,7 @@ from mockserver.scenario.fitting import BY_NAME, fitting
 from mockserver.scenario.matching import Reader
 from mockserver.scenario.model import PLANS, ChanceOne, RuleMap
 from mockserver.scenario.operations import ABOUT_ONE, ALL_OPERATIONS, CONNECTION, PROVIDER_OPERATIONS, UNREQUESTED
-from mockserver.scenario.outcome import At, FaultKind, Outcome
+from mockserver.scenario.outcome import Outcome
 from mockserver.scenario.outcome_map import ThenMap
 from mockserver.scenario.paths import DAY_OF_CLOCK, day_reader, known_path
 from mockserver.scenario.problems import Path, Problems
@@ -33,6 +33,7 @@ from mockserver.scenario.rule import (
     outcomes_of,
     thresholds,
 )
+from mockserver.scenario.transport import At, FaultKind
 
 NAMED_OUTCOMES = {name: Outcome(provider=row.provider) for name, row in CATALOGUE.items()}
 """What a request can name: every row of the catalogue."""

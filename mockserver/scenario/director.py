@@ -20,9 +20,11 @@ from mockserver.domain.record import record
 from mockserver.scenario.attempt import Attempt, Stage
 from mockserver.scenario.fitting import fitting
 from mockserver.scenario.matching import Difference, shown
-from mockserver.scenario.outcome import NOTHING, At, Decline, ErrorBody, Outcome, Transport, draw_latency
+from mockserver.scenario.outcome import NOTHING, Outcome
+from mockserver.scenario.provider_outcome import Decline, draw_latency
 from mockserver.scenario.rule import DRAW_BITS, Always, AtEnd, Chance, Draws, Named, Rule, Sequence
 from mockserver.scenario.ruleset import Bucket, Ruleset, indexed_test
+from mockserver.scenario.transport import At, ErrorBody, Transport
 
 _PASSED_NOTHING: tuple[tuple[str, Difference], ...] = ()
 

@@ -12,10 +12,11 @@ from mockserver.scenario.attempt import Attempt, Stage
 from mockserver.scenario.director import Decision, Director
 from mockserver.scenario.fitting import TELLING
 from mockserver.scenario.operations import OPERATIONS, PROVIDER_OPERATIONS, SOURCES, UNREQUESTED
-from mockserver.scenario.outcome import At, FaultKind, Outcome, Transport
+from mockserver.scenario.outcome import Outcome
 from mockserver.scenario.rule import Rule
 from mockserver.scenario.ruleset import Ruleset
 from mockserver.scenario.scenario import Scenario
+from mockserver.scenario.transport import At, FaultKind, Transport
 
 OpOf = Callable[[str, str], str | None]
 """The operation that a method and a path mean, or None."""

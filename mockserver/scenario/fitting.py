@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import assert_never
 
+from mockserver.scenario.later_step import Later, Move
 from mockserver.scenario.operations import (
     ALL_OPERATIONS,
     BODIES,
@@ -14,18 +15,9 @@ from mockserver.scenario.operations import (
     READS,
     UNREQUESTED,
 )
-from mockserver.scenario.outcome import (
-    Approve,
-    At,
-    Challenge,
-    Decline,
-    Later,
-    Move,
-    Outcome,
-    PartialApprove,
-    Pending,
-    ProviderOutcome,
-)
+from mockserver.scenario.outcome import Outcome
+from mockserver.scenario.provider_outcome import Approve, Challenge, Decline, PartialApprove, Pending, ProviderOutcome
+from mockserver.scenario.transport import At
 
 TAKING = frozenset({"charge.create", "batch.row", "payment_link.pay", "subscription.renew"})
 """Operations in which money is taken."""

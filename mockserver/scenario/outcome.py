@@ -1,7 +1,6 @@
 """What a rule can make happen: closed sets of outcomes, one module for each level of an operation's life.
 
-Each is a part of a file and the value that runs, with the words that explanations say. The names of all levels can be
-imported from here.
+Each is a part of a file and the value that runs, with the words that explanations say.
 """
 
 from __future__ import annotations
@@ -9,50 +8,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from mockserver.domain.clock import Micros, duration_text
-from mockserver.scenario.batch_script import BatchEnd, BatchScript, Progress, ResultsPlan, RowRule, Stall
-from mockserver.scenario.later_step import Later, Move
-from mockserver.scenario.provider_outcome import (
-    Approve,
-    Challenge,
-    Decline,
-    Latency,
-    PartialApprove,
-    Pending,
-    ProviderOutcome,
-    Settlement,
-    draw_latency,
-)
-from mockserver.scenario.transport import At, Dribble, ErrorBody, FaultKind, Transport
-from mockserver.scenario.webhook_plan import Signature, WebhookPlan
-
-__all__ = [
-    "NOTHING",
-    "Approve",
-    "At",
-    "BatchEnd",
-    "BatchScript",
-    "Challenge",
-    "Decline",
-    "Dribble",
-    "ErrorBody",
-    "FaultKind",
-    "Latency",
-    "Later",
-    "Move",
-    "Outcome",
-    "PartialApprove",
-    "Pending",
-    "Progress",
-    "ProviderOutcome",
-    "ResultsPlan",
-    "RowRule",
-    "Settlement",
-    "Signature",
-    "Stall",
-    "Transport",
-    "WebhookPlan",
-    "draw_latency",
-]
+from mockserver.scenario.batch_script import BatchScript
+from mockserver.scenario.later_step import Later
+from mockserver.scenario.provider_outcome import Latency, ProviderOutcome
+from mockserver.scenario.transport import Transport
+from mockserver.scenario.webhook_plan import WebhookPlan
 
 
 @dataclass(frozen=True, slots=True)

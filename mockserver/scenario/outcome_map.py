@@ -6,22 +6,15 @@ from typing import Annotated, Self
 
 from pydantic import BeforeValidator, model_validator
 
+from mockserver.scenario.batch_script import BatchScript
 from mockserver.scenario.declining import DeclineWord, Down, TimedOut
-from mockserver.scenario.later_step import act_of_payer
-from mockserver.scenario.outcome import (
-    Approve,
-    BatchScript,
-    Challenge,
-    Later,
-    Outcome,
-    PartialApprove,
-    Pending,
-    Transport,
-    WebhookPlan,
-)
+from mockserver.scenario.later_step import Later, act_of_payer
+from mockserver.scenario.outcome import Outcome
 from mockserver.scenario.part import Part
-from mockserver.scenario.provider_outcome import LatencyWord
+from mockserver.scenario.provider_outcome import Approve, Challenge, LatencyWord, PartialApprove, Pending
 from mockserver.scenario.scalars import Count, Lag, Number, Switch, Text
+from mockserver.scenario.transport import Transport
+from mockserver.scenario.webhook_plan import WebhookPlan
 
 PROVIDER_WORDS = ("approve", "decline", "pending", "challenge", "provider_down", "provider_timeout", "partial_approve")
 

@@ -9,7 +9,7 @@ from enum import StrEnum
 from typing import Any
 
 from mockserver.domain.clock import ClockMode, Micros
-from mockserver.scenario.outcome import Latency
+from mockserver.scenario.provider_outcome import Latency
 from mockserver.scenario.rule import Rule
 
 

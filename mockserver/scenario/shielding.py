@@ -12,12 +12,15 @@ from itertools import islice
 from mockserver.domain.clock import iso
 from mockserver.domain.provider import DEFAULT_PROVIDER_ID
 from mockserver.domain.reading import number_of
+from mockserver.scenario.batch_script import BatchScript
 from mockserver.scenario.matching import FieldTest, shown
 from mockserver.scenario.operations import ABOUT_ONE, ALL_OPERATIONS
-from mockserver.scenario.outcome import NOTHING, BatchScript, FaultKind, Outcome, WebhookPlan
+from mockserver.scenario.outcome import NOTHING, Outcome
 from mockserver.scenario.requests import fields_of
 from mockserver.scenario.rule import DRAW_BITS, Always, AtEnd, Chance, Named, Rule, Sequence, outcomes_of
 from mockserver.scenario.scenario import Scenario
+from mockserver.scenario.transport import FaultKind
+from mockserver.scenario.webhook_plan import WebhookPlan
 
 _MOST_PAIRS = 500_000
 """Pairs of rules that are compared, at most: a file of a thousand rules is looked at as a whole."""

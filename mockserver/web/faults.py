@@ -15,7 +15,7 @@ from typing import Any
 
 from mockserver.domain.clock import SECOND
 from mockserver.scenario.edits import edited
-from mockserver.scenario.outcome import At, Dribble, ErrorBody, FaultKind, Transport
+from mockserver.scenario.transport import At, Dribble, ErrorBody, FaultKind, Transport
 from mockserver.web.access import STEP
 from mockserver.web.asgi import JSON_TYPE, RawHeader, Receive, Scope, Send, send_bytes
 from mockserver.wire.jsonio import dumps, loads

@@ -22,7 +22,7 @@ from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.step import Step, Unreached
 from mockserver.scenario.attempt import Attempt, Stage
 from mockserver.scenario.director import SILENCE
-from mockserver.scenario.outcome import At, FaultKind, Transport
+from mockserver.scenario.transport import At, FaultKind, Transport
 from mockserver.web import upload, watching
 from mockserver.web.asgi import JSON_TYPE, NOSNIFF
 from mockserver.web.faults import Cut

@@ -12,7 +12,7 @@ from mockserver.domain.errors import Full, Refused
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.step import Step
 from mockserver.scenario.director import Decision
-from mockserver.scenario.outcome import Transport
+from mockserver.scenario.transport import Transport
 from mockserver.web.asgi import Message, RawHeader, Receive, TooLarge
 from mockserver.wire import problems
 from mockserver.wire.jsonio import MalformedJson, dumps

@@ -12,7 +12,7 @@ from functools import partial
 from mockserver.engine.past import Past, lag_of
 from mockserver.engine.replays import Replays
 from mockserver.engine.step import Step
-from mockserver.scenario.outcome import Transport
+from mockserver.scenario.transport import Transport
 from mockserver.web.request import Reply
 from mockserver.web.route import OperationCall, Route
 

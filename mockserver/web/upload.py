@@ -13,7 +13,7 @@ from mockserver.domain.clock import SECOND
 from mockserver.engine.sandbox import Sandbox
 from mockserver.scenario.attempt import Attempt, Stage
 from mockserver.scenario.director import Decision
-from mockserver.scenario.outcome import Dribble, FaultKind
+from mockserver.scenario.transport import Dribble, FaultKind
 from mockserver.web.asgi import Message, Receive
 
 WINDOW = 65_536

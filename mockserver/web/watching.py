@@ -21,7 +21,8 @@ from mockserver.engine.step import Step
 from mockserver.findings.facts import Call, Doubt
 from mockserver.findings.habits import is_clean
 from mockserver.findings.ledger import Finding
-from mockserver.scenario.outcome import FaultKind, PartialApprove, Transport
+from mockserver.scenario.provider_outcome import PartialApprove
+from mockserver.scenario.transport import FaultKind, Transport
 from mockserver.web.request import Reply, Request
 from mockserver.wire.base import Body
 from mockserver.wire.jsonio import MalformedJson, dumps, loads

@@ -19,6 +19,7 @@ from mockserver.domain.clock import (
     instant_of,
     iso,
 )
+from mockserver.domain.reference_data import read_table
 
 _SHOWN = 40
 _ALLOWED = "wanted an ISO 8601 date-time such as 2031-03-01T18:00:00Z, or milliseconds since 1970"
@@ -51,51 +52,7 @@ _MONTHS = {name: number for number, name in enumerate(_MONTH_NAMES, 1)}
 
 # Names that a Java runtime prints, in minutes east of UTC: RFC 822's, and those that mean one offset only. Java itself
 # takes IST for India and BST for Britain.
-_ZONES: dict[str, int] = {
-    "Z": 0,
-    "UT": 0,
-    "UTC": 0,
-    "GMT": 0,
-    "EST": -300,
-    "EDT": -240,
-    "CST": -360,
-    "CDT": -300,
-    "MST": -420,
-    "MDT": -360,
-    "PST": -480,
-    "PDT": -420,
-    "AKST": -540,
-    "AKDT": -480,
-    "HST": -600,
-    "WET": 0,
-    "WEST": 60,
-    "BST": 60,
-    "CET": 60,
-    "CEST": 120,
-    "EET": 120,
-    "EEST": 180,
-    "MSK": 180,
-    "SAST": 120,
-    "EAT": 180,
-    "WAT": 60,
-    "CAT": 120,
-    "PKT": 300,
-    "IST": 330,
-    "ICT": 420,
-    "WIB": 420,
-    "HKT": 480,
-    "SGT": 480,
-    "PHT": 480,
-    "JST": 540,
-    "KST": 540,
-    "AWST": 480,
-    "ACST": 570,
-    "ACDT": 630,
-    "AEST": 600,
-    "AEDT": 660,
-    "NZST": 720,
-    "NZDT": 780,
-}
+_ZONES = dict(read_table("zone_names", lambda name, minutes_east: (name, int(minutes_east) * MINUTE)))
 
 
 @lru_cache(maxsize=4096)
@@ -174,7 +131,7 @@ def _offset(zone: str) -> Micros:
     if not name:
         return 0
     if name in _ZONES:
-        return _ZONES[name] * MINUTE
+        return _ZONES[name]
     digits = name.removeprefix("GMT").removeprefix("UTC")
     if digits[0] not in "+-":
         raise ValueError("an unknown time zone: use UTC or an offset such as GMT+10:00")

@@ -6,7 +6,7 @@ import pytest
 
 from mockserver.domain.codes import Code
 from mockserver.scenario.catalogue import CATALOGUE, DECLINES, decline
-from mockserver.scenario.outcome import Approve, Challenge, Decline, Pending, Settlement
+from mockserver.scenario.provider_outcome import Approve, Challenge, Decline, Pending, Settlement
 
 APPROVALS = {908, 910, 911, 916, 932}
 """Codes of the issuer family that mean an approval of a kind (published facts, 3.1)."""

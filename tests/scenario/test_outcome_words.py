@@ -8,31 +8,24 @@ from typing import Any
 import pytest
 
 from mockserver.domain.clock import DAY, HOUR, MILLISECOND, MINUTE, SECOND
+from mockserver.scenario.batch_script import BatchEnd, Progress, ResultsPlan
 from mockserver.scenario.catalogue import DECLINES, PROVIDER_DOWN, PROVIDER_TIMEOUT
-from mockserver.scenario.later_step import LaterAmount
-from mockserver.scenario.outcome import (
+from mockserver.scenario.later_step import Later, LaterAmount, Move
+from mockserver.scenario.outcome import Outcome
+from mockserver.scenario.part import Empty
+from mockserver.scenario.provider_outcome import (
     Approve,
-    At,
-    BatchEnd,
     Challenge,
     Decline,
-    Dribble,
-    ErrorBody,
     Latency,
-    Later,
-    Move,
-    Outcome,
     PartialApprove,
     Pending,
-    Progress,
-    ResultsPlan,
     Settlement,
-    Transport,
-    WebhookPlan,
     draw_latency,
 )
-from mockserver.scenario.part import Empty
 from mockserver.scenario.rule import Always
+from mockserver.scenario.transport import At, Dribble, ErrorBody, Transport
+from mockserver.scenario.webhook_plan import WebhookPlan
 from tests.scenario.telling import fault, one, told
 
 

@@ -16,7 +16,7 @@ from mockserver.domain.cards import TEST_CARDS, read_number
 from mockserver.scenario.attempt import Attempt, Stage
 from mockserver.scenario.catalogue import CATALOGUE
 from mockserver.scenario.director import Director
-from mockserver.scenario.outcome import Challenge, Decline
+from mockserver.scenario.provider_outcome import Challenge, Decline
 from mockserver.scenario.ruleset import Ruleset
 from mockserver.scenario.scenario import Example, Scenario, SetupCall, Wait
 from mockserver.web.control.control_routes import CONTROL_ROUTES

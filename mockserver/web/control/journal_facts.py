@@ -10,7 +10,7 @@ from mockserver.domain.masking import mask_start, mask_text
 from mockserver.domain.money import number_text
 from mockserver.domain.reading import number_of
 from mockserver.engine.journal import JournalEntry
-from mockserver.scenario.outcome import FaultKind
+from mockserver.scenario.transport import FaultKind
 from mockserver.wire.jsonio import MalformedJson, loads
 
 _LONGEST = 200
