@@ -253,25 +253,25 @@ class Director:
 
     def rules(self, now: Micros | None = None) -> list[RuleReport]:
         """How every rule stands, in the order of asking; ``alive`` is judged at ``now`` when it is given."""
-        reports = []
+        return list(self.reports(now))
+
+    def reports(self, now: Micros | None) -> Iterator[RuleReport]:
+        """The same one by one."""
         for rule in self._rules.rules:
             count = self.tallies.rules.get(rule.id) or _untouched(rule)
             at = now if now is not None else count.first or 0
             spent, left = _spent(rule, count, at), _left(rule, count, at)
-            reports.append(
-                RuleReport(
-                    id=rule.id,
-                    file=rule.file,
-                    line=rule.line,
-                    stage=rule.stage,
-                    calls=count.calls,
-                    hits=count.hits,
-                    left=None if left is None else max(left, 0),
-                    alive=spent is None,
-                    expectation_met=_unmet(rule, count) is None,
-                )
+            yield RuleReport(
+                id=rule.id,
+                file=rule.file,
+                line=rule.line,
+                stage=rule.stage,
+                calls=count.calls,
+                hits=count.hits,
+                left=None if left is None else max(left, 0),
+                alive=spent is None,
+                expectation_met=_unmet(rule, count) is None,
             )
-        return reports
 
     def unmet(self) -> list[str]:
         """Every expectation that does not hold, in words: ``expect`` of a rule, or a sequence that had to suffice."""

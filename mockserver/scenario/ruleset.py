@@ -123,6 +123,11 @@ class Ruleset:
                 rules.append(rule if name == rule.id else replace(rule, id=name))
         return cls(scenarios, rules)
 
+    def prepare(self) -> None:
+        """Sort the rules by stage and operation before they are asked."""
+        for stage, op in dict.fromkeys((rule.stage, op) for rule in self.rules for op in rule.operations):
+            self.bucket(stage, op)
+
     def bucket(self, stage: Stage, op: str, also: str | None = None) -> Bucket | None:
         """The rules of a stage that name the operation, or the second name of the step; None when there are none."""
         key = (stage, op, also)

@@ -94,17 +94,24 @@ class Directory:
             if sandbox.config is before:
                 sandbox.apply_config(self.config)
 
-    def put_in_force(self, sandbox: Sandbox, scenarios: Sequence[Scenario]) -> Sandbox:
-        """Give one sandbox its own scenarios. One that was not used since it opened is opened anew: seed, clock and
-        set-up count.
-
-        Raises ``Invalid`` (90) for an assumption or a set-up call that is refused, and for a clock that a used sandbox
-        does not have already; then nothing has changed.
-        """
-        known = (*self.config.scenarios, *sandbox.config.scenarios)
-        _check_no_connections([one for one in scenarios if one not in known])
+    def config_under(self, scenarios: Sequence[Scenario]) -> SandboxConfig:
+        """The config of a sandbox with scenarios of its own, its rules ready to be asked: with thousands of them that
+        takes a while. Touches no sandbox. Raises ``Invalid`` (90) for an assumption that is refused."""
         builtin = [scenario for scenario in self.config.scenarios if scenario.builtin]
         config = self._config([*scenarios, *builtin])
+        config.rules.prepare()
+        return config
+
+    def put_in_force(self, sandbox: Sandbox, config: SandboxConfig) -> Sandbox:
+        """Give one sandbox a config of its own. One that was not used since it opened is opened anew: seed, clock and
+        set-up count.
+
+        Raises ``Invalid`` (90) for a set-up call that is refused, for rules that only the server can have, and for a
+        clock that a used sandbox does not have already; then nothing has changed.
+        """
+        known = (*self.config.scenarios, *sandbox.config.scenarios)
+        scenarios = [one for one in config.scenarios if not one.builtin]
+        _check_no_connections([one for one in scenarios if one not in known])
         if sandbox.is_untouched():
             real = self._real_clock()
             if not any(scenario.clock for scenario in scenarios):

@@ -15,16 +15,14 @@ from mockserver.scenario.reference import json_schema
 from mockserver.scenario.scenario import Scenario
 from mockserver.scenario.shielding import warnings
 from mockserver.web.control.call import ControlCall
+from mockserver.web.control.scenarios import LONG
 from mockserver.web.slices import aside, with_pauses
 from mockserver.wire.jsonio import dumps
-
-_LONG = 8_000
-"""Bytes of a text from which on reading it takes so long that others must not wait for it: some 80 rules."""
 
 
 async def check(call: ControlCall) -> tuple[int, object]:
     """What is wrong with a scenario's text, with line and column, and what it says in vain; nothing is loaded."""
-    return await aside(lambda: _checked(call)) if len(call.raw) >= _LONG else _checked(call)
+    return await aside(lambda: _checked(call)) if len(call.raw) >= LONG else _checked(call)
 
 
 def _checked(call: ControlCall) -> tuple[int, object]:
@@ -59,7 +57,7 @@ async def try_out(call: ControlCall) -> tuple[int, object]:
     if call.raw.strip() in (b"", b"{}"):
         return 200, await _tried(sandbox, in_force, None)
     try:
-        scenario = await aside(lambda: _read(call)) if len(call.raw) >= _LONG else _read(call)
+        scenario = await aside(lambda: _read(call)) if len(call.raw) >= LONG else _read(call)
     except ScenarioRefused as refused:
         faults = {f"line {one.line}, column {one.column}": one.message for one in refused.problems}
         raise Invalid(Code.VALIDATION_ERROR, faults) from None

@@ -1,0 +1,69 @@
+"""Scenarios of many rules: they are read and put in order aside, and nothing is lost by that."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+
+import pytest
+
+from mockserver.web.control import scenarios
+from tests.driving import Api, Reply
+
+
+def rules_of(name: str, count: int = 120) -> bytes:
+    rules = [
+        {"id": f"{name}-{number}", "when": {"op": "charge.create", "request.reference": f"{name}-{number}"},
+         "then": {"decline": "expired_card"}}
+        for number in range(count)
+    ]  # fmt: skip
+    return json.dumps({"version": 1, "name": name, "rules": rules}).encode()
+
+
+def names(api: Api) -> list[str]:
+    return [one["name"] for one in api.call("GET", "/__admin/scenarios").body["scenarios"]]
+
+
+def test_others_are_answered_while_a_long_scenario_is_read(api: Api) -> None:
+    order: list[str] = []
+
+    async def run(name: str, method: str, path: str, raw: bytes) -> Reply:
+        reply = await api.calling(method, path, raw=raw)
+        order.append(name)
+        return reply
+
+    async def both() -> list[Reply]:
+        return await asyncio.gather(
+            run("long", "PUT", "/__admin/scenarios", rules_of("long", 600)), run("other", "GET", "/charge", b"")
+        )
+
+    put, _ = asyncio.run(both())
+    assert order == ["other", "long"]
+    assert next((one["name"], one["rules"]) for one in put.body["scenarios"]) == ("long", 600)
+    assert api.try_charge(reference="long-599").status == 400
+    listed = api.call("GET", "/__admin/rules", waits=True).body["rules"]
+    assert [one["id"] for one in listed if one["hits"]] == ["long-599"]
+
+
+@pytest.mark.parametrize("many", [1, 10_000])
+def test_scenarios_that_are_added_at_once_are_all_in_force(
+    api: Api, many: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(scenarios, "_MANY", many)
+
+    async def add_all() -> list[Reply]:
+        adding = (api.calling("POST", "/__admin/scenarios", raw=rules_of(name)) for name in ("a", "b", "c"))
+        return await asyncio.gather(*adding)
+
+    assert [reply.status for reply in asyncio.run(add_all())] == [201, 201, 201]
+    assert sorted(names(api)) == ["a", "b", "c", "test-values"]
+    assert {api.try_charge(reference=f"{name}-0").status for name in ("a", "b", "c")} == {400}
+
+
+def test_a_fault_of_a_long_text_is_named_and_nothing_changes(api: Api) -> None:
+    refused = api.call(
+        "PUT", "/__admin/scenarios", raw=rules_of("long").replace(b"expired_card", b"expird"), waits=True
+    )
+    assert refused.status == 400
+    assert "expired_card" in str(refused.body["details"])
+    assert names(api) == ["test-values"]
