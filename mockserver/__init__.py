@@ -22,7 +22,7 @@ def create_app(settings: Settings | None = None, **overrides: Any) -> Applicatio
     """Build the sandbox as an ASGI application, for in-process use or for any ASGI server.
 
     ``overrides`` are names of :class:`Settings` fields (``create_app(profile="sdk", seed=7)``); any other name is
-    passed on to :func:`mockserver.web.app.create_app` (``real_clock``). The environment is not read: pass
+    passed on to :func:`mockserver.web.app.create_app` (``real_clock``, ``traces``). The environment is not read: pass
     ``Settings.load({}, os.environ)`` when it should be.
 
     Raises :class:`TypeError` for a name that is neither, :class:`mockserver.settings.SettingsError` for settings that

@@ -12,9 +12,9 @@ import os
 import sys
 import time
 from collections.abc import Callable
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 import click
@@ -33,8 +33,13 @@ from mockserver.settings import (
     bracketed,
     data_directory,
     resolve,
+    trace_protocol,
     unknown_variables,
 )
+
+if TYPE_CHECKING:
+    from mockserver.adapters.server_log import ServerLog
+    from mockserver.adapters.trace_export import Export
 
 POLL_SECONDS = 0.05
 
@@ -101,15 +106,35 @@ def serve(**flags: Any) -> None:
     except CannotListen as refusal:
         log.error(str(refusal))
         sys.exit(refusal.code)
+    export = _export(log)
     try:
-        app = create_app(listeners.settings)
+        app = create_app(listeners.settings, traces=export and export.provider)
     except MockserverError as refusal:
         log.error(str(refusal))
         sys.exit(Exit.USAGE)
     if settings.log_format == "text":
         log.info(f"control page: {listeners.address}/__admin")
         log.info(f"try: curl -H 'x-secretkey: sk_demo' {listeners.address}/charge")
-    sys.exit(server.serve(app, listeners.settings, echo=echo, listeners=listeners))
+    code = server.serve(app, listeners.settings, echo=echo, listeners=listeners)
+    if export is not None:
+        with suppress(KeyboardInterrupt):
+            export.close()
+    sys.exit(code)
+
+
+def _export(log: ServerLog) -> Export | None:
+    """Where spans go, None when they go nowhere. Orchestrators set such variables for all that they start, so what is
+    wrong with them stops no server."""
+    protocol = trace_protocol(os.environ)
+    if protocol is None:
+        return None
+    from mockserver.adapters.trace_export import CannotTrace, open_export
+
+    try:
+        return open_export(log, __version__, protocol)
+    except CannotTrace as fault:
+        log.warning(f"no traces are sent: {fault}")
+        return None
 
 
 @main.command()

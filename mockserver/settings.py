@@ -321,6 +321,17 @@ def unknown_variables(environ: Mapping[str, str]) -> list[str]:
     return sentences
 
 
+def trace_protocol(environ: Mapping[str, str]) -> str | None:
+    """How spans are to be sent, as the variables of OpenTelemetry say; None when they are not: no endpoint is named, or
+    the SDK or its exporter is turned off."""
+    named = [environ.get(f"OTEL_EXPORTER_OTLP_{name}", "").strip() for name in ("TRACES_ENDPOINT", "ENDPOINT")]
+    is_off = environ.get("OTEL_SDK_DISABLED", "").strip().lower() == "true"
+    if is_off or not any(named) or environ.get("OTEL_TRACES_EXPORTER", "").strip().lower() == "none":
+        return None
+    wanted = [environ.get(f"OTEL_EXPORTER_OTLP_{name}", "").strip() for name in ("TRACES_PROTOCOL", "PROTOCOL")]
+    return next(filter(None, wanted), "http/protobuf")
+
+
 def data_directory(settings: Settings, environ: Mapping[str, str], platform: str = sys.platform) -> Path:
     """The folder for files that outlive a run: ``--data-dir``, else the platform's per-user data folder."""
     if settings.data_dir is not None:

@@ -40,10 +40,10 @@ LAYERS = {
     "scenario": layer("domain findings scenario settings assumptions", "pydantic pydantic_core re2"),
     "engine": layer("domain findings scenario engine settings assumptions"),
     "wire": layer("domain wire settings assumptions", "pydantic pydantic_core orjson"),
-    "web": layer(f"{BELOW_WEB} web", "starlette jinja2 orjson prometheus_client"),
+    "web": layer(f"{BELOW_WEB} web", "starlette jinja2 orjson prometheus_client opentelemetry"),
     "adapters": layer(
         "domain scenario engine settings assumptions adapters",
-        "yaml httpx uvicorn uvloop httptools cryptography trustme faker watchfiles",
+        "yaml httpx uvicorn uvloop httptools cryptography trustme faker watchfiles opentelemetry",
     ),
     "explore": layer("domain scenario findings explore remote timeline adapters", "jinja2 httpx"),
     "cli": layer(f"{BELOW_WEB} option_values web adapters root cli commands", "click"),
@@ -64,7 +64,7 @@ LAYERS = {
     "root": layer("settings web cli"),
 }
 # The one module that puts the parts together may also name the adapters.
-ASSEMBLY = {"mockserver.web.app": layer(f"{BELOW_WEB} web adapters root", "starlette jinja2 orjson")}
+ASSEMBLY = {"mockserver.web.app": layer(f"{BELOW_WEB} web adapters root", "starlette jinja2 orjson opentelemetry")}
 
 BANNED = {
     "datetime.now",

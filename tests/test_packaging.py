@@ -68,13 +68,15 @@ def test_the_wheel_says_what_it_is(wheel: ZipFile) -> None:
 
 def test_every_package_that_is_imported_is_a_dependency() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
-    named = {re.split(r"[\[>=<]", line)[0] for line in project["dependencies"]}
+    wanted = project["dependencies"] + project["optional-dependencies"]["otel"]
+    named = {re.split(r"[\[>=<]", line)[0] for line in wanted}
     sources = "\n".join(path.read_text("utf-8") for path in (ROOT / "mockserver").rglob("*.py"))
     imported = set(re.findall(r"^\s*(?:from|import) (\w+)", sources, re.MULTILINE)) - set(sys.stdlib_module_names)
     distributions = {
         "yaml": "pyyaml",
         "re2": "google-re2",
         "pydantic_core": "pydantic",
+        "opentelemetry": "opentelemetry-api",
         "httptools": "uvicorn",
         "uvloop": "uvicorn",
     }
@@ -93,7 +95,8 @@ def test_the_image_copies_what_is_there_and_not_ignored() -> None:
 def test_the_image_pins_every_dependency_with_hashes_and_its_base() -> None:
     lock = (ROOT / "deploy" / "requirements.lock").read_text("utf-8")
     pinned = dict(re.findall(r"^([a-z0-9-]+)==(\S+) \\$", lock, re.MULTILINE))
-    for line in tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["dependencies"]:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    for line in project["dependencies"] + project["optional-dependencies"]["otel"]:
         wanted = Requirement(line)
         assert wanted.specifier.contains(pinned[canonicalize_name(wanted.name)]), line
     assert lock.count("--hash=sha256:") >= len(pinned)

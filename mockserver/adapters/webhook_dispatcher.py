@@ -10,7 +10,8 @@ import asyncio
 import logging
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from collections.abc import Set as AbstractSet
-from typing import Protocol
+from functools import partial
+from typing import Any, Protocol
 
 from mockserver.adapters.fair_share import FairShare
 from mockserver.adapters.webhook_sender import CONNECTIONS, Sent
@@ -47,9 +48,17 @@ class Sender(Protocol):
     async def close(self) -> None: ...
 
 
+class TryTracing(Protocol):
+    """Makes a span of each try, and names it in the headers."""
+
+    def try_begins(self, delivery: Delivery, headers: dict[str, str]) -> Any: ...
+
+    def try_ends(self, span: Any, sent: Sent | None) -> None: ...
+
+
 class WebhookDispatcher:
     """``now`` is the machine's time; ``is_live`` says whether a sandbox was not reset meanwhile; ``changed`` is called
-    after each try."""
+    after each try; ``tracing`` makes spans, None where nobody wants them."""
 
     def __init__(
         self,
@@ -57,11 +66,13 @@ class WebhookDispatcher:
         is_live: Callable[[Sandbox], bool],
         sender: Sender,
         changed: Callable[[Sandbox], None],
+        tracing: TryTracing | None = None,
     ) -> None:
         self._now = now
         self._sender = sender
         self._is_live = is_live
         self._changed = changed
+        self._tracing = tracing
         self._share = FairShare(CONNECTIONS, PER_RECEIVER)
         self._tries: dict[Sandbox, dict[str, asyncio.Task[None]]] = {}
         self._held: set[Sandbox] = set()
@@ -118,16 +129,25 @@ class WebhookDispatcher:
         try:
             async with self._share.place(sandbox, receiver_of(delivery.url), ordering_key, apart):
                 if self._is_live(sandbox):
-                    within = sandbox.assumed[WEBHOOK_TIMEOUT]
-                    sent = await self._sender.send(
-                        delivery.url, delivery.headers(), delivery.content.raw, within, sandbox
-                    )
+                    sent = await self._send(sandbox, delivery)
         finally:
             if sent is not None:
                 made = Try(delivery.due, sent.status, sent.error, sent.latency)
                 deliveries.report(sandbox, delivery, made, final=sent.final)
             self._end(sandbox, delivery)
         self._changed(sandbox)
+
+    async def _send(self, sandbox: Sandbox, delivery: Delivery) -> Sent:
+        within, headers = sandbox.assumed[WEBHOOK_TIMEOUT], delivery.headers()
+        sending = partial(self._sender.send, delivery.url, headers, delivery.content.raw, within, sandbox)
+        if self._tracing is None:
+            return await sending()
+        span, sent = self._tracing.try_begins(delivery, headers), None
+        try:
+            sent = await sending()
+        finally:
+            self._tracing.try_ends(span, sent)
+        return sent
 
     def _end(self, sandbox: Sandbox, delivery: Delivery) -> None:
         tries = self._tries[sandbox]

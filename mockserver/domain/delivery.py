@@ -110,7 +110,7 @@ def padded(body: bytes, media_type: MediaType, length: int) -> bytes:
     return kept + before + b"x" * (length - len(kept) - len(before) - len(after)) + after
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, weakref_slot=True, eq=False)
 class Delivery:
     """One message to one receiver. Deliveries of one ``ordering_key`` go out one after the other; those that go
     ``together`` wait for nobody.

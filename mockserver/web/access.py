@@ -11,13 +11,16 @@ from functools import lru_cache
 
 from mockserver.domain.clock import MILLISECOND, SECOND, Micros, iso
 from mockserver.domain.masking import mask_query, mask_text, star_key
-from mockserver.engine.sandbox import Sandbox, masked_key
+from mockserver.engine.sandbox import masked_key
 from mockserver.engine.step import Step
 from mockserver.web.asgi import Message, Scope, Send
 from mockserver.wire.jsonio import dumps
 
 STEP = "mockserver.step"
 """The scope key under which an endpoint leaves the sandbox and the step that it took."""
+
+QUIET_PATHS = frozenset({"/healthz", "/readyz", "/metrics"})
+"""Asked again and again by machines: neither logged nor counted nor traced."""
 
 _NO_STEP = (None, None)
 _masked_key = lru_cache(maxsize=10_000)(masked_key)
@@ -62,7 +65,7 @@ class Access:
         scope = self.scope
         sandbox, step = scope.get(STEP, _NO_STEP)
         if as_json or step is None or step.warnings:
-            return self._lines_of_any(sandbox, step, as_json=as_json)
+            return self._lines_of_any(step, as_json=as_json)
         # What nearly every request comes to, put together without a detour: a line costs the requests their time.
         rule = "-"
         for decision in step.decisions:
@@ -81,8 +84,8 @@ class Access:
         )
         return line if line.isprintable() else _printable(line)
 
-    def _lines_of_any(self, sandbox: Sandbox | None, step: Step | None, *, as_json: bool) -> list[str]:
-        key = self._key(sandbox)
+    def _lines_of_any(self, step: Step | None, *, as_json: bool) -> list[str]:
+        key = _key_of(self.scope)
         rule = next((decision.rule for decision in step.decisions if decision.rule), None) if step else None
         facts: dict[str, object] = {
             "time": iso(self.ended)[:23] + "Z",
@@ -106,18 +109,30 @@ class Access:
 
     def _target(self, key: str | None) -> str:
         """Path and query; the key of the request is masked in them even when it does not look like one."""
-        path = star_key(mask_text(self.scope["path"]), key)
+        path = _masked_path(self.scope, key)
         query: bytes = self.scope["query_string"]
         if not query:
             return path
         pairs = ((name, "***" if value == key else value) for name, value in mask_query(query).items())
         return f"{path}?" + "&".join(f"{name}={value}" for name, value in pairs)
 
-    def _key(self, sandbox: Sandbox | None) -> str | None:
-        if sandbox is not None:
-            return sandbox.key
-        key = next((value for name, value in self.scope["headers"] if name == b"x-secretkey"), b"")
-        return key.decode("latin-1") or None
+
+def shown_path(scope: Scope) -> str:
+    """The path of a request as it may be shown: its key is masked even when it does not look like one."""
+    return _masked_path(scope, _key_of(scope))
+
+
+def _masked_path(scope: Scope, key: str | None) -> str:
+    return star_key(mask_text(scope["path"]), key)
+
+
+def _key_of(scope: Scope) -> str | None:
+    sandbox, _ = scope.get(STEP, _NO_STEP)
+    if sandbox is not None:
+        key: str = sandbox.key
+        return key
+    sent = next((value for name, value in scope["headers"] if name == b"x-secretkey"), b"")
+    return sent.decode("latin-1") or None
 
 
 @lru_cache(maxsize=4)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from typing import TYPE_CHECKING
 
 from starlette.applications import Starlette
 from starlette.routing import Route as StarletteRoute
@@ -29,6 +30,9 @@ from mockserver.web.routes import ROUTES
 from mockserver.web.setup import prepare
 from mockserver.web.world import RequestRecord, World
 
+if TYPE_CHECKING:
+    from opentelemetry.trace import TracerProvider
+
 
 class Application(Starlette):
     """The sandbox as a Starlette application. ``world`` is what its endpoints share.
@@ -51,7 +55,12 @@ class Application(Starlette):
     def build_middleware_stack(self) -> ASGIApp:
         """The router behind the guard, under one last resort: endpoints answer every error themselves, so nothing else
         need stand between."""
-        return LastResort(Guard(self.router, self.world, self.router.public_methods))
+        guard: ASGIApp = Guard(self.router, self.world, self.router.public_methods)
+        if self.world.tracing is not None:
+            from mockserver.web.tracing import Traced
+
+            guard = Traced(guard, self.world.tracing, self.router.path_of)
+        return LastResort(guard)
 
     @property
     def ready_problems(self) -> list[str]:
@@ -101,7 +110,9 @@ def _lifespan(world: World) -> Callable[[object], AbstractAsyncContextManager[No
 
         runner, is_live = world.runner, world.sandboxes.is_live
         runner.ticker = ticker = Ticker(world.real_clock, is_live, runner.run)
-        runner.dispatcher = dispatcher = WebhookDispatcher(world.real_clock, is_live, WebhookSender(), runner.changed)
+        runner.dispatcher = dispatcher = WebhookDispatcher(
+            world.real_clock, is_live, WebhookSender(), runner.changed, world.tracing
+        )
         for sandbox in world.sandboxes:
             runner.changed(sandbox)
         work = [ticker.run(), world.lag.run()]
@@ -141,6 +152,14 @@ class _Files:
         return shipped_texts()
 
 
-def create_app(settings: Settings, *, real_clock: Callable[[], Micros] = machine_now) -> Application:
-    """The whole sandbox as a plain ASGI application: no thread, no port. Raises ``ScenarioRefused`` for bad files."""
-    return Application(settings, real_clock, _Files(settings))
+def create_app(
+    settings: Settings, *, real_clock: Callable[[], Micros] = machine_now, traces: TracerProvider | None = None
+) -> Application:
+    """The whole sandbox as a plain ASGI application: no thread, no port. ``traces`` gets a span of each request and of
+    each try of a webhook. Raises ``ScenarioRefused`` for bad files."""
+    app = Application(settings, real_clock, _Files(settings))
+    if traces is not None:
+        from mockserver.web.tracing import Tracing
+
+        app.world.tracing = Tracing(traces)
+    return app

@@ -20,7 +20,7 @@ from starlette.types import ASGIApp
 from mockserver.domain.addresses import CONTROL_WORDS
 from mockserver.domain.codes import Code
 from mockserver.settings import Settings
-from mockserver.web.access import Access, Watched
+from mockserver.web.access import QUIET_PATHS, Access, Watched
 from mockserver.web.asgi import Message, RawHeaders, Receive, Scope, Send, send_json
 from mockserver.web.metrics import OPERATION, REFUSED
 from mockserver.web.world import World
@@ -34,9 +34,6 @@ _WEBHOOK = b"x-payfurl-signature"
 
 _TYPES = ("application/json", "application/yaml", "application/x-yaml", "text/yaml", "text/x-yaml", "text/vnd.yaml")
 _METRICS = "metrics"
-_QUIET_PATHS = frozenset({"/healthz", "/readyz", f"/{_METRICS}"})
-"""Asked again and again by machines: neither logged nor counted."""
-
 _MOST_HOSTS_KNOWN = 1_000
 
 _LOCAL = frozenset({"localhost", "127.0.0.1", "::1", "testserver", "test", "mockserver"})
@@ -78,7 +75,7 @@ class Guard:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        if scope["path"] in _QUIET_PATHS:
+        if scope["path"] in QUIET_PATHS:
             await self._admit(scope, receive, send)
             return
         watched: Any = send if hasattr(send, "status") else Watched(send)

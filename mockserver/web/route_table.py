@@ -34,6 +34,7 @@ class RouteTable(Router):
         rows = list(routes)
         super().__init__(routes=rows, lifespan=lifespan)
         self._world = world
+        self._named = {route.endpoint: route.path for route in rows}
         self._paths = [path.split("/") for path in dict.fromkeys(route.path for route in rows)]
         self._exact: dict[str, Methods] = {}
         self._templates: dict[tuple[int, str], list[tuple[tuple[str, ...], Methods]]] = {}
@@ -72,6 +73,11 @@ class RouteTable(Router):
         """The endpoint of an operation and the values of its placeholders; None where there is none."""
         methods, parameters = self._tidied(path)
         return (methods or {}).get(method), parameters
+
+    def path_of(self, method: str, path: str) -> str | None:
+        """The path of an operation as the table has it, with placeholders; None where there is no operation."""
+        endpoint, _ = self.endpoint(method, path)
+        return self._named.get(endpoint)
 
     def public_methods(self, path: str) -> list[str]:
         """The methods of a path that a public key opens."""

@@ -88,6 +88,8 @@ class Endpoint:
                     if request.known is not None:
                         await world.runner.visit(request.known)
                 reply = cut or await self.act(request)
+                if world.tracing is not None and request.step is not None:
+                    world.tracing.caused(scope, request.sandbox, request.step)
             except Unanswerable as fault:
                 reply = self.refused(fault, request)
             body = reply.text()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from mockserver.domain.clock import Micros
 from mockserver.domain.rate import RateLimit
@@ -15,6 +15,9 @@ from mockserver.web.directory import Directory, ScenarioReader
 from mockserver.web.metrics import Lag, Requests
 from mockserver.web.runner import Runner
 from mockserver.web.watching import FindingLine
+
+if TYPE_CHECKING:
+    from mockserver.web.tracing import Tracing
 
 
 class RequestRecord(Protocol):
@@ -34,8 +37,9 @@ class World:
     """The settings, the directory of sandboxes and the runner of their work.
 
     ``log`` gets each request that was answered, ``prepare`` runs the set-up calls of a sandbox that opens; ``streams``
-    counts open event streams, ``requests`` those that were answered; ``lag`` is that of the event loop. ``rate_limit``
-    goes by the machine's time: it spares the machine, and a sandbox whose clock stands would never be let in again.
+    counts open event streams, ``requests`` those that were answered; ``lag`` is that of the event loop; ``tracing``
+    makes spans, None where nobody wants them. ``rate_limit`` goes by the machine's time: it spares the machine, and a
+    sandbox whose clock stands would never be let in again.
     Raises ``ScenarioRefused`` when the scenarios of the settings cannot be used.
     """
 
@@ -46,6 +50,7 @@ class World:
         self.prepare: Callable[[Sandbox], None] = lambda sandbox: None
         self.requests = Requests()
         self.lag = Lag()
+        self.tracing: Tracing | None = None
         self.streams = 0
         self.rate_limit = RateLimit(settings.rate_limit) if settings.rate_limit else None
         self.runner = Runner(real_clock, self._report)

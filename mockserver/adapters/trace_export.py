@@ -1,0 +1,97 @@
+"""Where spans go: in batches to a collector of OpenTelemetry, from a thread of their own that no request waits for.
+
+The SDK reads its own environment variables (``OTEL_SERVICE_NAME``, ``OTEL_TRACES_SAMPLER``,
+``OTEL_EXPORTER_OTLP_HEADERS`` and so on). Its packages come with the extra ``otel`` and are imported only here and in
+``mockserver.web.tracing``, when spans are wanted.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from typing import TYPE_CHECKING
+
+from mockserver.adapters.server_log import Complaints, ServerLog
+
+if TYPE_CHECKING:
+    from opentelemetry.sdk.trace import TracerProvider
+
+LAST = 1.0
+"""Seconds that spans which are still here may take to reach the collector when the server ends."""
+
+SELDOM = 600.0
+"""Seconds for which the same complaint is not printed again: a collector that is away is away for every batch."""
+
+
+class CannotTrace(Exception):
+    """No span can be sent: the text says why, and the way out."""
+
+
+class Export:
+    """Spans on their way. ``provider`` is what makes them."""
+
+    def __init__(self, provider: TracerProvider) -> None:
+        self.provider = provider
+
+    def close(self) -> None:
+        """Send what is left, for at most ``LAST`` seconds."""
+        # A thread that nobody waits for at exit: a collector that does not answer must not keep the process alive.
+        ending = threading.Thread(target=self.provider.shutdown, daemon=True)
+        ending.start()
+        ending.join(LAST)
+
+
+def open_export(log: ServerLog, version: str, protocol: str) -> Export:
+    """Begin to send spans, as the environment says. ``protocol`` is that of OTLP. Raises ``CannotTrace``."""
+    if protocol != "http/protobuf":
+        raise CannotTrace(
+            f"OTEL_EXPORTER_OTLP_PROTOCOL: got '{protocol}', allowed: http/protobuf (port 4318 of most collectors)"
+        )
+    _complain_to(log)
+    try:
+        # The first of them reads OTEL_PROPAGATORS.
+        import opentelemetry.propagate  # noqa: F401
+        from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
+        from opentelemetry.sdk.resources import Resource
+        from opentelemetry.sdk.trace import TracerProvider
+        from opentelemetry.sdk.trace.export import BatchSpanProcessor
+
+        resource = Resource.create({"service.version": version})
+        if str(resource.attributes.get("service.name", "")).startswith("unknown_service"):
+            resource = resource.merge(Resource({"service.name": "mockserver"}))
+        provider = TracerProvider(resource=resource, shutdown_on_exit=False)
+        provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
+    except ImportError:
+        raise CannotTrace("OpenTelemetry is not installed: pip install 'payfurl-mockserver[otel]'") from None
+    except Exception as fault:
+        # Whatever the SDK cannot read of the environment: it names the variable.
+        raise CannotTrace(f"OpenTelemetry: {fault}") from None
+    return Export(provider)
+
+
+def _complain_to(log: ServerLog) -> None:
+    """Print what the SDK complains of in the form of all other lines."""
+    complaints = Complaints(log)
+    complaints.addFilter(_Seldom())
+    logger = logging.getLogger("opentelemetry")
+    logger.handlers = [complaints]
+    logger.propagate = False
+
+
+class _Seldom(logging.Filter):
+    """Lets each complaint pass once in ``SELDOM``, and none of what the headers for the collector are."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._told: dict[str, float] = {}
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Whether to print a record."""
+        if record.name == "opentelemetry.util.re":
+            record.args = ("OTEL_EXPORTER_OTLP_HEADERS",)
+        now, text = time.monotonic(), str(record.msg)
+        if now - self._told.get(text, -SELDOM) < SELDOM:
+            return False
+        self._told[text] = now
+        return True

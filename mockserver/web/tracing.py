@@ -1,0 +1,184 @@
+"""Spans of OpenTelemetry: one for each request, in the trace of its caller, and one for each try of a webhook, in the
+trace of the request that caused it.
+
+Ids of spans are chance. They go to the collector and into the header ``traceparent`` of webhooks, into nothing that the
+product keeps or answers. No attribute holds a key, card data or a ccv. Imported only where spans are wanted.
+Source: OpenTelemetry semantic conventions 1.23 and later, HTTP spans; W3C Trace Context.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from typing import Protocol
+from urllib.parse import urlsplit
+from weakref import WeakKeyDictionary
+
+from opentelemetry.context import Context
+from opentelemetry.propagate import extract, inject
+from opentelemetry.trace import (
+    NonRecordingSpan,
+    Span,
+    SpanContext,
+    SpanKind,
+    StatusCode,
+    TracerProvider,
+    set_span_in_context,
+)
+from starlette.types import ASGIApp
+
+from mockserver.domain.charge import Charge
+from mockserver.domain.delivery import Delivery
+from mockserver.domain.masking import mask_start
+from mockserver.engine.sandbox import Sandbox
+from mockserver.engine.step import Step
+from mockserver.web.access import QUIET_PATHS, STEP, Watched, shown_path
+from mockserver.web.asgi import Receive, Scope, Send, headers_of
+from mockserver.web.metrics import OPERATION, REFUSED
+
+LONGEST = 500
+"""Signs of a text of a scenario that an attribute holds."""
+
+_SPAN = "mockserver.span"
+_METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "DELETE", "CONNECT", "OPTIONS", "TRACE", "PATCH"})
+_CHARGE_WEBHOOK = "transaction"
+
+
+class TryResult(Protocol):
+    """How a try of a webhook went."""
+
+    @property
+    def status(self) -> int | None: ...
+    @property
+    def error(self) -> str | None: ...
+    @property
+    def final(self) -> bool: ...
+
+
+class Tracing:
+    """The spans of one server, made by ``provider``."""
+
+    def __init__(self, provider: TracerProvider) -> None:
+        self._tracer = provider.get_tracer("mockserver")
+        self._causes: WeakKeyDictionary[Delivery, SpanContext] = WeakKeyDictionary()
+
+    def request_begins(self, scope: Scope, route: str | None) -> Span:
+        """The span of a request, ``route`` the path of its route in the table, None where there is none."""
+        method = scope["method"] if scope["method"] in _METHODS else "_OTHER"
+        attributes = {"http.request.method": method, "url.scheme": scope["scheme"]}
+        if route is not None:
+            attributes["http.route"] = route
+        verb = "HTTP" if method == "_OTHER" else method
+        caller = extract(headers_of(scope), Context())
+        span = self._tracer.start_span(
+            f"{verb} {route}" if route is not None else verb, caller, SpanKind.SERVER, attributes
+        )
+        scope[_SPAN] = span
+        return span
+
+    def request_ends(self, span: Span, scope: Scope, status: int, fault: str | None) -> None:
+        """A request has been answered, with ``status`` (0: there is no answer); ``fault`` is the name of the error that
+        nobody foresaw."""
+        if span.is_recording():
+            span.set_attributes(_about(scope))
+            if status:
+                span.set_attribute("http.response.status_code", status)
+            if fault or not status or status >= 500:
+                span.set_attribute("error.type", fault or (str(status) if status else "no_answer"))
+                span.set_status(StatusCode.ERROR)
+        span.end()
+
+    def caused(self, scope: Scope, sandbox: Sandbox, step: Step) -> None:
+        """The webhooks of a step belong to the trace of its request."""
+        span = scope.get(_SPAN)
+        if span is not None:
+            for delivery_id in step.webhooks:
+                if (delivery := sandbox.deliveries.get(delivery_id)) is not None:
+                    self._causes[delivery] = span.get_span_context()
+
+    def try_begins(self, delivery: Delivery, headers: dict[str, str]) -> Span:
+        """The span of a try to deliver a webhook; ``headers`` get its ``traceparent``. The signature is that of the
+        body and stays what it is."""
+        cause = self._causes.get(delivery)
+        above = Context() if cause is None else set_span_in_context(NonRecordingSpan(cause), Context())
+        span = self._tracer.start_span("POST", above, SpanKind.CLIENT, _about_try(delivery))
+        inject(headers, set_span_in_context(span, Context()))
+        return span
+
+    def try_ends(self, span: Span, sent: TryResult | None) -> None:
+        """How it went; None when the server stopped before it had."""
+        status = None if sent is None else sent.status
+        if status is not None:
+            span.set_attribute("http.response.status_code", status)
+        if status is None or status >= 400:
+            span.set_attribute("error.type", _fault_of(sent) if status is None else str(status))
+            span.set_status(StatusCode.ERROR)
+        span.end()
+
+
+class Traced:
+    """An application each of whose requests has a span. ``route_of`` gives the route of a method and a path."""
+
+    def __init__(self, app: ASGIApp, tracing: Tracing, route_of: Callable[[str, str], str | None]) -> None:
+        self.app = app
+        self._tracing = tracing
+        self._route_of = route_of
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http" or scope["path"] in QUIET_PATHS:
+            await self.app(scope, receive, send)
+            return
+        span = self._tracing.request_begins(scope, self._route_of(scope["method"], scope["path"]))
+        watched = send if hasattr(send, "status") else Watched(send)
+        fault = None
+        try:
+            await self.app(scope, receive, watched)
+        except BaseException as raised:
+            fault = type(raised).__name__
+            raise
+        finally:
+            self._tracing.request_ends(span, scope, getattr(watched, "status", 0), fault)
+
+
+def _about(scope: Scope) -> Mapping[str, str]:
+    """What is known of a request once it has been answered."""
+    sandbox, step = scope.get(STEP, (None, None))
+    found = {"url.path": shown_path(scope), "mockserver.op": scope.get(OPERATION, REFUSED)}
+    if sandbox is None or step is None:
+        return found
+    fired = [decision for decision in step.decisions if decision.rule is not None]
+    if fired:
+        found["mockserver.rule"] = mask_start(",".join(dict.fromkeys(one.rule for one in fired)), LONGEST)
+        found["mockserver.outcome"] = mask_start("; ".join(dict.fromkeys(one.outcome.words for one in fired)), LONGEST)
+    charge = step.about.get("charge")
+    if isinstance(charge, Charge):
+        found["mockserver.charge.id"] = charge.charge_id
+        found["mockserver.charge.status"] = charge.status.value
+    return found
+
+
+def _about_try(delivery: Delivery) -> Mapping[str, str | int]:
+    found: dict[str, str | int] = {
+        "http.request.method": "POST",
+        "mockserver.webhook.id": delivery.delivery_id,
+        "mockserver.webhook.event": mask_start(delivery.message.event_type, LONGEST),
+    }
+    # An address that cannot be read is refused by the sender.
+    with suppress(ValueError):
+        url = urlsplit(delivery.url)
+        found["server.address"] = url.hostname or ""
+        found["server.port"] = url.port or (443 if url.scheme == "https" else 80)
+        # Neither a password nor a query, which may be one.
+        found["url.full"] = mask_start(f"{url.scheme}://{url.netloc.rpartition('@')[2]}{url.path}", LONGEST)
+    if delivery.tries:
+        found["http.request.resend_count"] = len(delivery.tries)
+    if delivery.message.type == _CHARGE_WEBHOOK and delivery.message.subject_id is not None:
+        found["mockserver.charge.id"] = delivery.message.subject_id
+    return found
+
+
+def _fault_of(sent: TryResult | None) -> str:
+    """The kind of what went wrong, in one of a few words."""
+    if sent is None:
+        return "stopped"
+    return "refused" if sent.final else (sent.error or "no_answer").partition(":")[0]
