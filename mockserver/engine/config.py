@@ -4,19 +4,18 @@ sandboxes."""
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, TypeAlias
 
 from mockserver.assumptions import Assumed
 from mockserver.domain.clock import Clock, Micros
 from mockserver.domain.delivery import WebhookMessage
 from mockserver.domain.notice import Notice
-from mockserver.domain.provider import Provider
+from mockserver.domain.provider import Cost, Provider, ProviderSummary
 from mockserver.engine.counts import Counts
-from mockserver.engine.provider_plans import planned
 from mockserver.findings.policy import Policy
 from mockserver.scenario.ruleset import Ruleset
-from mockserver.scenario.scenario import ClockPlan, Scenario
+from mockserver.scenario.scenario import ClockPlan, ProviderMap, Scenario
 
 RenderWebhook: TypeAlias = Callable[[str, WebhookMessage, Notice, Assumed], dict[str, object]]
 """The body of a webhook by its id, type and content, as the assumptions word it."""
@@ -32,15 +31,14 @@ def unwritten(value: object) -> bytes:
     return b"{}"
 
 
-@dataclass(frozen=True, slots=True)
-class SandboxConfig:
-    """How a sandbox begins. ``public_url`` has no trailing slash; ``counts`` are those of the server."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServerConfig:
+    """The part of a config that the server's settings fix for every sandbox, as long as no scenario says otherwise.
+    ``public_url`` has no trailing slash; ``counts`` are those of the server."""
 
     seed: int
     assumed: Assumed
-    rules: Ruleset
     clock: ClockPlan
-    scenarios: tuple[Scenario, ...] = ()
     public_url: str = "http://127.0.0.1:4111"
     strict: bool = False
     test_cards_only: bool = False
@@ -51,6 +49,31 @@ class SandboxConfig:
     findings: Policy | None = None
     counts: Counts = field(default_factory=Counts, repr=False, compare=False)
 
+    def config(self, scenarios: Sequence[Scenario]) -> SandboxConfig:
+        """The config under some scenarios: of what several of them say, the last one counts. Raises ``Invalid``
+        (90)."""
+        given: dict[str, Any] = {one.name: getattr(self, one.name) for one in fields(self)}
+        overrides: dict[str, object] = {}
+        judging: dict[str, Any] = {}
+        for scenario in scenarios:
+            overrides.update(scenario.assumptions)
+            judging.update(scenario.findings)
+            given["seed"] = scenario.seed if scenario.seed is not None else given["seed"]
+            given["clock"] = scenario.clock or given["clock"]
+        if overrides:
+            given["assumed"] = self.assumed.with_overrides(overrides)
+        if self.findings is not None:
+            given["findings"] = replace(self.findings, **judging)
+        return SandboxConfig(rules=Ruleset.of(scenarios), scenarios=tuple(scenarios), **given)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SandboxConfig(ServerConfig):
+    """How a sandbox begins: what the server's settings and the scenarios in force say together."""
+
+    rules: Ruleset
+    scenarios: tuple[Scenario, ...] = ()
+
     def start_clock(self, real: Micros) -> Clock:
         """The clock of a sandbox that opens when the machine's says ``real``."""
         plan = self.clock
@@ -59,51 +82,19 @@ class SandboxConfig:
     def providers(self, now: Micros) -> list[Provider]:
         """The providers that the scenarios describe, as they are when these come into force; of an id given twice the
         later scenario's."""
-        plans = {plan.id: plan for scenario in self.scenarios for plan in scenario.providers}
-        return [planned(plan, now) for plan in plans.values()]
+        given = {one.id: one for scenario in self.scenarios for one in scenario.providers}
+        return [_provider(one, now) for one in given.values()]
 
 
-@dataclass(frozen=True, slots=True)
-class ServerConfig:
-    """The part of a config that the server's settings fix for every sandbox."""
-
-    seed: int
-    assumed: Assumed
-    clock: ClockPlan
-    public_url: str
-    strict: bool
-    test_cards_only: bool
-    webhook_key: str = field(repr=False)
-    journal_limit: int
-    render: RenderWebhook = render_nothing
-    write: Callable[[object], bytes] = unwritten
-    findings: Policy | None = None
-    counts: Counts = field(default_factory=Counts, repr=False, compare=False)
-
-    def config(self, scenarios: Sequence[Scenario]) -> SandboxConfig:
-        """The config under some scenarios: of what several of them say, the last one counts. Raises ``Invalid``
-        (90)."""
-        seed, clock = self.seed, self.clock
-        overrides: dict[str, object] = {}
-        judging: dict[str, Any] = {}
-        for scenario in scenarios:
-            overrides.update(scenario.assumptions)
-            seed = scenario.seed if scenario.seed is not None else seed
-            clock = scenario.clock or clock
-            judging.update(scenario.findings)
-        return SandboxConfig(
-            seed=seed,
-            assumed=self.assumed.with_overrides(overrides) if overrides else self.assumed,
-            rules=Ruleset.of(scenarios),
-            clock=clock,
-            scenarios=tuple(scenarios),
-            public_url=self.public_url,
-            strict=self.strict,
-            test_cards_only=self.test_cards_only,
-            webhook_key=self.webhook_key,
-            journal_limit=self.journal_limit,
-            render=self.render,
-            write=self.write,
-            findings=replace(self.findings, **judging) if self.findings is not None else None,
-            counts=self.counts,
-        )
+def _provider(given: ProviderMap, now: Micros) -> Provider:
+    cost = given.cost
+    return Provider(
+        provider_id=given.id,
+        summary=ProviderSummary(given.id, given.type, given.name or given.id),
+        currency=given.currency.upper(),
+        added=now,
+        country=given.country,
+        fallback_provider_id=given.fallback,
+        costs=(Cost(cost.fixed, cost.percent),) if cost else (),
+        latency=(given.latency.low, given.latency.high) if given.latency else None,
+    )

@@ -17,7 +17,6 @@ from mockserver.scenario.model import (
     ClockMap,
     ExampleMap,
     FindingsMap,
-    ProviderMap,
     ReplyMap,
     ScenarioFile,
     WaitMap,
@@ -27,11 +26,10 @@ from mockserver.scenario.rule import Rule
 from mockserver.scenario.scenario import (
     Advance,
     ClockPlan,
-    CostPlan,
     Example,
     ExampleStep,
     ExpectedReply,
-    ProviderPlan,
+    ProviderMap,
     Scenario,
     SetupCall,
     Wait,
@@ -54,7 +52,7 @@ def compile_scenario(
     clock = _clock(model.clock, problems) if model.clock is not None else None
     if model.clock is not None and model.clock.model_fields_set == {"zone"}:
         clock = None
-    providers = _providers(model.providers, problems)
+    _check_providers(model.providers, problems)
     setup, ids = _setup(model.setup, problems)
     return Scenario(
         name=model.name or name,
@@ -63,7 +61,7 @@ def compile_scenario(
         seed=model.seed,
         clock=clock,
         assumptions=model.assumptions,
-        providers=providers,
+        providers=tuple(model.providers),
         setup=setup,
         rules=rules,
         findings=_findings(model.findings),
@@ -87,9 +85,8 @@ def _clock(model: ClockMap, problems: Problems) -> ClockPlan:
     return ClockPlan(model.start, model.mode, model.rate or (FAST if model.mode is ClockMode.FAST else 1))
 
 
-def _providers(models: list[ProviderMap], problems: Problems) -> tuple[ProviderPlan, ...]:
+def _check_providers(models: list[ProviderMap], problems: Problems) -> None:
     ids = [model.id for model in models]
-    plans = []
     for index, model in enumerate(models):
         path: Path = ("providers", index)
         if model.id in ids[:index]:
@@ -105,19 +102,6 @@ def _providers(models: list[ProviderMap], problems: Problems) -> tuple[ProviderP
             problems.add((*path, "fallback"), "a provider cannot take over from itself")
         with problems.at(*path, "currency"):
             currency(model.currency)
-        plans.append(
-            ProviderPlan(
-                id=model.id,
-                type=model.type,
-                name=model.name,
-                currency=model.currency.upper(),
-                fallback=model.fallback,
-                latency=model.latency,
-                cost=CostPlan(model.cost.fixed, model.cost.percent) if model.cost else None,
-                country=model.country,
-            )
-        )
-    return tuple(plans)
 
 
 def _setup(models: list[CallMap], problems: Problems) -> tuple[tuple[SetupCall, ...], frozenset[str]]:

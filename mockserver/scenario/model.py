@@ -31,7 +31,6 @@ from mockserver.scenario.operations import OPERATIONS, SOURCES
 from mockserver.scenario.outcome_map import OutcomeMap, StepMap, ThenMap
 from mockserver.scenario.part import Part, given, part
 from mockserver.scenario.paths import CARD_FACTS
-from mockserver.scenario.provider_outcome import LatencyWord
 from mockserver.scenario.rule import AtEnd, Draws
 from mockserver.scenario.scalars import (
     Count,
@@ -39,7 +38,6 @@ from mockserver.scenario.scalars import (
     Flag,
     Id,
     Instant,
-    Number,
     Period,
     Point,
     Share,
@@ -48,7 +46,7 @@ from mockserver.scenario.scalars import (
     ZoneName,
     whole,
 )
-from mockserver.scenario.scenario import Certificate
+from mockserver.scenario.scenario import Certificate, ProviderMap
 
 MAX_RULES = 10_000
 MAX_STEPS = 10_000
@@ -233,26 +231,6 @@ class TlsMap(Part):
     yet."""
 
     certificate: Certificate
-
-
-class CostMap(Part):
-    """What a provider costs."""
-
-    fixed: Number = Field(default=0, validate_default=True)
-    percent: Number = Field(default=0, validate_default=True)
-
-
-class ProviderMap(Part):
-    """A provider that exists when the sandbox opens."""
-
-    id: Id
-    type: Text = "dummy"
-    name: Text | None = None
-    currency: Annotated[str, Field(pattern=r"^[A-Za-z]{3}$")] = "AUD"
-    country: Text | None = None
-    fallback: Text | None = None
-    latency: LatencyWord | None = None
-    cost: CostMap | None = None
 
 
 _CALL = r"^(GET|POST|PUT|DELETE) /\S*$"

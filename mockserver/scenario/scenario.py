@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from decimal import Decimal
 from enum import StrEnum
-from typing import Any
+from typing import Annotated, Any
+
+from pydantic import Field
 
 from mockserver.domain.clock import ClockMode, Micros
-from mockserver.scenario.provider_outcome import Latency
+from mockserver.scenario.part import Part
+from mockserver.scenario.provider_outcome import LatencyWord
 from mockserver.scenario.rule import Rule
+from mockserver.scenario.scalars import Id, Number, Text
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,26 +33,24 @@ class Certificate(StrEnum):
     UNTRUSTED_CHAIN = "untrusted_chain"
 
 
-@dataclass(frozen=True, slots=True)
-class CostPlan:
-    """What a provider costs: ``fixed`` in its currency and ``percent`` of the amount."""
+class CostMap(Part):
+    """What a provider costs."""
 
-    fixed: Decimal = Decimal(0)
-    percent: Decimal = Decimal(0)
+    fixed: Number = Field(default=0, validate_default=True)
+    percent: Number = Field(default=0, validate_default=True)
 
 
-@dataclass(frozen=True, slots=True)
-class ProviderPlan:
+class ProviderMap(Part):
     """A provider that exists when the sandbox opens."""
 
-    id: str
-    type: str = "dummy"
-    name: str | None = None
-    currency: str = "AUD"
-    fallback: str | None = None
-    latency: Latency | None = None
-    cost: CostPlan | None = None
-    country: str | None = None
+    id: Id
+    type: Text = "dummy"
+    name: Text | None = None
+    currency: Annotated[str, Field(pattern=r"^[A-Za-z]{3}$")] = "AUD"
+    country: Text | None = None
+    fallback: Text | None = None
+    latency: LatencyWord | None = None
+    cost: CostMap | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +121,7 @@ class Scenario:
     seed: int | None = None
     clock: ClockPlan | None = None
     assumptions: Mapping[str, object] = field(default_factory=dict)
-    providers: tuple[ProviderPlan, ...] = ()
+    providers: tuple[ProviderMap, ...] = ()
     setup: tuple[SetupCall, ...] = ()
     rules: tuple[Rule, ...] = ()
     findings: Mapping[str, Any] = field(default_factory=dict)

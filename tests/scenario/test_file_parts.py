@@ -14,7 +14,7 @@ from mockserver.scenario import foreign_words
 from mockserver.scenario.catalogue import DECLINES
 from mockserver.scenario.operations import OPERATIONS
 from mockserver.scenario.reference import json_schema
-from mockserver.scenario.scenario import Advance, ClockPlan, CostPlan, SetupCall, Wait
+from mockserver.scenario.scenario import Advance, ClockPlan, CostMap, SetupCall, Wait
 from tests.scenario.telling import faults
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -82,7 +82,7 @@ def test_defaults() -> None:
     scenario = read_text("version: 1", "dir/my story.yaml")
     assert (scenario.name, scenario.description, scenario.seed, scenario.clock) == ("my-story", "", None, None)
     assert (scenario.rules, scenario.setup, scenario.examples, scenario.providers) == ((), (), (), ())
-    assert CostPlan().fixed == 0
+    assert CostMap().fixed == 0
 
 
 def test_json_is_the_same_file() -> None:
