@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from tests.browser.conftest import Box, Site
+from tests.browser.conftest import ROOT, Box, Site
 
 expect = pytest.importorskip("playwright.sync_api", reason="playwright is not installed").expect
 
@@ -258,3 +259,10 @@ def test_a_challenge_of_a_link_goes_all_the_way_to_the_shop(page: Any, sandbox: 
     page.get_by_test_id("pay").click()
     page.get_by_test_id("pass").click()
     page.wait_for_url("https://shop.example/ok?**")
+
+
+def test_the_test_of_the_documentation_passes(page: Any, sandbox: Box) -> None:
+    text = (ROOT / "docs" / "browser.md").read_text("utf-8").partition("```python\n")[2].partition("```")[0]
+    made: dict[str, Any] = {}
+    exec(compile(text, "browser.md", "exec"), made)
+    made["test_a_payer_pays_after_3_d_secure"](page, SimpleNamespace(client=sandbox.http))
