@@ -91,7 +91,7 @@ def _provider(given: ProviderMap, now: Micros) -> Provider:
     return Provider(
         provider_id=given.id,
         summary=ProviderSummary(given.id, given.type, given.name or given.id),
-        currency=given.currency.upper(),
+        currency=given.currency,
         added=now,
         country=given.country,
         fallback_provider_id=given.fallback,

@@ -61,7 +61,7 @@ def compile_scenario(
         seed=model.seed,
         clock=clock,
         assumptions=model.assumptions,
-        providers=tuple(model.providers),
+        providers=tuple(one.model_copy(update={"currency": one.currency.upper()}) for one in model.providers),
         setup=setup,
         rules=rules,
         findings=_findings(model.findings),
