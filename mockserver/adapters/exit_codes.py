@@ -16,3 +16,4 @@ class Exit(IntEnum):
     BASELINE = 3
     VERIFICATION_FAILED = 4
     NOT_READY = 5
+    INTERRUPTED = 130

@@ -28,8 +28,6 @@ if TYPE_CHECKING:
 
 FORMATS = ("text", "json", "junit", "html")
 _SERVER_OPTIONS = ("--journal-limit", "100000", "--log-level", "error")
-INTERRUPTED = 128 + signal.SIGINT
-"""Exit code of a command that was interrupted."""
 
 
 def duration(ctx: click.Context, param: click.Parameter, value: str | None) -> Micros | None:
@@ -198,11 +196,11 @@ def explore(
     except (HTTPError, ControlRefused) as problem:
         stop(Exit.NOT_READY, f"the server at {url or 'hand'} fails: {problem}")
     except KeyboardInterrupt:
-        stop(INTERRUPTED, "interrupted")
+        stop(Exit.INTERRUPTED, "interrupted")
     if made.reaches(least):
         sys.exit(Exit.FOUND)
     if made.is_interrupted:
-        sys.exit(INTERRUPTED)
+        sys.exit(Exit.INTERRUPTED)
 
 
 def _plan(

@@ -11,7 +11,6 @@ import click
 
 from mockserver.adapters.exit_codes import Exit
 from mockserver.commands.explore import (
-    INTERRUPTED,
     address,
     admin_token,
     duration,
@@ -106,7 +105,7 @@ def shrink(
             try:
                 made = shrinking.shrink()
             except Stopped as stopped:
-                made, code = stopped.made, INTERRUPTED
+                made, code = stopped.made, Exit.INTERRUPTED
     except NoFailure as problem:
         stop(Exit.FOUND, str(problem))
     except NotRepeated as problem:
@@ -123,7 +122,7 @@ def shrink(
     except HTTPError as problem:
         stop(Exit.NOT_READY, f"the server at {url or 'hand'} fails: {problem}")
     except KeyboardInterrupt:
-        stop(INTERRUPTED, "interrupted")
+        stop(Exit.INTERRUPTED, "interrupted")
     file = out / f"{made.scenario['name']}.yaml"
     text = scenario_text(made.scenario)
     try:

@@ -11,6 +11,7 @@ import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 from click.testing import CliRunner, Result
@@ -50,6 +51,18 @@ def test_every_option_is_in_the_help_of_serve_with_its_variable() -> None:
 def test_help_lists_the_commands_and_unknown_ones_are_bad_usage() -> None:
     assert {"serve", "config", "healthcheck", "ca", "version"} <= set(run("--help").output.split())
     assert run("no-such-command").exit_code == 2
+
+
+@pytest.mark.parametrize("command", ["serve", "explore", "shrink", "check"])
+def test_an_interruption_before_the_command_has_begun_ends_it_with_130(
+    command: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*_: object, **__: object) -> NoReturn:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(main.commands[command], "make_context", interrupted)
+    done = run(command)
+    assert (done.exit_code, done.output) == (130, "interrupted\n")
 
 
 def test_every_command_stands_in_one_group_of_the_help_with_its_whole_summary() -> None:
