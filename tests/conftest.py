@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from mockserver.settings import PREFIX
+from tests import depth
 
 if TYPE_CHECKING:
     from tests.driving import Api
@@ -34,6 +35,13 @@ def api() -> Api:
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    """Set up the depth and the cache of compiled modules."""
+    if config.getoption("--deep"):
+        depth.dig()
+    _keep_bytecode(config)
+
+
+def _keep_bytecode(config: pytest.Config) -> None:
     """Keep compiled modules in the cache folder of pytest where the environment keeps none beside the sources.
 
     Compiling them anew takes most of the time of a collection and of the many processes that tests start.
@@ -58,5 +66,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """``--update-golden`` writes the kept answers of ``tests/golden`` anew."""
+    """``--update-golden`` writes the kept answers of ``tests/golden`` anew; ``--deep`` tries more."""
+    parser.addoption("--deep", action="store_true", help="try many more examples, requests and operations")
     parser.addoption("--update-golden", action="store_true", help="write the answers of tests/golden anew")

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from mockserver.adapters.scenario_files import read_text
 from mockserver.adapters.strict_yaml import read
 from mockserver.scenario.problems import ScenarioRefused
+from tests.depth import tries
 
 ROOT = Path(__file__).resolve().parents[2]
 FILES = sorted((ROOT / "scenarios").glob("*.yaml"))
@@ -36,7 +37,7 @@ def places(data: Any) -> list[tuple[Any, Any]]:
 
 
 @pytest.mark.slow
-@settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=tries(100, 1000), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(text=st.sampled_from(PLAIN), where=st.integers(0, 10_000), value=VALUES, rename=st.none() | WORDS)
 def test_a_file_with_anything_anywhere(text: str, where: int, value: object, rename: str | None) -> None:
     data = json.loads(text)

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from mockserver.adapters.strict_yaml import MAX_ALIASES, MAX_CHARACTERS, MAX_DEPTH, read
 from mockserver.scenario.problems import ScenarioRefused
+from tests.depth import tries
 
 
 def value(text: str) -> object:
@@ -141,7 +142,7 @@ JSON = st.recursive(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=tries(60, 600), deadline=None)
 @given(data=JSON, ascii_only=st.booleans())
 def test_json_takes_the_same_way(data: object, ascii_only: bool) -> None:
     text = json.dumps({"a": data}, ensure_ascii=ascii_only)
@@ -163,7 +164,7 @@ def test_a_character_that_yaml_takes_for_a_line_break_is_refused_where_it_stands
     assert f"U+{ord(character):04X}" in problem.message
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=tries(80, 800), deadline=None)
 @given(text=st.text(alphabet=st.sampled_from(list("ab:-{}[]&*!#'\"|>,? \n\t01.~<%@`")), max_size=60))
 def test_any_text_is_read_or_refused(text: str) -> None:
     try:

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from mockserver.engine.facts import KINDS
 from mockserver.web.routes import ROUTES
 from tests.control.test_state_sense import rich
+from tests.depth import tries
 from tests.driving import CARD, DUMMY, Api, Reply
 
 Path = tuple[str | int, ...]
@@ -131,7 +132,7 @@ def test_the_document_itself_is_taken_and_works() -> None:
 
 
 @pytest.mark.slow
-@settings(max_examples=120, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+@settings(max_examples=tries(40, 400), deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
 @given(changed())
 def test_one_changed_place_is_refused_or_does_no_harm(document: dict[str, Any]) -> None:
     reply = API.call("PUT", "/__admin/state", raw=json.dumps(document).encode())

@@ -15,6 +15,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, initialize, invariant, multiple, rule
 
+from tests.depth import tries
 from tests.driving import CARD, DUMMY, Api, Reply
 
 MINUTE, HOUR, DAY = 60, 3_600, 86_400
@@ -274,7 +275,7 @@ def exact(number: float) -> Decimal:
 
 TestPayments = pytest.mark.slow(Payments.TestCase)
 TestPayments.settings = settings(
-    max_examples=25,
+    max_examples=tries(12, 100),
     stateful_step_count=30,
     deadline=None,
     derandomize=True,

@@ -15,6 +15,7 @@ from mockserver.scenario.director import Director
 from mockserver.scenario.outcome import NOTHING
 from mockserver.scenario.ruleset import Ruleset
 from mockserver.scenario.transport import Transport
+from tests.depth import tries
 from tests.scenario.telling import NOW, ask, attempt, card, directing, fault, one, said, stored, told
 
 TWO = """
@@ -337,7 +338,7 @@ def test_metadata_names_an_outcome() -> None:
 PAIRS = st.lists(st.sampled_from("abcd"), min_size=1, max_size=40)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=tries(30, 300), deadline=None)
 @given(order=PAIRS, data=st.data(), seed=st.integers(0, 9))
 def test_what_a_key_meets_does_not_depend_on_the_others(order: list[str], data: st.DataObject, seed: int) -> None:
     rules = """

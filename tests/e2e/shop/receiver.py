@@ -21,7 +21,8 @@ class Receiver:
 
         self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self.url = f"http://127.0.0.1:{self.server.server_port}/webhooks"
-        Thread(target=self.server.serve_forever, daemon=True).start()
+        # How long the end waits at most, in seconds.
+        Thread(target=self.server.serve_forever, args=(0.01,), daemon=True).start()
 
     def close(self):
         self.server.shutdown()
