@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from enum import StrEnum
 from itertools import pairwise
-from typing import Annotated
+from typing import Annotated, Any, ClassVar
 
 from pydantic import Field, PlainValidator, WithJsonSchema
 
@@ -17,7 +17,7 @@ from mockserver.scenario.attempt import Attempt
 from mockserver.scenario.declining import DeclineWord, Down, TimedOut
 from mockserver.scenario.kinds import NUMBER, TEXT
 from mockserver.scenario.matching import FieldTest, compile_test, known_operators, shown
-from mockserver.scenario.part import keys_of, part
+from mockserver.scenario.part import keys_of, one_of, part
 from mockserver.scenario.provider_outcome import Approve, Pending, ProviderOutcome
 from mockserver.scenario.scalars import Count, Duration, Flag, Share, whole
 
@@ -74,6 +74,8 @@ class RowRule:
     """Rows of a batch and what becomes of them; rows count from 1. ``where`` reads paymentMethodId, amount, currency
     and reference."""
 
+    schema: ClassVar[dict[str, Any]] = {"allOf": [one_of(_WHICH), one_of(_WHAT)]}
+
     at: Rows | None = None
     every: Count | None = None
     where: Where = None
@@ -118,6 +120,8 @@ class ResultsPlan:
 @part
 class BatchScript:
     """What happens to a batch."""
+
+    schema: ClassVar[dict[str, Any]] = {"minProperties": 1}
 
     rows: tuple[RowRule, ...] = ()
     progress: tuple[Progress, ...] = ()

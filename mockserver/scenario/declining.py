@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from pydantic import BeforeValidator, Field, GetCoreSchemaHandler
+from pydantic import BeforeValidator, ConfigDict, Field, GetCoreSchemaHandler
 from pydantic_core import core_schema
 
 from mockserver.domain.codes import MESSAGES, Code
 from mockserver.scenario.catalogue import DECLINES, PROVIDER_DOWN, PROVIDER_TIMEOUT, decline
-from mockserver.scenario.part import Empty, Part
+from mockserver.scenario.part import Empty, Part, any_of
 from mockserver.scenario.provider_outcome import Decline
 from mockserver.scenario.scalars import Flag, Text, whole
 
 
 class DeclineMap(Part):
     """A refusal: a row of the catalogue with single fields replaced, or all one's own (then errorCode is required)."""
+
+    model_config = ConfigDict(json_schema_extra=any_of(("name", "errorCode")))
 
     name: Text | None = None
     error_code: Annotated[int, whole(0, 9999)] | None = Field(None, alias="errorCode")

@@ -8,10 +8,9 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import field
-from decimal import Decimal
 from enum import StrEnum
 from types import MappingProxyType
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 from pydantic import AfterValidator, BeforeValidator, WithJsonSchema
 
@@ -19,9 +18,9 @@ from mockserver.domain.clock import duration_text
 from mockserver.domain.errors import nearest
 from mockserver.domain.states import NetworkTokenState, PayToState, SubscriptionState
 from mockserver.scenario.matching import shown
-from mockserver.scenario.part import Empty, part
+from mockserver.scenario.part import Empty, one_of, part
 from mockserver.scenario.provider_outcome import Challenge, PayerAnswer, Settlement
-from mockserver.scenario.scalars import Duration, Number, Text
+from mockserver.scenario.scalars import Duration, Positive, Text
 
 _STATES: Mapping[str, tuple[str, ...]] = {
     "payto.status": tuple(PayToState),
@@ -65,12 +64,8 @@ class Move(StrEnum):
 class LaterAmount:
     """How much is captured or refunded; absent: all."""
 
-    amount: Number | None = None
+    amount: Positive | None = None
     comment: Text | None = None
-
-    def __post_init__(self) -> None:
-        if self.amount == Decimal(0):
-            raise ValueError("amount: got 0, wanted an amount above 0")
 
 
 def read_event(value: object) -> str:
@@ -119,6 +114,8 @@ class Later:
     ``amount`` and ``comment`` of capture and refund, ``to`` (SUCCESS or FAILED; ABANDONED of a challenge) of settle,
     ``event`` and ``data`` of emit.
     """
+
+    schema: ClassVar[dict[str, Any]] = one_of(Move)
 
     after: Duration
     set: Annotated[dict[str, Any] | None, WithJsonSchema(_SET_SCHEMA)] = None

@@ -22,6 +22,7 @@ from pydantic import (
 )
 from pydantic_core import core_schema
 
+from mockserver.assumptions import ROWS
 from mockserver.domain.cards import TEST_CARDS, Brand
 from mockserver.domain.clock import ClockMode
 from mockserver.findings.catalogue import CATALOGUE as FINDINGS
@@ -29,7 +30,7 @@ from mockserver.findings.catalogue import kind_of
 from mockserver.scenario.matching import OPERATORS
 from mockserver.scenario.operations import OPERATIONS, SOURCES
 from mockserver.scenario.outcome_map import OutcomeMap, StepMap, ThenMap
-from mockserver.scenario.part import Part, given, part
+from mockserver.scenario.part import Part, given, given_as, needs, one_of, part
 from mockserver.scenario.paths import CARD_FACTS
 from mockserver.scenario.rule import AtEnd, Draws
 from mockserver.scenario.scalars import (
@@ -40,13 +41,14 @@ from mockserver.scenario.scalars import (
     Instant,
     Period,
     Point,
+    Positive,
     Share,
     Text,
-    Weight,
     ZoneName,
     whole,
 )
 from mockserver.scenario.scenario import Certificate, ProviderMap
+from mockserver.scenario.transport import At
 
 MAX_RULES = 10_000
 MAX_STEPS = 10_000
@@ -111,6 +113,7 @@ _WHEN: dict[str, Any] = {
             "type": "object",
             "additionalProperties": False,
             "minProperties": 1,
+            "not": {"required": ["to", "for"]},
             "properties": {
                 "from": {
                     "type": "string",
@@ -135,7 +138,7 @@ class ChanceOne(Part):
 class ChanceWeighted(Part):
     """One of several outcomes, by weight."""
 
-    weight: Weight
+    weight: Positive
     then: OutcomeMap
 
 
@@ -183,7 +186,17 @@ class RuleMap(Part):
     """One rule. Of the rules that are asked at one stage (as the request arrives, as a provider is asked, as a webhook
     is delivered), the first that matches in file order decides."""
 
-    model_config = ConfigDict(json_schema_extra={"oneOf": [given(word) for word in PLANS]})
+    model_config = ConfigDict(
+        json_schema_extra={
+            **one_of(PLANS),
+            "allOf": [
+                needs(given("at_end"), given("sequence")),
+                needs(given("per"), {"anyOf": [given("limit"), given("sequence"), given_as("when", given("nth"))]}),
+                needs(given_as("then", given_as("transport", given_as("at", {"const": At.CONNECT}))), given("limit")),
+                needs(given_as("then", given("replay")), given("key")),
+            ],
+        }
+    )
 
     id: Id
     description: Text | None = None
@@ -208,6 +221,8 @@ FindingName = Annotated[
 
 class ClockMap(Part):
     """The sandbox's clock when it opens; a sandbox that has been used refuses another."""
+
+    model_config = ConfigDict(json_schema_extra=needs(given("rate"), given_as("mode", {"const": ClockMode.FAST})))
 
     start: Instant | None = None
     mode: ClockMode = ClockMode.REAL
@@ -313,7 +328,7 @@ class ScenarioFile(Part):
     seed: Annotated[int, whole(0, 2**63 - 1)] | None = None
     draws: Draws = Draws.SANDBOX
     clock: ClockMap | None = None
-    assumptions: dict[str, Any] = Field(default_factory=dict)
+    assumptions: dict[str, Any] = Field(default_factory=dict, json_schema_extra={"propertyNames": {"enum": list(ROWS)}})
     providers: Annotated[list[ProviderMap], Field(max_length=1000)] = Field(default_factory=list)
     setup: Annotated[list[CallMap], Field(max_length=1000)] = Field(default_factory=list)
     # Plain data here: rules are read one by one, so that a fault of one hides none of another.

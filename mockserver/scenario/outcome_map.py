@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Self
+from typing import Annotated, Any, Self
 
-from pydantic import BeforeValidator, model_validator
+from pydantic import BeforeValidator, ConfigDict, model_validator
 
 from mockserver.scenario.batch_script import BatchScript
 from mockserver.scenario.declining import DeclineWord, Down, TimedOut
 from mockserver.scenario.later_step import Later, act_of_payer
 from mockserver.scenario.outcome import Outcome
-from mockserver.scenario.part import Part
+from mockserver.scenario.part import Part, any_of, at_most_one_of, given, needs
 from mockserver.scenario.provider_outcome import Approve, Challenge, LatencyWord, PartialApprove, Pending
-from mockserver.scenario.scalars import Count, Lag, Number, Switch, Text
+from mockserver.scenario.scalars import Count, Lag, Positive, Switch, Text
 from mockserver.scenario.transport import Transport
 from mockserver.scenario.webhook_plan import WebhookPlan
 
@@ -23,8 +23,18 @@ def _amount(value: object) -> object:
     return None if value is None else {"amount": value}
 
 
+def _schema(schema: dict[str, Any]) -> None:
+    """What an outcome refuses as a whole, for editors."""
+    words = [word for word in schema["properties"] if word != "times"]
+    schema["allOf"] = [any_of(words), at_most_one_of(PROVIDER_WORDS)]
+    if "outcome_from" in words:
+        schema["allOf"].append(needs(given("outcome_from"), {"maxProperties": 1}))
+
+
 class OutcomeMap(Part):
     """What happens, level by level; one outcome may combine several levels."""
+
+    model_config = ConfigDict(json_schema_extra=_schema)
 
     approve: Approve | None = None
     decline: DeclineWord | None = None
@@ -33,7 +43,7 @@ class OutcomeMap(Part):
     provider_down: Down | None = None
     provider_timeout: TimedOut | None = None
     partial_approve: Annotated[
-        PartialApprove | None, BeforeValidator(_amount, json_schema_input_type=Number | None)
+        PartialApprove | None, BeforeValidator(_amount, json_schema_input_type=Positive | None)
     ] = None
     latency: LatencyWord | None = None
     transport: Transport | None = None

@@ -6,7 +6,7 @@ read is the value that runs.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cache
 from typing import Any, Self, TypeVar, cast, dataclass_transform, get_type_hints
@@ -47,6 +47,36 @@ def _fault(
 def given(key: str) -> dict[str, Any]:
     """The schema of a part that has a key; a null counts as none."""
     return {"required": [key], "properties": {key: {"not": {"type": "null"}}}}
+
+
+def given_as(key: str, value: Mapping[str, Any]) -> dict[str, Any]:
+    """The schema of a part whose key has a value of that schema."""
+    return {"required": [key], "properties": {key: value}}
+
+
+def one_of(keys: Iterable[str]) -> dict[str, Any]:
+    """The schema of a part that has exactly one of some keys."""
+    return {"oneOf": [given(key) for key in keys]}
+
+
+def any_of(keys: Iterable[str]) -> dict[str, Any]:
+    """The schema of a part that has one of some keys, or several."""
+    return {"anyOf": [given(key) for key in keys]}
+
+
+def at_most_one_of(keys: Sequence[str]) -> dict[str, Any]:
+    """The schema of a part that has one of some keys, or none."""
+    return {"oneOf": [*one_of(keys)["oneOf"], {"not": any_of(keys)}]}
+
+
+def needs(condition: Mapping[str, Any], then: Mapping[str, Any]) -> dict[str, Any]:
+    """The schema of a part for which the second holds where the first does."""
+    return {"if": condition, "then": then}
+
+
+def apart(*schemas: Mapping[str, Any]) -> dict[str, Any]:
+    """The schema of a part for which not all of these hold."""
+    return {"not": {"allOf": list(schemas)}}
 
 
 class Part(BaseModel):

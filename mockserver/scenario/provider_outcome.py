@@ -7,16 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from decimal import Decimal
 from enum import StrEnum
 from math import exp, log
-from typing import Annotated
+from typing import Annotated, Any, ClassVar
 
 from pydantic import BeforeValidator, Field
 
 from mockserver.domain.clock import SECOND, Micros, duration_text
-from mockserver.scenario.part import part
-from mockserver.scenario.scalars import Duration, Number
+from mockserver.scenario.part import any_of, given, needs, part
+from mockserver.scenario.scalars import Duration, Positive
 
 _SPREAD = 1 << 32
 _LN_99 = 4.59511985013459
@@ -91,6 +90,8 @@ class PayerAnswer(StrEnum):
 class Challenge:
     """3-D Secure: the payer must act; ``payer`` lets the sandbox act for the payer."""
 
+    schema: ClassVar[dict[str, Any]] = needs(given("after"), given("payer"))
+
     payer: PayerAnswer | None = None
     after: Duration | None = None
 
@@ -113,11 +114,7 @@ class Challenge:
 class PartialApprove:
     """The provider approves a part of the amount only."""
 
-    amount: Number
-
-    def __post_init__(self) -> None:
-        if self.amount == Decimal(0):
-            raise ValueError("got 0, wanted an amount above 0")
+    amount: Positive
 
     @property
     def words(self) -> str:
@@ -131,6 +128,10 @@ ProviderOutcome = Approve | Decline | Pending | Challenge | PartialApprove
 @part
 class Latency:
     """Time a provider takes: a range, or the two percentiles of a skewed distribution."""
+
+    schema: ClassVar[dict[str, Any]] = needs(
+        any_of(("p50", "p99")), {"allOf": [given("p50"), given("p99"), {"not": any_of(("min", "max"))}]}
+    )
 
     low: Annotated[Duration, Field(alias="min")] = 0
     high: Annotated[Duration, Field(alias="max")] = 0

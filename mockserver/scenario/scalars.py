@@ -81,8 +81,8 @@ def read_share(value: object) -> Decimal:
     return number
 
 
-def read_weight(value: object) -> Decimal:
-    """A weight above 0."""
+def read_positive(value: object) -> Decimal:
+    """A number above 0, digits kept."""
     number = read_number(value)
     if number == 0:
         raise ValueError(f"got {shown(value)}, wanted a number above 0")
@@ -183,7 +183,7 @@ Point = Annotated[
 ]
 Number = Annotated[Decimal, BeforeValidator(read_number), WithJsonSchema(_NUMBER_SCHEMA)]
 Share = Annotated[Decimal, BeforeValidator(read_share), WithJsonSchema({**_NUMBER_SCHEMA, "maximum": 1})]
-Weight = Annotated[Decimal, BeforeValidator(read_weight), WithJsonSchema({"type": "number", "exclusiveMinimum": 0})]
+Positive = Annotated[Decimal, BeforeValidator(read_positive), WithJsonSchema({"type": "number", "exclusiveMinimum": 0})]
 Id = Annotated[str, BeforeValidator(read_id), WithJsonSchema({"type": "string", "pattern": f"^{_ID.pattern}$"})]
 Text = Annotated[str, BeforeValidator(read_text), WithJsonSchema({"type": ["string", "integer"]})]
 Flag = Annotated[bool, BeforeValidator(read_flag), WithJsonSchema({"type": "boolean"})]

@@ -7,9 +7,10 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Annotated, Any
 
-from pydantic import Field
+from pydantic import Field, WithJsonSchema
 
 from mockserver.domain.clock import ClockMode, Micros
+from mockserver.domain.provider import CAPABILITIES
 from mockserver.scenario.part import Part
 from mockserver.scenario.provider_outcome import LatencyWord
 from mockserver.scenario.rule import Rule
@@ -44,7 +45,7 @@ class ProviderMap(Part):
     """A provider that exists when the sandbox opens."""
 
     id: Id
-    type: Text = "dummy"
+    type: Annotated[Text, WithJsonSchema({"enum": list(CAPABILITIES)})] = "dummy"
     name: Text | None = None
     currency: Annotated[str, Field(pattern=r"^[A-Za-z]{3}$")] = "AUD"
     country: Text | None = None

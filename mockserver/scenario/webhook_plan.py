@@ -8,14 +8,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import fields
 from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, Any, ClassVar
 
 from pydantic import BeforeValidator, Field, WithJsonSchema
 
 from mockserver.domain.clock import duration_text
 from mockserver.domain.errors import nearest
 from mockserver.scenario.edits import Edit, Omit
-from mockserver.scenario.part import keys_of, part
+from mockserver.scenario.part import apart, given, given_as, keys_of, needs, part
 from mockserver.scenario.scalars import Duration, Flag, Shift, Text, whole
 
 MOST_BYTES = 1_000_000
@@ -56,9 +56,31 @@ def _in_envelope(paths: Iterable[str]) -> None:
             raise ValueError(f"got '{path[:60]}', and a webhook has meta and data{hint}")
 
 
+def _schema() -> dict[str, Any]:
+    """What a plan refuses as a whole, for editors."""
+    on = {"const": True}
+    is_long = {"pattern": "[1-9]"}
+    together = given_as("together", on)
+    against = [given_as("gap", is_long), given_as("swap_with_next", on), given_as("receiver", {"minItems": 1})]
+    single = {"properties": {"copies": {"const": 1}}}
+    return {
+        "minProperties": 1,
+        "allOf": [
+            needs(given_as("drop", on), {"maxProperties": 1}),
+            apart(given_as("before_answer", on), given_as("delay", is_long)),
+            apart(given_as("bad_signature", on), given("signature")),
+            apart(together, {"anyOf": against}),
+            apart(together, given_as("before_answer", on), single),
+            needs(together, {"properties": {"copies": {"maximum": MOST_AT_ONCE}}}),
+        ],
+    }
+
+
 @part
 class WebhookPlan:
     """What becomes of the webhooks that the operation causes."""
+
+    schema: ClassVar[dict[str, Any]] = _schema()
 
     drop: Flag = False
     delay: Duration = 0

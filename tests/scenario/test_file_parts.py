@@ -290,3 +290,64 @@ def test_editors_know_where_a_fault_strikes(fault: str, fits: bool) -> None:
     text = f"version: 1\nclock: {{zone: null}}\nrules:\n  - {rule}\n"
     assert (faults(text) == []) is fits
     assert jsonschema.validator_for(json_schema()).is_valid(read(text, "f").data) is fits
+
+
+@pytest.mark.parametrize(
+    ("words", "fits"),
+    [
+        ("clock: {rate: 5}", False),
+        ("clock: {rate: 5, mode: fast}", True),
+        ("assumptions: {vault.gon: not_found}", False),
+        ("assumptions: {vault.gone: not_found}", True),
+        ("providers: [{id: a, type: dumy}]", False),
+        ("providers: [{id: a, type: dummy}]", True),
+        ("rules: [{id: a, when: {clock: {to: '18:00', for: 1h}}, then: {approve: {}}}]", False),
+        ("rules: [{id: a, at_end: hold, then: {approve: {}}}]", False),
+        ("rules: [{id: a, at_end: hold, sequence: [{approve: {}}]}]", True),
+        ("rules: [{id: a, per: 1s, then: {approve: {}}}]", False),
+        ("rules: [{id: a, per: 1s, when: {op: charge.create, nth: {gt: 2}}, then: {approve: {}}}]", True),
+        ("rules: [{id: a, then: {transport: {at: connect, reset: true}}}]", False),
+        ("rules: [{id: a, limit: 1, then: {transport: {at: connect, reset: true}}}]", True),
+        ("rules: [{id: a, when: {op: charge.create}, then: {replay: true}}]", False),
+        ("rules: [{id: a, when: {op: charge.create}, key: [request.reference], then: {replay: true}}]", True),
+        *(
+            (f"rules: [{{id: a, when: {{op: {op}}}, then: {then}}}]", fits)
+            for op, then, fits in (
+                ("charge.create", "{}", False),
+                ("charge.create", "{approve: {}, decline: lost_card}", False),
+                ("charge.create", "{approve: null, decline: lost_card, latency: 1s}", True),
+                ("charge.create", "{outcome_from: request.metadata.mock}", True),
+                ("charge.create", "{outcome_from: request.metadata.mock, latency: 1s}", False),
+                ("charge.create", "{decline: {gatewayCode: a}}", False),
+                ("charge.create", "{decline: {errorCode: 15}}", True),
+                ("charge.create", "{partial_approve: 0}", False),
+                ("charge.create", "{challenge: {after: 5s}}", False),
+                ("charge.create", "{challenge: {after: 5s, payer: passes}}", True),
+                ("charge.create", "{latency: {p50: 1s}}", False),
+                ("charge.create", "{latency: {p50: 1s, p99: 2s}}", True),
+                ("charge.create", "{latency: {p50: 1s, p99: 2s, min: 1s}}", False),
+                ("charge.create", "{later: [{after: 1s}]}", False),
+                ("charge.create", "{later: [{after: 1s, void: {}}]}", True),
+                ("charge.create", "{later: [{after: 1s, void: {}, capture: {}}]}", False),
+                ("charge.create", "{webhook: {}}", False),
+                ("charge.create", "{webhook: {drop: true, delay: 5s}}", False),
+                ("charge.create", "{webhook: {before_answer: true, delay: 5s}}", False),
+                ("charge.create", "{webhook: {before_answer: true, delay: 0s}}", True),
+                ("charge.create", "{webhook: {bad_signature: true, signature: none}}", False),
+                ("charge.create", "{webhook: {together: true, gap: 5s}}", False),
+                ("charge.create", "{webhook: {together: true, before_answer: true}}", False),
+                ("charge.create", "{webhook: {together: true, before_answer: true, copies: 2}}", True),
+                ("charge.create", "{webhook: {together: true, copies: 11}}", False),
+                ("batch.create", "{batch: {}}", False),
+                ("batch.create", "{batch: {rows: [{at: [1]}]}}", False),
+                ("batch.create", "{batch: {rows: [{at: [1], every: 2, decline: lost_card}]}}", False),
+                ("batch.create", "{batch: {rows: [{at: [1], decline: lost_card}]}}", True),
+            )
+        ),
+    ],
+)
+def test_editors_and_check_agree_on_keys_that_belong_together(words: str, fits: bool) -> None:
+    jsonschema = pytest.importorskip("jsonschema_rs", reason="needs a JSON Schema validator (extra dev)")
+    text = f"version: 1\n{words}\n"
+    assert (faults(text) == []) is fits
+    assert jsonschema.validator_for(json_schema()).is_valid(read(text, "f").data) is fits
