@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, is_dataclass
 from decimal import Decimal
 from functools import cache
-from itertools import islice
 from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
 
 from mockserver.domain.batch import Batch
@@ -26,6 +25,7 @@ from mockserver.domain.money import CURRENCIES, currency, exact, number_text
 from mockserver.domain.payment_link import PAID, UNDER_WAY, PaymentLink
 from mockserver.domain.payment_method import PaymentMethod
 from mockserver.domain.provider import Provider
+from mockserver.domain.slices import Slices
 from mockserver.domain.states import BatchState, ChargeState, PayToState, TokenState
 from mockserver.domain.subscription import Subscription
 from mockserver.domain.token import Token
@@ -36,24 +36,37 @@ from mockserver.engine.schedule import SUBJECTS, Due
 from mockserver.engine.store import Table
 from mockserver.engine.tables import ROW_CLASSES
 
+SLICE = 1_000
+"""Values that are looked at before others have their turn."""
+
 _Fault = tuple[str, str]
 """A place, and what was got there and what is allowed."""
 
 
-def check(sandbox: Sandbox) -> None:
+def check(sandbox: Sandbox) -> Slices[None]:
     """Check everything. Raises ``ImportFault`` with every fault, as far as they can be read."""
-    found = tuple(islice(_faults(sandbox), MOST_FAULTS))
+    found: list[_Fault] = []
+    view = yield from _View.of(sandbox)
+    for number, fault in enumerate(_faults(view)):
+        if fault is not None:
+            found.append(fault)
+        if len(found) == MOST_FAULTS:
+            break
+        if not number % SLICE:
+            yield
     if found:
         raise ImportFault(*found)
 
 
-def _faults(sandbox: Sandbox) -> Iterator[_Fault]:
-    view = _View.of(sandbox)
+def _faults(view: _View) -> Iterator[_Fault | None]:
+    """Every fault; None for everything that was looked at and has none."""
+    sandbox = view.sandbox
     for name, table in view.tables.items():
         id_name = stored(ROW_CLASSES[name])[0].name
         yield from _of_order(sandbox, f"tables.{name}", id_name, table)
         for place, row in enumerate(table):
-            yield from ((f"tables.{name}.{place}.{where}", words) for where, words in _of_row(view, name, row))
+            for fault in _of_row(view, name, row):
+                yield fault and (f"tables.{name}.{place}.{fault[0]}", fault[1])
         kind, count = id_name.removesuffix("_id"), len(table)
         # Ids of providers are often given by a person.
         if kind != "provider" and (drawn := sandbox.ids.counters.get(kind, 0)) < count:
@@ -74,16 +87,18 @@ class _View:
     under_way: Counter[str | None]
 
     @classmethod
-    def of(cls, sandbox: Sandbox) -> _View:
+    def of(cls, sandbox: Sandbox) -> Slices[_View]:
         view = cls(sandbox, {name: getattr(sandbox, name) for name in ROW_CLASSES}, Counter(), Counter())
-        for charge in sandbox.charges:
+        for number, charge in enumerate(sandbox.charges):
+            if not number % SLICE:
+                yield
             for states, counts in ((PAID, view.paid), (UNDER_WAY, view.under_way)):
                 if charge.status in states:
                     counts.update((charge.payment_link_id, charge.subscription_id))
         return view
 
 
-def _of_order(sandbox: Sandbox, above: str, id_name: str, table: Table[Any]) -> Iterator[_Fault]:
+def _of_order(sandbox: Sandbox, above: str, id_name: str, table: Table[Any]) -> Iterator[_Fault | None]:
     """Rows stand in the order of their adding, and no two have one id."""
     # A clock that runs may have been read on a machine whose own is ahead of ours.
     latest = sandbox.now if sandbox.clock.mode is ClockMode.MANUAL else sandbox.now + DAY * sandbox.clock.rate
@@ -100,9 +115,10 @@ def _of_order(sandbox: Sandbox, above: str, id_name: str, table: Table[Any]) -> 
         elif added > latest:
             yield where, f"got {added}, wanted at most {latest}: the clock stands at {iso(sandbox.now)}"
         before = added
+        yield None
 
 
-def _of_row(view: _View, name: str, row: Any) -> Iterator[_Fault]:
+def _of_row(view: _View, name: str, row: Any) -> Iterator[_Fault | None]:
     """What a row says of others and of money, and what must hold between its own fields."""
     unit = CURRENCIES.get(getattr(row, "currency", None) or "")
     for parts, constraint in _constraints(ROW_CLASSES[name]):
@@ -120,7 +136,7 @@ def _of_row(view: _View, name: str, row: Any) -> Iterator[_Fault]:
                     except Invalid as refused:
                         yield where, (refused.details or {})["Amount"]
                 case _:
-                    pass
+                    yield None
     if name in LAWS:
         yield from LAWS[name](view, row)
 
@@ -231,7 +247,7 @@ def _of_provider(view: _View, provider: Provider) -> Iterator[_Fault]:
 _DONE = frozenset({BatchState.SUCCESS, BatchState.FAILED})
 
 
-def _of_batch(view: _View, batch: Batch) -> Iterator[_Fault]:
+def _of_batch(view: _View, batch: Batch) -> Iterator[_Fault | None]:
     rows, steps, count = batch.rows, batch.pace.steps, len(batch.rows)
     if not rows:
         yield "rows", "got none, wanted one or more"
@@ -248,6 +264,7 @@ def _of_batch(view: _View, batch: Batch) -> Iterator[_Fault]:
         if not (row.status in _DONE if is_done else row.status is batch.status):
             wanted = "SUCCESS or FAILED" if is_done else batch.status.value
             yield f"rows.{place}.status", f"got {row.status.value}, wanted {wanted} in a batch in {batch.status.value}"
+        yield None
     reached, times = [step.rows for step in steps], [step.after for step in steps]
     if reached[:1] != [0] or reached[-1] != count or reached != sorted(reached):
         yield "pace.steps", f"got rows {reached[:10]}, wanted 0 to {count}, none before a smaller one"
@@ -257,7 +274,7 @@ def _of_batch(view: _View, batch: Batch) -> Iterator[_Fault]:
         yield "pace.last", f"got {batch.pace.last}, wanted at most {count}"
 
 
-LAWS: Mapping[str, Callable[[_View, Any], Iterator[_Fault]]] = {
+LAWS: Mapping[str, Callable[[_View, Any], Iterator[_Fault | None]]] = {
     "charges": _of_charge,
     "customers": _of_customer,
     "payment_methods": _of_method,
@@ -270,7 +287,7 @@ LAWS: Mapping[str, Callable[[_View, Any], Iterator[_Fault]]] = {
 """What must hold between the fields of one row, or of one row and another."""
 
 
-def _of_schedule(view: _View) -> Iterator[_Fault]:
+def _of_schedule(view: _View) -> Iterator[_Fault | None]:
     schedule, seen = view.sandbox.schedule, set[int]()
     for place, entry in enumerate(schedule.entries):
         above, table = f"schedule.entries.{place}", SUBJECTS[entry.what]
@@ -283,6 +300,7 @@ def _of_schedule(view: _View) -> Iterator[_Fault]:
             yield f"{above}.4", f"got '{entry.detail[:40]}', wanted one of {', '.join(PayToState)}"
         elif entry.what is Due.LATER and (words := later.fault_of(view.sandbox, entry)) is not None:
             yield f"{above}.4", words
+        yield None
 
 
 def _of_scripts(sandbox: Sandbox) -> Iterator[_Fault]:

@@ -1,39 +1,33 @@
-"""A whole sandbox as one versioned document of plain data, and a sandbox from such a document.
+"""A whole sandbox as one versioned document of plain data, and a copy of it under another key.
 
-The document of an imported document has equal bytes. Tables and rows are found by their types: one that is added to a
-sandbox is exported without a line here.
+Tables and rows are found by their types: one that is added to a sandbox is exported without a line here.
 Source: control document, Control API (``/__admin/state``, ``/__admin/fork``).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, make_dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from mockserver.assumptions import ROWS, Assumed, Profile
 from mockserver.domain.clock import Clock, ClockMode, Micros
-from mockserver.domain.codes import Code
 from mockserver.domain.constraints import NonNegative
-from mockserver.domain.errors import ForeignDocument, Refused
 from mockserver.domain.ids import Seed
 from mockserver.domain.masking import EFFORT
 from mockserver.domain.slices import Slices, at_once
-from mockserver.engine import consistency
 from mockserver.engine.card_registry import CardRegistry
-from mockserver.engine.carried_scenarios import Carried, carried, config_under
-from mockserver.engine.codec import ImportFault, Write, form, record_form
+from mockserver.engine.carried_scenarios import Carried, carried
+from mockserver.engine.codec import Write, form, record_form
 from mockserver.engine.config import SandboxConfig
 from mockserver.engine.idempotency import First, Idempotency
 from mockserver.engine.replays import FirstAnswer, Replays
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.schedule import Schedule, ScheduledWork
 from mockserver.engine.store import Table
-from mockserver.engine.tables import ROW_CLASSES, Tables
+from mockserver.engine.tables import ROW_CLASSES
 from mockserver.scenario.director import Tallies
 from mockserver.scenario.provider_outcome import ProviderOutcome
-from mockserver.scenario.scenario import Scenario
 
 FORMAT = "mockserver-sandbox"
 VERSION = 1
@@ -164,7 +158,7 @@ def copied(sandbox: Sandbox, key: str, real: Micros) -> Sandbox:
             {name: replace(first) for name, first in (records.replays or {}).items()},
         ),
     )
-    return _opened(key, sandbox.config, state, _shared(sandbox), sandbox.cards.copied(), real)
+    return opened(key, sandbox.config, state, _shared(sandbox), sandbox.cards.copied(), real)
 
 
 def _shared(sandbox: Sandbox) -> dict[str, Table[Any]]:
@@ -172,64 +166,7 @@ def _shared(sandbox: Sandbox) -> dict[str, Table[Any]]:
     return {name: getattr(sandbox, name).copied(getattr(row, "copied", None)) for name, row in ROW_CLASSES.items()}
 
 
-def imported(
-    key: str,
-    in_force: SandboxConfig,
-    document: object,
-    real: Micros,
-    config_of: Callable[[Sequence[Scenario]], SandboxConfig],
-) -> Sandbox:
-    """A sandbox as a document describes it, which anybody may have written, under any key and the scenarios that it
-    carries; one without any leaves those in force.
-
-    Raises ``ForeignDocument`` (90) for anything that this version did not write or that makes no sense, all faults at
-    once.
-    """
-    with _naming_every_place():
-        state, cards = _read(document)
-        config = in_force
-        if state.scenarios is not None:
-            config = config_under(state.scenarios, in_force, config_of, secrets=state.secrets)
-        # A sorted list is a heap.
-        state.schedule.entries.sort()
-        sandbox = _opened(key, config, state, _filled(state.tables), cards, real)
-        consistency.check(sandbox)
-        return sandbox
-
-
-@contextmanager
-def _naming_every_place() -> Iterator[None]:
-    try:
-        yield
-    except ImportFault as fault:
-        faults = {place[:1].upper() + place[1:]: words for place, words in fault.faults}
-        raise ForeignDocument(Code.VALIDATION_ERROR, faults) from None
-    except Refused as refused:
-        raise ForeignDocument(refused.code, refused.details) from None
-
-
-def _read(document: object) -> tuple[State, CardRegistry]:
-    if not isinstance(document, dict) or document.get("format") != FORMAT:
-        raise ImportFault(("format", f"wanted a state document of this product, which says format: {FORMAT}"))
-    if document.get("version") != VERSION:
-        got = str(document.get("version"))[:20]
-        raise ImportFault(("version", f"got version {got} of the state document, wanted {VERSION}"))
-    salt = document.get("salt")
-    cards = CardRegistry(salt if isinstance(salt, str) else "")
-    return form(State).read(document, cards), cards
-
-
-def _filled(rows: Rows) -> dict[str, Table[Any]]:
-    """Tables of the rows of a document."""
-    fresh = Tables()
-    tables: dict[str, Table[Any]] = {name: getattr(fresh, name) for name in ROW_CLASSES}
-    for name, table in tables.items():
-        for row in getattr(rows, name):
-            table.add(row)
-    return tables
-
-
-def _opened(
+def opened(
     key: str,
     config: SandboxConfig,
     state: State,
@@ -237,6 +174,7 @@ def _opened(
     cards: CardRegistry,
     real: Micros,
 ) -> Sandbox:
+    """The sandbox of a state, with these tables and cards. Its schedule holds a heap."""
     assumed = Assumed(state.profile, state.assumptions)
     sandbox = Sandbox(key, config if config.seed == state.seed else replace(config, seed=state.seed), real)
     sandbox.origin, sandbox.own, sandbox.assumed = state.origin, assumed, assumed
@@ -259,8 +197,3 @@ def _opened(
     sandbox.past = None
     sandbox.look_back()
     return sandbox
-
-
-def rules_not_in_force(sandbox: Sandbox, document: ExportedState) -> list[str]:
-    """Rules whose counters a document holds and which are not in force here, or not in the same words."""
-    return sorted(set(document["rules"].get("rules", {})) - set(sandbox.director.tallies.rules))

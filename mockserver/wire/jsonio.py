@@ -18,16 +18,16 @@ MAX_DEPTH = 64
 Encoded = orjson.Fragment
 """A value that has its JSON text already."""
 
-_BOM = b"\xef\xbb\xbf"
+BOM = b"\xef\xbb\xbf"
 _LONG = 18
-_BLANKS = " \t\n\r"
+BLANKS = " \t\n\r"
 _OPTIONS = orjson.OPT_PASSTHROUGH_DATACLASS | orjson.OPT_PASSTHROUGH_DATETIME
 
 # Escapes one after the other from the left, so that an escaped backslash is never taken for the begin of a surrogate.
 _ESCAPE = re.compile(
     r"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(?P<lone>u[dD][89a-fA-F])|.)", re.DOTALL
 )
-_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
+SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 
 # What a search for the place of a fault must distinguish: texts, brackets, numbers.
 _TOKEN = re.compile(
@@ -45,7 +45,7 @@ class MalformedJson(ValueError):
         super().__init__(f"{message} (line {line}, column {column})")
 
 
-class _BadNumber(ValueError):
+class BadNumber(ValueError):
     """A number that is JSON and is refused all the same. Its place is not known where it is raised."""
 
 
@@ -56,27 +56,27 @@ def loads(body: bytes, max_depth: int = MAX_DEPTH) -> object:
     Raises ``MalformedJson``: not UTF-8, not JSON, NaN or Infinity, a number of over 400 digits or an exponent beyond
     400, half of a surrogate pair, more than ``max_depth`` levels.
     """
-    if body.startswith(_BOM):
-        body = body[len(_BOM) :]
+    if body.startswith(BOM):
+        body = body[len(BOM) :]
     try:
         text = body.decode()
     except UnicodeDecodeError as error:
         raise _malformed("not UTF-8", body[: error.start].decode(), error.start) from None
-    start = len(text) - len(text.lstrip(_BLANKS))
+    start = len(text) - len(text.lstrip(BLANKS))
     try:
-        value, end = _DECODER.raw_decode(text, start)
+        value, end = DECODER.raw_decode(text, start)
     except json.JSONDecodeError as error:
         raise _malformed(f"not JSON: {error.msg}", text, error.pos) from None
-    except (_BadNumber, RecursionError):
+    except (BadNumber, RecursionError):
         raise _refused(text, max_depth) from None
-    if end != len(text) and text[end:].strip(_BLANKS):
-        raise _malformed("not JSON: more text after the value", text, end)
+    if end != len(text) and (more := text[end:].lstrip(BLANKS)):
+        raise _malformed("not JSON: more text after the value", text, len(text) - len(more))
     # Rarely true, and cheap to ask (one sign is found ten times faster than two): only then is it worth a walk.
     openings = text.count("{") + (text.count("[") if "[" in text else 0)
-    if openings > max_depth and _depth(value) > max_depth:
+    if openings > max_depth and depth_of(value) > max_depth:
         raise _refused(text, max_depth)
-    if "\\" in text and _SURROGATE.search(text):
-        _refuse_half_pairs(text)
+    if "\\" in text and SURROGATE.search(text) and (place := half_pair_in(text)) is not None:
+        raise _malformed("half of a surrogate pair", text, place)
     return value
 
 
@@ -104,9 +104,9 @@ def _unknown_to_orjson(value: object) -> orjson.Fragment:
 def _decimal(number: str) -> Decimal:
     mantissa, _, exponent = number.lower().partition("e")
     if len(mantissa) > MAX_NUMBER:
-        raise _BadNumber(f"a number is longer than {MAX_NUMBER} digits")
+        raise BadNumber(f"a number is longer than {MAX_NUMBER} digits")
     if len(exponent) > _LONG or abs(int(exponent or 0)) > MAX_NUMBER:
-        raise _BadNumber(f"the exponent of a number is beyond {MAX_NUMBER}")
+        raise BadNumber(f"the exponent of a number is beyond {MAX_NUMBER}")
     return Decimal(number)
 
 
@@ -116,13 +116,13 @@ def _integer(number: str) -> int | Decimal:
 
 
 def _constant(_: str) -> NoReturn:
-    raise _BadNumber("NaN and Infinity are not JSON")
+    raise BadNumber("NaN and Infinity are not JSON")
 
 
-_DECODER = json.JSONDecoder(parse_float=_decimal, parse_int=_integer, parse_constant=_constant)
+DECODER = json.JSONDecoder(parse_float=_decimal, parse_int=_integer, parse_constant=_constant)
 
 
-def _depth(value: object) -> int:
+def depth_of(value: object) -> int:
     """Levels of objects and arrays, counted level by level: no recursion."""
     depth = 0
     level = [value] if isinstance(value, dict | list) else []
@@ -137,10 +137,9 @@ def _depth(value: object) -> int:
     return depth
 
 
-def _refuse_half_pairs(text: str) -> None:
-    for escape in _ESCAPE.finditer(text):
-        if escape["lone"]:
-            raise _malformed("half of a surrogate pair", text, escape.start())
+def half_pair_in(text: str) -> int | None:
+    """Where the first half of a surrogate pair stands; None where there is none."""
+    return next((escape.start() for escape in _ESCAPE.finditer(text) if escape["lone"]), None)
 
 
 def _refused(text: str, max_depth: int) -> MalformedJson:
@@ -159,7 +158,7 @@ def _refused(text: str, max_depth: int) -> MalformedJson:
             case _:
                 try:
                     _constant(token[0]) if token[0].endswith(("NaN", "Infinity")) else _decimal(token[0])
-                except _BadNumber as reason:
+                except BadNumber as reason:
                     return _malformed(str(reason), text, token.start())
     return _malformed("more levels than can be read", text, 0)
 

@@ -85,7 +85,7 @@ def test_numbers_keep_every_digit(text: str, type_: type, digits: str) -> None:
         (b"  ", "not JSON: Expecting value (line 1, column 3)"),
         (b'{"a":\n 1,}', "(line 2, column "),
         (b"{'a': 1}", "not JSON: "),
-        (b"{} {}", "not JSON: more text after the value (line 1, column 3)"),
+        (b"{} {}", "not JSON: more text after the value (line 1, column 4)"),
         (b"01", "not JSON: more text after the value (line 1, column 2)"),
         (b"[1 /* */]", "not JSON: "),
         (b'"a\nb"', "not JSON: "),

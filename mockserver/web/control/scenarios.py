@@ -21,8 +21,8 @@ _OPENING = ("seed", "setup")
 LONG = 8_000
 """Signs of a text from which on reading it takes so long that others must not wait for it: some 80 rules."""
 
-_MANY = 500
-"""Rules from which on putting them in order takes so long that others must not wait for it."""
+MANY = 300
+"""Rules from which on making a config of them takes so long that others must not wait for it."""
 
 
 def listing(call: ControlCall) -> tuple[int, object]:
@@ -86,7 +86,7 @@ async def _put(call: ControlCall, chosen: Callable[[Sequence[Scenario]], list[Sc
     while True:
         sandbox = call.sandbox()
         before, scenarios = sandbox.config, chosen(_own(sandbox))
-        is_long = sum(len(one.rules) for one in scenarios) >= _MANY
+        is_long = sum(len(one.rules) for one in scenarios) >= MANY
         # What takes long is made aside, and again when the sandbox has other scenarios by then.
         make = partial(directory.config_under, scenarios)
         config = await aside(make) if is_long else make()

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 
 from mockserver.domain.codes import Code
 from mockserver.domain.errors import Invalid
-from mockserver.engine import snapshot
+from mockserver.engine import importing, snapshot
 from mockserver.engine.sandbox import Sandbox, masked_key
 from mockserver.web.activity import SERVER
 from mockserver.web.control.call import ControlCall
 from mockserver.web.control.sandboxes import object_counts
+from mockserver.web.control.scenarios import MANY
 from mockserver.web.replay import replay
-from mockserver.web.slices import with_pauses
+from mockserver.web.slices import aside, with_pauses
 from mockserver.wire.jsonio import dumps
+from mockserver.wire.long_json import loads_in_slices
 
 _ROWS = 500
 
@@ -45,17 +48,25 @@ async def _text(document: snapshot.ExportedState) -> bytes:
     return b"".join([*parts, tail])
 
 
-def write(call: ControlCall) -> tuple[int, object]:
-    """Put an exported state in the place of this sandbox's. Raises ``ForeignDocument`` (90); then nothing changed."""
-    sandbox, document, world = call.sandbox(), call.document, call.world
-    configs = world.directory.server_config.config
-    made = snapshot.imported(sandbox.key, sandbox.config, document, world.real_clock(), configs)
+async def write(call: ControlCall) -> tuple[int, object]:
+    """Put an exported state in the place of this sandbox's. Raises ``ForeignDocument`` (90); then nothing changed.
+
+    Others have their turn while it is read.
+    """
+    world = call.world
+    document = await with_pauses(loads_in_slices(call.raw)) if call.raw.strip() else {}
+    if not isinstance(document, dict):
+        raise Invalid(Code.VALIDATION_ERROR, {"Body": "wanted a JSON object"})
+    reading = await with_pauses(importing.read(document))
+    make = partial(reading.config, call.sandbox().config, world.directory.server_config.config)
+    config = await aside(make) if reading.carried_rules >= MANY else make()
+    made = await with_pauses(importing.sandbox_of(reading, call.sandbox().key, config, world.real_clock()))
     made.journal.gap_reason = "a state was imported"
     if call.query.undo:
-        world.sandboxes.keep_aside(sandbox)
-    call.world.sandboxes.install(made)
+        world.sandboxes.keep_aside(call.sandbox())
+    world.sandboxes.install(made)
     public_key = made.public_key if "x-secretkey" in call.headers else masked_key(made.public_key)
-    return 200, {**_summary(made, public_key), "rulesNotInForce": snapshot.rules_not_in_force(made, document)}
+    return 200, {**_summary(made, public_key), "rulesNotInForce": reading.rules_not_in_force(made)}
 
 
 def fork(call: ControlCall) -> tuple[int, object]:

@@ -1,0 +1,159 @@
+"""A sandbox from a state document, which anybody may have written: what there may be very much of is read in slices.
+
+The document of an imported document has equal bytes.
+Source: control document, Control API (``/__admin/state``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from heapq import heapify
+from typing import Any
+
+from mockserver.domain.clock import Micros
+from mockserver.domain.codes import Code
+from mockserver.domain.errors import ForeignDocument, Refused
+from mockserver.domain.record import record
+from mockserver.domain.slices import Slices
+from mockserver.engine import consistency
+from mockserver.engine.card_registry import CardRegistry
+from mockserver.engine.carried_scenarios import config_under
+from mockserver.engine.codec import MOST_FAULTS, Form, ImportFault, Record, form, record_form
+from mockserver.engine.config import SandboxConfig
+from mockserver.engine.sandbox import Sandbox
+from mockserver.engine.schedule import ScheduledWork
+from mockserver.engine.snapshot import FORMAT, SLICE, VERSION, State, opened
+from mockserver.engine.store import Table
+from mockserver.engine.tables import ROW_CLASSES, Tables
+from mockserver.scenario.scenario import Scenario
+
+_Faults = list[tuple[str, str]]
+"""Places and what is wrong there, at most ``MOST_FAULTS``."""
+
+
+@record
+class ReadState:
+    """What a document says: all but the rows, the cards, and the tables with the rows."""
+
+    state: State
+    cards: CardRegistry
+    tables: Mapping[str, Table[Any]]
+
+    @property
+    def carried_rules(self) -> int:
+        """How many rules the scenarios have that it carries."""
+        lists = [one.data.get("rules") for one in self.state.scenarios or ()]
+        return sum(len(rules) for rules in lists if isinstance(rules, list))
+
+    def config(
+        self, in_force: SandboxConfig, config_of: Callable[[Sequence[Scenario]], SandboxConfig]
+    ) -> SandboxConfig:
+        """The config under the scenarios that it carries; one without any leaves those in force. Raises
+        ``ForeignDocument`` (90) for a scenario that would be refused as a file."""
+        if self.state.scenarios is None:
+            return in_force
+        with _naming_every_place():
+            return config_under(self.state.scenarios, in_force, config_of, secrets=self.state.secrets)
+
+    def rules_not_in_force(self, sandbox: Sandbox) -> list[str]:
+        """Rules whose counters it holds and which are not in force here, or not in the same words."""
+        return sorted(self.state.rules.rules.keys() - sandbox.director.tallies.rules.keys())
+
+
+def read(document: dict[str, Any]) -> Slices[ReadState]:
+    """What a document says; its rows are used up by that. Raises ``ForeignDocument`` (90) for anything that this
+    version did not write, with every fault, as far as they can be read."""
+    with _naming_every_place():
+        if document.get("format") != FORMAT:
+            raise ImportFault(("format", f"wanted a state document of this product, which says format: {FORMAT}"))
+        if document.get("version") != VERSION:
+            got = str(document.get("version"))[:20]
+            raise ImportFault(("version", f"got version {got} of the state document, wanted {VERSION}"))
+        salt, schedule, rows = (document.get(name) for name in ("salt", "schedule", "tables"))
+        cards, faults, fresh = CardRegistry(salt if isinstance(salt, str) else ""), _Faults(), Tables()
+        tables: dict[str, Table[Any]] = {name: getattr(fresh, name) for name in ROW_CLASSES}
+        head, entries = dict(document), list[ScheduledWork]()
+        if isinstance(schedule, dict) and isinstance(schedule.get("entries"), list):
+            head["schedule"] = {**schedule, "entries": []}
+            planned = schedule["entries"]
+            yield from _read_rows(form(ScheduledWork), planned, entries.append, cards, "schedule.entries", faults)
+        if isinstance(rows, dict):
+            head["tables"] = {name: [] if isinstance(held, list) else held for name, held in rows.items()}
+            for name, held in rows.items():
+                if name in tables and isinstance(held, list):
+                    of_row, keep = record_form(ROW_CLASSES[name]), tables[name].add
+                    read_all = _read_long_rows if of_row.lists else _read_rows
+                    yield from read_all(of_row, held, keep, cards, f"tables.{name}", faults)
+        try:
+            state: State = form(State).read(head, cards)
+        except ImportFault as fault:
+            faults += fault.faults
+        if faults:
+            order = list(document)
+            faults.sort(key=lambda fault: _place_in(order, fault[0]))
+            raise ImportFault(*faults[:MOST_FAULTS])
+        heapify(entries)
+        state.schedule.entries = entries
+        return ReadState(state, cards, tables)
+
+
+def sandbox_of(reading: ReadState, key: str, config: SandboxConfig, real: Micros) -> Slices[Sandbox]:
+    """The sandbox that a document describes, under any key. Raises ``ForeignDocument`` (90) for what makes no sense,
+    all faults at once."""
+    with _naming_every_place():
+        sandbox = opened(key, config, reading.state, reading.tables, reading.cards, real)
+        yield from consistency.check(sandbox)
+        return sandbox
+
+
+@contextmanager
+def _naming_every_place() -> Iterator[None]:
+    try:
+        yield
+    except ImportFault as fault:
+        faults = {place[:1].upper() + place[1:]: words for place, words in fault.faults}
+        raise ForeignDocument(Code.VALIDATION_ERROR, faults) from None
+    except Refused as refused:
+        raise ForeignDocument(refused.code, refused.details) from None
+
+
+def _place_in(order: list[str], place: str) -> int:
+    part = place.partition(".")[0]
+    return order.index(part) if part in order else -1
+
+
+def _read_rows(
+    of_row: Form, raws: list[Any], keep: Callable[[Any], object], cards: CardRegistry, above: str, faults: _Faults
+) -> Slices[None]:
+    """Keep the values of a list, which is used up."""
+    for place, raw in enumerate(raws):
+        if not place % SLICE:
+            yield
+        if len(faults) >= MOST_FAULTS:
+            return
+        raws[place] = None
+        try:
+            keep(of_row.read(raw, cards))
+        except ImportFault as fault:
+            faults += fault.within(f"{above}.{place}")
+
+
+def _read_long_rows(
+    of_row: Record, raws: list[Any], keep: Callable[[Any], object], cards: CardRegistry, above: str, faults: _Faults
+) -> Slices[None]:
+    """The same for rows that have lists of rows, which are read afterwards."""
+    for place, raw in enumerate(raws):
+        where, raws[place], row = f"{above}.{place}", None, None
+        inner = {name: raw[name] for name in of_row.lists if isinstance(raw, dict) and isinstance(raw.get(name), list)}
+        try:
+            row = of_row.read({**raw, **{name: [] for name in inner}} if inner else raw, cards)
+        except ImportFault as fault:
+            faults += fault.within(where)
+        for name, held in inner.items():
+            made: list[Any] = []
+            yield from _read_rows(of_row.lists[name], held, made.append, cards, f"{where}.{name}", faults)
+            if row is not None:
+                setattr(row, name, made)
+        if row is not None:
+            keep(row)

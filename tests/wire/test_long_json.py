@@ -1,0 +1,106 @@
+"""A long JSON text that is read in slices has the value, or the fault, that it has when it is read at once."""
+
+from __future__ import annotations
+
+import json
+from random import Random
+from typing import Any
+
+import pytest
+
+from mockserver.domain.slices import at_once
+from mockserver.wire import long_json
+from mockserver.wire.jsonio import MalformedJson, dumps, loads
+from mockserver.wire.long_json import loads_in_slices
+
+_TEXTS = ["", "a", "é", "\U0001f4b3", '"', "\\", "\n", "null", "x" * 50, "{[,:]}", "\\ud83d", "ud83d"]
+
+
+def some(random: Random, depth: int = 0) -> Any:
+    kind = random.randrange(8 if depth < 5 else 5)
+    match kind:
+        case 0:
+            return random.choice([None, True, False])
+        case 1:
+            return random.choice([0, -1, 10**17, 10**30, 7])
+        case 2:
+            return random.choice([0.5, -1e-7, 1e300, 12.25])
+        case 3 | 4:
+            return random.choice(_TEXTS)
+        case 5 | 6:
+            return {random.choice(_TEXTS): some(random, depth + 1) for _ in range(random.randrange(6))}
+        case _:
+            return [some(random, depth + 1) for _ in range(random.randrange(6))]
+
+
+def text_of(random: Random) -> bytes:
+    indent = random.choice([None, 1, 3])
+    return json.dumps(some(random), ensure_ascii=random.random() < 0.5, indent=indent).encode()
+
+
+def spoilt(raw: bytes, random: Random) -> bytes:
+    place = random.randrange(len(raw) + 1)
+    match random.randrange(3):
+        case 0:
+            return raw[:place]
+        case 1:
+            return raw[:place] + raw[place + 1 :]
+        case _:
+            return raw[:place] + random.choice([b"{", b"]", b",", b'"', b"\\", b"1", b" ", b":", b"e"]) + raw[place:]
+
+
+def outcome(read: Any, raw: bytes) -> object:
+    """The value as text, or whether and where it is refused."""
+    try:
+        return dumps(read(raw))
+    except MalformedJson as fault:
+        return (fault.line, fault.column) if fault.message != "not UTF-8" else fault.message
+
+
+@pytest.mark.parametrize("window", [1, 7, 64, 65_536])
+def test_any_text_is_read_as_it_is_at_once(window: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(long_json, "WINDOW", window)
+    random = Random(window)
+    for _ in range(400):
+        raw = text_of(random)
+        assert outcome(lambda body: at_once(loads_in_slices(body)), raw) == outcome(loads, raw), raw
+        broken = spoilt(raw, random)
+        found = outcome(lambda body: at_once(loads_in_slices(body)), broken)
+        assert found == outcome(loads, broken) or found == outcome(loads, broken) == "not UTF-8", broken
+
+
+@pytest.mark.parametrize(
+    ("raw", "words"),
+    [
+        (b"", "not JSON: Expecting value (line 1, column 1)"),
+        (b'[1,\n "a" 2]', "not JSON: Expecting ',' delimiter (line 2, column 6)"),
+        (b'{"a" 1}', "not JSON: Expecting ':' delimiter (line 1, column 6)"),
+        (b"{1: 2}", "not JSON: Expecting property name enclosed in double quotes (line 1, column 2)"),
+        (b"[1] 2", "not JSON: more text after the value (line 1, column 5)"),
+        (b"[\n1, NaN]", "NaN and Infinity are not JSON (line 2, column 4)"),
+        (b"[" + b"9" * 500 + b"]", "a number is longer than 400 digits (line 1, column 2)"),
+        (b'["\\ud83d"]', "half of a surrogate pair (line 1, column 3)"),
+        (b"[" * 70 + b"]" * 70, "more than 64 levels (line 1, column 65)"),
+        (b"[" * 100_000, "more than 64 levels (line 1, column 65)"),
+        (b'["a\xff"]', "not UTF-8 (line 1, column 4)"),
+    ],
+)
+def test_what_is_refused_is_refused_with_its_place(raw: bytes, words: str) -> None:
+    with pytest.raises(MalformedJson) as fault:
+        at_once(loads_in_slices(raw))
+    assert str(fault.value) == words
+
+
+def test_it_pauses_now_and_then_and_reads_long_texts_too() -> None:
+    value = {"rows": [{"id": number, "text": "a" * 500} for number in range(1_000)], "long": "b" * 200_000}
+    pauses = 0
+    reading = loads_in_slices(b"\xef\xbb\xbf" + dumps(value))
+    while True:
+        try:
+            next(reading)
+        except StopIteration as end:
+            read = end.value
+            break
+        pauses += 1
+    assert read == value
+    assert pauses >= 8
