@@ -14,7 +14,7 @@ from difflib import get_close_matches
 from enum import Enum
 from ipaddress import ip_address
 from pathlib import Path
-from typing import Any, assert_never
+from typing import Any, Protocol, assert_never
 
 from mockserver.option_values import (
     read_choice,
@@ -34,6 +34,17 @@ PREFIX = "MOCKSERVER_"
 DEFAULT_WEBHOOK_KEY = "mockserver-webhook-key"
 LOG_LEVELS = ("info", "warning", "error")
 """What the log tells: everything, or only what is at least so grave."""
+
+
+class LogRecord(Protocol):
+    """Something to be logged; ``level`` is one of ``LOG_LEVELS``."""
+
+    @property
+    def level(self) -> str: ...
+
+    def lines(self, *, as_json: bool) -> list[str]:
+        """Its lines, without line ends."""
+        ...
 
 
 class SettingsError(ValueError):

@@ -11,23 +11,11 @@ import asyncio
 import threading
 from collections import deque
 from collections.abc import Callable
-from typing import Protocol
 
-from mockserver.settings import LOG_LEVELS
+from mockserver.settings import LOG_LEVELS, LogRecord
 
 FLUSH_SECONDS = 0.02
 MOST_WAITING = 100_000
-
-
-class LogRecord(Protocol):
-    """Something to be logged; ``level`` is one of ``LOG_LEVELS``."""
-
-    @property
-    def level(self) -> str: ...
-
-    def lines(self, *, as_json: bool) -> list[str]:
-        """Its lines, without line ends."""
-        ...
 
 
 class RequestLog:

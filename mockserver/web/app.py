@@ -14,7 +14,7 @@ from starlette.types import ASGIApp
 from mockserver.adapters.machine_clock import machine_now
 from mockserver.domain.clock import Micros, parse_duration
 from mockserver.scenario.scenario import Certificate, Scenario
-from mockserver.settings import Settings
+from mockserver.settings import LogRecord, Settings
 from mockserver.web.control.call import ControlEndpoint
 from mockserver.web.control.control_routes import CONTROL_ROUTES
 from mockserver.web.control.inbox import INBOX_METHODS, INBOX_PATH, InboxEndpoint
@@ -28,7 +28,7 @@ from mockserver.web.pages import PAGE_ROUTES
 from mockserver.web.route_table import RouteTable
 from mockserver.web.routes import ROUTES
 from mockserver.web.setup import prepare
-from mockserver.web.world import RequestRecord, World
+from mockserver.web.world import World
 
 if TYPE_CHECKING:
     from opentelemetry.trace import TracerProvider
@@ -90,12 +90,12 @@ class Application(Starlette):
         self.world.runner.stop()
 
     @property
-    def log(self) -> Callable[[RequestRecord], None] | None:
+    def log(self) -> Callable[[LogRecord], None] | None:
         """What is called with each request that has been answered; None while nothing is logged."""
         return self.world.log
 
     @log.setter
-    def log(self, log: Callable[[RequestRecord], None] | None) -> None:
+    def log(self, log: Callable[[LogRecord], None] | None) -> None:
         self.world.log = log
 
 

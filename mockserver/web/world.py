@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from mockserver.domain.clock import Micros
 from mockserver.domain.rate import RateLimit
 from mockserver.engine.sandbox import Sandbox, masked_key
 from mockserver.engine.sandboxes import Sandboxes
-from mockserver.settings import Settings
+from mockserver.settings import LogRecord, Settings
 from mockserver.web.activity import SERVER
 from mockserver.web.directory import Directory, ScenarioReader
 from mockserver.web.metrics import Lag, Requests
@@ -18,19 +18,6 @@ from mockserver.web.watching import FindingLine
 
 if TYPE_CHECKING:
     from mockserver.web.tracing import Tracing
-
-
-class RequestRecord(Protocol):
-    """A request as the log shows it."""
-
-    @property
-    def level(self) -> str:
-        """How grave it is: one of ``LOG_LEVELS``."""
-        ...
-
-    def lines(self, *, as_json: bool) -> list[str]:
-        """Its lines, without line ends."""
-        ...
 
 
 class World:
@@ -46,7 +33,7 @@ class World:
     def __init__(self, settings: Settings, real_clock: Callable[[], Micros], reader: ScenarioReader) -> None:
         self.settings = settings
         self.real_clock = real_clock
-        self.log: Callable[[RequestRecord], None] | None = None
+        self.log: Callable[[LogRecord], None] | None = None
         self.prepare: Callable[[Sandbox], None] = lambda sandbox: None
         self.requests = Requests()
         self.lag = Lag()
