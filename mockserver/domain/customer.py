@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from mockserver.domain.charge import Payer, WebhookTarget
 from mockserver.domain.clock import Micros
 from mockserver.domain.constraints import PaymentMethodId
-from mockserver.domain.record import or_kept, record, replace
+from mockserver.domain.record import or_kept, record, replace, updated
 from mockserver.domain.states import CUSTOMER, Presence, PresenceEvent
 
 DELETED = "deleted"
@@ -78,13 +78,7 @@ class Customer:
     def after_update(self, given: CustomerDetails, default_payment_method_id: str | None) -> Customer:
         """With the fields that are given."""
         return replace(
-            self,
-            reference=or_kept(given.reference, self.reference),
-            first_name=or_kept(given.first_name, self.first_name),
-            last_name=or_kept(given.last_name, self.last_name),
-            email=or_kept(given.email, self.email),
-            phone=or_kept(given.phone, self.phone),
-            ip=or_kept(given.ip, self.ip),
+            updated(self, given),
             address=_merged(self.address, given.address),
             default_payment_method_id=or_kept(default_payment_method_id, self.default_payment_method_id),
         )
@@ -97,13 +91,4 @@ class Customer:
 
 def _merged(address: PostalAddress | None, given: PostalAddress | None) -> PostalAddress | None:
     """An address after a change that gives some of its fields."""
-    if given is None or address is None:
-        return given or address
-    return PostalAddress(
-        line1=or_kept(given.line1, address.line1),
-        line2=or_kept(given.line2, address.line2),
-        city=or_kept(given.city, address.city),
-        country=or_kept(given.country, address.country),
-        postal_code=or_kept(given.postal_code, address.postal_code),
-        state=or_kept(given.state, address.state),
-    )
+    return updated(address, given) if address is not None and given is not None else given or address

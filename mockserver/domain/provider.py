@@ -22,7 +22,7 @@ from mockserver.domain.faults import Faults
 from mockserver.domain.money import Currency, share
 from mockserver.domain.provider_condition import ProviderCondition
 from mockserver.domain.reading import whole_of
-from mockserver.domain.record import or_kept, record, replace
+from mockserver.domain.record import record, replace, updated
 from mockserver.domain.states import PROVIDER, Presence, PresenceEvent
 
 DEFAULT_PROVIDER_ID = "a26c371f-94f6-40da-add2-28ec8e9da8ed"
@@ -113,19 +113,9 @@ class Provider:
     def after_update(self, given: ProviderDetails, latency: tuple[Micros, Micros] | None) -> Provider:
         """With the fields that are given; ``latency`` is that of the authentication parameters."""
         return replace(
-            self,
+            updated(self, given),
             summary=replace(self.summary, name=given.name or self.summary.name),
-            environment=or_kept(given.environment, self.environment),
-            currency=or_kept(given.currency, self.currency),
-            country=or_kept(given.country, self.country),
-            three_ds_provider_id=or_kept(given.three_ds_provider_id, self.three_ds_provider_id),
-            fallback_provider_id=or_kept(given.fallback_provider_id, self.fallback_provider_id),
-            authentication=self.authentication if given.authentication is None else dict(given.authentication),
-            additional=self.additional if given.additional is None else dict(given.additional),
-            costs=or_kept(given.costs, self.costs),
             latency=self.latency if given.authentication is None else latency,
-            hide=or_kept(given.hide, self.hide),
-            require=or_kept(given.require, self.require),
         )
 
     def after_removal(self) -> Provider:

@@ -40,3 +40,9 @@ else:
     @cache
     def _values_of(cls: type) -> attrgetter:
         return attrgetter(*(field.name for field in fields(cls) if field.init))
+
+
+def updated(value: T, given: Any) -> T:
+    """A copy with what a request gives: its fields of the same names, those that are None apart."""
+    changes = {one.name: found for one in fields(given) if (found := getattr(given, one.name)) is not None}
+    return replace(value, **{name: found for name, found in changes.items() if hasattr(value, name)})  # type: ignore[type-var]

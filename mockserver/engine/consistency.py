@@ -32,7 +32,7 @@ from mockserver.domain.token import Token
 from mockserver.engine import later
 from mockserver.engine.codec import MOST_FAULTS, ImportFault, stored
 from mockserver.engine.sandbox import Sandbox
-from mockserver.engine.schedule import SUBJECTS, Due
+from mockserver.engine.schedule import Due
 from mockserver.engine.store import Table
 from mockserver.engine.tables import ROW_CLASSES
 
@@ -290,7 +290,7 @@ LAWS: Mapping[str, Callable[[_View, Any], Iterator[_Fault | None]]] = {
 def _of_schedule(view: _View) -> Iterator[_Fault | None]:
     schedule, seen = view.sandbox.schedule, set[int]()
     for place, entry in enumerate(schedule.entries):
-        above, table = f"schedule.entries.{place}", SUBJECTS[entry.what]
+        above, table = f"schedule.entries.{place}", entry.what.table
         if not 1 <= entry.order <= schedule.order or entry.order in seen:
             yield f"{above}.1", f"got {entry.order}, wanted a number from 1 to {schedule.order} of its own"
         seen.add(entry.order)

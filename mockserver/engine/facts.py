@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from enum import Enum
 from functools import partial
+from operator import attrgetter
 from typing import Any
 from weakref import proxy
 
@@ -13,22 +14,14 @@ from mockserver.domain.reading import SpelledWord
 from mockserver.domain.states import ChargeState
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.store import Table
-from mockserver.scenario.stored import ALIASES, SECRET, camel, snake
+from mockserver.engine.tables import ROW_CLASSES
+from mockserver.scenario.stored import ALIASES, SECRET, STORED, camel, snake
 
+_TABLES = {rows: name for name, rows in ROW_CLASSES.items()}
 KINDS: Mapping[str, tuple[str, Callable[[Sandbox], Table[Any]]]] = {
-    "charge": ("charge_id", lambda sandbox: sandbox.charges),
-    "vault": ("vault_id", lambda sandbox: sandbox.vault),
-    "payment_method": ("payment_method_id", lambda sandbox: sandbox.payment_methods),
-    "provider": ("provider_id", lambda sandbox: sandbox.providers),
-    "transfer": ("transfer_id", lambda sandbox: sandbox.transfers),
-    "subscription": ("subscription_id", lambda sandbox: sandbox.subscriptions),
-    "webhook_subscription": ("webhook_subscription_id", lambda sandbox: sandbox.webhook_subscriptions),
-    "batch": ("batch_id", lambda sandbox: sandbox.batches),
-    "payment_link": ("payment_link_id", lambda sandbox: sandbox.payment_links),
-    "customer": ("customer_id", lambda sandbox: sandbox.customers),
-    "token": ("token", lambda sandbox: sandbox.tokens),
-    "network_token": ("network_token_id", lambda sandbox: sandbox.network_tokens),
-    "payto": ("payto_id", lambda sandbox: sandbox.payto),
+    # The paths of tokens name them ``{token}``.
+    kind: ("token" if kind == "token" else f"{kind}_id", attrgetter(_TABLES[rows]))
+    for kind, rows in STORED.items()
 }
 """Kinds of objects that a path may begin with: the name of their id, and where they are kept."""
 

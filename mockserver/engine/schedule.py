@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from heapq import heappop, heappush
@@ -13,50 +12,37 @@ from mockserver.domain.constraints import NonNegative
 
 
 class Due(StrEnum):
-    """What can come due."""
+    """What can come due: its name, the table of the object that it is about, and what people call it.
 
-    VAULT_EXPIRY = "vault_expiry"
-    CCV_DELAY = "ccv_delay"
-    AUTHORISATION_EXPIRY = "authorisation_expiry"
-    CHALLENGE_EXPIRY = "challenge_expiry"
-    SETTLEMENT = "settlement"
-    RETURN = "return"
-    REFUND_SETTLEMENT = "refund_settlement"
-    REFUND_RETURN = "refund_return"
-    TRANSFER_SETTLEMENT = "transfer_settlement"
-    SUBSCRIPTION_RENEWAL = "subscription_renewal"
-    TOKEN_EXPIRY = "token_expiry"
-    PAYTO = "payto"
-    LATER = "later"
-    WEBHOOK = "webhook"
-    WEBHOOK_HELD = "webhook_held"
-    BATCH_PREPARED = "batch_prepared"
-    BATCH_STARTED = "batch_started"
-    BATCH_ROWS = "batch_rows"
+    The object of a webhook may have been dropped since; that of ``later`` is named by its detail.
+    """
 
+    table: str | None
+    words: str
 
-SUBJECTS: Mapping[Due, str | None] = {
-    Due.VAULT_EXPIRY: "vault",
-    Due.CCV_DELAY: "vault",
-    Due.AUTHORISATION_EXPIRY: "charges",
-    Due.CHALLENGE_EXPIRY: "charges",
-    Due.SETTLEMENT: "charges",
-    Due.RETURN: "charges",
-    Due.REFUND_SETTLEMENT: "charges",
-    Due.REFUND_RETURN: "charges",
-    Due.TRANSFER_SETTLEMENT: "transfers",
-    Due.SUBSCRIPTION_RENEWAL: "subscriptions",
-    Due.TOKEN_EXPIRY: "tokens",
-    Due.PAYTO: "payto",
-    Due.LATER: None,
-    Due.WEBHOOK: None,
-    Due.WEBHOOK_HELD: None,
-    Due.BATCH_PREPARED: "batches",
-    Due.BATCH_STARTED: "batches",
-    Due.BATCH_ROWS: "batches",
-}
-"""The table of the object that an entry is about. That of a webhook may have been dropped since; that of ``later`` is
-named by its detail."""
+    def __new__(cls, name: str, table: str | None, words: str) -> Due:
+        made = str.__new__(cls, name)
+        made._value_, made.table, made.words = name, table, words
+        return made
+
+    VAULT_EXPIRY = "vault_expiry", "vault", "a vault item expires"
+    CCV_DELAY = "ccv_delay", "vault", "a ccv is deleted"
+    AUTHORISATION_EXPIRY = "authorisation_expiry", "charges", "an authorisation expires"
+    CHALLENGE_EXPIRY = "challenge_expiry", "charges", "a 3-D Secure challenge expires"
+    SETTLEMENT = "settlement", "charges", "a payment settles"
+    RETURN = "return", "charges", "a payment is returned"
+    REFUND_SETTLEMENT = "refund_settlement", "charges", "a refund settles"
+    REFUND_RETURN = "refund_return", "charges", "a refund fails"
+    TRANSFER_SETTLEMENT = "transfer_settlement", "transfers", "a transfer settles"
+    SUBSCRIPTION_RENEWAL = "subscription_renewal", "subscriptions", "a subscription takes its next payment"
+    TOKEN_EXPIRY = "token_expiry", "tokens", "a token expires"
+    PAYTO = "payto", "payto", "a PayTo agreement moves on"
+    LATER = "later", None, "a rule acts later"
+    WEBHOOK = "webhook", None, "a webhook is sent"
+    WEBHOOK_HELD = "webhook_held", None, "a held webhook goes out"
+    BATCH_PREPARED = "batch_prepared", "batches", "a batch is prepared"
+    BATCH_STARTED = "batch_started", "batches", "a batch starts"
+    BATCH_ROWS = "batch_rows", "batches", "rows of a batch are taken"
 
 
 class ScheduledWork(NamedTuple):

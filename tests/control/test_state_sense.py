@@ -11,7 +11,7 @@ from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
 import pytest
 
 from mockserver.domain.constraints import CodeOfCurrency, IdIn, InCurrency, Within
-from mockserver.engine.schedule import SUBJECTS, Due
+from mockserver.engine.schedule import Due
 from mockserver.engine.tables import ROW_CLASSES
 from tests.control.test_state import fill, fill_everything
 from tests.driving import DUMMY, NOW, Api
@@ -330,7 +330,7 @@ def test_every_id_is_a_reference_or_named_as_none() -> None:
         *FOREIGN,
     }
     named = {rule.table for _, _, rules in LEAVES for rule in rules if isinstance(rule, IdIn)}
-    assert named | {*filter(None, SUBJECTS.values())} <= ROW_CLASSES.keys()
+    assert named | {one.table for one in Due if one.table is not None} <= ROW_CLASSES.keys()
 
 
 def test_every_amount_has_bounds_or_a_reason_for_none() -> None:
@@ -345,10 +345,6 @@ def test_every_amount_has_bounds_or_a_reason_for_none() -> None:
     }
     for path in (path for path, rules in bounds.items() if InCurrency() in rules):
         assert f"{path.partition('.')[0]}.currency" in currencies
-
-
-def test_every_kind_of_due_work_has_its_subject() -> None:
-    assert SUBJECTS.keys() == set(Due)
 
 
 def test_every_object_is_listed_by_its_kind() -> None:

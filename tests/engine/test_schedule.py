@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mockserver.domain.clock import LATEST
 from mockserver.engine.due import WORK
-from mockserver.engine.schedule import SUBJECTS, Due, Schedule
+from mockserver.engine.schedule import Due, Schedule
 
 
 def test_work_comes_due_by_time_and_then_in_the_order_of_its_planning() -> None:
@@ -26,4 +26,4 @@ def test_what_lies_beyond_the_calendar_is_counted_and_never_kept() -> None:
 
 
 def test_every_kind_of_due_work_is_done_and_has_a_subject() -> None:
-    assert set(WORK) == set(Due) == set(SUBJECTS)
+    assert set(WORK) == set(Due)

@@ -1,14 +1,17 @@
-"""The clock of a sandbox: read, set, advance (``/__admin/clock``)."""
+"""The clock of a sandbox: read, set, advance, and what time will cause next (``/__admin/clock``)."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from heapq import nsmallest
 
-from mockserver.domain.clock import FAST, MINUTE, ClockMode, Micros
+from mockserver.domain.clock import FAST, MINUTE, ClockMode, Micros, duration_text
 from mockserver.domain.codes import Code
 from mockserver.domain.delivery import DeliveryState
 from mockserver.domain.errors import Invalid
+from mockserver.engine.facts import KINDS
 from mockserver.engine.sandbox import Sandbox
+from mockserver.engine.schedule import Due, ScheduledWork
 from mockserver.engine.step import Step
 from mockserver.web.control.call import ControlCall
 from mockserver.web.control.clock_moves import Mover, standing
@@ -51,6 +54,28 @@ async def advance(call: ControlCall) -> tuple[int, object]:
     if body.to is not None:
         return await _move(call, sandbox, "clock.advance", "To", lambda: body.to)
     return await _move(call, sandbox, "clock.advance", "By", lambda: sandbox.now + body.by)
+
+
+def due(call: ControlCall) -> tuple[int, object]:
+    """What comes due next, the earliest first, at most ``limit``; ``pending`` counts all."""
+    sandbox = call.sandbox()
+    entries = sandbox.schedule.entries
+    now = sandbox.now
+    return 200, {
+        "now": moment(now),
+        "pending": len(entries),
+        "due": [
+            {
+                "at": moment(one.at),
+                "in": duration_text(max(one.at - now, 0)),
+                "what": one.what.value,
+                "words": one.what.words,
+                "kind": _kind_of(sandbox, one),
+                "id": one.subject,
+            }
+            for one in nsmallest(call.query.limit, entries)
+        ],
+    }
 
 
 async def _move(
@@ -106,3 +131,13 @@ def _shown(sandbox: Sandbox) -> dict[str, object]:
         "pending": len(sandbox.schedule.entries),
         "waiting": being_sent(sandbox),
     }
+
+
+def _kind_of(sandbox: Sandbox, one: ScheduledWork) -> str | None:
+    """The kind of the object that it is about, as paths name it; ``webhook`` for a delivery."""
+    if one.what in (Due.WEBHOOK, Due.WEBHOOK_HELD):
+        return "webhook"
+    table = one.what.table
+    if table is not None:
+        return next((kind for kind in KINDS if table in (kind, f"{kind}s", f"{kind}es")), None)
+    return next((kind for kind, (_, rows) in KINDS.items() if rows(sandbox).get(one.subject) is not None), None)
