@@ -109,7 +109,10 @@ def _own(sandbox: Sandbox) -> list[Scenario]:
 
 
 async def _read(call: ControlCall) -> Scenario:
-    """The scenario of the body, YAML or JSON. Raises ``Invalid`` (90) with line and column of every fault."""
+    """The scenario of the body, YAML or JSON. Raises ``Unauthorised`` (40), ``Invalid`` (90) with line and column of
+    every fault."""
+    # Who may change nothing is told so, whatever the body says.
+    call.sandbox()
     try:
         text = call.raw.decode("utf-8")
     except UnicodeDecodeError:
