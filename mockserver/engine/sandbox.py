@@ -3,7 +3,7 @@ else."""
 
 from __future__ import annotations
 
-from typing import TypeVar
+from typing import Any, TypeVar
 from urllib.parse import urlencode, urljoin, urlsplit
 
 from mockserver.assumptions import Assumed, Assumption
@@ -130,6 +130,12 @@ class Sandbox(Tables):
     def address(self, path: str) -> str:
         """The whole address of a page of this sandbox, as others reach it."""
         return urljoin(self.config.public_url, self.page(path))
+
+    def contents(self) -> list[Any]:
+        """The lists and dictionaries of it that may be long."""
+        tables = [part for name in ROW_CLASSES for part in getattr(self, name).contents()]
+        rows = [batch.rows for batch in self.batches]
+        return [*tables, *rows, self.schedule.entries, self.idempotency.firsts]
 
     def apply_config(self, config: SandboxConfig) -> None:
         """Put other scenarios in force in a sandbox that lives: rules, assumptions and providers, not what has

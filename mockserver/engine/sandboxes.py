@@ -28,8 +28,8 @@ _LIVE_MARKS = ("live", "prod")
 
 class Sandboxes:
     """The sandboxes of one server, at most ``most``. ``config`` says how a new one begins; ``on_open`` prepares it;
-    their journals and inboxes share ``room``. ``named_times`` counts the names that were given,
-    ``dropped`` the sandboxes that were dropped."""
+    their journals and inboxes share ``room``. ``on_leave`` hears of each that has lost its key and is not kept aside.
+    ``named_times`` counts the names that were given, ``dropped`` the sandboxes that were dropped."""
 
     __slots__ = (
         "_aside",
@@ -43,6 +43,7 @@ class Sandboxes:
         "dropped",
         "most",
         "named_times",
+        "on_leave",
         "room",
     )
 
@@ -64,6 +65,7 @@ class Sandboxes:
         self._by_public_key: dict[str, Sandbox] = {}
         self._names: dict[str, str] = {}
         self._aside: dict[str, Sandbox] = {}
+        self.on_leave: Callable[[Sandbox], None] = lambda sandbox: None
         self.named_times = 0
         self.dropped = 0
 
@@ -130,10 +132,10 @@ class Sandboxes:
 
     def keep_aside(self, sandbox: Sandbox) -> None:
         """Keep a sandbox that another is about to replace; of each key one, and the last few of all."""
-        self._aside.pop(sandbox.key, None)
+        self._forget_aside(sandbox.key)
         self._aside[sandbox.key] = sandbox
         while len(self._aside) > MOST_ASIDE:
-            del self._aside[next(iter(self._aside))]
+            self._forget_aside(next(iter(self._aside)))
 
     def take_back(self, key: str) -> Sandbox | None:
         """The sandbox that was kept aside for a key, again in its place, journal and all; None when there is none."""
@@ -148,7 +150,7 @@ class Sandboxes:
 
     def install(self, sandbox: Sandbox) -> None:
         """Put a sandbox that was made elsewhere in its key's place."""
-        self._change_room(self._by_key.get(sandbox.key), sandbox)
+        self._replaced(self._by_key.get(sandbox.key), sandbox)
         self._by_key[sandbox.key] = self._by_public_key[sandbox.public_key] = sandbox
         self._by_id[sandbox_id_of(sandbox.key)] = sandbox.key
 
@@ -157,10 +159,11 @@ class Sandboxes:
         key = sandbox.key
         del self._by_key[key], self._by_public_key[sandbox.public_key], self._by_id[sandbox_id_of(key)]
         self._names.pop(key, None)
-        self._aside.pop(key, None)
+        self._forget_aside(key)
         self.room.leave(sandbox.journal)
         self.room.leave(sandbox.inboxes)
         self.dropped += 1
+        self.on_leave(sandbox)
 
     def _begin(self, key: str, config: SandboxConfig, real: Micros, own: Assumed | None = None) -> Sandbox:
         before = self._by_key.get(key)
@@ -182,13 +185,21 @@ class Sandboxes:
                 self._by_key[key] = self._by_public_key[sandbox.public_key] = before
             raise
         self._by_id[sandbox_id_of(key)] = key
-        self._change_room(before, sandbox)
+        self._replaced(before, sandbox)
         return sandbox
 
-    def _change_room(self, before: Sandbox | None, after: Sandbox) -> None:
+    def _forget_aside(self, key: str) -> None:
+        kept = self._aside.pop(key, None)
+        if kept is not None:
+            self.on_leave(kept)
+
+    def _replaced(self, before: Sandbox | None, after: Sandbox) -> None:
+        """Another sandbox has the key of one; their journals change places in the room."""
         if before is not None:
             self.room.leave(before.journal)
             self.room.leave(before.inboxes)
+            if self._aside.get(before.key) is not before:
+                self.on_leave(before)
         self.room.enter(after.journal)
         self.room.enter(after.inboxes)
 

@@ -73,6 +73,10 @@ class _Places(Generic[R]):
         """The values that rows have, in no order."""
         return list(self._by_value)
 
+    def contents(self) -> dict[Hashable, int | list[int]]:
+        """The places by value."""
+        return self._by_value
+
     def of(self, value: Hashable) -> list[int]:
         """The places of a value, in order; nobody changes them but this."""
         here = self._by_value.get(value)
@@ -181,6 +185,10 @@ class Table(Generic[R]):
             copy.rows = [copy_row(row) for row in self.rows]
             copy._by_id = {self._id_of(row): row for row in copy.rows}
         return copy
+
+    def contents(self) -> list[Any]:
+        """The lists and dictionaries that it consists of."""
+        return [self._by_id, *(places.contents() for places in self._places.values()), self.rows]
 
     def id_of(self, row: R) -> str:
         """The id of a row."""

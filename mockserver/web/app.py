@@ -19,6 +19,7 @@ from mockserver.web.control.call import ControlEndpoint
 from mockserver.web.control.control_routes import CONTROL_ROUTES
 from mockserver.web.control.inbox import INBOX_METHODS, INBOX_PATH, InboxEndpoint
 from mockserver.web.directory import ScenarioReader
+from mockserver.web.freeing import Freeing
 from mockserver.web.guard import Guard
 from mockserver.web.idle import Idle
 from mockserver.web.last_resort import LastResort
@@ -115,7 +116,9 @@ def _lifespan(world: World) -> Callable[[object], AbstractAsyncContextManager[No
         )
         for sandbox in world.sandboxes:
             runner.changed(sandbox)
-        work = [ticker.run(), world.lag.run()]
+        freeing = Freeing()
+        world.sandboxes.on_leave = freeing.expect
+        work = [ticker.run(), world.lag.run(), freeing.run()]
         if world.settings.sandbox_idle is not None:
             work.append(Idle(world, parse_duration(world.settings.sandbox_idle)).run())
         running = [asyncio.create_task(one) for one in work]
@@ -126,6 +129,7 @@ def _lifespan(world: World) -> Callable[[object], AbstractAsyncContextManager[No
                 task.cancel()
             await dispatcher.stop(world.sandboxes)
             runner.ticker = runner.dispatcher = None
+            world.sandboxes.on_leave = lambda sandbox: None
 
     return lifespan
 

@@ -15,6 +15,9 @@ from mockserver.web.activity import SERVER
 from mockserver.web.control.call import ControlCall
 from mockserver.wire.dates import moment
 
+_SLICE = 20
+"""Sandboxes that are reset before others have their turn."""
+
 
 async def listing(call: ControlCall) -> tuple[int, object]:
     """Sandboxes, the last used first, and ``count``, how many there are: after the first ``skip`` at most ``limit``,
@@ -56,12 +59,17 @@ async def name(call: ControlCall) -> tuple[int, object]:
     return 201, _shown(call, sandbox, sandbox.public_key)
 
 
-def reset(call: ControlCall) -> tuple[int, object]:
+async def reset(call: ControlCall) -> tuple[int, object]:
     """Empty this sandbox, or with ``all=true`` every one; scenarios and overrides stay unless ``scenario=true``. With
     ``undo=true`` what was there is kept aside for ``POST /__admin/undo``."""
     world, real = call.world, call.world.real_clock()
     sandboxes, anew = list(world.sandboxes) if call.query.all else [call.sandbox()], call.query.scenario
-    for sandbox in sandboxes:
+    for number, sandbox in enumerate(sandboxes):
+        if number % _SLICE == _SLICE - 1:
+            await asyncio.sleep(0)
+        if not world.sandboxes.is_live(sandbox):
+            # It was reset or dropped meanwhile.
+            continue
         if call.query.undo:
             world.sandboxes.keep_aside(sandbox)
         if anew:

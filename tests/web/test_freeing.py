@@ -1,0 +1,100 @@
+"""A large sandbox that is gone is freed in slices, and one that somebody still uses is left alone."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from contextlib import asynccontextmanager, suppress
+from typing import Any
+from weakref import ref
+
+import pytest
+
+from mockserver.web.freeing import MANY, Freeing
+from tests.driving import Api
+
+ROWS = MANY // 2 + 1
+
+
+def fill(api: Api, rows: int = ROWS) -> list[Any]:
+    """A batch of failing rows; the lists that the sandbox consists of."""
+    text = "PaymentMethodId,Amount,Currency,Reference\n" + "\n".join(["none,1,AUD,a"] * rows)
+    body = {"count": rows, "description": "many", "batch": text}
+    assert api.call("POST", "/batch/transaction/payment_method", body).status == 201
+    for number in range(MANY - rows):
+        api.app.world.sandboxes.open("sk_tests", 0).schedule.entries.append(number)  # type: ignore[arg-type]
+    return api.app.world.sandboxes.open("sk_tests", 0).contents()
+
+
+@asynccontextmanager
+async def freeing(api: Api) -> Any:
+    """As the application does while it is served."""
+    work = Freeing()
+    api.app.world.sandboxes.on_leave = work.expect
+    running = asyncio.create_task(work.run())
+    yield
+    running.cancel()
+    with suppress(asyncio.CancelledError):
+        await running
+
+
+async def until(holds: Callable[[], bool]) -> int:
+    """How many turns it takes until something holds; at most 1,000."""
+    for turns in range(1_000):
+        if holds():
+            return turns
+        await asyncio.sleep(0)
+    return 1_000
+
+
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [("POST", "/__admin/reset"), ("POST", "/__admin/reset?all=true"), ("PUT", "/__admin/state")],
+)
+def test_what_lost_its_key_is_freed_in_slices(method: str, path: str) -> None:
+    api = Api()
+    empty = api.call("GET", "/__admin/state", key="sk_empty").raw
+    contents = fill(api)
+    gone = ref(api.app.world.sandboxes.open("sk_tests", 0))
+
+    async def replace() -> int:
+        async with freeing(api):
+            reply = await api.calling(method, path, raw=empty if method == "PUT" else b"")
+            assert reply.status == 200
+            assert gone() is None
+            return await until(lambda: not any(contents))
+
+    assert 2 < asyncio.run(replace()) < 1_000
+
+
+def test_one_that_somebody_uses_or_that_is_kept_aside_is_left_alone() -> None:
+    api = Api()
+    contents = fill(api)
+
+    async def replace() -> None:
+        async with freeing(api):
+            used = [api.app.world.sandboxes.open("sk_tests", 0)]
+            await api.calling("POST", "/__admin/reset?undo=true")
+            assert await until(lambda: not any(contents)) == 1_000
+            await api.calling("POST", "/__admin/undo")
+            assert (await api.calling("GET", "/batch")).body["count"] == 1
+            await api.calling("POST", "/__admin/reset")
+            assert await until(lambda: not any(contents)) == 1_000
+            used.clear()
+            assert 2 < await until(lambda: not any(contents)) < 1_000
+
+    asyncio.run(replace())
+
+
+def test_a_small_one_is_freed_at_once() -> None:
+    api = Api()
+    contents = fill(api, 10)[:-2]
+    contents = [held for held in contents if isinstance(held, dict)]
+
+    async def replace() -> None:
+        async with freeing(api):
+            await api.calling("POST", "/__admin/reset")
+            assert await until(lambda: not any(contents)) == 1_000
+
+    api.app.world.sandboxes.open("sk_tests", 0).schedule.entries.clear()
+    asyncio.run(replace())
