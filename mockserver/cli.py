@@ -158,7 +158,10 @@ def config(as_json: bool, **flags: Any) -> None:
         }
         for chosen in resolve(flags, os.environ)
     ]
-    echo(json.dumps(rows, indent=2) if as_json else tables.columns(rows).partition("\n")[2])
+    if as_json:
+        echo(json.dumps(rows, indent=2))
+    else:
+        tables.show(rows, header=False)
 
 
 @main.command()

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from mockserver.adapters.exit_codes import Exit
-from mockserver.commands.tables import columns
+from mockserver.commands.tables import show
 
 if TYPE_CHECKING:
     from mockserver.scenario.scenario import Scenario
@@ -41,19 +41,17 @@ def outcomes(as_json: bool) -> None:
         click.echo(json.dumps(rows, indent=2))
         return
     retry = {True: "yes", False: "no", None: "-"}
-    click.echo(
-        columns(
-            [
-                {
-                    "name": row.name,
-                    "errorCode": str(row.error_code or "-"),
-                    "gatewayCode": row.gateway_code or "-",
-                    "retryable": retry[row.is_retryable],
-                    "meaning": row.meaning,
-                }
-                for row in CATALOGUE.values()
-            ]
-        )
+    show(
+        [
+            {
+                "name": row.name,
+                "errorCode": str(row.error_code or "-"),
+                "gatewayCode": row.gateway_code or "-",
+                "retryable": retry[row.is_retryable],
+                "meaning": row.meaning,
+            }
+            for row in CATALOGUE.values()
+        ]
     )
 
 
@@ -72,7 +70,10 @@ def scenarios(name: str | None, as_json: bool) -> None:
             raise click.UsageError(refused.problems[0].message) from None
         return
     rows = [{"name": known, "description": description} for known, _, description in scenario_files.shipped()]
-    click.echo(json.dumps(rows, indent=2) if as_json else columns(rows))
+    if as_json:
+        click.echo(json.dumps(rows, indent=2))
+    else:
+        show(rows)
 
 
 @click.command()

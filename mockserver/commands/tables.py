@@ -3,17 +3,35 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Mapping, Sequence
 
 import click
 
 
-def columns(rows: Sequence[Mapping[str, str]]) -> str:
-    """Rows of one shape as aligned text, the names of the columns first."""
+def show(rows: Sequence[Mapping[str, str]], *, header: bool = True) -> None:
+    """Print rows of one shape in columns: wrapped to the width of a terminal, otherwise each row in one line."""
     names = list(rows[0])
-    lines = [{name: name for name in names}, *rows]
+    if sys.stdout.isatty():
+        _show_wrapped(names, rows, header)
+        return
+    lines = [{name: name for name in names}, *rows] if header else list(rows)
     widths = {name: max(len(line[name]) for line in lines) for name in names}
-    return "\n".join("  ".join(line[name].ljust(widths[name]) for name in names).rstrip() for line in lines)
+    for line in lines:
+        click.echo("  ".join(line[name].ljust(widths[name]) for name in names).rstrip())
+
+
+def _show_wrapped(names: Sequence[str], rows: Sequence[Mapping[str, str]], header: bool) -> None:
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=None, show_header=header, padding=(0, 2, 0, 0), pad_edge=False)
+    for name in names:
+        table.add_column(name, overflow="fold")
+    for row in rows:
+        table.add_row(*(Text(row[name]) for name in names))
+    Console().print(table)
 
 
 @click.command()
@@ -47,7 +65,7 @@ def states(subject: str | None, as_mermaid: bool, profile: str) -> None:
             rows += [_move(name, word(state), event.value, word(after)) for event, after in moves.items()]
             if not moves:
                 rows.append(_move(name, word(state), "-", "(final)"))
-    click.echo(columns(rows))
+    show(rows)
 
 
 def _move(subject: str, state: str, event: str, after: str) -> dict[str, str]:
@@ -74,11 +92,7 @@ def assumptions(as_json: bool) -> None:
     if as_json:
         click.echo(json.dumps(rows, indent=2))
     else:
-        click.echo(
-            columns(
-                [{name: row[name] for name in ("key", "documented", "sdk", "question", "evidence")} for row in rows]
-            )
-        )
+        show([{name: row[name] for name in ("key", "documented", "sdk", "question", "evidence")} for row in rows])
 
 
 @click.command()
@@ -91,4 +105,7 @@ def routes(as_json: bool) -> None:
         {"method": row.method, "path": row.path, "op": row.op, "auth": row.auth.value, "source": row.source}
         for row in ROUTES
     ]
-    click.echo(json.dumps(rows, indent=2) if as_json else columns(rows))
+    if as_json:
+        click.echo(json.dumps(rows, indent=2))
+    else:
+        show(rows)
