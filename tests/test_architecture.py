@@ -48,7 +48,7 @@ LAYERS = {
     "explore": layer("domain scenario findings explore remote timeline adapters", "jinja2 httpx"),
     "cli": layer(f"{BELOW_WEB} option_values web adapters root cli commands", "click"),
     "commands": layer(
-        f"{BELOW_WEB} web adapters root cli commands remote explore timeline local_server", "click httpx"
+        f"{BELOW_WEB} web adapters root cli commands remote explore timeline local_server", "click httpx rich"
     ),
     "local_server": layer("settings"),
     "remote": layer("engine adapters", "httpx"),
