@@ -19,14 +19,13 @@ from typing import Any
 import httptools
 from uvicorn.config import Config
 from uvicorn.protocols.http.flow_control import HIGH_WATER_LIMIT
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
+from uvicorn.protocols.http.httptools_impl import RequestResponseCycle
 from uvicorn.server import ServerState
 
 from mockserver.adapters import bad_request
 from mockserver.adapters.exchange import Begun, answer, in_reserve
-
-TRANSPORT = "mockserver.transport"
-"""The scope extension under which the application finds the connection's transport."""
+from mockserver.adapters.heads import TRANSPORT as TRANSPORT
+from mockserver.adapters.heads import Heads
 
 MOST_HEAD = 65_536
 """Bytes that a request's line and headers may have, and its trailers: what never ends must not fill the memory."""
@@ -45,7 +44,7 @@ AT_ONCE = 16
 """Requests of one connection that are served before the others have their turn."""
 
 
-class Protocol(HttpToolsProtocol):
+class Protocol(Heads):
     """One connection.
 
     Its transport is in the scope: a scripted fault resets or cuts the real connection. ``ended`` when the client sends
@@ -204,7 +203,6 @@ class Protocol(HttpToolsProtocol):
         self._open = True
         self._overhead = 0
         self._head_due = None
-        self.scope["extensions"] = {TRANSPORT: self.transport}  # type: ignore[dict-item]
 
     def on_body(self, body: bytes) -> None:
         """Another part of a body."""

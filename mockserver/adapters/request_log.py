@@ -37,7 +37,7 @@ class RequestLog:
 
     def __call__(self, told: LogRecord) -> None:
         """Note a request. Must be called in the event loop."""
-        if told.level in self._left_out:
+        if self._left_out and told.level in self._left_out:
             return
         if len(self._texts) >= MOST_WAITING:
             self._dropped += 1

@@ -24,21 +24,18 @@ _COSTS = Context(prec=80, rounding=ROUND_HALF_UP)
 
 @dataclass(frozen=True, slots=True)
 class Currency:
-    """A row of ISO 4217: alphabetic code, three-digit numeric code, English name, and digits after the point."""
+    """A row of ISO 4217: alphabetic code, three-digit numeric code, English name, digits after the point, and the
+    smallest amount that is not nothing: 0.01 AUD, 1 JPY."""
 
     code: str
     number: str
     name: str
     digits: int
-
-    @property
-    def unit(self) -> Decimal:
-        """The smallest amount that is not nothing: 0.01 AUD, 1 JPY."""
-        return Decimal(1).scaleb(-self.digits)
+    unit: Decimal
 
 
 def _row(digits: str, **texts: str) -> Currency:
-    return Currency(digits=int(digits), **texts)
+    return Currency(digits=int(digits), unit=Decimal(1).scaleb(-int(digits)), **texts)
 
 
 CURRENCIES: dict[str, Currency] = {row.code: row for row in read_table("currencies", _row)}

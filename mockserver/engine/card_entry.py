@@ -13,7 +13,7 @@ from mockserver.domain.cards import MAX_LENGTH, MIN_LENGTH, Card, CardNumber, cc
 from mockserver.domain.clock import DAY, datetime_of
 from mockserver.domain.codes import Code
 from mockserver.domain.faults import Faults
-from mockserver.domain.sources import CardDetails, Instrument, PaymentType
+from mockserver.domain.sources import CardDetails
 from mockserver.engine.sandbox import Sandbox
 
 _NO_TEST_NUMBER = (
@@ -121,11 +121,6 @@ def _month_of(day: int) -> int:
     """The months from the year 0 to the month of a day that is counted from the epoch."""
     date = datetime_of(day * DAY)
     return date.year * 12 + date.month
-
-
-def instrument(card: Card) -> Instrument:
-    """A card as something that can be charged and shown."""
-    return Instrument(PaymentType.CARD, card, display_type=card.number.brand)
 
 
 def bare(number: str) -> str:

@@ -5,18 +5,23 @@ No number is kept: facts are looked up by a salted digest (assumption ``charge.s
 
 from __future__ import annotations
 
-from mockserver.domain.cards import PREFIX_LENGTHS, CardNumber, fingerprint_of, prefix_digest, read_number
+from mockserver.domain.cards import PREFIX_LENGTHS, Card, CardNumber, fingerprint_of, prefix_digest, read_number
+from mockserver.domain.sources import Instrument, PaymentType
+
+MOST_INSTRUMENTS = 1_000
+"""Instruments that are kept to be shared."""
 
 
 class CardRegistry:
-    """Interned card facts of one sandbox."""
+    """Interned card facts of one sandbox, and the instruments of the cards that paid lately."""
 
-    __slots__ = ("_by_prefix", "_facts", "salt")
+    __slots__ = ("_by_prefix", "_facts", "_instruments", "salt")
 
     def __init__(self, salt: str) -> None:
         self.salt = salt
         self._facts: dict[str, CardNumber] = {}
         self._by_prefix: dict[str, list[str]] = {}
+        self._instruments: dict[tuple[object, ...], Instrument] = {}
 
     def known(self, number: str) -> CardNumber | None:
         """The facts of a number that was met before, found by its digest."""
@@ -32,6 +37,18 @@ class CardRegistry:
         if known is facts:
             for prefix in facts.prefixes:
                 self._by_prefix.setdefault(prefix, []).append(facts.fingerprint)
+        return known
+
+    def instrument(self, card: Card) -> Instrument:
+        """A card as something that can be charged and shown. Payments with the same card share one: 220 bytes of a
+        charge."""
+        number = card.number
+        key = number.fingerprint, card.expiry, card.cardholder, card.ccv_given, card.three_ds_server_trans_id
+        known = self._instruments.get(key)
+        if known is None:
+            if len(self._instruments) >= MOST_INSTRUMENTS:
+                self._instruments.clear()
+            known = self._instruments[key] = Instrument(PaymentType.CARD, card, display_type=number.brand)
         return known
 
     def fingerprints(self, digits: str) -> list[str]:

@@ -90,6 +90,16 @@ def run_slice(sandbox: Sandbox, until: Micros) -> None:
         sandbox.now = max(sandbox.now, until)
 
 
+def is_idle_until(sandbox: Sandbox, until: Micros) -> bool:
+    """Whether nothing is due up to ``until``, as is mostly so; the sandbox is there then."""
+    if sandbox.schedule.is_due(until):
+        return False
+    sandbox.horizon = until
+    if sandbox.now < until:
+        sandbox.now = until
+    return True
+
+
 def is_behind(sandbox: Sandbox) -> bool:
     """Whether a slice of work has left some that is due, or webhooks that are to be sent before time goes on."""
     return sandbox.now < sandbox.horizon or sandbox.schedule.is_due(sandbox.horizon)

@@ -36,7 +36,10 @@ def state_of(sandbox: Sandbox, path: str) -> object:
 def reader_of(sandbox: Sandbox) -> Callable[[str], object]:
     """What attempts resolve paths with. The journal of the sandbox keeps them: a reference back to it would leave every
     sandbox that was reset to the garbage collector."""
-    return partial(state_of, proxy(sandbox))
+    reader = sandbox.reader
+    if reader is None:
+        reader = sandbox.reader = partial(state_of, proxy(sandbox))
+    return reader
 
 
 def value_at(sandbox: Sandbox, found: object, path: str) -> object:

@@ -132,7 +132,9 @@ class Journal(Lodger):
         entries = self.entries
         if not self.limit:
             return
-        grown = size_of(entry) + self.stories.note(entry.number, entry.step)
+        grown = size_of(entry)
+        if entry.step.events:
+            grown += self.stories.note(entry.number, entry.step)
         if len(entries) == self.limit:
             if self.room is not None:
                 self.room.overflown += 1

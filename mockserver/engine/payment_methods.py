@@ -134,7 +134,7 @@ def update_card(sandbox: Sandbox, payment_method_id: str, wanted: CardChanges) -
     if wanted.number and item is not None:
         # Another method may share the item, so the new number gets one of its own.
         vault_id = vault.store(sandbox, changed.number, wanted.number, None, item.expires).vault_id
-    after = replace(method, instrument=card_entry.instrument(changed), metadata=metadata, vault_id=vault_id)
+    after = replace(method, instrument=sandbox.cards.instrument(changed), metadata=metadata, vault_id=vault_id)
     method = sandbox.replace(sandbox.payment_methods, method, after)
     sandbox.emit(Subject.PAYMENT_METHOD, payment_method_id, "updated", method.state, method.state)
     return method

@@ -120,7 +120,7 @@ def _card(sandbox: Sandbox, command: NewCardMethod, faults: Faults) -> Prepared 
     return Prepared(
         "card",
         provider,
-        card_entry.instrument(card),
+        sandbox.cards.instrument(card),
         command.terms,
         to_vault=to_vault,
         create_network_token=command.create_network_token,
@@ -180,7 +180,7 @@ def _switch(sandbox: Sandbox, command: SwitchProvider, faults: Faults) -> Prepar
     return Prepared(
         "card",
         provider,
-        card_entry.instrument(replace(card, ccv_given=bool(command.ccv or item.ccv))),
+        sandbox.cards.instrument(replace(card, ccv_given=bool(command.ccv or item.ccv))),
         replace(command.terms, email=method.email, ip=method.ip, metadata=method.metadata, payer=method.payer),
         vault_id=item.vault_id,
         inherited=method,

@@ -3,6 +3,7 @@ else."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, TypeVar
 from urllib.parse import urlencode, urljoin, urlsplit
 
@@ -40,7 +41,8 @@ class Sandbox(Tables):
     ``opened`` are the counters of ids and schedule when it was opened, None for one that was made from a document.
     ``used`` is the greater the later something happened in it, 0 while nothing has; ``touched`` is the machine's time
     at which it was opened or last asked for.
-    ``setup`` are the answers of the calls with which it was opened, by scenario and id.
+    ``setup`` are the answers of the calls with which it was opened, by scenario and id; ``reader`` is what rules read
+    its state with, once one does.
     ``horizon`` is the instant that due work is being brought up to; ``scripts`` holds, for each batch under way, what
     the scenario says of its rows (from 1). ``origin`` is the account in which its first objects were made: another
     one's in a copy.
@@ -66,6 +68,7 @@ class Sandbox(Tables):
         "own",
         "past",
         "public_key",
+        "reader",
         "replays",
         "schedule",
         "scripts",
@@ -97,6 +100,7 @@ class Sandbox(Tables):
         self.used = 0
         self.touched = real
         self.setup: dict[str, dict[str, object]] = {}
+        self.reader: Callable[[str], object] | None = None
         self.opened: tuple[dict[str, int], int] | None = None
         self.deliveries = DeliveryLog(config.journal_limit)
         self.inboxes = Inboxes(config.journal_limit)

@@ -109,7 +109,7 @@ def _card(
         if card is None or provider is None:
             return None
         return ChargePlan(
-            "card", ProviderRoute(provider, card_entry.instrument(card)), verified=_is_verified(sandbox, source)
+            "card", ProviderRoute(provider, sandbox.cards.instrument(card)), verified=_is_verified(sandbox, source)
         )
     if card is None or faults:
         return None
@@ -117,7 +117,7 @@ def _card(
     if not found:
         faults.add(Code.NO_CARD_PROVIDERS_CONFIGURED, "Currency", "no provider takes this card in this currency")
         return None
-    first = ProviderRoute(found[0], card_entry.instrument(card))
+    first = ProviderRoute(found[0], sandbox.cards.instrument(card))
     return ChargePlan("card", first, tuple(found[1:]), verified=_is_verified(sandbox, source))
 
 

@@ -217,7 +217,7 @@ class Table(Generic[R]):
         if self.on_change is not None:
             self.on_change(self, after, before)
 
-    def derived(self, row: R) -> object:
+    def derived(self, row: R) -> Any:
         """What :meth:`derive` kept of a row; None when it kept nothing, or the row has changed since."""
         return self._derived.get(row.seq)
 

@@ -68,8 +68,6 @@ class Stories:
 
     def note(self, number: int, step: Step) -> int:
         """Keep the changes of a step; by how many bytes all that is kept has grown, roughly counted."""
-        if not step.events:
-            return 0
         causes = self._causes(step)
         by_subject, order, op = self._by_subject, self._order, step.op
         for event in step.events:

@@ -44,7 +44,7 @@ def create_from_card(sandbox: Sandbox, command: NewCardToken) -> Token:
     details = command.details
     if provider is None or card is None or details is None or details.number is None:
         raise RuntimeError("a faulty token passed its checks")
-    instrument = card_entry.instrument(card)
+    instrument = sandbox.cards.instrument(card)
     outcome = asking.ask(sandbox, OP, provider, instrument, "card")
     asking.refuse_declined(outcome)
     verified = bool(details.three_ds_server_trans_id or details.external_three_ds)

@@ -171,12 +171,15 @@ def _metadata_reader(name: str) -> Reader:
 
     def read(attempt: Attempt) -> object:
         metadata = attempt.request.get("metadata")
-        if not metadata or not isinstance(metadata, Mapping):
+        if not metadata or not (type(metadata) is dict or isinstance(metadata, Mapping)):
             return None
         found = metadata.get(name)
         if found is not None:
             return found
-        return next((value for key, value in metadata.items() if key.lower() == folded), None)
+        for key in metadata:
+            if key.lower() == folded:
+                return metadata[key]
+        return None
 
     return read
 

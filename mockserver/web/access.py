@@ -72,7 +72,10 @@ class Access:
             if decision.rule:
                 rule = f"rule={decision.rule}"
                 break
-        return [self._line(self._target(sandbox.key), step.op, _masked_key(sandbox.key), rule)]
+        key, path = sandbox.key, scope["path"]
+        # A path without placeholders is one of the table of routes: nothing in it is to be masked but a key.
+        is_plain = not (scope["path_params"] or scope["query_string"] or key in path)
+        return [self._line(path if is_plain else self._target(key), step.op, _masked_key(key), rule)]
 
     def _line(self, target: str, op: str, key: str, rule: str) -> str:
         """Time, status, duration, method, path, operation, sandbox, rule; the first four in columns."""

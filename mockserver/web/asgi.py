@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, MutableMapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping, MutableMapping
 from functools import lru_cache
 from typing import Any
 
@@ -63,14 +63,25 @@ async def read_body(receive: Receive, scope: Scope, limit: int) -> bytes:
             return b"".join(chunks)
 
 
-def headers_of(scope: Scope) -> dict[str, str]:
+def headers_of(scope: Scope) -> Mapping[str, str]:
     """Header names in lower case; of a header given twice the first counts, but beside a public key the last secret
     key (assumption ``keys.both``)."""
+    raw = tuple(scope["headers"])
+    try:
+        return _headers(raw)
+    except TypeError:
+        # Pairs may come as lists, too.
+        return _headers(tuple((name, value) for name, value in raw))
+
+
+@lru_cache(maxsize=64)
+def _headers(raw: tuple[RawHeader, ...]) -> Mapping[str, str]:
+    """Most clients send the same headers with every request, and the journal keeps them all: one map does for all."""
     headers: dict[str, str] = {}
-    for name, value in scope["headers"]:
+    for name, value in raw:
         headers.setdefault(_text(name), _text(value))
     if "x-publickey" in headers:
-        headers.update((_text(name), _text(value)) for name, value in scope["headers"] if name == b"x-secretkey")
+        headers.update((_text(name), _text(value)) for name, value in raw if name == b"x-secretkey")
     return headers
 
 
@@ -80,7 +91,7 @@ def _text(raw: bytes) -> str:
 
 @lru_cache(maxsize=4_096)
 def _short_text(raw: bytes) -> str:
-    """The same header comes with every request of a client, and the journal keeps them all: one text does for all."""
+    """Of headers that differ, most are the same in some of their texts."""
     return raw.decode("latin-1")
 
 

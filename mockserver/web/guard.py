@@ -8,7 +8,7 @@ Source: control document, Security.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Iterable
 from hmac import compare_digest
 from ipaddress import ip_address
 from socket import gethostname
@@ -91,7 +91,8 @@ class Guard:
             if self.world.log is not None:
                 self.world.log(Access(scope, began, ended, status))
 
-    async def _admit(self, scope: Scope, receive: Receive, send: Send) -> None:
+    def _admit(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
+        """Who answers the request."""
         host = origin = b""
         hosts = 0
         for name, value in scope["headers"]:
@@ -103,13 +104,11 @@ class Guard:
         if hosts > 1:
             # A proxy may have used another of them.
             words = f"got {hosts} Host headers, wanted one"
-            await _refuse(scope, send, (400, Code.VALIDATION_ERROR, Code.VALIDATION_ERROR.message, "Host", words))
-            return
+            return _refuse(scope, send, (400, Code.VALIDATION_ERROR, Code.VALIDATION_ERROR.message, "Host", words))
         if host and not self._known.get(host) and not self._is_ours(host):
             further = f", an address, a name without a dot or with {', '.join(_NEARBY)}" if self._is_open else ""
             words = f"wanted a name of this server: {', '.join(sorted(self._names))}{further}, or one of --allow-host"
-            await _refuse(scope, send, (403, Code.INVALID_AUTHENTICATION, "Forbidden", "Host", words))
-            return
+            return _refuse(scope, send, (403, Code.INVALID_AUTHENTICATION, "Forbidden", "Host", words))
         path: str = scope["path"]
         # Doubled slashes are ignored when a route is looked for, so they are here.
         bare = path.lstrip("/")
@@ -117,21 +116,14 @@ class Guard:
             is_inbox = bare.startswith(_INBOX)
             refusal = _site_refusal(scope, host, origin) if is_inbox else self._control_refusal(scope, host, origin)
             if refusal is not None:
-                await _refuse(scope, send, refusal)
-                return
+                return _refuse(scope, send, refusal)
         elif origin:
             methods = self._public_methods(path)
             if scope["method"] == "OPTIONS" and methods:
-                allowed = (b"access-control-allow-methods", ", ".join(methods).encode())
-                # An answer of this status has no body, and so no length.
-                headers = [*_CORS_ANSWER, allowed, *_CORS_PREFLIGHT]
-                await send({"type": "http.response.start", "status": 204, "headers": headers})
-                await send({"type": "http.response.body", "body": b""})
-                return
+                return _allow(send, methods)
             if scope["method"] in methods:
-                await self.app(scope, receive, _readable_anywhere(send))
-                return
-        await self.app(scope, receive, send)
+                return self.app(scope, receive, _readable_anywhere(send))
+        return self.app(scope, receive, send)
 
     def _is_ours(self, raw: bytes) -> bool:
         name = _name_of(raw)
@@ -206,6 +198,13 @@ def _site_refusal(scope: Scope, host: bytes, origin: bytes) -> Refusal | None:
         words = "a page of another site may not change anything here"
         return 403, Code.INVALID_AUTHENTICATION, "Forbidden", "Origin", words
     return None
+
+
+async def _allow(send: Send, methods: Iterable[str]) -> None:
+    """Answer a browser that asks before a call to another origin. The answer has no body, and so no length."""
+    headers = [*_CORS_ANSWER, (b"access-control-allow-methods", ", ".join(methods).encode()), *_CORS_PREFLIGHT]
+    await send({"type": "http.response.start", "status": 204, "headers": headers})
+    await send({"type": "http.response.body", "body": b""})
 
 
 def _readable_anywhere(send: Send) -> Send:

@@ -11,7 +11,7 @@ from contextlib import suppress
 from functools import partial
 from typing import Any
 
-from mockserver.assumptions.table import CREATED_STATUS, DECIMAL_COMMA, IDEMPOTENCY, JSON_DEPTH, UNKNOWN_FIELDS
+from mockserver.assumptions.table import CREATED_STATUS, IDEMPOTENCY
 from mockserver.domain.clock import SECOND, Micros, duration_text
 from mockserver.domain.codes import Code
 from mockserver.domain.errors import Invalid, Refused
@@ -83,10 +83,10 @@ class OperationEndpoint(Endpoint):
             request.receive = upload.Slowly(request.receive, fault.slow)
             return None
         request.raw = await upload.first_of(request.receive)
-        step = self._begin(request)
+        step = self._begin(request, sandbox)
         step.call = sandbox.director.count(step.op)
         with suppress(MalformedJson):
-            step.request, _ = self._fields(request)
+            step.request, _ = self._fields(request, sandbox)
         return Reply(None, b"", step, fault)
 
     async def act(self, request: Request) -> Reply:
@@ -114,16 +114,15 @@ class OperationEndpoint(Endpoint):
             f"got more than {limit} calls in a second, allowed: {limit} for each sandbox (--rate-limit); "
             f"the next one is accepted in {duration_text(wait)}"
         )
-        step = self._begin(request)
+        step = self._begin(request, request.sandbox)
         seconds = -(-wait // SECOND)
         step.pause = seconds * SECOND
         status, problem = problems.too_many({"RateLimit": reason}, request.resource)
         headers = (JSON_TYPE, NOSNIFF, (b"retry-after", b"%d" % seconds))
         return Reply(status, problem, step=step, repeatable=False, headers=headers)
 
-    def _begin(self, request: Request) -> Step:
-        step = Step(self.route.op, answers=True, headers=request.headers, path=request.path)
-        request.sandbox.step = request.step = step
+    def _begin(self, request: Request, sandbox: Sandbox) -> Step:
+        sandbox.step = request.step = step = Step(self.op, answers=True, headers=request.headers, path=request.path)
         if request.decided is not None:
             step.decisions.append(request.decided)
         return step
@@ -131,30 +130,31 @@ class OperationEndpoint(Endpoint):
     def arrive(self, request: Request, *, is_setup: bool = False) -> Arrival | Reply:
         """Read the request and ask the rules of arrival: it may be acted on, or is answered already. A set-up call
         suffers no fault and has no number among the calls of its operation."""
-        step = self._begin(request)
+        sandbox = request.sandbox
+        step = self._begin(request, sandbox)
         if not is_setup:
-            step.call = request.sandbox.director.count(step.op)
+            step.call = sandbox.director.count(step.op)
         body = query = NO_FIELDS
         try:
-            body, query = self._fields(request)
+            body, query = self._fields(request, sandbox)
             step.request = query if request.query and not body else body
-            fault = self._early_fault(request.sandbox, step)
+            fault = self._early_fault(sandbox, step)
         except Unanswerable as refused:
             _note_ignored(step, body, query)
             return self._refused(request, step, refused)
         if fault is None or is_setup:
-            return Arrival(step=step, body=body, query=query, delay=0)
+            return Arrival(step, body, query, 0)
         _note_ignored(step, body, query)
         if fault.kind is FaultKind.DELAY:
             return Arrival(step=step, body=body, query=query, delay=fault.delay)
         return Reply(None, b"", step, fault)
 
-    def _fields(self, request: Request) -> tuple[Fields, Fields]:
-        route, assumed = self.route, request.sandbox.assumed
+    def _fields(self, request: Request, sandbox: Sandbox) -> tuple[Fields, Fields]:
+        route, profile = self.route, profile_of(sandbox.assumed)
         body = query = NO_FIELDS
-        commas = assumed[DECIMAL_COMMA] == "read"
+        commas = profile.reads_commas
         if route.body is not None:
-            body = Fields.of_body(route.body, request.raw, assumed[JSON_DEPTH], commas=commas)
+            body = Fields.of_body(route.body, request.raw, profile.json_depth, commas=commas)
         if request.query:
             query = Fields.of_query(route.query or Body, request.query, commas=commas)
         return body, query
@@ -186,13 +186,14 @@ class OperationEndpoint(Endpoint):
 
     def _once(self, request: Request, arrived: Arrival, ready: object) -> Reply:
         """The first answer under the request's idempotency key, or a new one (assumption ``request.idempotency``)."""
-        sandbox, step = request.sandbox, arrived.step
+        sandbox = request.sandbox
         if (
             idempotency.HEADER not in request.headers
             or sandbox.assumed[IDEMPOTENCY] != "by_header"
             or self.route.method == "GET"
         ):
-            return self._carry_out(request, arrived, ready)
+            return self._carry_out(request, sandbox, arrived, ready)
+        step = arrived.step
         sandbox.assume(IDEMPOTENCY)
         key, asked = request.headers[idempotency.HEADER], (request.resource, request.query, request.raw)
         try:
@@ -203,26 +204,17 @@ class OperationEndpoint(Endpoint):
             return reply
         if first is not None:
             return Reply(first.status, first.answer.encode(), step)
-        reply = self._carry_out(request, arrived, ready)
+        reply = self._carry_out(request, sandbox, arrived, ready)
         if reply.status is not None:
             text = reply.body = reply.text()
             sandbox.idempotency.keep(sandbox, key, asked, reply.status, text)
         return reply
 
-    def _carry_out(self, request: Request, arrived: Arrival, ready: object) -> Reply:
-        sandbox, step, route = request.sandbox, arrived.step, self.route
+    def _carry_out(self, request: Request, sandbox: Sandbox, arrived: Arrival, ready: object) -> Reply:
+        step, route, profile = arrived.step, self.route, profile_of(sandbox.assumed)
         try:
-            body, query = self._form(sandbox, arrived)
-            call = OperationCall(
-                sandbox=sandbox,
-                profile=profile_of(sandbox.assumed),
-                path=step.path,
-                body=body,
-                query=query,
-                headers=request.headers,
-                resource=request.resource,
-                ready=ready,
-            )
+            body, query = self._form(sandbox.config.strict or profile.refuses_unknown, arrived)
+            call = OperationCall(sandbox, profile, step.path, body, query, request.headers, request.resource, ready)
             reply = route.handle(call) if sandbox.past is None else as_of(sandbox.past, route, call)
             step_effects.plan(sandbox)
         except Refused as refused:
@@ -238,10 +230,9 @@ class OperationEndpoint(Endpoint):
     def _refused(self, request: Request, step: Step, refused: Exception, fault: Transport | None = None) -> Reply:
         return Reply(*refusal(refused, request.resource, request.sandbox.assumed), step, fault)
 
-    def _form(self, sandbox: Sandbox, arrived: Arrival) -> tuple[Any, Any]:
+    def _form(self, strict: bool, arrived: Arrival) -> tuple[Any, Any]:
         """Body and query as models. Raises ``Invalid`` (90) with every fault of form in both: nothing is asked of the
         rules before the form is sound (assumption ``error.validation``)."""
-        strict = sandbox.config.strict or sandbox.assumed[UNKNOWN_FIELDS] == "refuse"
         body = query = None
         faults: dict[str, str] = {}
         try:
@@ -249,7 +240,8 @@ class OperationEndpoint(Endpoint):
         except Invalid as refused:
             faults = dict(refused.details or {})
         try:
-            query = _typed(self.route.query, arrived.query, strict=strict)
+            if self.route.query is not None or strict:
+                query = _typed(self.route.query, arrived.query, strict=strict)
         except Invalid as refused:
             faults = {**(refused.details or {}), **faults}
         _note_ignored(arrived.step, arrived.body, arrived.query)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Coroutine, Iterable
 from typing import Any
 from urllib.parse import unquote
 
@@ -56,18 +56,18 @@ class RouteTable(Router):
         shelf.sort(key=lambda entry: sum(part.startswith("{") for part in entry[0]))
         return methods
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    def __call__(self, scope: Scope, receive: Receive, send: Send) -> Coroutine[Any, Any, None]:
         """Serve one connection: HTTP by table, anything else as Starlette does."""
         if scope["type"] != "http":
-            await super().__call__(scope, receive, send)
-            return
+            return super().__call__(scope, receive, send)
         path: str = scope["path"]
         methods, parameters = self._tidied(path)
         endpoint = methods.get(scope["method"]) if methods else None
         scope["path_params"] = parameters
         endpoint = endpoint or Unrouted(self._world, self._paths, methods)
         scope[OPERATION] = endpoint.op
-        await endpoint(scope, receive, send)
+        serving: Coroutine[Any, Any, None] = endpoint(scope, receive, send)
+        return serving
 
     def endpoint(self, method: str, path: str) -> tuple[Any, dict[str, str]]:
         """The endpoint of an operation and the values of its placeholders; None where there is none."""

@@ -73,10 +73,10 @@ class Runner:
         if sandbox.schedule.ran > ran:
             self.changed(sandbox)
 
-    async def visit(self, sandbox: Sandbox) -> None:
-        """A request has come to a sandbox: it is in use, and brought to the present."""
-        sandbox.touched = self.real_clock()
-        await self.catch_up(sandbox)
+    def visit(self, sandbox: Sandbox) -> bool:
+        """A request has come to a sandbox: it is in use. Whether it is in the present, as it is when nothing is due."""
+        sandbox.touched = real = self.real_clock()
+        return due.is_idle_until(sandbox, sandbox.clock.read(real))
 
     async def catch_up(self, sandbox: Sandbox) -> None:
         """Bring a sandbox to the present, letting others have their turn meanwhile."""
@@ -106,9 +106,9 @@ class Runner:
 
     def changed(self, sandbox: Sandbox) -> None:
         """Something may have changed in a sandbox: send what is to be sent, wake those who wait for it."""
-        if self.dispatcher is not None:
+        if sandbox.deliveries.outbox and self.dispatcher is not None:
             self.dispatcher.send_all(sandbox)
-        if self.ticker is not None:
+        if sandbox.schedule.entries and self.ticker is not None:
             self.ticker.note(sandbox)
         self.activity.notify(sandbox.key)
 

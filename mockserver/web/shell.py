@@ -72,21 +72,16 @@ class Endpoint:
         """Serve one request."""
         world = self.world
         request = Request(
-            method=scope["method"],
-            resource=scope["path"],
-            path=scope["path_params"],
-            query=scope["query_string"],
-            headers=headers_of(scope),
-            receive=receive,
+            scope["method"], scope["path"], scope["path_params"], scope["query_string"], headers_of(scope), b"", receive
         )
         try:
             try:
                 cut = await self.interrupted(request) if world.directory.hears_uploads else None
                 if cut is None:
                     request.raw = await read_body(request.receive, scope, self.largest or world.settings.max_body)
-                    request.known = self.authenticate(request)
-                    if request.known is not None:
-                        await world.runner.visit(request.known)
+                    request.known = sandbox = self.authenticate(request)
+                    if sandbox is not None and not world.runner.visit(sandbox):
+                        await world.runner.catch_up(sandbox)
                 reply = cut or await self.act(request)
                 if world.tracing is not None and request.step is not None:
                     world.tracing.caused(scope, request.sandbox, request.step)
@@ -95,12 +90,13 @@ class Endpoint:
             body = reply.text()
             if reply.step is not None:
                 self.note(request, reply, reply.step, body)
-            await self._send(scope, receive, send, request, reply, body)
+            if not self._send_at_once(scope, send, request, reply, body):
+                await self._send(scope, receive, send, request, reply, body)
         except HungUp:
             return
         finally:
             if request.step is not None:
-                self._finish(scope, request)
+                self._finish(scope, request, request.step)
 
     def note(self, request: Request, reply: Reply, step: Step, body: bytes) -> None:
         """Keep a step in the journal, and let the findings judge it."""
@@ -126,6 +122,20 @@ class Endpoint:
         dropped.warn(sandbox)
         self.world.runner.used(sandbox)
 
+    def _send_at_once(self, scope: Scope, send: Send, request: Request, reply: Reply, body: bytes) -> bool:
+        """Give an ordinary answer to a server that can write it in one go; False, and nothing is sent, when the answer
+        or the server is not such a one."""
+        step = request.step
+        if reply.fault is not None or reply.chunks is not None:
+            return False
+        if step is not None:
+            if step.urgent or step.latency:
+                return False
+            scope[STEP] = request.known, step
+        whole = getattr(send, "whole", None)
+        headers = self.headers if reply.headers is None else reply.headers
+        return whole is not None and whole(reply.status or 200, headers, body)
+
     async def _send(
         self, scope: Scope, receive: Receive, send: Send, request: Request, reply: Reply, body: bytes
     ) -> None:
@@ -147,11 +157,9 @@ class Endpoint:
         else:
             await send_bytes(send, reply.status or 200, body, headers)
 
-    def _finish(self, scope: Scope, request: Request) -> None:
+    def _finish(self, scope: Scope, request: Request, step: Step) -> None:
         """The step is over, its answer sent or not: its webhooks may go out."""
-        step, sandbox = request.step, request.sandbox
-        if step is None:
-            return
+        sandbox = request.sandbox
         scope[STEP] = sandbox, step
         step.answered = True
         if step.watched:

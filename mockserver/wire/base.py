@@ -82,7 +82,8 @@ def _read_moment(value: object) -> Instant:
         raise refuse(str(problem)) from None
 
 
-def _read_map(value: object) -> dict[str, str]:
+def read_map(value: object) -> dict[str, str]:
+    """A map of texts; numbers and flags become texts, and what is null is left out."""
     if value == []:
         return {}
     if not isinstance(value, dict):
@@ -153,7 +154,7 @@ Moment = Annotated[
 
 Map = Annotated[
     dict[str, str],
-    PlainValidator(_read_map),
+    PlainValidator(read_map),
     WithJsonSchema({"type": "object", "additionalProperties": {"type": "string"}}),
 ]
 """String keys, string values; keys keep their case, numbers and booleans become texts."""
@@ -197,7 +198,7 @@ class Body(BaseModel):
 
     def present(self) -> dict[str, Any]:
         """The fields that are given, by name."""
-        return {name: value for name in type(self).model_fields if (value := getattr(self, name)) is not None}
+        return {name: value for name, value in self.__dict__.items() if value is not None}
 
 
 B = TypeVar("B", bound=Body)

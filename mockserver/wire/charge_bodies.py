@@ -62,14 +62,15 @@ class ChargeFields(Body):
     def command(self, source: ChargeSource) -> NewCharge:
         """The command that these fields and a source make."""
         initiator: Initiator | None = self.initiator
+        payer = self.payer()
         return NewCharge(
             source=source,
             amount=self.amount,
             currency=self.currency,
             reference=self.reference,
             capture=self.capture is not False,
-            payer=self.payer(),
-            email=self.email,
+            payer=payer,
+            email=None if payer is None else payer.email,
             ip=self.ip,
             initiator=initiator.value if initiator else None,
             webhook=self.webhook.target() if self.webhook else None,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NotRequired, TypedDict
 
-from mockserver.domain.charge import Charge
+from mockserver.domain.charge import Charge, FailedAttempt, Refund
 from mockserver.wire.dates import moment
 from mockserver.wire.profile import WireProfile
 from mockserver.wire.shapes import (
@@ -113,7 +113,7 @@ def charge_reply(charge: Charge, profile: WireProfile, seed: int, redirect_url: 
         "displayType": instrument.display_type,
         "email": charge.email,
         "providerType": charge.provider.type,
-        "bankPayment": bank_reply(instrument.bank, profile),
+        "bankPayment": None if instrument.bank is None else bank_reply(instrument.bank, profile),
     }
     if profile.card_data:
         information["cardData"] = card
@@ -128,27 +128,13 @@ def charge_reply(charge: Charge, profile: WireProfile, seed: int, redirect_url: 
         "status": profile.status[charge.status],
         "dateAdded": added,
         "successDate": added if succeeded == charge.added else optional_moment(succeeded),
-        "voidDate": optional_moment(charge.voided),
+        "voidDate": None if charge.voided is None else moment(charge.voided),
         "refundedAmount": charge.refunded,
         "estimatedCost": charge.estimated_cost,
         "estimatedCostCurrency": charge.currency if charge.estimated_cost is not None else None,
         "currency": charge.currency,
-        "refunds": [
-            {"amount": refund.amount, "dateAdded": moment(refund.added), "comment": refund.comment}
-            for refund in charge.refunds
-        ],
-        "failedAttempts": [
-            {
-                "providerId": attempt.provider_id,
-                "dateAttempted": moment(attempt.attempted),
-                "errorCode": str(attempt.error_code),
-                "errorMessage": attempt.error_message,
-                "gatewayCode": attempt.gateway_code,
-                "gatewayMessage": attempt.gateway_message,
-                "isRetryable": attempt.is_retryable,
-            }
-            for attempt in charge.failed_attempts
-        ],
+        "refunds": [_refund(refund) for refund in charge.refunds] if charge.refunds else [],
+        "failedAttempts": [_attempt(attempt) for attempt in charge.failed_attempts] if charge.failed_attempts else [],
         "customer": payer_reply(charge.payer if profile.shows_payer or charge.customer_id else None),
         "provider": provider_summary_reply(charge.provider),
         "threeDsServerTransId": charge.three_ds_server_trans_id,
@@ -156,11 +142,27 @@ def charge_reply(charge: Charge, profile: WireProfile, seed: int, redirect_url: 
         "authorisationAmount": charge.authorised,
         "initiator": charge.initiator,
         "ip": charge.ip,
-        "ipInfo": ip_reply(charge.ip, seed),
+        "ipInfo": ip_reply(charge.ip, seed) if charge.ip else None,
         "visaInstallments": None,
         "descriptor": charge.descriptor,
         "threeDsRedirectUrl": redirect_url,
         "paymentTokenId": instrument.token_id,
         "subscriptionId": charge.subscription_id,
-        "metadata": plain_map(charge.metadata),
+        "metadata": None if charge.metadata is None else plain_map(charge.metadata),
+    }
+
+
+def _refund(refund: Refund) -> RefundReply:
+    return {"amount": refund.amount, "dateAdded": moment(refund.added), "comment": refund.comment}
+
+
+def _attempt(attempt: FailedAttempt) -> FailedAttemptReply:
+    return {
+        "providerId": attempt.provider_id,
+        "dateAttempted": moment(attempt.attempted),
+        "errorCode": str(attempt.error_code),
+        "errorMessage": attempt.error_message,
+        "gatewayCode": attempt.gateway_code,
+        "gatewayMessage": attempt.gateway_message,
+        "isRetryable": attempt.is_retryable,
     }

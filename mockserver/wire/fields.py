@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, ItemsView, Iterator, Mapping, Sequence
+from decimal import Decimal
 from functools import cache
 from typing import Any, TypeVar
 from urllib.parse import parse_qsl
 
 from pydantic import ValidationError
-from pydantic_core import SchemaValidator
+from pydantic_core import SchemaValidator, core_schema
 
-from mockserver.wire.base import Body, Folded, fold, is_plain, validate
+from mockserver.wire.base import Body, Folded, fold, is_plain, read_map, read_number, validate
 from mockserver.wire.jsonio import MalformedJson, loads
 
 B = TypeVar("B", bound=Body)
@@ -165,4 +166,14 @@ def _spelt(schema: Any, capitals: bool) -> Any:
             spelt["validation_alias"] = alias[:1].upper() + alias[1:]
         case "model-fields":
             spelt["extra_behavior"] = "forbid"
+        case "function-plain" if (usual := _USUAL.get(schema["function"]["function"])) is not None:
+            return core_schema.union_schema([usual, spelt], mode="left_to_right")
     return spelt
+
+
+_TEXT = core_schema.str_schema(strict=True)
+_USUAL: Mapping[object, core_schema.CoreSchema] = {
+    read_number: core_schema.is_instance_schema(Decimal),
+    read_map: core_schema.dict_schema(_TEXT, _TEXT, strict=True),
+}
+"""What most values of a field are that a function reads: these are taken without asking it (a call each, 1 us of 6)."""

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
 from decimal import Decimal
+from functools import lru_cache
 from typing import NoReturn
 
 import orjson
@@ -64,7 +66,9 @@ def loads(body: bytes, max_depth: int = MAX_DEPTH) -> object:
         raise _malformed("not UTF-8", body[: error.start].decode(), error.start) from None
     start = len(text) - len(text.lstrip(BLANKS))
     try:
-        value, end = DECODER.raw_decode(text, start)
+        value, end = _SCAN(text, start)
+    except StopIteration as nothing:
+        raise _malformed("not JSON: Expecting value", text, nothing.value) from None
     except json.JSONDecodeError as error:
         raise _malformed(f"not JSON: {error.msg}", text, error.pos) from None
     except (BadNumber, RecursionError):
@@ -95,13 +99,17 @@ def encoded(value: object) -> Encoded:
     return Encoded(bytes(memoryview(dumps(value))))
 
 
+@lru_cache(maxsize=4_096)
 def _unknown_to_orjson(value: object) -> orjson.Fragment:
+    """The text of a number: equal ones have the same, whatever digits they came with."""
     if isinstance(value, Decimal):
         return orjson.Fragment(number_text(value))
     raise TypeError(f"{type(value).__name__} has no JSON form")
 
 
 def _decimal(number: str) -> Decimal:
+    if len(number) <= _LONG and "e" not in number and "E" not in number:
+        return Decimal(number)
     mantissa, _, exponent = number.lower().partition("e")
     if len(mantissa) > MAX_NUMBER:
         raise BadNumber(f"a number is longer than {MAX_NUMBER} digits")
@@ -120,6 +128,7 @@ def _constant(_: str) -> NoReturn:
 
 
 DECODER = json.JSONDecoder(parse_float=_decimal, parse_int=_integer, parse_constant=_constant)
+_SCAN: Callable[[str, int], tuple[object, int]] = vars(DECODER)["scan_once"]
 
 
 def depth_of(value: object) -> int:

@@ -1,4 +1,4 @@
-"""The words and digits in which the answers of sandboxes differ from profile to profile."""
+"""What differs from profile to profile: how requests are read, the words and digits of the answers."""
 
 from __future__ import annotations
 
@@ -14,7 +14,10 @@ from mockserver.assumptions.table import (
     CARD_IIN_DIGITS,
     CARD_MASKING,
     CUSTOMER_SUMMARY,
+    DECIMAL_COMMA,
+    JSON_DEPTH,
     NETWORK_TOKEN_DATE,
+    UNKNOWN_FIELDS,
     VAULT_SECRETS,
 )
 from mockserver.domain.cards import CardNumber
@@ -31,8 +34,11 @@ class WireProfile:
         "assumed",
         "card_data",
         "iin_digits",
+        "json_depth",
         "masking",
         "network_token_date",
+        "reads_commas",
+        "refuses_unknown",
         "shows_account",
         "shows_payer",
         "shows_secrets",
@@ -41,6 +47,9 @@ class WireProfile:
 
     def __init__(self, assumed: Assumed) -> None:
         self.assumed = assumed
+        self.json_depth = assumed[JSON_DEPTH]
+        self.reads_commas = assumed[DECIMAL_COMMA] == "read"
+        self.refuses_unknown = assumed[UNKNOWN_FIELDS] == "refuse"
         self.iin_digits = assumed[CARD_IIN_DIGITS]
         self.card_data = assumed[CARD_DATA_ALIAS] == "yes"
         self.network_token_date = assumed[NETWORK_TOKEN_DATE] == "shown"

@@ -188,6 +188,7 @@ APART = {
     "own": "written as profile and overrides",
     "past": "keeps a read from seeing what happened a moment ago; in a copy it is long ago",
     "public_key": "follows from the key",
+    "reader": "is made again when a rule first reads",
     "setup": "tells what the calls answered with which it was opened; what they made is written",
     "step": "is over",
     "touched": "is the machine's time, of which no answer tells",

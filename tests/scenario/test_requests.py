@@ -47,7 +47,7 @@ def served_shape(annotation: Any, metadata: list[Any]) -> tuple[str, bool, bool]
     elif nested_body(annotation) is None:
         readers = {"read_number": "number", "_read_whole": "number", "_read_payer": "number", "_read_flag": "flag"}
         kind = next((name for reader, name in readers.items() if reader in text), "text")
-    return kind, "list[" in text or "tuple[" in text, "_read_map" in text
+    return kind, "list[" in text or "tuple[" in text, "read_map" in text
 
 
 def models(op: str) -> list[type[Body]]:

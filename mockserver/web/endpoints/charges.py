@@ -64,15 +64,8 @@ def refund_or_void(call: OperationCall) -> ChargeReply:
 
 
 def get(call: OperationCall) -> Encoded:
-    """Read one charge. Who polls one gets the same text until it changes."""
-    table, charge = call.sandbox.charges, charges.get(call.sandbox, call.path["charge_id"])
-    match table.derived(charge):
-        case (profile, Encoded() as written) if profile is call.profile:
-            return written
-        case _:
-            written = encoded(shown(call, charge))
-            table.derive(charge, (call.profile, written))
-            return written
+    """Read one charge."""
+    return written(call, charges.get(call.sandbox, call.path["charge_id"]))
 
 
 look_ahead = ahead(searches.CHARGES, ChargeQuery)
@@ -80,7 +73,19 @@ look_ahead = ahead(searches.CHARGES, ChargeQuery)
 
 def search(call: OperationCall) -> dict[str, object]:
     """List charges."""
-    return listed(call, searches.CHARGES, "charges", shown)
+    return listed(call, searches.CHARGES, "charges", written)
+
+
+def written(call: OperationCall, charge: Charge) -> Encoded:
+    """A charge as text. Who polls or lists it gets the same text until it changes."""
+    table = call.sandbox.charges
+    kept = table.derived(charge)
+    if kept is not None and kept[0] is call.profile:
+        text: Encoded = kept[1]
+        return text
+    text = encoded(shown(call, charge))
+    table.derive(charge, (call.profile, text))
+    return text
 
 
 def shown(call: OperationCall, charge: Charge) -> ChargeReply:
