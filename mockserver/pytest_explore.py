@@ -20,6 +20,7 @@ import pytest
 from httpx import HTTPError
 
 from mockserver import pytest_findings
+from mockserver.adapters.machine_clock import machine_now
 from mockserver.adapters.scenario_text import scenario_text
 from mockserver.commands.finding_reports import lines_of
 from mockserver.domain.clock import SECOND, Micros, parse_duration
@@ -156,7 +157,7 @@ class Explorer:
     sandbox_of: SandboxOf
     asked_of: Callable[[pytest.Item], Any]
     known: dict[str, Learnt] = field(default_factory=dict)
-    deadline: float | None = None
+    deadline: Micros | None = None
     """Seconds since 1970 after which no failure is tried any more."""
 
     def __post_init__(self) -> None:
@@ -175,7 +176,7 @@ class Explorer:
         """Learn what the tests ask, before workers of xdist start; they are told."""
         if self.worker is None:
             self.known = learn(self.config)
-            self.deadline = None if self.budget is None else time.time() + self.budget / SECOND
+            self.deadline = None if self.budget is None else machine_now() + self.budget
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_configure_node(self, node: Any) -> None:
@@ -237,7 +238,7 @@ class Explorer:
         tried = tried_in(item)
         if tried is None:
             return (yield)
-        if self.deadline is not None and time.time() > self.deadline:
+        if self.deadline is not None and machine_now() > self.deadline:
             item.stash[_verdict_key] = LEFT_OUT
             pytest.skip(f"left out: the budget of {self.config.getoption(f'{OPTION}-budget')} is used up")
         with self._limited(item, tried):

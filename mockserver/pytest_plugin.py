@@ -55,7 +55,7 @@ class Server:
 
     def stop(self) -> None:
         """Let answers finish and wait for the end."""
-        from mockserver.local_server import stop
+        from mockserver.adapters.local_server import stop
 
         stop(self.process)
 
@@ -132,7 +132,7 @@ def mockserver_args() -> Sequence[str]:
 def mockserver_server(mockserver_args: Sequence[str], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """The session's server, on a free port of the loopback address; under xdist one for each worker."""
     __tracebackhide__ = True
-    from mockserver.local_server import start
+    from mockserver.adapters.local_server import start
 
     server = Server(*start(mockserver_args, tmp_path_factory.mktemp("mockserver")))
     yield server

@@ -157,7 +157,6 @@ _SHOWN_WITH = {
     "pytest_baseline": "pytest_plugin",
     "pytest_explore": "pytest_plugin",
     "pytest_findings": "pytest_plugin",
-    "local_server": "remote",
     "timeline": "remote",
 }
 """Parts of the package that are drawn and listed as one with another."""

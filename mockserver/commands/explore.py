@@ -17,6 +17,7 @@ from urllib.parse import urlsplit
 import click
 
 from mockserver.adapters.exit_codes import Exit
+from mockserver.adapters.this_process import environment, process_name
 from mockserver.domain.clock import SECOND, Micros, duration_text, parse_duration
 from mockserver.settings import Settings
 
@@ -168,10 +169,10 @@ def explore(
     """
     from httpx import HTTPError
 
+    from mockserver.adapters.local_server import CannotStart
     from mockserver.explore.exploration import NoBaseline
     from mockserver.explore.kept import Kept, OtherExploration
     from mockserver.explore.verdict import Verdict
-    from mockserver.local_server import CannotStart
     from mockserver.remote import ControlRefused
 
     plan = _plan(**asked)
@@ -229,17 +230,25 @@ def _plan(
 @contextmanager
 def laboratory(url: str | None, admin_token: str | None, command: tuple[str, ...], seed: int) -> Iterator[Laboratory]:
     """A server, started here unless one is given, and all that the command is run with."""
-    from mockserver import local_server
+    from mockserver.adapters import local_server
     from mockserver.explore.command import Commands
-    from mockserver.explore.trial import Laboratory
+    from mockserver.explore.trial import Laboratory, apart
 
     with tempfile.TemporaryDirectory(prefix="mockserver-") as folder:
+        commands, run = Commands(environment()), process_name()
         if url is not None:
-            yield Laboratory(url, command, Commands(os.environ), Path(folder), seed, f"{os.getpid()}", admin_token)
+            with apart(Laboratory(url, command, commands, Path(folder), seed, run, admin_token)) as lab:
+                if lab.apart:
+                    click.echo(
+                        f"another run of seed {seed} is under way at {url}, or was killed there: this one takes other "
+                        "sandboxes, so ids differ from those of a run alone",
+                        err=True,
+                    )
+                yield lab
             return
         started, process = local_server.start(_SERVER_OPTIONS, Path(folder))
         try:
-            yield Laboratory(started, command, Commands(os.environ), Path(folder), seed, f"{os.getpid()}")
+            yield Laboratory(started, command, commands, Path(folder), seed, run)
         finally:
             # No command runs any more, so no answer is on its way.
             process.kill()

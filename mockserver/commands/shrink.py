@@ -73,11 +73,11 @@ def shrink(
     """
     from httpx import HTTPError
 
+    from mockserver.adapters.local_server import CannotStart
     from mockserver.adapters.scenario_files import load
     from mockserver.adapters.scenario_text import scenario_text
     from mockserver.domain.masking import mask_text
     from mockserver.explore.shrink import NoFailure, NotRepeated, Shrinking, Stopped
-    from mockserver.local_server import CannotStart
     from mockserver.remote import ControlRefused
     from mockserver.scenario.problems import ScenarioRefused
 

@@ -17,7 +17,7 @@ from mockserver.cli import main
 def _stop_at_end_of_input() -> None:
     while os.read(sys.stdin.fileno(), 4096):
         pass
-    os.kill(os.getpid(), signal.SIGTERM)
+    signal.raise_signal(signal.SIGTERM)
 
 
 if __name__ == "__main__":

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
 from os import SEEK_END
 from pathlib import Path
 from typing import Any
@@ -13,11 +14,14 @@ from mockserver.domain.ids import digest
 from mockserver.domain.masking import mask_printed
 from mockserver.explore.command import Commands, Ended
 from mockserver.explore.points import Point, points_of
-from mockserver.remote import RemoteSandbox
+from mockserver.remote import ControlRefused, RemoteSandbox
 from mockserver.timeline import timeline
 
 _LONGEST_OUTPUT = 20_000
 """Characters of a command's output, the last ones, that a report shows."""
+
+_CLAIM = "exploring-"
+"""How the scenarios begin that say who is at work on a server; they hold no rules."""
 
 _READ = 4 * _LONGEST_OUTPUT + 1_000
 """Bytes that are read for them: what is cut in two is masked no more, so the cut comes long before."""
@@ -62,7 +66,8 @@ class Trial:
 @dataclass(frozen=True, slots=True)
 class Laboratory:
     """Where a command is run: a server at ``url``, which may want ``admin_token``, and a ``folder`` for its output,
-    unmasked, that nobody keeps. ``run`` tells runs of one program from those of another at the same time."""
+    unmasked, that nobody keeps. ``run`` tells runs of one program from those of another at the same time; ``apart``
+    is part of the names of sandboxes while another uses the same server with the same seed."""
 
     url: str
     argv: Sequence[str]
@@ -71,6 +76,7 @@ class Laboratory:
     seed: int
     run: str
     admin_token: str | None = None
+    apart: str = ""
 
     def try_out(self, name: str, scenario: Mapping[str, Any], timeout: float, key: str | None = None) -> Trial:
         """Run the command once in a fresh sandbox, for ``timeout`` seconds at most. ``name`` decides the sandbox's
@@ -79,7 +85,7 @@ class Laboratory:
         Raises ``OSError`` when there is no such command, ``Interrupted`` when it was ended from outside,
         ``ControlRefused`` and ``httpx.HTTPError`` when the server refuses the scenario or is gone.
         """
-        key = key or f"sk_explore_{digest('explore', self.seed, name).hex()[:24]}"
+        key = key or _key(self.seed, name, self.apart)
         sandbox = RemoteSandbox(self.url, key, admin_token=self.admin_token)
         # Another exploration may have used the server before.
         sandbox.call("POST", "/__admin/reset", params={"scenario": "true"})
@@ -98,6 +104,33 @@ class Laboratory:
         finally:
             sandbox.call("POST", "/__admin/reset", params={"scenario": "true"})
             sandbox.close()
+
+
+@contextmanager
+def apart(lab: Laboratory) -> Iterator[Laboratory]:
+    """A laboratory whose sandboxes nobody else uses. Alone with its seed on its server it stays as it is, so that the
+    same run gives the same ids; beside another, its sandboxes have names of their own.
+
+    Raises ``ControlRefused`` and ``httpx.HTTPError`` when the server refuses or is gone.
+    """
+    from httpx import HTTPError
+
+    here = RemoteSandbox(lab.url, _key(lab.seed), admin_token=lab.admin_token)
+    claim = f"{_CLAIM}{digest(lab.run).hex()[:16]}"
+    # Of two that come at once the server takes one after the other: each sees all that came before it.
+    named = here.call("POST", "/__admin/scenarios", content=scenario_text({"version": 1, "name": claim}))["scenarios"]
+    try:
+        others = [one for one in named if one["name"].startswith(_CLAIM) and one["name"] != claim]
+        yield replace(lab, apart=lab.run) if others else lab
+    finally:
+        with suppress(HTTPError, ControlRefused):
+            here.call("DELETE", "/__admin/scenarios", params={"name": claim})
+        here.close()
+
+
+def _key(*parts: object) -> str:
+    """The key of the sandbox that is known by these; empty ones do not count."""
+    return f"sk_explore_{digest('explore', *(part for part in parts if part != '')).hex()[:24]}"
 
 
 def _seen(sandbox: RemoteSandbox, ended: Ended, output: Path) -> Trial:

@@ -7,7 +7,7 @@ import time
 import httpx
 import pytest
 
-from mockserver.local_server import start, stop
+from mockserver.adapters.local_server import start, stop
 from mockserver.remote import RemoteSandbox
 from tests.driving import DUMMY
 from tests.scenario.telling import fault

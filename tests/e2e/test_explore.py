@@ -53,7 +53,7 @@ def cells(folder: Path, verdict: str) -> set[tuple[str, str]]:
 @pytest.fixture(scope="module")
 def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """One server for all that need none of their own; it wants the token that ``HOUSE`` has."""
-    from mockserver.local_server import start, stop
+    from mockserver.adapters.local_server import start, stop
 
     address, process = start(["--log-level", "error", "--admin-token", TOKEN], tmp_path_factory.mktemp("server"))
     yield address

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from mockserver import local_server
+from mockserver.adapters import local_server
 from mockserver.adapters.scenario_files import read_file
 from mockserver.adapters.scenario_text import scenario_text
 from mockserver.cli import main

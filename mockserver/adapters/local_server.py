@@ -29,7 +29,7 @@ def start(args: Sequence[str], folder: Path) -> tuple[str, subprocess.Popen[byte
     """
     __tracebackhide__ = True
     port_file, log_file = folder / "port", folder / "log"
-    root = Path(__file__).resolve().parents[1]
+    root = Path(__file__).resolve().parents[2]
     environ = {name: value for name, value in os.environ.items() if not name.startswith(PREFIX)}
     if str(root) in sys.path and root.name not in ("site-packages", "dist-packages"):
         # A checkout that is not installed is known to this process only.

@@ -1,0 +1,65 @@
+"""Two explorations with one seed on one server leave each other's sandboxes alone; one alone always has the same."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from httpx import HTTPError
+
+from mockserver.adapters import local_server
+from mockserver.explore.command import Commands
+from mockserver.explore.trial import Laboratory, apart
+
+pytestmark = pytest.mark.slow
+
+SCENARIO = {"version": 1, "name": "baseline-1"}
+TELLS = ("sh", "-c", "echo $MOCKSERVER_PUBLIC_KEY")
+
+
+@pytest.fixture(scope="module")
+def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    address, process = local_server.start(("--log-level", "error"), tmp_path_factory.mktemp("server"))
+    yield address
+    local_server.stop(process)
+
+
+def lab(url: str, folder: Path, run: str, seed: int = 1) -> Laboratory:
+    (folder / run).mkdir(parents=True, exist_ok=True)
+    return Laboratory(url, TELLS, Commands(os.environ), folder / run, seed, run)
+
+
+def test_alone_it_stays_as_it_is_run_after_run(url: str, tmp_path: Path) -> None:
+    for run in ("a", "b"):
+        with apart(lab(url, tmp_path, run)) as got:
+            assert got.apart == ""
+
+
+def test_beside_another_of_the_same_seed_it_has_sandboxes_of_its_own(url: str, tmp_path: Path) -> None:
+    with (
+        apart(lab(url, tmp_path, "a")) as first,
+        apart(lab(url, tmp_path, "b")) as second,
+        apart(lab(url, tmp_path, "c", seed=2)) as elsewhere,
+    ):
+        assert (first.apart, second.apart, elsewhere.apart) == ("", "b", "")
+        told = [one.try_out("baseline-1", SCENARIO, 20).said() for one in (first, second, elsewhere)]
+    assert all(key.startswith("pk_") for key in told)
+    assert len(set(told)) == 3
+    with apart(lab(url, tmp_path, "d")) as later:
+        assert (later.apart, later.try_out("baseline-1", SCENARIO, 20).said()) == ("", told[0])
+
+
+def test_one_that_outlives_the_first_keeps_the_next_apart(url: str, tmp_path: Path) -> None:
+    first = apart(lab(url, tmp_path, "a"))
+    first.__enter__()
+    with apart(lab(url, tmp_path, "b")):
+        first.__exit__(None, None, None)
+        with apart(lab(url, tmp_path, "c")) as third:
+            assert third.apart == "c"
+
+
+def test_a_server_that_is_gone_is_told(tmp_path: Path) -> None:
+    with pytest.raises(HTTPError), apart(lab("http://127.0.0.1:9", tmp_path, "a")):
+        pass
