@@ -78,4 +78,4 @@ def test_junit_has_a_suite_a_file_and_a_case_an_example(path: Path) -> None:
 def test_a_file_without_examples_is_read_and_opened(tmp_path: Path) -> None:
     path = tmp_path / "plain.yaml"
     path.write_text("version: 1\n")
-    assert run(str(path)).output == f"{path}:1: setup: ok\n"
+    assert run(str(path)).output == f"{path}:1: no examples, set-up only: ok\n"
