@@ -103,8 +103,9 @@ class Tried:
 
     def has_struck(self, sandbox: RemoteSandbox) -> bool:
         """Whether it happened."""
-        begins = tuple(f"{fault.name}-{point.op}-" for point, fault in self.experiment.strikes)
-        return any(row["hits"] for row in sandbox.rules() if row["id"].startswith(begins))
+        struck = [row["id"] for row in sandbox.rules() if row["hits"]]
+        begins = [f"{fault.name}-{point.op}-" for point, fault in self.experiment.strikes]
+        return all(any(name.startswith(begin) for name in struck) for begin in begins)
 
 
 def _calls_before(sandbox: RemoteSandbox, op: str) -> int:

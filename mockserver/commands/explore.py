@@ -315,12 +315,12 @@ def _replay(lab: Laboratory, file: Path, plan: Plan) -> Any:
         if refused.status != BAD_REQUEST:
             raise
         stop(Exit.USAGE, f"--replay: {file}: {refused}")
-    found = verdict(
-        trial.ended.exit, trial.findings, has_struck=bool(trial.struck & {rule.id for rule in scenario.rules})
-    )
+    missed = [rule.id for rule in scenario.rules if rule.id not in trial.struck]
+    found = verdict(trial.ended.exit, trial.findings, has_struck=bool(scenario.rules) and not missed)
     end = "not done in time" if trial.ended.exit is None else f"exit code {trial.ended.exit}"
     shown = [f"{found}: {end} in {trial.ended.seconds:.2f} s"]
     shown += [scenario.description] if scenario.description else []
+    shown += [f"did not strike: {', '.join(missed)}"] if missed else []
     if trial.findings:
         shown += ["", text(trial.findings)]
     shown += ["", trial.timeline]

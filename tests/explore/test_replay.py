@@ -1,0 +1,60 @@
+"""``mockserver explore --replay``: a file is reached when each of its rules has struck."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from mockserver.adapters import local_server
+from mockserver.cli import main
+
+pytestmark = pytest.mark.slow
+
+LISTS_CHARGES = (
+    "import os, urllib.request as r; "
+    "r.urlopen(r.Request(os.environ['MOCKSERVER_URL'] + '/charge', "
+    "headers={'x-secretkey': os.environ['MOCKSERVER_SECRET_KEY']}))"
+)
+SLOW_LIST = (
+    "{id: charge.search-1-slow, when: {op: charge.search, call: 1}, then: {transport: {at: answer, delay: 1ms}}}"
+)
+LOST_CHARGE = (
+    "{id: charge.create-1-lost, when: {op: charge.create, call: 1}, then: {transport: {at: receive, reset: true}}}"
+)
+
+
+@pytest.fixture(scope="module")
+def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    address, process = local_server.start(("--log-level", "error"), tmp_path_factory.mktemp("server"))
+    yield address
+    local_server.stop(process)
+
+
+def replay(url: str, folder: Path, *rules: str) -> Result:
+    file = folder / "pair.yaml"
+    file.write_text("\n".join(["version: 1", "name: pair", "rules:", *(f"  - {rule}" for rule in rules)]), "utf-8")
+    given = ["explore", "--url", url, "--replay", str(file), "--", sys.executable, "-c", LISTS_CHARGES]
+    return CliRunner().invoke(main, given)
+
+
+def test_a_pair_of_which_one_struck_is_not_reached_and_the_other_is_named(url: str, tmp_path: Path) -> None:
+    done = replay(url, tmp_path, SLOW_LIST, LOST_CHARGE)
+    first, second = done.output.splitlines()[:2]
+    assert (done.exit_code, first.partition(":")[0]) == (0, "not reached")
+    assert second == "did not strike: charge.create-1-lost"
+
+
+def test_one_that_struck_is_reached(url: str, tmp_path: Path) -> None:
+    done = replay(url, tmp_path, SLOW_LIST)
+    assert (done.exit_code, done.output.partition(":")[0]) == (0, "survived")
+    assert "did not strike" not in done.output
+
+
+def test_a_file_without_rules_reaches_nothing(url: str, tmp_path: Path) -> None:
+    (tmp_path / "none.yaml").write_text("version: 1\nname: none\n", "utf-8")
+    given = ["explore", "--url", url, "--replay", str(tmp_path / "none.yaml"), "--", sys.executable, "-c", "pass"]
+    assert CliRunner().invoke(main, given).output.startswith("not reached: ")
