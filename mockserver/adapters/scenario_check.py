@@ -13,6 +13,7 @@ from mockserver.domain.clock import Micros, duration_text
 from mockserver.domain.errors import Refused
 from mockserver.domain.masking import mask_start
 from mockserver.scenario.answers import ready, unexpected
+from mockserver.scenario.matching import json_text
 from mockserver.scenario.scenario import Advance, Example, Scenario, SetupCall, Wait
 
 OpenApp = Callable[[Sequence[Scenario]], Any]
@@ -180,16 +181,3 @@ def _read(raw: bytes) -> object:
         return json.loads(raw, parse_float=Decimal)
     except ValueError:
         return raw.decode("utf-8", "replace")
-
-
-def json_text(value: object) -> str:
-    """The JSON text of plain data; decimals keep their digits."""
-    match value:
-        case Decimal():
-            return format(value, "f")
-        case dict():
-            return "{" + ",".join(f"{json.dumps(str(key))}:{json_text(one)}" for key, one in value.items()) + "}"
-        case list() | tuple():
-            return "[" + ",".join(json_text(one) for one in value) + "]"
-        case _:
-            return json.dumps(value)

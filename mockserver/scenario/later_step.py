@@ -16,8 +16,9 @@ from pydantic import AfterValidator, BeforeValidator, WithJsonSchema
 
 from mockserver.domain.clock import duration_text
 from mockserver.domain.errors import nearest
+from mockserver.domain.masking import mask_text
 from mockserver.domain.states import NetworkTokenState, PayToState, SubscriptionState
-from mockserver.scenario.matching import shown
+from mockserver.scenario.matching import json_text, shown
 from mockserver.scenario.part import Empty, one_of, part
 from mockserver.scenario.provider_outcome import Challenge, PayerAnswer, Settlement
 from mockserver.scenario.scalars import Duration, Positive, Text
@@ -150,8 +151,12 @@ class Later:
     @property
     def words(self) -> str:
         """What explanations say."""
-        details = ", ".join(f"{name} {value}" for name, value in self.changes.items() if value not in (None, {}))
+        details = ", ".join(f"{name} {_told(value)}" for name, value in self.changes.items() if value not in (None, {}))
         return f"{duration_text(self.after)} later: {self.move}" + (f" {details}" if details else "")
+
+
+def _told(value: object) -> str:
+    return mask_text(value if isinstance(value, str) else json_text(value))
 
 
 def act_of_payer(challenge: Challenge) -> tuple[Later, ...]:

@@ -7,6 +7,7 @@ as text, exactly; a word that is spelt in several ways is itself in each of them
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -48,16 +49,33 @@ def canonical(value: object) -> Value:
             return str(value)
 
 
+def json_text(value: object) -> str:
+    """The JSON text of plain data; decimals keep their digits."""
+    match value:
+        case Decimal():
+            return format(value, "f")
+        case Mapping():
+            return "{" + ",".join(f"{json.dumps(str(key))}:{json_text(one)}" for key, one in value.items()) + "}"
+        case list() | tuple():
+            return "[" + ",".join(json_text(one) for one in value) + "]"
+        case _:
+            return json.dumps(value)
+
+
 def shown(value: object) -> str:
     """A value for an explanation: short, and with anything that looks like a card number masked."""
     if value is None:
         return "nothing"
     if isinstance(value, bool):
         return "true" if value else "false"
-    text = mask_start(format(value, "f") if isinstance(value, Decimal) else str(value), _LONGEST_SHOWN + 1)
+    text = mask_start(value if isinstance(value, str) else _plain_text(value), _LONGEST_SHOWN + 1)
     if len(text) > _LONGEST_SHOWN:
         text = text[: _LONGEST_SHOWN - 3] + "..."
     return f"'{text}'" if isinstance(value, str) else text
+
+
+def _plain_text(value: object) -> str:
+    return json_text(value) if isinstance(value, Mapping | list | tuple | Decimal) else str(value)
 
 
 def _number(value: object) -> Decimal | None:

@@ -157,6 +157,14 @@ def test_refused(request_: dict[str, object], words: str) -> None:
         ),
         ("{later: [{after: 2d, void: {}}]}", "2d later: void"),
         ("{later: [{after: 5m, set: {payto.status: ACTIVE}}]}", "5m later: set payto.status ACTIVE"),
+        (
+            '{later: [{after: 5m, emit: {event: charge.lost, data: {a: ["it\'s", 1.50, true, null]}}}]}',
+            '5m later: emit event charge.lost, data {"a":["it\'s",1.50,true,null]}',
+        ),
+        (
+            "{later: [{after: 5m, emit: {event: charge.lost, data: {a: '4111111111111111'}}}]}",
+            '5m later: emit event charge.lost, data {"a":"4111********1111"}',
+        ),
     ],
 )
 def test_words(then: str, words: str) -> None:
