@@ -16,7 +16,6 @@ from mockserver.domain.slices import Slices
 from mockserver.engine.facts import KINDS, value_at
 from mockserver.engine.inboxes import InboxMessage
 from mockserver.engine.sandbox import Sandbox
-from mockserver.scenario.attempt import Attempt
 from mockserver.scenario.kinds import TEXT, Kind
 from mockserver.scenario.matching import FieldTest, compile_test, known_operators
 from mockserver.scenario.stored import STORED, camel, followed, kind_of, snake
@@ -144,7 +143,7 @@ def _condition(sandbox: Sandbox, kind: str, given: Wanted) -> WaitCondition:
     for path, wanted in tests.items():
         try:
             known_operators(wanted)
-            compiled.append(compile_test(path, _unread, _read_as(_kind_of(kind, path), wanted)))
+            compiled.append(compile_test(path, _read_as(_kind_of(kind, path), wanted)))
         except ValueError as fault:
             faults.append(str(fault) if path in str(fault) else f"{path}: {fault}")
     if faults:
@@ -168,7 +167,3 @@ def _kind_of(kind: str, path: str) -> Kind:
     if path not in known:
         raise ValueError(f"{path[:60]}: no such field{nearest(path[:60], known)}, allowed: {', '.join(known)}")
     return TEXT
-
-
-def _unread(attempt: Attempt) -> object:
-    return None

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from mockserver.scenario.attempt import Attempt
 from mockserver.scenario.filling import filled
 from mockserver.scenario.matching import OPERATORS, canonical, compile_test, shown
 from mockserver.scenario.scenario import ExpectedReply, SetupCall
@@ -66,10 +65,6 @@ def _brief(answer: object) -> str:
     return ""
 
 
-def _read_nothing(attempt: Attempt) -> object:
-    return None
-
-
 def differences(wanted: object, got: object, path: str = "body") -> list[str]:
     """Where an answer differs from what is wanted, in words; members that are not named are not looked at.
 
@@ -77,7 +72,7 @@ def differences(wanted: object, got: object, path: str = "body") -> list[str]:
     """
     match wanted:
         case Mapping() if wanted and wanted.keys() <= OPERATORS.keys():
-            difference = compile_test(path, _read_nothing, dict(wanted)).difference_of(got)
+            difference = compile_test(path, dict(wanted)).difference_of(got)
             return [str(difference)] if difference else []
         case Mapping():
             if not isinstance(got, Mapping):

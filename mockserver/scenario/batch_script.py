@@ -13,7 +13,6 @@ from typing import Annotated, Any, ClassVar
 from pydantic import Field, PlainValidator, WithJsonSchema
 
 from mockserver.domain.errors import nearest
-from mockserver.scenario.attempt import Attempt
 from mockserver.scenario.declining import DeclineWord, Down, TimedOut
 from mockserver.scenario.kinds import NUMBER, TEXT
 from mockserver.scenario.matching import FieldTest, compile_test, known_operators, shown
@@ -36,10 +35,6 @@ class BatchEnd(StrEnum):
     FAILED = "FAILED"
 
 
-def _no_reader(attempt: Attempt) -> object:
-    return None
-
-
 def _read_where(value: object) -> tuple[FieldTest, ...] | None:
     """Tests of the fields of a row."""
     if value is None:
@@ -53,7 +48,7 @@ def _read_where(value: object) -> tuple[FieldTest, ...] | None:
             raise ValueError(f"unknown column '{str(name)[:60]}'{hint}")
         known_operators(wanted)
         kind = NUMBER if name == "amount" else TEXT
-        tests.append(compile_test(name, _no_reader, kind.wanted(wanted)))
+        tests.append(compile_test(name, kind.wanted(wanted)))
     return tuple(tests)
 
 

@@ -11,7 +11,6 @@ from mockserver.domain.errors import nearest
 from mockserver.domain.provider import DEFAULT_PROVIDER_ID
 from mockserver.domain.reading import whole_of
 from mockserver.domain.zones import UTC_ZONE, Zone
-from mockserver.scenario.attempt import Attempt
 from mockserver.scenario.matching import FieldTest, compile_test, known_operators, shown
 from mockserver.scenario.model import ClockWindow
 from mockserver.scenario.operations import ALL_OPERATIONS, OPERATIONS, SOURCES, operations_like
@@ -49,13 +48,9 @@ def compile_when(
         with problems.at(*path, "nth"):
             known_operators(when["nth"])
             _counted(when["nth"])
-            nth = compile_test("nth", _unread, when["nth"])
+            nth = compile_test("nth", when["nth"])
     window = window_of(when["clock"], (*path, "clock"), problems, begins, zone) if "clock" in when else None
     return When(tests, nth, window)
-
-
-def _unread(attempt: Attempt) -> object:
-    return None
 
 
 def operations_of(wanted: object, path: Path, problems: Problems) -> frozenset[str]:
@@ -112,7 +107,7 @@ def tests_of(
             if key == "provider" and declared:
                 _declared(wanted, declared)
             known = known_path(key, operations)
-            tests.append(compile_test(key, known.read, known.kind.wanted(wanted)))
+            tests.append(compile_test(key, known.kind.wanted(wanted), known.read))
     return tuple(tests)
 
 
@@ -169,7 +164,7 @@ def _card_tests(wanted: object, path: Path, problems: Problems) -> list[FieldTes
                     value = _bin(value)
                 case _:
                     value = _digits(value, 4, whole=True)
-            tests.append(compile_test(name, known_path(name).read, value))
+            tests.append(compile_test(name, value, known_path(name).read))
     return tests
 
 

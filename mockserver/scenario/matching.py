@@ -148,14 +148,12 @@ def _as_text(got: object) -> str:
     return format(got, "f") if isinstance(got, Decimal) else str(got)
 
 
-def _starts_with(wanted: object) -> Callable[[object], bool]:
-    text = _text(wanted)
-    return lambda got: _as_text(got).startswith(text)
+def _affix(holds: Callable[[str, str], bool]) -> Callable[[object], Callable[[object], bool]]:
+    def compiled(wanted: object) -> Callable[[object], bool]:
+        text = _text(wanted)
+        return lambda got: holds(_as_text(got), text)
 
-
-def _ends_with(wanted: object) -> Callable[[object], bool]:
-    text = _text(wanted)
-    return lambda got: _as_text(got).endswith(text)
+    return compiled
 
 
 def _contains(wanted: object) -> Callable[[object], bool]:
@@ -213,8 +211,8 @@ OPERATORS: Mapping[str, Operator] = {
     "lt": Operator("less than ", _compare(lambda got, limit: got < limit)),
     "lte": Operator("at most ", _compare(lambda got, limit: got <= limit)),
     "between": Operator("between ", _between),
-    "starts_with": Operator("a text beginning with ", _starts_with),
-    "ends_with": Operator("a text ending with ", _ends_with),
+    "starts_with": Operator("a text beginning with ", _affix(str.startswith)),
+    "ends_with": Operator("a text ending with ", _affix(str.endswith)),
     "contains": Operator("something containing ", _contains),
     "matches": Operator("a text wholly matching ", _matches),
     "exists": Operator("existing: ", _exists),
@@ -263,8 +261,15 @@ class FieldTest:
         return all(check(got) for check in self.checks)
 
 
-def compile_test(name: str, read: Reader, wanted: object) -> FieldTest:
-    """A test from the file: a plain value, or a map of operators. Raises ``ValueError`` when it makes no sense."""
+def _unread(attempt: Attempt) -> object:
+    return None
+
+
+def compile_test(name: str, wanted: object, read: Reader = _unread) -> FieldTest:
+    """A test from the file: a plain value, or a map of operators; ``read`` is of those that are asked about attempts.
+
+    Raises ``ValueError`` when it makes no sense.
+    """
     operators = wanted if isinstance(wanted, dict) else {"eq": wanted}
     if not operators:
         raise ValueError(f"wanted a value or at least one of {', '.join(OPERATORS)}")

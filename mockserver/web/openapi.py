@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 from inspect import getdoc
+from pathlib import Path
 from typing import Any
 
 from mockserver.assumptions import Assumed
@@ -19,24 +20,7 @@ INTERFACE = "1.17.1.0"
 """Version of the interface that is imitated (published facts, 10: the version header of webhooks)."""
 
 _JSON = "application/json"
-_INTRODUCTION = """\
-A local, stateful sandbox of a payments service. No money moves, no network is needed.
-
-**Letter case.** Keys of bodies and queries are taken in any letter case: `providerId`, `ProviderId` and `PROVIDERID`
-are one field. Answers are camelCase, with explicit nulls.
-
-**Numbers and dates.** Numbers may be sent as texts (`"20.00"`). Amounts are exact decimals; integral numbers are
-written without a fraction. Date-times are written as `2031-03-01T00:00:00.0000000Z` and read in ISO 8601, as
-milliseconds since 1970 and in the forms that published clients send; without a zone they are UTC.
-
-**Keys.** Any `x-secretkey` opens its own sandbox on first use; nothing of one sandbox is seen from another.
-
-**Errors.** Every error is the object `Problem`: `code` says what went wrong, `details` names each faulty field.
-
-**Unknown fields** are ignored, unless the server is started with `--strict`.
-
-What the service leaves open is settled by the assumption table: `mockserver assumptions` prints it.
-"""
+_INTRODUCTION = Path(__file__).with_suffix(".md").read_text("utf-8")
 _ERRORS: dict[int, str] = {
     400: "A field is wrong, or a provider declined: `code` and `details` say which and why.",
     401: "No key, or a key that opens no sandbox (code 40).",

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 from mockserver.web.control.call import ControlCall, ControlRoute
@@ -11,15 +12,7 @@ from mockserver.web.control.control_routes import CONTROL_ROUTES
 from mockserver.wire.schemas import PLACEHOLDER, Schemas
 
 _JSON = "application/json"
-_INTRODUCTION = """\
-Sandboxes, time, scenarios, journal and state of a local payments sandbox.
-
-Calls that act on one sandbox name it as payments calls do, by `x-secretkey`, or by `x-sandbox` with the `id` that
-`/__admin/sandboxes` lists. `x-publickey` reads and cannot change. Calls that change something carry JSON or
-YAML (`Content-Type`) and come from no other site. A server that is started with `--admin-token` wants the token in
-`x-admin-token` or as `Authorization: Bearer`. Card numbers and ccv are masked everywhere but in an export with
-`secrets=true`.
-"""
+_INTRODUCTION = Path(__file__).with_suffix(".md").read_text("utf-8")
 _REFUSED: dict[str, str] = {
     "400": "The call is wrong: `details` says what was got and what is allowed.",
     "401": "No key or one that opens nothing (code 40), or no admin token.",
