@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from mockserver.scenario.filling import filled
 from mockserver.scenario.matching import OPERATORS, canonical, compile_test, shown
-from mockserver.scenario.scenario import ExpectedReply, SetupCall
+from mockserver.scenario.scenario import ReplyMap, SetupCall
 
 _FIRST_BAD = 400
 
@@ -20,7 +20,7 @@ class ReadyCall:
     path: str
     body: object
     headers: Mapping[str, str]
-    expect: ExpectedReply | None
+    expect: ReplyMap | None
 
     def __str__(self) -> str:
         return f"{self.method} {self.path}"
@@ -31,7 +31,7 @@ def ready(call: SetupCall, answers: Mapping[str, object]) -> ReadyCall:
     there."""
     expect = call.expect
     if expect is not None:
-        expect = ExpectedReply(expect.status, filled(expect.body, answers), expect.headers, expect.fault)
+        expect = expect.model_copy(update={"body": filled(expect.body, answers)})
     return ReadyCall(
         method=call.method,
         # The blank keeps a path that is one placeholder a text.
@@ -42,7 +42,7 @@ def ready(call: SetupCall, answers: Mapping[str, object]) -> ReadyCall:
     )
 
 
-def unexpected(expect: ExpectedReply, status: int, headers: Mapping[str, str], answer: object) -> list[str]:
+def unexpected(expect: ReplyMap, status: int, headers: Mapping[str, str], answer: object) -> list[str]:
     """Where a whole answer differs from what is expected, in words. Without a status or a body any success will do."""
     if expect.fault:
         return [f"wanted no whole answer, got status {status}"]
@@ -53,7 +53,7 @@ def unexpected(expect: ExpectedReply, status: int, headers: Mapping[str, str], a
         found.append(f"wanted success, got {status} {_brief(answer)}")
     if expect.body is not None:
         found += differences(expect.body, answer)
-    for name, value in expect.headers.items():
+    for name, value in (expect.headers or {}).items():
         found += differences(value, headers.get(name.lower()), f"header {name}")
     return found
 

@@ -17,7 +17,6 @@ from mockserver.scenario.model import (
     ClockMap,
     ExampleMap,
     FindingsMap,
-    ReplyMap,
     ScenarioFile,
     WaitMap,
 )
@@ -28,7 +27,6 @@ from mockserver.scenario.scenario import (
     ClockPlan,
     Example,
     ExampleStep,
-    ExpectedReply,
     ProviderMap,
     Scenario,
     SetupCall,
@@ -117,7 +115,7 @@ def _setup(models: list[CallMap], problems: Problems) -> tuple[tuple[SetupCall, 
 
 def _call(model: CallMap, path: Path, known: set[str], problems: Problems) -> SetupCall:
     method, _, target = model.call.partition(" ")
-    expect = _reply(model.expect)
+    expect = model.expect
     headers = dict(model.headers or {})
     parts = (("call", target), ("body", model.body), ("headers", headers), ("expect", expect.body if expect else None))
     for key, value in parts:
@@ -130,10 +128,6 @@ def _call(model: CallMap, path: Path, known: set[str], problems: Problems) -> Se
             problems.add((*path, "id"), f"got '{model.id}' a second time; every call has an id of its own")
         known.add(model.id)
     return SetupCall(method, target, model.id, model.body, headers, expect, problems.place(path)[0])
-
-
-def _reply(model: ReplyMap | None) -> ExpectedReply | None:
-    return None if model is None else ExpectedReply(model.status, model.body, dict(model.headers or {}), model.fault)
 
 
 def _example(model: ExampleMap, index: int, ids: frozenset[str], problems: Problems) -> Example:

@@ -14,7 +14,7 @@ from mockserver.scenario.compile_when import is_test, operations_of, tests_of, w
 from mockserver.scenario.matching import Difference, FieldTest, shown
 from mockserver.scenario.operations import ALL_OPERATIONS
 from mockserver.scenario.problems import Path, Problems
-from mockserver.scenario.rule import Window
+from mockserver.scenario.rule import Expectation, Window
 
 _COUNTS = ("exactly", "min", "max")
 _KEYS = ("op", "where", "count")
@@ -29,23 +29,6 @@ _MOST = 1_000_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class ExpectedCount:
-    """How often: both bounds included, ``most`` None for no upper one."""
-
-    least: int = 1
-    most: int | None = None
-
-    def __str__(self) -> str:
-        if self.most is None:
-            return f"at least {self.least}"
-        return f"exactly {self.least}" if self.least == self.most else f"{self.least} to {self.most}"
-
-    def hold(self, count: int) -> bool:
-        """Whether ``count`` lies within."""
-        return self.least <= count and (self.most is None or count <= self.most)
-
-
-@dataclass(frozen=True, slots=True)
 class Expected:
     """One expectation. ``text`` is the operation as the caller wrote it."""
 
@@ -53,7 +36,7 @@ class Expected:
     operations: frozenset[str]
     tests: tuple[FieldTest, ...]
     window: Window | None
-    bounds: ExpectedCount
+    bounds: Expectation
 
     def concerns(self, attempt: Attempt) -> bool:
         """Whether an attempt is one at the expected operation, by its first or second name."""
@@ -105,25 +88,25 @@ def _expected(raw: object, path: Path, problems: Problems) -> Iterator[Expected]
     yield Expected(str(raw.get("op", "*")), operations, tests, window, _bounds(raw.get("count"), path, problems))
 
 
-def _bounds(raw: object, path: Path, problems: Problems) -> ExpectedCount:
+def _bounds(raw: object, path: Path, problems: Problems) -> Expectation:
     path = (*path, "count")
     if raw is None:
-        return ExpectedCount()
+        return Expectation()
     counts = {"exactly": raw} if type(raw) is int else raw
     if not isinstance(counts, Mapping) or not counts or any(key not in _COUNTS for key in counts):
         problems.add(path, f"got {shown(raw)}, wanted exactly, or min and max")
-        return ExpectedCount()
+        return Expectation()
     if any(type(number) is not int or not 0 <= number <= _MOST for number in counts.values()):
         problems.add(path, "wanted whole numbers of 0 or more")
-        return ExpectedCount()
+        return Expectation()
     if "exactly" in counts:
         if len(counts) > 1:
             problems.add(path, "got exactly and another bound, wanted one of them")
-        return ExpectedCount(counts["exactly"], counts["exactly"])
+        return Expectation(counts["exactly"], counts["exactly"])
     least, most = counts.get("min", 0), counts.get("max")
     if most is not None and most < least:
         problems.add(path, f"got min {least} and max {most}, wanted the smaller one first")
-    return ExpectedCount(least, most)
+    return Expectation(least, most)
 
 
 def closest(attempts: Sequence[Attempt], expected: Expected) -> list[Difference]:

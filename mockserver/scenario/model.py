@@ -36,7 +36,6 @@ from mockserver.scenario.rule import AtEnd, Draws
 from mockserver.scenario.scalars import (
     Count,
     Duration,
-    Flag,
     Id,
     Instant,
     Period,
@@ -47,7 +46,7 @@ from mockserver.scenario.scalars import (
     ZoneName,
     whole,
 )
-from mockserver.scenario.scenario import Certificate, ProviderMap
+from mockserver.scenario.scenario import Certificate, ProviderMap, ReplyMap
 from mockserver.scenario.transport import At
 
 MAX_RULES = 10_000
@@ -250,15 +249,6 @@ class TlsMap(Part):
 
 _CALL = r"^(GET|POST|PUT|DELETE) /\S*$"
 CallLine = Annotated[str, Field(pattern=_CALL)]
-
-
-class ReplyMap(Part):
-    """What the answer must hold: named members of the body, exactly; others are not looked at."""
-
-    status: Annotated[int, whole(100, 599)] | None = None
-    body: Any = None
-    headers: dict[str, Any] | None = None
-    fault: Flag = False
 
 
 class CallMap(Part):

@@ -163,10 +163,20 @@ class Window:
 
 @dataclass(frozen=True, slots=True)
 class Expectation:
-    """``expect``: how often a rule must have fired when the sandbox is verified, both bounds included."""
+    """How often something must have happened when the sandbox is verified, both bounds included; ``most`` None for no
+    upper one: a rule that says ``expect``, a request that a test asks for."""
 
     least: int = 1
     most: int | None = None
+
+    def __str__(self) -> str:
+        if self.most is None:
+            return f"at least {self.least}"
+        return f"exactly {self.least}" if self.least == self.most else f"{self.least} to {self.most}"
+
+    def hold(self, count: int) -> bool:
+        """Whether ``count`` lies within."""
+        return self.least <= count and (self.most is None or count <= self.most)
 
     def unmet(self, hits: int) -> str | None:
         """What is wrong with that many hits, in words."""

@@ -14,7 +14,7 @@ from mockserver.domain.provider import CAPABILITIES
 from mockserver.scenario.part import Part
 from mockserver.scenario.provider_outcome import LatencyWord
 from mockserver.scenario.rule import Rule
-from mockserver.scenario.scalars import Id, Number, Text
+from mockserver.scenario.scalars import Flag, Id, Number, Text, whole
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +54,15 @@ class ProviderMap(Part):
     cost: CostMap | None = None
 
 
+class ReplyMap(Part):
+    """What the answer must hold: named members of the body, exactly; others are not looked at."""
+
+    status: Annotated[int, whole(100, 599)] | None = None
+    body: Any = None
+    headers: dict[str, Any] | None = None
+    fault: Flag = False
+
+
 @dataclass(frozen=True, slots=True)
 class SetupCall:
     """An ordinary API call of ``setup`` or an example; texts may hold ``{id.path}`` of an earlier call's answer."""
@@ -63,21 +72,8 @@ class SetupCall:
     id: str | None = None
     body: object = None
     headers: Mapping[str, str] = field(default_factory=dict)
-    expect: ExpectedReply | None = None
+    expect: ReplyMap | None = None
     line: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class ExpectedReply:
-    """What a call shall be answered with: the status, and those members of the body that are named.
-
-    ``fault`` instead says that no whole answer arrives: the connection is cut, or nothing comes at all.
-    """
-
-    status: int | None = None
-    body: object = None
-    headers: Mapping[str, str] = field(default_factory=dict)
-    fault: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from mockserver.domain.errors import Invalid
 from mockserver.engine import due
 from mockserver.engine.sandbox import Sandbox
 from mockserver.scenario.answers import ReadyCall, ready, unexpected
-from mockserver.scenario.scenario import ExpectedReply as Expected
+from mockserver.scenario.scenario import ReplyMap
 from mockserver.web.operation import OperationEndpoint
 from mockserver.web.request import Reply, Request
 from mockserver.web.route_table import RouteTable
@@ -18,7 +18,7 @@ from mockserver.wire.jsonio import dumps, loads
 from mockserver.wire.problems import problem
 
 _ANSWERED = {"content-type": "application/json; charset=utf-8"}
-_SUCCESS = Expected()
+_SUCCESS = ReplyMap()
 
 
 def prepare(sandbox: Sandbox, routes: RouteTable) -> None:
