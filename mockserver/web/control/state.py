@@ -54,6 +54,8 @@ async def write(call: ControlCall) -> tuple[int, object]:
     Others have their turn while it is read.
     """
     world = call.world
+    # Who may change nothing is told so before anything is read.
+    call.sandbox()
     document = await with_pauses(loads_in_slices(call.raw)) if call.raw.strip() else {}
     if not isinstance(document, dict):
         raise Invalid(Code.VALIDATION_ERROR, {"Body": "wanted a JSON object"})
