@@ -25,6 +25,11 @@ function headers({ secret, anonymous } = {}) {
   return given;
 }
 
+let received = 0;
+
+// How many characters have been fetched so far.
+export function fetched() { return received; }
+
 export async function api(method, path, body = null, options = {}) {
   const sent = { method, headers: headers(options), cache: "no-store" };
   if (method !== "GET") {
@@ -33,6 +38,7 @@ export async function api(method, path, body = null, options = {}) {
   }
   const answer = await fetch(path, sent).catch(() => { throw new Error("The server cannot be reached: it has stopped, or the network is gone."); });
   const text = await answer.text();
+  received += text.length;
   let value = text;
   try { value = JSON.parse(text); } catch { /* not JSON: the text says it */ }
   if (answer.ok) return value;

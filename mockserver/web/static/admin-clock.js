@@ -1,6 +1,6 @@
 // The clock of the sandbox: always in sight; moves forward and says what happened on the way; what is due next.
 import { api } from "./admin-api.js";
-import { h, clear, say, act, time, route } from "./admin-dom.js";
+import { h, clear, say, act, time, route, calmly } from "./admin-dom.js";
 
 const PRESETS = ["1m", "1h", "1d", "7d", "30d", "365d"];
 const byId = (id) => document.getElementById(id);
@@ -23,7 +23,7 @@ export function beginClock() {
       say(problem.message);
     }
   });
-  byId("due").addEventListener("toggle", () => { if (byId("due").open) drawDue(); });
+  byId("due").addEventListener("toggle", () => { if (byId("due").open) due.soon(); });
   setInterval(tick, 250);
 }
 
@@ -36,7 +36,7 @@ export function setClock(event) {
   byId("freeze").textContent = event.mode === "manual" ? "Run" : "Freeze";
   pending = event.pending;
   byId("pending").textContent = pending ? `${pending} due` : "nothing due";
-  if (byId("due").open) drawDue();
+  if (byId("due").open) due.soon();
   tick();
 }
 
@@ -79,7 +79,7 @@ async function summary(before, moved) {
     moved.ran ? h("a", { href: `#requests?q=${encodeURIComponent(`since:${before.last}`)}` }, "Show them") : "", moved.hint ? ` ${moved.hint}` : "");
 }
 
-async function drawDue() {
+const due = calmly(async () => {
   const place = byId("due-list");
   try {
     const got = await api("GET", "/__admin/clock/due?limit=10");
@@ -90,4 +90,4 @@ async function drawDue() {
   } catch (problem) {
     clear(place).append(h("p", { class: "wrong" }, problem.message));
   }
-}
+});

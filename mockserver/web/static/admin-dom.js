@@ -1,4 +1,6 @@
 // Elements, messages and the virtual list. Text only ever enters the page as text.
+import { fetched } from "./admin-api.js";
+
 export function h(tag, attributes = {}, ...children) {
   const element = tag.startsWith("svg:")
     ? document.createElementNS("http://www.w3.org/2000/svg", tag.slice(4))
@@ -46,20 +48,28 @@ export function field(label, attributes, tag = "input") {
   return h("label", { class: "field" }, h("span", {}, label), h(tag, attributes));
 }
 
-// Work on news: at once, then at most once in a while, and never twice at the same time.
+const SHARE = 9;
+const LONGEST_REST_MS = 10_000;
+const MOST_BYTES_A_MS = 60;
+
+// Work on news: at once, then at most once in a while, and never twice at the same time. Watching must not slow what is
+// watched: after a look that took long or brought much the rest is the longer.
 export function calmly(look, pause = 500) {
   let waiting = null;
-  let last = 0;
+  let next = 0;
   let busy = false;
   let again = false;
   async function run() {
-    [waiting, busy, again, last] = [null, true, false, performance.now()];
+    [waiting, busy, again] = [null, true, false];
+    const [began, before] = [performance.now(), fetched()];
     try { await look(); } finally { busy = false; }
+    const took = Math.min(SHARE * (performance.now() - began), LONGEST_REST_MS);
+    next = began + Math.max(pause, took, (fetched() - before) / MOST_BYTES_A_MS);
     if (again) plan();
   }
   function plan() {
     if (busy) again = true;
-    else if (!waiting) waiting = setTimeout(run, Math.max(0, last + pause - performance.now()));
+    else if (!waiting) waiting = setTimeout(run, Math.max(0, next - performance.now()));
   }
   return { soon: plan, stop() { clearTimeout(waiting); again = false; } };
 }

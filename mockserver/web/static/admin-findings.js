@@ -1,6 +1,6 @@
 // Findings: what the client did wrong, its evidence, and the marks on the rows that they are about.
 import { api } from "./admin-api.js";
-import { h, clear, say, List, split, table, time } from "./admin-dom.js";
+import { h, clear, say, List, split, table, time, calmly } from "./admin-dom.js";
 
 const WORST_FIRST = ["error", "warning", "note"];
 const KINDS = { paymentMethod: "payment_method" };
@@ -13,8 +13,7 @@ let heard = null;
 let raised = 0;
 let judges = true;
 let story = 0;
-let busy = false;
-let again = null;
+let told = {};
 
 // Another sandbox, or a new life of this one.
 export function forget() {
@@ -22,25 +21,24 @@ export function forget() {
   found = new Map();
   heard = null;
   raised = 0;
-  again = null;
+  told = {};
   index();
 }
 
 // Fetch what was raised since the last look; `changed` is called with how many there are when anything was.
-export async function learn(event, changed) {
-  if (busy) { again = event; return; }
-  busy = true;
+export function learn(event, changed) {
+  told = { event, changed };
+  later.soon();
+}
+
+const later = calmly(async () => {
+  const { event, changed } = told;
   try {
-    for (let next = event; next; next = again) {
-      again = null;
-      if (await look(next)) changed(found.size);
-    }
+    if (event && await look(event)) changed(found.size);
   } catch (problem) {
     say(problem.message);
-  } finally {
-    busy = false;
   }
-}
+});
 
 async function look({ findings: now, last }) {
   const before = [judges, found.size].join();

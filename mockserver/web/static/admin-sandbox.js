@@ -1,6 +1,6 @@
 // The sandbox as a whole: name, export, import, fork, compare, verify, reset with undo.
 import { api, chosen } from "./admin-api.js";
-import { h, clear, say, act, table, route } from "./admin-dom.js";
+import { h, clear, say, act, table, route, calmly } from "./admin-dom.js";
 import { forkForm } from "./admin-entry.js";
 
 const EXPECTED = `{"requests": [{"op": "charge.create", "count": {"min": 1}}], "rules": true, "findings": "error"}`;
@@ -31,8 +31,9 @@ export function sandboxView(panel, count, box) {
       h("h2", {}, "Export and import"), h("p", { class: "soft" }, "One JSON document with everything that the sandbox holds; card numbers and ccv are left out."),
       transfer(), h("h2", {}, "Fork"), h("p", { class: "soft" }, "A copy under another key: try something there, and compare."), forkForm(null, box)),
     h("section", {}, h("h2", {}, "Compare with another sandbox"), comparison(box), h("h2", {}, "Verify"), verification())));
-  draw();
-  return { news: draw };
+  const later = calmly(draw);
+  later.soon();
+  return { news: later.soon, close: later.stop };
 }
 
 function transfer() {

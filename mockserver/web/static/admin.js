@@ -1,6 +1,6 @@
 // The control page: which sandbox is shown and its tabs. Each view is a module of its own.
 import { api, chosen, choose, follow, rememberKey, useToken } from "./admin-api.js";
-import { h, clear, say } from "./admin-dom.js";
+import { h, clear, say, calmly } from "./admin-dom.js";
 import { beginClock, setClock } from "./admin-clock.js";
 import { beginKeys } from "./admin-keys.js";
 import { requests } from "./admin-requests.js";
@@ -181,6 +181,7 @@ document.querySelector(".skip").addEventListener("click", (event) => { event.pre
 window.addEventListener("hashchange", show);
 window.addEventListener("pagehide", () => stopFollowing());
 
+const sandboxes = calmly(() => listSandboxes().catch((problem) => say(problem.message)));
 let stopListening = () => {};
 async function begin() {
   stopListening();
@@ -191,7 +192,7 @@ async function begin() {
     say(problem.message);
   }
   if (!chosen()) show();
-  stopListening = follow(null, () => listSandboxes().catch((problem) => say(problem.message)), (state) => {
+  stopListening = follow(null, sandboxes.soon, (state) => {
     if (!chosen() && state !== "refused") live(state);
   });
 }
