@@ -167,6 +167,49 @@ def browser() -> Iterator[Any]:
         launched.close()
 
 
+@dataclass(frozen=True, slots=True)
+class Tab:
+    """A page that tests use one after another: a new one costs more than all that most of them do.
+
+    ``thrown`` is what its scripts threw.
+    """
+
+    page: Any
+    thrown: list[str]
+
+    @classmethod
+    def opened(cls, browser: Any, options: dict[str, Any]) -> Tab:
+        """A page of a fresh browser profile."""
+        thrown: list[str] = []
+        context = browser.new_context(**{"viewport": {"width": 1280, "height": 800}, **options})
+        context.set_default_timeout(PATIENCE_MS)
+        page = context.new_page()
+        page.on("pageerror", lambda error: thrown.append(str(error)))
+        page.on("console", lambda said: thrown.append(said.text) if "Content Security Policy" in said.text else None)
+        return cls(page, thrown)
+
+    def left(self, *, scripted: bool) -> None:
+        """Leave the page as it was found. An open stream would keep a connection of its sandbox."""
+        page, context = self.page, self.page.context
+        if scripted and page.url.startswith("http"):
+            page.evaluate("sessionStorage.clear(); localStorage.clear()")
+        page.goto("about:blank")
+        for other in context.pages[1:]:
+            other.close()
+        context.unroute_all()
+        context.clear_cookies()
+        assert self.thrown == []
+
+
+@pytest.fixture(scope="module")
+def tabs(browser: Any) -> Iterator[dict[str, Tab]]:
+    """The open pages, by the options of their contexts."""
+    opened: dict[str, Tab] = {}
+    yield opened
+    for tab in opened.values():
+        tab.page.context.close()
+
+
 @pytest.fixture
 def context_options() -> dict[str, Any]:
     """Options of the browser's context: override or parametrize to change them."""
@@ -174,14 +217,58 @@ def context_options() -> dict[str, Any]:
 
 
 @pytest.fixture
-def page(browser: Any, context_options: dict[str, Any]) -> Iterator[Any]:
-    """A page of a fresh browser profile. Anything that a script throws fails the test."""
-    thrown: list[str] = []
-    context = browser.new_context(**{"viewport": {"width": 1280, "height": 800}, **context_options})
-    context.set_default_timeout(PATIENCE_MS)
-    opened = context.new_page()
-    opened.on("pageerror", lambda error: thrown.append(str(error)))
-    opened.on("console", lambda said: thrown.append(said.text) if "Content Security Policy" in said.text else None)
-    yield opened
-    context.close()
-    assert thrown == []
+def page(browser: Any, tabs: dict[str, Tab], context_options: dict[str, Any]) -> Iterator[Any]:
+    """An empty page. Anything that a script throws fails the test."""
+    name = repr(context_options)
+    if name not in tabs:
+        tabs[name] = Tab.opened(browser, context_options)
+    # What a failed test leaves behind must not fail the next.
+    tab = tabs.pop(name)
+    yield tab.page
+    try:
+        tab.left(scripted=context_options.get("java_script_enabled", True))
+    except BaseException:
+        tab.page.context.close()
+        raise
+    tabs[name] = tab
+
+
+@pytest.fixture
+def own_page(browser: Any, context_options: dict[str, Any]) -> Iterator[Any]:
+    """A page of a profile that no other test has used or will use: one whose clock is changed, for example."""
+    tab = Tab.opened(browser, context_options)
+    yield tab.page
+    tab.page.context.close()
+    assert tab.thrown == []
+
+
+WIDE, NARROW = 1440, 360
+
+
+def accessible(page: Any, where: str, widths: tuple[int, ...] = (WIDE, NARROW)) -> list[str]:
+    """What axe finds wrong in a page and its frames, and whether it is cut off. Every rule at each width; contrasts in
+    both colour schemes where there is most to see, else in the dark one."""
+    axe = pytest.importorskip("axe_playwright_python.base", reason="axe is not installed").AXE_SCRIPT
+    found: list[str] = []
+    before = page.viewport_size
+    for width in widths:
+        page.set_viewport_size({"width": width, "height": 800})
+        for scheme in ("dark", "light"):
+            page.emulate_media(color_scheme=scheme)
+            for frame in page.frames:
+                if frame.evaluate("typeof axe") == "undefined":
+                    frame.evaluate(axe)
+            options: dict[str, Any] = {"resultTypes": ["violations"], "preload": False}
+            if scheme == "dark":
+                options["runOnly"] = ["color-contrast"]
+            elif width == NARROW:
+                options["rules"] = {"color-contrast": {"enabled": False}}
+            found += [f"{where}, {width}, {scheme}: {one}" for one in page.evaluate(AXE, options)]
+        if page.evaluate("document.documentElement.scrollWidth > window.innerWidth"):
+            found.append(f"{where}, {width}: cut off")
+    page.set_viewport_size(before)
+    return found
+
+
+AXE = """async (options) => (await axe.run(document, options)).violations
+  .map((one) => `${one.id} ${one.nodes[0].html.slice(0, 120)}`)"""

@@ -154,7 +154,8 @@ def test_number_and_ccv_stay_out_of_the_shop_whatever_it_listens_to(
     for text in seen:
         assert text
         assert VISA not in text.replace(" ", "")
-        assert CCV not in text
+        # The number of a port may hold anything.
+        assert CCV not in text.replace(other_site.url, "").replace(sandbox.url, "")
 
 
 def test_number_and_ccv_are_gone_once_they_were_used(elsewhere: Any) -> None:
