@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from functools import cached_property
 from typing import Any
 
 from mockserver.domain.record import record
@@ -54,23 +53,20 @@ class StatusReply:
     body: object
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Parts:
+class Route:
+    """One operation: where it is, what it takes, who may call it, what it answers, and on which source that rests.
+
+    ``handle`` is the endpoint function, ``reply`` the type of its answer, ``body`` and ``query`` the models of what it
+    takes. ``ahead`` is long work that the operation needs and that changes nothing, done in slices before its step.
+    Each of them may be deferred: its module is imported when it is first looked at. With ``is_dated`` the answer shows
+    how things stood when it was asked, not when it was given.
+    """
+
     handle: Callable[[OperationCall], object]
     reply: Any
     body: type[Body] | None
     query: type[Body] | None
     ahead: Callable[[Sandbox, Step], Slices[object] | None] | None
-
-
-class Route:
-    """One operation: where it is, what it takes, who may call it, what it answers, and on which source that rests.
-
-    ``ahead`` is long work that the operation needs and that changes nothing, done in slices before its step. With
-    ``is_dated`` the answer shows how things stood when it was asked, not when it was given.
-    ``handle``, ``reply``, ``body``, ``query`` and ``ahead`` may be deferred: their modules are imported when they are
-    first looked at.
-    """
 
     def __init__(
         self,
@@ -99,33 +95,11 @@ class Route:
         self.success = success
         self.summary = summary
         self.is_dated = is_dated
-        self._deferred = _Parts(handle=handle, reply=reply, body=body, query=query, ahead=ahead)
+        self._deferred = {"handle": handle, "reply": reply, "body": body, "query": query, "ahead": ahead}
 
-    @cached_property
-    def handle(self) -> Callable[[OperationCall], object]:
-        """The endpoint function."""
-        function: Callable[[OperationCall], object] = loaded(self._deferred.handle)
-        return function
-
-    @cached_property
-    def reply(self) -> Any:
-        """The type of the answer."""
-        return loaded(self._deferred.reply)
-
-    @cached_property
-    def body(self) -> type[Body] | None:
-        """The model of the body; None when there is none."""
-        model: type[Body] | None = loaded(self._deferred.body)
-        return model
-
-    @cached_property
-    def query(self) -> type[Body] | None:
-        """The model of the query; None when there is none."""
-        model: type[Body] | None = loaded(self._deferred.query)
-        return model
-
-    @cached_property
-    def ahead(self) -> Callable[[Sandbox, Step], Slices[object] | None] | None:
-        """What is done before the step; None when nothing is."""
-        work: Callable[[Sandbox, Step], Slices[object] | None] | None = loaded(self._deferred.ahead)
-        return work
+    def __getattr__(self, name: str) -> Any:
+        if name == "_deferred" or name not in self._deferred:
+            raise AttributeError(name)
+        found = loaded(self._deferred[name])
+        setattr(self, name, found)
+        return found
