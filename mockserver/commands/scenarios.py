@@ -105,11 +105,12 @@ def check(files: tuple[str, ...], form: str, verbose: bool) -> None:
     from mockserver.commands import check_reports
     from mockserver.domain.errors import Refused
     from mockserver.scenario.shielding import warnings
+    from mockserver.web.absent_members import absent_members
 
     behind = load([], test_values=True)
     checked, code = [], Exit.STOPPED
     for scenario in _loaded(files):
-        warned = tuple(map(str, warnings(scenario)))
+        warned = tuple(map(str, sorted((*warnings(scenario), *absent_members(scenario)), key=lambda one: one.line)))
         try:
             reports = run(scenario, behind, _open_app)
         except Refused as refused:

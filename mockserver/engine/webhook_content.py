@@ -13,7 +13,7 @@ from mockserver.domain.clock import DAY, EARLIEST, LATEST, Micros
 from mockserver.domain.delivery import Content, MediaType, WebhookMessage, padded, sign
 from mockserver.domain.notice import Notice
 from mockserver.engine.sandbox import Sandbox
-from mockserver.scenario.edits import edited
+from mockserver.scenario.edits import edited, unfound
 from mockserver.scenario.webhook_plan import Signature, WebhookPlan
 
 _WRONG_KEY = "forged:"
@@ -52,6 +52,8 @@ def _body(sandbox: Sandbox, message_id: str, message: WebhookMessage, notice: No
     config = sandbox.config
     told: object = config.render(message_id, message, notice, sandbox.assumed)
     if plan.is_edited:
+        lost = (f"the webhook has nothing for {path}" for path in unfound(told, plan.edit or {}, plan.omit))
+        sandbox.step.warnings = tuple(dict.fromkeys((*sandbox.step.warnings, *lost)))
         told = edited(told, plan.edit or {}, plan.omit)
     if not plan.form:
         return config.write(told)

@@ -138,6 +138,11 @@ def asyncapi(assumed: Assumed, version: str) -> dict[str, Any]:
     }
 
 
+def envelopes(schemas: Schemas) -> list[Schema]:
+    """The body of each kind of webhook."""
+    return [_envelope(kind, kind.event_types[0], schemas) for kind in WEBHOOKS]
+
+
 def _envelope(kind: WebhookKind, event_type: str, schemas: Schemas) -> Schema:
     text = {"type": "string"}
     meta = {

@@ -22,6 +22,7 @@ from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.step import Step, Unreached
 from mockserver.scenario.attempt import Attempt, Stage
 from mockserver.scenario.director import SILENCE
+from mockserver.scenario.edits import unfound
 from mockserver.scenario.transport import At, FaultKind, Transport
 from mockserver.web import upload, watching
 from mockserver.web.asgi import JSON_TYPE, NOSNIFF
@@ -34,7 +35,7 @@ from mockserver.web.world import World
 from mockserver.wire import problems
 from mockserver.wire.base import Body
 from mockserver.wire.fields import NO_FIELDS, Fields
-from mockserver.wire.jsonio import MalformedJson
+from mockserver.wire.jsonio import MalformedJson, loads
 from mockserver.wire.profile import profile_of
 
 
@@ -65,6 +66,14 @@ class OperationEndpoint(Endpoint):
         """The sandbox of the key. Raises ``Unauthorised`` (40)."""
         directory, headers = self.world.directory, request.headers
         return directory.of_secret_key(headers) if self.route.auth is Auth.SECRET else directory.of_either_key(headers)
+
+    def note(self, request: Request, reply: Reply, step: Step, body: bytes) -> None:
+        """Keep a step in the journal, with what its fault could not change in the answer."""
+        fault = reply.fault
+        if fault is not None and (fault.edit or fault.omit):
+            lost = unfound(loads(body), fault.edit or {}, fault.omit)
+            step.warnings += tuple(f"the answer has nothing for {path}" for path in lost)
+        super().note(request, reply, step, body)
 
     async def interrupted(self, request: Request) -> Reply | None:
         """Let the rules decide that know the head of a request. In process each request is a connection of its own."""

@@ -14,6 +14,7 @@ from mockserver.scenario.problems import ScenarioRefused
 from mockserver.scenario.reference import json_schema
 from mockserver.scenario.scenario import Scenario
 from mockserver.scenario.shielding import warnings
+from mockserver.web.absent_members import absent_members
 from mockserver.web.control.call import ControlCall
 from mockserver.web.control.scenarios import LONG
 from mockserver.web.slices import aside, with_pauses
@@ -36,7 +37,7 @@ def _checked(call: ControlCall) -> tuple[int, object]:
         return 200, {"valid": False, "problems": problems, "warnings": [], "name": None, "rules": 0}
     found = [
         {"line": one.line, "rule": one.rule, "message": mask_text(f"rule '{one.rule}' {one.words}")}
-        for one in warnings(scenario)
+        for one in sorted((*warnings(scenario), *absent_members(scenario)), key=lambda one: one.line)
     ]
     return 200, {
         "valid": True,
