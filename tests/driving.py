@@ -41,7 +41,9 @@ class _Given:
     def load(self) -> list[Scenario]:
         own = [Scenario("assumed", "assumed.yaml", assumptions=self.assumptions)] if self.assumptions else []
         given = [self.read_text(self.text, "given.yaml")] if self.text else []
-        return [*own, *given, *_read(self.names, test_values=self.test_values)]
+        behind = _read((), test_values=True) if self.test_values else []
+        named = [one for one in _read(self.names, test_values=False) if not behind or one.name != behind[0].name]
+        return [*own, *given, *named, *behind]
 
     def read_text(self, text: str, name: str) -> Scenario:
         return read_text(text, name)

@@ -9,6 +9,7 @@ import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -57,8 +58,10 @@ def _key(row: str) -> Key:
 SECTIONS = tuple(map(_section, Path(__file__).with_name("reference.md").read_text("utf-8").split("\n## ")[1:]))
 
 
+@cache
 def json_schema() -> dict[str, Any]:
-    """The JSON Schema of a scenario file, for editors: each key with its meaning, its default and an example."""
+    """The JSON Schema of a scenario file, for editors: each key with its meaning, its default and an example. One for
+    all callers: not to be changed."""
     model = ScenarioFile.model_json_schema(by_alias=True, mode="validation")
     schema: dict[str, Any] = {
         "$schema": "https://json-schema.org/draft/2020-12/schema",

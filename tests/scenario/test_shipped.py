@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -27,6 +28,7 @@ from tests.served import CARD, PROVIDER, serve
 
 ROOT = Path(__file__).resolve().parents[2]
 FILES = sorted((ROOT / "scenarios").glob("*.yaml"))
+TEST_VALUES = ROOT / "scenarios" / "test-values.yaml"
 SCHEMA = json.loads((ROOT / "scenarios" / "scenario.schema.json").read_text("utf-8"))
 STORIES = """
 declines-by-reason soft-decline-then-success provider-outage-with-failover provider-flapping slow-provider
@@ -44,6 +46,7 @@ UNSERVED = {}
 """Stories that the sandbox cannot tell yet, although it serves their routes: take a row out as soon as it can."""
 
 
+@cache
 def the(path: Path) -> Scenario:
     builtin = path.stem == "test-values"
     (scenario,) = load([] if builtin else [str(path)], test_values=builtin)
@@ -86,7 +89,7 @@ def test_story(path: Path, number: int) -> None:
     missing = unserved(example) or next((f"{c.method} {c.path}" for c in scenario.setup if not served(c)), None)
     if missing:
         pytest.skip(f"the sandbox does not serve {missing} yet")
-    behind = [] if scenario.builtin else load([], test_values=True)
+    behind = [] if scenario.builtin else [the(TEST_VALUES)]
     reports = check(one_example(scenario, example), behind, open_app)
     assert [str(report) for report in reports if report.failure] == []
 
@@ -148,8 +151,13 @@ def test_all_stories_are_there() -> None:
     assert len(FILES) >= 30
 
 
-def test_every_refusal_of_the_test_values_is_the_published_one() -> None:
-    director = Director(Ruleset.of(load([], test_values=True)), 1, "sandbox")
+@pytest.fixture(scope="module")
+def built_in() -> Ruleset:
+    return Ruleset.of([the(TEST_VALUES)])
+
+
+def test_every_refusal_of_the_test_values_is_the_published_one(built_in: Ruleset) -> None:
+    director = Director(built_in, 1, "sandbox")
     approved = {"visa", "visa_2", "mastercard", "amex", "discover", "jcb", "diners"}
     said = {}
     for name, number in TEST_CARDS.items():
@@ -165,8 +173,8 @@ def test_every_refusal_of_the_test_values_is_the_published_one() -> None:
 
 
 @pytest.mark.parametrize("name", CATALOGUE)
-def test_metadata_can_name_every_outcome(name: str) -> None:
-    director = Director(Ruleset.of(load([], test_values=True)), 1, "sandbox")
+def test_metadata_can_name_every_outcome(built_in: Ruleset, name: str) -> None:
+    director = Director(built_in, 1, "sandbox")
     asked = Attempt("charge.create", NOW, request={"metadata": {"Mock": name}})
     assert director.decide(Stage.PROVIDER, asked).outcome.provider == CATALOGUE[name].provider
 
