@@ -26,9 +26,6 @@ from mockserver.engine.store import ListPage, Table
 
 R = TypeVar("R", bound=TableRow)
 
-PAGING = ("added_after", "added_before", "limit", "skip", "sort_by", "sort_order")
-"""Parameters of every list."""
-
 
 @dataclass(frozen=True, slots=True)
 class Criteria:

@@ -117,7 +117,7 @@ def update_card(sandbox: Sandbox, payment_method_id: str, wanted: CardChanges) -
         raise Invalid(Code.PAYMENT_METHOD_MUST_BE_OF_TYPE_CARD, {"PaymentMethodId": text})
     faults = Faults()
     given = wanted.number or wanted.expiry or wanted.cardholder is not None or wanted.metadata is not None
-    if not given and not faults:
+    if not given:
         words = "wanted at least one of expiryDate, cardholder, cardNumber, metadata"
         faults.add(Code.NO_DATA_TO_UPDATE_THE_PAYMENT_METHOD, "Card", words)
     number = card_entry.check_number(sandbox, wanted.number, "CardNumber", faults) if wanted.number else card.number

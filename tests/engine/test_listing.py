@@ -10,7 +10,7 @@ from mockserver.domain.codes import Code
 from mockserver.domain.errors import Invalid, NotFound
 from mockserver.domain.faults import Faults
 from mockserver.engine import charges, listing, lookup, searches
-from mockserver.engine.listing import PAGING, Search
+from mockserver.engine.listing import Search
 from mockserver.wire.base import Body
 from mockserver.wire.batches import BatchQuery
 from mockserver.wire.charge_bodies import ChargeQuery
@@ -34,6 +34,9 @@ LISTS: list[tuple[Search[Any], type[Body]]] = [
     (searches.TRANSFERS, TransferQuery),
     (searches.WEBHOOK_SUBSCRIPTIONS, WebhookSubscriptionQuery),
 ]
+
+PAGING = ("added_after", "added_before", "limit", "skip", "sort_by", "sort_order")
+"""Parameters of every list."""
 
 
 @pytest.mark.parametrize(("search", "query"), LISTS, ids=[query.__name__ for _, query in LISTS])
