@@ -1,5 +1,5 @@
--- Load for wrk. Arguments after "--": "create FIRST" posts charges with references r-FIRST and on; "read PATH..." gets
--- the paths in turn.
+-- Load for wrk. Arguments after "--": "create FIRST [KEYS]" posts charges with references r-FIRST and on, under so many
+-- keys in turn; "read PATH..." gets the paths in turn.
 -- The report is one line of JSON: times in seconds, latencies in microseconds.
 
 local body = [[{"Amount": 12.5, "Currency": "AUD", "Reference": "r-%d",
@@ -9,13 +9,14 @@ local body = [[{"Amount": 12.5, "Currency": "AUD", "Reference": "r-%d",
  "Address": {"Line1": "1 Example Street", "City": "Sydney", "Country": "AU", "PostalCode": "2000", "State": "NSW"},
  "Order": {"OrderNumber": "o-1", "FreightAmount": 1.5}, "Metadata": {"shop": "benchmark", "tier": "gold"}}]]
 
-local mode, paths, at, number = nil, {}, 0, 0
+local mode, paths, at, number, keys = nil, {}, 0, 0, nil
 
 function init(args)
   mode = args[1]
   wrk.headers["x-secretkey"] = "bench"
   if mode == "create" then
     number = tonumber(args[2])
+    keys = tonumber(args[3])
     wrk.headers["content-type"] = "application/json"
   else
     for i = 2, #args do paths[i - 1] = wrk.format("GET", args[i]) end
@@ -25,6 +26,7 @@ end
 function request()
   if mode == "create" then
     number = number + 1
+    if keys then wrk.headers["x-secretkey"] = "sk_bench_" .. number % keys end
     return wrk.format("POST", "/charge/card", nil, string.format(body, number - 1))
   end
   at = at % #paths + 1

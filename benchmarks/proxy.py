@@ -19,9 +19,9 @@ CONF = ROOT / "deploy" / "nginx" / "mockserver.conf"
 
 @dataclass(frozen=True, slots=True)
 class Cluster:
-    """One address, and the servers that answer there."""
+    """The servers that answer at one address, and the proxy in front of them."""
 
-    port: int
+    front: Served
     shards: tuple[Served, ...]
 
 
@@ -66,4 +66,4 @@ def cluster(count: int, *options: str) -> Iterator[Cluster]:
                 front.call("GET", "/healthz")
                 break
             time.sleep(0.01)
-        yield Cluster(port, tuple(shards))
+        yield Cluster(front, tuple(shards))

@@ -29,7 +29,7 @@ from typing import Any
 
 from benchmarks.findings import cpu_of
 from benchmarks.proxy import Cluster, cluster
-from benchmarks.run import CARD, CHARGE, PROVIDER, sandbox
+from benchmarks.run import CARD, CHARGE, PROVIDER, Served, sandbox
 
 ROWS = 100
 STEEPEST = 2.0
@@ -278,7 +278,9 @@ async def soak(target: Cluster, seconds: float, connections: int) -> Seen:
     end = seen.begun + seconds
     async with receiving(seen) as receiver:
         is_alone = len(target.shards) < 2
-        clients = [Client(number, target.port, receiver, seen, is_alone=is_alone) for number in range(connections)]
+        clients = [
+            Client(number, target.front.port, receiver, seen, is_alone=is_alone) for number in range(connections)
+        ]
 
         async def run(client: Client) -> None:
             try:
@@ -332,13 +334,13 @@ def main() -> int:
 def running(chosen: argparse.Namespace) -> Iterator[Cluster]:
     """The server or servers that are asked for."""
     if chosen.port:
-        yield Cluster(chosen.port, ())
+        yield Cluster(Served(chosen.port, None, 0), ())
     elif chosen.shards:
         with cluster(chosen.shards) as started:
             yield started
     else:
         with sandbox() as server:
-            yield Cluster(server.port, (server,))
+            yield Cluster(server, (server,))
 
 
 def report(chosen: argparse.Namespace, seen: Seen, used: float, ends: list[int | None]) -> int:
