@@ -6,6 +6,7 @@ since it began, and those alone are looked at again when the page is asked for.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from heapq import merge
 from itertools import chain, islice
@@ -56,15 +57,24 @@ class Scan(Generic[R]):
         """The places on the page, and how many there are on all; ``fits`` says whether a row is one of them now."""
         query, changed = self.query, self.changed
         fresh = sorted(seq for seq in changed if fits(seq))
-        kept = self._kept
-        if changed:
-            kept = sorted(chain((seq for seq in kept if seq not in changed), fresh))
-        count, sort = len(kept), query.sort
+        kept, sort = self._kept, query.sort
+        # Of a million places that were kept none is looked at again for the few that have changed.
+        count = len(kept) + len(fresh) - sum(_is_in(kept, seq) for seq in changed)
         if sort is None:
-            return cut(kept, query), count
+            if not changed:
+                return cut(kept, query), count
+            ordered = reversed if query.descending else iter
+            left = (seq for seq in ordered(kept) if seq not in changed)
+            places = merge(left, ordered(fresh), reverse=query.descending)
+            return list(islice(places, query.skip, query.skip + query.limit)), count
         found: Iterable[tuple[Any, int]] = self._merged
         if changed:
             unchanged = (pair for pair in chain(self._merged, self._rest) if pair[1] not in changed)
             again = sorted(((sort(self._rows[seq]), seq) for seq in fresh), reverse=query.descending)
             found = merge(unchanged, again, reverse=query.descending)
         return [seq for _, seq in islice(found, query.skip, query.skip + query.limit)], count
+
+
+def _is_in(places: Sequence[int], seq: int) -> bool:
+    at = bisect_left(places, seq)
+    return at < len(places) and places[at] == seq

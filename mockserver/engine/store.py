@@ -174,6 +174,8 @@ class Table(Generic[R]):
             if seq < places.known:
                 places.take(places.index.read(row), seq)
                 places.known = seq
+        if self._scans:
+            self._report(seq)
 
     def copied(self, copy_row: Callable[[R], R] | None = None) -> Table[R]:
         """A table of its own with the same rows, of which nobody is told yet. Rows that change in place are copied by
@@ -272,10 +274,12 @@ class Table(Generic[R]):
 
     def _report(self, seq: int) -> None:
         """Let the scans that are under way know that a row has changed."""
-        scans = [(known, scan) for known in self._scans if (scan := known()) is not None]
-        self._scans = [known for known, _ in scans]
-        for _, scan in scans:
-            scan.changed.add(seq)
+        for known in self._scans:
+            scan = known()
+            if scan is None:
+                self._scans = [one for one in self._scans if one() is not None]
+            else:
+                scan.changed.add(seq)
 
     def _fitting(self, query: Query[R]) -> Callable[[int], bool]:
         rows, (first, last) = self.rows, window(self.rows, query)

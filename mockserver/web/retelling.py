@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 
+from mockserver.engine.listing import Ahead
 from mockserver.engine.past import Past, lag_of
 from mockserver.engine.replays import Replays
 from mockserver.engine.step import Step
@@ -19,10 +20,11 @@ from mockserver.web.route import OperationCall, Route
 
 def as_of(past: Past, route: Route, call: OperationCall) -> object:
     """What a route answers, as far behind as the rules say. What was made ahead shows the present, so it is made anew
-    for a read that lags."""
+    for a read that lags; but a look at a long list counts, as it hears of every row that is taken back."""
     if not lag_of(call.sandbox.step):
         return route.handle(call)
-    return past.seen(partial(route.handle, replace(call, ready=None)))
+    ready = call.ready if isinstance(call.ready, Ahead) else None
+    return past.seen(partial(route.handle, replace(call, ready=ready)))
 
 
 def replayed(replays: Replays, step: Step, act: Callable[[], Reply], fault: Transport | None) -> Reply:

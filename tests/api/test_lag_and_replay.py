@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from mockserver.engine import past
+from mockserver.engine import past, scans, store
+from mockserver.web.endpoints import lists
 from tests.driving import DUMMY, Api, Reply, card, card_charge, problem_of
 from tests.findings.test_client_mistakes import finished, found
 from tests.scenario.telling import fault, one
@@ -54,6 +55,31 @@ def test_each_of_several_changes_is_seen_when_its_time_comes() -> None:
         seen.append(status(api, charge_id))
         api.advance("5s")
     assert seen == ["Authorised", "SUCCESS", "REFUND", "REFUND"]
+
+
+def test_a_long_list_that_lags_is_looked_at_in_slices(monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in (lists, scans, store):
+        monkeypatch.setattr(module, "SLICE", 3)
+    api = api_with("when: {op: charge.search, request.cardholder: Ann Example}, then: {lag: 10s}")
+    for amount in range(1, 21):
+        charged(api, amount=amount)
+    api.advance("60s")
+    then = api.call("GET", "/charge?SortBy=amount&Limit=7&Cardholder=Ann+Example", waits=True).body
+    for amount in range(21, 31):
+        charged(api, amount=amount)
+    listing = api.calling("GET", "/charge?SortBy=amount&Limit=7&Cardholder=Ann+Example")
+    rests = 0
+    while True:
+        try:
+            listing.send(None)
+        except StopIteration as end:
+            seen = end.value.body
+            break
+        rests += 1
+        charged(api, amount=30 + rests)
+    assert rests > 5
+    assert seen == then
+    assert api.call("GET", "/charge?SortBy=amount&Limit=7", waits=True).body["count"] == 30 + rests
 
 
 def test_a_search_lags_by_every_index_and_in_its_count() -> None:

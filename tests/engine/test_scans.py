@@ -99,6 +99,25 @@ def test_a_sliced_search_finds_what_one_at_once_finds(name: str, writes: int) ->
         write()
 
 
+@pytest.mark.parametrize("name", QUERIES)
+def test_a_sliced_search_finds_what_there_was_once_newer_changes_are_taken_back(name: str) -> None:
+    random = Random(name)
+    table, query = table_of(ROWS, random), QUERIES[name]
+    before = list(table.rows)
+    wanted = table.search(query)
+    for number in range(40):
+        row = table.rows[random.randrange(ROWS)]
+        table.replace(row, replace(row, colour="green", price=1_000 - number))
+        table.add(stored(len(table), random))
+    scan, _ = drive(table.scan(query), lambda: None)
+    while len(table) > ROWS:
+        table.take_back()
+    for row in before:
+        if table.rows[row.seq] is not row:
+            table.replace(table.rows[row.seq], row)
+    assert table.search(query, scan) == wanted
+
+
 def test_a_scan_answers_no_other_query() -> None:
     table = table_of(ROWS, Random(1))
     scan, _ = drive(table.scan(Query(10, sort=price)), lambda: None)
