@@ -333,7 +333,8 @@ def _enter(sandbox: Sandbox, delivery: Delivery) -> None:
         waiting = held.setdefault(delivery.url, [])
         if delivery.delivery_id in waiting:
             return
-        if not (delivery.together and waiting):
+        # One that waits itself is still the next of those that wait already: it overtakes them.
+        if not waiting:
             waiting.append(delivery.delivery_id)
             sandbox.schedule.plan(sandbox.now + PATIENCE, Due.WEBHOOK_HELD, delivery.delivery_id)
             return

@@ -264,6 +264,26 @@ def test_overtaken_by_nobody_it_goes_after_a_minute() -> None:
     assert len(arrived(api)) == 1
 
 
+def test_where_each_swaps_with_the_next_they_go_in_pairs_and_the_last_after_a_minute() -> None:
+    api = scripted("{swap_with_next: true}", op="charge.create")
+    for amount in (1, 2, 3, 4, 5):
+        api.charge(amount=amount, webhook=HOOK)
+    assert [one["body"]["data"]["amount"] for one in arrived(api)] == [2, 1, 4, 3]
+    assert [one["state"] for one in logged(api)].count("held") == 1
+    api.advance("1m")
+    assert [one["body"]["data"]["amount"] for one in arrived(api)] == [2, 1, 4, 3, 5]
+
+
+def test_a_rule_for_every_delivery_that_swaps_sends_them_all() -> None:
+    api = scripted("{swap_with_next: true}", op="webhook.deliver")
+    charge_id = api.charge(webhook=HOOK)["chargeId"]
+    api.delete(f"/refund/{charge_id}")
+    assert [one["body"]["data"]["status"] for one in arrived(api)] == ["REFUND", "SUCCESS"]
+    api.charge(webhook=HOOK)
+    api.advance("1m")
+    assert len(arrived(api)) == 3
+
+
 def test_stale_tells_the_state_before() -> None:
     api = scripted("{stale: true}", op="charge.refund")
     charge_id = api.charge(webhook=HOOK)["chargeId"]
