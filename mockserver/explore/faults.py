@@ -1,4 +1,4 @@
-"""The faults that are tried, as one table. Source: explore document, the table of faults.
+"""The faults that are tried: ``faults.yaml`` has them. Source: explore document, the table of faults.
 
 Each row is a rule of the scenario language; where it fits follows from what the language lets happen there.
 """
@@ -8,8 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 from typing import Any
 
+from mockserver.adapters.strict_yaml import read
 from mockserver.domain.clock import SECOND, Micros, duration_text
 from mockserver.domain.errors import nearest
 from mockserver.explore.points import Point
@@ -26,8 +28,6 @@ _CLIENT_TIMEOUT = "{client_timeout}"
 _GIVEN_UP = {"transport": {"at": "answer", "delay": _CLIENT_TIMEOUT, "virtual": True, "reset": True}}
 """An answer that comes too late where the clock is set by hand: time passes, and the client that has given up by then
 sees no answer."""
-
-_PROXY_PAGE = "<html><body><h1>502 Bad Gateway</h1></body></html>"
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,68 +67,12 @@ def _filled(value: Any, waits: str) -> Any:
     return waits if value == _CLIENT_TIMEOUT else value
 
 
-def _answer(**more: Any) -> dict[str, Any]:
-    return {"transport": {"at": "answer", **more}}
+def _read() -> Mapping[str, Fault]:
+    rows: Any = read(Path(__file__).with_suffix(".yaml").read_text("utf-8"), "faults.yaml").data
+    return {name: Fault(name=name, **row) for name, row in rows.items()}
 
 
-def _receive(**more: Any) -> dict[str, Any]:
-    return {"transport": {"at": "receive", **more}}
-
-
-_ROWS = (
-    Fault("declined_soft", "provider", "refused, and a retry may help", {"decline": "insufficient_funds"}, 6),
-    Fault("declined_hard", "provider", "refused for good", {"decline": "do_not_honour"}, 7),
-    Fault("provider_down", "provider", "the provider cannot be reached", {"provider_down": {}}, 5),
-    Fault("pending", "provider", "the provider answers later: paid", {"pending": {"settle": "SUCCESS"}}, 5),
-    Fault(
-        "pending_failed",
-        "provider",
-        "the provider answers later: bounced",
-        {"pending": {"settle": "FAILED"}},
-        6,
-    ),
-    Fault("challenge", "provider", "the payer must pass 3-D Secure first", {"challenge": {}}, 4),
-    Fault("lost_request", "receive", "connection reset, nothing has happened", _receive(reset=True), 8),
-    Fault("lost_answer", "answer", "it has happened, connection reset", _answer(reset=True), 10),
-    Fault(
-        "error_before",
-        "receive",
-        "503, Retry-After: 1, nothing has happened",
-        _receive(status=503, retry_after=1),
-        5,
-    ),
-    Fault(
-        "error_after",
-        "answer",
-        "it has happened, the 502 page of a proxy",
-        _answer(status=502, body=_PROXY_PAGE, headers={"Content-Type": "text/html"}),
-        9,
-    ),
-    Fault("cut_answer", "answer", "it has happened, the JSON is cut short", _answer(truncate=True), 8),
-    Fault("garbage_answer", "answer", "it has happened, the answer is not JSON", _answer(malformed_json=True), 7),
-    Fault(
-        "too_slow",
-        "answer",
-        "it has happened, the answer comes too late",
-        _answer(delay=_CLIENT_TIMEOUT),
-        3,
-    ),
-    Fault("rate_limited", "receive", "429 with Retry-After: 1", _receive(status=429, retry_after=1), 4),
-    Fault("webhook_lost", "notify", "the webhook of the call never comes", {"webhook": {"drop": True}}, 6),
-    Fault("webhook_twice", "notify", "the webhook comes twice", {"webhook": {"copies": 2, "gap": "500ms"}}, 8),
-    Fault("webhook_early", "notify", "the webhook comes before the answer", {"webhook": {"before_answer": True}}, 5),
-    Fault("webhook_late", "notify", "the webhook comes two seconds late", {"webhook": {"delay": "2s"}}, 4),
-    Fault("webhook_forged", "notify", "the webhook has a wrong signature", {"webhook": {"bad_signature": True}}, 7),
-    Fault(
-        "row_failed",
-        "batch",
-        "the first row of the batch fails",
-        {"batch": {"rows": [{"at": [1], "decline": "do_not_honour"}]}},
-        5,
-    ),
-)
-
-FAULTS: Mapping[str, Fault] = {row.name: row for row in _ROWS}
+FAULTS = _read()
 """Every fault by its name, in the order in which reports show them."""
 
 _MONEY = (TAKING | {"charge.capture", "charge.void", "charge.refund", "batch.create", "transfer.create"}) - UNREQUESTED
