@@ -116,7 +116,7 @@ def _calls_before(sandbox: RemoteSandbox, op: str) -> int:
 
 
 def survivors_of(item: pytest.Item, given: object) -> frozenset[str]:
-    """The faults that a marker says a test survives. Raises ``pytest.UsageError`` for anything that is no fault."""
+    """The faults that a marker says a test survives. Raises ``pytest.UsageError`` for an unknown fault."""
     if given is None:
         return frozenset()
     if isinstance(given, str) or not isinstance(given, Iterable):
@@ -128,7 +128,7 @@ def survivors_of(item: pytest.Item, given: object) -> frozenset[str]:
 
 
 def faults_of(config: pytest.Config) -> list[Fault]:
-    """The faults that the option names. Raises ``pytest.UsageError`` for anything that is no fault."""
+    """The faults that the option names. Raises ``pytest.UsageError`` for an unknown fault."""
     given = config.getoption(OPTION)
     try:
         return list(FAULTS.values()) if given == ALL else [fault(name.strip()) for name in given.split(",")]
@@ -273,7 +273,7 @@ class Explorer:
     def pytest_runtest_makereport(
         self, item: pytest.Item, call: pytest.CallInfo[None]
     ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-        """Give each report its verdict. Fixtures that fail under a fault are no error of the test."""
+        """Give each report its verdict. Fixtures that fail under a fault do not fail the test."""
         report = yield
         tried, sandbox = tried_in(item), self.sandbox_of(item)
         if tried is None:

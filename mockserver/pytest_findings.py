@@ -41,7 +41,7 @@ def level_of(config: pytest.Config) -> str:
 
 
 def allowed_by(item: pytest.Item, given: object) -> frozenset[str]:
-    """The kinds that a marker allows. Raises ``pytest.UsageError`` for anything that is no kind."""
+    """The kinds that a marker allows. Raises ``pytest.UsageError`` for an unknown kind."""
     from mockserver.findings.catalogue import kind_of
 
     __tracebackhide__ = True

@@ -42,7 +42,7 @@ class ControlRefused(Exception):
 
 
 class VerificationFailed(AssertionError):
-    """What was verified or waited for is not so; the text holds the differences."""
+    """A verification or a wait failed; the text holds the differences."""
 
 
 class RemoteSandbox:
@@ -198,7 +198,7 @@ class RemoteSandbox:
     def findings(self, severity: str = "note", *, finish: bool = False) -> list[dict[str, Any]]:
         """What the client did wrong, of at least a severity, oldest first; since the last mark when one was set.
 
-        With ``finish`` the story ends: what was left open is judged too. Empty when the server judges nothing.
+        With ``finish`` the story ends: what was left open is judged too. Empty with ``--findings off``.
         """
         params = {"severity": severity, **self._since()}
         method, path = ("POST", "/__admin/findings/finish") if finish else ("GET", "/__admin/findings")

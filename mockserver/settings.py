@@ -33,7 +33,7 @@ from mockserver.option_values import (
 PREFIX = "MOCKSERVER_"
 DEFAULT_WEBHOOK_KEY = "mockserver-webhook-key"
 LOG_LEVELS = ("info", "warning", "error")
-"""What the log tells: everything, or only what is at least so grave."""
+"""The lowest level that the log shows."""
 
 
 class LogRecord(Protocol):
@@ -122,7 +122,7 @@ class Settings:
         return Settings(**{chosen.setting.name: chosen.value for chosen in resolve(flags, environ)})
 
     def override(self, values: Mapping[str, Any]) -> tuple[Settings, dict[str, Any]]:
-        """These settings with the named fields replaced, and the values whose names are no fields."""
+        """These settings with the named fields replaced, and the values whose names are not fields."""
         names = {field.name for field in fields(self)}
         chosen = {name: value for name, value in values.items() if name in names}
         return replace(self, **chosen), {name: value for name, value in values.items() if name not in names}
@@ -142,7 +142,7 @@ class OptionKind(Enum):
 
 
 class Source(Enum):
-    """Where a value came from."""
+    """The origin of a value."""
 
     FLAG = "flag"
     ENVIRONMENT = "environment"

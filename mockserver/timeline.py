@@ -59,7 +59,7 @@ def _change(event: Mapping[str, Any]) -> str:
 
 
 def _tries(delivery: Mapping[str, Any], since: str) -> list[str]:
-    """What was told to whom and how each try ended, with its time when it is not ``since``."""
+    """The receiver of each webhook and how each try ended, with its time when it is not ``since``."""
     told = f"{_INDENT}webhook {delivery['eventType']} to {delivery['url']}"
     lines = []
     for number, made in enumerate(delivery["tries"], 1):

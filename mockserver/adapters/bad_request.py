@@ -1,4 +1,4 @@
-"""The answer to what is no HTTP request: the error shape of every other refusal, and the end of the connection.
+"""The answer to bytes that are not an HTTP request: the usual error shape, and the end of the connection.
 
 Source: published facts, 4.1.
 """
@@ -51,7 +51,7 @@ def tunnel(headers: Iterable[tuple[bytes, bytes]] = ()) -> bytes:
 
 
 def crowded() -> tuple[bytes, list[tuple[bytes, bytes]]]:
-    """Body and headers of the answer (503) to a client for whom there is no connection left."""
+    """Body and headers of the answer (503) to a client beyond the limit of connections."""
     told = "more connections are open than this server has files for"
     return _problem(HTTPStatus.SERVICE_UNAVAILABLE, told, is_retryable=True)
 

@@ -137,7 +137,7 @@ class RequestBody:
         return cycle.disconnected or (self._connection.ended and _is_refused(cycle.transport))
 
     def hush(self) -> None:
-        """Leave a client that asks whether to send its body (``Expect: 100-continue``) without an answer."""
+        """Do not answer a client's ``Expect: 100-continue``."""
         self._cycle.waiting_for_100_continue = False
 
     async def left(self) -> None:

@@ -1,4 +1,4 @@
-"""Places that many want and few can hold at once, shared so that one who holds them long keeps nobody else waiting."""
+"""A limited number of places, shared so that an owner who holds them long does not block others."""
 
 from __future__ import annotations
 

@@ -136,7 +136,7 @@ class Protocol(Heads):
         cycle.message_event.set()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """The connection is no more."""
+        """The connection has ended."""
         # The base class knows only the newest request.
         if self._answering is not None and _is_open(self._answering):
             self.give_up(self._answering)
@@ -234,7 +234,7 @@ class Protocol(Heads):
             self._due = None
 
     def _await_rest(self) -> None:
-        """Bound the rest of a request that is not whole, in bytes of what is no body and in time."""
+        """Bound the rest of a request that is not whole, in time, and in bytes outside the body."""
         self._overhead += self._packet
         if self._overhead > MOST_HEAD:
             self._refuse(bad_request.endless(MOST_HEAD, self.server_state.default_headers))

@@ -1,6 +1,6 @@
 """Reading the scenario files again: at SIGHUP, and with ``--watch`` when one of them has changed.
 
-Bad files leave the old rules in force; the log and ``/readyz`` tell what is wrong with them.
+Bad files leave the old rules in force; the log and ``/readyz`` report their faults.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The request log: a request is put into words when it has been answered, and a thread writes the words a little later.
 
-Words are kept rather than what they tell of: everything that a request made would otherwise stay in memory until it is
-written, which costs more than the words. A slow terminal holds no answer up; when the reader of the log falls behind by
-more than the bound, lines are dropped and their number is told.
+The text is kept instead of the request: otherwise everything that a request made would stay in memory until it is
+written. A slow terminal holds no answer up; when the reader of the log falls behind by
+more than the bound, lines are dropped and counted.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """From the name of a host to its addresses, in threads of its own.
 
 The system's resolver cannot be cancelled, and may think for minutes about a name whose servers are silent. Threads of
-the standard pools are waited for when a process ends; these are not. Nobody waits longer than ``DEADLINE``, and numeric
-addresses and ``localhost`` ask nobody.
+the standard pools are joined when a process ends; these are not. No call waits longer than ``DEADLINE``, and numeric
+addresses and ``localhost`` need no look-up.
 """
 
 from __future__ import annotations

@@ -167,7 +167,7 @@ part, declined."""
 def sampler(url: str, key: str, seed: int) -> Sampler:
     """A sampler for the sandbox of ``key`` on the server at ``url``.
 
-    Raises :class:`SampleRefused` when that is no sandbox, :class:`NoServer` when nothing answers there.
+    Raises :class:`SampleRefused` when that is not a sandbox, :class:`NoServer` when nothing answers there.
     """
     import httpx
     from faker import Faker

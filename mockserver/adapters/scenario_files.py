@@ -23,7 +23,7 @@ _FOLDERS = (_PACKAGE / "_scenarios", _PACKAGE.parent / "scenarios")
 def load(names_or_paths: Sequence[str], *, test_values: bool) -> list[Scenario]:
     """The scenarios of files, folders and shipped names in the order given, the built-in test values last.
 
-    Raises ``ScenarioRefused`` with the problems of every file; an empty folder is no problem.
+    Raises ``ScenarioRefused`` with the problems of every file; an empty folder is allowed.
     """
     scenarios: list[Scenario] = []
     problems: list[ScenarioProblem] = []

@@ -1,4 +1,4 @@
-"""Lines of the log that tell of no request: start, reload, and what the libraries underneath complain of."""
+"""Log lines that are not about a request: start, reload, and messages of the libraries."""
 
 from __future__ import annotations
 
@@ -27,19 +27,19 @@ class ServerLog:
         self._least = LOG_LEVELS.index(settings.log_level)
 
     def address(self, line: str) -> None:
-        """Where the server listens: told at every level, because others wait for it."""
+        """Where the server listens: logged at every level, because scripts wait for it."""
         self._echo(self._worded("message", line) if self._as_json else line)
 
     def info(self, line: str) -> None:
-        """Something that went as it should."""
+        """A normal event."""
         self._tell("info", self._worded("message", line) if self._as_json else line)
 
     def warning(self, line: str) -> None:
-        """Something that the user may not want."""
+        """A warning."""
         self._tell("warning", self._worded("warning", line) if self._as_json else f"warning: {line}")
 
     def error(self, line: str) -> None:
-        """Something that was not done."""
+        """An error."""
         self._tell("error", self._worded("message", line) if self._as_json else line)
 
     def _tell(self, level: str, line: str) -> None:

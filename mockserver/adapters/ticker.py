@@ -1,4 +1,4 @@
-"""Lets time pass while nobody asks: wakes the sandboxes in which something comes due. It sleeps until the earliest of
+"""Lets time pass without requests: wakes the sandboxes in which something comes due. It sleeps until the earliest of
 them.
 
 Nothing depends on it but the moment: every request runs what is due before it anyway.

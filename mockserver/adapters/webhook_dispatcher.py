@@ -27,7 +27,7 @@ PER_RECEIVER = MOST_AT_ONCE
 
 PATIENCE = 0.25
 """Seconds that a webhook waits for the one before it to the same receiver, where time stands still: a receiver that
-answers sooner is told everything in order."""
+answers sooner gets everything in order."""
 
 GRACE = 3.0
 """Seconds that webhooks under way may take when the server is asked to stop."""

@@ -46,7 +46,7 @@ class Sent:
 
 
 class _Refused(Exception):
-    """An address that nothing is sent to."""
+    """An address that webhooks are never sent to."""
 
 
 class WebhookSender:

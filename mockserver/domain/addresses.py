@@ -1,4 +1,4 @@
-"""Addresses that callers give: where a payer goes next, where webhooks go, and where none ever do.
+"""Addresses that callers give: where a payer goes next, where webhooks go, and where they never go.
 
 Source: control document, Security (outbound calls); published facts, 6.
 """
@@ -34,7 +34,7 @@ _ISATAP = (0x00005EFE, 0x02005EFE)
 
 
 def is_web_address(text: str) -> bool:
-    """Whether a text is an absolute http or https address with a host; the host need have no dot (published
+    """Whether a text is an absolute http or https address with a host; the host need not have a dot (published
     facts, 6)."""
     try:
         parts = urlsplit(text)
@@ -46,7 +46,7 @@ def is_web_address(text: str) -> bool:
 
 
 def never_called(url: str) -> str | None:
-    """What was got and why a webhook is never sent there, None when it may be; of a name, only sending finds out."""
+    """Why a webhook is never sent there, with the value; None when it may be. A name is only resolved on sending."""
     try:
         parts = urlsplit(url)
         name = parts.hostname or ""
@@ -65,8 +65,8 @@ def never_called(url: str) -> str | None:
 
 
 def _leads_to_control(path: str) -> bool:
-    """Whether a path is one of a control API, under whatever name and port the server is reached: no receiver of a
-    shop has such a path, and by it a webhook would do what its sender has no key for."""
+    """Whether a path belongs to a control API, whatever the name and port: no receiver of a shop has such a path, and
+    through it a webhook could do what its sender has no key for."""
     # Servers decode once, and some decode a part of it again.
     for _ in range(_MOST_DECODED):
         path = unquote(path)

@@ -1,4 +1,4 @@
-"""A batch: many transactions from one CSV text, and how fast it gets on.
+"""A batch: many transactions from one CSV text, and how fast it progresses.
 
 Sources: service document, Batch, and States and transitions; assumption ``batch.flow``; published facts, 2.10.
 """
@@ -24,7 +24,7 @@ from mockserver.domain.slices import Slices
 from mockserver.domain.states import BATCH, BATCH_ROW, BatchEvent, BatchRowEvent, BatchState
 
 COLUMNS = ("PaymentMethodId", "Amount", "Currency", "Reference")
-"""Columns of the batch that is handed in (service document, Limits)."""
+"""Columns of a submitted batch (service document, Limits)."""
 
 RESULT_COLUMNS = (
     *COLUMNS,
@@ -72,8 +72,8 @@ BROKEN = RowFailure("The batch failed before this transaction was processed", is
 @record
 class BatchRow:
     """One transaction. ``status`` and ``failure`` are those of a row that is done: any other stands as its batch does
-    (``Batch.standing``). ``charge_id`` is that of its charge, also of a declined one, and ``amount`` then what was
-    charged. One that ``stalls`` is never done."""
+    (``Batch.standing``). ``charge_id`` names its charge, also a declined one, and ``amount`` is then the charged
+    amount. A row that ``stalls`` never finishes."""
 
     payment_method_id: str
     amount: Decimal
@@ -87,7 +87,7 @@ class BatchRow:
 
 @record
 class PacePoint:
-    """A point of a batch's progress: so many rows are done so long after it was handed in."""
+    """A point of a batch's progress: this many rows are done this long after it was submitted."""
 
     rows: int
     after: Annotated[Micros, Within(0)]
@@ -95,15 +95,15 @@ class PacePoint:
 
 @record
 class BatchPace:
-    """When which row is done: straight lines between ``steps``. After ``last`` rows no more are tried, and then the
-    batch ends, breaks down (``breaks``), or, when rows are left, stands still for good."""
+    """When each row is done: linear between ``steps``. After ``last`` rows no more are tried: the batch ends, breaks
+    down (``breaks``) or, with rows left, stalls for good."""
 
     steps: tuple[PacePoint, ...]
     last: NonNegative
     breaks: bool = False
 
     def after(self, row: int) -> Micros:
-        """How long after the batch was handed in the ``row``-th row (from 1) is done."""
+        """How long after the batch was submitted the ``row``-th row (from 1) is done."""
         return next(self.times(row))
 
     def times(self, row: int) -> Iterator[Micros]:
@@ -135,7 +135,7 @@ class Batch:
     """A batch as stored; ``success`` and ``failure`` count the rows that are done, ``stalled`` those that were reached
     and never will be.
 
-    It alone changes in place: a batch may have 100,000 rows, which a new value for each move would copy. Its rows are
+    The only entity that changes in place: a new value for each move would copy up to 100,000 rows. Its rows are
     values; those that are open move with the batch, all at once.
     """
 

@@ -61,7 +61,7 @@ MIN_LENGTH, MAX_LENGTH = 12, 19
 
 _FUNDINGS = tuple(Funding)
 DOUBLED = (0, 2, 4, 6, 8, 1, 3, 5, 7, 9)
-"""What every other digit counts for in the sum that proves the check digit (ISO/IEC 7812-1, annex B)."""
+"""The weight of every second digit in the sum that proves the check digit (ISO/IEC 7812-1, annex B)."""
 
 _SEPARATORS = str.maketrans("", "", " -")
 _DIGITS = re.compile(r"[0-9]+")
@@ -105,7 +105,7 @@ def clean(number: str) -> str | None:
 
 
 def passes_luhn(number: str) -> bool:
-    """Whether the check digit is right (ISO/IEC 7812-1, annex B)."""
+    """Whether the check digit is correct (ISO/IEC 7812-1, annex B)."""
     digits = number.encode()
     odd = digits[-1::-2]
     even = digits[-2::-2]
@@ -137,12 +137,12 @@ def ccv_length(brand: Brand) -> tuple[int, int]:
 
 
 def prefix_digest(salt: str, prefix: str) -> str:
-    """The key under which cards that begin with ``prefix`` are found again."""
+    """The key that finds the cards that begin with ``prefix``."""
     return digest("prefix", salt, prefix, size=8).hex()
 
 
 def fingerprint_of(salt: str, number: str) -> str:
-    """The key by which a card is known again within a sandbox, and only there."""
+    """The key that recognises a card within one sandbox, and only there."""
     return blake2b(number.encode(), key=salt.encode(), digest_size=16).hexdigest()
 
 

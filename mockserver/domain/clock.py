@@ -76,7 +76,7 @@ class ClockMode(StrEnum):
 class Clock:
     """Sandbox time: ``virtual`` when the machine said ``real``, and from there on by ``mode`` and ``rate``.
 
-    ``holds`` counts those for whom time stands still, whatever the mode.
+    ``holds`` counts the holds that stop time, whatever the mode.
     """
 
     mode: ClockMode
@@ -110,12 +110,12 @@ class Clock:
         self.virtual, self.real = instant, real
 
     def hold(self, instant: Micros) -> None:
-        """Stand still at ``instant``, until let go as often as held."""
+        """Stand still at ``instant`` until every hold is released."""
         self.virtual = instant
         self.holds += 1
 
     def let_go(self, real: Micros) -> None:
-        """Go on from here, once nobody holds it any more."""
+        """Continue from here once no hold is left."""
         self.holds -= 1
         self.real = real
 

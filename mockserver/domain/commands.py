@@ -110,7 +110,7 @@ class NewSubscription:
 
 @dataclass(frozen=True, slots=True)
 class ChangeSubscription:
-    """Change a subscription: end, retries and webhook become these, of the rest None leaves a field as it is."""
+    """Change a subscription: end, retries and webhook are replaced; for other fields None keeps the value."""
 
     amount: Decimal | None = None
     currency: str | None = None
@@ -124,7 +124,7 @@ class ChangeSubscription:
 
 @dataclass(frozen=True, slots=True)
 class NewBatch:
-    """Hand in a batch; ``text`` is CSV and must hold ``count`` transactions."""
+    """Submit a batch; ``text`` is CSV and must hold ``count`` transactions."""
 
     count: int
     description: str

@@ -14,12 +14,12 @@ from mockserver.domain.errors import nearest
 from mockserver.domain.money import number_text
 
 MOST = 10**11
-"""More than anything is ever counted to, with room to go on counting."""
+"""More than any real count, with room to go on counting."""
 
 
 @dataclass(frozen=True, slots=True)
 class Within:
-    """A number from ``low`` to ``high``; None is no upper bound."""
+    """A number from ``low`` to ``high``; None means no upper bound."""
 
     low: int | Decimal
     high: int | Decimal | None = None
@@ -34,7 +34,7 @@ class Within:
 
 @dataclass(frozen=True, slots=True)
 class OneOf:
-    """A text out of some."""
+    """One of some texts."""
 
     words: tuple[str, ...]
 

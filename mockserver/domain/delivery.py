@@ -102,7 +102,7 @@ class Content:
 
 
 def padded(body: bytes, media_type: MediaType, length: int) -> bytes:
-    """A body with a member ``padding`` that makes it ``length`` bytes long, as far as that makes it longer."""
+    """A body with a member ``padding`` that brings it to ``length`` bytes; a longer body stays as it is."""
     if length <= len(body):
         return body
     before, after = (b"&padding=", b"") if media_type is MediaType.FORM else (b',"padding":"', b'"}')
@@ -113,7 +113,7 @@ def padded(body: bytes, media_type: MediaType, length: int) -> bytes:
 @dataclass(slots=True, weakref_slot=True, eq=False)
 class Delivery:
     """One message to one receiver. Deliveries of one ``ordering_key`` go out one after the other; those that go
-    ``together`` wait for nobody.
+    ``together`` do not wait.
 
     ``due`` is when the next try is to be made; ``series`` counts the tries since it was planned or sent again;
     ``script`` is what the pretend receiver answers, in turn. ``entry`` is the journal entry that caused it, ``reports``

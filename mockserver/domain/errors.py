@@ -23,7 +23,7 @@ from mockserver.domain.codes import Code
 from mockserver.domain.masking import mask_text
 
 _LONGEST_WORD = 200
-"""Longer words are no misspelt names, and are costly to compare."""
+"""Longer words are not misspelt names, and comparing them is slow."""
 
 
 class MockserverError(Exception):

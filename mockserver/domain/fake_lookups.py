@@ -1,4 +1,4 @@
-"""Data that looks like a lookup and is none: card issuers, places of addresses, banks. All of it is invented or public.
+"""Invented data in the form of lookups: card issuers, places of addresses, banks. All of it is invented or public.
 
 Every answer follows from its arguments, so a run repeats. Banks and networks are made up: hosts end in ``.example``,
 system numbers come from the range kept for documentation (RFC 5398). Cities and their places are geography.
@@ -98,14 +98,14 @@ def iin_data(iin: str, brand: Brand, funding: Funding) -> IinData:
 def ip_info(ip: str, seed: int) -> IpInfo:
     """City and network of an address; those of one IPv4 /24 or IPv6 /48 share them.
 
-    Only ``ip`` is given for addresses that are private, local or reserved, and for a text that is no address at all.
+    Only ``ip`` is given for addresses that are private, local or reserved, and for a text that is not an address.
     """
     bare = ip.strip()
     return _ip_info(bare, seed) if len(bare) <= _LONGEST_ADDRESS else IpInfo(bare[:_LONGEST_ADDRESS])
 
 
 def bank_name(bank_code: str) -> str:
-    """The bank of a bank code: the first two signs name it, as in Australia's BSB numbers."""
+    """The bank of a bank code: the first two characters name it, as in Australia's BSB numbers."""
     return _bank_name(bank_code.strip()[:2].upper())
 
 

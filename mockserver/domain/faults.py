@@ -1,4 +1,4 @@
-"""Collecting every broken rule of a command before refusing it, so that a caller mends them all at once.
+"""Collecting every broken rule of a command before refusing it, so that a caller can fix them all at once.
 
 The form of a request was checked before: a command exists only when each of its fields could be read.
 """

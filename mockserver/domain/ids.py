@@ -10,7 +10,7 @@ from hashlib import blake2b
 from typing import NewType
 
 Salt = NewType("Salt", int)
-"""64 bits that look drawn by chance. A state document has them as a text: many readers of JSON would round them."""
+"""64 bits that look random. A state document writes them as text: many readers of JSON would round them."""
 
 Seed = NewType("Seed", int)
 """From 0 to 2^63 - 1."""

@@ -21,7 +21,7 @@ from urllib.parse import parse_qsl
 from mockserver.domain.cards import DOUBLED, MAX_LENGTH, MIN_LENGTH, TEST_NUMBERS, clean, lengths_of, mask
 
 LONGEST_TEXT = 20_000
-"""Signs of one text that are shown."""
+"""Characters of one text that are shown."""
 
 CARD_VARIABLE = "$CARD_NUMBER"
 """Stands in a request that is to be sent again for a card number that is no published test number."""
@@ -62,8 +62,8 @@ _LONGEST_NAME = 100
 
 
 class Effort:
-    """How many signs have been looked at closely so far, and a tenth of all: long work rests by it, and nothing else
-    depends on it."""
+    """How many characters have been examined closely so far, plus a tenth of all: long work pauses by it, and nothing
+    else depends on it."""
 
     signs = 0
 
@@ -72,8 +72,8 @@ EFFORT = Effort()
 
 
 class _Plain(dict[int, str]):
-    """A table for ``str.translate``: digits of every script and form as 0 to 9, what parts or joins signs as a blank.
-    Every sign stays one sign, so that places keep their numbers."""
+    """A table for ``str.translate``: digits of every script and form as 0 to 9, what separates or joins characters as
+    a blank. Every character stays one character, so that positions hold."""
 
     def __missing__(self, code: int) -> str:
         plain = chr(code)
@@ -133,7 +133,7 @@ def mask_printed(text: str) -> str:
 
 
 def mask_start(text: str, most: int) -> str:
-    """The first ``most`` signs of a masked text; the whole of a long one is not looked at."""
+    """The first ``most`` characters of a masked text; a long text is not examined as a whole."""
     return mask_text(text[: most + _LONGEST_CARD_TEXT])[:most]
 
 

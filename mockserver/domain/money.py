@@ -118,7 +118,7 @@ def share(amount: Decimal, percent: Decimal, digits: int = 2, *, plus: Decimal =
 
 
 def _exact_of_any(amount: Decimal, currency: Currency, field: str) -> Decimal:
-    """``exact`` for what it sees seldom: signs, exponents, zeros in odd clothes, and everything that is refused."""
+    """``exact`` for rare input: signs, exponents, superfluous zeros, and everything that is refused."""
     if not amount.is_finite():
         raise _refused(field, "got a value that is not a finite number")
     if not amount:

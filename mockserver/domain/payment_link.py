@@ -118,7 +118,8 @@ def check_types(given: Sequence[str] | None, faults: Faults) -> tuple[LinkPaymen
 
 
 def check_image(image: str | None, most_bytes: int, faults: Faults) -> None:
-    """A fault (90) for an image that is no base64 data URI of an image, or larger than ``most_bytes`` when decoded."""
+    """A fault (90) for an image that is not a base64 data URI of an image, or is larger than ``most_bytes`` when
+    decoded."""
     if image is None:
         return
     head, comma, data = image.partition(",")
@@ -139,7 +140,7 @@ def check_image(image: str | None, most_bytes: int, faults: Faults) -> None:
 
 
 def check_redirect(url: str | None, faults: Faults) -> None:
-    """A fault (90) for a place to go that is no absolute http or https address."""
+    """A fault (90) for a redirect that is not an absolute http or https address."""
     if url is None:
         return
     if not is_web_address(url):

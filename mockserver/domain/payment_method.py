@@ -52,7 +52,7 @@ class PaymentMethod:
         return self._charged[0]
 
     def after_removal(self, now: Micros) -> PaymentMethod:
-        """Removed, without e-mail, also that of a payer who is no customer. Raises ``WrongState`` (73)."""
+        """Removed, without e-mail, also that of a payer who is not a customer. Raises ``WrongState`` (73)."""
         payer = self.payer
         return replace(
             self,

@@ -1,6 +1,6 @@
 """How many calls each key may make in a second: a bucket that holds a second's worth and fills up evenly.
 
-Time is an argument, and of no concern here whose; instants and waits are microseconds. Everything is counted in whole
+Time is an argument; instants and waits are microseconds. Everything is counted in whole
 numbers, so a bucket neither leaks nor gains by rounding.
 Source: assumption ``rate_limit``; the command line's ``--rate-limit``.
 """
@@ -22,7 +22,7 @@ class RateLimit:
         self._full_at: dict[str, int] = {}
 
     def forget(self, key: str) -> None:
-        """A key is used no longer: its bucket is full again."""
+        """A key is no longer used: its bucket is full again."""
         self._full_at.pop(key, None)
 
     def take(self, key: str, now: Micros) -> Micros:

@@ -24,7 +24,7 @@ En = TypeVar("En", bound=Enum)
 
 
 class SpelledWord(str):
-    """A word as somebody spells it; ``plain`` is the one name by which it is compared."""
+    """A word as spelt by a caller; ``plain`` is the one name by which it is compared."""
 
     __slots__ = ("plain",)
 
@@ -38,8 +38,8 @@ class SpelledWord(str):
 
 
 def number_of(value: object) -> Decimal | None:
-    """The number that a JSON number or a numeric text means: ``1e2``, ``+100``, ``050`` and ``" 50 "`` are numbers,
-    true is none."""
+    """The number that a JSON number or a numeric text means: ``1e2``, ``+100``, ``050`` and ``" 50 "`` are numbers;
+    true is not."""
     if type(value) is int or type(value) is Decimal:
         return Decimal(value)
     if not isinstance(value, str) or (found := _NUMBER.fullmatch(value.strip())) is None:

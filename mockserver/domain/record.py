@@ -1,4 +1,4 @@
-"""Values that nobody changes: immutable to the type checker, without the price of it at run time."""
+"""Values that never change: immutable to the type checker, without the price of it at run time."""
 
 from __future__ import annotations
 

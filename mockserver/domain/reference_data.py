@@ -1,4 +1,4 @@
-"""Tables of the package that are data and no rules: CSV files in ``data/``, each read once, when it is first needed."""
+"""Tables of the package that hold data, not rules: CSV files in ``data/``, each read once, when it is first needed."""
 
 from __future__ import annotations
 

@@ -21,8 +21,7 @@ _WORD = re.compile(r'(-?)(?:([A-Za-z]+):(?!//))?(?:"([^"]*)"|(\S+))')
 
 @record
 class Word:
-    """One word of a search. ``operator`` is None for plain text, which is in small letters; ``excludes`` turns it
-    round."""
+    """One word of a search. ``operator`` is None for plain text, which is in small letters; ``excludes`` negates it."""
 
     operator: str | None
     value: str
@@ -30,7 +29,7 @@ class Word:
 
 
 def words_of(text: str, operators: Collection[str]) -> list[Word]:
-    """The words of a search, all of which must hold. Raises ``ValueError``: too long, or an operator that is none."""
+    """The words of a search, all of which must hold. Raises ``ValueError``: too long, or an unknown operator."""
     if len(text) > LONGEST:
         raise ValueError(f"got {len(text)} characters, at most {LONGEST}")
     found = []

@@ -1,4 +1,4 @@
-"""Long work that others need not wait for: a generator that pauses now and then, and returns what it has made."""
+"""Long work during which others are served: a generator that pauses now and then, and returns what it has made."""
 
 from __future__ import annotations
 

@@ -157,7 +157,7 @@ ChargeSource = (
 
 @record
 class Instrument:
-    """What is charged in the end: the shown card or account, the stored objects behind it."""
+    """What is finally charged: the shown card or account, the stored objects behind it."""
 
     type: PaymentType
     card: Card | None = None

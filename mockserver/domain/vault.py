@@ -76,7 +76,8 @@ class VaultItem:
 
 
 def check_expiry(expiry: Expiry, words: ExpiryWords, now: Micros, faults: Faults) -> Instant | None:
-    """The instant of expiry, or None for never. Adds a fault for both fields at once, or a time that is not to come."""
+    """The instant of expiry, or None for never. Adds a fault for both fields at once, or a time that is not in the
+    future."""
     if expiry.seconds is not None and expiry.date is not None:
         faults.add(
             words.both, words.seconds_field, f"got {words.seconds_field} and {words.date_field}, give one of them"

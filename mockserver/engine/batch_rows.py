@@ -91,7 +91,7 @@ def _end(sandbox: Sandbox, batch: Batch) -> None:
 
 
 def _failure_of(charge: Charge) -> RowFailure | None:
-    """Why a charge is no success; a pending one is on its way."""
+    """Why a charge failed; a pending one is on its way."""
     if charge.status is not ChargeState.FAILED:
         return None
     said = charge.failed_attempts[-1]

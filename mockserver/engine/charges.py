@@ -47,7 +47,7 @@ from mockserver.scenario.provider_outcome import Approve, Challenge, Decline, Pa
 _NOBODY = Decline(
     "three_ds_challenge", Code.REQUIRE_THREE_D_SECURE, Code.REQUIRE_THREE_D_SECURE.message, None, None, False
 )
-"""A challenge that nobody is there to answer."""
+"""A challenge without a payer to answer it."""
 
 _UNATTENDED = {"batch": (BATCH_THREE_DS, "row_fails"), "subscription": (SUBSCRIPTION_THREE_DS, "payment_fails")}
 """Sources whose payer is not there: whether a payment that asks for 3-D Secure fails or is charged without."""
@@ -151,7 +151,7 @@ def answer_refund(sandbox: Sandbox, charge_id: str, mark: str, *, settled: bool)
 
 
 def expire(sandbox: Sandbox, charge_id: str) -> None:
-    """Nobody captured an authorisation in time."""
+    """An authorisation was not captured in time."""
     charge = sandbox.charges.get(charge_id)
     if charge is not None and charge.status is ChargeState.AUTHORISED:
         move(sandbox, charge, charge.after_void(ChargeEvent.EXPIRED, sandbox.now), ChargeEvent.EXPIRED)

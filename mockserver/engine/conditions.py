@@ -1,4 +1,4 @@
-"""Conditions that can be waited for: an object, a webhook or an arrival that is as somebody wants it.
+"""Conditions to wait for: an object, a webhook or an arrival that meets all tests.
 
 Source: control document, Control API (``/__admin/wait``).
 """
@@ -152,7 +152,7 @@ def _condition(sandbox: Sandbox, kind: str, given: Wanted) -> WaitCondition:
 
 
 def _read_as(kind: Kind, wanted: object) -> object:
-    """A test, its operands read as the API reads them; one that no value can meet is waited for in vain."""
+    """A test, its operands read as the API reads them; a test that no value can meet never holds."""
     try:
         return kind.wanted(wanted)
     except ValueError:

@@ -1,7 +1,6 @@
 """Whether a sandbox that was read from a document makes sense: what cannot be seen in one value.
 
-A document may have been edited by hand. Whatever would go wrong later, when nobody remembers the import, is refused
-with the place where it stands.
+A document may have been edited by hand. Whatever would fail later is refused now, with its place.
 Source: control document, Control API (``/__admin/state``).
 """
 

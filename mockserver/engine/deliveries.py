@@ -108,7 +108,7 @@ def release(sandbox: Sandbox, step: Step) -> None:
 
 
 def emit(sandbox: Sandbox, message: WebhookMessage, data: object, target: WebhookTarget | None) -> list[Delivery]:
-    """Tell something of the caller's own, to one receiver or to all subscriptions of its type."""
+    """Send data of the caller's own, to one receiver or to all subscriptions of its type."""
     targets = [_Target(target)] if target is not None else list(_subscribed(sandbox, message.type))
     return [one for receiver in targets for one in _plan_one(sandbox, message, receiver, _ORDINARY, None, data)]
 
@@ -164,7 +164,7 @@ def report(sandbox: Sandbox, delivery: Delivery, made: Try, *, final: bool = Fal
 
 
 def let_pass(sandbox: Sandbox, delivery_id: str) -> None:
-    """Nobody has overtaken a held delivery in time: it goes out."""
+    """No delivery has overtaken a held one in time: it goes out."""
     delivery = sandbox.deliveries.get(delivery_id)
     if delivery is not None and delivery.state is DeliveryState.HELD:
         sandbox.deliveries.held.get(delivery.url, []).remove(delivery_id)

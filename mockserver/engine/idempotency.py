@@ -1,4 +1,4 @@
-"""Requests that carry an ``Idempotency-Key``: the first one acts, its repeats are given its answer.
+"""Requests with an ``Idempotency-Key``: the first one acts, its repeats get its answer.
 
 A request that was refused before anything happened is not kept: it may be put right and sent again under its key.
 Source: assumption ``request.idempotency``; published practice of payment services, as nothing is documented.
@@ -25,7 +25,7 @@ MOST = 1_000
 """Keys that a sandbox keeps; the oldest are forgotten beyond."""
 
 MOST_SIGNS = 2_000_000
-"""Signs that the kept requests and answers may have in all; the newest is kept whatever its size."""
+"""Characters that the kept requests and answers may have in all; the newest is kept whatever its size."""
 
 LONGEST = 255
 """Characters of a key."""
@@ -42,7 +42,7 @@ class CurrentStep(Protocol):
     cards: CardRegistry
 
     def warn(self, text: str) -> None:
-        """Give a person a warning."""
+        """Give a warning."""
         ...
 
 
@@ -77,7 +77,7 @@ class Idempotency:
         """What acted under a key within 24 h, if the step that is being taken repeats it; ``request`` are the parts of
         the request that must be equal.
 
-        Raises ``Invalid`` (90) for a key that is none, and ``KeyInUse`` when it belongs to another request (90), or the
+        Raises ``Invalid`` (90) for an invalid key, and ``KeyInUse`` when it belongs to another request (90), or the
         first one is still being answered (31).
         """
         if not 0 < len(key) <= LONGEST:

@@ -1,4 +1,4 @@
-"""What a scenario says will happen to an object on its own, some time after the operation that it belongs to.
+"""What a scenario makes happen to an object later, without a call.
 
 Everything moves by the state tables; what a table forbids by then does not happen, and the journal says why.
 Source: scenario language, Outcomes, clock (``later``).

@@ -28,7 +28,7 @@ class Present(Protocol):
     step: Step
 
     def warn(self, text: str) -> None:
-        """Give a person a warning."""
+        """Give a warning."""
         ...
 
 

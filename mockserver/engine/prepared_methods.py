@@ -72,7 +72,7 @@ class Prepared:
 
 
 def prepare(sandbox: Sandbox, command: NewMethod, owner: Customer | None, faults: Faults) -> Prepared | None:
-    """The payment method of a command for a customer (None: for nobody, or for one to come), or None and at least
+    """The payment method of a command for a customer (None: without one, or for a new one), or None and at least
     one fault.
 
     Faults: 39, 32, 103 (provider), 56 (fallback), and those of the way in: 5, 6, 9, 14, 81, 85, 86 (card), 51 (token),

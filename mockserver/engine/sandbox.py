@@ -231,7 +231,7 @@ class Sandbox(Tables):
         return decision
 
     def warn(self, text: str) -> None:
-        """Tell a person something, once in the life of the sandbox."""
+        """Warn, once in the life of the sandbox."""
         if text not in self.warned:
             self.warned.add(text)
             self.step.warnings += (text,)

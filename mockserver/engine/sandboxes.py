@@ -18,10 +18,10 @@ from mockserver.engine.sandbox import Sandbox, public_key_of, sandbox_id_of
 LONGEST_KEY = 256
 
 WAIT = 60
-"""Seconds that a key is asked to wait which would open one sandbox too many."""
+"""Seconds to wait for a key that would open one sandbox too many."""
 
 MOST_ASIDE = 8
-"""Sandboxes of one server that are kept aside, so that what took their place can be undone."""
+"""Sandboxes of one server that are kept for an undo."""
 
 _LIVE_MARKS = ("live", "prod")
 

@@ -42,7 +42,7 @@ ExportedState = dict[str, Any]
 
 @dataclass(slots=True)
 class Records:
-    """What is stored and is no row of a table."""
+    """What is stored outside the tables."""
 
     scripts: dict[str, dict[int, ProviderOutcome]]
     idempotency: dict[str, First] = field(default_factory=dict)

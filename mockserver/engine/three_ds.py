@@ -41,7 +41,7 @@ def answer(sandbox: Sandbox, charge_id: str, given: ChallengeAnswer) -> Charge:
 
 
 def address(sandbox: Sandbox, charge: Charge) -> str | None:
-    """Where the payer of a charge is challenged; None when nobody asked for it."""
+    """Where the payer of a charge is challenged; None without a challenge."""
     return sandbox.address(page(charge)) if charge.challenged else None
 
 
@@ -71,7 +71,7 @@ _ENDS = {
 
 
 def token_address(sandbox: Sandbox, token: Token) -> str | None:
-    """Where the payer is challenged before a token is used; None when nobody asked for it."""
+    """Where the payer is challenged before a token is used; None without a challenge."""
     return sandbox.address(token_page(token)) if token.challenged else None
 
 
@@ -81,7 +81,7 @@ def token_page(token: Token) -> str:
 
 
 def abandon(sandbox: Sandbox, charge_id: str) -> None:
-    """Nobody answered the challenge in time."""
+    """The challenge was not answered in time."""
     charge = sandbox.charges.get(charge_id)
     if charge is not None and charge.status is ChargeState.PENDING_CHECKOUT:
         _ended(sandbox, charge, ChargeEvent.ABANDONED, _attempt(sandbox, charge, Code.THREE_D_SECURE_FAILED))

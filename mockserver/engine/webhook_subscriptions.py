@@ -20,8 +20,8 @@ from mockserver.engine.sandbox import Sandbox
 def create(
     sandbox: Sandbox, url: str, authorization: str | None, types: Sequence[WebhookType] | None
 ) -> WebhookSubscription:
-    """Subscribe; without types, to all of them. Raises ``Invalid`` (109) for what is no http or https address, or for
-    one that is never called."""
+    """Subscribe; without types, to all of them. Raises ``Invalid`` (109) for an address that is not http or https, or
+    that is never called."""
     faults = Faults()
     words = never_called(url) if is_web_address(url) else "wanted an absolute http or https address"
     if words is not None:

@@ -49,7 +49,7 @@ class Commands:
     def run(self, argv: Sequence[str], told: Mapping[str, str], mark: str, output: Path, timeout: float) -> Ended:
         """Run a command to its end, or for ``timeout`` seconds; its output goes to a file, what it started is ended.
 
-        ``told`` is added to its environment, ``mark`` names the run. Raises ``OSError`` when there is no such program,
+        ``told`` is added to its environment, ``mark`` names the run. Raises ``OSError`` for an unknown program,
         ``Interrupted`` when all commands were told to end meanwhile.
         """
         began = time.monotonic()

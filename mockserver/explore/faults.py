@@ -33,7 +33,7 @@ sees no answer."""
 @dataclass(frozen=True, slots=True)
 class Fault:
     """One way in which a call can fail. ``at`` is the place in the operation's life, ``what`` what happens, ``then``
-    the outcome of a rule that makes it happen, ``telling`` how much it tells of a client, 10 the most."""
+    the outcome of a rule that makes it happen, ``telling`` how much it shows about a client, 10 the most."""
 
     name: str
     at: str
@@ -101,7 +101,7 @@ class Experiment:
 
     @property
     def priority(self) -> int:
-        """How much the run is likely to tell: money operations before others, these before reads; lost answers before
+        """How much the run is likely to show: money operations before others, these before reads; lost answers before
         slow ones; one fault before two."""
         return min(fault.telling * _weight(point.op) for point, fault in self.strikes) - 100 * len(self.strikes)
 

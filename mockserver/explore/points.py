@@ -26,8 +26,8 @@ class Point:
 
 
 def points_of(entries: Iterable[Mapping[str, Any]]) -> list[Point]:
-    """The calls that a journal (``GET /__admin/journal``) holds, in their order. Requests that are no operation of the
-    service, and those that the service put off unread, are none."""
+    """The calls that a journal (``GET /__admin/journal``) holds, in their order. Requests that are not operations of
+    the service, and those refused unread, are left out."""
     return [
         Point(entry["op"], entry["call"], bool(entry["webhooks"]))
         for entry in entries

@@ -65,8 +65,8 @@ class Trial:
 
 @dataclass(frozen=True, slots=True)
 class Laboratory:
-    """Where a command is run: a server at ``url``, which may want ``admin_token``, and a ``folder`` for its output,
-    unmasked, that nobody keeps. ``run`` tells runs of one program from those of another at the same time; ``apart``
+    """Where a command is run: a server at ``url``, with its ``admin_token``, and a temporary ``folder`` for its
+    output, unmasked. ``run`` tells runs of one program from those of another at the same time; ``apart``
     is part of the names of sandboxes while another uses the same server with the same seed."""
 
     url: str
@@ -82,7 +82,7 @@ class Laboratory:
         """Run the command once in a fresh sandbox, for ``timeout`` seconds at most. ``name`` decides the sandbox's
         ``key``, unless that is given, and with the seed all that happens in it.
 
-        Raises ``OSError`` when there is no such command, ``Interrupted`` when it was ended from outside,
+        Raises ``OSError`` for an unknown command, ``Interrupted`` when it was ended from outside,
         ``ControlRefused`` and ``httpx.HTTPError`` when the server refuses the scenario or is gone.
         """
         key = key or _key(self.seed, name, self.apart)

@@ -1,4 +1,4 @@
-"""Cards that were declined, and clients that do not take no for an answer."""
+"""Cards that were declined, and clients that retry them."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ _UNDONE = frozenset({ChargeState.FAILED, ChargeState.AUTHORISE_CANCELLED, Charge
 
 _MOST = 256
 _ALL = ""
-"""Whatever a search may have told of."""
+"""The kinds of objects that a search may have shown."""
 
 
 @dataclass(slots=True)
@@ -156,7 +156,7 @@ class Doubts:
         return any(doubtful.subject == charge_id and not doubtful.looked for doubtful in self._calls.values())
 
     def finish(self) -> None:
-        """The story has ended: what the next one asks for is no retry. Answers on their way are still waited for,
+        """The story has ended: calls of the next one are not retries. Answers on their way are still waited for,
         unless the client has asked again meanwhile."""
         for entry, doubtful in list(self._calls.items()):
             if doubtful.retries and not doubtful.is_settled:
@@ -167,7 +167,7 @@ class Doubts:
         self._misled.clear()
 
     def _mislead(self, call: Call) -> None:
-        """An answer has told how things stood before: what the client does now is no mistake of its own."""
+        """An answer has shown an earlier state: what the client does now is not its mistake."""
         self._misled.put(call.subject or _ALL, None)
         for entry, doubtful in list(self._calls.items()):
             is_read = call.subject is not None and call.subject == doubtful.subject

@@ -1,4 +1,4 @@
-"""What stands in a request that should not, or is missing from it."""
+"""Wrong or missing fields of a request."""
 
 from __future__ import annotations
 

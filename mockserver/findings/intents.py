@@ -117,7 +117,7 @@ def instrument_of(charge: Charge) -> str | None:
 
 
 def ccv_of(call: Call) -> str | None:
-    """What tells the ccv that was sent from another one."""
+    """What distinguishes one ccv from another."""
     card = call.request.get("paymentInformation")
     ccv = card.get("ccv") if isinstance(card, Mapping) else None
     return digest("ccv", str(ccv)).hex() if ccv else None

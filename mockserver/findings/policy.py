@@ -1,4 +1,4 @@
-"""What can be set about findings (scenario key ``findings``)."""
+"""Limits for findings (scenario key ``findings``)."""
 
 from __future__ import annotations
 

@@ -137,7 +137,7 @@ class Webhooks:
         self._reported.pop(subject, None)
 
     def finish(self) -> None:
-        """The story has ended: what the next one does is no answer to the webhooks of this one."""
+        """The story has ended: calls of the next one are not reactions to its webhooks."""
         for memory in (self._repeated, self._reported, self._refused):
             memory.clear()
 

@@ -1,4 +1,4 @@
-"""What a rule may look at: the facts of one operation, or of one try of one provider inside it."""
+"""What a rule may test: the facts of one operation, or of one try of one provider inside it."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Attempt:
     ``batch.row``). ``request`` has camelCase keys and exact decimals; ``headers`` lower-case names. ``state``
     resolves a dotted path such as ``charge.status`` to a stored value, or None. ``subject`` is the default counting
     key: the card, method or object in question; ``row`` the number of a batch's row, from 1;
-    ``bank_account`` the account number that is charged in the end, from whatever source; ``call`` the number of the
+    ``bank_account`` the account number that is finally charged, whatever the source; ``call`` the number of the
     request among those of its operation in the sandbox, from 1, None where no request came in.
     """
 

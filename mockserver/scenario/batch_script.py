@@ -1,4 +1,4 @@
-"""What becomes of a batch and its rows, as a file says it and as it runs.
+"""What happens to a batch and its rows, as a file says it and as it runs.
 
 Source: scenario language, Outcomes, batch.
 """
@@ -61,12 +61,12 @@ Where = Annotated[
 
 @part
 class Stall:
-    """A row that is never done: its provider never answers, and nothing is charged."""
+    """A row that never finishes: its provider never answers, and nothing is charged."""
 
 
 @part
 class RowRule:
-    """Rows of a batch and what becomes of them; rows count from 1. ``where`` reads paymentMethodId, amount, currency
+    """Rows of a batch and their outcome; rows count from 1. ``where`` reads paymentMethodId, amount, currency
     and reference."""
 
     schema: ClassVar[dict[str, Any]] = {"allOf": [one_of(_WHICH), one_of(_WHAT)]}

@@ -21,9 +21,7 @@ from mockserver.scenario.provider_outcome import Approve, Challenge, Decline, Pe
 
 @dataclass(frozen=True, slots=True)
 class DeclineRow:
-    """One named outcome. ``meaning`` is what the code tells, in plain words; codes are None where
-    nothing is refused.
-    """
+    """One named outcome. ``meaning`` explains the code in plain words; codes are None where nothing is refused."""
 
     name: str
     meaning: str

@@ -186,7 +186,7 @@ def _is_all(at: At, plan: Plan) -> bool:
 
 
 def _check_connect(model: RuleMap, plan: Plan, path: Path, problems: Problems) -> None:
-    """As a connection is made nobody knows whose it is, what will be asked, and what time it is in its sandbox."""
+    """When a connection is made, neither its sandbox nor the request is known."""
     for key in model.when:
         if key != "nth":
             words = (

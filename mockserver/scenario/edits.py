@@ -38,8 +38,8 @@ Omit = Annotated[tuple[EditPath, ...], BeforeValidator(_some), Field(max_length=
 
 
 def edited(value: object, edit: Mapping[str, object], omit: Sequence[str]) -> object:
-    """A JSON value with members set, added or left out. A path that leads through something that is not there changes
-    nothing. The value itself stays as it is."""
+    """A JSON value with members set, added or left out. A path through a missing member changes nothing.
+    The value itself stays as it is."""
     for path, new in edit.items():
         value = _changed(value, path.split("."), lambda holder, key, new=new: _set(holder, key, new))
     for path in omit:

@@ -1,4 +1,4 @@
-"""What happens to an object on its own, some time after the operation, as a file says it and as it runs.
+"""What happens to an object later, without a call, as a file says it and as it runs.
 
 Source: scenario language, Outcomes, clock (``later``).
 """
@@ -78,7 +78,7 @@ def read_event(value: object) -> str:
 
 @part
 class Emit:
-    """A webhook of the file's own words, to those who are told of the charge."""
+    """A webhook of your own, to every receiver of the charge's webhooks."""
 
     event: Annotated[
         str, BeforeValidator(read_event), WithJsonSchema({"type": "string", "pattern": f"^{_EVENT.pattern}$"})
@@ -108,7 +108,7 @@ def _ending(word: str) -> str:
 
 @part
 class Later:
-    """Something that happens on its own afterwards: exactly one of set, capture, void, refund, settle, emit,
+    """Something that happens later without a call: exactly one of set, capture, void, refund, settle, emit,
     delete.
 
     ``changes`` are the fields of ``set`` by dotted path (``payto.status``), or the details of any other ``move``:

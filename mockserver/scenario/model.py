@@ -230,7 +230,7 @@ class ClockMap(Part):
 
 
 class FindingsMap(Part):
-    """How clients are judged; what is left out stays as it is."""
+    """Limits for findings; what is left out stays as it is."""
 
     allow: Annotated[list[FindingName], Field(max_length=100)] | None = None
     retry_limit: Annotated[int, whole(0, 1_000)] | None = None

@@ -54,7 +54,7 @@ SOURCES = (
 ALL_OPERATIONS = frozenset(OPERATIONS)
 PROVIDER_OPERATIONS = frozenset(row.name for row in _ROWS if row.asks_provider)
 CONNECTION = "connection"
-"""What rules for ``at: connect`` are asked about: a connection, which is no operation."""
+"""What rules for ``at: connect`` are asked about: a connection, which is not an operation."""
 
 READS = frozenset(row.name for row in _ROWS if row.reads)
 """Operations that change nothing."""
@@ -66,7 +66,7 @@ PAGES = frozenset(row.name for row in _ROWS if row.is_page)
 """Operations that are answered by a page, which has no members."""
 
 UNREQUESTED = frozenset(row.name for row in _ROWS if row.is_unrequested)
-"""What happens without a request of its own: there are no headers, and no answer that could be spoilt."""
+"""What happens without a request: it has no headers and no answer."""
 
 ABOUT_ONE = frozenset(row.name for row in _ROWS if row.about_one)
 """Operations that are about one object, which a path names or a webhook tells of: calls are counted by it."""

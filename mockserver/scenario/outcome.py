@@ -39,8 +39,8 @@ class Outcome:
         said = [level.words for level in levels if level is not None]
         said += [f"as things stood {duration_text(self.lag)} ago"] if self.lag else []
         said += ["the first answer of its key"] if self.replay else []
-        return "; ".join(said) or "nothing out of the ordinary"
+        return "; ".join(said) or "the usual outcome"
 
 
 NOTHING = Outcome()
-"""No rule spoke: everything goes its ordinary way."""
+"""No rule decided: the usual outcome."""

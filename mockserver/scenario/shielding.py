@@ -41,7 +41,7 @@ _WITH_CHARGE = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Warned:
-    """What a file says in vain."""
+    """A part of a file without effect."""
 
     file: str
     line: int

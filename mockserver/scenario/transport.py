@@ -39,7 +39,7 @@ class At(StrEnum):
 
 
 class FaultKind(StrEnum):
-    """Everything that the network can be told to do to an answer."""
+    """Everything that a scenario can make the network do to an answer."""
 
     STATUS = "status"
     DELAY = "delay"
@@ -85,7 +85,7 @@ _MISPLACED = {
     (True, At.RECEIVE): "{word} reads a body, and at: receive it has been read; use at: upload",
     (True, At.ANSWER): "{word} reads a body, and at: answer it has been read; use at: upload, or dribble",
 }
-"""What is said of a fault that has no place where it stands, by whether it is one of reading."""
+"""The refusal of a fault at the wrong place, by whether it is one of reading."""
 
 _JOINING = (FaultKind.DELAY, FaultKind.EDIT)
 _ALONE = tuple(kind for kind in FaultKind if kind not in _JOINING)

@@ -1,4 +1,4 @@
-"""What becomes of the webhooks that an operation causes, as a file says it and as it runs.
+"""What happens to the webhooks of an operation, as a file says it and as it runs.
 
 Source: scenario language, Outcomes, webhook.
 """
@@ -78,7 +78,7 @@ def _schema() -> dict[str, Any]:
 
 @part
 class WebhookPlan:
-    """What becomes of the webhooks that the operation causes."""
+    """What happens to the webhooks of the operation."""
 
     schema: ClassVar[dict[str, Any]] = _schema()
 

@@ -1,4 +1,4 @@
-"""Waking those who wait for something to happen, and only those whom it concerns."""
+"""Waking those who wait for something to happen, and no others."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from mockserver.domain.slices import Slices
 from mockserver.web.slices import with_pauses
 
 SERVER = ""
-"""Stands for the list of sandboxes, as the key of none."""
+"""Stands for the list of sandboxes; no sandbox has this key."""
 
 SPELL = 0.0005
-"""How long those who wait are looked after before others have their turn, in seconds."""
+"""How long waiting calls are examined before others have their turn, in seconds."""
 
 REST = 4
 """How many times as long as the last looks took there are none: the rest of the machine is for others."""
@@ -23,7 +23,7 @@ LONGEST_REST = 1.0
 """The longest of these rests, in seconds."""
 
 Look = Callable[[], Slices[bool]]
-"""Whether somebody waits no longer."""
+"""Whether a caller has stopped waiting."""
 
 
 class Activity:
@@ -35,7 +35,7 @@ class Activity:
         self._watched: dict[str, _Watched] = {}
 
     def notify(self, key: str | None = None) -> None:
-        """Something has happened in the sandbox of a key; without one, wake everybody."""
+        """Something has happened in the sandbox of a key; without a key, wake all."""
         if key is None:
             for watched in self._watched.values():
                 watched.wake()
@@ -43,7 +43,7 @@ class Activity:
             self._watched[key].notify()
 
     def is_followed(self, key: str) -> bool:
-        """Whether anybody waits for something to happen in the sandbox of a key."""
+        """Whether a call waits for something to happen in the sandbox of a key."""
         return key in self._watched
 
     async def wait(

@@ -87,7 +87,7 @@ class Application(Starlette):
         return found[-1] if found else None
 
     def stopping(self) -> None:
-        """Let answers that would go on for ever come to their end."""
+        """End answers that would go on for ever."""
         self.world.runner.stop()
 
     @property
@@ -101,7 +101,7 @@ class Application(Starlette):
 
 
 def _lifespan(world: World) -> Callable[[object], AbstractAsyncContextManager[None]]:
-    """While the application is served, time passes and webhooks go out without anybody asking."""
+    """While the application is served, time passes and webhooks go out without a request."""
 
     @asynccontextmanager
     async def lifespan(_: object) -> AsyncIterator[None]:

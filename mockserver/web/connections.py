@@ -1,4 +1,4 @@
-"""Connections that are reset as they are made, before anybody knows whose they are.
+"""Connections that are reset as they are made, before their sandbox is known.
 
 Source: scenario language, Outcomes, transport, ``at: connect``. Only the files of the server say so: a sandbox is known
 by a request.

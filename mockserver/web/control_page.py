@@ -27,7 +27,7 @@ MOST_STREAMS = 32
 """Open streams of one server: more would be a leak, not people looking at pages."""
 
 _PAUSE_SECONDS = 0.2
-"""Between two pieces of news: a page need not be told more often."""
+"""Time between two pieces of news: a page needs no more."""
 
 _PATIENCE = SECOND
 """How long the stream waits to be woken before it looks for itself."""
@@ -48,7 +48,7 @@ def sandbox(world: World, request: Request) -> Sandbox | None:
 
 
 def front(call: PageCall) -> Reply:
-    """Where a browser is led that knows only the address of the ready line; to all others there is nothing here."""
+    """Leads a browser to the control page; all other clients get 404."""
     if "text/html" in call.headers.get("accept", ""):
         return redirect("/__admin")
     return unknown_path(call.request)
@@ -77,7 +77,7 @@ def stream(call: PageCall) -> Reply:
 
 
 async def _news(world: World, key: str, look: Callable[[], dict[str, object]]) -> AsyncGenerator[bytes, None]:
-    """Something to say whenever what ``look`` sees has changed."""
+    """News whenever the result of ``look`` has changed."""
     world.streams += 1
     try:
         before: dict[str, object] | None = None
@@ -103,7 +103,7 @@ def _of_server(world: World) -> dict[str, object]:
 
 
 def _of_sandbox(world: World, sandbox: Sandbox) -> dict[str, object]:
-    """``stood`` is when the clock was last set: a clock that runs is no news, one that was moved is.
+    """``stood`` is when the clock was last set: a running clock is not news, a moved one is.
 
     The sandbox is not brought to the present here: looking at it must not cost those who use it anything.
     """
@@ -126,7 +126,7 @@ def _of_sandbox(world: World, sandbox: Sandbox) -> dict[str, object]:
 
 
 def _of_findings(sandbox: Sandbox) -> dict[str, object] | None:
-    """How often findings were raised and all of them cleared; None where nothing is judged."""
+    """How often findings were raised and all of them cleared; None with ``--findings off``."""
     if sandbox.watch is None:
         return None
     return {"raised": sandbox.watch.ledger.raised, "cleared": sandbox.watch.ledger.cleared}

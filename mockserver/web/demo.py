@@ -75,7 +75,7 @@ def order(call: PageCall) -> Reply:
 
 
 def challenge_ended(call: PageCall) -> Reply:
-    """The shop's server learns that a challenge has ended; it looks the charge up when the payer comes back."""
+    """The shop's server is notified that a challenge has ended; it looks the charge up when the payer comes back."""
     return Reply(204, b"", headers=())
 
 

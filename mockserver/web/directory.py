@@ -169,7 +169,7 @@ class Directory:
         return self.of_either_key(headers)
 
     def of_inbox(self, headers: Headers, public_key: str | None) -> Sandbox:
-        """The sandbox of a webhook that arrives; a public key, which anybody may know, opens none. Raises
+        """The sandbox of a webhook that arrives; a public key, which may be known to others, opens none. Raises
         ``Unauthorised`` (40)."""
         public_key = public_key if public_key is not None else headers.get("x-publickey")
         known = self.sandboxes.named({"x-publickey": public_key}) if public_key is not None else None
@@ -215,7 +215,7 @@ def _server_config(settings: Settings) -> ServerConfig:
 
 
 def _keeping_time(config: SandboxConfig, sandbox: Sandbox, real: Micros) -> SandboxConfig:
-    """The config with the clock as it stands, when that was moved or changed: no scenario turns time back unasked."""
+    """The config with the clock as it stands, when that was moved or changed: no scenario turns time back."""
     clock, opened = sandbox.clock, config.start_clock(sandbox.clock.real)
     if (clock.mode, clock.virtual, clock.rate) == (opened.mode, opened.virtual, opened.rate):
         return config

@@ -30,7 +30,7 @@ _RESET = struct.pack("ii", 1, 0)
 
 
 class Cut(ConnectionError):
-    """A scripted fault ended an in-process conversation: there is no connection to cut."""
+    """A scripted fault ended an in-process conversation: no connection could be cut."""
 
 
 class Conversation:

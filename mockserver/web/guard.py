@@ -1,6 +1,6 @@
 """The door of the server: who may speak to it, from which page, and what is written down about it.
 
-A page in a browser can reach whatever its machine can reach. So a Host that is not ours is refused (DNS rebinding),
+A page in a browser can reach whatever its machine can reach. So a foreign Host is refused (DNS rebinding),
 control calls that change something and posts to an inbox must not come from another site, and answers may be read from
 other origins only where a browser has business: the operations that take a public key.
 Source: control document, Security.
@@ -170,7 +170,7 @@ def _names(settings: Settings) -> frozenset[str]:
 
 
 def _is_nearby(name: str) -> bool:
-    """Whether a name is none that a stranger could have a name server answer for: an address, or a name of the own
+    """Whether no stranger's name server can answer for a name: an address, or a name of the own
     network, such as that of a container."""
     if name.endswith(_NEARBY) or (name and "." not in name):
         return True
@@ -191,7 +191,8 @@ def _name_of(raw: bytes) -> str:
 
 
 def _site_refusal(scope: Scope, host: bytes, origin: bytes) -> Refusal | None:
-    """Why a page of another site is turned away; None for one of ours and for all that is no browser."""
+    """Why a page of another site is turned away; None for a page of this server and for clients that are not
+    browsers."""
     site = next((value for name, value in scope["headers"] if name == b"sec-fetch-site"), b"")
     foreign = origin and origin.partition(b"://")[2].lower() != host.lower()
     if foreign or site in (b"cross-site", b"same-site"):

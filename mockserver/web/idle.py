@@ -1,4 +1,4 @@
-"""Sandboxes that nobody has used for a while are dropped, so that a server that many share does not grow for ever.
+"""Unused sandboxes are dropped, so that a shared server does not grow for ever.
 
 Source: the command line's ``--sandbox-idle``.
 """

@@ -1,4 +1,4 @@
-"""What is left when something fails that nobody foresaw: still the one JSON shape, and nothing of the request in it."""
+"""The answer to an unforeseen failure: the one JSON shape, without any part of the request."""
 
 from __future__ import annotations
 

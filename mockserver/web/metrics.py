@@ -31,8 +31,8 @@ WINDOW = 60
 
 
 class OperationCounts:
-    """The requests of one operation: how many by status (0: no answer), how many in each bucket of ``BOUNDS`` and
-    beyond the last, and how long they took together."""
+    """The requests of one operation: the number by status (0: no answer), in each bucket of ``BOUNDS`` and beyond the
+    last, and their total time."""
 
     __slots__ = ("buckets", "statuses", "took")
 
@@ -61,7 +61,7 @@ class Requests:
 
 
 class Lag:
-    """How late the event loop came to what it was to do, in seconds: while it is late, everybody waits."""
+    """How late the event loop is, in seconds: every request waits that long."""
 
     __slots__ = ("_lately",)
 

@@ -117,7 +117,7 @@ class OperationEndpoint(Endpoint):
         return self.carry_out(request, arrived, ready)
 
     def _put_off(self, request: Request, wait: Micros) -> Reply:
-        """Refuse a request unread. It is an entry of the journal, but none that could be taken again."""
+        """Refuse a request unread. It is an entry of the journal that cannot be sent again."""
         limit = self.world.settings.rate_limit
         reason = (
             f"got more than {limit} calls in a second, allowed: {limit} for each sandbox (--rate-limit); "

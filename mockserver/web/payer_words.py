@@ -1,6 +1,6 @@
 """What a payer reads on the pages: ways to pay, what became of a payment, and what is wrong with a field.
 
-The API's words speak to those who write programs; a payer has no program to mend.
+The API's words speak to those who write programs; a payer has no program to fix.
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ from mockserver.web.world import World
 
 
 def replay(world: World, sandbox: Sandbox, number: int) -> Sandbox:
-    """The sandbox as it was right after entry ``number``, its clock standing still there; nobody's key opens it yet.
+    """The sandbox as it was right after entry ``number``, its clock standing still there; no key opens it yet.
 
     Raises ``Invalid`` (90) when there is no such entry, or the journal no longer holds the whole story up to it.
     """

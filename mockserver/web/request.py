@@ -20,7 +20,7 @@ from mockserver.wire.jsonio import MalformedJson, dumps
 Headers = Mapping[str, str]
 
 Unanswerable = (Refused, MalformedJson, TooLarge)
-"""What keeps a request from being carried out, and is answered with an error."""
+"""Refusals of a request, which are answered with an error."""
 
 
 async def _nobody() -> Message:
@@ -47,7 +47,7 @@ class Request:
 
     @property
     def is_in_process(self) -> bool:
-        """Whether it came over no connection of ours."""
+        """Whether it came without a connection of this server."""
         return not hasattr(self.receive, "left")
 
     @property

@@ -1,4 +1,4 @@
-"""Answers that do not tell how things stand: those of a read that lags, and those that are given again.
+"""Answers that do not show the present state: lagging reads and repeated answers.
 
 Source: scenario language, Outcomes, ``lag`` and ``replay``.
 """

@@ -147,7 +147,7 @@ class Runner:
         return True
 
     def stop(self) -> None:
-        """Let answers that would go on for ever come to their end, and webhooks within a few seconds."""
+        """End answers that would go on for ever, and webhooks within a few seconds."""
         self.stopping = True
         if self.dispatcher is not None:
             self.dispatcher.end_soon()

@@ -1,4 +1,4 @@
-"""What a request was to the client: the facts that findings are judged by, from a step and its answer.
+"""The facts that findings are judged by, from a step and its answer.
 
 Source: findings document (*in doubt*).
 """
@@ -31,10 +31,10 @@ _REFUSED = 400
 _LONGEST_ID = 60
 _MOST_UNKNOWN = 20
 PAYER_OPERATIONS = frozenset({"charge.challenge", "payment_link.pay"})
-"""Operations that payers ask for on pages: what they do is not the client's doing."""
+"""Operations that payers ask for on pages: the client is not responsible for them."""
 
 _ANOTHER = (FaultKind.STATUS, FaultKind.EDIT)
-"""Faults by which the client reads another answer than ours."""
+"""Faults with which the client reads another answer than the server's."""
 
 
 def called(

@@ -33,7 +33,7 @@ from mockserver.wire.shapes import (
 
 
 class CustomerFields(PersonFields):
-    """Who a customer is, and where its webhooks go; what every creation of a customer accepts."""
+    """The fields of a customer, and where its webhooks go; what every creation of a customer accepts."""
 
     ip: str | None = None
     webhook: WebhookConfig | None = None

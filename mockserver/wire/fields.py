@@ -1,5 +1,5 @@
-"""What a request says, by field: typed in one pass where it is spelt as most clients spell it, looked into by name only
-when somebody does.
+"""What a request says, by field: typed in one pass where it is spelt as most clients spell it, examined by name only
+on demand.
 
 Sources: assumption ``request.letter_case``; published facts, 0 (rule 3), 1.0, 8 (rows 7-16).
 """
@@ -29,7 +29,7 @@ class Fields(Mapping[str, object]):
     """The fields of a body or a query under their canonical names. ``text`` is what ``read`` made ``given`` of.
 
     After :meth:`rest` only the text is kept, and is read again when it is needed: the journal holds many requests, and
-    hardly anybody looks into one.
+    few are ever read.
     """
 
     __slots__ = ("_all_known", "_capitals", "_commas", "_folded", "_given", "_model", "_read", "_text")
@@ -122,7 +122,7 @@ class Fields(Mapping[str, object]):
 
 
 NO_FIELDS = Fields(Body, {}, b"", lambda _: {})
-"""What a request says that has neither body nor query."""
+"""The fields of a request without body and query."""
 
 
 def _object(raw: bytes, deepest: int = sys.maxsize) -> dict[str, Any]:

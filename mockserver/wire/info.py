@@ -151,7 +151,7 @@ class InfoProvidersReply(TypedDict):
 
 
 class InfoProviderReply(TypedDict):
-    """What a browser must know of one provider."""
+    """What a browser needs to know of one provider."""
 
     threeDsProviderId: str | None
     threeDsProviderType: str | None

@@ -64,7 +64,8 @@ class RequestReply(TypedDict):
 
 class EntryReply(TypedDict):
     """One step. ``request``, ``status`` and ``answer`` are null for work that came due without a request. ``call`` is
-    the number of the request among those of its operation, from 1; null for what is no operation of the service."""
+    the number of the request among those of its operation, from 1; null for a request that is not an operation of the
+    service."""
 
     id: int
     at: str

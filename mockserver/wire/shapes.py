@@ -73,7 +73,7 @@ class ListQuery(Body):
 
 
 class PersonFields(Body):
-    """Who somebody is."""
+    """The names and contacts of a payer."""
 
     email: str | None = None
     phone: str | None = None
@@ -145,7 +145,7 @@ class PageReply(TypedDict):
 
 
 class IinDataReply(TypedDict):
-    """What the first digits of a card say."""
+    """Data about the first digits of a card."""
 
     scheme: str
     country: str
@@ -198,7 +198,7 @@ class ProviderSummaryReply(TypedDict):
 
 
 class IpInfoReply(TypedDict):
-    """What an address says; made up, but always the same."""
+    """Data about an IP address; invented, but always the same."""
 
     ip: str
     hostname: str | None
@@ -269,7 +269,7 @@ def provider_summary_reply(provider: ProviderSummary) -> ProviderSummaryReply:
 
 
 def ip_reply(ip: str | None, seed: int) -> IpInfoReply | None:
-    """What a caller's address says, in an answer."""
+    """Data about a caller's address, in an answer."""
     if not ip:
         return None
     info: IpInfo = ip_info(ip, seed)

@@ -100,7 +100,7 @@ class ControlCall:
 
 
 class Caller:
-    """Who made a call, and may hang up before it is answered: then nothing more is done on their behalf."""
+    """The caller, who may hang up before the answer: then the work for the call stops."""
 
     def __init__(self, receive: Receive) -> None:
         self._receive = receive

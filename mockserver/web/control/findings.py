@@ -25,7 +25,7 @@ def listing(call: ControlCall) -> tuple[int, object]:
 
 
 def finish(call: ControlCall) -> tuple[int, object]:
-    """Judge what the story left open, then list."""
+    """Report what was left open, then list."""
     sandbox, watch = _watched(call)
     watch.look(sandbox.now, call.world.real_clock())
     watch.finish(sandbox.now)
@@ -70,7 +70,7 @@ def shown(finding: Finding, profile: WireProfile) -> dict[str, object]:
 
 
 def at_least(sandbox: Sandbox, severity: Severity, after: int) -> list[Finding]:
-    """The findings of a sandbox of at least a severity, after an entry; none when nothing is judged."""
+    """The findings of a sandbox of at least a severity, after an entry; none with ``--findings off``."""
     return sandbox.watch.ledger.select(least=severity, after=after) if sandbox.watch is not None else []
 
 

@@ -1,4 +1,4 @@
-"""Whether the server lives, and whether it is ready."""
+"""Whether the server is alive, and whether it is ready."""
 
 from __future__ import annotations
 

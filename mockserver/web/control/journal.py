@@ -41,7 +41,7 @@ async def listing(call: ControlCall) -> tuple[int, JournalReply]:
 
 
 def get(call: ControlCall) -> tuple[int, EntryReply]:
-    """One entry. Raises ``NotFound`` (1) for a number that never was or is no longer kept."""
+    """One entry. Raises ``NotFound`` (1) for an unknown number or an entry that was dropped."""
     number, sandbox = call.path["entry_id"], call.sandbox()
     journal = sandbox.journal
     entry = journal.get(whole_of(number) or 0)

@@ -1,4 +1,4 @@
-"""What the row of a journal entry says in one look: reference, amount, code, message, refused fields."""
+"""The facts in the row of a journal entry: reference, amount, code, message, refused fields."""
 
 from __future__ import annotations
 

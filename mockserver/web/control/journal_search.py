@@ -163,8 +163,8 @@ OPERATORS: Mapping[str, Callable[[Sandbox, str], Filter]] = {
 
 
 def filters_of(sandbox: Sandbox, query: Any) -> list[Filter]:
-    """What an entry must pass: the filters and the search of a query. Raises ``Invalid`` (90) naming every one that
-    means nothing."""
+    """What an entry must pass: the filters and the search of a query. Raises ``Invalid`` (90) naming each invalid
+    one."""
     found, faults = searched(sandbox, query.q), {}
     for name, filter_of in FILTERS.items():
         if (value := getattr(query, name)) is not None:

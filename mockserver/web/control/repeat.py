@@ -20,10 +20,10 @@ from mockserver.wire.masking import mask_body, sendable_body
 
 
 async def repeat(call: ControlCall) -> tuple[int, object]:
-    """Take a request again as it came, as a new request with an entry of its own: ``status`` and ``answer`` are those
-    of a client; ``status`` is null when it would have been given none.
+    """Send a request again as it came, as a new request with its own entry: ``status`` and ``answer`` are those
+    of a client; ``status`` is null when a client would have got none.
 
-    Raises ``NotFound`` (1) for an entry that is not kept, ``Invalid`` (90) for one that is no request of the API.
+    Raises ``NotFound`` (1) for an entry that is not kept, ``Invalid`` (90) for one that is not a request of the API.
     """
     sandbox, entry = _entry(call)
     endpoint = entry.endpoint

@@ -60,8 +60,8 @@ async def name(call: ControlCall) -> tuple[int, object]:
 
 
 async def reset(call: ControlCall) -> tuple[int, object]:
-    """Empty this sandbox, or with ``all=true`` every one; scenarios and overrides stay unless ``scenario=true``. With
-    ``undo=true`` what was there is kept aside for ``POST /__admin/undo``."""
+    """Empty this sandbox, or with ``all=true`` all of them; scenarios and overrides stay unless ``scenario=true``.
+    With ``undo=true`` the old content is kept for ``POST /__admin/undo``."""
     world, real = call.world, call.world.real_clock()
     sandboxes, anew = list(world.sandboxes) if call.query.all else [call.sandbox()], call.query.scenario
     for number, sandbox in enumerate(sandboxes):
@@ -81,7 +81,7 @@ async def reset(call: ControlCall) -> tuple[int, object]:
 
 
 def undo(call: ControlCall) -> tuple[int, object]:
-    """Put back what a reset or an import with ``undo=true`` took away. Raises ``NotFound`` (1) when nothing is kept."""
+    """Undo a reset or an import that had ``undo=true``. Raises ``NotFound`` (1) when nothing is kept."""
     sandbox = call.sandbox()
     back = call.world.sandboxes.take_back(sandbox.key)
     if back is None:

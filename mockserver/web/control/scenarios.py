@@ -43,7 +43,7 @@ async def add(call: ControlCall) -> tuple[int, object]:
 
 
 async def clear(call: ControlCall) -> tuple[int, object]:
-    """Put no scenario in force but the built-in test values; ``name`` takes away one only."""
+    """Remove all scenarios but the built-in test values; ``name`` removes one only."""
     name = call.query.name
 
     def kept(own: Sequence[Scenario]) -> list[Scenario]:

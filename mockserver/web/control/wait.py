@@ -1,4 +1,4 @@
-"""Waiting until something is so (``/__admin/wait``): in real time, or by moving the sandbox's clock."""
+"""Waiting until conditions hold (``/__admin/wait``): in real time, or by moving the sandbox's clock."""
 
 from __future__ import annotations
 

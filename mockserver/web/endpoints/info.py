@@ -89,12 +89,12 @@ def offered(call: OperationCall) -> InfoProvidersReply:
 
 
 def one_provider(call: OperationCall) -> InfoProviderReply:
-    """What a browser must know of one provider."""
+    """What a browser needs to know of one provider."""
     return _provider(call, providers.get(call.sandbox, call.path["provider_id"]))
 
 
 def provider_of_token(call: OperationCall) -> InfoProviderReply:
-    """What a browser must know of the provider that a token belongs to."""
+    """What a browser needs to know of a token's provider."""
     return _provider(call, info.of_token(call.sandbox, call.path["token"]))
 
 
@@ -104,7 +104,7 @@ def default_fallback(call: OperationCall) -> ProviderReply:
 
 
 def version(call: OperationCall) -> VersionReply:
-    """Which release of the service answers; text after the first ``-`` of a key names the region."""
+    """The release of the service; text after the first ``-`` of a key names the region."""
     sandbox = call.sandbox
     _, _, suffix = sandbox.key.partition("-")
     region: str = suffix if suffix in VERSION_REGION.kind.allowed.split(" | ") else sandbox.assume(VERSION_REGION)
