@@ -20,7 +20,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import IO
 
-from mockserver import local_server
+from mockserver.adapters import local_server
 
 _IMPORTED = [
     *("pytest", "httpx", "uvicorn", "mockserver.web.app", "mockserver.adapters.server", "mockserver.remote"),
