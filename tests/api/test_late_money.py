@@ -128,12 +128,18 @@ def test_a_payment_that_is_taken_back_leaves_on_that_day() -> None:
         assert settled(sandbox) == [("2031-03-02", 20), ("2031-03-16", -20)]
 
 
-def test_a_refunded_payment_is_not_taken_back() -> None:
+@pytest.mark.parametrize(("amount", "status"), [(1, "PARTIAL_REFUND"), (20, "REFUND")])
+def test_a_payment_of_which_some_was_refunded_is_not_taken_back_and_the_journal_says_so(
+    amount: int, status: str
+) -> None:
     api = told("{id: c, when: {op: charge.create}, then: {later: [{after: 14d, settle: FAILED}]}}")
     charge_id = api.charge()["chargeId"]
-    api.delete(f"/refund/{charge_id}", amount=1)
+    api.delete(f"/refund/{charge_id}", amount=amount)
     api.advance("14d")
-    assert read(api, charge_id, "status") == ["PARTIAL_REFUND"]
+    assert read(api, charge_id, "status") == [status]
+    (warning,) = [text for entry in api.get("/__admin/journal")["entries"] for text in entry["warnings"]]
+    assert warning.startswith(f"later: settle of charge {charge_id} did not happen: ")
+    assert status in warning
 
 
 @pytest.mark.parametrize(("ends", "after", "day"), [("SUCCESS", "SUCCESS", "2031-03-02"), ("FAILED", "FAILED", None)])
