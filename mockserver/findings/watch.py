@@ -21,20 +21,8 @@ from mockserver.findings.pace import Pace
 from mockserver.findings.policy import DEFAULT, Policy
 from mockserver.findings.webhooks import Webhooks
 
-_READS = frozenset(
-    {
-        "charge.get",
-        "customer.get",
-        "payment_method.get",
-        "batch.get",
-        "batch.status",
-        "token.get",
-        "transfer.get",
-        "subscription.get",
-        "payment_link.get",
-        "vault.get",
-    }
-)
+_KINDS = "charge customer payment_method batch token transfer subscription payment_link vault"
+_READS = frozenset((*(f"{kind}.get" for kind in _KINDS.split()), "batch.status"))
 
 
 class Watch:

@@ -21,6 +21,7 @@ from mockserver.web.endpoints.charges import answered
 from mockserver.web.page import (
     PageCall,
     carry_out,
+    holding,
     html,
     origin_of,
     policy,
@@ -30,10 +31,9 @@ from mockserver.web.page import (
     with_query,
 )
 from mockserver.web.payer_words import COMPLETE, OUTCOMES, WAYS, failure_of, faults_of, paid_with, refusal_of
-from mockserver.web.request import Reply, Request
+from mockserver.web.request import Reply
 from mockserver.web.route import OperationCall, Route, StatusReply, Success
 from mockserver.web.templating import render
-from mockserver.web.world import World
 from mockserver.wire.charges import ChargeReply
 from mockserver.wire.payment_links import LinkPaymentInput
 
@@ -102,12 +102,7 @@ class _View:
         return None, key
 
 
-def sandbox(world: World, request: Request) -> Sandbox | None:
-    """The sandbox of the payment link."""
-    link_id = request.path["payment_link_id"]
-    return world.directory.holding(
-        lambda sandbox: sandbox.payment_links.get(link_id), request.parameters.get("sandbox")
-    )
+sandbox = holding("payment_links", "payment_link_id")
 
 
 def page(call: PageCall) -> Reply:

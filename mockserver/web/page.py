@@ -50,6 +50,16 @@ def nobody(world: World, request: Request) -> Sandbox | None:
     return None
 
 
+def holding(table: str, parameter: str) -> Callable[[World, Request], Sandbox | None]:
+    """What finds the sandbox with the object of a table whose id is a parameter of the path."""
+
+    def find(world: World, request: Request) -> Sandbox | None:
+        object_id, named = request.path[parameter], request.parameters.get("sandbox")
+        return world.directory.holding(lambda sandbox: getattr(sandbox, table).get(object_id), named)
+
+    return find
+
+
 @dataclass(frozen=True, slots=True)
 class PageRoute:
     """One row of the table of pages. ``sandbox`` finds the sandbox that the address names."""

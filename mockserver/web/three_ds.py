@@ -22,6 +22,7 @@ from mockserver.web.endpoints.charges import shown
 from mockserver.web.page import (
     PageCall,
     carry_out,
+    holding,
     html,
     origin_of,
     policy,
@@ -31,10 +32,9 @@ from mockserver.web.page import (
     with_query,
 )
 from mockserver.web.payer_words import OUTCOMES, failure_of, paid_with
-from mockserver.web.request import Reply, Request
+from mockserver.web.request import Reply
 from mockserver.web.route import OperationCall, Route
 from mockserver.web.templating import render
-from mockserver.web.world import World
 from mockserver.wire.charge_bodies import ChallengeInput
 from mockserver.wire.charges import ChargeReply
 from mockserver.wire.profile import profile_of
@@ -79,16 +79,8 @@ TOKEN_ANSWER = Route(
 )
 
 
-def sandbox(world: World, request: Request) -> Sandbox | None:
-    """The sandbox of the charge."""
-    charge_id = request.path["charge_id"]
-    return world.directory.holding(lambda sandbox: sandbox.charges.get(charge_id), request.parameters.get("sandbox"))
-
-
-def token_sandbox(world: World, request: Request) -> Sandbox | None:
-    """The sandbox of the token."""
-    token_id = request.path["token_id"]
-    return world.directory.holding(lambda sandbox: sandbox.tokens.get(token_id), request.parameters.get("sandbox"))
+sandbox = holding("charges", "charge_id")
+token_sandbox = holding("tokens", "token_id")
 
 
 def page(call: PageCall) -> Reply:

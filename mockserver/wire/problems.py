@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import TypedDict
 
 from mockserver.assumptions import Assumed
@@ -11,6 +12,7 @@ from mockserver.domain.charge import Charge
 from mockserver.domain.codes import MESSAGES, Code
 from mockserver.domain.errors import Full, KeyInUse, NotFound, ProviderRefused, Refused, Unauthorised, WrongState
 from mockserver.domain.masking import mask_text
+from mockserver.domain.reference_data import read_table
 from mockserver.wire.profile import profile_of
 
 _ANCHOR = "https://docs.payfurl.com/errorcodes#"
@@ -148,58 +150,23 @@ def scripted(status: int, op: str, resource: str, code: int | None = None, messa
 
 def _code_of(status: int, op: str) -> Code:
     kind, _, verb = op.partition(".")
-    fitting = _BY_OPERATION.get(status, {})
-    if verb in _ABOUT_NONE and status == _NOT_FOUND:
-        fitting = {}
-    return fitting.get(op) or fitting.get(kind) or _BY_STATUS.get(status, Code.UNKNOWN_ERROR)
+    names_none = verb in _ABOUT_NONE and status == _NOT_FOUND
+    codes = (_CODES.get((status, about)) for about in (*(() if names_none else (op, kind)), ""))
+    return next((code for code in codes if code is not None), Code.UNKNOWN_ERROR)
 
 
-_NOT_FOUND, _CONFLICT, _BROKEN = 404, 409, 500
+_NOT_FOUND, _BROKEN = 404, 500
 _ABOUT_NONE = ("create", "search")
 """Operations that name no object of their own kind, which therefore cannot be missing."""
 
 _LATER = (408, 429)
 """Statuses below 500 after which another try may help."""
 
-_BY_STATUS: Mapping[int, Code] = {
-    400: Code.VALIDATION_ERROR,
-    401: Code.INVALID_AUTHENTICATION,
-    403: Code.INVALID_AUTHENTICATION,
-    408: Code.TIMEOUT,
-    413: Code.VALIDATION_ERROR,
-    415: Code.VALIDATION_ERROR,
-    429: Code.RATE_LIMITING_APPLIED,
-    503: Code.RETRY_LATER,
-    504: Code.TIMEOUT,
-}
-"""The code of each status where every operation has the same."""
-
-_BY_OPERATION: Mapping[int, Mapping[str, Code]] = {
-    _NOT_FOUND: {
-        "charge": Code.INVALID_CHARGE_ID,
-        "customer": Code.INVALID_CUSTOMER_ID,
-        "payment_method": Code.INVALID_PAYMENT_METHOD_ID,
-        "vault": Code.INVALID_VAULT_ID,
-        "token": Code.INVALID_TOKEN_ID,
-        "provider": Code.INVALID_PROVIDER_ID,
-        "batch": Code.INVALID_BATCH,
-        "payment_link": Code.INVALID_PAYMENT_LINK_ID,
-        "subscription": Code.INVALID_SUBSCRIPTION_ID,
-        "transfer": Code.INVALID_TRANSFER_ID,
-        "webhook_subscription.get": Code.UNABLE_TO_GET_WEBHOOK_SUBSCRIPTION,
-        "webhook_subscription.delete": Code.UNABLE_TO_DELETE_WEBHOOK_SUBSCRIPTION,
-    },
-    _CONFLICT: {
-        "charge": Code.INVALID_CHARGE_STATUS,
-        "customer": Code.INVALID_CUSTOMER_ID_REMOVED,
-        "payment_method": Code.INVALID_PAYMENT_METHOD_ID_REMOVED,
-        "payment_link": Code.UNABLE_TO_CHARGE,
-        "subscription": Code.UNABLE_TO_UPDATE_SUBSCRIPTION,
-        "webhook_subscription.delete": Code.UNABLE_TO_DELETE_WEBHOOK_SUBSCRIPTION,
-    },
-}
-"""The codes of the genuine refusals (assumptions ``error.not_found``, ``error.wrong_state``), by operation or by the
-kind of object that it is about."""
+_CODES = dict(
+    read_table("refusals", lambda status, about, code: ((int(status), about), Code[code]), folder=Path(__file__).parent)
+)
+"""The codes of the genuine refusals (assumptions ``error.not_found``, ``error.wrong_state``), by status and by the
+operation or the kind of object that it is about; those about nothing are of all operations."""
 
 
 def malformed(message: str, resource: str) -> tuple[int, Problem]:
