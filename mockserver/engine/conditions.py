@@ -20,7 +20,7 @@ from mockserver.scenario.kinds import TEXT, Kind
 from mockserver.scenario.matching import FieldTest, compile_test, known_operators
 from mockserver.scenario.stored import STORED, camel, followed, kind_of, snake
 
-SLICE = 250
+SLICE = 100
 """Rows that are looked at before others have their turn."""
 
 Wanted = Mapping[str, object]

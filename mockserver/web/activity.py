@@ -13,10 +13,10 @@ from mockserver.web.slices import with_pauses
 SERVER = ""
 """Stands for the list of sandboxes; no sandbox has this key."""
 
-SPELL = 0.0005
+SPELL = 0.00025
 """How long waiting calls are examined before others have their turn, in seconds."""
 
-REST = 4
+REST = 12
 """How many times as long as the last looks took there are none: the rest of the machine is for others."""
 
 LONGEST_REST = 1.0

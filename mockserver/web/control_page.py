@@ -23,7 +23,7 @@ from mockserver.wire import problems
 from mockserver.wire.dates import moment
 from mockserver.wire.jsonio import dumps
 
-MOST_STREAMS = 32
+MOST_STREAMS = 128
 """Open streams of one server: more would be a leak, not people looking at pages."""
 
 _PAUSE_SECONDS = 0.2

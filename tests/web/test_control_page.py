@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from mockserver.engine.facts import KINDS
+from mockserver.web.control_page import MOST_STREAMS
 from tests.driving import VISA, Api, card, problem_of
 
 
@@ -199,7 +200,7 @@ def test_the_stream_ends_when_the_server_stops(api: Api) -> None:
 
 
 def test_too_many_streams_are_refused(api: Api) -> None:
-    api.app.world.streams = 32
+    api.app.world.streams = MOST_STREAMS
     assert problem_of(api.get("/__admin/events-stream"))[0] == 503
 
 
