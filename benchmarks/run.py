@@ -124,7 +124,7 @@ def served(*command: str, port: int) -> Iterator[Served]:
         env={**environ, "PYTHONPATH": str(ROOT)},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
-        # The log of requests is written as always, but nobody reads it.
+        # The log of requests is written as always, but unknown field it.
         stderr=log,
     )
     try:

@@ -296,7 +296,7 @@ class Explorer:
             report.longrepr = (*_place(item), str(call.excinfo.value) if call.excinfo else "")
         if report.failed:
             report.sections.append(("mockserver scenario", tried.scenario(tried.rules)))
-        # What a client does wrong under a fault is no finding of the session.
+        # What a client does wrong under a fault is not a finding of the session.
         vars(report).pop(pytest_findings.ATTRIBUTE, None)
         if _verdict_key in item.stash:
             cell = {"test": test_itself(item.nodeid), "point": tried.experiment.point, "fault": tried.experiment.fault}
@@ -326,7 +326,7 @@ class Explorer:
 
     @contextmanager
     def _limited(self, item: pytest.Item, tried: Tried) -> Iterator[None]:
-        """End what takes too long, where the system has an alarm for that and nobody else has set it."""
+        """End what takes too long, where the system has an alarm for that and nothing else has set it."""
         limit = (10 * tried.seconds + 10 if self.timeout is None else self.timeout / SECOND) + tried.waits
         is_main = threading.current_thread() is threading.main_thread()
         if not hasattr(signal, "setitimer") or not is_main or signal.getitimer(signal.ITIMER_REAL)[0]:

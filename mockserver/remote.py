@@ -50,7 +50,7 @@ class RemoteSandbox:
 
     ``folders`` are searched for scenario files given by a relative path, ``admin_token`` is what a server with
     ``--admin-token`` wants. Close it when done: it holds connections. ``judged`` says that a verification has failed
-    and its caller was told so.
+    and its caller was informed.
     """
 
     def __init__(

@@ -14,7 +14,7 @@ class Collector:
     """Bounds how long a collection takes, whatever is stored.
 
     A full collection walks every stored object: with 100,000 charges it stops the only thread for a fifth of a second,
-    and it comes when allocation happens to cross a threshold, which is in the middle of somebody's request. Stored
+    and it comes when allocation happens to cross a threshold, which is in the middle of a request. Stored
     objects are not garbage, so they are moved out of the collector's sight (``gc.freeze``): all that start-up made at
     once, and then each lot of ``every`` new objects when the interpreter would look through it. So no collection walks
     more than one lot, which takes some milliseconds.
@@ -45,7 +45,7 @@ class Collector:
         gc.callbacks.remove(self._met)
 
     def _met(self, phase: str, found: dict[str, Any]) -> None:
-        """A collection begins or has ended. One that somebody asked for (of generation 2) is let be."""
+        """A collection begins or has ended. An explicit one (of generation 2) is not counted."""
         if found["generation"] == 2:
             return
         if phase == "start":

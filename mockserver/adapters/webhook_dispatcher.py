@@ -58,7 +58,7 @@ class TryTracing(Protocol):
 
 class WebhookDispatcher:
     """``now`` is the machine's time; ``is_live`` says whether a sandbox was not reset meanwhile; ``changed`` is called
-    after each try; ``tracing`` makes spans, None where nobody wants them."""
+    after each try; ``tracing`` makes spans, None where they are off."""
 
     def __init__(
         self,

@@ -31,7 +31,7 @@ class Subject(StrEnum):
 @record
 class Event:
     """``subject`` ``subject_id`` went through ``what`` at ``at``; ``before`` is None for an object that began. With
-    ``data`` nothing has moved: webhooks tell of it by the name ``what``, and of the object with these members."""
+    ``data`` nothing has moved: webhooks report it under the name ``what``, and of the object with these members."""
 
     subject: Subject
     subject_id: str

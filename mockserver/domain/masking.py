@@ -24,7 +24,7 @@ LONGEST_TEXT = 20_000
 """Characters of one text that are shown."""
 
 CARD_VARIABLE = "$CARD_NUMBER"
-"""Stands in a request that is to be sent again for a card number that is no published test number."""
+"""Replaces a card number that is not a published test number, in a request that is to be sent again."""
 
 _MOST_SHOWN = 100_000
 _LEAST_SHOWN = 5

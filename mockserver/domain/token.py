@@ -1,4 +1,4 @@
-"""A payment token: payment details that a client-side script has handed in, for one provider and one use.
+"""A payment token: payment details that a client-side script has sent, for one provider and one use.
 
 Sources: service document, What the service does, 4; published facts, 2.8 and 10; assumptions ``token.lifetime``,
 ``token.uses``.

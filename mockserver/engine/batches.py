@@ -1,4 +1,4 @@
-"""Batch use cases: hand in, prepare, start, find.
+"""Batch use cases: submit, prepare, start, find.
 
 Sources: service document, Batches, and States and transitions; assumptions ``batch.flow``, ``batch.count_mismatch``,
 ``batch.maximum``; scenario language, Outcomes, batch.
@@ -57,7 +57,7 @@ class Reading:
 
 
 def reading(step: Step, text: str) -> Slices[Reading]:
-    """Read the text of a batch that is being handed in. Nothing changes."""
+    """Read the text of a batch that is being submitted. Nothing changes."""
     script, salt = _script(step)
     rows, wrong = yield from read_rows(text)
     outcomes = (yield from _scripted(rows, script.rows, salt)) if script.rows and not wrong else {}
@@ -157,7 +157,7 @@ def _move_open(sandbox: Sandbox, batch_id: str, event: BatchEvent) -> Batch | No
 
 
 def _script(step: Step) -> tuple[BatchScript, str]:
-    """What the scenario says of the batch that is being handed in, and the salt of its draws."""
+    """What the scenario says of the batch that is being submitted, and the salt of its draws."""
     for decision in step.decisions:
         if decision.outcome.batch is not None:
             return decision.outcome.batch, decision.salt

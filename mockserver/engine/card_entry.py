@@ -108,7 +108,7 @@ def check_stored(sandbox: Sandbox, card: Card | None, field: str, faults: Faults
 
 @lru_cache(maxsize=1024)
 def read_expiry(expiry: str) -> tuple[str, int] | None:
-    """``MM/YY`` and the months from the year 0 to its month; None when it is no expiry date."""
+    """``MM/YY`` and the months from the year 0 to its month; None when it is not an expiry date."""
     found = _EXPIRY.fullmatch(expiry.strip())
     if found is None:
         return None

@@ -198,7 +198,7 @@ def _of_token(view: _View, token: Token) -> Iterator[_Fault]:
     if token.state is TokenState.ACTIVE and token.uses < 1:
         yield "uses", f"got {token.uses}, wanted 1 or more of a token in {token.state.value}"
     if token.answer is not None and not token.challenged:
-        yield "answer", f"got {token.answer.value}, wanted none: nobody asked"
+        yield "answer", f"got {token.answer.value}, wanted none: it has no challenge"
 
 
 def _of_charge(view: _View, charge: Charge) -> Iterator[_Fault]:

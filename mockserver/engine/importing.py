@@ -1,4 +1,4 @@
-"""A sandbox from a state document, which anybody may have written: what there may be very much of is read in slices.
+"""A sandbox from a state document of any origin: long parts are read in slices.
 
 The document of an imported document has equal bytes.
 Source: control document, Control API (``/__admin/state``).

@@ -1,5 +1,5 @@
-"""The sandbox: one world of objects, clock, ids, rules and schedule, opened by one secret key and seen by nobody
-else."""
+"""The sandbox: one world of objects, clock, ids, rules and schedule, opened by one secret key and isolated from all
+others."""
 
 from __future__ import annotations
 

@@ -45,7 +45,8 @@ class ListPage(Generic[R]):
 
 
 class _Places(Generic[R]):
-    """Where the first ``known`` rows of a table stand by the value that an index reads; a lone place is no list."""
+    """Where the first ``known`` rows of a table stand by the value that an index reads; a single place is not in a
+    list."""
 
     __slots__ = ("_by_value", "index", "known")
 
@@ -130,7 +131,7 @@ class _ManyPlaces(_Places[R]):
 
 
 class Table(Generic[R]):
-    """Rows of one kind by id, by place and by index. ``on_change`` is told of each new value of a row, with the table
+    """Rows of one kind by id, by place and by index. ``on_change`` gets each new value of a row, with the table
     and the value before (None: a new row)."""
 
     __slots__ = ("_by_id", "_derived", "_id_of", "_indexes", "_places", "_scans", "on_change", "rows")

@@ -108,7 +108,7 @@ class Laboratory:
 
 @contextmanager
 def apart(lab: Laboratory) -> Iterator[Laboratory]:
-    """A laboratory whose sandboxes nobody else uses. Alone with its seed on its server it stays as it is, so that the
+    """A laboratory whose sandboxes no one else uses. Alone with its seed on its server it stays as it is, so that the
     same run gives the same ids; beside another, its sandboxes have names of their own.
 
     Raises ``ControlRefused`` and ``httpx.HTTPError`` when the server refuses or is gone.

@@ -67,7 +67,7 @@ class Declines:
                 self._declined(call, instrument, said.error_code, is_final=not said.is_retryable)
 
     def ended(self, entry: int) -> None:
-        """The client has hung up before an answer: it was not told of a decline."""
+        """The client has hung up before an answer: it did not learn of a decline."""
         for instrument, (evidence, _) in list(self._final.items()):
             if evidence.entry == entry:
                 del self._final[instrument]

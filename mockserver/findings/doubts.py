@@ -150,7 +150,7 @@ class Doubts:
                 doubtful.looked = True
 
     def is_about(self, charge_id: str) -> bool:
-        """Whether the client is in doubt about a charge, or was told of an earlier state."""
+        """Whether the client is in doubt about a charge, or saw an earlier state."""
         if charge_id in self._misled or _ALL in self._misled:
             return True
         return any(doubtful.subject == charge_id and not doubtful.looked for doubtful in self._calls.values())

@@ -71,7 +71,7 @@ class Habits:
 
     def _unknown(self, call: Call, unknown: Mapping[str, str | None]) -> None:
         for name, near in unknown.items():
-            evidence = evidence_of(call, f"nobody reads {name}" + (f", nearest {near}" if near else ""))
+            evidence = evidence_of(call, f"unknown field {name}" + (f", nearest {near}" if near else ""))
             self._ledger.add("unknown-field", call.at, (evidence,), operation=call.op, field=name)
 
     def _numbers(self, call: Call) -> None:

@@ -1,4 +1,4 @@
-"""How fast and how long a client asks: pauses that it was told to make, waits without end, polling."""
+"""How fast and how long a client asks: required pauses, waits without end, polling."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ TELLING = TAKING | {
     *("payment_method.create", "payment_method.update", "payment_method.delete"),
     *("subscription.create", "subscription.update", "subscription.status", "subscription.cancel"),
 }
-"""Operations that webhooks tell of, and the delivery itself."""
+"""Operations that cause webhooks, and the delivery itself."""
 
 _WAITED_FOR = PROVIDER_OPERATIONS - UNREQUESTED
 _ABOUT_A_CHARGE = TAKING | {"charge.challenge", "charge.capture", "charge.void", "charge.refund", "charge.get"}

@@ -289,7 +289,7 @@ StepWord = Annotated[
 
 
 class ExampleMap(Part):
-    """A story told by the scenario, as calls."""
+    """An example of the scenario, as calls."""
 
     name: Annotated[str, Field(min_length=1, max_length=200)]
     calls: Annotated[list[StepWord], Field(min_length=1, max_length=1000)]

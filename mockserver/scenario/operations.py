@@ -1,6 +1,6 @@
 """Every operation that a rule can name, in one table, ``operations.csv``; the routes and the engine use the same names.
 
-``asks_provider`` tells whether a provider is asked to act in it, and so whether provider-level outcomes (approve,
+``asks_provider`` says whether a provider is asked to act in it, and so whether provider-level outcomes (approve,
 decline, latency ...) can strike there. Source: service document, Endpoints; published facts, 1.1.
 """
 
@@ -69,7 +69,7 @@ UNREQUESTED = frozenset(row.name for row in _ROWS if row.is_unrequested)
 """What happens without a request: it has no headers and no answer."""
 
 ABOUT_ONE = frozenset(row.name for row in _ROWS if row.about_one)
-"""Operations that are about one object, which a path names or a webhook tells of: calls are counted by it."""
+"""Operations that are about one object, which a path names or a webhook reports: calls are counted by it."""
 
 
 def operations_like(pattern: str, known: Collection[str] = ALL_OPERATIONS) -> frozenset[str]:

@@ -96,7 +96,7 @@ class Part(BaseModel):
 def part(cls: type[T]) -> type[T]:
     """A frozen dataclass that is a part: no unknown keys.
 
-    What it refuses, it refuses in ``__post_init__``; what can only be told of the file, in a class method ``given``,
+    What it refuses, it refuses in ``__post_init__``; what only the file shows, in a class method ``given``,
     which gives the data as they are to be read. What of this an editor can know is its ``schema``.
     """
     made: Any = cls

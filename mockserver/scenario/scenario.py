@@ -100,7 +100,7 @@ ExampleStep = SetupCall | Advance | Wait
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """A story that the scenario tells, as calls with their expected answers."""
+    """An example of the scenario, as calls with their expected answers."""
 
     name: str
     steps: tuple[ExampleStep, ...]

@@ -252,7 +252,7 @@ class Transport:
 
     @property
     def breaks_framing(self) -> bool:
-        """Whether its headers tell another end of the answer than the true one."""
+        """Whether its headers announce another end of the answer than the real one."""
         return self.kind is FaultKind.EDIT and not _FRAMING.isdisjoint(self.lowered)
 
     @property

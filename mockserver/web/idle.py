@@ -22,8 +22,8 @@ _SLICE = 200
 
 
 class Idle:
-    """Drops the sandboxes of a world that nobody has used for ``length`` of the machine's time. A request that names a
-    sandbox uses it, and so does whoever follows it; work that comes due in it does not."""
+    """Drops the sandboxes of a world unused for ``length`` of the machine's time. A request that names a
+    sandbox uses it, and so does a client that follows it; work that comes due in it does not."""
 
     def __init__(self, world: World, length: Micros) -> None:
         self._world = world
@@ -88,4 +88,4 @@ class DroppedLine:
         if as_json:
             return [dumps({"time": time, "droppedSandboxes": self._count, "idle": length}).decode()]
         what = "sandbox" if self._count == 1 else "sandboxes"
-        return [f"{time} dropped {self._count} {what} that nobody has used for {length} (--sandbox-idle)"]
+        return [f"{time} dropped {self._count} {what} unused for {length} (--sandbox-idle)"]

@@ -19,7 +19,7 @@ Description = Annotated[str, StringConstraints(max_length=LONGEST_DESCRIPTION)]
 
 
 class BatchCreation(Body):
-    """Hand in a batch of payments with stored methods."""
+    """Submit a batch of payments with stored methods."""
 
     count: Whole = Field(description="number of transactions in the text")
     description: Description

@@ -30,7 +30,7 @@ class NamedSandbox(ControlBody):
     """A name for the sandbox of a key."""
 
     key: SecretKey = Field(description="secret key of the sandbox")
-    name: Annotated[str, name_of(100)] = Field(description="name for people; everybody sees it")
+    name: Annotated[str, name_of(100)] = Field(description="name for people, shown to all")
 
 
 class ClockSetting(ControlBody):

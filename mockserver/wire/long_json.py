@@ -167,7 +167,7 @@ class _Window:
             raise self.malformed("not UTF-8") from None
 
     def sign(self) -> str:
-        """The next sign that is no blank, which is gone to; empty at the end of the text."""
+        """Moves to the next character that is not blank, and gives it; empty at the end of the text."""
         while True:
             signs, at = self.signs, self.at
             while at < len(signs) and signs[at] in BLANKS:

@@ -89,7 +89,7 @@ METRICS: tuple[Metric, ...] = (
     Metric("mockserver_sandboxes", "gauge", "Open sandboxes.",
            (), _one(lambda world: len(world.sandboxes))),
     Metric("mockserver_sandboxes_dropped_total", "counter",
-           "Sandboxes dropped because nobody used them (--sandbox-idle).",
+           "Unused sandboxes dropped (--sandbox-idle).",
            (), _one(lambda world: world.sandboxes.dropped)),
     Metric("mockserver_objects", "gauge", "Stored objects of all sandboxes, by kind.",
            ("kind",), lambda _, objects: (((kind,), count) for kind, count in objects.items())),

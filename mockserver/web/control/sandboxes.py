@@ -49,7 +49,7 @@ async def name(call: ControlCall) -> tuple[int, object]:
     except Unauthorised as refused:
         faults["Key"] = "; ".join((refused.details or {}).values())
     if mask_text(given) != given or key in given:
-        faults["Name"] = "a name is shown to everybody: it must hold neither the key nor a card number"
+        faults["Name"] = "a name is shown to all: it must not contain the key or a card number"
     if faults:
         raise Invalid(Code.VALIDATION_ERROR, faults)
     sandbox = world.sandboxes.open(key, world.real_clock())

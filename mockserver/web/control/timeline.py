@@ -174,7 +174,7 @@ def _said(row: Any, row_id: str, profile: WireProfile) -> dict[str, object]:
 
 
 def _read(sandbox: Sandbox, route: Route, path: Mapping[str, str]) -> object:
-    """The answer of an ordinary read, which nobody asked for: it is not journaled and no rule sees it."""
+    """The answer of an ordinary read without a request: it is not journaled and no rule sees it."""
     sandbox.step = Step("page.view", path=path)
     call = OperationCall(
         sandbox=sandbox, profile=profile_of(sandbox.assumed), path=path, body=None, query=None, headers={}, resource=""

@@ -129,7 +129,7 @@ def _hold(sandbox: Sandbox, wanted: list[WaitCondition]) -> Slices[bool]:
 
 
 def _until_due(world: World, sandbox: Sandbox) -> Micros:
-    """How long, in real time, until something may come due here that nobody else runs."""
+    """How long, in real time, until something may come due here that only this call runs."""
     entries, clock = sandbox.schedule.entries, sandbox.clock
     if world.runner.ticker is not None or not entries or clock.mode is ClockMode.MANUAL:
         return LONGEST

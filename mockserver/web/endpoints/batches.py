@@ -18,7 +18,7 @@ from mockserver.wire.batches import (
 
 
 def read_ahead(sandbox: Sandbox, step: Step) -> Slices[object]:
-    """Read the transactions of a batch that is being handed in."""
+    """Read the transactions of a batch that is being submitted."""
     text = step.request.get("batch")
     return (yield from batches.reading(step, text)) if isinstance(text, str) else None
 
@@ -33,7 +33,7 @@ def write_ahead(sandbox: Sandbox, step: Step) -> Slices[object]:
 
 
 def create(call: OperationCall) -> BatchStatusReply:
-    """Hand in a batch."""
+    """Submit a batch."""
     return batch_status_reply(batches.create(call.sandbox, call.body.command(), call.ready))
 
 

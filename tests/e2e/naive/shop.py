@@ -59,7 +59,7 @@ class Shop:
         body["paymentInformation"] = {"cardNumber": card, "expiryDate": "12/40", "ccv": "123"}
         # card-number-outside-its-field: metadata are shown and logged.
         body["metadata"] = {"card": card}
-        # unknown-field: nobody reads capure.
+        # unknown-field: "capure" is misspelt.
         body["capure"] = False
         return self.http.post("/charge/card", json=body).is_success
 
