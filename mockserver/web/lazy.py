@@ -3,28 +3,27 @@ does not wait for all of them."""
 
 from __future__ import annotations
 
-from importlib import import_module
+from pkgutil import resolve_name
 from typing import Any
 
 
 class Deferred:
-    """A name of a module that has not been imported yet."""
+    """Something in a module that has not been imported yet, by its full name."""
 
-    __slots__ = ("_module", "_name")
+    __slots__ = ("_name",)
 
-    def __init__(self, module: str, name: str) -> None:
-        self._module = module
+    def __init__(self, name: str) -> None:
         self._name = name
 
     def load(self) -> Any:
         """Import the module and give what the name stands for. Raises ``AttributeError`` for a name it does not
         have."""
-        return getattr(import_module(self._module), self._name)
+        return resolve_name(self._name)
 
 
 def deferred(package: str, name: str) -> Any:
     """What a cell of a table names: ``charges.create`` of a package, not imported yet. None of an empty cell."""
-    return Deferred(*f"{package}.{name}".rsplit(".", 1)) if name else None
+    return Deferred(f"{package}.{name}") if name else None
 
 
 def loaded(value: Any) -> Any:

@@ -7,9 +7,10 @@ from mockserver.domain.slices import Slices, at_once
 from mockserver.engine import batches, searches
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.step import Step
-from mockserver.web.endpoints.lists import listed
+from mockserver.web.endpoints.lists import ListOf
 from mockserver.web.route import OperationCall
 from mockserver.wire.batches import (
+    BatchQuery,
     BatchReply,
     BatchStatusReply,
     batch_reply,
@@ -49,6 +50,4 @@ def get(call: OperationCall) -> BatchReply:
     return reply
 
 
-def search(call: OperationCall) -> dict[str, object]:
-    """List batches."""
-    return listed(call, searches.BATCHES, "batches", lambda _, batch: batch_status_reply(batch))
+search = ListOf("List batches.", searches.BATCHES, BatchQuery, "batches", lambda _, batch: batch_status_reply(batch))

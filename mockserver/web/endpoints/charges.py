@@ -7,7 +7,7 @@ from mockserver.domain.charge import Charge
 from mockserver.domain.sources import ChargeSource
 from mockserver.domain.states import ChargeState
 from mockserver.engine import charges, searches, three_ds
-from mockserver.web.endpoints.lists import ahead, listed
+from mockserver.web.endpoints.lists import ListOf
 from mockserver.web.endpoints.tokens import provider_of
 from mockserver.web.route import OperationCall, StatusReply
 from mockserver.wire.charge_bodies import ChargeFields, ChargeQuery
@@ -68,14 +68,6 @@ def get(call: OperationCall) -> Encoded:
     return written(call, charges.get(call.sandbox, call.path["charge_id"]))
 
 
-look_ahead = ahead(searches.CHARGES, ChargeQuery)
-
-
-def search(call: OperationCall) -> dict[str, object]:
-    """List charges."""
-    return listed(call, searches.CHARGES, "charges", written)
-
-
 def written(call: OperationCall, charge: Charge) -> Encoded:
     """A charge as text. Who polls or lists it gets the same text until it changes."""
     table = call.sandbox.charges
@@ -91,3 +83,6 @@ def written(call: OperationCall, charge: Charge) -> Encoded:
 def shown(call: OperationCall, charge: Charge) -> ChargeReply:
     """A charge in the voice of the sandbox."""
     return charge_reply(charge, call.profile, call.sandbox.config.seed, three_ds.address(call.sandbox, charge))
+
+
+search = ListOf("List charges.", searches.CHARGES, ChargeQuery, "charges", written)

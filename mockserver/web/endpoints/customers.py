@@ -5,7 +5,7 @@ from __future__ import annotations
 from mockserver.domain.customer import Customer
 from mockserver.engine import customers, searches
 from mockserver.web.endpoints import payment_methods
-from mockserver.web.endpoints.lists import ahead, listed
+from mockserver.web.endpoints.lists import ListOf
 from mockserver.web.route import OperationCall
 from mockserver.wire.customers import CustomerQuery, CustomerReply, customer_reply
 from mockserver.wire.payment_methods import PaymentMethodReply
@@ -45,14 +45,9 @@ def list_methods(call: OperationCall) -> list[PaymentMethodReply]:
     return [payment_methods.shown(call, method) for method in customers.methods(call.sandbox, call.path["customer_id"])]
 
 
-look_ahead = ahead(searches.CUSTOMERS, CustomerQuery)
-
-
-def search(call: OperationCall) -> dict[str, object]:
-    """List customers."""
-    return listed(call, searches.CUSTOMERS, "customers", shown)
-
-
 def shown(call: OperationCall, customer: Customer) -> CustomerReply:
     """A customer in the voice of the sandbox."""
     return customer_reply(customer, customers.default_method(call.sandbox, customer), call.profile)
+
+
+search = ListOf("List customers.", searches.CUSTOMERS, CustomerQuery, "customers", shown)

@@ -17,34 +17,41 @@ from mockserver.wire.base import Body
 from mockserver.wire.fields import Fields
 
 
-def listed(
-    call: OperationCall, wanted: Search[Any], name: str, shown: Callable[[OperationCall, Any], object]
-) -> dict[str, object]:
-    """The page that a query asks for, its rows under ``name``."""
-    page = listing.search(call.sandbox, wanted, call.query.present(), call.ready)
-    rows = [shown(call, row) for row in page.rows]
-    return {"limit": page.limit, "skip": page.skip, "count": page.count, name: rows}
+class ListOf:
+    """The endpoint of a list: the page that a ``query`` asks for, its rows under ``name``, each as ``shown``; without
+    limit and skip when it is ``bare``. ``words`` describe it in place of these."""
 
+    def __init__(
+        self,
+        words: str,
+        wanted: Search[Any],
+        query: type[Body],
+        name: str,
+        shown: Callable[[OperationCall, Any], object],
+        *,
+        bare: bool = False,
+    ) -> None:
+        self.__doc__ = words
+        self._wanted = wanted
+        self._query = query
+        self._name = name
+        self._shown = shown
+        self._bare = bare
 
-def listed_bare(
-    call: OperationCall, wanted: Search[Any], name: str, shown: Callable[[OperationCall, Any], object]
-) -> dict[str, object]:
-    """The same without limit and skip."""
-    page = listing.search(call.sandbox, wanted, call.query.present(), call.ready)
-    return {name: [shown(call, row) for row in page.rows], "count": page.count}
+    def __call__(self, call: OperationCall) -> dict[str, object]:
+        page = listing.search(call.sandbox, self._wanted, call.query.present(), call.ready)
+        rows = [self._shown(call, row) for row in page.rows]
+        if self._bare:
+            return {self._name: rows, "count": page.count}
+        return {"limit": page.limit, "skip": page.skip, "count": page.count, self._name: rows}
 
-
-def ahead(wanted: Search[Any], query: type[Body]) -> Callable[[Sandbox, Step], Slices[object] | None]:
-    """What looks ahead at the rows of a list once it is long."""
-
-    def look(sandbox: Sandbox, step: Step) -> Slices[object] | None:
+    def ahead(self, sandbox: Sandbox, step: Step) -> Slices[object] | None:
+        """Look at the rows before the step, once the list is long."""
         asked = step.request
-        if len(wanted.table(sandbox)) <= SLICE or not isinstance(asked, Fields):
+        if len(self._wanted.table(sandbox)) <= SLICE or not isinstance(asked, Fields):
             return None
         try:
-            given = asked.typed(query, strict=False).present()
+            given = asked.typed(self._query, strict=False).present()
         except Invalid:
             return None
-        return listing.looking_ahead(sandbox, step, wanted, given)
-
-    return look
+        return listing.looking_ahead(sandbox, step, self._wanted, given)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mockserver.domain.payment_link import PaymentLink
 from mockserver.engine import payment_links, searches
-from mockserver.web.endpoints.lists import ahead, listed_bare
+from mockserver.web.endpoints.lists import ListOf
 from mockserver.web.route import OperationCall
 from mockserver.wire.payment_links import PaymentLinkQuery, PaymentLinkReply, payment_link_reply
 
@@ -19,14 +19,9 @@ def get(call: OperationCall) -> PaymentLinkReply:
     return _shown(call, payment_links.get(call.sandbox, call.path["payment_link_id"]))
 
 
-look_ahead = ahead(searches.PAYMENT_LINKS, PaymentLinkQuery)
-
-
-def search(call: OperationCall) -> dict[str, object]:
-    """List payment links."""
-    return listed_bare(call, searches.PAYMENT_LINKS, "paymentLinks", _shown)
-
-
 def _shown(call: OperationCall, link: PaymentLink) -> PaymentLinkReply:
     sandbox = call.sandbox
     return payment_link_reply(link, payment_links.address(sandbox, link), sandbox.account_id, sandbox.public_key)
+
+
+search = ListOf("List payment links.", searches.PAYMENT_LINKS, PaymentLinkQuery, "paymentLinks", _shown, bare=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mockserver.domain.payment_method import PaymentMethod
 from mockserver.engine import payment_methods, searches
-from mockserver.web.endpoints.lists import ahead, listed
+from mockserver.web.endpoints.lists import ListOf
 from mockserver.web.route import OperationCall
 from mockserver.wire.method_bodies import PaymentMethodQuery
 from mockserver.wire.payment_methods import PaymentMethodReply, payment_method_reply
@@ -31,14 +31,6 @@ def delete(call: OperationCall) -> PaymentMethodReply:
     return shown(call, payment_methods.delete(call.sandbox, call.path["payment_method_id"], ask_provider=asks))
 
 
-look_ahead = ahead(searches.PAYMENT_METHODS, PaymentMethodQuery)
-
-
-def search(call: OperationCall) -> dict[str, object]:
-    """List payment methods."""
-    return listed(call, searches.PAYMENT_METHODS, "paymentMethods", shown)
-
-
 def shown(call: OperationCall, method: PaymentMethod) -> PaymentMethodReply:
     """A payment method in the voice of the sandbox, with its agreement and its network token."""
     sandbox = call.sandbox
@@ -48,3 +40,6 @@ def shown(call: OperationCall, method: PaymentMethod) -> PaymentMethodReply:
         sandbox.payto.get(method.payto_id) if method.payto_id else None,
         sandbox.network_tokens.get(method.network_token_id) if method.network_token_id else None,
     )
+
+
+search = ListOf("List payment methods.", searches.PAYMENT_METHODS, PaymentMethodQuery, "paymentMethods", shown)

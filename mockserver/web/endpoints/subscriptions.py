@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mockserver.engine import searches, subscriptions
-from mockserver.web.endpoints.lists import ahead, listed
+from mockserver.web.endpoints.lists import ListOf
 from mockserver.web.route import OperationCall
 from mockserver.wire.subscriptions import (
     SubscriptionQuery,
@@ -37,9 +37,10 @@ def cancel(call: OperationCall) -> SubscriptionReply:
     return subscription_reply(subscriptions.cancel(call.sandbox, call.path["subscription_id"]))
 
 
-look_ahead = ahead(searches.SUBSCRIPTIONS, SubscriptionQuery)
-
-
-def search(call: OperationCall) -> dict[str, object]:
-    """List subscriptions."""
-    return listed(call, searches.SUBSCRIPTIONS, "subscriptions", lambda _, row: subscription_reply(row))
+search = ListOf(
+    "List subscriptions.",
+    searches.SUBSCRIPTIONS,
+    SubscriptionQuery,
+    "subscriptions",
+    lambda _, row: subscription_reply(row),
+)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mockserver.domain.token import Token
 from mockserver.engine import searches, three_ds, tokens
-from mockserver.web.endpoints.lists import ahead, listed
+from mockserver.web.endpoints.lists import ListOf
 from mockserver.web.route import OperationCall
 from mockserver.wire.tokens import TokenQuery, TokenReply, token_reply
 
@@ -29,14 +29,6 @@ def get(call: OperationCall) -> TokenReply:
     return shown(call, tokens.get(call.sandbox, call.path["token"]))
 
 
-look_ahead = ahead(searches.TOKENS, TokenQuery)
-
-
-def search(call: OperationCall) -> dict[str, object]:
-    """List tokens."""
-    return listed(call, searches.TOKENS, "tokens", shown)
-
-
 def provider_of(call: OperationCall) -> str | None:
     """The provider that a call names in its header, its query or its body (published facts, 8 rows 18-19)."""
     named: str | None = call.headers.get("providerid") or call.query.provider_id or call.body.provider_id
@@ -49,3 +41,6 @@ def shown(call: OperationCall, token: Token) -> TokenReply:
     return token_reply(
         token, call.profile, call.sandbox.account_id, agreement, three_ds.token_address(call.sandbox, token)
     )
+
+
+search = ListOf("List tokens.", searches.TOKENS, TokenQuery, "tokens", shown)

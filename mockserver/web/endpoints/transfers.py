@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mockserver.engine import searches, settlements, transfers
-from mockserver.web.endpoints.lists import ahead, listed
+from mockserver.web.endpoints.lists import ListOf
 from mockserver.web.route import OperationCall
 from mockserver.wire.dates import moment
 from mockserver.wire.transfers import (
@@ -24,14 +24,6 @@ def get(call: OperationCall) -> TransferReply:
     return transfer_reply(transfers.get(call.sandbox, call.path["transfer_id"]))
 
 
-look_ahead = ahead(searches.TRANSFERS, TransferQuery)
-
-
-def search(call: OperationCall) -> dict[str, object]:
-    """List transfers."""
-    return listed(call, searches.TRANSFERS, "transfers", lambda _, row: transfer_reply(row))
-
-
 def settled(call: OperationCall) -> list[SettlementReply]:
     """List settlements: a bare list."""
     return [
@@ -46,3 +38,6 @@ def settled(call: OperationCall) -> list[SettlementReply]:
         }
         for row in settlements.between(call.sandbox, call.query.start_date, call.query.end_date)
     ]
+
+
+search = ListOf("List transfers.", searches.TRANSFERS, TransferQuery, "transfers", lambda _, row: transfer_reply(row))

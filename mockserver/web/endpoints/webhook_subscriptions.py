@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from mockserver.domain.webhook_subscription import WebhookSubscription
 from mockserver.engine import searches, webhook_subscriptions
-from mockserver.web.endpoints.lists import listed_bare
+from mockserver.web.endpoints.lists import ListOf
 from mockserver.web.route import OperationCall
 from mockserver.wire.webhook_subscriptions import (
+    WebhookSubscriptionQuery,
     WebhookSubscriptionReply,
     webhook_subscription_reply,
 )
@@ -28,10 +29,15 @@ def delete(call: OperationCall) -> WebhookSubscriptionReply:
     return _shown(call, webhook_subscriptions.delete(call.sandbox, call.path["webhook_subscription_id"]))
 
 
-def search(call: OperationCall) -> dict[str, object]:
-    """List the webhook subscriptions in force."""
-    return listed_bare(call, searches.WEBHOOK_SUBSCRIPTIONS, "webhookSubscriptions", _shown)
-
-
 def _shown(call: OperationCall, row: WebhookSubscription) -> WebhookSubscriptionReply:
     return webhook_subscription_reply(row, call.sandbox.account_id)
+
+
+search = ListOf(
+    "List the webhook subscriptions in force.",
+    searches.WEBHOOK_SUBSCRIPTIONS,
+    WebhookSubscriptionQuery,
+    "webhookSubscriptions",
+    _shown,
+    bare=True,
+)
