@@ -355,6 +355,9 @@ def _read_plain(raw: Any, cards: CardRegistry) -> Any:
             return {key: _read_plain(item, cards) for key, item in written.items()}
         case list():
             return [_read_plain(item, cards) for item in raw]
+        case Decimal():
+            # One that could be read here and not as it is written would be lost with the next export.
+            return _read_decimal(str(raw), cards)
         case _:
             return raw
 

@@ -357,3 +357,20 @@ def test_every_object_is_listed_by_its_kind() -> None:
             assert api.call("GET", f"/__admin/objects/{kind}/{row['id']}").status == 200, (kind, row["id"])
     assert counts["provider"] == len(document["tables"]["providers"])
     assert DUMMY in [row["provider_id"] for row in document["tables"]["providers"]]
+
+
+@pytest.mark.parametrize(("number", "taken"), [(1e30, True), (1e308, False)])
+def test_a_number_of_a_carried_scenario_that_could_not_be_exported_again_is_refused(
+    prepared: tuple[Api, bytes], number: float, taken: bool
+) -> None:
+    def change(document: Document) -> None:
+        (carried,) = (one for one in document["scenarios"] if one["data"]["name"] == "s")
+        carried["data"]["rules"][0]["when"]["request.reference"] = number
+
+    if not taken:
+        assert "a number written as a text" in " ".join(refused(prepared, change).values())
+        return
+    api, document = rich()
+    change(document)
+    assert api.call("PUT", "/__admin/state", document).status == 200
+    assert api.call("PUT", "/__admin/state", raw=api.call("GET", "/__admin/state?secrets=true").raw).status == 200

@@ -1,10 +1,11 @@
-"""Any change of one place of an exported state: refused, or a sandbox that works. Never a 5xx, now or later."""
+"""Any change of a few places of an exported state: refused, or a sandbox that works. Never a 5xx, now or later."""
 
 from __future__ import annotations
 
 import copy
 import json
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -23,6 +24,23 @@ API, DOCUMENT = rich()
 LISTS = [row.path for row in ROUTES if row.method == "GET" and "{" not in row.path]
 READS = [row.path for row in ROUTES if row.method == "GET" and row.path.count("{") == 1]
 TEXTS = ["", "x", "-1", "0", "0.001", "1e30", "9" * 26, "NaN", "removed", "FAILED", "SUCCESS", "REFUND", "AUTHORISE"]
+ALIEN = [
+    "\ud800",
+    "\x00",
+    "x" * 20_000,
+    10**40,
+    -(10**40),
+    1.5,
+    1e308,
+    True,
+    None,
+    [],
+    {},
+    [[]],
+    {"a": {}},
+    "1e400",
+    "٣",
+]
 NUMBERS = [-1, 0, 1, 10**12, 253_402_300_799_000_000, -62_135_596_800_000_000]
 
 
@@ -45,20 +63,25 @@ for _path, _value in places(DOCUMENT):
 
 
 @st.composite
-def changed(draw: st.DrawFn) -> dict[str, Any]:
-    """The document with one place dropped, doubled, or holding something else of the same type."""
-    path, value = draw(st.sampled_from(PLACES[draw(st.sampled_from(sorted(PLACES, key=str)))]))
+def changed(draw: st.DrawFn, most: int = 1) -> dict[str, Any]:
+    """The document with places dropped, doubled, or holding something else, mostly of the same type."""
     document = copy.deepcopy(DOCUMENT)
-    above: Any = document
-    for part in path[:-1]:
-        above = above[part]
-    match draw(st.sampled_from(["drop", "double", "replace", "replace", "replace"])):
-        case "drop":
-            del above[path[-1]]
-        case "double" if isinstance(above, list):
-            above.append(copy.deepcopy(value))
-        case _:
-            above[path[-1]] = draw(_another(path, value))
+    for _ in range(draw(st.integers(1, most))):
+        path, value = draw(st.sampled_from(PLACES[draw(st.sampled_from(sorted(PLACES, key=str)))]))
+        above: Any = document
+        # What an earlier change took away is changed no more.
+        with suppress(LookupError, TypeError):
+            for part in path[:-1]:
+                above = above[part]
+            match draw(st.sampled_from(["drop", "double", "alien", "replace", "replace", "replace"])):
+                case "drop":
+                    del above[path[-1]]
+                case "double" if isinstance(above, list):
+                    above.append(copy.deepcopy(value))
+                case "alien":
+                    above[path[-1]] = copy.deepcopy(draw(st.sampled_from(ALIEN)))
+                case _:
+                    above[path[-1]] = draw(_another(path, value))
     return document
 
 
@@ -135,6 +158,17 @@ def test_the_document_itself_is_taken_and_works() -> None:
 @settings(max_examples=tries(40, 400), deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
 @given(changed())
 def test_one_changed_place_is_refused_or_does_no_harm(document: dict[str, Any]) -> None:
+    taken_or_refused(document)
+
+
+@pytest.mark.slow
+@settings(max_examples=tries(40, 400), deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+@given(changed(most=4))
+def test_a_few_changed_places_are_refused_or_do_no_harm(document: dict[str, Any]) -> None:
+    taken_or_refused(document)
+
+
+def taken_or_refused(document: dict[str, Any]) -> None:
     reply = API.call("PUT", "/__admin/state", raw=json.dumps(document).encode())
     assert reply.status in (200, 400), reply.raw
     if reply.status == 200:
