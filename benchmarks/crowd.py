@@ -33,7 +33,7 @@ WAIT = json.dumps({"for": {"charge": {"reference": "never"}}, "timeout": "60s"})
 
 @contextlib.contextmanager
 def looking_on(server: Served, count: int, head: str, body: str = "") -> Iterator[list[socket.socket]]:
-    """So many connections whose request is sent, and whose answer nobody reads; an answer that comes is an error."""
+    """So many connections whose request is sent, and whose answer is not read; an answer that comes is an error."""
     text = f"{head} HTTP/1.1\r\nhost: 127.0.0.1:{server.port}\r\nx-secretkey: bench\r\n"
     text += f"content-type: application/json\r\ncontent-length: {len(body)}\r\n\r\n{body}"
     with ExitStack() as opened:

@@ -77,7 +77,7 @@ class Connection:
         return int(told.split()[1]), content
 
     async def call(self, kind: str, method: str, path: str, body: Any = None, key: str | None = "") -> Any:
-        """The JSON of an answer that is no refusal, its time noted under ``kind``. Raises ``Wrong``."""
+        """The JSON of an answer that is not a refusal, its time noted under ``kind``. Raises ``Wrong``."""
         content = body if isinstance(body, bytes) else b"" if body is None else json.dumps(body).encode()
         begun = time.perf_counter()
         status, text = await self.raw(method, path, content, key)

@@ -204,7 +204,7 @@ class Batch:
         return replace(self, rows=self.rows.copy())
 
     def settle_rows(self) -> Slices[None]:
-        """Write into each row that is open how it stands. For a copy, which nobody moves on meanwhile."""
+        """Write into each row that is open how it stands. For a copy, which does not change meanwhile."""
         for start in range(0, len(self.rows), LINES):
             yield
             stop = min(start + LINES, len(self.rows))

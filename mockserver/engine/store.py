@@ -179,7 +179,7 @@ class Table(Generic[R]):
             self._report(seq)
 
     def copied(self, copy_row: Callable[[R], R] | None = None) -> Table[R]:
-        """A table of its own with the same rows, of which nobody is told yet. Rows that change in place are copied by
+        """A table of its own with the same rows, without an ``on_change`` yet. Rows that change in place are copied by
         ``copy_row``; all others are shared."""
         copy: Table[R] = Table(self._id_of, self._indexes)
         if copy_row is None:

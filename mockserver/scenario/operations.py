@@ -20,7 +20,7 @@ _LONGEST_GLOB = 60
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """One operation: its name, what a person would call it, and what is so of it: each ``yes``, or empty."""
+    """One operation: its name, a description, and its properties: each ``yes``, or empty."""
 
     name: str
     meaning: str

@@ -23,7 +23,7 @@ class Freeing:
         self._wake = asyncio.Event()
 
     def expect(self, sandbox: Sandbox) -> None:
-        """A sandbox has lost its key: it goes as soon as nobody uses it."""
+        """A sandbox has lost its key: it is freed once it is out of use."""
         contents = sandbox.contents()
         if sum(map(len, contents)) >= MANY:
             finalize(sandbox, self._bury, contents).atexit = False

@@ -25,7 +25,7 @@ def collector() -> Iterator[Collector]:
 
 
 class Cyclic:
-    """Garbage as soon as nobody holds it but itself."""
+    """Garbage as soon as only itself refers to it."""
 
     def __init__(self) -> None:
         self.self = self

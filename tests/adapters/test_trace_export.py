@@ -1,4 +1,4 @@
-"""Spans on their way to a collector: sent as the environment says, and no harm done where there is none."""
+"""Spans on their way to a collector: sent as the environment says; without it nothing is sent."""
 
 from __future__ import annotations
 

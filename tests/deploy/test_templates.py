@@ -30,7 +30,7 @@ def check_object(one: Any) -> None:
 
 
 def check_compose(document: Any) -> None:
-    """Raise for what is no compose file."""
+    """Raise for anything but a compose file."""
     pytest.importorskip("compose_spec", reason="needs the extra dev").PyCompose.from_json(json.dumps(document))
 
 

@@ -1,4 +1,4 @@
-"""A large sandbox that is gone is freed in slices, and one that somebody still uses is left alone."""
+"""A large dropped sandbox is freed in slices; one in use is left alone."""
 
 from __future__ import annotations
 
