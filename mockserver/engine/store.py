@@ -150,6 +150,9 @@ class Table(Generic[R]):
     def __len__(self) -> int:
         return len(self.rows)
 
+    def __contains__(self, row_id: object) -> bool:
+        return row_id in self._by_id
+
     def __iter__(self) -> Iterator[R]:
         return iter(self.rows)
 

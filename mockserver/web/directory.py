@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from operator import attrgetter
 from typing import Protocol
 
 from mockserver.assumptions import Assumed, Profile
@@ -184,17 +185,16 @@ class Directory:
             Code.INVALID_AUTHENTICATION, {"PublicKey" if public_key is not None else "XSecretkey": reason}
         )
 
-    def holding(self, holds: Callable[[Sandbox], object | None], public_key: str | None) -> Sandbox | None:
-        """The sandbox that holds what the address of a page names.
+    def holding(self, table: str, object_id: str, public_key: str | None) -> Sandbox | None:
+        """The sandbox that holds the object of a table that the address of a page names.
 
         A copy of a sandbox holds it too: ``public_key`` picks one, else the original answers, and while there is none
         the oldest copy.
         """
-        holding = (
-            sandbox
-            for sandbox in self.sandboxes
-            if public_key in (None, sandbox.public_key) and holds(sandbox) is not None
-        )
+        named = self.sandboxes.named({"x-publickey": public_key}) if public_key is not None else None
+        asked = self.sandboxes if public_key is None else [named] if named is not None else []
+        table_of = attrgetter(table)
+        holding = [sandbox for sandbox in asked if object_id in table_of(sandbox)]
         return min(holding, key=lambda sandbox: sandbox.is_copy, default=None)
 
 

@@ -55,7 +55,7 @@ def holding(table: str, parameter: str) -> Callable[[World, Request], Sandbox | 
 
     def find(world: World, request: Request) -> Sandbox | None:
         object_id, named = request.path[parameter], request.parameters.get("sandbox")
-        return world.directory.holding(lambda sandbox: getattr(sandbox, table).get(object_id), named)
+        return world.directory.holding(table, object_id, named)
 
     return find
 

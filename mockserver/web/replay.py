@@ -6,9 +6,12 @@ Source: control document, Control API (``/__admin/fork``).
 
 from __future__ import annotations
 
+from itertools import islice
+
 from mockserver.domain.clock import ClockMode
 from mockserver.domain.codes import Code
 from mockserver.domain.errors import Invalid
+from mockserver.domain.slices import Slices
 from mockserver.engine import due
 from mockserver.engine.journal import JournalEntry
 from mockserver.engine.sandbox import Sandbox
@@ -18,7 +21,7 @@ from mockserver.web.request import Reply, Request
 from mockserver.web.world import World
 
 
-def replay(world: World, sandbox: Sandbox, number: int) -> Sandbox:
+def replay(world: World, sandbox: Sandbox, number: int) -> Slices[Sandbox]:
     """The sandbox as it was right after entry ``number``, its clock standing still there; no key opens it yet.
 
     Raises ``Invalid`` (90) when there is no such entry, or the journal no longer holds the whole story up to it.
@@ -37,13 +40,15 @@ def replay(world: World, sandbox: Sandbox, number: int) -> Sandbox:
     past.clock.run(ClockMode.MANUAL, 1, journal.opened)
     world.prepare(past)
     past.forget_past()
-    for entry in journal.entries:
+    for entry in list(islice(journal.entries, number)):
         past.clock.move_to(max(entry.at, past.clock.virtual), journal.opened)
-        due.run_due(past, past.clock.virtual)
+        due.run_slice(past, past.clock.virtual)
+        while due.is_behind(past):
+            yield
+            due.run_slice(past, past.clock.virtual)
         if isinstance(entry.endpoint, OperationEndpoint):
             _repeat(past, entry, entry.endpoint)
-        if entry.number == number:
-            break
+        yield
     past.deliveries.forget()
     return past
 

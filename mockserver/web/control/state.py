@@ -71,7 +71,7 @@ async def write(call: ControlCall) -> tuple[int, object]:
     return 200, {**_summary(made, public_key), "rulesNotInForce": reading.rules_not_in_force(made)}
 
 
-def fork(call: ControlCall) -> tuple[int, object]:
+async def fork(call: ControlCall) -> tuple[int, object]:
     """Copy this sandbox to the key ``to``: as it stands, or as it was after the journal entry ``at``.
 
     Raises ``Invalid`` (90) for a key that is this one's or opens nothing, and for an entry that cannot be gone back to.
@@ -82,7 +82,10 @@ def fork(call: ControlCall) -> tuple[int, object]:
     if to == sandbox.key:
         raise Invalid(Code.VALIDATION_ERROR, {"To": "wanted another key than that of this sandbox"})
     sandboxes.admit(to)
-    source = sandbox if at is None else replay(call.world, sandbox, at)
+    source = sandbox
+    if at is not None:
+        source = await with_pauses(replay(call.world, sandbox, at))
+        sandboxes.admit(to)
     copy = snapshot.copied(source, to, call.world.real_clock())
     copy.journal.gap_reason = "this sandbox was forked from another"
     sandboxes.install(copy)
