@@ -56,7 +56,9 @@ def read_text(text: str, name: str, *, builtin: bool = False) -> Scenario:
     from mockserver.adapters.strict_yaml import read
 
     document = read(text, name)
-    scenario = parse(document.data, document.positions, file=name, name=_stem(name), builtin=builtin)
+    scenario = parse(
+        document.data, document.positions, file=name, name=_stem(name), builtin=builtin, is_shipped=builtin
+    )
     return replace(scenario, text=text)
 
 

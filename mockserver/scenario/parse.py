@@ -12,6 +12,7 @@ from pydantic_core import ErrorDetails
 
 from mockserver.domain.errors import nearest
 from mockserver.domain.zones import UTC_ZONE
+from mockserver.scenario import built_in
 from mockserver.scenario.compile import compile_scenario
 from mockserver.scenario.compile_rule import compile_rule
 from mockserver.scenario.compile_when import compile_when, operations_of
@@ -35,17 +36,20 @@ _WANTED = {
 }
 
 
-def parse(data: object, positions: Positions, *, file: str, name: str, builtin: bool = False) -> Scenario:
+def parse(
+    data: object, positions: Positions, *, file: str, name: str, builtin: bool = False, is_shipped: bool = False
+) -> Scenario:
     """The scenario that plain data describe. ``name`` counts when the file gives none.
 
-    Raises ``ScenarioRefused`` with every problem, each with its line and column.
+    Raises ``ScenarioRefused`` with every problem, each with its line and column; ``ValueError`` when ``is_shipped``
+    says that it comes with the server, and it needs the models all the same.
     """
     problems = Problems(file, positions)
     if not isinstance(data, dict):
         problems.add((), f"got {_got(data)}, wanted a map that begins with version: 1")
         raise ScenarioRefused(problems.found)
-    model = _shaped(ScenarioFile, data, (), problems)
-    rules = _rules(data.get("rules"), model, problems)
+    model = built_in.file_of(data) if is_shipped else _shaped(ScenarioFile, data, (), problems)
+    rules = _rules(data.get("rules"), model, problems, is_shipped=is_shipped)
     scenario = compile_scenario(model, rules, data, problems, name=name, builtin=builtin) if model else None
     problems.refuse()
     if scenario is None:
@@ -53,7 +57,7 @@ def parse(data: object, positions: Positions, *, file: str, name: str, builtin: 
     return scenario
 
 
-def _rules(given: object, model: ScenarioFile | None, problems: Problems) -> tuple[Rule, ...]:
+def _rules(given: object, model: ScenarioFile | None, problems: Problems, *, is_shipped: bool) -> tuple[Rule, ...]:
     """The rules of a file, each read by itself: a fault of one, or of another part of the file, hides none of
     another."""
     begins = model.clock.start if model is not None and model.clock is not None else None
@@ -64,7 +68,7 @@ def _rules(given: object, model: ScenarioFile | None, problems: Problems) -> tup
     taken: set[str] = set()
     for index, raw in enumerate(given if isinstance(given, list) else []):
         path: Path = ("rules", index)
-        shaped = _shaped(RuleMap, raw, path, problems)
+        shaped = built_in.rule_of(raw) if is_shipped else _shaped(RuleMap, raw, path, problems)
         if shaped is None:
             _check_when(raw, path, problems)
             continue

@@ -11,12 +11,13 @@ from pathlib import Path
 import pytest
 
 from mockserver.adapters.scenario_check import check
-from mockserver.adapters.scenario_files import load
+from mockserver.adapters.scenario_files import read_file, shipped_file
 from mockserver.adapters.strict_yaml import read
 from mockserver.domain.cards import TEST_CARDS, read_number
 from mockserver.scenario.attempt import Attempt, Stage
 from mockserver.scenario.catalogue import CATALOGUE
 from mockserver.scenario.director import Director
+from mockserver.scenario.parse import parse
 from mockserver.scenario.provider_outcome import Challenge, Decline
 from mockserver.scenario.ruleset import Ruleset
 from mockserver.scenario.scenario import Example, Scenario, SetupCall, Wait
@@ -49,7 +50,8 @@ UNSERVED = {}
 @cache
 def the(path: Path) -> Scenario:
     builtin = path.stem == "test-values"
-    (scenario,) = load([] if builtin else [str(path)], test_values=builtin)
+    # The server reads its own without the stories that they tell.
+    scenario = replace(read_file(path), builtin=builtin)
     return scenario
 
 
@@ -210,3 +212,25 @@ def test_editors_refuse_what_the_sandbox_refuses(rule: dict[str, object]) -> Non
     good = {"version": 1, "rules": [{"id": "a", "then": {"approve": {}}}]}
     assert validator.is_valid(good)
     assert not validator.is_valid({"version": 1, "rules": [rule]})
+
+
+def test_the_test_values_mean_the_same_without_the_models_of_the_language() -> None:
+    path = shipped_file("test-values")
+    started, checked = read_file(path, builtin=True), read_file(path)
+    assert started.rules == checked.rules
+    assert replace(started, builtin=False, examples=checked.examples) == checked
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        {"id": "a", "when": {"op": "charge.create"}, "then": {"decline": {"errorCode": 1}}},
+        {"id": "a", "when": {"op": "charge.create"}, "then": {"decline": "lost_card", "latency": "1s"}},
+        {"id": "a", "when": {"op": "charge.create"}, "limit": 1, "then": {"decline": "lost_card"}},
+    ],
+)
+def test_what_only_the_models_read_is_refused_in_the_scenario_of_the_server(rule: dict[str, object]) -> None:
+    data = {"version": 1, "name": "a", "description": "b", "rules": [rule]}
+    with pytest.raises(ValueError, match="which only the models read"):
+        parse(data, {}, file="a", name="a", is_shipped=True)
+    assert parse(data, {}, file="a", name="a").rules
