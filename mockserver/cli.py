@@ -111,7 +111,7 @@ def serve(**flags: Any) -> None:
         app = create_app(listeners.settings, traces=export and export.provider)
     except MockserverError as refusal:
         log.error(str(refusal))
-        sys.exit(Exit.USAGE)
+        sys.exit(getattr(refusal, "exit_code", Exit.USAGE))
     if settings.log_format == "text":
         log.info(f"control page: {listeners.address}/__admin")
         log.info(f"try: curl -H 'x-secretkey: sk_demo' {listeners.address}/charge")

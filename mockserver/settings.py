@@ -81,6 +81,8 @@ class Settings:
     rate_limit: int | None = None
     most_sandboxes: int = 100_000
     sandbox_idle: str | None = None
+    store: str | None = None
+    store_sync: str = "normal"
     journal_limit: int = 1_000
     journal_memory: int = 500_000_000
     findings: str = "on"
@@ -276,7 +278,13 @@ SETTINGS: tuple[Setting, ...] = (
     Setting("most_sandboxes", "--most-sandboxes", read_whole(1, 10_000_000), "a whole number, 1 to 10000000",
             "Sandboxes that may be open; a key that would open another is refused (503, code 37).", metavar="N"),
     Setting("sandbox_idle", "--sandbox-idle", read_length, "a whole number with its unit, such as 30m, 24h or 7d",
-            "Drop sandboxes unused for this long, by the machine's clock.", metavar="DURATION"),
+            "Drop sandboxes unused for this long, by the machine's clock; with --store they are put away into the "
+            "file, after 24h by default.", metavar="DURATION"),
+    Setting("store", "--store", read_text, "a path",
+            "Keep every sandbox in this file: what was answered is there after a restart.", metavar="FILE"),
+    Setting("store_sync", "--store-sync", read_choice("normal", "full"), "normal or full",
+            "What the store survives: the end of the process at any instant, or a power failure too.",
+            metavar="normal|full", choices=("normal", "full")),
     Setting("journal_limit", "--journal-limit", read_whole(0, 1_000_000), "a whole number, 0 to 1000000",
             "Journal entries kept for each sandbox.", metavar="N"),
     Setting("journal_memory", "--journal-memory", read_size, _SIZE,

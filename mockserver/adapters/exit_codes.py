@@ -13,6 +13,7 @@ class Exit(IntEnum):
     FOUND = 1
     USAGE = 2
     PORT_IN_USE = 3
+    IN_USE = 3
     BASELINE = 3
     VERIFICATION_FAILED = 4
     NOT_READY = 5

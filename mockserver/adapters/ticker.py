@@ -9,9 +9,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from heapq import heappop, heappush
-from typing import assert_never
 
-from mockserver.domain.clock import MILLISECOND, SECOND, Clock, ClockMode, Micros
+from mockserver.domain.clock import MILLISECOND, SECOND, Micros, real_due
 from mockserver.engine.sandbox import Sandbox
 
 SHORTEST_NAP = 5 * MILLISECOND
@@ -96,21 +95,3 @@ class Ticker:
             self._run(sandbox)
             self.note(sandbox)
             await asyncio.sleep(0)
-
-
-def real_due(clock: Clock, at: Micros) -> Micros | None:
-    """When the machine's clock will say that an instant of sandbox time has come; None when it never will by itself."""
-    wait = at - clock.virtual
-    if wait <= 0:
-        return clock.real
-    if clock.holds:
-        return None
-    match clock.mode:
-        case ClockMode.MANUAL:
-            return None
-        case ClockMode.REAL:
-            return clock.real + wait
-        case ClockMode.FAST:
-            return clock.real - (-wait // clock.rate)
-        case _:
-            assert_never(clock.mode)

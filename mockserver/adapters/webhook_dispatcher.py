@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Hashable, Iterable, Mapping
 from collections.abc import Set as AbstractSet
 from functools import partial
 from typing import Any, Protocol
@@ -58,7 +58,8 @@ class TryTracing(Protocol):
 
 class WebhookDispatcher:
     """``now`` is the machine's time; ``is_live`` says whether a sandbox was not reset meanwhile; ``changed`` is called
-    after each try; ``tracing`` makes spans, None where they are off."""
+    after each try; ``tracing`` makes spans, None where they are off; ``kept`` waits until what has happened in a sandbox
+    is in its store, and says whether it is."""
 
     def __init__(
         self,
@@ -67,8 +68,10 @@ class WebhookDispatcher:
         sender: Sender,
         changed: Callable[[Sandbox], None],
         tracing: TryTracing | None = None,
+        kept: Callable[[Sandbox], Awaitable[bool]] | None = None,
     ) -> None:
         self._now = now
+        self._kept = kept
         self._sender = sender
         self._is_live = is_live
         self._changed = changed
@@ -128,7 +131,7 @@ class WebhookDispatcher:
         sent = None
         try:
             async with self._share.place(sandbox, receiver_of(delivery.url), ordering_key, apart):
-                if self._is_live(sandbox):
+                if (self._kept is None or await self._kept(sandbox)) and self._is_live(sandbox):
                     sent = await self._send(sandbox, delivery)
         finally:
             if sent is not None:

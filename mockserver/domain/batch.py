@@ -152,6 +152,7 @@ class Batch:
     webhook: WebhookTarget | None = None
     stalled: NonNegative | None = None
     seq: int = -1
+    _moved: list[int] | None = field(default=None, init=False, repr=False, compare=False)
     _by_charge: dict[str, int] = field(default_factory=dict, init=False, repr=False, compare=False)
     _found: int = field(default=0, init=False, repr=False, compare=False)
 
@@ -182,6 +183,8 @@ class Batch:
         )
         self.failure += failure is not None
         self.success += failure is None
+        if self._moved is not None:
+            self._moved.append(place)
 
     def return_row(self, place: int, failure: RowFailure) -> None:
         """The payment of a row that had succeeded was returned. Raises ``WrongState`` (102)."""
@@ -189,6 +192,14 @@ class Batch:
         self.rows[place] = replace(row, status=BATCH_ROW.advance(row.status, BatchRowEvent.RETURNED), failure=failure)
         self.success -= 1
         self.failure += 1
+        if self._moved is not None:
+            self._moved.append(place)
+
+    def news_of_rows(self) -> list[int]:
+        """The places (from 0) of the rows that have ended or were returned since the last call; the first call begins
+        to gather them."""
+        news, self._moved = self._moved or [], []
+        return news
 
     def place_of(self, charge_id: str) -> int | None:
         """The place (from 0) of the row whose charge this is; None while it is not done."""

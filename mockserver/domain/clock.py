@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from enum import StrEnum
-from typing import Annotated, TypeAlias
+from typing import Annotated, TypeAlias, assert_never
 
 from mockserver.domain.codes import Code
 from mockserver.domain.constraints import Within
@@ -126,6 +126,24 @@ class Clock:
             raise Invalid(Code.VALIDATION_ERROR, {"Rate": f"got {rate}, wanted a whole number from 1 to {FASTEST}"})
         self.virtual, self.real = self.read(real), real
         self.mode, self.rate = mode, rate
+
+
+def real_due(clock: Clock, at: Micros) -> Micros | None:
+    """When the machine's clock will say that an instant of sandbox time has come; None when it never will by itself."""
+    wait = at - clock.virtual
+    if wait <= 0:
+        return clock.real
+    if clock.holds:
+        return None
+    match clock.mode:
+        case ClockMode.MANUAL:
+            return None
+        case ClockMode.REAL:
+            return clock.real + wait
+        case ClockMode.FAST:
+            return clock.real - (-wait // clock.rate)
+        case _:
+            assert_never(clock.mode)
 
 
 def instant_of(moment: datetime) -> Micros:

@@ -45,13 +45,20 @@ class Unauthorised(Refused):
     """No key, or one that opens no sandbox."""
 
 
-class Full(Refused):
-    """The server has as many sandboxes as it may have, and the key would open another. ``wait`` is how many
-    seconds the client is asked to wait before it tries again."""
+class TryLater(Refused):
+    """The server cannot do it now. ``wait`` is how many seconds the client is asked to wait before it tries again."""
 
     def __init__(self, code: Code, details: Mapping[str, str] | None, wait: int) -> None:
         super().__init__(code, details)
         self.wait = wait
+
+
+class Full(TryLater):
+    """The server has as many sandboxes as it may have, and the key would open another."""
+
+
+class NotKept(TryLater):
+    """The store could not take or give what was asked, as when its disk is full: nothing of the request is there."""
 
 
 class Invalid(Refused):

@@ -13,19 +13,20 @@ MOST_INSTRUMENTS = 1_000
 
 
 class CardRegistry:
-    """Interned card facts of one sandbox, and the instruments of the cards that paid lately."""
+    """Interned card facts of one sandbox, ``facts`` by their fingerprint, and the instruments of the cards that paid
+    lately."""
 
-    __slots__ = ("_by_prefix", "_facts", "_instruments", "salt")
+    __slots__ = ("_by_prefix", "_instruments", "facts", "salt")
 
     def __init__(self, salt: str) -> None:
         self.salt = salt
-        self._facts: dict[str, CardNumber] = {}
+        self.facts: dict[str, CardNumber] = {}
         self._by_prefix: dict[str, list[str]] = {}
         self._instruments: dict[tuple[object, ...], Instrument] = {}
 
     def known(self, number: str) -> CardNumber | None:
         """The facts of a number that was met before, found by its digest."""
-        return self._facts.get(fingerprint_of(self.salt, number))
+        return self.facts.get(fingerprint_of(self.salt, number))
 
     def meet(self, number: str) -> CardNumber:
         """The facts of a valid number, remembered."""
@@ -33,7 +34,7 @@ class CardRegistry:
 
     def remember(self, facts: CardNumber) -> CardNumber:
         """Keep facts that were read elsewhere (an imported state), or give those already kept."""
-        known = self._facts.setdefault(facts.fingerprint, facts)
+        known = self.facts.setdefault(facts.fingerprint, facts)
         if known is facts:
             for prefix in facts.prefixes:
                 self._by_prefix.setdefault(prefix, []).append(facts.fingerprint)
@@ -60,6 +61,6 @@ class CardRegistry:
     def copied(self) -> CardRegistry:
         """A registry of its own that has seen the same cards."""
         copy = CardRegistry(self.salt)
-        copy._facts = self._facts.copy()
+        copy.facts = self.facts.copy()
         copy._by_prefix = {prefix: seen.copy() for prefix, seen in self._by_prefix.items()}
         return copy

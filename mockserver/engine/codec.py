@@ -292,16 +292,18 @@ def _read_int(raw: Any, cards: CardRegistry) -> int:
     return raw if type(raw) is int and EARLIEST <= raw <= LATEST else _refuse("a whole number")
 
 
-def _write_instant(value: Instant, secrets: bool) -> int | str:
+def write_instant(value: Instant, secrets: bool = True) -> int | str:
+    """Whole microseconds, as a text with the tenths of one."""
     return f"{value:d}.{value.tenths}" if value.tenths else int(value)
 
 
-def _read_instant(raw: Any, cards: CardRegistry) -> Instant:
+def read_instant(raw: Any, cards: CardRegistry) -> Instant:
+    """The instant of both. Raises ``ImportFault``."""
     whole, _, tenths = raw.partition(".") if isinstance(raw, str) and _TENTHS.fullmatch(raw) else (raw, "", "0")
     return Instant(_read_int(int(whole) if tenths != "0" else whole, cards), int(tenths))
 
 
-def _read_decimal(raw: Any, cards: CardRegistry) -> Decimal:
+def _read_decimal(raw: Any, cards: CardRegistry | None = None) -> Decimal:
     try:
         number = Decimal(raw) if isinstance(raw, str) else Decimal("NaN")
     except InvalidOperation:
@@ -328,7 +330,8 @@ def _write_text(value: object, secrets: bool) -> str:
     return str(value) if secrets else mask_text(str(value))
 
 
-def _write_plain(value: Any, secrets: bool) -> Any:
+def write_plain(value: Any, secrets: bool = True) -> Any:
+    """Any value made of texts, numbers, lists and mappings as plain data. Raises ``TypeError`` for another."""
     match value:
         case Enum():
             return value.value
@@ -339,22 +342,23 @@ def _write_plain(value: Any, secrets: bool) -> Any:
         case Decimal():
             return {KIND: "Decimal", "value": str(value)}
         case Mapping():
-            written = {_write_text(key, secrets): _write_plain(item, secrets) for key, item in value.items()}
+            written = {_write_text(key, secrets): write_plain(item, secrets) for key, item in value.items()}
             return {KIND: "Mapping", "value": written} if KIND in written else written
         case list() | tuple():
-            return [_write_plain(item, secrets) for item in value]
+            return [write_plain(item, secrets) for item in value]
         case _:
             raise TypeError(f"{type(value).__name__} has no form in a state document")
 
 
-def _read_plain(raw: Any, cards: CardRegistry) -> Any:
+def read_plain(raw: Any, cards: CardRegistry | None = None) -> Any:
+    """The value of such plain data."""
     match raw:
         case {"$kind": "Decimal"}:
             return _read_decimal(raw.get("value"), cards)
         case {"$kind": "Mapping", "value": dict(written)} | dict(written):
-            return {key: _read_plain(item, cards) for key, item in written.items()}
+            return {key: read_plain(item, cards) for key, item in written.items()}
         case list():
-            return [_read_plain(item, cards) for item in raw]
+            return [read_plain(item, cards) for item in raw]
         case Decimal():
             # One that could be read here and not as it is written would be lost with the next export.
             return _read_decimal(str(raw), cards)
@@ -366,9 +370,9 @@ _LEAVES: Mapping[Any, Form] = {
     str: Form(_write_text, _exactly(str, "a text")),
     int: Form(lambda value, secrets: int(value), _read_int),
     bool: Form(_as_it_is, _exactly(bool, "true or false")),
-    object: Form(_write_plain, _read_plain),
+    object: Form(write_plain, read_plain),
     Decimal: Form(lambda value, secrets: str(value), _read_decimal),
-    Instant: Form(_write_instant, _read_instant),
+    Instant: Form(write_instant, read_instant),
     Salt: _constrained(Form(lambda value, secrets: str(value), _read_number), [Within(0, 2**64 - 1).fault]),
     Seed: Form(_as_it_is, _read_seed),
 }

@@ -6,7 +6,8 @@ Source: control document, Control API (``/__admin/webhooks``).
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
+from operator import attrgetter
 
 from mockserver.domain.delivery import Delivery, DeliveryState
 
@@ -20,11 +21,12 @@ class DeliveryLog:
     """Deliveries by id, oldest first; ``limit`` of the ended ones are kept, ``dropped`` counts those that are not.
 
     ``refused`` counts those that were never planned because too many were under way. ``outbox`` holds the ids of those
-    that are to be sent by now; ``held`` those that wait for another to overtake them, by receiver. ``changes`` counts
-    what has happened to deliveries.
+    that are to be sent by now, ``sending`` also those that are being sent; ``held``
+    those that wait for another to overtake them, by receiver. ``changes`` counts what has happened to deliveries;
+    ``on_change`` is told of each that has changed or is dropped, by its id.
     """
 
-    __slots__ = ("_by_id", "_ended", "changes", "dropped", "held", "limit", "outbox", "refused")
+    __slots__ = ("_by_id", "_ended", "changes", "dropped", "held", "limit", "on_change", "outbox", "refused", "sending")
 
     def __init__(self, limit: int) -> None:
         self.limit = limit
@@ -34,7 +36,9 @@ class DeliveryLog:
         self.outbox: deque[str] = deque()
         self.held: dict[str, list[str]] = {}
         self._by_id: dict[str, Delivery] = {}
-        self._ended: deque[str] = deque()
+        self.sending: dict[str, None] = {}
+        self._ended: dict[str, None] = {}
+        self.on_change: Callable[[str], None] | None = None
 
     def __len__(self) -> int:
         return len(self._by_id)
@@ -56,6 +60,15 @@ class DeliveryLog:
         """Something has happened to a delivery."""
         self.changes += 1
         delivery.changed = self.changes
+        if delivery.state not in _ENDED:
+            # One that is sent again is under way, and stands at the end of the queue when it ends anew.
+            self._ended.pop(delivery.delivery_id, None)
+        if delivery.state is DeliveryState.SENDING:
+            self.sending[delivery.delivery_id] = None
+        else:
+            self.sending.pop(delivery.delivery_id, None)
+        if self.on_change is not None:
+            self.on_change(delivery.delivery_id)
 
     def get(self, delivery_id: str) -> Delivery | None:
         """The delivery of an id, while it is kept."""
@@ -63,17 +76,26 @@ class DeliveryLog:
 
     def note_ended(self, delivery: Delivery) -> None:
         """A delivery has ended; the oldest of the ended ones beyond the limit go."""
-        self._ended.append(delivery.delivery_id)
+        self._ended[delivery.delivery_id] = None
         while len(self._ended) > self.limit:
-            oldest = self._by_id.get(self._ended.popleft())
-            # One that was sent again since is under way, and stands at the end of the queue when it ends anew.
-            if oldest is not None and oldest.state in _ENDED and oldest.delivery_id not in self._ended:
-                del self._by_id[oldest.delivery_id]
-                self.dropped += 1
+            oldest = next(iter(self._ended))
+            del self._ended[oldest], self._by_id[oldest]
+            self.dropped += 1
+            if self.on_change is not None:
+                self.on_change(oldest)
+
+    def take_over(self, deliveries: Iterable[Delivery]) -> None:
+        """Go on with the deliveries of a store, oldest first: those that were being tried are tried again."""
+        self._by_id = {delivery.delivery_id: delivery for delivery in deliveries}
+        by_change = sorted(self._by_id.values(), key=attrgetter("changed"))
+        self._ended = {one.delivery_id: None for one in by_change if one.state in _ENDED}
+        self.sending = {one.delivery_id: None for one in by_change if one.state is DeliveryState.SENDING}
+        self.outbox = deque(self.sending)
 
     def forget(self) -> None:
         """Drop everything: a copy of a sandbox sends nothing a second time."""
         self.outbox.clear()
         self.held.clear()
+        self.sending.clear()
         self._by_id.clear()
         self._ended.clear()

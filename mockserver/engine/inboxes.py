@@ -6,7 +6,7 @@ Source: control document, Control API (``/__inbox``, ``/__admin/inbox``).
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import field
 from enum import StrEnum
 from hmac import compare_digest
@@ -64,10 +64,10 @@ class Inboxes(Lodger):
     """The inboxes of one sandbox, by name; each keeps the newest ``limit`` arrivals.
 
     ``size`` is roughly what they take, in bytes; ``room`` what they share with the inboxes and journals of other
-    sandboxes.
+    sandboxes. ``on_change`` is told of each arrival that is kept at an inbox, and of each that goes, by its number.
     """
 
-    __slots__ = ("_by_name", "dropped", "limit", "number")
+    __slots__ = ("_by_name", "dropped", "limit", "number", "on_change")
 
     def __init__(self, limit: int) -> None:
         super().__init__()
@@ -75,6 +75,11 @@ class Inboxes(Lodger):
         self.number = 0
         self.dropped = 0
         self._by_name: dict[str, deque[InboxMessage]] = {}
+        self.on_change: Callable[[int, str, InboxMessage | None], None] | None = None
+
+    def __iter__(self) -> Iterator[tuple[str, InboxMessage]]:
+        """Every arrival with the name of its inbox."""
+        return ((name, arrival) for name, kept in self._by_name.items() for arrival in kept)
 
     def arrivals(self, name: str) -> list[InboxMessage]:
         """What has arrived at an inbox, oldest first."""
@@ -87,6 +92,7 @@ class Inboxes(Lodger):
     def clear(self, name: str) -> int:
         """Forget what has arrived; how many arrivals that were."""
         gone = self._by_name.pop(name, ())
+        self._gone(name, gone)
         self.resize(-sum(size_of(arrival) for arrival in gone))
         return len(gone)
 
@@ -97,6 +103,7 @@ class Inboxes(Lodger):
             return False
         self.dropped += 1
         gone = self._by_name[oldest].popleft()
+        self._gone(oldest, (gone,))
         if not self._by_name[oldest]:
             del self._by_name[oldest]
         self.resize(-size_of(gone))
@@ -130,10 +137,11 @@ class Inboxes(Lodger):
             body=body[:LONGEST_BODY],
             signature=checked,
         )
-        self._keep(name, arrival)
+        self.keep(name, arrival)
         return arrival
 
-    def _keep(self, name: str, arrival: InboxMessage) -> None:
+    def keep(self, name: str, arrival: InboxMessage) -> None:
+        """Keep an arrival at an inbox."""
         if not self.limit:
             self.dropped += 1
             return
@@ -141,9 +149,18 @@ class Inboxes(Lodger):
         grown = size_of(arrival)
         if len(kept) == self.limit:
             self.dropped += 1
-            grown -= size_of(kept.popleft())
+            oldest = kept.popleft()
+            self._gone(name, (oldest,))
+            grown -= size_of(oldest)
         kept.append(arrival)
+        if self.on_change is not None:
+            self.on_change(arrival.number, name, arrival)
         self.resize(grown)
+
+    def _gone(self, name: str, arrivals: Iterable[InboxMessage]) -> None:
+        if self.on_change is not None:
+            for arrival in arrivals:
+                self.on_change(arrival.number, name, None)
 
 
 def _checked(key: str, body: bytes, given: str | None) -> SignatureCheck:

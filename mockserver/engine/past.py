@@ -52,7 +52,7 @@ class Past:
         self._changes: deque[_Change] = deque(maxlen=MOST_CHANGES)
         self._is_rewound = False
         for table in tables:
-            table.on_change = self._note
+            table.watch(self._note)
 
     def forget(self) -> None:
         """What there is now has always been there."""

@@ -6,6 +6,7 @@ Source: assumption ``keys``; the command line's ``--keys`` and ``--most-sandboxe
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping
+from typing import Protocol
 
 from mockserver.assumptions import Assumed
 from mockserver.domain.clock import Micros
@@ -26,10 +27,35 @@ MOST_ASIDE = 8
 _LIVE_MARKS = ("live", "prod")
 
 
+class Shelf(Protocol):
+    """Where sandboxes stand that are not in memory (``--store``)."""
+
+    def take(self, key: str) -> Sandbox | None:
+        """The sandbox of a key, made of what is kept of it; None when nothing is. Raises ``NotKept`` (43)."""
+        ...
+
+    def key_of(self, public_key: str) -> str | None:
+        """The key of the sandbox of a public key, if one is kept."""
+        ...
+
+    def used(self, key: str) -> int:
+        """When the sandbox of a key was last used, as ``Sandbox.used`` counts."""
+        ...
+
+    def wake_with_page(self, page_id: str) -> None:
+        """Put the sandboxes back in which an object of this id has a page. Raises ``NotKept`` (43)."""
+        ...
+
+    def note(self, sandbox: Sandbox) -> None:
+        """A sandbox has changed, or has taken the place of its key."""
+        ...
+
+
 class Sandboxes:
     """The sandboxes of one server, at most ``most``. ``config`` says how a new one begins; ``on_open`` prepares it;
     their journals and inboxes share ``room``. ``on_leave`` hears of each that has lost its key and is not kept aside.
-    ``named_times`` counts the names that were given, ``dropped`` the sandboxes that were dropped."""
+    ``named_times`` counts the names that were given, ``dropped`` the sandboxes that were dropped or put away on the
+    ``shelf``."""
 
     __slots__ = (
         "_aside",
@@ -45,6 +71,7 @@ class Sandboxes:
         "named_times",
         "on_leave",
         "room",
+        "shelf",
     )
 
     def __init__(
@@ -68,17 +95,28 @@ class Sandboxes:
         self.on_leave: Callable[[Sandbox], None] = lambda sandbox: None
         self.named_times = 0
         self.dropped = 0
+        self.shelf: Shelf | None = None
 
     def __iter__(self) -> Iterator[Sandbox]:
         return iter(tuple(self._by_key.values()))
 
     def __len__(self) -> int:
-        return len(self._by_key)
+        return len(self._by_id)
 
     @property
     def open_keys(self) -> tuple[str, ...]:
-        """The keys of all sandboxes, the oldest first."""
+        """The keys of all sandboxes in memory, the oldest first."""
         return tuple(self._by_key)
+
+    @property
+    def known_keys(self) -> tuple[str, ...]:
+        """The keys of all sandboxes, in memory or on the shelf, the oldest first."""
+        return tuple(self._by_id.values())
+
+    def used(self, key: str) -> int:
+        """When the sandbox of a key was last used, as ``Sandbox.used`` counts."""
+        sandbox = self._by_key.get(key)
+        return sandbox.used if sandbox is not None else self.shelf.used(key) if self.shelf is not None else 0
 
     def is_live(self, sandbox: Sandbox) -> bool:
         """Whether a sandbox is still the one of its key."""
@@ -92,33 +130,37 @@ class Sandboxes:
         """Give the sandbox of a key a name for people. A reset or an import leaves it."""
         self._names[sandbox.key] = name
         self.named_times += 1
+        self._note(sandbox)
 
-    def name_of(self, sandbox: Sandbox) -> str | None:
+    def name_of(self, key: str) -> str | None:
         """The name that the sandbox of a key was given."""
-        return self._names.get(sandbox.key)
+        return self._names.get(key)
 
     def named(self, headers: Mapping[str, str]) -> Sandbox | None:
         """The sandbox of a secret key among the headers, else of an id, else of a public key, if it is open."""
-        found = self._by_key.get(headers.get("x-secretkey", "")) or self.with_id(headers.get("x-sandbox", ""))
-        return found or self._by_public_key.get(headers.get("x-publickey", ""))
+        found = self.get(headers.get("x-secretkey")) or self.with_id(headers.get("x-sandbox", ""))
+        return found or self._with_public_key(headers.get("x-publickey", ""))
 
     def with_id(self, sandbox_id: str) -> Sandbox | None:
         """The open sandbox of an id that a list shows."""
-        return self._by_key.get(self._by_id.get(sandbox_id, ""))
+        return self.get(self._by_id.get(sandbox_id))
 
     def get(self, key: str | None) -> Sandbox | None:
         """The sandbox of a secret key, if it is open."""
-        return self._by_key.get(key) if key is not None else None
+        if key is None:
+            return None
+        found = self._by_key.get(key)
+        return found if found is not None or self.shelf is None else self.shelf.take(key)
 
     def open(self, key: str | None, real: Micros) -> Sandbox:
         """The sandbox of a secret key, opened on first use. Raises ``Unauthorised`` (40), ``Full`` (37)."""
-        sandbox = self._by_key.get(key) if key is not None else None
+        sandbox = self.get(key)
         return sandbox if sandbox is not None else self._begin(self._accepted(key), self._config(), real)
 
     def open_by_public_key(self, public_key: str | None, real: Micros) -> Sandbox:
         """The sandbox that a public key belongs to; ``pk_X`` opens that of ``sk_X``. Raises ``Unauthorised`` (40),
         ``Full`` (37)."""
-        sandbox = self._by_public_key.get(public_key or "")
+        sandbox = self._with_public_key(public_key or "")
         if sandbox is not None:
             return sandbox
         if public_key and public_key.startswith("pk_") and public_key_of("sk_" + public_key[3:]) == public_key:
@@ -146,13 +188,37 @@ class Sandboxes:
 
     def admit(self, key: str | None) -> str:
         """The key of a sandbox that is open or may be opened. Raises ``Unauthorised`` (40), ``Full`` (37)."""
-        return key if key is not None and key in self._by_key else self._accepted(key)
+        return key if key is not None and sandbox_id_of(key) in self._by_id else self._accepted(key)
 
     def install(self, sandbox: Sandbox) -> None:
         """Put a sandbox that was made elsewhere in its key's place."""
         self._replaced(self._by_key.get(sandbox.key), sandbox)
         self._by_key[sandbox.key] = self._by_public_key[sandbox.public_key] = sandbox
         self._by_id[sandbox_id_of(sandbox.key)] = sandbox.key
+        self._note(sandbox)
+
+    def put_back(self, sandbox: Sandbox) -> None:
+        """A sandbox comes from the shelf."""
+        self._replaced(None, sandbox)
+        self._by_key[sandbox.key] = self._by_public_key[sandbox.public_key] = sandbox
+
+    def put_away(self, sandbox: Sandbox, *, kept: bool) -> None:
+        """A sandbox leaves the memory. One that is ``kept`` stands on the shelf from now on: its name and its id stay
+        known."""
+        key = sandbox.key
+        del self._by_key[key], self._by_public_key[sandbox.public_key]
+        if not kept:
+            del self._by_id[sandbox_id_of(key)]
+            self._names.pop(key, None)
+        self.room.leave(sandbox.journal)
+        self.room.leave(sandbox.inboxes)
+        self.on_leave(sandbox)
+
+    def know(self, key: str, name: str | None) -> None:
+        """The key of a sandbox on the shelf, and its name."""
+        self._by_id[sandbox_id_of(key)] = key
+        if name is not None:
+            self._names[key] = name
 
     def drop(self, sandbox: Sandbox) -> None:
         """Forget an open sandbox, its name and what was kept aside for it: its key opens another."""
@@ -186,7 +252,16 @@ class Sandboxes:
             raise
         self._by_id[sandbox_id_of(key)] = key
         self._replaced(before, sandbox)
+        self._note(sandbox)
         return sandbox
+
+    def _with_public_key(self, public_key: str) -> Sandbox | None:
+        found = self._by_public_key.get(public_key)
+        return found if found is not None or self.shelf is None else self.get(self.shelf.key_of(public_key))
+
+    def _note(self, sandbox: Sandbox) -> None:
+        if self.shelf is not None:
+            self.shelf.note(sandbox)
 
     def _forget_aside(self, key: str) -> None:
         kept = self._aside.pop(key, None)
@@ -217,7 +292,7 @@ class Sandboxes:
             fault = f"wanted a key of at most {LONGEST_KEY} characters"
         if fault:
             raise Unauthorised(Code.INVALID_AUTHENTICATION, {"XSecretkey": fault})
-        if len(self._by_key) >= self.most:
+        if len(self) >= self.most:
             reason = (
                 f"this server has {self.most} sandboxes, its limit (--most-sandboxes); open ones keep "
                 "working, and --sandbox-idle drops unused ones"

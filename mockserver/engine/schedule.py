@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import StrEnum
 from heapq import heappop, heappush
@@ -60,25 +61,33 @@ class ScheduledWork(NamedTuple):
 class Schedule:
     """A queue by sandbox time. An entry whose object has moved on meanwhile is ignored when it comes due.
 
-    ``order`` counts the entries that were ever planned, ``ran`` those that have come due.
+    ``order`` counts the entries that were ever planned, ``ran`` those that have come due. ``on_change`` is told of each
+    entry that is added (True) or taken (False).
     """
 
     order: NonNegative
     entries: list[ScheduledWork]
     ran: int = field(default=0, init=False)
+    on_change: Callable[[ScheduledWork, bool], None] | None = field(default=None, init=False, compare=False)
 
     def plan(self, at: Micros, what: Due, subject: str, detail: str = "") -> None:
         """Add an entry. What lies beyond the calendar never comes due, and is not kept."""
         self.order += 1
         if at <= LATEST:
-            heappush(self.entries, ScheduledWork(at, self.order, what, subject, detail))
+            entry = ScheduledWork(at, self.order, what, subject, detail)
+            heappush(self.entries, entry)
+            if self.on_change is not None:
+                self.on_change(entry, True)
 
     def next_due(self, now: Micros) -> ScheduledWork | None:
         """Take the earliest entry that is due at ``now``."""
         if not self.is_due(now):
             return None
         self.ran += 1
-        return heappop(self.entries)
+        entry = heappop(self.entries)
+        if self.on_change is not None:
+            self.on_change(entry, False)
+        return entry
 
     def is_due(self, now: Micros) -> bool:
         """Whether something is due at ``now``."""

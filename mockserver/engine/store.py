@@ -147,6 +147,11 @@ class Table(Generic[R]):
         self._places: dict[str, _Places[R]] = {}
         self._scans: list[ref[Scan[R]]] = []
 
+    def watch(self, heard: Callable[[Table[Any], R, R | None], None]) -> None:
+        """Tell one more of each new value of a row."""
+        first = self.on_change
+        self.on_change = heard if first is None else _both(first, heard)
+
     def __len__(self) -> int:
         return len(self.rows)
 
@@ -327,6 +332,14 @@ class Table(Generic[R]):
             index = {index.name: index for index in self._indexes}[name]
             places = self._places[name] = (_ManyPlaces if index.several else _Places)(index)
         return places
+
+
+def _both(first: Callable[..., None], second: Callable[..., None]) -> Callable[..., None]:
+    def heard(*change: Any) -> None:
+        first(*change)
+        second(*change)
+
+    return heard
 
 
 def _check(index: Index[R], values: Sequence[Hashable]) -> Callable[[R], bool]:

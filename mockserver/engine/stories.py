@@ -7,6 +7,7 @@ Source: control document, Control API (``/__admin/objects``).
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from mockserver.domain.clock import Micros
@@ -41,7 +42,7 @@ class Cause(NamedTuple):
 
 
 _Causes: TypeAlias = tuple[Cause, ...]
-_Kept: TypeAlias = tuple[int, str, _Causes, Subject, str, str | None, str | None, Micros]
+Kept: TypeAlias = tuple[int, str, _Causes, Subject, str, str | None, str | None, Micros]
 
 
 @record
@@ -56,20 +57,56 @@ class Change:
 
 
 class Stories:
-    """The newest changes by the id of their object, oldest first; the oldest of all go when there are too many."""
+    """The newest changes by the id of their object, oldest first; the oldest of all go when there are too many.
+    ``on_change`` is told of the changes of an entry, by its number."""
 
-    __slots__ = ("_by_subject", "_known", "_order", "most")
+    __slots__ = ("_by_subject", "_known", "_order", "most", "on_change")
 
     def __init__(self, journal_limit: int) -> None:
         self.most = min(PER_ENTRY * journal_limit, MOST)
-        self._by_subject: dict[str, _Kept | list[_Kept]] = {}
+        self._by_subject: dict[str, Kept | list[Kept]] = {}
         self._order: deque[str] = deque()
         self._known: dict[_Causes, _Causes] = {}
+        self.on_change: Callable[[int, list[tuple[str, Kept]]], None] | None = None
+
+    def __len__(self) -> int:
+        return len(self._order)
+
+    @property
+    def oldest(self) -> int:
+        """The number of the entry of the oldest change, 0 without one."""
+        if not self._order:
+            return 0
+        here = self._by_subject[self._order[0]]
+        return here[0][0] if isinstance(here, list) else here[0]
+
+    @property
+    def size(self) -> int:
+        """Roughly the memory that they take, in bytes."""
+        return len(self._order) * _SIZE
+
+    def by_entry(self) -> dict[int, list[tuple[str, Kept]]]:
+        """Every change by the number of its entry, oldest first."""
+        found: dict[int, list[tuple[str, Kept]]] = {}
+        places: dict[str, int] = {}
+        for subject_id in self._order:
+            here = self._by_subject[subject_id]
+            if isinstance(here, list):
+                place = places.get(subject_id, 0)
+                places[subject_id], here = place + 1, here[place]
+            found.setdefault(here[0], []).append((subject_id, here))
+        return found
+
+    def take_over(self, changes: Iterable[tuple[str, Kept]]) -> None:
+        """Go on with the changes of a store, oldest first."""
+        for subject_id, (number, op, causes, subject, what, before, after, at) in changes:
+            self._put(subject_id, (number, op, self._same(causes), subject, what, before, after, at))
 
     def note(self, number: int, step: Step) -> int:
         """Keep the changes of a step; by how many bytes all that is kept has grown, roughly counted."""
         causes = self._causes(step)
         by_subject, order, op = self._by_subject, self._order, step.op
+        heard: list[tuple[str, Kept]] = []
         for event in step.events:
             subject_id = event.subject_id
             kept = (number, op, causes, event.subject, event.what, event.before, event.after, event.at)
@@ -80,6 +117,10 @@ class Stories:
                 else:
                     by_subject[subject_id] = [here, kept]
             order.append(subject_id)
+            if self.on_change is not None:
+                heard.append((subject_id, kept))
+        if self.on_change is not None:
+            self.on_change(number, heard)
         grown = len(step.events) * _SIZE
         return grown - self.shrink(self.most) if len(order) > self.most else grown
 
@@ -105,8 +146,18 @@ class Stories:
         else:
             del self._by_subject[subject_id]
 
+    def _put(self, subject_id: str, kept: Kept) -> None:
+        here = self._by_subject.setdefault(subject_id, kept)
+        if isinstance(here, list):
+            here.append(kept)
+        elif here is not kept:
+            self._by_subject[subject_id] = [here, kept]
+        self._order.append(subject_id)
+
     def _causes(self, step: Step) -> _Causes:
-        causes = _causes(step)
+        return self._same(_causes(step))
+
+    def _same(self, causes: _Causes) -> _Causes:
         if not causes:
             return causes
         if len(self._known) >= _MOST_CAUSES:

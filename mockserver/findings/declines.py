@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import deque
+from collections.abc import Sized
 
 from mockserver.domain.clock import Micros
 from mockserver.domain.codes import Code
@@ -37,13 +37,18 @@ _TECHNICAL = frozenset(
 class Declines:
     """The declined cards and accounts of one sandbox. ``pending`` is empty while none was declined for good."""
 
-    __slots__ = ("_final", "_ledger", "_tries", "pending", "policy")
+    _final: Recent[str, tuple[Evidence, str | None]]
+    _ledger: Ledger
+    _tries: Recent[str, tuple[tuple[Micros, Evidence], ...]]
+    pending: tuple[Sized, ...]
+    policy: Policy
+    __slots__ = tuple(__annotations__)
 
     def __init__(self, ledger: Ledger, policy: Policy) -> None:
         self._ledger = ledger
         self.policy = policy
-        self._final: Recent[str, tuple[Evidence, str | None]] = Recent(_MOST)
-        self._tries: Recent[str, deque[tuple[Micros, Evidence]]] = Recent(_MOST)
+        self._final = Recent(_MOST)
+        self._tries = Recent(_MOST)
         self.pending = (self._final,)
 
     def called(self, call: Call) -> None:
@@ -83,10 +88,7 @@ class Declines:
         if is_final and is_told and instrument not in self._final:
             self._final.put(instrument, (evidence, ccv_of(call) if code == Code.INVALID_CCV else None))
         limit = self.policy.retry_limit
-        tries = self._tries.get(instrument)
-        if tries is None or tries.maxlen != limit + 1:
-            tries = deque(tries or (), maxlen=limit + 1)
-        tries.append((call.at, evidence))
+        tries = (*self._tries.get(instrument, ()), (call.at, evidence))[-limit - 1 :]
         self._tries.put(instrument, tries)
         if len(tries) > limit and call.at - tries[0][0] <= self.policy.retry_window:
             lines = (tries[0][1], tries[-1][1])

@@ -3,12 +3,13 @@ sent twice."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sized
 from dataclasses import dataclass, field
 
 from mockserver.domain.charge import Charge, Refund
 from mockserver.domain.clock import Micros
 from mockserver.domain.events import Event
+from mockserver.domain.record import record, replace
 from mockserver.domain.states import ChargeState
 from mockserver.findings.facts import Call, Doubt, WebhookTry
 from mockserver.findings.intents import MONEY, WINDOW, Intent, asked_of, evidence_of, intent_of
@@ -77,21 +78,67 @@ def _waits(call: Call) -> bool:
     return any(refund.added == call.at for refund in reserved or ())
 
 
+@record
+class Chains:
+    """Calls in doubt as plain values: each without its ``retries``, which are given by place; ``calls`` and ``looks``
+    name the same places by journal entry."""
+
+    doubtful: tuple[_Doubtful, ...] = ()
+    retries: tuple[tuple[int, ...], ...] = ()
+    calls: tuple[tuple[int, int], ...] = ()
+    looks: tuple[tuple[int, tuple[int, ...]], ...] = ()
+
+
 class Doubts:
     """The calls in doubt of one sandbox. ``charge_of`` gives a charge as it is now. ``pending`` is empty while the
     client is in doubt about nothing."""
 
-    __slots__ = ("_arrivals", "_calls", "_charge_of", "_ledger", "_looks", "_misled", "_pairs", "pending")
+    _arrivals: int
+    _calls: Recent[int, _Doubtful]
+    _charge_of: Callable[[str], Charge | None]
+    _ledger: Ledger
+    _looks: Recent[int, list[_Doubtful]]
+    _misled: Recent[str, None]
+    _pairs: Recent[str, tuple[str, str, str, tuple[Evidence, ...]]]
+    pending: tuple[Sized, ...]
+    __slots__ = tuple(__annotations__)
 
     def __init__(self, ledger: Ledger, charge_of: Callable[[str], Charge | None]) -> None:
         self._arrivals = 0
         self._ledger = ledger
         self._charge_of = charge_of
-        self._calls: Recent[int, _Doubtful] = Recent(_MOST)
-        self._looks: Recent[int, list[_Doubtful]] = Recent(_MOST)
-        self._misled: Recent[str, None] = Recent(_MOST)
-        self._pairs: Recent[str, tuple[str, str, str, tuple[Evidence, ...]]] = Recent(_MOST)
+        self._calls = Recent(_MOST)
+        self._looks = Recent(_MOST)
+        self._misled = Recent(_MOST)
+        self._pairs = Recent(_MOST)
         self.pending = (self._calls, self._misled, self._pairs)
+
+    def chains(self) -> Chains:
+        """The calls in doubt, as they hold one another."""
+        if not self._calls and not self._looks:
+            return Chains()
+        found: list[_Doubtful] = []
+        places: dict[int, int] = {}
+        waiting = [*self._calls.values(), *(one for shown in self._looks.values() for one in shown)]
+        while waiting:
+            one = waiting.pop(0)
+            if id(one) not in places:
+                places[id(one)] = len(found)
+                found.append(one)
+                waiting += one.retries
+        return Chains(
+            tuple(replace(one, retries=[]) for one in found),
+            tuple(tuple(places[id(again)] for again in one.retries) for one in found),
+            tuple((entry, places[id(one)]) for entry, one in self._calls.items()),
+            tuple((entry, tuple(places[id(one)] for one in shown)) for entry, shown in self._looks.items()),
+        )
+
+    def take_over(self, chains: Chains) -> None:
+        """Go on with the calls in doubt of a store."""
+        for one, retries in zip(chains.doubtful, chains.retries, strict=True):
+            one.retries = [chains.doubtful[place] for place in retries]
+        self._calls.update((entry, chains.doubtful[place]) for entry, place in chains.calls)
+        self._looks.update((entry, [chains.doubtful[place] for place in shown]) for entry, shown in chains.looks)
 
     def called(self, call: Call) -> None:
         """A call was decided."""

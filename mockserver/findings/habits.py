@@ -40,7 +40,8 @@ _MOST_READ = 5_000
 class Habits:
     """The habits of one sandbox's client. Keeps nothing but what it raises."""
 
-    __slots__ = ("_ledger",)
+    _ledger: Ledger
+    __slots__ = tuple(__annotations__)
 
     def __init__(self, ledger: Ledger) -> None:
         self._ledger = ledger

@@ -48,15 +48,21 @@ class Ledger:
     """What was raised, oldest first. ``allowed`` kinds are never raised; ``raised`` counts every raise, ``cleared`` how
     often all were forgotten."""
 
-    __slots__ = ("_by_subject", "allowed", "cleared", "dropped", "raised", "unreported")
+    _by_subject: dict[tuple[str, tuple[tuple[str, str], ...]], Finding]
+    allowed: frozenset[str]
+    cleared: int
+    dropped: int
+    raised: int
+    unreported: list[Finding]
+    __slots__ = tuple(__annotations__)
 
     def __init__(self, allowed: frozenset[str] = frozenset()) -> None:
         self.allowed = allowed
-        self._by_subject: dict[tuple[str, tuple[tuple[str, str], ...]], Finding] = {}
+        self._by_subject = {}
         self.raised = 0
         self.dropped = 0
         self.cleared = 0
-        self.unreported: list[Finding] = []
+        self.unreported = []
 
     def __iter__(self) -> Iterator[Finding]:
         return iter(self._by_subject.values())
@@ -122,6 +128,10 @@ class Ledger:
         """Findings that are new since the last call."""
         new, self.unreported = self.unreported, []
         return new
+
+    def take_over(self, findings: Iterable[Finding]) -> None:
+        """Go on with the findings of a store, which have been reported."""
+        self._by_subject = {(one.kind.name, tuple(one.about.items())): one for one in findings}
 
     def clear(self) -> None:
         """Forget all findings; their numbers go on."""

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sized
 from decimal import Decimal
 
 from mockserver.domain.charge import Charge
 from mockserver.domain.clock import Micros
 from mockserver.domain.events import Event, Subject
+from mockserver.domain.record import record, replace
 from mockserver.domain.states import ChargeEvent, ChargeState
 from mockserver.findings.doubts import HOLDING, Doubts
 from mockserver.findings.facts import Call
@@ -22,7 +23,7 @@ _MOVES = frozenset({"charge.capture", "charge.void", "charge.refund"})
 _UNDONE = frozenset({ChargeEvent.VOIDED, ChargeEvent.PARTLY_REFUNDED, ChargeEvent.FULLY_REFUNDED})
 
 
-@dataclass(slots=True)
+@record
 class _Short:
     """A charge that was approved for less: what is missing, and in whose order."""
 
@@ -36,15 +37,22 @@ class LooseEnds:
     """Open authorisations, waiting challenges and partial approvals of one sandbox. ``pending`` is empty while no
     partial approval waits for a second charge."""
 
-    __slots__ = ("_authorised", "_challenged", "_doubts", "_ledger", "_short", "_visited", "pending")
+    _authorised: Recent[str, Evidence]
+    _challenged: Recent[str, Evidence]
+    _doubts: Doubts
+    _ledger: Ledger
+    _short: Recent[str, _Short]
+    _visited: Recent[str, Evidence]
+    pending: tuple[Sized, ...]
+    __slots__ = tuple(__annotations__)
 
     def __init__(self, ledger: Ledger, doubts: Doubts) -> None:
         self._ledger = ledger
         self._doubts = doubts
-        self._authorised: Recent[str, Evidence] = Recent(_MOST)
-        self._challenged: Recent[str, Evidence] = Recent(_MOST)
-        self._visited: Recent[str, Evidence] = Recent(_MOST)
-        self._short: Recent[str, _Short] = Recent(_MOST_SHORT)
+        self._authorised = Recent(_MOST)
+        self._challenged = Recent(_MOST)
+        self._visited = Recent(_MOST)
+        self._short = Recent(_MOST_SHORT)
         self.pending = (self._short,)
 
     def called(self, call: Call) -> None:
@@ -132,8 +140,8 @@ class LooseEnds:
         for charge_id, short in self._short.items():
             is_part = wanted < short.missing and short.reference is not None and short.reference == charge.reference
             if charge.currency == short.currency and (wanted == short.missing or is_part):
-                short.missing -= charge.amount
-                if short.missing <= 0:
+                left = self._short[charge_id] = replace(short, missing=short.missing - charge.amount)
+                if left.missing <= 0:
                     del self._short[charge_id]
                 return True
         return False

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import deque
+from collections.abc import Sized
 
 from mockserver.domain.clock import SECOND, Micros
 from mockserver.domain.ids import digest
@@ -29,14 +29,20 @@ class _Wait:
 class Pace:
     """The pace of one sandbox's client, in real time. ``pending`` is empty while it was asked to wait for nothing."""
 
-    __slots__ = ("_hanging", "_ledger", "_pauses", "_reads", "pending", "policy")
+    _hanging: Recent[int, _Wait]
+    _ledger: Ledger
+    _pauses: Recent[bytes, tuple[Micros, Evidence]]
+    _reads: Recent[str, tuple[tuple[Micros, int], ...]]
+    pending: tuple[Sized, ...]
+    policy: Policy
+    __slots__ = tuple(__annotations__)
 
     def __init__(self, ledger: Ledger, policy: Policy) -> None:
         self._ledger = ledger
         self.policy = policy
-        self._pauses: Recent[bytes, tuple[Micros, Evidence]] = Recent(_MOST)
-        self._hanging: Recent[int, _Wait] = Recent(_MOST)
-        self._reads: Recent[str, deque[tuple[Micros, int]]] = Recent(_MOST)
+        self._pauses = Recent(_MOST)
+        self._hanging = Recent(_MOST)
+        self._reads = Recent(_MOST)
         self.pending = (self._pauses,)
 
     def called(self, call: Call) -> None:
@@ -48,15 +54,15 @@ class Pace:
 
     def read(self, op: str, entry: int, at: Micros, real: Micros, subject: str) -> None:
         """One object was read."""
-        reads = self._reads.get(subject)
-        if reads is None:
-            reads = deque(maxlen=self.policy.poll_limit + 1)
+        reads = (*self._reads.get(subject, ()), (real, entry))[-self.policy.poll_limit - 1 :]
+        if subject in self._reads:
+            self._reads[subject] = reads
+        else:
             self._reads.put(subject, reads)
-        reads.append((real, entry))
         if len(reads) > self.policy.poll_limit and real - reads[0][0] < SECOND:
             lines = (Evidence(f"{op} {subject}", entry=reads[0][1]), Evidence(f"{op} {subject}", entry=entry))
             self._ledger.add("polled-hard", at, lines, **{op.partition(".")[0]: subject})
-            reads.clear()
+            self._reads[subject] = ()
 
     def ended(self, entry: int, at: Micros, real: Micros) -> None:
         """The answer of an open call has ended, or the client has hung up."""

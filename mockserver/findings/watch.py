@@ -6,7 +6,7 @@ Source: findings document.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sized
 
 from mockserver.domain.charge import Charge
 from mockserver.domain.clock import Micros
@@ -26,37 +26,49 @@ _READS = frozenset((*(f"{kind}.get" for kind in _KINDS.split()), "batch.status")
 
 
 class Watch:
-    """The watch over one sandbox's client. ``charge_of`` gives a charge as it is now."""
+    """The watch over one sandbox's client. ``charge_of`` gives a charge as it is now; ``doubts`` are the calls whose
+    end the client cannot know."""
 
-    __slots__ = (
-        "_before_create",
-        "_before_read",
-        "_charge_of",
-        "_declines",
-        "_doubts",
-        "_habits",
-        "_loose_ends",
-        "_pace",
-        "_webhooks",
-        "ledger",
-    )
+    _before_create: tuple[Sized, ...]
+    _before_read: tuple[Sized, ...]
+    _charge_of: Callable[[str], Charge | None]
+    _declines: Declines
+    _habits: Habits
+    _loose_ends: LooseEnds
+    _pace: Pace
+    _webhooks: Webhooks
+    doubts: Doubts
+    ledger: Ledger
+    __slots__ = tuple(__annotations__)
 
     def __init__(self, charge_of: Callable[[str], Charge | None], policy: Policy = DEFAULT) -> None:
         self._charge_of = charge_of
         self.ledger = ledger = Ledger(policy.allow)
-        self._doubts = Doubts(ledger, charge_of)
+        self.doubts = Doubts(ledger, charge_of)
         self._declines = Declines(ledger, policy)
         self._pace = Pace(ledger, policy)
         self._webhooks = Webhooks(ledger, policy)
-        self._loose_ends = LooseEnds(ledger, self._doubts)
+        self._loose_ends = LooseEnds(ledger, self.doubts)
         self._habits = Habits(ledger)
-        self._before_read = (*self._doubts.pending, *self._pace.pending)
+        self._before_read = (*self.doubts.pending, *self._pace.pending)
         self._before_create = (
             *self._before_read,
             *self._declines.pending,
             *self._webhooks.pending,
             *self._loose_ends.pending,
         )
+
+    @property
+    def judges(self) -> Mapping[str, object]:
+        """Those that remember, by name."""
+        return {
+            "declines": self._declines,
+            "doubts": self.doubts,
+            "ledger": self.ledger,
+            "loose_ends": self._loose_ends,
+            "pace": self._pace,
+            "webhooks": self._webhooks,
+        }
 
     def paid(self, entry: int, at: Micros, charge: Charge) -> bool:
         """A charge was paid in full at once. False when what was seen before asks for the whole call (``called``)."""
@@ -83,14 +95,14 @@ class Watch:
 
     def arrived(self, call: Call) -> int:
         """A call has come that is acted on later, when ``called`` follows; what to give there as ``waited_as``."""
-        return self._doubts.arrived(call)
+        return self.doubts.arrived(call)
 
     def called(self, call: Call) -> None:
         """A call of the client was decided; ``ended`` follows when it is open."""
         self._habits.called(call)
         if call.is_repeat:
             # It did nothing, so only what the client can know of the first call has changed.
-            self._doubts.called(call)
+            self.doubts.called(call)
             self._pace.called(call)
             return
         if call.charge is not None and (call.events or call.code is not None):
@@ -100,7 +112,7 @@ class Watch:
                 self._habits.unnamed(call.entry, call.at, call.charge)
             self._declines.called(call)
         self._webhooks.called(call)
-        self._doubts.called(call)
+        self.doubts.called(call)
         self._pace.called(call)
         if call.subject is not None and call.op in _READS:
             if call.pace is not None:
@@ -115,14 +127,14 @@ class Watch:
     def ended(self, entry: int, doubt: Doubt | None, at: Micros, real: Micros) -> None:
         """The answer of an open call has ended, whole (``doubt`` None) or not."""
         self._pace.ended(entry, at, real)
-        self._doubts.ended(entry, doubt)
+        self.doubts.ended(entry, doubt)
         if doubt is not None:
             self._declines.ended(entry)
 
     def moved(self, event: Event) -> None:
         """Time or a payer has moved an object."""
         if event.subject is Subject.CHARGE:
-            self._doubts.moved(event)
+            self.doubts.moved(event)
             self._loose_ends.moved(event)
 
     def tried(self, tried: WebhookTry) -> None:
@@ -130,7 +142,7 @@ class Watch:
         charge = self._charge_of(tried.subject) if tried.subject is not None else None
         self._webhooks.tried(tried, charge.status.value if charge is not None else None)
         if tried.is_accepted and not tried.is_scripted:
-            self._doubts.took(tried)
+            self.doubts.took(tried)
 
     def sent(self, delivery_id: str, entry: int) -> None:
         """A webhook goes out to a receiver of the client, after a journal entry; ``tried`` follows."""
@@ -147,6 +159,6 @@ class Watch:
     def finish(self, at: Micros) -> None:
         """The story has ended: judge what was left open. Nothing of it counts against the next story."""
         self._loose_ends.finish(at)
-        self._doubts.finish()
+        self.doubts.finish()
         self._declines.finish()
         self._webhooks.finish()

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections import deque
-from dataclasses import dataclass
+from collections.abc import Sized
 
 from mockserver.domain.clock import MINUTE, SECOND, Micros
 from mockserver.domain.errors import WrongState
-from mockserver.domain.record import record
+from mockserver.domain.record import record, replace
 from mockserver.domain.states import CHARGE, ChargeEvent, ChargeState
 from mockserver.findings.facts import Call, WebhookTry
 from mockserver.findings.intents import MONEY, Intent, evidence_of, intent_of
@@ -25,7 +24,7 @@ _EVENTS = {
 }
 
 
-@dataclass(slots=True)
+@record
 class _Copies:
     """An event that was taken: the journal entries before which its first and its newest copy were sent."""
 
@@ -49,17 +48,26 @@ class _Move:
 class Webhooks:
     """The webhooks of one sandbox that were tried. ``pending`` is empty while none was sent or taken."""
 
-    __slots__ = ("_ledger", "_moves", "_refused", "_repeated", "_reported", "_sent", "_taken", "pending", "policy")
+    _ledger: Ledger
+    _moves: Recent[int, _Move]
+    _refused: Recent[str, tuple[int, str, Evidence]]
+    _repeated: Recent[str, _Copies]
+    _reported: Recent[str, tuple[str, Evidence]]
+    _sent: Recent[str, int]
+    _taken: Recent[str, _Copies]
+    pending: tuple[Sized, ...]
+    policy: Policy
+    __slots__ = tuple(__annotations__)
 
     def __init__(self, ledger: Ledger, policy: Policy) -> None:
         self._ledger = ledger
         self.policy = policy
-        self._taken: Recent[str, _Copies] = Recent(_MOST)
-        self._repeated: Recent[str, _Copies] = Recent(_MOST)
-        self._reported: Recent[str, tuple[str, Evidence]] = Recent(_MOST)
-        self._sent: Recent[str, int] = Recent(_MOST)
-        self._refused: Recent[str, tuple[int, str, Evidence]] = Recent(_MOST)
-        self._moves: deque[_Move] = deque(maxlen=_MOST)
+        self._taken = Recent(_MOST)
+        self._repeated = Recent(_MOST)
+        self._reported = Recent(_MOST)
+        self._sent = Recent(_MOST)
+        self._refused = Recent(_MOST)
+        self._moves = Recent(_MOST)
         self.pending = (self._sent, self._taken, self._reported)
 
     def called(self, call: Call) -> None:
@@ -68,7 +76,7 @@ class Webhooks:
             has_gone_well = call.code is None and call.doubt is None and not _is_declined(call)
             move = _Move(call.entry, intent_of(call), evidence_of(call), has_gone_well)
             self._judge_repeat(move, call.at)
-            self._moves.append(move)
+            self._moves.put(move.entry, move)
         if call.code == _WRONG_STATE and call.subject is not None and (self._sent or self._reported):
             self._refused.put(call.subject, (call.entry, call.op, evidence_of(call)))
             self._judge_belief(call.subject, call.at)
@@ -116,16 +124,17 @@ class Webhooks:
         if copies is None:
             self._taken.put(tried.event_id, _Copies(began, evidence))
             return
-        copies.repeated_at, copies.repeated, copies.repeat = began, tried.at, evidence
-        self._repeated.put(tried.event_id, copies)
-        for move in [move for move in self._moves if move.entry > began]:
+        again = replace(copies, repeated_at=began, repeated=tried.at, repeat=evidence)
+        self._taken[tried.event_id] = again
+        self._repeated.put(tried.event_id, again)
+        for move in [move for move in self._moves.values() if move.entry > began]:
             self._judge_repeat(move, tried.at)
 
     def _judge_repeat(self, again: _Move, at: Micros) -> None:
         repeated = self._repeated
         while repeated and at - repeated[oldest := next(iter(repeated))].repeated > _REPEAT:
             del repeated[oldest]
-        for first in self._moves if repeated else ():
+        for first in self._moves.values() if repeated else ():
             if first.has_gone_well and first.intent.is_same(again.intent):
                 for event_id, copies in repeated.items():
                     if copies.first_at < first.entry <= copies.repeated_at < again.entry:

@@ -7,7 +7,7 @@ keys arrive in.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -34,7 +34,9 @@ class Decision:
     """What happens in one stage of an operation: the outcome, the rule that fired (None: no rule did), and the
     evidence.
 
-    ``salt`` tells draws that belong to this decision (rows of a batch) from all others'.
+    ``salt`` tells draws that belong to this decision (rows of a batch) from all others'. ``attempt`` is what was asked
+    of the rules of ``bucket``; ``passed`` names those that did not fire, with the first test that failed; ``fired`` is
+    the rule that did.
     """
 
     outcome: Outcome
@@ -42,27 +44,27 @@ class Decision:
     stage: Stage
     delay: Micros = 0
     salt: str = ""
-    _bucket: Bucket | None = field(default=None, repr=False, compare=False)
-    _attempt: Attempt | None = field(default=None, repr=False, compare=False)
-    _passed: tuple[tuple[str, Difference], ...] = field(default=_PASSED_NOTHING, repr=False, compare=False)
-    _fired: Rule | None = field(default=None, repr=False, compare=False)
+    bucket: Bucket | None = field(default=None, repr=False, compare=False)
+    attempt: Attempt | None = field(default=None, repr=False, compare=False)
+    passed: tuple[tuple[str, Difference], ...] = field(default=_PASSED_NOTHING, repr=False, compare=False)
+    fired: Rule | None = field(default=None, repr=False, compare=False)
 
     @property
     def choice(self) -> int | None:
         """Which outcome of the sequence or chance of the rule that fired it was, from 1; None when it was none."""
-        return self._fired.choice_of(self.outcome) if self._fired is not None else None
+        return self.fired.choice_of(self.outcome) if self.fired is not None else None
 
     @property
     def number(self) -> int:
         """Which provider it was that was tried, from 1."""
-        return self._attempt.attempt if self._attempt is not None else 1
+        return self.attempt.attempt if self.attempt is not None else 1
 
     def lost(self) -> list[tuple[str, str]]:
         """Rules of this operation that came before the one that fired, each with the first test it failed, in words."""
-        if self._bucket is None or self._attempt is None:
+        if self.bucket is None or self.attempt is None:
             return []
-        passed = dict(self._passed)
-        return list(_losers(self._bucket, self._attempt, passed, self.rule))
+        passed = dict(self.passed)
+        return list(_losers(self.bucket, self.attempt, passed, self.rule))
 
 
 def _losers(
@@ -134,14 +136,16 @@ class RuleReport:
 
 
 class Director:
-    """Rules and counters of one sandbox."""
+    """Rules and counters of one sandbox. ``on_count`` is told of each rule and key that is counted, and of each rule
+    whose keys begin anew (None)."""
 
-    __slots__ = ("_rules", "_worlds", "tallies")
+    __slots__ = ("_rules", "_worlds", "on_count", "tallies")
 
     def __init__(self, rules: Ruleset, seed: int, sandbox: str) -> None:
         self._rules = rules
         self._worlds = {Draws.SANDBOX: (seed, sandbox), Draws.SEED: (seed, "")}
         self.tallies = Tallies()
+        self.on_count: Callable[[str, str | None], None] | None = None
 
     def listens(self, stage: Stage, op: str) -> bool:
         """Whether any rule of this stage names the operation: if none does, no attempt need be described."""
@@ -190,6 +194,8 @@ class Director:
             count = self.tallies.rules[rule.id] = _untouched(rule)
         if rule.per is not None and (period := rule.period(attempt.now)) != count.period:
             count.period, count.fired, count.keys = period, 0, {}
+            if self.on_count is not None:
+                self.on_count(rule.id, None)
         spent = _spent(rule, count, attempt.now)
         if spent is not None:
             return spent
@@ -200,6 +206,8 @@ class Director:
             if rule.limit_by_key and rule.limit is not None and fired >= rule.limit:
                 return Difference("limit", f"fewer than {rule.limit} firings for its key", str(fired))
             times = count.keys[key] = Times(seen + 1, fired)
+            if self.on_count is not None:
+                self.on_count(rule.id, key)
         count.calls += 1
         if rule.nth is not None:
             difference = rule.nth.difference_of(times.seen)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import TYPE_CHECKING
 
@@ -21,7 +21,7 @@ from mockserver.web.control.inbox import INBOX_METHODS, INBOX_PATH, InboxEndpoin
 from mockserver.web.directory import ScenarioReader
 from mockserver.web.freeing import Freeing
 from mockserver.web.guard import Guard
-from mockserver.web.idle import Idle
+from mockserver.web.idle import IDLE_IN_STORE, Idle
 from mockserver.web.last_resort import LastResort
 from mockserver.web.operation import OperationEndpoint
 from mockserver.web.page import PageEndpoint
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 class Application(Starlette):
     """The sandbox as a Starlette application. ``world`` is what its endpoints share.
 
-    Raises ``ScenarioRefused`` when the scenarios of the settings cannot be used.
+    Raises ``ScenarioRefused`` when the scenarios of the settings cannot be used, ``StoreRefused`` for their store.
     """
 
     def __init__(self, settings: Settings, real_clock: Callable[[], Micros], reader: ScenarioReader) -> None:
@@ -52,6 +52,8 @@ class Application(Starlette):
         self.router: RouteTable = RouteTable(routes, world, _lifespan(world))
         table = self.router
         world.prepare = lambda sandbox: prepare(sandbox, table)
+        if settings.store is not None:
+            _keep(world, settings.store, [row.endpoint for row in routes])
 
     def build_middleware_stack(self) -> ASGIApp:
         """The router behind the guard, under one last resort: endpoints answer every error themselves, so nothing else
@@ -111,16 +113,21 @@ def _lifespan(world: World) -> Callable[[object], AbstractAsyncContextManager[No
 
         runner, is_live = world.runner, world.sandboxes.is_live
         runner.ticker = ticker = Ticker(world.real_clock, is_live, runner.run)
+        store = world.store
+        kept = store.is_kept if store is not None else None
         runner.dispatcher = dispatcher = WebhookDispatcher(
-            world.real_clock, is_live, WebhookSender(), runner.changed, world.tracing
+            world.real_clock, is_live, WebhookSender(), runner.changed, world.tracing, kept
         )
         for sandbox in world.sandboxes:
             runner.changed(sandbox)
         freeing = Freeing()
         world.sandboxes.on_leave = freeing.expect
         work = [ticker.run(), world.lag.run(), freeing.run()]
-        if world.settings.sandbox_idle is not None:
-            work.append(Idle(world, parse_duration(world.settings.sandbox_idle)).run())
+        idle = world.settings.sandbox_idle or (IDLE_IN_STORE if store is not None else None)
+        if idle is not None:
+            work.append(Idle(world, parse_duration(idle)).run())
+        if store is not None:
+            work.append(store.run())
         running = [asyncio.create_task(one) for one in work]
         try:
             yield
@@ -130,8 +137,22 @@ def _lifespan(world: World) -> Callable[[object], AbstractAsyncContextManager[No
             await dispatcher.stop(world.sandboxes)
             runner.ticker = runner.dispatcher = None
             world.sandboxes.on_leave = lambda sandbox: None
+            if store is not None:
+                await store.close()
 
     return lifespan
+
+
+def _keep(world: World, path: str, endpoints: Sequence[object]) -> None:
+    """Keep the sandboxes in a file. Raises ``StoreRefused``."""
+    from mockserver.adapters.store_file import StoreFile
+    from mockserver.web.store_room import StoreRoom
+    from mockserver.web.storing import Store
+
+    file = StoreFile(path, full=world.settings.store_sync == "full")
+    room = StoreRoom(file, world.directory)
+    room.know(one for one in endpoints if isinstance(one, OperationEndpoint))
+    world.keep(Store(file, world.sandboxes, room, world.real_clock, world.runner.changed))
 
 
 class _Files:

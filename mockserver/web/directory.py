@@ -63,14 +63,15 @@ class Directory:
         self.ready_problems: list[str] = []
         self.hears_uploads = False
         self.server_config = _server_config(settings)
-        self.config = self._config(reader.load())
+        self.config = self.config_of(reader.load())
         self.connections = Connections(self.config.rules, self.config.seed, self.config.counts)
         self.config.counts.name(self.config.rules.by_id)
         self._real_clock = real_clock
         room = JournalRoom(settings.journal_memory)
         self.sandboxes = Sandboxes(lambda: self.config, on_open, settings.keys, room, settings.most_sandboxes)
 
-    def _config(self, scenarios: Sequence[Scenario]) -> SandboxConfig:
+    def config_of(self, scenarios: Sequence[Scenario]) -> SandboxConfig:
+        """The config of the server under some scenarios. Raises ``Invalid`` (90)."""
         config = self.server_config.config(scenarios)
         self.hears_uploads = self.hears_uploads or config.rules.uploads or config.rules.connects
         return config
@@ -84,7 +85,7 @@ class Directory:
         """Read the scenario files again. Bad ones leave the old rules in force; ``ready_problems`` say why."""
         before = self.config
         try:
-            self.config = self._config(self.reader.load())
+            self.config = self.config_of(self.reader.load())
         except (ScenarioRefused, Refused) as refused:
             self.ready_problems[:] = str(refused).splitlines()
             return
@@ -99,7 +100,7 @@ class Directory:
         """The config of a sandbox with scenarios of its own, its rules ready to be asked: with thousands of them that
         takes a while. Touches no sandbox. Raises ``Invalid`` (90) for an assumption that is refused."""
         builtin = [scenario for scenario in self.config.scenarios if scenario.builtin]
-        config = self._config([*scenarios, *builtin])
+        config = self.config_of([*scenarios, *builtin])
         config.rules.prepare()
         return config
 
@@ -191,6 +192,8 @@ class Directory:
         A copy of a sandbox holds it too: ``public_key`` picks one, else the original answers, and while there is none
         the oldest copy.
         """
+        if self.sandboxes.shelf is not None:
+            self.sandboxes.shelf.wake_with_page(object_id)
         named = self.sandboxes.named({"x-publickey": public_key}) if public_key is not None else None
         asked = self.sandboxes if public_key is None else [named] if named is not None else []
         table_of = attrgetter(table)

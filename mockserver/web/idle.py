@@ -17,6 +17,9 @@ from mockserver.wire.jsonio import dumps
 LONGEST_PAUSE = 60 * SECOND
 """Time between two looks, at most; a quarter of what is waited for when that is less."""
 
+IDLE_IN_STORE = "24h"
+"""How long sandboxes stay in memory that nobody uses, where a store has them, unless ``--sandbox-idle`` says."""
+
 _SLICE = 200
 """Sandboxes that are looked at before others have their turn."""
 
@@ -49,14 +52,18 @@ class Idle:
         if dropped:
             world.runner.activity.notify(SERVER)
             if world.log is not None:
-                world.log(DroppedLine(dropped, self._length, world.real_clock()))
+                world.log(DroppedLine(dropped, self._length, world.real_clock(), kept=world.store is not None))
         return dropped
 
     def _drop(self, key: str, since: Micros) -> bool:
         sandbox = self._world.sandboxes.get(key)
         if sandbox is None or sandbox.touched > since or self._is_busy(sandbox):
             return False
-        self._world.sandboxes.drop(sandbox)
+        store = self._world.store
+        if store is None:
+            self._world.sandboxes.drop(sandbox)
+        elif not store.put_away(sandbox):
+            return False
         if self._world.rate_limit is not None:
             self._world.rate_limit.forget(key)
         return True
@@ -77,7 +84,8 @@ class DroppedLine:
 
     level = "info"
 
-    def __init__(self, count: int, length: Micros, real: Micros) -> None:
+    def __init__(self, count: int, length: Micros, real: Micros, *, kept: bool) -> None:
+        self._kept = kept
         self._count = count
         self._length = length
         self._real = real
@@ -86,6 +94,8 @@ class DroppedLine:
         """Its line."""
         time, length = iso(self._real)[:23] + "Z", duration_text(self._length)
         if as_json:
-            return [dumps({"time": time, "droppedSandboxes": self._count, "idle": length}).decode()]
+            counted = "putAwaySandboxes" if self._kept else "droppedSandboxes"
+            return [dumps({"time": time, counted: self._count, "idle": length}).decode()]
+        did = "put away" if self._kept else "dropped"
         what = "sandbox" if self._count == 1 else "sandboxes"
-        return [f"{time} dropped {self._count} {what} unused for {length} (--sandbox-idle)"]
+        return [f"{time} {did} {self._count} {what} unused for {length} (--sandbox-idle)"]

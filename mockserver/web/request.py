@@ -8,7 +8,7 @@ from urllib.parse import parse_qsl
 
 from mockserver.assumptions import Assumed
 from mockserver.domain.codes import Code
-from mockserver.domain.errors import Full, Refused
+from mockserver.domain.errors import Refused, TryLater
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.step import Step
 from mockserver.scenario.director import Decision
@@ -92,7 +92,7 @@ class Reply:
 
 def retry_after(fault: Exception) -> tuple[RawHeader, ...]:
     """The header that says when a refused request may be tried again; none where another try changes nothing."""
-    return ((b"retry-after", b"%d" % fault.wait),) if isinstance(fault, Full) else ()
+    return ((b"retry-after", b"%d" % fault.wait),) if isinstance(fault, TryLater) else ()
 
 
 def refusal(fault: Exception, resource: str, assumed: Assumed) -> tuple[int, problems.Problem]:

@@ -52,7 +52,7 @@ class Runner:
 
     ``dispatcher`` and ``ticker`` are there while the application is served. ``moving`` holds the sandboxes whose clock
     is being moved, each with what is set when that has ended. ``uses`` counts what was asked of all sandboxes, so that
-    each knows when it was last used.
+    each knows when it was last used. ``note`` is told of each sandbox that may have changed, where one is kept.
     """
 
     def __init__(self, real_clock: Callable[[], Micros], report: Callable[[Sandbox], None]) -> None:
@@ -63,6 +63,7 @@ class Runner:
         self.moving: dict[Sandbox, asyncio.Event] = {}
         self.uses = 0
         self.stopping = False
+        self.note: Callable[[Sandbox], None] | None = None
         self._report = report
 
     def run(self, sandbox: Sandbox, real: Micros | None = None) -> None:
@@ -106,6 +107,8 @@ class Runner:
 
     def changed(self, sandbox: Sandbox) -> None:
         """Something may have changed in a sandbox: send what is to be sent, wake those who wait for it."""
+        if self.note is not None:
+            self.note(sandbox)
         if sandbox.deliveries.outbox and self.dispatcher is not None:
             self.dispatcher.send_all(sandbox)
         if sandbox.schedule.entries and self.ticker is not None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 
 from mockserver.domain.clock import SECOND
+from mockserver.domain.errors import NotKept
 from mockserver.engine import dropped
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.step import Step
@@ -29,7 +30,7 @@ from mockserver.web.asgi import (
 )
 from mockserver.web.faults import Conversation
 from mockserver.web.request import Reply, Request, Unanswerable, refusal, retry_after
-from mockserver.web.world import World
+from mockserver.web.world import StorePort, World
 from mockserver.wire.base import Body
 from mockserver.wire.fields import Fields
 
@@ -90,6 +91,13 @@ class Endpoint:
             body = reply.text()
             if reply.step is not None:
                 self.note(request, reply, reply.step, body)
+            if world.store is not None:
+                try:
+                    await self.kept(world.store, request)
+                except NotKept as fault:
+                    request.step = None
+                    reply = self.refused(fault, request)
+                    body = reply.text()
             if not self._send_at_once(scope, send, request, reply, body):
                 await self._send(scope, receive, send, request, reply, body)
         except HungUp:
@@ -97,6 +105,12 @@ class Endpoint:
         finally:
             if request.step is not None:
                 self._finish(scope, request, request.step)
+
+    async def kept(self, store: StorePort, request: Request) -> None:
+        """Wait until what the request has done is in the store. Raises ``NotKept`` (43)."""
+        if request.known is not None:
+            store.note(request.known)
+            await store.kept(request.known)
 
     def note(self, request: Request, reply: Reply, step: Step, body: bytes) -> None:
         """Keep a step in the journal, and let the findings judge it."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from mockserver.domain.clock import Micros
 from mockserver.domain.rate import RateLimit
@@ -20,13 +20,49 @@ if TYPE_CHECKING:
     from mockserver.web.tracing import Tracing
 
 
+class StorePort(Protocol):
+    """Where the sandboxes of a server are kept. ``commits`` and ``failures`` count what was written and what
+    was not."""
+
+    commits: int
+    failures: int
+
+    def last_used(self) -> int:
+        """When any sandbox was last used, as ``Sandbox.used`` counts."""
+        ...
+
+    def note(self, sandbox: Sandbox) -> None:
+        """A sandbox may have changed: the next commit holds what has."""
+        ...
+
+    async def kept(self, sandbox: Sandbox | None) -> None:
+        """What has happened in a sandbox until now (None: in any) is in the file. Raises ``NotKept`` (43)."""
+        ...
+
+    async def is_kept(self, sandbox: Sandbox) -> bool:
+        """Whether what has happened in a sandbox until now is in the file: a webhook may tell of it."""
+        ...
+
+    def put_away(self, sandbox: Sandbox) -> bool:
+        """Let a sandbox stand in the file alone; False while a commit of it is still to come."""
+        ...
+
+    async def run(self) -> None:
+        """Wake sandboxes in which something comes due, until cancelled."""
+        ...
+
+    async def close(self) -> None:
+        """Write what is still to be written, and close the file."""
+        ...
+
+
 class World:
     """The settings, the directory of sandboxes and the runner of their work.
 
     ``log`` gets each request that was answered, ``prepare`` runs the set-up calls of a sandbox that opens; ``streams``
     counts open event streams, ``requests`` those that were answered; ``lag`` is that of the event loop; ``tracing``
     makes spans, None where they are off. ``rate_limit`` goes by the machine's time: it spares the machine, and a
-    sandbox whose clock stands would never be let in again.
+    sandbox whose clock stands would never be let in again. ``store`` is that of ``--store``.
     Raises ``ScenarioRefused`` when the scenarios of the settings cannot be used.
     """
 
@@ -42,6 +78,7 @@ class World:
         self.rate_limit = RateLimit(settings.rate_limit) if settings.rate_limit else None
         self.runner = Runner(real_clock, self._report)
         self.directory = Directory(settings, real_clock, reader, self._opened)
+        self.store: StorePort | None = None
 
     @property
     def sandboxes(self) -> Sandboxes:
@@ -51,6 +88,12 @@ class World:
     def _opened(self, sandbox: Sandbox) -> None:
         self.prepare(sandbox)
         self.runner.activity.notify(SERVER)
+
+    def keep(self, store: StorePort) -> None:
+        """Keep all sandboxes in a store from now on."""
+        self.store = store
+        self.runner.note = store.note
+        self.runner.uses = store.last_used()
 
     def _report(self, sandbox: Sandbox) -> None:
         """Log the findings that are new."""

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable, ItemsView, Iterator, Mapping, Sequence
 from decimal import Decimal
 from functools import cache
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 from urllib.parse import parse_qsl
 
 from pydantic import ValidationError
@@ -23,6 +23,13 @@ B = TypeVar("B", bound=Body)
 
 FieldReader = Callable[[bytes], Mapping[str, Any]]
 """Makes the fields of a text, as they are spelt there."""
+
+
+class FieldsKind(NamedTuple):
+    """How fields are read: from a body or a query, with decimal commas or without."""
+
+    is_body: bool
+    commas: bool
 
 
 class Fields(Mapping[str, object]):
@@ -56,6 +63,18 @@ class Fields(Mapping[str, object]):
     def of_query(cls, model: type[Body], raw: bytes, *, commas: bool = False) -> Fields:
         """The fields of a query string; ``commas`` as for a body."""
         return cls(model, _parameters(raw), raw, _parameters, commas=commas)
+
+    @classmethod
+    def again(cls, model: type[Body], text: bytes, kind: FieldsKind) -> Fields:
+        """Fields that were read before, of the same text."""
+        made = cls(model, {}, text, _object if kind.is_body else _parameters, commas=kind.commas)
+        made.rest()
+        return made
+
+    @property
+    def kind(self) -> FieldsKind:
+        """How they are read."""
+        return FieldsKind(self._read is not _parameters, self._commas)
 
     @property
     def unknown(self) -> Sequence[str]:

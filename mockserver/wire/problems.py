@@ -10,7 +10,7 @@ from mockserver.assumptions import Assumed
 from mockserver.assumptions.table import NOT_FOUND_STATUS, WRONG_STATE_STATUS
 from mockserver.domain.charge import Charge
 from mockserver.domain.codes import MESSAGES, Code
-from mockserver.domain.errors import Full, KeyInUse, NotFound, ProviderRefused, Refused, Unauthorised, WrongState
+from mockserver.domain.errors import KeyInUse, NotFound, ProviderRefused, Refused, TryLater, Unauthorised, WrongState
 from mockserver.domain.masking import mask_text
 from mockserver.domain.reference_data import read_table
 from mockserver.wire.profile import profile_of
@@ -68,7 +68,7 @@ def status_of(refused: Refused, assumed: Assumed) -> int:
             return assumed[WRONG_STATE_STATUS]
         case KeyInUse():
             return 409
-        case Full():
+        case TryLater():
             return 503
         case _:
             return 400
@@ -103,7 +103,7 @@ def refusal(refused: Refused, resource: str, assumed: Assumed) -> tuple[int, Pro
     if isinstance(refused, WrongState) and details:
         profile = profile_of(assumed)
         details = {field: profile.sentence(text) for field, text in details.items()}
-    is_retryable = isinstance(refused, Full) or (isinstance(refused, KeyInUse) and refused.is_retryable)
+    is_retryable = isinstance(refused, TryLater) or (isinstance(refused, KeyInUse) and refused.is_retryable)
     return status, problem(status, refused.code, refused.message, resource, details, is_retryable=is_retryable)
 
 

@@ -125,6 +125,7 @@ def test_every_option_is_accepted_as_a_flag() -> None:
         "--journal-memory": "1MB",
         "--tls-port": "5001",
         "--sandbox-idle": "24h",
+        "--store-sync": "full",
     }
     args: list[str] = []
     for row in SETTINGS:

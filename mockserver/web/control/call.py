@@ -18,7 +18,7 @@ from mockserver.web.asgi import JSON_TYPE, NO_STORE, NOSNIFF, HungUp, Receive
 from mockserver.web.lazy import loaded
 from mockserver.web.request import Reply, Request
 from mockserver.web.shell import Endpoint
-from mockserver.web.world import World
+from mockserver.web.world import StorePort, World
 from mockserver.wire.base import Body
 from mockserver.wire.control_fields import ControlBody, read_exactly
 from mockserver.wire.jsonio import loads
@@ -182,6 +182,16 @@ class ControlEndpoint(Endpoint):
     def authenticate(self, request: Request) -> Sandbox | None:
         """The open sandbox that the call names, if any; its function opens another."""
         return self.world.sandboxes.named(request.headers) if self.route.keyed else None
+
+    async def kept(self, store: StorePort, request: Request) -> None:
+        """Wait for what the call has done, in whatever sandboxes; what only looks waits for what it has seen."""
+        if request.method == "GET":
+            await store.kept(request.known)
+            return
+        sandbox = self.world.sandboxes.named(request.headers) if self.route.keyed else None
+        if sandbox is not None:
+            store.note(sandbox)
+        await store.kept(None)
 
     async def act(self, request: Request) -> Reply:
         """Let the function of the row answer."""

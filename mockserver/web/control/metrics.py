@@ -56,6 +56,12 @@ def _journal(world: World, _: object) -> Samples:
     yield ("memory",), room.dropped
 
 
+def _commits(world: World, _: object) -> Samples:
+    if world.store is not None:
+        yield ("written",), world.store.commits
+        yield ("failed",), world.store.failures
+
+
 def _counted(name: str) -> Callable[[World, Mapping[str, int]], Samples]:
     def read(world: World, _: object) -> Samples:
         for value, count in sorted(getattr(world.directory.config.counts, name).items()):
@@ -97,6 +103,9 @@ METRICS: tuple[Metric, ...] = (
            "Oldest journal entries dropped, by bound: limit (--journal-limit) or memory (--journal-memory, messages "
            "of inboxes included).",
            ("bound",), _journal),
+    Metric("mockserver_store_commits_total", "counter",
+           "Commits of the store (--store), by result: written, or failed (its requests were refused).",
+           ("result",), _commits),
     Metric("mockserver_event_loop_lag_seconds", "gauge",
            f"Longest delay of the event loop in the last {WINDOW} seconds: every request waits that long.",
            (), _one(lambda world: world.lag.longest)),

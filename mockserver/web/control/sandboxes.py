@@ -22,10 +22,14 @@ _SLICE = 20
 async def listing(call: ControlCall) -> tuple[int, object]:
     """Sandboxes, the last used first, and ``count``, how many there are: after the first ``skip`` at most ``limit``,
     each with id, name, masked keys, clock, scenarios and number of objects."""
-    query, every = call.query, list(call.world.sandboxes)
-    latest = nlargest(query.skip + query.limit, reversed(every), key=lambda sandbox: sandbox.used)
+    query, sandboxes = call.query, call.world.sandboxes
+    every = sandboxes.known_keys
+    latest = nlargest(query.skip + query.limit, reversed(every), key=sandboxes.used)
     shown = []
-    for sandbox in latest[query.skip :]:
+    for key in latest[query.skip :]:
+        sandbox = sandboxes.get(key)
+        if sandbox is None:
+            continue
         await call.world.runner.catch_up(sandbox)
         shown.append(_shown(call, sandbox, masked_key(sandbox.public_key)))
         await asyncio.sleep(0)
@@ -63,12 +67,13 @@ async def reset(call: ControlCall) -> tuple[int, object]:
     """Empty this sandbox, or with ``all=true`` all of them; scenarios and overrides stay unless ``scenario=true``.
     With ``undo=true`` the old content is kept for ``POST /__admin/undo``."""
     world, real = call.world, call.world.real_clock()
-    sandboxes, anew = list(world.sandboxes) if call.query.all else [call.sandbox()], call.query.scenario
-    for number, sandbox in enumerate(sandboxes):
+    keys, anew = world.sandboxes.known_keys if call.query.all else (call.sandbox().key,), call.query.scenario
+    for number, key in enumerate(keys):
         if number % _SLICE == _SLICE - 1:
             await asyncio.sleep(0)
-        if not world.sandboxes.is_live(sandbox):
-            # It was reset or dropped meanwhile.
+        sandbox = world.sandboxes.get(key)
+        if sandbox is None:
+            # It was dropped meanwhile.
             continue
         if call.query.undo:
             world.sandboxes.keep_aside(sandbox)
@@ -77,7 +82,7 @@ async def reset(call: ControlCall) -> tuple[int, object]:
         else:
             world.sandboxes.reopen(sandbox, sandbox.config, real, own=sandbox.own)
         world.runner.activity.notify(sandbox.key)
-    return 200, {"reset": len(sandboxes)}
+    return 200, {"reset": len(keys)}
 
 
 def undo(call: ControlCall) -> tuple[int, object]:
@@ -97,7 +102,7 @@ def _shown(call: ControlCall, sandbox: Sandbox, public_key: str) -> dict[str, ob
     # A public key shown in full would give the secret one away: pk_X pairs with sk_X.
     return {
         "id": sandbox_id_of(sandbox.key),
-        "name": call.world.sandboxes.name_of(sandbox),
+        "name": call.world.sandboxes.name_of(sandbox.key),
         "key": masked_key(sandbox.key),
         "publicKey": public_key,
         "now": moment(sandbox.now),

@@ -1,0 +1,283 @@
+"""The file of ``--store``: rows of sandboxes in one SQLite database, written by one process.
+
+A sandbox is a *world* of rows: part, number and bytes, each with its sum. The table ``sandboxes`` names the world of
+each key, so that a sandbox that takes the place of another is there from one commit on, however many rows it has;
+worlds that nobody names are cleared away.
+
+The file is locked for as long as it is open. It is never written to before it has been found whole: one that is
+damaged, of another program or of another version is refused (``StoreRefused``).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sqlite3
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+from threading import Lock
+from zlib import crc32
+
+from mockserver.adapters.exit_codes import Exit
+from mockserver.domain.errors import MockserverError
+from mockserver.engine.kept.commits import SERVER, Commit, KeptSandbox, NotWritten, Row, Unreadable
+from mockserver.engine.sandbox import masked_key
+
+FORMAT = 1
+"""Version of the file's format. What stands in rows may grow by fields with defaults without another one."""
+
+SLICE = 5_000
+"""Rows of worlds that nobody names any more that are cleared away in one commit."""
+
+_APPLICATION = 0x6D6F636B
+_MAGIC = b"SQLite format 3\x00"
+_MOST_NAMED = 5
+
+_SCHEMA = """
+CREATE TABLE sandboxes (key TEXT PRIMARY KEY, world INTEGER NOT NULL, name TEXT, used INTEGER NOT NULL,
+    touched INTEGER NOT NULL, due INTEGER, sum INTEGER NOT NULL) WITHOUT ROWID;
+CREATE TABLE rows (world INTEGER NOT NULL, part TEXT NOT NULL, number INTEGER NOT NULL, value BLOB NOT NULL,
+    sum INTEGER NOT NULL, PRIMARY KEY (world, part, number)) WITHOUT ROWID;
+CREATE TABLE pages (id TEXT NOT NULL, world INTEGER NOT NULL, PRIMARY KEY (id, world)) WITHOUT ROWID;
+"""
+
+
+class StoreRefused(MockserverError):
+    """A file that cannot be used as a store. The text says why, and what to do; ``exit_code`` is that of the
+    process."""
+
+    def __init__(self, text: str, code: Exit = Exit.USAGE) -> None:
+        self.exit_code = code
+        super().__init__(text)
+
+
+class StoreFile:
+    """An open store. Its methods may be called from any thread; they take turns. ``sandboxes`` is the index as it was
+    found, ``next_world`` a number that no world has."""
+
+    def __init__(self, path: str | Path, *, full: bool = False) -> None:
+        """Open the file, or make it. Raises ``StoreRefused``."""
+        self.path = Path(path)
+        self._lock = Lock()
+        is_new = _is_new(self.path)
+        self.sandboxes: list[KeptSandbox] = []
+        worlds: set[int] = set()
+        if not is_new:
+            self.sandboxes, worlds = examined(self.path)
+        with _telling(self.path):
+            self._db = sqlite3.connect(self.path, timeout=0, isolation_level=None, check_same_thread=False)
+            self._begin(is_new, full=full)
+        self._named = {kept.key: kept.world for kept in self.sandboxes}
+        self._garbage = sorted(worlds.difference(self._named.values(), (SERVER,)))
+        self.next_world = max((SERVER, *worlds)) + 1
+
+    def write(self, commit: Commit) -> None:
+        """Write a commit. Raises ``NotWritten``: then nothing of it is there."""
+        with self._transaction():
+            self._write(commit)
+        for kept in commit.kept:
+            before = self._named.get(kept.key, kept.world)
+            self._named[kept.key] = kept.world
+            if before != kept.world:
+                self._garbage.append(before)
+
+    def rows(self, world: int) -> list[Row]:
+        """Every row of a world, by part and number. Raises ``Unreadable``."""
+        with self._lock:
+            try:
+                return rows_of(self._db, world)
+            except (sqlite3.Error, ValueError, TypeError) as problem:
+                raise Unreadable(f"{self.path} is damaged: {problem}") from None
+
+    def worlds_with_page(self, page_id: str) -> list[int]:
+        """The worlds in which an object of this id has a page."""
+        with self._lock:
+            return [world for (world,) in self._db.execute("SELECT world FROM pages WHERE id = ?", (page_id,))]
+
+    def clear_away(self) -> bool:
+        """Take away a slice of the rows that no sandbox has any more; whether there are others. Raises
+        ``NotWritten``."""
+        if not self._garbage:
+            return False
+        world, gone = self._garbage[-1], 0
+        with self._transaction():
+            for table, keys in (("rows", "world, part, number"), ("pages", "id, world")):
+                some = f"SELECT {keys} FROM {table} WHERE world = ? LIMIT ?"
+                gone += self._db.execute(f"DELETE FROM {table} WHERE ({keys}) IN ({some})", (world, SLICE)).rowcount
+        if not gone:
+            self._garbage.remove(world)
+        return bool(self._garbage)
+
+    def close(self) -> None:
+        """Close the file; what stands beside it goes into it."""
+        with self._lock:
+            self._db.close()
+
+    @contextlib.contextmanager
+    def _transaction(self) -> Iterator[None]:
+        with self._lock:
+            try:
+                self._db.execute("BEGIN IMMEDIATE")
+                yield
+                self._db.execute("COMMIT")
+            except sqlite3.Error as problem:
+                with contextlib.suppress(sqlite3.Error):
+                    self._db.execute("ROLLBACK")
+                raise NotWritten(str(problem)) from None
+
+    def _write(self, commit: Commit) -> None:
+        run = self._db.executemany
+        if commit.cuts:
+            run("DELETE FROM rows WHERE world = ? AND part = ? AND number <= ?", commit.cuts)
+        if commit.drops:
+            run("DELETE FROM rows WHERE world = ? AND part = ? AND number = ?", commit.drops)
+        if commit.puts:
+            rows = [(*row, _sum(*row)) for row in commit.puts]
+            run("INSERT OR REPLACE INTO rows VALUES (?, ?, ?, ?, ?)", rows)
+        if commit.pages:
+            run("INSERT OR IGNORE INTO pages VALUES (?, ?)", commit.pages)
+        if commit.kept:
+            run("INSERT OR REPLACE INTO sandboxes VALUES (?, ?, ?, ?, ?, ?, ?)", [one.row for one in commit.kept])
+
+    def _begin(self, is_new: bool, *, full: bool) -> None:
+        """Take the lock, for as long as the file is open."""
+        run = self._db.execute
+        run("PRAGMA locking_mode = EXCLUSIVE")
+        run("PRAGMA journal_mode = WAL")
+        run(f"PRAGMA synchronous = {'FULL' if full else 'NORMAL'}")
+        run("BEGIN IMMEDIATE")
+        if is_new:
+            for statement in _SCHEMA.split(";"):
+                run(statement)
+            run(f"PRAGMA application_id = {_APPLICATION}")
+            run(f"PRAGMA user_version = {FORMAT}")
+        run("COMMIT")
+
+
+def examined(path: Path) -> tuple[list[KeptSandbox], set[int]]:
+    """The sandboxes and the worlds of a file that is a store of this version, and whole. It is opened for reading only:
+    not even a commit that stands beside it goes into it. Raises ``StoreRefused``."""
+    with (
+        _telling(path),
+        contextlib.closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, timeout=0)) as db,
+    ):
+        [application] = db.execute("PRAGMA application_id").fetchone()
+        [version] = db.execute("PRAGMA user_version").fetchone()
+        if application != _APPLICATION:
+            raise StoreRefused(f"{path} is a database of another program, not a store; nothing was written to it")
+        if version != FORMAT:
+            whose = "a newer" if version > FORMAT else "an older"
+            way = (
+                "serve it with that version, or write its sandboxes out there (mockserver store export) and import them"
+            )
+            words = f"{path} was written by {whose} mockserver (format {version}, this one has {FORMAT})"
+            raise StoreRefused(f"{words}: {way}")
+        try:
+            index = _index(db)
+            return index, _checked(db)
+        except sqlite3.OperationalError:
+            raise
+        except (sqlite3.DatabaseError, ValueError, TypeError) as problem:
+            raise StoreRefused(f"{path} is damaged: {problem}; {_readable(db)}") from None
+
+
+@contextlib.contextmanager
+def _telling(path: Path) -> Iterator[None]:
+    """Say in words what the database says."""
+    try:
+        yield
+    except sqlite3.OperationalError as problem:
+        if "locked" in str(problem):
+            words = f"{path} is in use: another process has it open; stop that one, or take another file"
+            raise StoreRefused(words, Exit.IN_USE) from None
+        raise StoreRefused(f"{path} cannot be used: {problem}") from None
+    except sqlite3.DatabaseError as problem:
+        raise StoreRefused(f"{path} is damaged: {problem}; nothing was written to it") from None
+
+
+def _index(db: sqlite3.Connection) -> list[KeptSandbox]:
+    found = []
+    for *row, told in db.execute("SELECT key, world, name, used, touched, due, sum FROM sandboxes"):
+        kept = KeptSandbox(*row)
+        if kept.sum != told:
+            raise ValueError(f"the index, at sandbox {masked_key(kept.key)}")
+        found.append(kept)
+    return found
+
+
+def _checked(db: sqlite3.Connection) -> set[int]:
+    """The worlds, when every page and every row is whole. Raises ``ValueError``, or an error of the database."""
+    [told] = db.execute("PRAGMA quick_check(1)").fetchone()
+    if told != "ok":
+        raise ValueError(told.splitlines()[-1])
+    worlds = set()
+    for world, part, number, value, told in db.execute("SELECT world, part, number, value, sum FROM rows"):
+        if _sum(world, part, number, value) != told:
+            raise ValueError(f"row {number} of {part}")
+        worlds.add(world)
+    return worlds
+
+
+def _readable(db: sqlite3.Connection) -> str:
+    """What can still be read of a damaged file, in words."""
+    sound, broken = [], 0
+    try:
+        index = _index(db)
+    except (sqlite3.Error, ValueError, TypeError):
+        return "none of its sandboxes can be read; nothing was written to it"
+    for kept in index:
+        try:
+            rows_of(db, kept.world)
+            sound.append(masked_key(kept.key))
+        except (sqlite3.Error, ValueError, TypeError):
+            broken += 1
+    names = ", ".join(sound[:_MOST_NAMED]) + (" ..." if len(sound) > _MOST_NAMED else "")
+    told = f"{len(sound)} of {len(sound) + broken} sandboxes can be read{': ' + names if sound else ''}"
+    return f"{told} (mockserver store export); nothing was written to it"
+
+
+def rows_of(db: sqlite3.Connection, world: int) -> list[Row]:
+    """Every row of a world, by part and number. Raises ``ValueError`` when one is damaged, or an error of the
+    database."""
+    rows = []
+    query = "SELECT part, number, value, sum FROM rows WHERE world = ? ORDER BY part, number"
+    for part, number, value, told in db.execute(query, (world,)):
+        if _sum(world, part, number, value) != told:
+            raise ValueError(f"row {number} of {part}")
+        rows.append((part, number, value))
+    return rows
+
+
+def _sum(world: int, part: str, number: int, value: bytes) -> int:
+    return crc32(value, crc32(f"{world}.{part}.{number}".encode()))
+
+
+def _is_new(path: Path) -> bool:
+    """Whether there is no store yet; makes a file that nobody else can read. Raises ``StoreRefused``."""
+    try:
+        status = path.stat()
+    except FileNotFoundError:
+        try:
+            os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+        except OSError as problem:
+            where = path.parent if not path.parent.is_dir() else path
+            raise StoreRefused(f"{path} cannot be made: {where}: {problem.strerror}") from None
+        return True
+    except OSError as problem:
+        raise StoreRefused(f"{path} cannot be opened: {problem.strerror}") from None
+    if not stat.S_ISREG(status.st_mode):
+        raise StoreRefused(f"{path} is no file")
+    if not os.access(path, os.R_OK | os.W_OK) or not os.access(path.parent, os.W_OK):
+        raise StoreRefused(f"{path} cannot be written to, nor files beside it")
+    if not status.st_size:
+        return True
+    with path.open("rb") as file:
+        if file.read(len(_MAGIC)) != _MAGIC:
+            raise StoreRefused(
+                f"{path} is no store: it does not begin as an SQLite database; nothing was written to it"
+            )
+    with contextlib.suppress(OSError):
+        # It holds card numbers and keys.
+        path.chmod(0o600)
+    return False

@@ -1,0 +1,97 @@
+"""Batches as a store keeps them: they alone change in place, and may have 100,000 rows.
+
+A batch is a row without its transactions; those are kept by the block, and only the blocks in which one has ended are
+written again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from decimal import Decimal
+from typing import Any
+
+from mockserver.domain.batch import Batch, BatchRow, RowFailure
+from mockserver.domain.record import replace
+from mockserver.domain.states import BatchState
+from mockserver.engine.card_registry import CardRegistry
+from mockserver.engine.kept.forms import kept_form
+from mockserver.engine.kept.parts import Changes, KeptRow
+from mockserver.engine.store import Table
+
+BLOCK = 200
+"""Transactions of a block: as many as are taken in one go."""
+
+_BLOCKS = 1 << 20
+"""Blocks that a batch can have."""
+
+_BATCH = kept_form(Batch)
+_FAILURE = kept_form(RowFailure | None)
+
+
+class BatchPart:
+    """The batches of a sandbox, and their transactions."""
+
+    name = "batches"
+    rows_name = "batch_rows"
+
+    __slots__ = ("_known", "_table")
+
+    def __init__(self, table: Table[Batch]) -> None:
+        self._table = table
+        self._known: list[tuple[object, ...]] = []
+
+    def gather(self, changes: Changes) -> None:
+        """Batches that have moved, and the transactions that have."""
+        for batch in self._table.rows[len(self._known) :]:
+            self._known.append(())
+            batch.news_of_rows()
+            self._put_rows(changes, batch, range(len(batch.rows)))
+        for batch, known in zip(self._table.rows, self._known, strict=True):
+            stands = _standing(batch)
+            if stands != known:
+                self._known[batch.seq] = stands
+                plain = _BATCH.to_plain(replace(batch, rows=[]))
+                changes.put(self.name, batch.seq, [plain, len(batch.rows)])
+                self._put_rows(changes, batch, batch.news_of_rows())
+
+    def _put_rows(self, changes: Changes, batch: Batch, moved: Iterable[int]) -> None:
+        for block in sorted({place // BLOCK for place in moved}):
+            rows = batch.rows[block * BLOCK : (block + 1) * BLOCK]
+            changes.put(self.rows_name, batch.seq * _BLOCKS + block, list(map(_write_row, rows)))
+
+    def load(self, rows: list[KeptRow], cards: CardRegistry) -> None:
+        """The batches, without their transactions. Raises ``ValueError`` when one is missing."""
+        for place, (seq, (plain, _)) in enumerate(rows):
+            if place != seq:
+                raise ValueError(f"row {place} is missing")
+            self._table.add(_BATCH.to_value(plain, cards))
+
+    def load_rows(self, rows: list[KeptRow], batches: list[KeptRow]) -> None:
+        """The transactions. Raises ``ValueError`` when some are missing."""
+        for number, block in rows:
+            self._table.rows[number // _BLOCKS].rows.extend(map(_read_row, block))
+        for batch, (_, (_, count)) in zip(self._table.rows, batches, strict=True):
+            if len(batch.rows) != count:
+                raise ValueError(f"batch {batch.batch_id} has {len(batch.rows)} transactions, wanted {count}")
+            batch.news_of_rows()
+            self._known.append(_standing(batch))
+
+
+def _standing(batch: Batch) -> tuple[object, ...]:
+    return batch.status, batch.success, batch.failure, batch.stalled
+
+
+def _write_row(row: BatchRow) -> list[object]:
+    plain: list[object] = [row.payment_method_id, str(row.amount), row.currency, row.reference]
+    if row.status is not BatchState.RECEIVED or row.stalls is not None:
+        plain += [row.status.value, row.charge_id, _FAILURE.to_plain(row.failure), row.stalls]
+    return plain
+
+
+def _read_row(raw: Any) -> BatchRow:
+    method_id, amount, currency, reference, *after = raw
+    if not after:
+        return BatchRow(method_id, Decimal(amount), currency, reference)
+    status, charge_id, failure, stalls = after
+    why = _FAILURE.to_value(failure)
+    return BatchRow(method_id, Decimal(amount), currency, reference, BatchState(status), charge_id, why, stalls)

@@ -1,0 +1,394 @@
+"""A sandbox that is kept in a store: what has changed in it since the last time as rows, and the sandbox from its rows.
+
+The engine knows rows of a part, a number and bytes, and no file: ``adapters.store_file`` keeps them, ``web.storing``
+says when. Parts follow from the types: every table of ``Tables`` and every memory of a judge is a part, so that one
+more is kept without a line here. What is small is in the head, which is written whole. ``tests/store`` goes over
+the slots of a sandbox: each is kept or stands among the ``DERIVED``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import Any, Protocol
+
+from mockserver.assumptions import Assumed
+from mockserver.domain.batch import Batch
+from mockserver.domain.clock import EARLIEST, Micros
+from mockserver.domain.delivery import DeliveryState
+from mockserver.domain.events import Subject
+from mockserver.domain.ids import Seed
+from mockserver.engine import deliveries
+from mockserver.engine.card_registry import CardRegistry
+from mockserver.engine.config import SandboxConfig
+from mockserver.engine.idempotency import First
+from mockserver.engine.journal import size_of
+from mockserver.engine.kept.batches import BatchPart
+from mockserver.engine.kept.forms import KeptForm, kept_form
+from mockserver.engine.kept.head import HEAD, Head, KeptConfig, KeptCounters, counted, tally_of
+from mockserver.engine.kept.judges import memories, number_of, numbers
+from mockserver.engine.kept.logs import RuleKeys, deliveries_part, inbox_part, schedule_part
+from mockserver.engine.kept.parts import (
+    Changes,
+    JsonWriter,
+    KeptPart,
+    KeptRow,
+    ListedPart,
+    MemoryPart,
+    TablePart,
+)
+from mockserver.engine.kept.steps import Requests, Rulebook, StepForms
+from mockserver.engine.replays import FirstAnswer
+from mockserver.engine.sandbox import Sandbox
+from mockserver.engine.schedule import Due
+from mockserver.engine.step import Step
+from mockserver.engine.stories import Cause
+from mockserver.engine.tables import ROW_CLASSES
+from mockserver.findings.ledger import Finding
+from mockserver.scenario.director import Tallies
+from mockserver.scenario.provider_outcome import ProviderOutcome
+from mockserver.scenario.ruleset import Ruleset
+from mockserver.scenario.scenario import Scenario
+
+DERIVED = frozenset({"__weakref__", "assumed", "key", "public_key", "past", "step"})
+"""Slots of a sandbox that follow from what is kept, or that are nothing between two steps."""
+
+
+PAGES = ("charges", "payment_links", "tokens")
+"""Tables whose objects have pages, the addresses of which name no key."""
+
+
+class Surroundings(Requests, JsonWriter, Protocol):
+    """The server around a sandbox."""
+
+    def place_of(self, scenario: Scenario) -> str:
+        """Where a store keeps a scenario."""
+        ...
+
+    def scenario(self, place: str) -> Scenario:
+        """The scenario of a place. Raises ``LookupError``."""
+        ...
+
+    def config(self, scenarios: list[Scenario]) -> SandboxConfig:
+        """The config of the server under some scenarios."""
+        ...
+
+    def shared(self, config: SandboxConfig) -> SandboxConfig:
+        """The config in force for new sandboxes, when it is the same."""
+        ...
+
+
+class DamagedSandbox(ValueError):
+    """Rows of which no sandbox can be made."""
+
+
+_TEXT = kept_form(str)
+_CAUSES = kept_form(tuple[Cause, ...])
+_FINDING = kept_form(Finding)
+_FIRST = kept_form(First)
+_REPLAY = kept_form(FirstAnswer)
+
+
+class Keeping:
+    """The keeping of one sandbox. ``changes`` are all of it at first, afterwards what is new since the last call."""
+
+    def __init__(
+        self, sandbox: Sandbox, around: Surroundings, book: int = 0, books: Mapping[int, list[str]] | None = None
+    ) -> None:
+        self.sandbox = sandbox
+        self._around = around
+        self._books = dict(books or {})
+        self._rulebook = Rulebook(sandbox.config.rules, book, self._rules_of)
+        self._steps = StepForms(sandbox, self._rulebook, around)
+        self._bodies: dict[int, object] = {}
+        self._journalled = 0
+        self._paged = dict.fromkeys(PAGES, 0)
+        self._head = b""
+        self._batches = BatchPart(sandbox.batches)
+        self._entries = ListedPart("journal", self._take_journal)
+        self._stories = ListedPart("stories", self._take_stories)
+        self._findings = ListedPart("findings", self._take_findings)
+        self._raised = self._cleared = 0
+        self._judged = numbers(sandbox.watch) if sandbox.watch is not None else []
+        self._parts: list[KeptPart] = [
+            *(
+                TablePart(name, getattr(sandbox, name), kept_form(row))
+                for name, row in ROW_CLASSES.items()
+                if row is not Batch
+            ),
+            self._batches,
+            schedule_part(sandbox),
+            RuleKeys(sandbox),
+            deliveries_part(sandbox),
+            inbox_part(sandbox),
+            MemoryPart("marks", lambda: sandbox.journal.marks, _TEXT, kept_form(int)),
+            MemoryPart("scripts", lambda: sandbox.scripts, _TEXT, kept_form(dict[int, ProviderOutcome])),
+            MemoryPart("setup", lambda: sandbox.setup, _TEXT, kept_form(dict[str, object])),
+            MemoryPart("idempotency", lambda: sandbox.idempotency.firsts, _TEXT, self._first_form(_FIRST)),
+            MemoryPart("replays", lambda: sandbox.replays.firsts, _TEXT, self._first_form(_REPLAY)),
+        ]
+        if sandbox.watch is not None:
+            self._parts += memories(sandbox.watch)
+        stories = sandbox.journal.stories
+        for number, changes in stories.by_entry().items():
+            self._note_story(number, changes)
+        stories.on_change = self._note_story
+
+    def close(self) -> None:
+        """Hear no more of the sandbox: nothing of it refers to this any longer."""
+        sandbox = self.sandbox
+        sandbox.journal.stories.on_change = sandbox.schedule.on_change = sandbox.director.on_count = None
+        sandbox.deliveries.on_change = sandbox.inboxes.on_change = None
+        for name in ROW_CLASSES:
+            getattr(sandbox, name).on_change = None
+
+    def _note_story(self, number: int, changes: list[tuple[str, Any]]) -> None:
+        self._stories.note(number, lambda: _write_changes(changes))
+
+    def changes(self) -> Changes:
+        """What has changed since the last time."""
+        found, sandbox = Changes(self._around, self._bodies), self.sandbox
+        if self._rulebook.put_in_force(sandbox.config.rules) or not self._books:
+            self._books[self._rulebook.present] = self._places(sandbox.config.scenarios)
+        for part in self._parts:
+            part.gather(found)
+        self._gather_journal(found)
+        self._gather_findings(found)
+        for name, length in self._paged.items():
+            table = getattr(sandbox, name)
+            found.pages += map(table.id_of, table.rows[length:])
+            self._paged[name] = len(table)
+        head = self._around.text(HEAD.to_plain(self._written_head()))
+        if head != self._head:
+            self._head = head
+            found.puts.append(("head", 0, head))
+        self._bodies.clear()
+        return found
+
+    def _gather_journal(self, changes: Changes) -> None:
+        journal = self.sandbox.journal
+        if journal.last == self._journalled:
+            return
+        for entry in journal.since(self._journalled):
+            try:
+                changes.put("journal", entry.number, self._steps.write_entry(entry, self._bodies))
+            except TypeError:
+                # Halves of surrogate pairs are written by a writer that takes no finished texts.
+                changes.put("journal", entry.number, self._steps.write_entry(entry, {}))
+        self._journalled = journal.last
+        if journal.dropped:
+            changes.cuts.append(("journal", journal.dropped))
+        self._stories.gather(changes)
+        if (oldest := journal.stories.oldest or journal.last + 1) > 1:
+            changes.cuts.append(("stories", oldest - 1))
+
+    def _gather_findings(self, changes: Changes) -> None:
+        watch = self.sandbox.watch
+        if watch is None or (watch.ledger.raised, watch.ledger.cleared) == (self._raised, self._cleared):
+            return
+        ledger = watch.ledger
+        if ledger.cleared != self._cleared:
+            changes.cuts.append(("findings", ledger.dropped))
+        for finding in ledger:
+            if finding.newest > self._raised:
+                changes.put("findings", number_of(finding), _FINDING.to_plain(finding))
+        self._raised, self._cleared = ledger.raised, ledger.cleared
+
+    def _written_head(self) -> Head:
+        sandbox = self.sandbox
+        journal, log, tallies, own = sandbox.journal, sandbox.deliveries, sandbox.director.tallies, sandbox.own
+        return Head(
+            origin=sandbox.origin,
+            salt=sandbox.cards.salt,
+            config=KeptConfig(
+                seed=Seed(sandbox.config.seed),
+                profile=sandbox.config.assumed.profile,
+                overrides=sandbox.config.assumed.overrides,
+                clock=sandbox.config.clock,
+                scenarios=self._books[self._rulebook.present],
+                assumed=(sandbox.assumed.profile, sandbox.assumed.overrides),
+                own=(own.profile, own.overrides) if own is not None else None,
+            ),
+            clock=sandbox.clock,
+            is_held=sandbox.clock.holds > 0,
+            now=sandbox.now,
+            horizon=sandbox.horizon,
+            counters=sandbox.ids.counters,
+            order=sandbox.schedule.order,
+            ran=sandbox.schedule.ran,
+            used=sandbox.used,
+            journal=KeptCounters(
+                opened=journal.opened,
+                last=journal.last,
+                given_up=journal.given_up,
+                stories=len(journal.stories),
+                gap_reason=journal.gap_reason,
+                deliveries=(log.changes, log.dropped, log.refused),
+                inboxes=(sandbox.inboxes.number, sandbox.inboxes.dropped),
+            ),
+            opened=sandbox.opened,
+            book=self._rulebook.present,
+            books=self._books,
+            lengths={name: length for name in ROW_CLASSES if (length := len(getattr(sandbox, name)))},
+            first_asked=tallies.first,
+            calls=tallies.calls,
+            rules={name: counted(tally) for name, tally in tallies.rules.items()},
+            held=log.held,
+            warned=sorted(sandbox.warned),
+            judged={name: getattr(judge, slot) for name, judge, slot in self._judged},
+        )
+
+    def load(self, rows: Mapping[str, list[KeptRow]], head: Head) -> None:
+        """Take over what was kept, into a sandbox that has just been opened. Raises ``DamagedSandbox``."""
+        sandbox, cards = self.sandbox, self.sandbox.cards
+        for name in ROW_CLASSES:
+            table = getattr(sandbox, name)
+            while table.rows:
+                table.take_back()
+        part = "head"
+        try:
+            for one in self._parts:
+                part = one.name
+                one.load(rows.get(part, []), cards)
+            part = BatchPart.rows_name
+            self._batches.load_rows(rows.get(part, []), rows.get("batches", []))
+            for part in head.lengths:
+                if (got := len(getattr(sandbox, part))) != head.lengths[part]:
+                    raise ValueError(f"{got} rows, wanted {head.lengths[part]}")
+            for one in (self._entries, self._stories, self._findings):
+                part = one.name
+                one.load(rows.get(part, []), cards)
+        except (ValueError, LookupError, TypeError, ArithmeticError, AttributeError) as fault:
+            raise DamagedSandbox(f"{part}: {type(fault).__name__}: {fault}"[:300]) from fault
+        self._take_head(head)
+
+    def _take_head(self, head: Head) -> None:
+        sandbox, journal, log = self.sandbox, self.sandbox.journal, self.sandbox.deliveries
+        sandbox.now, sandbox.horizon = head.now, head.horizon
+        sandbox.ids.counters.update(head.counters)
+        sandbox.schedule.order, sandbox.schedule.ran = head.order, head.ran
+        sandbox.used = head.used
+        journal.opened, journal.last, journal.given_up = head.journal.opened, head.journal.last, head.journal.given_up
+        journal.gap_reason = head.journal.gap_reason
+        journal.stories.shrink(head.journal.stories)
+        journal.resize(sum(map(size_of, journal.entries)) + journal.stories.size - journal.size)
+        log.changes, log.dropped, log.refused = head.journal.deliveries
+        log.held.update(head.held)
+        sandbox.inboxes.number, sandbox.inboxes.dropped = head.journal.inboxes
+        sandbox.idempotency.size = sum(first.size for first in sandbox.idempotency.firsts.values())
+        sandbox.opened = head.opened
+        sandbox.warned.update(head.warned)
+        for name, judge, slot in self._judged:
+            setattr(judge, slot, head.judged.get(name, 0))
+        if sandbox.watch is not None:
+            self._raised, self._cleared = sandbox.watch.ledger.raised, sandbox.watch.ledger.cleared
+        self._journalled = journal.last
+        self._paged = {name: len(getattr(sandbox, name)) for name in PAGES}
+        self._head = b""
+
+    def _take_journal(self, rows: list[KeptRow], cards: CardRegistry) -> None:
+        entries = self.sandbox.journal.entries
+        for number, raw in rows:
+            entries.append(self._steps.read_entry(number, raw, cards))
+
+    def _take_stories(self, rows: list[KeptRow], cards: CardRegistry) -> None:
+        changes = (
+            (subject_id, (number, op, _CAUSES.to_value(causes), Subject(subject), *what))
+            for number, written in rows
+            for subject_id, op, causes, subject, *what in written
+        )
+        self.sandbox.journal.stories.take_over(changes)
+
+    def _take_findings(self, rows: list[KeptRow], cards: CardRegistry) -> None:
+        if self.sandbox.watch is not None:
+            self.sandbox.watch.ledger.take_over(_FINDING.to_value(raw) for _, raw in rows)
+
+    def _first_form(self, plain: KeptForm) -> KeptForm:
+        """The form of a first answer, with the objects that its step was about."""
+
+        def write(first: Any) -> list[object]:
+            return [plain.to_plain(first), getattr(first, "size", 0), self._steps.write_about(first.step, self._bodies)]
+
+        def read(raw: Any, cards: CardRegistry) -> Any:
+            kept, size, about = raw
+            first = plain.to_value(kept)
+            first.step = self._steps.read_about(getattr(first, "op", ""), about, cards)
+            if isinstance(first, First):
+                first.size = size
+            return first
+
+        return KeptForm(write, read)
+
+    def _places(self, scenarios: Iterable[Scenario]) -> list[str]:
+        return [self._around.place_of(scenario) for scenario in scenarios]
+
+    def _rules_of(self, number: int) -> Ruleset | None:
+        try:
+            return Ruleset.of([self._around.scenario(place) for place in self._books[number]])
+        except LookupError:
+            return None
+
+
+def _write_changes(changes: list[tuple[str, Any]]) -> list[object]:
+    return [
+        [subject_id, op, _CAUSES.to_plain(causes), subject.value, *what]
+        for subject_id, (_, op, causes, subject, *what) in changes
+    ]
+
+
+def kept_sandbox(
+    key: str, kept: Mapping[str, list[KeptRow]], around: Surroundings, real: Micros
+) -> tuple[Sandbox, Keeping]:
+    """The sandbox of a key from its rows by part, in the order of their numbers. A clock that runs goes on, what was
+    being answered when the server ended has been answered, and webhooks that were on their way are sent again.
+
+    Raises ``DamagedSandbox``.
+    """
+    try:
+        head: Head = HEAD.to_value(kept["head"][0][1])
+        scenarios = [around.scenario(place) for place in head.config.scenarios]
+    except (ValueError, LookupError, TypeError, ArithmeticError) as fault:
+        raise DamagedSandbox(f"head: {type(fault).__name__}: {fault}"[:300]) from fault
+    sandbox = Sandbox(key, _config(head.config, around, scenarios), real)
+    sandbox.origin, sandbox.cards.salt, sandbox.clock = head.origin, head.salt, head.clock
+    if head.is_held:
+        # Time stood still for a try of a webhook, which is made again.
+        sandbox.clock.real = real
+    sandbox.own = Assumed(*head.config.own) if head.config.own is not None else None
+    sandbox.assumed = Assumed(*head.config.assumed)
+    by_id = sandbox.config.rules.by_id
+    sandbox.director.tallies = Tallies(
+        head.first_asked,
+        {name: tally_of(by_id[name].text, kept) for name, kept in head.rules.items() if name in by_id},
+        head.calls,
+    )
+    keeping = Keeping(sandbox, around, head.book, head.books)
+    keeping.load(kept, head)
+    _release(sandbox)
+    return sandbox, keeping
+
+
+def _config(kept: KeptConfig, around: Surroundings, scenarios: list[Scenario]) -> SandboxConfig:
+    """The config of a sandbox: what it was opened with counts, and the rest is that of the server."""
+    assumed = Assumed(kept.profile, kept.overrides)
+    config = replace(around.config(scenarios), seed=int(kept.seed), clock=kept.clock, assumed=assumed)
+    return around.shared(config)
+
+
+def _release(sandbox: Sandbox) -> None:
+    """Let webhooks go out whose step was still being answered."""
+    planned = {entry.subject for entry in sandbox.schedule.entries if entry.what in (Due.WEBHOOK, Due.WEBHOOK_HELD)}
+    step = Step("")
+    waiting = (DeliveryState.HELD, DeliveryState.WAITING)
+    step.webhooks = [
+        one.delivery_id for one in sandbox.deliveries if one.state in waiting and one.delivery_id not in planned
+    ]
+    deliveries.release(sandbox, step)
+
+
+def next_due(sandbox: Sandbox) -> Micros | None:
+    """The instant of sandbox time at which something is to be done in a sandbox that nobody asks; ``EARLIEST`` when
+    webhooks of it are being sent."""
+    if sandbox.deliveries.sending:
+        return EARLIEST
+    return sandbox.schedule.entries[0].at if sandbox.schedule.entries else None

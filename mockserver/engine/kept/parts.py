@@ -1,0 +1,199 @@
+"""The parts of which a kept sandbox is made: each knows what has changed in it since it was last asked, as rows of a
+name, a number and bytes, and takes the same rows back.
+
+What may be large says itself what has changed (tables, the schedule, counters of rules, deliveries, inboxes) or only
+ever grows at its end (the journal). What is bounded is compared with what was kept: its values are never changed in
+place, so that comparing costs no more than a look at each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, MutableMapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol, TypeAlias
+
+from mockserver.engine.card_registry import CardRegistry
+from mockserver.engine.kept.forms import KeptForm
+from mockserver.engine.store import Table
+
+KeptRow: TypeAlias = tuple[int, Any]
+"""A row of a part as it is read: its number, and its plain data."""
+
+
+class JsonWriter(Protocol):
+    """Writes plain data."""
+
+    def text(self, value: object) -> bytes:
+        """The JSON text of plain data. Raises ``TypeError`` for what is none."""
+        ...
+
+    def finished(self, text: bytes) -> object:
+        """A text as a part of plain data that are written later."""
+        ...
+
+
+@dataclass(slots=True)
+class Changes:
+    """What has changed in one sandbox: rows that are new or have another content, rows that are gone, and parts that
+    begin after a number. ``pages`` are the ids of new objects that have a page. ``bodies`` are
+    the rows of tables among them, by their identity, for those that hold them too."""
+
+    writer: JsonWriter
+    bodies: dict[int, object] = field(default_factory=dict)
+    puts: list[tuple[str, int, bytes]] = field(default_factory=list)
+    drops: list[tuple[str, int]] = field(default_factory=list)
+    cuts: list[tuple[str, int]] = field(default_factory=list)
+    pages: list[str] = field(default_factory=list)
+
+    def put(self, part: str, number: int, value: object) -> None:
+        """A row with plain data."""
+        self.puts.append((part, number, self.writer.text(value)))
+
+
+class KeptPart(Protocol):
+    """One part of one sandbox."""
+
+    name: str
+
+    def gather(self, changes: Changes) -> None:
+        """Say what has changed since the last time."""
+        ...
+
+    def load(self, rows: list[KeptRow], cards: CardRegistry) -> None:
+        """Take over what was kept, in the order of its numbers."""
+        ...
+
+
+class TablePart:
+    """The rows of one table, by their place."""
+
+    __slots__ = ("_changed", "_kept", "_table", "name")
+
+    def __init__(self, name: str, table: Table[Any], kept: KeptForm) -> None:
+        self.name = name
+        self._table = table
+        self._kept = kept
+        self._changed = set(range(len(table.rows)))
+        table.watch(lambda _, row, __: self._changed.add(row.seq))
+
+    def gather(self, changes: Changes) -> None:
+        """Rows that are new or have another value."""
+        if self._changed:
+            rows, write = self._table.rows, self._kept.to_plain
+            for seq in sorted(self._changed):
+                body = changes.writer.text(write(row := rows[seq]))
+                changes.puts.append((self.name, seq, body))
+                changes.bodies[id(row)] = changes.writer.finished(body)
+            self._changed.clear()
+
+    def load(self, rows: list[KeptRow], cards: CardRegistry) -> None:
+        """Every row, in its place. Raises ``ValueError`` when one is missing."""
+        read, add = self._kept.to_value, self._table.add
+        for place, (seq, raw) in enumerate(rows):
+            if place != seq:
+                raise ValueError(f"row {place} is missing")
+            add(read(raw, cards))
+        self._changed.clear()
+
+
+class MemoryPart:
+    """A bounded dictionary whose values are replaced, never changed: each entry is a row, in the order of the numbers.
+
+    ``key`` and ``value`` are the forms of both. An entry that moves to the end gets another number.
+    """
+
+    __slots__ = ("_key", "_known", "_last", "_memory", "_value", "name")
+
+    def __init__(
+        self, name: str, memory: Callable[[], MutableMapping[Any, Any]], key: KeptForm, value: KeptForm
+    ) -> None:
+        self.name = name
+        self._memory = memory
+        self._key = key
+        self._value = value
+        self._known: dict[Any, tuple[int, Any]] = {}
+        self._last = 0
+
+    def gather(self, changes: Changes) -> None:
+        """Entries that are new, moved or have another value, and those that are gone."""
+        memory, known = self._memory(), self._known
+        if not memory and not known:
+            return
+        before = 0
+        for key, value in memory.items():
+            here = known.get(key)
+            if here is not None and here[0] > before:
+                before = here[0]
+                if here[1] is value:
+                    continue
+            else:
+                if here is not None:
+                    changes.drops.append((self.name, here[0]))
+                self._last = before = self._last + 1
+            known[key] = before, value
+            changes.put(self.name, before, [self._key.to_plain(key), self._value.to_plain(value)])
+        if len(known) > len(memory):
+            for key in [key for key in known if key not in memory]:
+                changes.drops.append((self.name, known.pop(key)[0]))
+
+    def load(self, rows: list[KeptRow], cards: CardRegistry) -> None:
+        """Every entry, in order."""
+        memory = self._memory()
+        for number, (key, value) in rows:
+            name = self._key.to_value(key, cards)
+            memory[name] = made = self._value.to_value(value, cards)
+            self._known[name] = number, made
+            self._last = number
+
+
+class WholePart:
+    """Something small, which is kept whole when its plain data has changed."""
+
+    __slots__ = ("_kept", "_read", "_write", "name")
+
+    def __init__(self, name: str, write: Callable[[], object], read: Callable[[Any, CardRegistry], None]) -> None:
+        self.name = name
+        self._write = write
+        self._read = read
+        self._kept = b""
+
+    def gather(self, changes: Changes) -> None:
+        """All of it, if anything is different."""
+        now = changes.writer.text(self._write())
+        if now != self._kept:
+            self._kept = now
+            changes.puts.append((self.name, 0, now))
+
+    def load(self, rows: list[KeptRow], cards: CardRegistry) -> None:
+        """All of it. Raises ``ValueError`` when it is missing."""
+        if len(rows) != 1:
+            raise ValueError("it is missing")
+        self._read(rows[0][1], cards)
+
+
+class ListedPart:
+    """What says itself which of its rows have changed: ``note`` takes the number of one, with its plain data or None
+    when it is gone. ``take`` takes all of them over."""
+
+    def __init__(self, name: str, take: Callable[[list[KeptRow], CardRegistry], None]) -> None:
+        self.name = name
+        self._take = take
+        self._changed: dict[int, Callable[[], object] | None] = {}
+
+    def note(self, number: int, write: Callable[[], object] | None) -> None:
+        """A row is another from now on, or gone."""
+        self._changed[number] = write
+
+    def gather(self, changes: Changes) -> None:
+        """The rows that were noted."""
+        for number, write in self._changed.items():
+            if write is None:
+                changes.drops.append((self.name, number))
+            else:
+                changes.put(self.name, number, write())
+        self._changed.clear()
+
+    def load(self, rows: list[KeptRow], cards: CardRegistry) -> None:
+        """All rows."""
+        self._take(rows, cards)
+        self._changed.clear()

@@ -1,0 +1,161 @@
+"""What a kept sandbox refers to outside of itself: operations by name, scenarios by place, the config of the server."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import Any
+
+import orjson
+
+from mockserver.domain.ids import digest
+from mockserver.engine.codec import read_plain, write_plain
+from mockserver.engine.config import SandboxConfig
+from mockserver.engine.kept.commits import SERVER, Commit, KeptFile, Row, Unreadable
+from mockserver.engine.kept.parts import KeptRow
+from mockserver.scenario.parse import parse
+from mockserver.scenario.problems import ScenarioRefused
+from mockserver.scenario.scenario import Scenario
+from mockserver.web.directory import Directory
+from mockserver.web.operation import OperationEndpoint
+from mockserver.wire.base import Body
+from mockserver.wire.fields import Fields, FieldsKind
+
+_PART = "scenarios"
+_BUILT_IN = "built-in "
+
+
+class StoreRoom:
+    """The surroundings of the kept sandboxes of one server (``engine.kept.keeping.Surroundings``).
+
+    The texts of scenarios are kept once for all sandboxes, by a digest; the built-in ones are those of the version that
+    serves.
+    """
+
+    def __init__(self, file: KeptFile, directory: Directory) -> None:
+        self._directory = directory
+        self._operations: dict[str, OperationEndpoint] = {}
+        self._kept: dict[str, Any] = {}
+        self._made: dict[str, Scenario] = {}
+        self._new: list[tuple[int, str, int, bytes]] = []
+        for part, _, value in file.rows(SERVER):
+            if part == _PART:
+                place, kept = _plain(value)
+                self._kept[place] = kept
+
+    def know(self, operations: Iterable[OperationEndpoint]) -> None:
+        """The operations of the server."""
+        self._operations = {_name(operation): operation for operation in operations}
+
+    def take_new(self, commit: Commit) -> None:
+        """Put into a commit the scenarios that the file lacks by now."""
+        commit.puts += self._new
+
+    def taken(self, commit: Commit) -> None:
+        """A commit is in the file."""
+        written = set(commit.puts) if self._new else set()
+        self._new = [row for row in self._new if row not in written]
+
+    def text(self, value: object) -> bytes:
+        """The JSON text of plain data. Raises ``TypeError`` for what is none."""
+        try:
+            return orjson.dumps(value)
+        except TypeError:
+            # Halves of surrogate pairs, which header names and queries may hold, and numbers beyond 64 bits.
+            return json.dumps(value, separators=(",", ":")).encode()
+
+    def finished(self, text: bytes) -> object:
+        """A text as a part of plain data that are written later."""
+        return orjson.Fragment(text)
+
+    def by_part(self, rows: Iterable[Row]) -> dict[str, list[KeptRow]]:
+        """The plain data of rows by part, in the order of their numbers. Raises ``Unreadable``."""
+        found: dict[str, list[KeptRow]] = {}
+        for part, number, value in rows:
+            try:
+                found.setdefault(part, []).append((number, _plain(value)))
+            except ValueError as fault:
+                raise Unreadable(f"row {number} of {part}: {fault}") from None
+        return found
+
+    def name_of(self, endpoint: object) -> str | None:
+        """The name of an operation; None for what is none."""
+        return _name(endpoint) if isinstance(endpoint, OperationEndpoint) else None
+
+    def endpoint(self, name: str | None) -> object:
+        """The operation of a name."""
+        return self._operations.get(name) if name is not None else None
+
+    def write(self, request: Mapping[str, object]) -> object:
+        """The fields of a request: how they are read, where the journal has the text."""
+        return list(request.kind) if isinstance(request, Fields) else write_plain(request)
+
+    def read(self, kept: object, endpoint: object, raw: bytes, query: bytes) -> Mapping[str, object]:
+        """The same fields again."""
+        if isinstance(kept, dict):
+            plain: Mapping[str, object] = read_plain(kept)
+            return plain
+        [is_body, commas] = kept if isinstance(kept, list) else (True, False)
+        route = endpoint.route if isinstance(endpoint, OperationEndpoint) else None
+        model = (route.body if is_body else route.query) if route is not None else None
+        return Fields.again(model or Body, raw if is_body else query, FieldsKind(is_body, commas))
+
+    def place_of(self, scenario: Scenario) -> str:
+        """Where the store keeps a scenario; it goes there with the next commit."""
+        if scenario.builtin:
+            return _BUILT_IN + scenario.name
+        text: object = scenario.text or write_plain(scenario.source)
+        kept = [scenario.name, scenario.file, text]
+        place = digest("scenario", self.text(kept)).hex()
+        self._made.setdefault(place, scenario)
+        if place not in self._kept:
+            self._kept[place] = kept
+            self._new.append((SERVER, _PART, len(self._kept), self.text([place, kept])))
+        return place
+
+    def scenario(self, place: str) -> Scenario:
+        """The scenario of a place. Raises ``LookupError`` for one that is not kept, or that this version refuses."""
+        if place not in self._made:
+            for known in self._directory.config.scenarios:
+                self._made.setdefault(self.place_of(known), known)
+        if place not in self._made:
+            self._made[place] = self._read(place)
+        return self._made[place]
+
+    def _read(self, place: str) -> Scenario:
+        if place.startswith(_BUILT_IN):
+            shipped = {name: text for name, _, text in self._directory.reader.shipped()}
+            name = place.removeprefix(_BUILT_IN)
+            return replace(self._directory.reader.read_text(shipped[name], name), builtin=True)
+        name, file, text = self._kept[place]
+        try:
+            if isinstance(text, str):
+                return replace(self._directory.reader.read_text(text, file), name=name)
+            return parse(read_plain(text), {}, file=file, name=name)
+        except ScenarioRefused as refused:
+            raise LookupError(f"scenario {name}: {refused}") from None
+
+    def config(self, scenarios: list[Scenario]) -> SandboxConfig:
+        """The config of the server under some scenarios."""
+        return self._directory.config_of(scenarios)
+
+    def shared(self, config: SandboxConfig) -> SandboxConfig:
+        """The config in force for new sandboxes, when it is the same: then reloaded files count for both."""
+        present = self._directory.config
+        return present if _told(present) == _told(config) else config
+
+
+def _told(config: SandboxConfig) -> tuple[object, ...]:
+    return config.seed, config.clock, config.assumed.profile, config.assumed.overrides, config.scenarios
+
+
+def _name(operation: OperationEndpoint) -> str:
+    return f"{operation.route.method} {operation.route.path}"
+
+
+def _plain(text: bytes) -> Any:
+    try:
+        return orjson.loads(text)
+    except orjson.JSONDecodeError:
+        return json.loads(text)

@@ -1,0 +1,269 @@
+"""The store of a server (``--store``): which sandboxes are in it, when they come and go, and the commits by which what
+was answered is kept.
+
+A step is answered when the commit that holds it is in the file. Steps that end while one commit is written are held by
+the next: one writer, one commit for many answers, and a request alone waits for its own. When a commit fails, every
+request that waits for it is refused, and its sandboxes leave the memory: they are read again from the file, which has
+nothing of them by half.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from heapq import heappop, heappush
+from weakref import WeakSet
+
+from mockserver.domain.clock import SECOND, Micros, real_due
+from mockserver.domain.codes import Code
+from mockserver.domain.errors import NotKept
+from mockserver.engine.kept.commits import Commit, KeptFile, KeptSandbox, NotWritten, Unreadable
+from mockserver.engine.kept.keeping import DamagedSandbox, Keeping, kept_sandbox, next_due
+from mockserver.engine.sandbox import Sandbox, masked_key, public_key_of
+from mockserver.engine.sandboxes import Sandboxes
+from mockserver.web.store_room import StoreRoom
+
+WAIT = 5
+"""Seconds that a client is asked to wait whose request the store could not take."""
+
+LONGEST_NAP = 60 * SECOND
+"""Time between two looks at what comes due in sandboxes that stand in the file."""
+
+_LOG = logging.getLogger("mockserver.store")
+
+
+class Store:
+    """The store of one server. ``woken`` is called with each sandbox that comes from the file; ``commits`` and
+    ``failures`` count commits that were written and that were not."""
+
+    def __init__(
+        self,
+        file: KeptFile,
+        sandboxes: Sandboxes,
+        room: StoreRoom,
+        now: Callable[[], Micros],
+        woken: Callable[[Sandbox], None],
+    ) -> None:
+        self.commits = 0
+        self.failures = 0
+        self._file = file
+        self._sandboxes = sandboxes
+        self._room = room
+        self._now = now
+        self._woken = woken
+        self._index = {kept.key: kept for kept in file.sandboxes}
+        self._by_public_key = {public_key_of(key): key for key in self._index}
+        self._keepings: dict[str, tuple[int, Keeping]] = {}
+        self._changed: dict[Sandbox, None] = {}
+        self._lost: WeakSet[Sandbox] = WeakSet()
+        self._writer = ThreadPoolExecutor(1, "mockserver-store")
+        self._next: asyncio.Future[str | None] | None = None
+        self._batch: dict[Sandbox, None] = {}
+        self._written: asyncio.Future[str | None] | None = None
+        self._task: asyncio.Task[None] | None = None
+        self._due: list[tuple[Micros, str]] = []
+        self._is_earlier = asyncio.Event()
+        for kept in file.sandboxes:
+            sandboxes.know(kept.key, kept.name)
+            self._plan(kept)
+        sandboxes.shelf = self
+
+    def take(self, key: str) -> Sandbox | None:
+        """The sandbox of a key, made of what is kept of it; None when nothing is. Raises ``NotKept`` (43)."""
+        kept = self._index.get(key)
+        if kept is None:
+            return None
+        try:
+            rows = self._room.by_part(self._file.rows(kept.world))
+            sandbox, keeping = kept_sandbox(key, rows, self._room, self._now())
+        except (Unreadable, DamagedSandbox) as damage:
+            words = f"what the store holds of this sandbox cannot be read: {damage}"
+            raise NotKept(Code.TRANSACTION_ERROR, {"Store": words}, WAIT) from None
+        self._keepings[key] = kept.world, keeping
+        self._sandboxes.put_back(sandbox)
+        self._woken(sandbox)
+        return sandbox
+
+    def key_of(self, public_key: str) -> str | None:
+        """The key of the sandbox of a public key, if one is kept."""
+        return self._by_public_key.get(public_key)
+
+    def used(self, key: str) -> int:
+        """When the sandbox of a key was last used, as ``Sandbox.used`` counts."""
+        kept = self._index.get(key)
+        return kept.used if kept is not None else 0
+
+    def last_used(self) -> int:
+        """When any sandbox was last used."""
+        return max((kept.used for kept in self._index.values()), default=0)
+
+    def wake_with_page(self, page_id: str) -> None:
+        """Take the sandboxes out of the file in which an object has a page."""
+        worlds = set(self._file.worlds_with_page(page_id))
+        for kept in [kept for kept in self._index.values() if kept.world in worlds] if worlds else ():
+            self._sandboxes.get(kept.key)
+
+    def note(self, sandbox: Sandbox) -> None:
+        """A sandbox may have changed: the next commit holds what has."""
+        self._changed[sandbox] = None
+        if self._task is None:
+            try:
+                self._task = asyncio.get_running_loop().create_task(self._commit_all())
+            except RuntimeError:
+                # Nobody is served yet: a sandbox is opened ahead.
+                return
+
+    async def kept(self, sandbox: Sandbox | None) -> None:
+        """What has happened in a sandbox until now (None: in any) is in the file. Raises ``NotKept`` (43): then
+        nothing of it is there."""
+        failed = None
+        if sandbox in self._changed or (sandbox is None and self._changed):
+            loop = asyncio.get_running_loop()
+            self._next = self._next or loop.create_future()
+            self._task = self._task or loop.create_task(self._commit_all())
+            failed = await asyncio.shield(self._next)
+        elif self._written is not None and (sandbox is None or sandbox in self._batch):
+            failed = await asyncio.shield(self._written)
+        if failed is None and sandbox in self._lost:
+            failed = "what happened before it could not be written"
+        if failed is not None:
+            words = f"nothing of the request was carried out, as the store could not be written: {failed}"
+            raise NotKept(Code.TRANSACTION_ERROR, {"Store": words}, WAIT)
+
+    async def is_kept(self, sandbox: Sandbox) -> bool:
+        """Whether what has happened in a sandbox until now is in the file: a webhook may tell of it."""
+        try:
+            await self.kept(sandbox)
+        except NotKept:
+            return False
+        return True
+
+    def put_away(self, sandbox: Sandbox) -> bool:
+        """Let a sandbox stand in the file alone; False while a commit of it is still to come."""
+        if sandbox in self._changed or sandbox in self._batch or sandbox.key not in self._index:
+            return False
+        self._forget(sandbox)
+        self._plan(self._index[sandbox.key])
+        return True
+
+    async def run(self) -> None:
+        """Wake sandboxes in which something comes due, and clear away what nobody has any more, until cancelled."""
+        loop = asyncio.get_running_loop()
+        if self._changed:
+            self.note(next(iter(self._changed)))
+        while True:
+            self._is_earlier.clear()
+            while self._due and self._due[0][0] <= self._now():
+                due, key = heappop(self._due)
+                if self._index[key].due == due:
+                    self._wake(key)
+                await asyncio.sleep(0)
+            with contextlib.suppress(NotWritten):
+                while await loop.run_in_executor(self._writer, self._file.clear_away):
+                    await asyncio.sleep(0)
+            nap = min(self._due[0][0] - self._now(), LONGEST_NAP) if self._due else LONGEST_NAP
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(max(nap, 0) / SECOND):
+                    await self._is_earlier.wait()
+
+    async def close(self) -> None:
+        """Write what is still to be written, and close the file."""
+        with contextlib.suppress(NotKept):
+            await self.kept(None)
+        if self._task is not None:
+            await self._task
+        self._writer.shutdown()
+        self._file.close()
+
+    async def _commit_all(self) -> None:
+        """Write commits until nothing has changed since the last."""
+        try:
+            while self._changed:
+                await self._commit()
+        finally:
+            self._task = None
+
+    async def _commit(self) -> None:
+        loop = asyncio.get_running_loop()
+        self._batch, self._changed = self._changed, {}
+        self._written, self._next = self._next or loop.create_future(), None
+        failed: str | None = "the server stops"
+        try:
+            commit = self._gathered()
+            if commit.puts or commit.drops or commit.cuts or commit.kept:
+                await loop.run_in_executor(self._writer, self._file.write, commit)
+                self.commits += 1
+                self._room.taken(commit)
+                self._index.update((kept.key, kept) for kept in commit.kept)
+            failed = None
+        except NotWritten as problem:
+            failed = str(problem)
+            _LOG.error("the store could not be written: %s; what was to be kept is refused", failed)
+        except Exception as fault:
+            failed = type(fault).__name__
+            _LOG.exception("the store could not be written: what was to be kept is refused")
+        finally:
+            if failed is not None:
+                self.failures += 1
+                for sandbox in self._batch:
+                    self._lose(sandbox)
+            self._written.set_result(failed)
+            self._written, self._batch = None, {}
+
+    def _gathered(self) -> Commit:
+        commit = Commit()
+        for sandbox in self._batch:
+            if sandbox not in self._lost and self._sandboxes.is_live(sandbox):
+                self._gather(sandbox, commit)
+        self._room.take_new(commit)
+        return commit
+
+    def _gather(self, sandbox: Sandbox, commit: Commit) -> None:
+        key = sandbox.key
+        world, keeping = self._keepings.get(key, (0, None))
+        if keeping is None or keeping.sandbox is not sandbox:
+            if keeping is not None:
+                keeping.close()
+            world, keeping = self._file.next_world, Keeping(sandbox, self._room)
+            self._file.next_world += 1
+            self._keepings[key] = world, keeping
+            self._by_public_key[sandbox.public_key] = key
+        changes = keeping.changes()
+        commit.puts += [(world, *row) for row in changes.puts]
+        commit.drops += [(world, *row) for row in changes.drops]
+        commit.cuts += [(world, *row) for row in changes.cuts]
+        commit.pages += [(page_id, world) for page_id in changes.pages]
+        at = next_due(sandbox)
+        due = None if at is None else real_due(sandbox.clock, at)
+        kept = KeptSandbox(key, world, self._sandboxes.name_of(key), sandbox.used, sandbox.touched, due)
+        known = self._index.get(key)
+        if known is None or replace(kept, touched=known.touched) != known:
+            commit.kept.append(kept)
+
+    def _lose(self, sandbox: Sandbox) -> None:
+        """What a sandbox is in memory is not what the file has: the next use reads it again."""
+        self._lost.add(sandbox)
+        if self._sandboxes.is_live(sandbox):
+            self._forget(sandbox)
+
+    def _forget(self, sandbox: Sandbox) -> None:
+        key = sandbox.key
+        _, keeping = self._keepings.pop(key, (0, None))
+        if keeping is not None:
+            keeping.close()
+        self._sandboxes.put_away(sandbox, kept=key in self._index)
+
+    def _wake(self, key: str) -> None:
+        try:
+            self._sandboxes.get(key)
+        except NotKept as damage:
+            _LOG.error("sandbox %s: %s", masked_key(key), "; ".join((damage.details or {}).values()))
+
+    def _plan(self, kept: KeptSandbox) -> None:
+        if kept.due is not None:
+            heappush(self._due, (kept.due, kept.key))
+            self._is_earlier.set()
