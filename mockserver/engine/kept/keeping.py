@@ -37,7 +37,7 @@ from mockserver.engine.kept.parts import (
     MemoryPart,
     TablePart,
 )
-from mockserver.engine.kept.steps import Requests, Rulebook, StepForms
+from mockserver.engine.kept.steps import RequestForms, Rulebook, StepForms
 from mockserver.engine.replays import FirstAnswer
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.schedule import Due
@@ -58,7 +58,7 @@ PAGES = ("charges", "payment_links", "tokens")
 """Tables whose objects have pages, the addresses of which name no key."""
 
 
-class Surroundings(Requests, JsonWriter, Protocol):
+class Surroundings(RequestForms, JsonWriter, Protocol):
     """The server around a sandbox."""
 
     def place_of(self, scenario: Scenario) -> str:

@@ -48,7 +48,7 @@ _NEW = Step("")
 _UNASKED = Attempt("", 0)
 
 
-class Requests(Protocol):
+class RequestForms(Protocol):
     """What the edge knows of requests: which operation carries one out, and what its fields say."""
 
     def name_of(self, endpoint: object) -> str | None:
@@ -105,7 +105,7 @@ class Rulebook:
 class StepForms:
     """The forms of one sandbox: its rules, its cards and its tables."""
 
-    def __init__(self, sandbox: Sandbox, rulebook: Rulebook, requests: Requests) -> None:
+    def __init__(self, sandbox: Sandbox, rulebook: Rulebook, requests: RequestForms) -> None:
         self._sandbox = sandbox
         self._rulebook = rulebook
         self._requests = requests
