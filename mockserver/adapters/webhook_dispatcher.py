@@ -58,8 +58,8 @@ class TryTracing(Protocol):
 
 class WebhookDispatcher:
     """``now`` is the machine's time; ``is_live`` says whether a sandbox was not reset meanwhile; ``changed`` is called
-    after each try; ``tracing`` makes spans, None where they are off; ``kept`` waits until what has happened in a sandbox
-    is in its store, and says whether it is."""
+    after each try; ``tracing`` makes spans, None where they are off; ``kept`` waits until what has happened in a
+    sandbox is in its store, and says whether it is."""
 
     def __init__(
         self,
