@@ -1,4 +1,5 @@
-"""Takes the pictures of README.md and docs anew: python -m tools.screenshots. Needs Playwright, Pillow, Chromium."""
+"""Takes the pictures of README.md and docs anew: python -m tools.screenshots. With a folder, every view of the control
+page instead, wide and narrow, light and dark, into it, to be looked at. Needs Playwright, Pillow, Chromium."""
 
 from __future__ import annotations
 
@@ -11,6 +12,8 @@ import tempfile
 from base64 import b64encode
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import product
+from pathlib import Path
 from typing import Any
 from urllib.request import Request, urlopen
 
@@ -25,6 +28,7 @@ START = "2031-03-01T09:30:00Z"
 DUMMY = "a26c371f-94f6-40da-add2-28ec8e9da8ed"
 COLOURS = 256
 DESK, PHONE = {"width": 1440, "height": 800}, {"width": 390, "height": 844}
+NARROW = 360
 LAMP = b"""<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 350 140" width="350" height="140">
 <rect width="350" height="140" fill="#e8dcc0"/><circle cx="175" cy="56" r="35" fill="#c98f2d"/>
 <path d="M170 88h10v34h-10z" fill="#7a5a1c"/><path d="M140 121h70v10h-70z" fill="#7a5a1c"/></svg>"""
@@ -156,11 +160,45 @@ def _explored(browser: Browser) -> None:
         page.close()
 
 
+def _views(folder: Path) -> None:
+    """Every view of the control page with something in it, and the payer's pages."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with _serving() as url, _browser() as browser:
+        pages = _Shop(url).story()
+        _Shop(url).double_charge()
+        for width, scheme in product((DESK["width"], NARROW), ("light", "dark")):
+            page = browser.new_page(viewport={"width": width, "height": DESK["height"]}, color_scheme=scheme)
+            page.goto(f"{url}/__admin/")
+            for tab in page.get_by_role("tab").all():
+                tab.click()
+                name = (tab.get_attribute("id") or "").removeprefix("tab-")
+                page.wait_for_timeout(700)
+                page.screenshot(path=folder / f"{name}-{width}-{scheme}.png")
+                row = page.get_by_role("option").and_(page.locator(".row")).first
+                if row.count():
+                    row.click()
+                    page.wait_for_timeout(300)
+                    page.screenshot(path=folder / f"{name}-chosen-{width}-{scheme}.png")
+            for name, path in pages.items():
+                page.goto(url + path)
+                page.screenshot(path=folder / f"{name}-{width}-{scheme}.png", full_page=True)
+            page.close()
+
+
+@contextmanager
+def _browser() -> Iterator[Browser]:
+    chromium = next(filter(None, map(shutil.which, BROWSERS)), None)
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox", "--disable-gpu"])
+        yield browser
+        browser.close()
+
+
 def main() -> None:
     """Take every picture."""
-    chromium = next(filter(None, map(shutil.which, BROWSERS)), None)
-    with _serving() as url, sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox", "--disable-gpu"])
+    if len(sys.argv) > 1:
+        return _views(Path(sys.argv[1]))
+    with _serving() as url, _browser() as browser:
         pages = _Shop(url).story()
         _control(browser, url)
         _Shop(url, "sk_checkout").double_charge()
@@ -175,7 +213,6 @@ def main() -> None:
                 expect(card.get_by_label("Name on the card")).to_have_value("Ann Example")
             page.screenshot(path=FOLDER / f"{name}.png", full_page=True)
             page.close()
-        browser.close()
     for picture in FOLDER.glob("*.png"):
         Image.open(picture).convert("RGB").quantize(COLOURS, dither=Image.Dither.NONE).save(picture, optimize=True)
 

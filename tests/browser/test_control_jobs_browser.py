@@ -14,6 +14,11 @@ import httpx
 import pytest
 
 from mockserver.engine.sandbox import sandbox_id_of
+from mockserver.explore.exploration import Baseline, Cell, Exploration
+from mockserver.explore.kept import Kept
+from mockserver.explore.points import Point
+from mockserver.explore.report import as_json
+from mockserver.explore.verdict import Verdict
 from tests.browser.conftest import NARROW, WIDE, Box, accessible, serving
 
 expect = pytest.importorskip("playwright.sync_api", reason="playwright is not installed").expect
@@ -21,7 +26,9 @@ expect = pytest.importorskip("playwright.sync_api", reason="playwright is not in
 pytestmark = pytest.mark.slow
 
 POOR = "4000000000009995"
-VIEWS = ("requests", "objects", "webhooks", "inbox", "findings", "scenarios", "assumptions", "sandbox")
+VIEWS = (
+    "requests", "objects", "webhooks", "inbox", "findings", "explorations", "scenarios", "assumptions", "sandbox",
+)  # fmt: skip
 LISTS = VIEWS[:5]
 LONG = "an extraordinarily long reference without an end " * 4
 
@@ -277,6 +284,52 @@ def test_an_event_is_sent_from_the_page(desk: Any) -> None:
     desk.get_by_test_id("event-data").fill('{"hello": "page"}')
     desk.get_by_test_id("event-send").click()
     expect(desk.get_by_test_id("webhook-body")).to_contain_text("page")
+
+
+def explored(folder: Path) -> tuple[Path, Path]:
+    """The two files of an exploration with a cell that is unsafe and one that survived."""
+    kept = Kept(folder)
+    scenario = "version: 1\nname: lost\nrules:\n  - {id: x, when: {op: charge.create, call: 1}, then: {latency: 1s}}\n"
+    row = {"finding": "double-charge", "severity": "error", "title": "Paid twice", "advice": "Look first"}
+    cells = [
+        Cell("charge.create-1-cut_answer", "charge.create#1", "cut_answer", Verdict.SURVIVED, 0, 0.5, [], "", []),
+        Cell("charge.create-1-lost_answer", "charge.create#1", "lost_answer", Verdict.UNSAFE, 0, 0.5, [row],
+             "1  charge.create", [], scenario, "paid"),
+    ]  # fmt: skip
+    kept.begin(["sh", "pay.sh"], 1, "1s")
+    for cell in cells:
+        kept.keep(cell)
+    made = Exploration(["sh", "pay.sh"], 1, Baseline([(Point("charge.create", 1), 201)], 0.5, is_manual=False), cells)
+    (folder / "report.json").write_text(as_json(made, {}))
+    return folder / "cells.jsonl", folder / "report.json"
+
+
+def test_the_report_of_an_exploration_is_read_and_its_scenario_edited(desk: Any, tmp_path: Path) -> None:
+    desk.get_by_test_id("tab-explorations").click()
+    expect(desk.get_by_test_id("explorations-lesson")).to_contain_text("mockserver explore -- ")
+    whole, short = explored(tmp_path)
+    (tmp_path / "other.json").write_text("[1]")
+    desk.get_by_test_id("report-file").set_input_files(tmp_path / "other.json")
+    expect(desk.get_by_test_id("message")).to_contain_text("no report of an exploration")
+    for file in (short, whole):
+        desk.get_by_test_id("report-file").set_input_files(file)
+        expect(desk.get_by_test_id("report-told")).to_have_text("sh pay.sh, seed 1")
+        expect(rows(desk, "explorations")).to_have_count(2)
+        expect(rows(desk, "explorations").first).to_contain_text("lost_answer")
+        expect(desk.locator("#count-explorations")).to_have_text("1")
+    desk.get_by_test_id("verdict-survived").click()
+    expect(rows(desk, "explorations")).to_have_count(1)
+    desk.get_by_test_id("verdict-survived").click()
+    desk.get_by_test_id("cell-filter").fill("double")
+    expect(rows(desk, "explorations")).to_have_count(1)
+    rows(desk, "explorations").first.click()
+    expect(desk.get_by_test_id("cell-title")).to_have_text("lost_answer at charge.create#1")
+    expect(desk.get_by_test_id("cell-findings")).to_contain_text("Paid twice")
+    expect(desk.get_by_test_id("cell-again")).to_contain_text("explored/charge.create-1-lost_answer.yaml -- sh pay.sh")
+    assert accessible(desk, "explorations") == []
+    assert accessible(desk, "explorations") == []
+    desk.get_by_test_id("cell-edit").click()
+    expect(desk.get_by_test_id("scenario-text")).to_contain_text("name: lost")
 
 
 def test_everything_is_reached_by_keys(desk: Any) -> None:

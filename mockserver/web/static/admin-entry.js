@@ -82,7 +82,7 @@ function actions(entry, box) {
       say(`Sent again: ${got.status ?? "no answer"}.`, "info");
       location.hash = route("requests", got.entry);
     }, { "data-testid": "again" }) : null,
-    asked && entry.op !== "none" && !asked.path.startsWith("/__") ? act("Make a rule from this", () => { sessionStorage.setItem("draft-rule", rule(entry)); location.hash = "scenarios"; }, { "data-testid": "make-rule" }) : null,
+    asked && entry.op !== "none" && !asked.path.startsWith("/__") ? act("Make a rule from this", () => { sessionStorage.setItem("draft-rule", JSON.stringify({ text: rule(entry), told: "This rule matches the request that you came from. Change what it does, then add it." })); location.hash = "scenarios"; }, { "data-testid": "make-rule" }) : null,
     act("Fork to here", () => { clear(fork).append(forkForm(entry.id, box)); fork.querySelector("input").focus(); }, { "data-testid": "fork" }),
     copy.menu, copy.told), fork, copy.shown);
 }

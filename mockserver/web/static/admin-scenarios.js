@@ -37,13 +37,13 @@ export function scenarios(panel, count) {
     h("section", {}, h("h2", {}, "In force"), files, h("h2", {}, "Rules, in the order of asking"), rules)));
 
   async function begin() {
-    const made = sessionStorage.getItem("draft-rule");
+    const made = JSON.parse(sessionStorage.getItem("draft-rule"));
     sessionStorage.removeItem("draft-rule");
     const { openEditor } = await import("./admin-editor.js");
     const draft = localStorage.getItem(DRAFT) || "";
     editor = await openEditor(place, draft, (text) => localStorage.setItem(DRAFT, text));
     if (made) {
-      editor.put(made);
+      editor.put(made.text);
       told.textContent = `This rule matches the request that you came from. Change what it does, then add it.${draft.trim() ? " Ctrl + Z brings your draft back." : ""}`;
     }
     const got = await api("GET", "/__admin/scenarios/shipped");

@@ -8,11 +8,12 @@ import { objects } from "./admin-objects.js";
 import { webhooks } from "./admin-webhooks.js";
 import { inbox } from "./admin-inbox.js";
 import { findings, forget, learn, refresh } from "./admin-findings.js";
+import { explorations } from "./admin-explorations.js";
 import { scenarios } from "./admin-scenarios.js";
 import { assumptions } from "./admin-assumptions.js";
 import { sandboxView } from "./admin-sandbox.js";
 
-const VIEWS = { requests, objects, webhooks, inbox, findings, scenarios, assumptions, sandbox: sandboxView };
+const VIEWS = { requests, objects, webhooks, inbox, findings, explorations, scenarios, assumptions, sandbox: sandboxView };
 const byId = (id) => document.getElementById(id);
 let view = null;
 let followed = null;
@@ -52,7 +53,7 @@ function show() {
   }
   byId("view").setAttribute("aria-labelledby", `tab-${wanted}`);
   entitle(wanted);
-  const values = { requests: 1, webhooks: 1, findings: 1, objects: 2, inbox: 2 }[wanted] || 0;
+  const values = { requests: 1, webhooks: 1, findings: 1, explorations: 1, objects: 2, inbox: 2 }[wanted] || 0;
   const parts = [...Array(values).keys()].map((i) => rest[i] || undefined);
   if (view && view.name === wanted && view.open) return void view.open(...parts, given);
   if (view && byId("message").dataset.kind === "bad") say("");
