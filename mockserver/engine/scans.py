@@ -6,6 +6,7 @@ since it began, and those alone are looked at again when the page is asked for.
 
 from __future__ import annotations
 
+from array import array
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from heapq import merge
@@ -30,14 +31,15 @@ class Scan(Generic[R]):
         self.query = query
         self.changed: set[int] = set()
         self._rows = rows
-        self._kept: list[int] = []
-        self._merged: list[tuple[Any, int]] = []
-        self._rest: Iterator[tuple[Any, int]] = iter(())
+        # Arrays: a million pairs of key and place would take as long to free as others may wait.
+        self._kept = array("Q")
+        self._merged = array("Q")
+        self._rest: Iterator[int] = iter(())
 
     def run(self, places: Sequence[int], checks: Sequence[Callable[[R], bool]]) -> Slices[None]:
         """Look at all candidates."""
-        rows, query, sort = self._rows, self.query, self.query.sort
-        runs: list[list[tuple[Any, int]]] = []
+        rows, query = self._rows, self.query
+        runs: list[array[int]] = []
         for start in range(0, len(places), SLICE):
             if start:
                 yield
@@ -45,34 +47,41 @@ class Scan(Generic[R]):
             if checks:
                 part = [seq for seq in part if all(check(rows[seq]) for check in checks)]
             self._kept.extend(part)
-            if sort is not None:
-                runs.append(sorted(((sort(rows[seq]), seq) for seq in part), reverse=query.descending))
-        self._rest = merge(*runs, reverse=query.descending)
+            if query.sort is not None:
+                runs.append(array("Q", sorted(part, key=self._key, reverse=query.descending)))
+        # What has changed since its run was sorted stands in no order.
+        unchanged = [(seq for seq in run if seq not in self.changed) for run in runs]
+        self._rest = merge(*unchanged, key=self._key, reverse=query.descending)
         for start in range(0, query.skip + query.limit, SLICE):
             if start:
                 yield
             self._merged.extend(islice(self._rest, min(SLICE, query.skip + query.limit - start)))
 
+    def _key(self, seq: int) -> tuple[Any, int]:
+        """What a place sorts by; rows that sort alike keep the order of the plain list."""
+        sort = self.query.sort
+        return (sort(self._rows[seq]) if sort is not None else 0), seq
+
     def page(self, fits: Callable[[int], bool]) -> tuple[list[int], int]:
         """The places on the page, and how many there are on all; ``fits`` says whether a row is one of them now."""
         query, changed = self.query, self.changed
         fresh = sorted(seq for seq in changed if fits(seq))
-        kept, sort = self._kept, query.sort
+        kept = self._kept
         # Of a million places that were kept none is looked at again for the few that have changed.
         count = len(kept) + len(fresh) - sum(_is_in(kept, seq) for seq in changed)
-        if sort is None:
+        if query.sort is None:
             if not changed:
                 return cut(kept, query), count
             ordered = reversed if query.descending else iter
             left = (seq for seq in ordered(kept) if seq not in changed)
             places = merge(left, ordered(fresh), reverse=query.descending)
             return list(islice(places, query.skip, query.skip + query.limit)), count
-        found: Iterable[tuple[Any, int]] = self._merged
+        found: Iterable[int] = self._merged
         if changed:
-            unchanged = (pair for pair in chain(self._merged, self._rest) if pair[1] not in changed)
-            again = sorted(((sort(self._rows[seq]), seq) for seq in fresh), reverse=query.descending)
-            found = merge(unchanged, again, reverse=query.descending)
-        return [seq for _, seq in islice(found, query.skip, query.skip + query.limit)], count
+            unchanged = (seq for seq in chain(self._merged, self._rest) if seq not in changed)
+            again = sorted(fresh, key=self._key, reverse=query.descending)
+            found = merge(unchanged, again, key=self._key, reverse=query.descending)
+        return list(islice(found, query.skip, query.skip + query.limit)), count
 
 
 def _is_in(places: Sequence[int], seq: int) -> bool:
