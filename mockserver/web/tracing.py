@@ -65,7 +65,7 @@ class Tracing:
     def request_begins(self, scope: Scope, route: str | None) -> Span:
         """The span of a request, ``route`` the path of its route in the table, None where there is none."""
         method = scope["method"] if scope["method"] in _METHODS else "_OTHER"
-        attributes = {"http.request.method": method, "url.scheme": scope["scheme"]}
+        attributes = {"http.request.method": method, "url.scheme": scope.get("scheme", "http")}
         if route is not None:
             attributes["http.route"] = route
         verb = "HTTP" if method == "_OTHER" else method
