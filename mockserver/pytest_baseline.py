@@ -116,7 +116,7 @@ class Learner:
         with suppress(ControlRefused, HTTPError):
             allowed = self._asked_of(item).allow or ()
             bad = [row["finding"] for row in sandbox.findings("error", finish=True) if row["finding"] not in allowed]
-            why_not = f"it has findings as it is: {', '.join(dict.fromkeys(bad))}" if bad else None
+            why_not = f"it has findings without any fault: {', '.join(dict.fromkeys(bad))}" if bad else None
             is_manual = sandbox.call("GET", "/__admin/clock")["mode"] == "manual"
             found = {"calls": calls_of(sandbox), "is_manual": is_manual, "why_not": why_not}
             setattr(report, _ATTRIBUTE, found)
@@ -125,7 +125,7 @@ class Learner:
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Take down what the reports of all workers say."""
         path, line, _ = report.location
-        why_not = "it does not pass as it is"
+        why_not = "it does not pass without any fault"
         plain = {"place": [path, line or 0], "seconds": 0.0, "calls": [], "is_manual": False, "why_not": why_not}
         known = self._known.setdefault(report.nodeid, plain)
         known["seconds"] += report.duration

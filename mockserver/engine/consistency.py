@@ -69,7 +69,7 @@ def _faults(view: _View) -> Iterator[_Fault | None]:
         kind, count = id_name.removesuffix("_id"), len(table)
         # Ids of providers are often given by a person.
         if kind != "provider" and (drawn := sandbox.ids.counters.get(kind, 0)) < count:
-            words = f"got {drawn}, wanted {count} or more: so many rows stand in tables.{name}, and ids are given once"
+            words = f"got {drawn}, wanted {count} or more: tables.{name} has that many rows, and ids are never reused"
             yield f"counters.{kind}", words
     yield from _of_schedule(view)
     yield from _of_scripts(sandbox)
@@ -110,7 +110,7 @@ def _of_order(sandbox: Sandbox, above: str, id_name: str, table: Table[Any]) -> 
         seen.add(row_id)
         where = f"{above}.{place}.added"
         if before is not None and added < before:
-            yield where, f"got {added}, wanted {before} or later: rows stand in the order of their adding"
+            yield where, f"got {added}, wanted {before} or later: rows are in the order in which they were added"
         elif added > latest:
             yield where, f"got {added}, wanted at most {latest}: the clock stands at {iso(sandbox.now)}"
         before = added

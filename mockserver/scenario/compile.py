@@ -88,7 +88,7 @@ def _check_providers(models: list[ProviderMap], problems: Problems) -> None:
     for index, model in enumerate(models):
         path: Path = ("providers", index)
         if model.id in ids[:index]:
-            problems.add((*path, "id"), f"got '{model.id}' a second time; every provider has an id of its own")
+            problems.add((*path, "id"), f"got '{model.id}' a second time; the id of a provider must be unique")
         if model.type not in CAPABILITIES:
             hint = nearest(model.type, CAPABILITIES) or ", such as dummy"
             problems.add((*path, "type"), f"got '{model.type}', wanted a known provider type{hint}")
@@ -125,7 +125,7 @@ def _call(model: CallMap, path: Path, known: set[str], problems: Problems) -> Se
                 problems.add((*path, key), f"got {text}, but no earlier call has the id '{name}'{hint}")
     if model.id is not None:
         if model.id in known:
-            problems.add((*path, "id"), f"got '{model.id}' a second time; every call has an id of its own")
+            problems.add((*path, "id"), f"got '{model.id}' a second time; the id of a call must be unique")
         known.add(model.id)
     return SetupCall(method, target, model.id, model.body, headers, expect, problems.place(path)[0])
 

@@ -68,7 +68,7 @@ def compile_rule(
     if key is None and stage is Stage.ARRIVAL and not operations <= ABOUT_ONE:
         key = ()
     if model.per is not None and model.limit is None and model.sequence is None and "nth" not in model.when:
-        problems.add((*path, "per"), "per has nothing to count anew here: it needs nth, a sequence or a limit")
+        problems.add((*path, "per"), "per resets nothing here: it needs nth, a sequence or a limit")
     expect = _expectation(model, path, problems)
     if len(problems.found) > before or plan is None:
         return None

@@ -19,7 +19,7 @@ from mockserver.scenario.rule import Expectation, Window
 _COUNTS = ("exactly", "min", "max")
 _KEYS = ("op", "where", "count")
 _ELSEWHERE: Mapping[str, str] = {
-    "op": "it stands beside where",
+    "op": "give it beside where",
     "nth": "use count",
     "state": "what is stored has changed since; test what the request says",
 }

@@ -73,7 +73,7 @@ def _rules(given: object, model: ScenarioFile | None, problems: Problems, *, is_
             _check_when(raw, path, problems)
             continue
         if shaped.id in taken:
-            problems.add((*path, "id"), f"got '{shaped.id}' a second time; every rule has an id of its own")
+            problems.add((*path, "id"), f"got '{shaped.id}' a second time; the id of a rule must be unique")
         taken.add(shaped.id)
         rule = compile_rule(shaped, raw, path, problems, begins=begins, declared=declared, draws=draws, zone=zone)
         rules += [rule] if rule is not None else []

@@ -62,7 +62,7 @@ class ForkTarget(ControlBody):
     """Where a copy of a sandbox goes."""
 
     to: SecretKey = Field(description="secret key of the copy; what it opened is lost")
-    at: Annotated[int, whole()] | None = Field(None, description="journal entry after which the copy shall stand")
+    at: Annotated[int, whole()] | None = Field(None, description="journal entry after which the copy is made")
 
 
 class Overrides(OpenBody):

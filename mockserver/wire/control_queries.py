@@ -36,7 +36,7 @@ class ResetQuery(ControlBody):
     """What is emptied."""
 
     all: Switch = Field(False, description="every sandbox of the server; no key is needed then")
-    scenario: Switch = Field(False, description="forget scenarios and overrides of its own too")
+    scenario: Switch = Field(False, description="also forget its own scenarios and overrides")
     undo: Switch = Field(False, description=_UNDO)
 
 

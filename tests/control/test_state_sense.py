@@ -126,9 +126,9 @@ SENSELESS: dict[str, tuple[Callable[[Document], Any], str, str]] = {
     "a row before the one above it": (
         at("tables", "charges", 1, "added")(lambda added: added - 1),
         "Tables.charges.1.added",
-        "in the order of their adding",
+        "in the order in which they were added",
     ),
-    "a counter that lags behind": (at("counters", "charge")(1), "Counters.charge", "ids are given once"),
+    "a counter that lags behind": (at("counters", "charge")(1), "Counters.charge", "ids are never reused"),
     "a negative counter": (at("counters", "card")(-1), "Counters.card", "got -1, wanted 0 to"),
     "a schedule for nobody": (
         scheduled("vault_expiry", 3, "x"),

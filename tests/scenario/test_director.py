@@ -311,7 +311,7 @@ def test_weighted_chance() -> None:
         ("then: {approve: {}}\n    limit: {times: 0, per: key}", "got 0, wanted a whole number from 1"),
         (
             "then: {approve: {}}\n    per: 1s",
-            "rules[0].per: per has nothing to count anew here: it needs nth, a sequence or a limit",
+            "rules[0].per: per resets nothing here: it needs nth, a sequence or a limit",
         ),
         ("then: {approve: {}}\n    limit: 1\n    per: 0s", "got 0, wanted a duration above 0"),
         ("then: {approve: {}}\n    limit: 1\n    per: day", "got 'day'"),

@@ -118,12 +118,12 @@ BAD = [
         "got 'mian', wanted a provider's id - did you mean 'main'?",
     ),
     (HEAD + "providers: [{id: a, fallback: a}]", "a provider cannot take over from itself"),
-    (HEAD + "providers: [{id: a}, {id: a}]", "got 'a' a second time; every provider has an id of its own"),
+    (HEAD + "providers: [{id: a}, {id: a}]", "got 'a' a second time; the id of a provider must be unique"),
     (HEAD + "providers: [{name: a}]", "providers[0]: 'id' is missing"),
     (HEAD + "providers: [{id: a, cost: {fixed: -1}}]", "got -1, wanted a number of 0 or more"),
     (HEAD + "setup: [{call: /charge}]", "got '/charge', wanted a method and a path, such as POST /charge/card"),
     (HEAD + "setup: [{call: 'PATCH /charge'}]", "wanted a method and a path"),
-    (HEAD + "setup: [{id: a, call: GET /a}, {id: a, call: GET /a}]", "got 'a' a second time; every call"),
+    (HEAD + "setup: [{id: a, call: GET /a}, {id: a, call: GET /a}]", "got 'a' a second time; the id of a call"),
     (HEAD + "setup: [{id: ann, call: GET /a}, {call: 'GET /a/{an.id}'}]", "the id 'an' - did you mean 'ann'?"),
     (HEAD + "setup: [{id: ann, call: 'GET /a/{ann.id}'}]", "no earlier call has the id 'ann'"),
     (HEAD + "setup: [{call: POST /a, body: {a: ['{ann.id}']}}]", "setup[0].body: got {ann.id}, but no earlier call"),
@@ -183,7 +183,7 @@ def test_golden_places() -> None:
 def test_rules_of_one_file_have_ids_of_their_own() -> None:
     rule = "{id: a, then: {approve: {}}}"
     assert faults(f"version: 1\nrules: [{rule}, {rule}]") == [
-        "bad.yaml:2:40: rules[1].id: got 'a' a second time; every rule has an id of its own"
+        "bad.yaml:2:40: rules[1].id: got 'a' a second time; the id of a rule must be unique"
     ]
 
 

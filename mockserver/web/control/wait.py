@@ -109,7 +109,7 @@ async def _moving(
 
 def _why_it_ended(mover: Mover, sandbox: Sandbox, timeout: Micros, within: Micros) -> str:
     if mover.is_over:
-        return f"the timeout of {duration_text(timeout)} in real time was over, and the clock stands where it was then"
+        return f"the timeout of {duration_text(timeout)} of real time has passed, and the clock stays where it was then"
     entries = sandbox.schedule.entries
     if entries:
         return f"what is due next, at {moment(entries[0].at)}, lies beyond within: {duration_text(within)}"
