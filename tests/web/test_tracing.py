@@ -211,6 +211,28 @@ def test_each_try_of_a_webhook_carries_the_trace_of_its_request_on() -> None:
 
 
 @pytest.mark.slow
+def test_a_webhook_before_the_answer_is_in_its_requests_trace_and_an_event_of_ones_own_begins_one() -> None:
+    rule = "{id: r, when: {op: charge.create}, then: {webhook: {before_answer: true}}}"
+    api, receiver = Api(scenario=f"version: 1\nname: s\nrules: [{rule}]"), Receiver()
+    spans = Spans(api)
+
+    async def story() -> None:
+        body = card_charge(webhook={"url": receiver.url})
+        assert (await api.calling("POST", "/charge/card", body, headers=CALLING)).status == 201
+        event = {"type": "Batch", "eventType": "batch.lost", "data": {}, "url": receiver.url}
+        assert (await api.calling("POST", "/__admin/events", event)).status == 201
+        assert (await api.calling("POST", "/__admin/clock/advance", {"by": "1s"})).status == 200
+
+    served(api, receiver, story)
+    ended = spans.taken()
+    early, late = (span for span in ended if span.kind.name == "CLIENT")
+    request = next(span for span in ended if span.name == "POST /charge/card")
+    assert ids(early) == (TRACE, f"{request.context.span_id:016x}")
+    assert (early.end_time or 0) <= (request.end_time or 0)
+    assert (ids(late)[0] != TRACE, ids(late)[1]) == (True, None)
+
+
+@pytest.mark.slow
 def test_without_tracing_a_webhook_has_no_traceparent_and_nothing_of_it_is_imported() -> None:
     api, receiver = Api(), Receiver()
 
