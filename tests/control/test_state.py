@@ -12,8 +12,9 @@ from urllib.parse import urlencode
 
 import pytest
 
+from mockserver.domain.batch import Batch
 from mockserver.domain.clock import SECOND
-from mockserver.engine import snapshot
+from mockserver.engine import consistency, importing, snapshot
 from mockserver.engine.card_registry import CardRegistry
 from mockserver.engine.codec import ImportFault, form
 from mockserver.engine.sandbox import Sandbox
@@ -567,6 +568,49 @@ def test_others_have_their_turn_while_a_state_is_exported(api: Api, monkeypatch:
     _, reply = to_the_end(exporting)
     assert reply.raw == plain
     assert api.call("GET", "/__admin/state").raw != plain
+
+
+def test_others_have_their_turn_while_a_state_is_imported(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in (importing, consistency):
+        monkeypatch.setattr(module, "SLICE", 1)
+    fill(api)
+    fill_everything(api)
+    document = api.call("GET", "/__admin/state?secrets=true")
+    rows = sum(map(len, document["tables"].values())) + len(document["tables"]["batches"][0]["rows"])
+    reading = api.calling("PUT", "/__admin/state", raw=document.raw, key="sk_two")
+    assert reading.send(None) is None
+    # What happens in the sandbox meanwhile is replaced with it, and nothing of the import is seen before its end.
+    assert api.try_charge(key="sk_two").status == 201
+    assert api.call("GET", "/charge", key="sk_two").body["count"] == 1
+    rests, reply = to_the_end(reading)
+    assert reply.status == 200
+    assert rests > 2 * rows
+    assert api.call("GET", "/__admin/state?secrets=true", key="sk_two").raw == document.raw
+
+
+def test_a_refused_import_of_many_rows_names_the_first_faults_and_leaves_everything(api: Api) -> None:
+    fill(api)
+    document = api.call("GET", "/__admin/state").body
+    charge = document["tables"]["charges"][0]
+    document["tables"]["charges"] = [{**charge, "charge_id": f"c{number}", "amount": 1} for number in range(1_000)]
+    document["clock"]["mode"] = "none"
+    before = api.call("GET", "/__admin/state").raw
+    refused = api.call("PUT", "/__admin/state", document)
+    assert refused.status == 400
+    assert len(refused["details"]) == 20
+    assert {"Clock.mode", "Tables.charges.0.amount", "Tables.charges.18.amount"} <= refused["details"].keys()
+    assert api.call("GET", "/__admin/state").raw == before
+
+
+def test_a_fork_shares_the_rows(api: Api) -> None:
+    fill(api)
+    fill_everything(api)
+    assert api.call("POST", "/__admin/fork", {"to": "sk_two"}).status == 201
+    one, two = (api.app.world.sandboxes.open(key, NOW) for key in (api.key, "sk_two"))
+    for name, row_class in ROW_CLASSES.items():
+        shared = [row is other for row, other in zip(getattr(one, name), getattr(two, name), strict=True)]
+        assert shared == [row_class is not Batch] * len(shared), name
+    assert all(row is other for row, other in zip(one.batches.rows[0].rows, two.batches.rows[0].rows, strict=True))
 
 
 def test_an_export_rests_after_each_row_with_a_long_text(api: Api) -> None:
