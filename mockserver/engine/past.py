@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple, Protocol, TypeVar
+from weakref import WeakMethod, proxy
 
 from mockserver.domain.clock import Micros
 from mockserver.engine.step import Step
@@ -44,15 +45,17 @@ class _Change(NamedTuple):
 class Past:
     """The newest changes of a sandbox, as far back as the ``longest`` lag of its rules."""
 
-    __slots__ = ("_changes", "_is_rewound", "_sandbox", "longest")
+    __slots__ = ("__weakref__", "_changes", "_is_rewound", "_sandbox", "longest")
 
     def __init__(self, sandbox: Present, tables: Iterable[Table[Any]], longest: Micros) -> None:
         self.longest = longest
-        self._sandbox = sandbox
+        # No cycle, which would keep the rows of a sandbox that is gone until a collection of garbage finds them.
+        self._sandbox: Present = proxy(sandbox)
         self._changes: deque[_Change] = deque(maxlen=MOST_CHANGES)
         self._is_rewound = False
+        noting = WeakMethod(self._note)
         for table in tables:
-            table.watch(self._note)
+            table.watch(lambda *change: note(*change) if (note := noting()) is not None else None)
 
     def forget(self) -> None:
         """What there is now has always been there."""

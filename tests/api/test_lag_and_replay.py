@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import gc
+from weakref import ref
+
 import pytest
 
 from mockserver.engine import past, scans, store
@@ -55,6 +58,21 @@ def test_each_of_several_changes_is_seen_when_its_time_comes() -> None:
         seen.append(status(api, charge_id))
         api.advance("5s")
     assert seen == ["Authorised", "SUCCESS", "REFUND", "REFUND"]
+
+
+def test_a_sandbox_whose_reads_lag_is_freed_without_the_garbage_collector() -> None:
+    api = lagging()
+    charged(api)
+    api.get("/charge")
+    gone = ref(api.app.world.sandboxes.open("sk_tests", 0)), ref(api.app.world.sandboxes.open("sk_tests", 0).past)
+    gc.collect()
+    gc.disable()
+    try:
+        api.post("/__admin/reset")
+        assert [one() for one in gone] == [None, None]
+    finally:
+        gc.enable()
+    assert status(api, charged(api)) == 404
 
 
 def test_a_long_list_that_lags_is_looked_at_in_slices(monkeypatch: pytest.MonkeyPatch) -> None:
