@@ -493,8 +493,8 @@ def test_what_onsuccess_throws_is_an_error_of_the_shop_and_no_failure(
     [
         ("payfurl.init('mars', key)", "Unknown environment 'mars'"),
         ("payfurl.init('sandbox', '')", "wants a public key"),
-        ("payfurl.init('sandbox', key).addPaypal('nowhere', 1, 'AUD')", "no element with the id 'nowhere'"),
-        ("payfurl.init('sandbox', key).execute()", "no card or PayTo form"),
+        ("payfurl.init('sandbox', key).addPaypal('nowhere', 1, 'AUD')", "No element has the id 'nowhere'"),
+        ("payfurl.init('sandbox', key).execute()", "No card or PayTo form"),
         ("payfurl.init('sandbox', 'nobody').addDropIn('card', 1, 'AUD')", "Authentication"),
     ],
 )

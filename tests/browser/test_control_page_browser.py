@@ -204,7 +204,7 @@ def test_a_sandbox_is_emptied(control: Any, sandbox: Box) -> None:
     sandbox.charge()
     control.get_by_test_id("tab-sandbox").click()
     control.get_by_test_id("reset").click()
-    expect(control.get_by_test_id("message")).to_contain_text("kept aside")
+    expect(control.get_by_test_id("message")).to_contain_text("kept for one undo")
     assert sandbox.charges() == []
     control.get_by_test_id("undo-now").click()
     expect(control.get_by_test_id("message")).to_contain_text("Everything is back")
