@@ -8,7 +8,8 @@ Source: scenario language, Outcomes, ``lag``.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
 from typing import Any, NamedTuple, Protocol, TypeVar
 from weakref import WeakMethod, proxy
 
@@ -43,9 +44,10 @@ class _Change(NamedTuple):
 
 
 class Past:
-    """The newest changes of a sandbox, as far back as the ``longest`` lag of its rules."""
+    """The newest changes of a sandbox, as far back as the ``longest`` lag of its rules; ``noted`` counts all that ever
+    were."""
 
-    __slots__ = ("__weakref__", "_changes", "_is_rewound", "_sandbox", "longest")
+    __slots__ = ("__weakref__", "_changes", "_is_rewound", "_sandbox", "longest", "noted")
 
     def __init__(self, sandbox: Present, tables: Iterable[Table[Any]], longest: Micros) -> None:
         self.longest = longest
@@ -53,9 +55,29 @@ class Past:
         self._sandbox: Present = proxy(sandbox)
         self._changes: deque[_Change] = deque(maxlen=MOST_CHANGES)
         self._is_rewound = False
+        self.noted = 0
         noting = WeakMethod(self._note)
         for table in tables:
             table.watch(lambda *change: note(*change) if (note := noting()) is not None else None)
+
+    def __len__(self) -> int:
+        return len(self._changes)
+
+    def newest(self, count: int) -> Iterator[tuple[Micros, Table[Any], Any, Any]]:
+        """The newest changes, oldest first: when, in which table, the value and the one before (None: a new row)."""
+        return islice(self._changes, max(len(self._changes) - count, 0), None)
+
+    def take_over(self, changes: Iterable[tuple[Micros, Table[Any], int, Any]], noted: int) -> None:
+        """Go on with the changes of a store, the newest first: when, in which table and place, and the value before."""
+        present: dict[tuple[Table[Any], int], Any] = {}
+        self._changes.clear()
+        for at, table, seq, before in changes:
+            after = present.get((table, seq)) or table.rows[seq]
+            if before is not None:
+                before.seq = seq
+            present[table, seq] = before
+            self._changes.appendleft(_Change(at, table, after, before))
+        self.noted = noted
 
     def forget(self) -> None:
         """What there is now has always been there."""
@@ -72,6 +94,7 @@ class Past:
                 f"lag: only the newest {MOST_CHANGES} changes can be hidden from reads; older ones are visible"
             )
         changes.append(_Change(now, table, after, before))
+        self.noted += 1
 
     def seen(self, read: Callable[[], T]) -> T:
         """What the step that is being taken reads, as far behind as the rules say that decided it. Raises what ``read``

@@ -61,9 +61,9 @@ class Store:
         self._changed: dict[Sandbox, None] = {}
         self._lost: WeakSet[Sandbox] = WeakSet()
         self._writer = ThreadPoolExecutor(1, "mockserver-store")
-        self._next: asyncio.Future[str | None] | None = None
+        self._waiting: list[asyncio.Future[str | None]] = []
         self._batch: dict[Sandbox, None] = {}
-        self._written: asyncio.Future[str | None] | None = None
+        self._written: list[asyncio.Future[str | None]] = []
         self._task: asyncio.Task[None] | None = None
         self._due: list[tuple[Micros, str]] = []
         self._is_earlier = asyncio.Event()
@@ -122,12 +122,9 @@ class Store:
         nothing of it is there."""
         failed = None
         if sandbox in self._changed or (sandbox is None and self._changed):
-            loop = asyncio.get_running_loop()
-            self._next = self._next or loop.create_future()
-            self._task = self._task or loop.create_task(self._commit_all())
-            failed = await asyncio.shield(self._next)
-        elif self._written is not None and (sandbox is None or sandbox in self._batch):
-            failed = await asyncio.shield(self._written)
+            failed = await self._ended(self._waiting)
+        elif sandbox in self._batch or (sandbox is None and self._batch):
+            failed = await self._ended(self._written)
         if failed is None and sandbox in self._lost:
             failed = "what happened before it could not be written"
         if failed is not None:
@@ -179,6 +176,15 @@ class Store:
         self._writer.shutdown()
         self._file.close()
 
+    async def _ended(self, waiting: list[asyncio.Future[str | None]]) -> str | None:
+        """Wait among others for the end of a commit: why it failed, None when it is in the file."""
+        loop = asyncio.get_running_loop()
+        self._task = self._task or loop.create_task(self._commit_all())
+        end = loop.create_future()
+        waiting.append(end)
+        told: str | None = await end
+        return told
+
     async def _commit_all(self) -> None:
         """Write commits until nothing has changed since the last."""
         try:
@@ -190,7 +196,7 @@ class Store:
     async def _commit(self) -> None:
         loop = asyncio.get_running_loop()
         self._batch, self._changed = self._changed, {}
-        self._written, self._next = self._next or loop.create_future(), None
+        self._written, self._waiting = self._waiting, []
         failed: str | None = "the server stops"
         try:
             commit = self._gathered()
@@ -211,8 +217,10 @@ class Store:
                 self.failures += 1
                 for sandbox in self._batch:
                     self._lose(sandbox)
-            self._written.set_result(failed)
-            self._written, self._batch = None, {}
+            for end in self._written:
+                if not end.done():
+                    end.set_result(failed)
+            self._written, self._batch = [], {}
 
     def _gathered(self) -> Commit:
         commit = Commit()

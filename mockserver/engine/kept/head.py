@@ -76,6 +76,7 @@ class Head:
     rules: dict[str, Counted] = field(default_factory=dict)
     held: dict[str, list[str]] = field(default_factory=dict)
     warned: list[str] = field(default_factory=list)
+    lag: Micros = 0
     judged: dict[str, int] = field(default_factory=dict)
 
 

@@ -27,6 +27,7 @@ from mockserver.engine.kept.batches import BatchPart
 from mockserver.engine.kept.forms import KeptForm, kept_form
 from mockserver.engine.kept.head import HEAD, Head, KeptConfig, KeptCounters, counted, tally_of
 from mockserver.engine.kept.judges import memories, number_of, numbers
+from mockserver.engine.kept.lag import PastPart
 from mockserver.engine.kept.logs import RuleKeys, deliveries_part, inbox_part, schedule_part
 from mockserver.engine.kept.parts import (
     Changes,
@@ -50,7 +51,7 @@ from mockserver.scenario.provider_outcome import ProviderOutcome
 from mockserver.scenario.ruleset import Ruleset
 from mockserver.scenario.scenario import Scenario
 
-DERIVED = frozenset({"__weakref__", "assumed", "key", "public_key", "past", "step"})
+DERIVED = frozenset({"__weakref__", "key", "public_key", "reader", "step"})
 """Slots of a sandbox that follow from what is kept, or that are nothing between two steps."""
 
 
@@ -118,6 +119,7 @@ class Keeping:
             ),
             self._batches,
             schedule_part(sandbox),
+            PastPart(sandbox),
             RuleKeys(sandbox),
             deliveries_part(sandbox),
             inbox_part(sandbox),
@@ -235,6 +237,7 @@ class Keeping:
             rules={name: counted(tally) for name, tally in tallies.rules.items()},
             held=log.held,
             warned=sorted(sandbox.warned),
+            lag=sandbox.past.longest if sandbox.past is not None else 0,
             judged={name: getattr(judge, slot) for name, judge, slot in self._judged},
         )
 
@@ -277,6 +280,7 @@ class Keeping:
         sandbox.inboxes.number, sandbox.inboxes.dropped = head.journal.inboxes
         sandbox.idempotency.size = sum(first.size for first in sandbox.idempotency.firsts.values())
         sandbox.opened = head.opened
+        sandbox.warned.clear()
         sandbox.warned.update(head.warned)
         for name, judge, slot in self._judged:
             setattr(judge, slot, head.judged.get(name, 0))
@@ -362,6 +366,7 @@ def kept_sandbox(
         {name: tally_of(by_id[name].text, kept) for name, kept in head.rules.items() if name in by_id},
         head.calls,
     )
+    sandbox.look_back(head.lag)
     keeping = Keeping(sandbox, around, head.book, head.books)
     keeping.load(kept, head)
     _release(sandbox)

@@ -1,0 +1,135 @@
+"""The file of a store: made for its owner alone, used by one process, and refused unwritten when it is not whole."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from mockserver.adapters.exit_codes import Exit
+from mockserver.adapters.store_file import FORMAT, StoreFile, StoreRefused
+from mockserver.engine.kept.commits import Commit, KeptSandbox
+from tests.store.twins import Kept
+
+
+def filled(path: Path, charges: int = 3) -> Path:
+    """A store of one sandbox, closed."""
+    api = Kept(path)
+    for number in range(charges):
+        api.charge(reference=f"o-{number}")
+    api.kill()
+    return path
+
+
+def refused(path: Path) -> StoreRefused:
+    """Why a file is refused; not a byte of it has changed."""
+    before = path.read_bytes()
+    with pytest.raises(StoreRefused) as told:
+        StoreFile(path)
+    assert path.read_bytes() == before
+    return told.value
+
+
+def test_only_its_owner_may_read_it(tmp_path: Path) -> None:
+    path = filled(tmp_path / "s.db")
+    assert path.stat().st_mode & 0o777 == 0o600
+    path.chmod(0o644)
+    StoreFile(path).close()
+    assert path.stat().st_mode & 0o777 == 0o600
+
+
+def test_a_second_user_is_refused_with_the_code_of_a_port_in_use(tmp_path: Path) -> None:
+    path = tmp_path / "s.db"
+    first = StoreFile(path)
+    with pytest.raises(StoreRefused, match="is in use") as told:
+        StoreFile(path)
+    assert told.value.exit_code is Exit.IN_USE
+    first.close()
+    StoreFile(path).close()
+
+
+def test_a_file_of_another_kind_is_no_store(tmp_path: Path) -> None:
+    path = tmp_path / "s.db"
+    path.write_text("version: 1\n")
+    assert "does not begin as an SQLite database" in str(refused(path))
+    path.unlink()
+    with sqlite3.connect(path) as other:
+        other.execute("CREATE TABLE notes (text)")
+    other.close()
+    assert "a database of another program" in str(refused(path))
+
+
+@pytest.mark.parametrize(("version", "whose"), [(FORMAT + 1, "a newer"), (FORMAT - 1, "an older")])
+def test_another_format_is_refused_with_the_way_out(tmp_path: Path, version: int, whose: str) -> None:
+    path = filled(tmp_path / "s.db")
+    with sqlite3.connect(path) as db:
+        db.execute(f"PRAGMA user_version = {version}")
+    db.close()
+    told = str(refused(path))
+    assert f"written by {whose} mockserver (format {version}, this one has {FORMAT})" in told
+    assert "mockserver store export" in told
+
+
+def test_a_changed_row_is_damage_and_the_sound_sandboxes_are_named(tmp_path: Path) -> None:
+    path = filled(tmp_path / "s.db")
+    second = Kept(path, key="sk_second")
+    second.charge()
+    second.kill()
+    with sqlite3.connect(path) as db:
+        db.execute(
+            "UPDATE rows SET value = CAST(replace(value, '20', '21') AS BLOB) WHERE part = 'charges' AND number = 1"
+        )
+    db.close()
+    told = str(refused(path))
+    assert "row 1 of charges" in told
+    assert "1 of 2 sandboxes can be read: sk_***" in told
+
+
+@pytest.mark.parametrize("where", [0.3, 0.6, 0.9])
+def test_a_page_of_zeros_is_damage(tmp_path: Path, where: float) -> None:
+    path = filled(tmp_path / "s.db", 40)
+    with sqlite3.connect(path) as db:
+        db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    db.close()
+    raw = bytearray(path.read_bytes())
+    page = int(len(raw) * where) // 4096 * 4096
+    raw[page : page + 4096] = bytes(4096)
+    path.write_bytes(raw)
+    assert "is damaged" in str(refused(path)) or "can be read" in str(refused(path))
+
+
+def test_a_file_that_was_cut_is_damage(tmp_path: Path) -> None:
+    path = filled(tmp_path / "s.db", 40)
+    path.write_bytes(path.read_bytes()[:-9_000])
+    assert "damaged" in str(refused(path))
+
+
+def test_places_where_no_file_can_be_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(StoreRefused, match=r"cannot be made: .*missing: No such file or directory"):
+        StoreFile(tmp_path / "missing" / "s.db")
+    with pytest.raises(StoreRefused, match="is no file"):
+        StoreFile(tmp_path)
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may write everywhere")
+def test_a_folder_that_cannot_be_written_to_is_refused(tmp_path: Path) -> None:
+    tmp_path.chmod(0o500)
+    with pytest.raises(StoreRefused, match="cannot be made"):
+        StoreFile(tmp_path / "s.db")
+
+
+def test_a_world_is_another_from_one_commit_on_and_the_old_one_goes(tmp_path: Path) -> None:
+    file = StoreFile(tmp_path / "s.db")
+    kept = KeptSandbox("sk_a", 1, None, 0, 0, None)
+    file.write(Commit(puts=[(1, "charges", number, b"{}") for number in range(7_000)], kept=[kept]))
+    file.write(Commit(puts=[(2, "charges", 0, b"{}")], kept=[KeptSandbox("sk_a", 2, None, 0, 0, None)]))
+    file.close()
+    file = StoreFile(tmp_path / "s.db")
+    assert [one.world for one in file.sandboxes] == [2]
+    assert [len(file.rows(world)) for world in (1, 2)] == [7_000, 1]
+    while file.clear_away():
+        pass
+    assert [len(file.rows(world)) for world in (1, 2)] == [0, 1]
+    file.close()
