@@ -11,6 +11,7 @@ import pytest
 import yaml
 
 from mockserver.settings import Settings, unknown_variables
+from tests import warm
 from tools import docs, tables
 
 TEXTS = {page: page.read_text("utf-8") for page in docs.PAGES}
@@ -25,7 +26,8 @@ FENCES = re.compile(r"^(?P<before>[^\n]*)\n```(?P<language>\w+)\n", re.MULTILINE
 @pytest.mark.skipif(not shutil.which("curl"), reason="the commands use curl")
 @pytest.mark.slow
 @pytest.mark.parametrize("page", docs.PAGES, ids=lambda page: page.name)
-def test_every_command_prints_what_the_pages_say(page: Path) -> None:
+def test_every_command_prints_what_the_pages_say(page: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(docs, "PYTHON", warm.python())
     assert docs.difference(page.read_text("utf-8")) == ""
 
 

@@ -1,78 +1,128 @@
-"""Processes that begin with everything imported: what takes most of the time of a short one.
+"""Python that begins with everything imported: what takes most of the time of a short process.
 
-Each is a process of its own, forked from one that has done nothing but importing, or, for a server of a program, from
-that program.
+Each is a process of its own, with the folder, the environment and the streams of what starts it, forked from one that
+has done nothing but importing. A server that such a process starts is forked from it in turn.
 """
 
 from __future__ import annotations
 
+import gc
+import marshal
 import os
 import runpy
+import select
 import signal
+import socket
 import subprocess
 import sys
+import tempfile
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
-from multiprocessing import get_context
-from multiprocessing.context import ForkServerContext
+from importlib import import_module
 from pathlib import Path
 from types import SimpleNamespace
 from typing import IO
 
 from mockserver.adapters import local_server
 
+ROOT = Path(__file__).resolve().parents[1]
 _IMPORTED = [
     *("pytest", "httpx", "uvicorn", "mockserver.web.app", "mockserver.adapters.server", "mockserver.remote"),
-    # What most servers import when they are first asked.
+    # What most servers and commands import when they are first asked.
     *(f"mockserver.web.control.{name}" for name in ("clock", "clock_moves", "findings", "journal", "scenarios")),
     *("mockserver.web.endpoints.charges", "mockserver.adapters.strict_yaml", "mockserver.domain.search_words"),
+    *("mockserver.adapters.scenario_check", "mockserver.explore.command"),
 ]
 
 
+def python() -> list[str]:
+    """The command that stands for ``python`` before ``-m module args``; Python itself where processes cannot be
+    watched."""
+    if not hasattr(os, "pidfd_open"):
+        return [sys.executable]
+    return [sys.executable, "-I", "-S", str(Path(__file__).with_name("warm_client.py")), _address()]
+
+
 @cache
-def _context() -> ForkServerContext:
-    context = get_context("forkserver")
-    context.set_forkserver_preload(_IMPORTED)
-    return context
+def _address() -> str:
+    """The socket of a process that has imported everything and ends with this one."""
+    address = str(Path(tempfile.mkdtemp(prefix="warm-")) / "socket")
+    environ = {**os.environ, "PYTHONPATH": str(ROOT)}
+    process = subprocess.Popen(
+        [sys.executable, "-m", "tests.warm", address],
+        cwd=ROOT,
+        env=environ,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        start_new_session=True,
+    )
+    assert process.stdout is not None
+    assert process.stdout.read(1) == b"."
+    _kept.append(process)
+    return address
 
 
-def run(
-    main: Callable[[Sequence[str]], int], args: Sequence[str], folder: Path, environ: Mapping[str, str]
-) -> subprocess.CompletedProcess[str]:
-    """The exit code of ``main(args)``, called in a folder, and what it printed. ``main`` is a module's function."""
-    told, errors = folder / ".stdout", folder / ".stderr"
-    process = _context().Process(target=_begin, args=(main, list(args), folder, dict(environ), told, errors))
-    process.start()
-    process.join(120)
-    if process.exitcode is None:
-        process.kill()
-        raise TimeoutError(f"{args} took longer than two minutes")
-    done = subprocess.CompletedProcess(args, process.exitcode, told.read_text(), errors.read_text())
-    told.unlink()
-    errors.unlink()
-    return done
+_kept: list[subprocess.Popen[bytes]] = []
 
 
-def _begin(
-    main: Callable[[Sequence[str]], int],
-    args: Sequence[str],
-    folder: Path,
-    environ: Mapping[str, str],
-    told: Path,
-    errors: Path,
-) -> None:
-    os.chdir(folder)
-    os.environ.clear()
-    os.environ.update(environ)
-    for path, number in ((told, 1), (errors, 2)):
-        opened = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
-        os.dup2(opened, number)
-        os.close(opened)
-    sys.path.insert(0, str(folder))
-    sys.argv = [sys.argv[0], *args]
-    local_server.__dict__["subprocess"] = SimpleNamespace(**{**vars(subprocess), "Popen": Forked})
-    sys.exit(main(args))
+def _listen(address: str) -> None:
+    for name in _IMPORTED:
+        import_module(name)
+    gc.freeze()
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(address)
+        listener.listen(64)
+        os.write(1, b".")
+        # Standard input ends with the process that started this one.
+        while 0 not in select.select([listener, 0], [], [], 1)[0]:
+            while _reaped():
+                pass
+            if select.select([listener], [], [], 0)[0]:
+                line, _ = listener.accept()
+                if os.fork() == 0:
+                    listener.close()
+                    _attend(line)
+                    return
+                line.close()
+    os.unlink(address)
+    os.rmdir(os.path.dirname(address))
+
+
+def _reaped() -> bool:
+    try:
+        return os.waitpid(-1, os.WNOHANG)[0] > 0
+    except ChildProcessError:
+        return False
+
+
+def _attend(line: socket.socket) -> None:
+    """Run what is asked for on a line, and end it when the line does."""
+    size, streams, _, _ = socket.recv_fds(line, 8, 3)
+    asked = b""
+    while len(asked) < int.from_bytes(size, "big"):
+        asked += line.recv(65536)
+    args, folder, environ = marshal.loads(asked)
+    pid = os.fork()
+    if pid == 0:
+        os.chdir(folder)
+        _become(environ, streams)
+        paths = environ.get("PYTHONPATH", "").split(os.pathsep)
+        sys.path[:1] = [folder, *filter(None, paths)]
+        local_server.__dict__["subprocess"] = SimpleNamespace(**{**vars(subprocess), "Popen": Forked})
+        _run(args)
+        return
+    for stream in streams:
+        os.close(stream)
+    line.sendall(pid.to_bytes(8, "big"))
+    watched = os.pidfd_open(pid)
+    if watched not in select.select([line, watched], [], [])[0]:
+        os.kill(pid, signal.SIGKILL)
+    code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+    try:
+        line.sendall(code.to_bytes(8, "big", signed=True))
+    finally:
+        os._exit(0)
 
 
 class Forked:
@@ -95,9 +145,10 @@ class Forked:
         if self.pid == 0:
             code: object = 70
             try:
-                _become(env, reading, stdout.fileno())
-                sys.argv = [command[3], *command[4:]]
-                runpy.run_module(command[3], run_name="__main__")
+                os.setsid()
+                _become(env, (reading, stdout.fileno(), stdout.fileno()))
+                _run(command[3:])
+                code = 0
             except SystemExit as ended:
                 code = ended.code or 0
             finally:
@@ -108,7 +159,11 @@ class Forked:
         self.stdin = os.fdopen(writing, "wb")
 
     def poll(self) -> int | None:
-        return self._ended(os.WNOHANG)
+        if self.returncode is None:
+            pid, status = os.waitpid(self.pid, os.WNOHANG)
+            if pid:
+                self.returncode = os.waitstatus_to_exitcode(status)
+        return self.returncode
 
     def wait(self, timeout: float | None = None) -> int:
         end = time.monotonic() + (3600 if timeout is None else timeout)
@@ -119,31 +174,34 @@ class Forked:
         return code
 
     def terminate(self) -> None:
-        self.send_signal(signal.SIGTERM)
+        self._send(signal.SIGTERM)
 
     def kill(self) -> None:
-        self.send_signal(signal.SIGKILL)
+        self._send(signal.SIGKILL)
 
-    def send_signal(self, number: int) -> None:
+    def _send(self, number: int) -> None:
         if self.poll() is None:
             os.kill(self.pid, number)
 
-    def _ended(self, flag: int) -> int | None:
-        if self.returncode is None:
-            pid, status = os.waitpid(self.pid, flag)
-            if pid:
-                self.returncode = os.waitstatus_to_exitcode(status)
-        return self.returncode
 
-
-def _become(environ: Mapping[str, str], reading: int, writing: int) -> None:
-    """Leave everything of the program behind but what it has imported."""
-    os.setsid()
-    for source, number in ((reading, 0), (writing, 1), (writing, 2)):
-        os.dup2(source, number)
+def _become(environ: Mapping[str, str], streams: Sequence[int]) -> None:
+    """Leave everything of the process behind but what it has imported."""
+    for number, stream in enumerate(streams):
+        os.dup2(stream, number)
     os.closerange(3, 4096)
     os.environ.clear()
     os.environ.update(environ)
-    sys.stdin, sys.stdout, sys.stderr = os.fdopen(0), os.fdopen(1, "w", 1), os.fdopen(2, "w", 1)
+    time.tzset()
+    sys.stdin = os.fdopen(0, closefd=False)
+    sys.stdout, sys.stderr = (os.fdopen(number, "w", 1, closefd=False) for number in (1, 2))
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def _run(args: Sequence[str]) -> None:
+    sys.argv = list(args)
+    runpy.run_module(args[0], run_name="__main__", alter_sys=True)
+
+
+if __name__ == "__main__":
+    _listen(sys.argv[1])

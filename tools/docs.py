@@ -34,6 +34,8 @@ ROOT = Path(__file__).resolve().parents[1]
 TOP = tuple(ROOT / f"{name}.md" for name in ("README", "CONTRIBUTING", "CHANGELOG", "SECURITY"))
 README = TOP[0]
 PAGES = (*TOP, *sorted((ROOT / "docs").glob("*.md")))
+PYTHON = [sys.executable]
+"""The command that runs Python."""
 PORT, TLS_PORT = "4111", "5001"
 START_SECONDS = 30.0
 SHELL_SECONDS = 300.0
@@ -70,7 +72,7 @@ class Session:
         free = ["0" if option == TLS_PORT else option for option in options]
         with (self.folder / ".log").open("wb") as log:
             self.server = subprocess.Popen(
-                [sys.executable, "-m", "mockserver", *free, "--port", "0", "--port-file", str(port_file)],
+                [*PYTHON, "-m", "mockserver", *free, "--port", "0", "--port-file", str(port_file)],
                 cwd=self.folder,
                 env=environment(self.folder),
                 stdin=subprocess.DEVNULL,
@@ -153,7 +155,7 @@ def environment(folder: Path) -> dict[str, str]:
     if not commands.exists():
         commands.mkdir()
         for name, words in {"mockserver": "-m mockserver", "python": "", "python3": ""}.items():
-            (commands / name).write_text(f'#!/bin/sh\nexec "{sys.executable}" {words} "$@"\n')
+            (commands / name).write_text(f'#!/bin/sh\nexec {shlex.join(PYTHON)} {words} "$@"\n')
             (commands / name).chmod(0o755)
     # Where these two are set pytest prints more, which is not what a reader sees.
     left_out = {"CI", "BUILD_NUMBER"}

@@ -18,6 +18,7 @@ import pytest
 from click.testing import CliRunner
 
 from mockserver.cli import main
+from tests import warm
 
 pytestmark = pytest.mark.slow
 
@@ -30,7 +31,7 @@ LOST = {("charge.create#1", "lost_answer"), ("charge.create#1", "error_after"), 
 
 
 def command(folder: Path, *args: str) -> list[str]:
-    return [sys.executable, "-m", "mockserver", "explore", "--out", str(folder / "explored"), *args]
+    return [*warm.python(), "-m", "mockserver", "explore", "--out", str(folder / "explored"), *args]
 
 
 def explore(folder: Path, *args: str, url: str | None = None) -> subprocess.CompletedProcess[str]:

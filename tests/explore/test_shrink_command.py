@@ -17,6 +17,7 @@ from mockserver.adapters import local_server
 from mockserver.adapters.scenario_files import read_file
 from mockserver.adapters.scenario_text import scenario_text
 from mockserver.cli import main
+from tests import warm
 
 pytestmark = pytest.mark.slow
 
@@ -101,7 +102,7 @@ def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 def start(folder: Path, client: str, *options: str, scenario: str = "chaos") -> subprocess.Popen[str]:
     (folder / "shop.py").write_text(SHOP + client)
-    command = [sys.executable, "-m", "mockserver", "shrink", "--scenario", scenario, *options]
+    command = [*warm.python(), "-m", "mockserver", "shrink", "--scenario", scenario, *options]
     return subprocess.Popen(
         [*command, "--", sys.executable, "shop.py"],
         cwd=folder,

@@ -40,20 +40,11 @@ def run_pytest(
         environ.update(
             PYTEST_DISABLE_PLUGIN_AUTOLOAD="1", PYTEST_PLUGINS=",".join(("mockserver.pytest_plugin", *plugins))
         )
-    command = ["-p", "no:cacheprovider", *args]
-    if not installed:
-        return warm.run(_pytest, command, folder, environ)
     return subprocess.run(
-        [sys.executable, "-m", "pytest", *command],
+        [*([sys.executable] if installed else warm.python()), "-m", "pytest", "-p", "no:cacheprovider", *args],
         cwd=folder,
         env=environ,
         capture_output=True,
         text=True,
         timeout=120,
     )
-
-
-def _pytest(args: Sequence[str]) -> int:
-    import pytest
-
-    return int(pytest.main(list(args)))
