@@ -166,6 +166,7 @@ def _views(folder: Path) -> None:
     with _serving() as url, _browser() as browser:
         pages = _Shop(url).story()
         _Shop(url).double_charge()
+        _Shop(url).charge("4242424242424242", reference="Order 1018", webhook={"url": f"{url}/__inbox/shop"})
         for width, scheme in product((DESK["width"], NARROW), ("light", "dark")):
             page = browser.new_page(viewport={"width": width, "height": DESK["height"]}, color_scheme=scheme)
             page.goto(f"{url}/__admin/")

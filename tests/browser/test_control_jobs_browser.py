@@ -275,6 +275,33 @@ def test_a_long_list_of_objects_stays_true_at_both_ends(page: Any, sandbox: Box)
     expect(rows(page, "objects").first).to_contain_text("the newest")
 
 
+def test_two_tabs_show_the_same_sandbox(page: Any, sandbox: Box) -> None:
+    sandbox.charge()
+    one, other = visit(page, sandbox), visit(page.context.new_page(), sandbox)
+    one.get_by_test_id("advance-1h").click()
+    expect(other.get_by_test_id("now")).to_have_text("2031-03-01 10:30:00")
+    sandbox.charge(reference="for both")
+    for tab in (one, other):
+        expect(rows(tab).first).to_contain_text("for both")
+    other.get_by_test_id("tab-sandbox").click()
+    other.get_by_test_id("reset").click()
+    expect(one.get_by_test_id("requests-lesson")).to_be_visible()
+    expect(rows(one)).to_have_count(0)
+
+
+def test_nothing_moves_for_those_who_want_less_motion(desk: Any) -> None:
+    desk.emulate_media(reduced_motion="reduce")
+    desk.keyboard.press("?")
+    assert desk.evaluate("document.getAnimations().length") == 0
+    assert desk.evaluate(MOVING) == []
+    desk.emulate_media(reduced_motion="no-preference")
+
+
+MOVING = """() => [...document.querySelectorAll("*")].map((one) => [one.tagName, getComputedStyle(one)])
+  .filter(([, { transitionDuration, animationName }]) => transitionDuration !== "0s" || animationName !== "none")
+  .map(([name]) => name)"""
+
+
 def test_an_event_is_sent_from_the_page(desk: Any) -> None:
     desk.get_by_test_id("tab-webhooks").click()
     desk.get_by_test_id("send-event").click()
@@ -361,12 +388,14 @@ def test_a_server_that_has_gone_is_said_to_be_offline(page: Any, tmp_path: Path)
     expect(page.get_by_test_id("message")).to_contain_text("cannot be reached")
 
 
+@pytest.mark.parametrize("context_options", [{"viewport": {"width": WIDE, "height": 800}}], ids=["wide"])
 def test_no_view_breaks_a_rule_of_accessibility(page: Any, shop: Box) -> None:
     desk, found = visit(page, shop), []
     for view in VIEWS:
         desk.get_by_test_id(f"tab-{view}").click()
         if view in LISTS:
             rows(desk, view).first.wait_for()
+            assert desk.locator("header").bounding_box()["height"] < 60, "one line"
             # Where there is room the list stands beside the details, and is looked at with them.
             found += accessible(desk, view, (WIDE, NARROW) if view == VIEWS[0] else (NARROW,))
             rows(desk, view).first.click()

@@ -149,6 +149,7 @@ export class List {
   set(given, { grownBy = 0 } = {}) {
     const items = this.dayOf ? withDays(given, this.dayOf) : given;
     this.items = items;
+    this.element.toggleAttribute("data-empty", !items.length);
     // Whoever has scrolled down keeps the rows under their eyes when new ones come in on top.
     if (grownBy && this.element.scrollTop > 0) this.element.scrollTop += grownBy * this.rowHeight;
     this.at = this.key === null ? -1 : this.items.findIndex((item) => item && !item.day && this.keyOf(item) === this.key);

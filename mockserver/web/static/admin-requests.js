@@ -48,7 +48,7 @@ function draw(item) {
       h("span", { class: "c-time" }, clockTime(item.at).slice(0, 8)), h("span", { class: "c-method" }, item.method || "due"),
       h("span", { class: "c-path", title: item.path }, inWords(item.op)), mark("request", item.id),
       h("span", { class: "c-amount" }, money(item.facts)),
-      h("span", { class: `c-status ${failed(item) ? "s-5" : item.method ? "s-2" : "s-4"}` }, item.method ? String(item.fault && item.status === null ? item.fault : item.status) : "due")),
+      h("span", { class: `c-status ${failed(item) ? "s-5" : item.method ? "s-2" : "s-4"}` }, item.method ? String(item.fault && !(item.status >= 400) ? item.fault : item.status) : "due")),
     h("span", { class: "line soft" }, h("span", { class: "c-id" }, `#${item.id}`), h("span", { class: "c-why" }, ...separated(why(item)), " "), h("span", { class: "c-url" }, short(item.path))),
   ];
 }
