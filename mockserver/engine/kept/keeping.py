@@ -54,7 +54,6 @@ from mockserver.scenario.scenario import Scenario
 DERIVED = frozenset({"__weakref__", "key", "public_key", "reader", "step"})
 """Slots of a sandbox that follow from what is kept, or that are nothing between two steps."""
 
-
 PAGES = ("charges", "payment_links", "tokens")
 """Tables whose objects have pages, the addresses of which name no key."""
 
@@ -137,12 +136,14 @@ class Keeping:
         stories.on_change = self._note_story
 
     def close(self) -> None:
-        """Hear no more of the sandbox: nothing of it refers to this any longer."""
+        """Hear no more of the sandbox, and let it go: parts refer to this, and garbage may stay for good."""
         sandbox = self.sandbox
         sandbox.journal.stories.on_change = sandbox.schedule.on_change = sandbox.director.on_count = None
         sandbox.deliveries.on_change = sandbox.inboxes.on_change = None
         for name in ROW_CLASSES:
             getattr(sandbox, name).on_change = None
+        for part in (*(part for part in self._parts if isinstance(part, ListedPart)), self):
+            vars(part).clear()
 
     def _note_story(self, number: int, changes: list[tuple[str, Any]]) -> None:
         self._stories.note(number, lambda: _write_changes(changes))
