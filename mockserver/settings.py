@@ -278,10 +278,10 @@ SETTINGS: tuple[Setting, ...] = (
     Setting("most_sandboxes", "--most-sandboxes", read_whole(1, 10_000_000), "a whole number, 1 to 10000000",
             "Sandboxes that may be open; a key that would open another is refused (503, code 37).", metavar="N"),
     Setting("sandbox_idle", "--sandbox-idle", read_length, "a whole number with its unit, such as 30m, 24h or 7d",
-            "Drop sandboxes unused for this long, by the machine's clock; with --store they are put away into the "
-            "file, after 24h by default.", metavar="DURATION"),
+            "Drop sandboxes unused for this long, by the machine's clock; with --store move them to the file, "
+            "after 24h by default.", metavar="DURATION"),
     Setting("store", "--store", read_text, "a path",
-            "Keep every sandbox in this file: what was answered is there after a restart.", metavar="FILE"),
+            "Keep every sandbox in this file: everything that was answered survives a restart.", metavar="FILE"),
     Setting("store_sync", "--store-sync", read_choice("normal", "full"), "normal or full",
             "What the store survives: the end of the process at any instant, or a power failure too.",
             metavar="normal|full", choices=("normal", "full")),

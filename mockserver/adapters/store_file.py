@@ -165,12 +165,10 @@ def examined(path: Path) -> tuple[list[KeptSandbox], set[int]]:
         [application] = db.execute("PRAGMA application_id").fetchone()
         [version] = db.execute("PRAGMA user_version").fetchone()
         if application != _APPLICATION:
-            raise StoreRefused(f"{path} is a database of another program, not a store; nothing was written to it")
+            raise StoreRefused(f"{path} is a database of another program, not a store; it was not changed")
         if version != FORMAT:
             whose = "a newer" if version > FORMAT else "an older"
-            way = (
-                "serve it with that version, or write its sandboxes out there (mockserver store export) and import them"
-            )
+            way = "serve it with that version, or export its sandboxes there (mockserver store export) and import them"
             words = f"{path} was written by {whose} mockserver (format {version}, this one has {FORMAT})"
             raise StoreRefused(f"{words}: {way}")
         try:
@@ -189,11 +187,11 @@ def _telling(path: Path) -> Iterator[None]:
         yield
     except sqlite3.OperationalError as problem:
         if "locked" in str(problem):
-            words = f"{path} is in use: another process has it open; stop that one, or take another file"
+            words = f"{path} is in use by another process: stop it, or use another file"
             raise StoreRefused(words, Exit.IN_USE) from None
         raise StoreRefused(f"{path} cannot be used: {problem}") from None
     except sqlite3.DatabaseError as problem:
-        raise StoreRefused(f"{path} is damaged: {problem}; nothing was written to it") from None
+        raise StoreRefused(f"{path} is damaged: {problem}; it was not changed") from None
 
 
 def _index(db: sqlite3.Connection) -> list[KeptSandbox]:
@@ -225,7 +223,7 @@ def _readable(db: sqlite3.Connection) -> str:
     try:
         index = _index(db)
     except (sqlite3.Error, ValueError, TypeError):
-        return "none of its sandboxes can be read; nothing was written to it"
+        return "none of its sandboxes can be read; it was not changed"
     for kept in index:
         try:
             rows_of(db, kept.world)
@@ -234,7 +232,7 @@ def _readable(db: sqlite3.Connection) -> str:
             broken += 1
     names = ", ".join(sound[:_MOST_NAMED]) + (" ..." if len(sound) > _MOST_NAMED else "")
     told = f"{len(sound)} of {len(sound) + broken} sandboxes can be read{': ' + names if sound else ''}"
-    return f"{told} (mockserver store export); nothing was written to it"
+    return f"{told} (mockserver store export); it was not changed"
 
 
 def rows_of(db: sqlite3.Connection, world: int) -> list[Row]:
@@ -267,16 +265,14 @@ def _is_new(path: Path) -> bool:
     except OSError as problem:
         raise StoreRefused(f"{path} cannot be opened: {problem.strerror}") from None
     if not stat.S_ISREG(status.st_mode):
-        raise StoreRefused(f"{path} is no file")
+        raise StoreRefused(f"{path} is not a file")
     if not os.access(path, os.R_OK | os.W_OK) or not os.access(path.parent, os.W_OK):
-        raise StoreRefused(f"{path} cannot be written to, nor files beside it")
+        raise StoreRefused(f"{path} and its folder must be writable")
     if not status.st_size:
         return True
     with path.open("rb") as file:
         if file.read(len(_MAGIC)) != _MAGIC:
-            raise StoreRefused(
-                f"{path} is no store: it does not begin as an SQLite database; nothing was written to it"
-            )
+            raise StoreRefused(f"{path} is not a store: it does not begin as an SQLite database; it was not changed")
     with contextlib.suppress(OSError):
         # It holds card numbers and keys.
         path.chmod(0o600)

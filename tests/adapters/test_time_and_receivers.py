@@ -186,7 +186,7 @@ def test_a_move_that_would_take_too_long_says_who_is_waited_for_and_goes_on_when
             assert (frozen["waiting"], "hint" in frozen) == (1, False)
             answer = await wait(api, {"webhook": {"state": "delivered"}}, timeout="50ms")
             assert (answer["held"], answer["waiting"]) == (False, 1)
-            assert "50ms in real time" in answer["hint"]
+            assert "50ms of real time" in answer["hint"]
             let_go.set()
             moved = await advance(api, "8d")
             assert (moved["now"][8:19], moved["waiting"], "hint" in moved) == ("09T00:00:00", 0, False)

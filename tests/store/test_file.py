@@ -109,7 +109,7 @@ def test_a_file_that_was_cut_is_damage(tmp_path: Path) -> None:
 def test_places_where_no_file_can_be_are_refused(tmp_path: Path) -> None:
     with pytest.raises(StoreRefused, match=r"cannot be made: .*missing: No such file or directory"):
         StoreFile(tmp_path / "missing" / "s.db")
-    with pytest.raises(StoreRefused, match="is no file"):
+    with pytest.raises(StoreRefused, match="is not a file"):
         StoreFile(tmp_path)
 
 

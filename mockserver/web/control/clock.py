@@ -97,8 +97,8 @@ async def _move(
             answer = {**_shown(sandbox), "ran": mover.ran}
             if not arrived:
                 answer["hint"] = (
-                    f"the time-out passed on the way to {moment(to)}, while {answer['waiting']} webhooks were being "
-                    "sent: another call goes on from here"
+                    f"timed out on the way to {moment(to)}, while {answer['waiting']} webhooks were being sent: "
+                    "another call continues from here"
                 )
             journal_move(call, sandbox, op, answer)
     world.runner.used(sandbox)
