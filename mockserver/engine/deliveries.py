@@ -89,7 +89,7 @@ def plan(sandbox: Sandbox) -> None:
     for decision in step.decisions:
         if decision.rule is not None:
             scripted = scripted or decision.outcome.webhook
-    for event in tuple(step.events):
+    for event in step.events:
         if event.subject is Subject.WEBHOOK_SUBSCRIPTION and event.what == PresenceEvent.REMOVED:
             _withdraw(sandbox, event.subject_id)
         kind = _TYPES.get(event.subject)
@@ -231,7 +231,7 @@ def _plan_for(sandbox: Sandbox, news: _News, scripted: WebhookPlan | None) -> No
         if wanted.drop:
             continue
         for delivery in _plan_one(sandbox, news.message, target, wanted, news.event, None):
-            step.webhooks.append(delivery.delivery_id)
+            step.webhooks += (delivery.delivery_id,)
             if wanted.before_answer:
                 step.urgent = True
                 _enter(sandbox, delivery)
@@ -279,7 +279,7 @@ def _choreography(sandbox: Sandbox, news: _News, target: WebhookTarget) -> Webho
     )
     if decision.outcome.webhook is None:
         return _ORDINARY
-    sandbox.step.decisions.append(decision)
+    sandbox.step.decisions += (decision,)
     return decision.outcome.webhook
 
 

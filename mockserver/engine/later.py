@@ -156,7 +156,7 @@ def _settle(sandbox: Sandbox, charge: Charge, detail: list[str]) -> None:
 def _emit(sandbox: Sandbox, charge: Charge, detail: list[str]) -> None:
     event, status = detail[0], charge.status
     data = form(object).read(json.loads(detail[1]), sandbox.cards)
-    sandbox.step.events.append(Event(Subject.CHARGE, charge.charge_id, event, status, status, sandbox.now, data))
+    sandbox.step.events += (Event(Subject.CHARGE, charge.charge_id, event, status, status, sandbox.now, data),)
 
 
 def _is_told(event: str, data: str) -> bool:

@@ -215,7 +215,7 @@ class Sandbox(Tables):
 
     def emit(self, subject: Subject, subject_id: str, what: str, before: str | None, after: str | None) -> None:
         """Record that something happened now."""
-        self.step.events.append(Event(subject, subject_id, what, before, after, self.now))
+        self.step.events += (Event(subject, subject_id, what, before, after, self.now),)
 
     def decide(self, stage: Stage, attempt: Attempt) -> Decision:
         """Let the scenario decide, and count it."""
@@ -226,8 +226,9 @@ class Sandbox(Tables):
     def ask(self, stage: Stage, attempt: Attempt) -> Decision:
         """Let the scenario decide, and remember the decision."""
         decision = self.decide(stage, attempt)
-        self.step.attempts.append(attempt)
-        self.step.decisions.append(decision)
+        step = self.step
+        step.attempts += (attempt,)
+        step.decisions += (decision,)
         return decision
 
     def warn(self, text: str) -> None:

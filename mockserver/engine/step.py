@@ -81,11 +81,11 @@ class Step:
         self.scripted = scripted
         self.request: Mapping[str, object] = _NOTHING
         self.about: dict[str, object] = {}
-        self.attempts: list[Attempt] = []
-        self.decisions: list[Decision] = []
-        self.events: list[Event] = []
+        self.attempts: tuple[Attempt, ...] = ()
+        self.decisions: tuple[Decision, ...] = ()
+        self.events: tuple[Event, ...] = ()
         self.assumed: list[str] = []
-        self.webhooks: list[str] = []
+        self.webhooks: tuple[str, ...] = ()
         self.ignored: tuple[str, ...] = ()
         self.warnings: tuple[str, ...] = ()
         self.latency: Micros = 0

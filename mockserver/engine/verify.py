@@ -5,6 +5,7 @@ Source: control document, Control API (``/__admin/verify``).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from heapq import nsmallest
 
@@ -65,7 +66,7 @@ def judge(journal: Journal, expected: Expected, after: int = 0) -> Verification:
     return Verification(expected, count, matched[-MOST_SHOWN:], near, _doubt(journal, expected, count))
 
 
-def _attempts(entry: JournalEntry) -> list[Attempt]:
+def _attempts(entry: JournalEntry) -> Sequence[Attempt]:
     step = entry.step
     if step.attempts:
         return step.attempts

@@ -38,6 +38,8 @@ from mockserver.wire.fields import NO_FIELDS, Fields
 from mockserver.wire.jsonio import MalformedJson, loads
 from mockserver.wire.profile import profile_of
 
+_SILENT = (SILENCE[Stage.ARRIVAL],)
+
 
 @record
 class Arrival:
@@ -133,7 +135,7 @@ class OperationEndpoint(Endpoint):
     def _begin(self, request: Request, sandbox: Sandbox) -> Step:
         sandbox.step = request.step = step = Step(self.op, answers=True, headers=request.headers, path=request.path)
         if request.decided is not None:
-            step.decisions.append(request.decided)
+            step.decisions += (request.decided,)
         return step
 
     def arrive(self, request: Request, *, is_setup: bool = False) -> Arrival | Reply:
@@ -171,7 +173,7 @@ class OperationEndpoint(Endpoint):
     def _early_fault(self, sandbox: Sandbox, step: Step) -> Transport | None:
         """What the rules of arrival do to the request before anything happens."""
         if not sandbox.director.listens(Stage.ARRIVAL, step.op):
-            step.decisions.append(SILENCE[Stage.ARRIVAL])
+            step.decisions = _SILENT if not step.decisions else (*step.decisions, *_SILENT)
             return None
         asked = Attempt(
             op=step.op,
