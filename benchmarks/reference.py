@@ -1,8 +1,9 @@
 """The bare reference: what the same charge costs when nothing but the necessary is done.
 
 Starlette takes the body, pydantic validates it with keys in any letter case, a dict stores the answer, orjson writes
-it. No authentication, states, money, search, scenarios, journal or webhooks. Served as its makers recommend: uvicorn
-with uvloop and httptools, no access log. ``python benchmarks/reference.py PORT`` serves it.
+it, an index lists charges by their reference. No authentication, states, money, scenarios, journal or webhooks. Served
+as its makers recommend: uvicorn with uvloop and httptools, no access log. ``python benchmarks/reference.py PORT``
+serves it.
 """
 
 from __future__ import annotations
@@ -58,6 +59,7 @@ class NewCharge(BaseModel):
 
 
 CHARGES: dict[str, dict[str, Any]] = {}
+BY_REFERENCE: dict[str | None, list[dict[str, Any]]] = {}
 NUMBERS = itertools.count(1)
 
 
@@ -131,7 +133,15 @@ async def create(request: Request) -> Response:
         "subscriptionId": None,
         "metadata": charge.metadata,
     }
+    BY_REFERENCE.setdefault(charge.reference, []).append(stored)
     return Response(orjson.dumps(stored), 201, media_type="application/json")
+
+
+async def search(request: Request) -> Response:
+    query = request.query_params
+    limit, found = int(query.get("limit", 20)), BY_REFERENCE.get(query["Reference"], [])
+    page = {"limit": limit, "skip": 0, "count": len(found), "charges": found[: -limit - 1 : -1]}
+    return Response(orjson.dumps(page), media_type="application/json")
 
 
 async def read(request: Request) -> Response:
@@ -139,7 +149,11 @@ async def read(request: Request) -> Response:
 
 
 app = Starlette(
-    routes=[Route("/charge/card", create, methods=["POST"]), Route("/charge/{charge_id}", read, methods=["GET"])]
+    routes=[
+        Route("/charge/card", create, methods=["POST"]),
+        Route("/charge/{charge_id}", read, methods=["GET"]),
+        Route("/charge", search, methods=["GET"]),
+    ]
 )
 
 if __name__ == "__main__":
