@@ -386,9 +386,9 @@ def _release(sandbox: Sandbox) -> None:
     planned = {entry.subject for entry in sandbox.schedule.entries if entry.what in (Due.WEBHOOK, Due.WEBHOOK_HELD)}
     step = Step("")
     waiting = (DeliveryState.HELD, DeliveryState.WAITING)
-    step.webhooks = [
+    step.webhooks = tuple(
         one.delivery_id for one in sandbox.deliveries if one.state in waiting and one.delivery_id not in planned
-    ]
+    )
     deliveries.release(sandbox, step)
 
 

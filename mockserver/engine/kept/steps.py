@@ -30,7 +30,7 @@ from mockserver.scenario.ruleset import Ruleset
 _EXHAUSTED = -1
 
 _TABLES = {cls: name for name, cls in ROW_CLASSES.items()}
-_EVENTS = kept_form(list[Event])
+_EVENTS = kept_form(tuple[Event, ...])
 _PASSED = kept_form(tuple[tuple[str, Difference], ...])
 _SCRIPTED = kept_form(ProviderOutcome | None)
 _DECLINE = kept_form(Decline)
@@ -41,8 +41,8 @@ _CARD = kept_form(CardNumber)
 _PLAIN = ("op", "answers", "row", "latency", "urgent", "is_repeat", "pause", "call")
 """What a step has that JSON holds as it is; left out while it is as in a new one."""
 
-_LISTS = ("assumed", "webhooks")
-_TUPLES = ("ignored", "warnings")
+_LISTS = ("assumed",)
+_TUPLES = ("webhooks", "ignored", "warnings")
 _ASKED = ("op", "now", "also", "source", "provider", "attempt", "subject", "row", "bank_account", "call")
 _NEW = Step("")
 _UNASKED = Attempt("", 0)
@@ -204,8 +204,8 @@ class StepForms:
         if "request" in raw:
             step.request = self._requests.read(raw["request"], endpoint, body, query)
         step.about = {kind: self._read_object(held, cards) for kind, held in raw.get("about", {}).items()}
-        step.attempts = [self._read_attempt(one, step, cards) for one in raw.get("attempts", ())]
-        step.decisions = [self._read_decision(one, step, cards) for one in raw.get("decisions", ())]
+        step.attempts = tuple(self._read_attempt(one, step, cards) for one in raw.get("attempts", ()))
+        step.decisions = tuple(self._read_decision(one, step, cards) for one in raw.get("decisions", ()))
         step.events = _EVENTS.to_value(raw.get("events", ()))
         return step
 
