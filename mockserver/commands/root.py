@@ -12,7 +12,7 @@ from mockserver.adapters.exit_codes import Exit
 GROUPS: Mapping[str, Sequence[str]] = {
     "Run a server": ("serve", "healthcheck", "config", "sample", "ca"),
     "Write scenarios": ("init", "scenarios", "check", "explain", "outcomes", "schema"),
-    "Judge a client": ("findings", "explore", "shrink"),
+    "Test a client": ("findings", "explore", "shrink"),
     "Look up": ("routes", "states", "assumptions", "openapi", "asyncapi", "version"),
 }
 MAIN_OPTIONS = ("host", "port", "scenario", "clock", "seed", "profile")
