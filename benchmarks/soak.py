@@ -9,7 +9,7 @@ compared with what was done in it. ``--shards`` puts so many servers behind the 
 
 Prints how long calls of each kind took, and the memory of the servers: at the begin, at the end, and its slope over
 the second half. Exit code 1 when an answer was wrong, a webhook was lost, or memory grows by more than 2 MiB a minute
-(told from 5 minutes on: before that, journals fill up).
+(judged from 5 minutes on). The journals of the servers keep 100 entries, so that they are full soon.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ from benchmarks.proxy import Cluster, cluster
 from benchmarks.run import CARD, CHARGE, PROVIDER, Served, sandbox
 
 ROWS = 100
+JOURNAL = ("--journal-limit", "100")
 STEEPEST = 2.0
 LONG_ENOUGH = 300
 DECLINED = {**CARD, "CardNumber": "4000000000009995"}
@@ -336,10 +337,10 @@ def running(chosen: argparse.Namespace) -> Iterator[Cluster]:
     if chosen.port:
         yield Cluster(Served(chosen.port, None, 0), ())
     elif chosen.shards:
-        with cluster(chosen.shards) as started:
+        with cluster(chosen.shards, *JOURNAL) as started:
             yield started
     else:
-        with sandbox() as server:
+        with sandbox(*JOURNAL) as server:
             yield Cluster(server, (server,))
 
 

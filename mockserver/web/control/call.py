@@ -112,6 +112,8 @@ class Caller:
     def __exit__(self, *_: object) -> None:
         if self._leaving is not None:
             self._leaving.cancel()
+            # The task holds where it was cancelled, and by that this.
+            self._leaving = None
 
     @property
     def leaving(self) -> asyncio.Task[None]:
