@@ -40,7 +40,7 @@ def duration(ctx: click.Context, param: click.Parameter, value: str | None) -> M
     except ValueError as fault:
         raise click.BadParameter(str(fault)) from None
     if not length:
-        raise click.BadParameter("got 0, wanted more")
+        raise click.BadParameter("got 0, wanted a duration above 0")
     return length
 
 
@@ -114,7 +114,7 @@ def _cores() -> int:
 @click.command(
     context_settings={"ignore_unknown_options": False},
     epilog="Exit codes: 0 no verdict at or above --fail-on, 1 at least one, 2 wrong usage, 3 the command does not pass "
-    "twice alike without faults, 5 no server, 130 interrupted before anything was found.",
+    "twice in the same way without faults, 5 no server, 130 interrupted before anything was found.",
 )
 @click.option("--url", metavar="URL", callback=address,
               help="Address of a running server; default: start one.")  # fmt: skip
@@ -147,7 +147,9 @@ def _cores() -> int:
               help="Run once, under this scenario file, and show what happened.")  # fmt: skip
 @click.option("--fail-on", type=click.Choice(["unsafe", "hung", "failed"]), default="unsafe", show_default=True,
               help="The lowest verdict that makes the exit code 1.")  # fmt: skip
-@click.option("--format", "form", type=click.Choice(FORMATS), default="text", show_default=True, help="Of the report.")
+@click.option(
+    "--format", "form", type=click.Choice(FORMATS), default="text", show_default=True, help="Form of the report."
+)
 @click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED)
 def explore(
     url: str | None,

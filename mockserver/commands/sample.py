@@ -22,7 +22,7 @@ MOST = 100_000
     help="Address of the running server.",
 )
 @click.option("--key", default="sk_demo", show_default=True, help="Secret key of the sandbox to fill.")
-@click.option("--seed", type=int, default=Settings().seed, show_default=True, help="Seed of everything invented.")
+@click.option("--seed", type=int, default=Settings().seed, show_default=True, help="Seed of the sample data.")
 def sample(count: int, url: str, key: str, seed: int) -> None:
     """Post N invented customers with cards and charges (paid, authorised, captured, refunded, declined) to a server.
 
