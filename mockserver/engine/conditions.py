@@ -5,7 +5,7 @@ Source: control document, Control API (``/__admin/wait``).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -55,8 +55,8 @@ class WaitCondition:
 
     def unmet(self, sandbox: Sandbox) -> Slices[str | None]:
         """Why it does not hold yet, in words; None when it holds."""
-        rows = self._rows(sandbox)
-        if self.id is not None and not rows:
+        rows, count = self._rows(sandbox)
+        if self.id is not None and not count:
             return f"no {self.kind} '{self.id}' in this sandbox"
         fits, other = 0, None
         for number, row in enumerate(rows, 1):
@@ -68,23 +68,26 @@ class WaitCondition:
                 other = row
             if number % SLICE == 0:
                 yield
-        words = f"{fits} of {self.count} fit, out of {len(rows)}"
+        words = f"{fits} of {self.count} fit, out of {count}"
         differences = (test.difference_of(self._read(sandbox, other, test.path)) for test in self.tests)
         why = next((difference for difference in differences if difference is not None), None)
         return f"{words}; the newest other: {why}" if other is not None and why is not None else words
 
-    def _rows(self, sandbox: Sandbox) -> list[Any]:
+    def _rows(self, sandbox: Sandbox) -> tuple[Iterable[Any], int]:
+        """What is looked at, the newest first, and how many that are. Long tables are not copied for each look."""
         match self.kind:
             case "webhook":
-                return [one for one in reversed(list(sandbox.deliveries)) if self.id in (None, one.delivery_id)]
+                found = [one for one in reversed(list(sandbox.deliveries)) if self.id in (None, one.delivery_id)]
+                return found, len(found)
             case "inbox":
-                return sandbox.inboxes.arrivals(self.name)[::-1]
+                arrivals = sandbox.inboxes.arrivals(self.name)
+                return arrivals[::-1], len(arrivals)
             case _:
                 table = KINDS[snake(self.kind)][1](sandbox)
                 if self.id is None:
-                    return table.rows[::-1]
+                    return reversed(table.rows), len(table)
                 row = table.get(self.id)
-                return [] if row is None else [row]
+                return ((), 0) if row is None else ((row,), 1)
 
     def _read(self, sandbox: Sandbox, row: Any, path: str) -> object:
         match row:
