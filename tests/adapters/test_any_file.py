@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -17,13 +18,18 @@ from tests.depth import tries
 
 ROOT = Path(__file__).resolve().parents[2]
 FILES = sorted((ROOT / "scenarios").glob("*.yaml"))
-PLAIN = [json.dumps(read(path.read_text("utf-8"), path.name).data, default=float) for path in FILES]
 WORDS = st.sampled_from(["", "x", "18:05", "-1s", "{a.b}", "request.", "card.", "*", "5m", "GET /{x.y}"])
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers(-(10**14), 10**14) | WORDS | st.text(max_size=6),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(WORDS | st.text(max_size=4), inner, max_size=3),
     max_leaves=4,
 )
+
+
+@cache
+def plain(path: Path) -> str:
+    """The data of a file as JSON."""
+    return json.dumps(read(path.read_text("utf-8"), path.name).data, default=float)
 
 
 def places(data: Any) -> list[tuple[Any, Any]]:
@@ -38,9 +44,9 @@ def places(data: Any) -> list[tuple[Any, Any]]:
 
 @pytest.mark.slow
 @settings(max_examples=tries(100, 1000), deadline=None, suppress_health_check=[HealthCheck.too_slow])
-@given(text=st.sampled_from(PLAIN), where=st.integers(0, 10_000), value=VALUES, rename=st.none() | WORDS)
-def test_a_file_with_anything_anywhere(text: str, where: int, value: object, rename: str | None) -> None:
-    data = json.loads(text)
+@given(path=st.sampled_from(FILES), where=st.integers(0, 10_000), value=VALUES, rename=st.none() | WORDS)
+def test_a_file_with_anything_anywhere(path: Path, where: int, value: object, rename: str | None) -> None:
+    data = json.loads(plain(path))
     container, key = places(data)[where % len(places(data))]
     container[key] = value
     if rename is not None and isinstance(container, dict):
