@@ -5,6 +5,8 @@ No number is kept: facts are looked up by a salted digest (assumption ``charge.s
 
 from __future__ import annotations
 
+from collections.abc import Hashable
+
 from mockserver.domain.cards import PREFIX_LENGTHS, Card, CardNumber, fingerprint_of, prefix_digest, read_number
 from mockserver.domain.sources import Instrument, PaymentType
 
@@ -14,15 +16,16 @@ MOST_INSTRUMENTS = 1_000
 
 class CardRegistry:
     """Interned card facts of one sandbox, ``facts`` by their fingerprint, and the instruments of the cards that paid
-    lately."""
+    lately; ``alike`` is what was read of a store lately that many rows hold."""
 
-    __slots__ = ("_by_prefix", "_instruments", "facts", "salt")
+    __slots__ = ("_by_prefix", "_instruments", "alike", "facts", "salt")
 
     def __init__(self, salt: str) -> None:
         self.salt = salt
         self.facts: dict[str, CardNumber] = {}
         self._by_prefix: dict[str, list[str]] = {}
         self._instruments: dict[tuple[object, ...], Instrument] = {}
+        self.alike: dict[Hashable, tuple[object, object]] = {}
 
     def known(self, number: str) -> CardNumber | None:
         """The facts of a number that was met before, found by its digest."""

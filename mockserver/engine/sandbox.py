@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeVar
 from urllib.parse import urlencode, urljoin, urlsplit
+from weakref import proxy
 
 from mockserver.assumptions import Assumed, Assumption
 from mockserver.domain.clock import Micros
@@ -107,7 +108,9 @@ class Sandbox(Tables):
         self.idempotency = Idempotency()
         self.scripts: dict[str, dict[int, ProviderOutcome]] = {}
         policy = config.findings
-        self.watch = Watch(self.charges.get, policy) if policy is not None else None
+        # What is imported brings other tables; and no cycle keeps a sandbox that is gone.
+        present = proxy(self)
+        self.watch = Watch(lambda charge_id: present.charges.get(charge_id), policy) if policy is not None else None
         for provider in (default_provider(self.now), *config.providers(self.now)):
             self.providers.add(provider)
         self.replays = Replays()

@@ -122,6 +122,10 @@ class Sandboxes:
         """Whether a sandbox is still the one of its key."""
         return self._by_key.get(sandbox.key) is sandbox
 
+    def is_away(self, key: str) -> bool:
+        """Whether the sandbox of a key is not in memory."""
+        return key not in self._by_key
+
     def present(self, sandbox: Sandbox) -> Sandbox:
         """The sandbox that the key of one opens by now: a reset or an import may have put another in its place."""
         return self._by_key.get(sandbox.key, sandbox)

@@ -80,6 +80,8 @@ class Endpoint:
                 cut = await self.interrupted(request) if world.directory.hears_uploads else None
                 if cut is None:
                     request.raw = await read_body(request.receive, scope, self.largest or world.settings.max_body)
+                    if world.store is not None:
+                        await world.store.fetch(request.headers)
                     request.known = sandbox = self.authenticate(request)
                     if sandbox is not None and not world.runner.visit(sandbox):
                         await world.runner.catch_up(sandbox)

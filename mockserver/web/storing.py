@@ -12,7 +12,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from heapq import heappop, heappush
@@ -61,6 +61,8 @@ class Store:
         self._changed: dict[Sandbox, None] = {}
         self._lost: WeakSet[Sandbox] = WeakSet()
         self._writer = ThreadPoolExecutor(1, "mockserver-store")
+        self._reader = ThreadPoolExecutor(1, "mockserver-store-reader")
+        self._fetching: dict[str, asyncio.Future[tuple[Sandbox, Keeping]]] = {}
         self._waiting: list[asyncio.Future[str | None]] = []
         self._batch: dict[Sandbox, None] = {}
         self._written: list[asyncio.Future[str | None]] = []
@@ -75,15 +77,38 @@ class Store:
     def take(self, key: str) -> Sandbox | None:
         """The sandbox of a key, made of what is kept of it; None when nothing is. Raises ``NotKept`` (43)."""
         kept = self._index.get(key)
-        if kept is None:
-            return None
+        return self._placed(kept, *self._made(kept)) if kept is not None else None
+
+    async def fetch(self, headers: Mapping[str, str]) -> None:
+        """Take the sandbox out of the file that a request names, while others have their turn: a large one takes
+        seconds. Raises ``NotKept`` (43)."""
+        key = headers.get("x-secretkey") or self._by_public_key.get(headers.get("x-publickey", ""))
+        if key in self._index and self._sandboxes.is_away(key):
+            await self._fetched(self._index[key])
+
+    async def _fetched(self, kept: KeptSandbox) -> None:
+        reading = self._fetching.get(kept.key)
+        if reading is None:
+            reading = asyncio.get_running_loop().run_in_executor(self._reader, self._made, kept)
+            self._fetching[kept.key] = reading
+        try:
+            sandbox, keeping = await asyncio.shield(reading)
+        finally:
+            if reading.done():
+                self._fetching.pop(kept.key, None)
+        if self._sandboxes.is_away(kept.key) and self._index[kept.key] == kept:
+            self._placed(kept, sandbox, keeping)
+
+    def _made(self, kept: KeptSandbox) -> tuple[Sandbox, Keeping]:
         try:
             rows = self._room.by_part(self._file.rows(kept.world))
-            sandbox, keeping = kept_sandbox(key, rows, self._room, self._now())
+            return kept_sandbox(kept.key, rows, self._room, self._now())
         except (Unreadable, DamagedSandbox) as damage:
             words = f"what the store holds of this sandbox cannot be read: {damage}"
             raise NotKept(Code.TRANSACTION_ERROR, {"Store": words}, WAIT) from None
-        self._keepings[key] = kept.world, keeping
+
+    def _placed(self, kept: KeptSandbox, sandbox: Sandbox, keeping: Keeping) -> Sandbox:
+        self._keepings[kept.key] = kept.world, keeping
         self._sandboxes.put_back(sandbox)
         self._woken(sandbox)
         return sandbox
@@ -156,8 +181,8 @@ class Store:
             self._is_earlier.clear()
             while self._due and self._due[0][0] <= self._now():
                 due, key = heappop(self._due)
-                if self._index[key].due == due:
-                    self._wake(key)
+                if self._index[key].due == due and self._sandboxes.is_away(key):
+                    await self._wake(key)
                 await asyncio.sleep(0)
             with contextlib.suppress(NotWritten):
                 while await loop.run_in_executor(self._writer, self._file.clear_away):
@@ -173,6 +198,7 @@ class Store:
             await self.kept(None)
         if self._task is not None:
             await self._task
+        self._reader.shutdown()
         self._writer.shutdown()
         self._file.close()
 
@@ -265,9 +291,9 @@ class Store:
             keeping.close()
         self._sandboxes.put_away(sandbox, kept=key in self._index)
 
-    def _wake(self, key: str) -> None:
+    async def _wake(self, key: str) -> None:
         try:
-            self._sandboxes.get(key)
+            await self._fetched(self._index[key])
         except NotKept as damage:
             _LOG.error("sandbox %s: %s", masked_key(key), "; ".join((damage.details or {}).values()))
 

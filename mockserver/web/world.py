@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Protocol
 
 from mockserver.domain.clock import Micros
@@ -41,6 +41,10 @@ class StorePort(Protocol):
 
     async def is_kept(self, sandbox: Sandbox) -> bool:
         """Whether what has happened in a sandbox until now is in the file: a webhook may tell of it."""
+        ...
+
+    async def fetch(self, headers: Mapping[str, str]) -> None:
+        """Take the sandbox out of the file that a request names. Raises ``NotKept`` (43)."""
         ...
 
     def put_away(self, sandbox: Sandbox) -> bool:

@@ -10,17 +10,19 @@ from __future__ import annotations
 
 import types
 from base64 import b64decode, b64encode
-from collections.abc import Callable, Mapping, Sequence, Set
+from collections.abc import Callable, Hashable, Mapping, Sequence, Set
 from dataclasses import MISSING, dataclass, is_dataclass
 from decimal import Decimal
 from enum import Enum
 from functools import cache
-from operator import attrgetter
+from operator import attrgetter, itemgetter
 from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
 
 from mockserver.domain.cards import CardNumber
 from mockserver.domain.clock import Instant
 from mockserver.domain.ids import Salt, Seed
+from mockserver.domain.provider import ProviderSummary
+from mockserver.domain.sources import Instrument
 from mockserver.engine.card_registry import CardRegistry
 from mockserver.engine.codec import KIND, read_instant, read_plain, stored, write_instant, write_plain
 from mockserver.findings.catalogue import CATALOGUE, FindingKind
@@ -50,6 +52,7 @@ class KeptForm:
 
 
 _AS_IT_IS = KeptForm(None, None)
+_MOST_ALIKE = 1_000
 
 
 @cache
@@ -130,7 +133,32 @@ def _record(cls: type) -> KeptForm:
     _UNDER_WAY.remove(cls)
     if cls is CardNumber:
         return KeptForm(names["write"], _shared(names["read"]))
+    if cls in _ALIKE:
+        return KeptForm(names["write"], _alike(names["read"], _ALIKE[cls]))
     return KeptForm(names["write"], names["read"])
+
+
+def _alike(read: Read, key_of: Callable[[Any], Hashable | None]) -> Read:
+    """Values that many rows hold alike are read once: they cost neither time nor memory again."""
+
+    def read_alike(raw: Any, cards: CardRegistry) -> Any:
+        key = key_of(raw)
+        known = cards.alike.get(key)
+        if known is not None and known[0] == raw:
+            return known[1]
+        made = read(raw, cards)
+        if key is not None:
+            if len(cards.alike) >= _MOST_ALIKE:
+                cards.alike.clear()
+            cards.alike[key] = raw, made
+        return made
+
+    return read_alike
+
+
+def _instrument_key(raw: Any) -> Hashable | None:
+    card = raw.get("card")
+    return (card["number"]["fingerprint"], card["expiry"]) if card is not None else None
 
 
 def _shared(read: Read) -> Read:
@@ -213,6 +241,12 @@ def _write_bytes(value: bytes) -> Any:
 def _read_bytes(raw: Any, cards: CardRegistry) -> bytes:
     return raw.encode() if isinstance(raw, str) else b64decode(raw[0])
 
+
+_ALIKE: Mapping[type, Callable[[Any], Hashable | None]] = {
+    Instrument: _instrument_key,
+    ProviderSummary: itemgetter("provider_id"),
+}
+"""Records that many rows hold alike, with what tells most of them apart."""
 
 _ANYTHING = KeptForm(write_plain, read_plain)
 

@@ -264,6 +264,7 @@ class Keeping:
                 one.load(rows.get(part, []), cards)
         except (ValueError, LookupError, TypeError, ArithmeticError, AttributeError) as fault:
             raise DamagedSandbox(f"{part}: {type(fault).__name__}: {fault}"[:300]) from fault
+        cards.alike.clear()
         self._take_head(head)
 
     def _take_head(self, head: Head) -> None:
