@@ -22,7 +22,8 @@ from mockserver.domain.clock import SECOND, Micros, real_due
 from mockserver.domain.codes import Code
 from mockserver.domain.errors import NotKept
 from mockserver.engine.kept.commits import Commit, KeptFile, KeptSandbox, NotWritten, Unreadable
-from mockserver.engine.kept.keeping import DamagedSandbox, Keeping, kept_sandbox, next_due
+from mockserver.engine.kept.keeping import DamagedSandbox, Keeping
+from mockserver.engine.kept.restoring import kept_sandbox, next_due
 from mockserver.engine.sandbox import Sandbox, masked_key, public_key_of
 from mockserver.engine.sandboxes import Sandboxes
 from mockserver.web.store_room import StoreRoom

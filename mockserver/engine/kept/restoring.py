@@ -1,0 +1,79 @@
+"""A sandbox from what a store has kept of it, and when it must be woken that nobody asks for it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from mockserver.assumptions import Assumed
+from mockserver.domain.clock import EARLIEST, Micros
+from mockserver.domain.delivery import DeliveryState
+from mockserver.engine import deliveries
+from mockserver.engine.config import SandboxConfig
+from mockserver.engine.kept.head import HEAD, Head, KeptConfig, tally_of
+from mockserver.engine.kept.keeping import DamagedSandbox, Keeping, Surroundings
+from mockserver.engine.kept.parts import KeptRow
+from mockserver.engine.sandbox import Sandbox
+from mockserver.engine.schedule import Due
+from mockserver.engine.step import Step
+from mockserver.scenario.director import Tallies
+from mockserver.scenario.scenario import Scenario
+
+
+def kept_sandbox(
+    key: str, kept: Mapping[str, list[KeptRow]], around: Surroundings, real: Micros
+) -> tuple[Sandbox, Keeping]:
+    """The sandbox of a key from its rows by part, in the order of their numbers. A clock that runs goes on, what was
+    being answered when the server ended has been answered, and webhooks that were on their way are sent again.
+
+    Raises ``DamagedSandbox``.
+    """
+    try:
+        head: Head = HEAD.to_value(kept["head"][0][1])
+        scenarios = [around.scenario(place) for place in head.config.scenarios]
+    except (ValueError, LookupError, TypeError, ArithmeticError) as fault:
+        raise DamagedSandbox(f"head: {type(fault).__name__}: {fault}"[:300]) from fault
+    sandbox = Sandbox(key, _config(head.config, around, scenarios), real)
+    sandbox.origin, sandbox.cards.salt, sandbox.clock = head.origin, head.salt, head.clock
+    if head.is_held:
+        # Time stood still for a try of a webhook, which is made again.
+        sandbox.clock.real = real
+    sandbox.own = Assumed(*head.config.own) if head.config.own is not None else None
+    sandbox.assumed = Assumed(*head.config.assumed)
+    by_id = sandbox.config.rules.by_id
+    sandbox.director.tallies = Tallies(
+        head.first_asked,
+        {name: tally_of(by_id[name].text, kept) for name, kept in head.rules.items() if name in by_id},
+        head.calls,
+    )
+    sandbox.look_back(head.lag)
+    keeping = Keeping(sandbox, around, head.book, head.books)
+    keeping.load(kept, head)
+    _release(sandbox)
+    return sandbox, keeping
+
+
+def _config(kept: KeptConfig, around: Surroundings, scenarios: list[Scenario]) -> SandboxConfig:
+    """The config of a sandbox: what it was opened with counts, and the rest is that of the server."""
+    assumed = Assumed(kept.profile, kept.overrides)
+    config = replace(around.config(scenarios), seed=int(kept.seed), clock=kept.clock, assumed=assumed)
+    return around.shared(config)
+
+
+def _release(sandbox: Sandbox) -> None:
+    """Let webhooks go out whose step was still being answered."""
+    planned = {entry.subject for entry in sandbox.schedule.entries if entry.what in (Due.WEBHOOK, Due.WEBHOOK_HELD)}
+    step = Step("")
+    waiting = (DeliveryState.HELD, DeliveryState.WAITING)
+    step.webhooks = tuple(
+        one.delivery_id for one in sandbox.deliveries if one.state in waiting and one.delivery_id not in planned
+    )
+    deliveries.release(sandbox, step)
+
+
+def next_due(sandbox: Sandbox) -> Micros | None:
+    """The instant of sandbox time at which something is to be done in a sandbox that nobody asks; ``EARLIEST`` when
+    webhooks of it are being sent."""
+    if sandbox.deliveries.sending:
+        return EARLIEST
+    return sandbox.schedule.entries[0].at if sandbox.schedule.entries else None
