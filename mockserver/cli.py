@@ -81,7 +81,7 @@ def main() -> None:
     """A local, stateful sandbox of the payFURL payments API and its white labels. Without a command: serve.
 
     Exit codes: 0 success or stopped by a signal, 1 internal error or a finding, 2 bad usage, setting or scenario, 3
-    port in use, 4 verification failed, 5 not ready in time, 130 interrupted.
+    port or store in use, 4 verification failed, 5 not ready in time, 130 interrupted.
     """
 
 

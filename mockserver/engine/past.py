@@ -56,6 +56,10 @@ class Past:
         self._changes: deque[_Change] = deque(maxlen=MOST_CHANGES)
         self._is_rewound = False
         self.noted = 0
+        self.listen(tables)
+
+    def listen(self, tables: Iterable[Table[Any]]) -> None:
+        """Hear of the changes of the tables."""
         noting = WeakMethod(self._note)
         for table in tables:
             table.watch(lambda *change: note(*change) if (note := noting()) is not None else None)

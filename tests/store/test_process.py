@@ -11,6 +11,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.client import HTTPConnection, HTTPException
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -96,3 +97,47 @@ def test_what_was_answered_before_a_kill_is_there_and_nothing_by_half(tmp_path: 
         process.terminate()
         assert process.wait(30) == 0
     assert not store.with_name("s.db-wal").exists()
+
+
+def test_a_webhook_that_waited_goes_out_after_the_restart_though_nobody_asks(tmp_path: Path) -> None:
+    store, arrived = tmp_path / "s.db", threading.Event()
+
+    class Receiver(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            self.rfile.read(int(self.headers["content-length"]))
+            self.send_response(200)
+            self.end_headers()
+            arrived.set()
+
+        def log_message(self, *_: object) -> None: ...
+
+    probe = ThreadingHTTPServer(("127.0.0.1", 0), Receiver)
+    address = probe.server_address[1]
+    probe.server_close()
+    with serving(store) as (port, process):
+        call(port, "PUT", "/__admin/assumptions", {"webhook.retry": ["2s", "1h"]})
+        hook = {"types": ["transaction"], "url": f"http://127.0.0.1:{address}/", "authorization": "a"}
+        assert call(port, "POST", "/webhook/subscription", hook)[0] < 300
+        assert call(port, "POST", "/charge/card", card_charge())[0] == 201
+        end = time.monotonic() + 20
+        while time.monotonic() < end:
+            _, seen = call(port, "GET", "/__admin/webhooks")
+            if seen["webhooks"][0]["state"] == "waiting":
+                break
+            time.sleep(0.05)
+        assert seen["webhooks"][0]["state"] == "waiting", seen
+        process.send_signal(signal.SIGKILL)
+    receiver = ThreadingHTTPServer(("127.0.0.1", address), Receiver)
+    thread = threading.Thread(target=receiver.serve_forever, daemon=True)
+    thread.start()
+    try:
+        with serving(store) as (port, _):
+            assert arrived.wait(30)
+            end = time.monotonic() + 20
+            while (seen := call(port, "GET", "/__admin/webhooks")[1]["webhooks"][0])["state"] != "delivered":
+                assert time.monotonic() < end, seen
+                time.sleep(0.05)
+            assert len(seen["tries"]) == 2
+    finally:
+        receiver.shutdown()
+        receiver.server_close()

@@ -132,8 +132,12 @@ class Keeping:
         sandbox = self.sandbox
         sandbox.journal.stories.on_change = sandbox.schedule.on_change = sandbox.director.on_count = None
         sandbox.deliveries.on_change = sandbox.inboxes.on_change = None
-        for name in ROW_CLASSES:
-            getattr(sandbox, name).on_change = None
+        tables = [getattr(sandbox, name) for name in ROW_CLASSES]
+        for table in tables:
+            table.on_change = None
+        if sandbox.past is not None:
+            # One that is kept aside may come back.
+            sandbox.past.listen(tables)
         for part in (*(part for part in self._parts if isinstance(part, ListedPart)), self):
             vars(part).clear()
 
