@@ -19,7 +19,7 @@ from mockserver.explore.kept import Kept
 from mockserver.explore.points import Point
 from mockserver.explore.report import as_json
 from mockserver.explore.verdict import Verdict
-from tests.browser.conftest import NARROW, WIDE, Box, accessible, serving
+from tests.browser.conftest import NARROW, ROOT, WIDE, Box, accessible, serving
 
 expect = pytest.importorskip("playwright.sync_api", reason="playwright is not installed").expect
 
@@ -273,6 +273,61 @@ def test_a_long_list_of_objects_stays_true_at_both_ends(page: Any, sandbox: Box)
     expect(page.get_by_test_id("objects-told")).to_have_text("251 in all")
     listed.evaluate("list => { list.scrollTop = 0; }")
     expect(rows(page, "objects").first).to_contain_text("the newest")
+
+
+def test_the_jobs_take_as_many_clicks_as_the_documentation_says(page: Any, sandbox: Box) -> None:
+    sandbox.charge(POOR, reference="order-6")
+    sandbox.charge(capture=False, reference="order-5", webhook={"url": f"{sandbox.url}/__inbox/shop"}, colour="red")
+    visit(page, sandbox)
+    page.evaluate("window.clicks = 0; addEventListener('click', () => { clicks += 1; }, true)")
+    press, declined = page.get_by_test_id, rows(page).filter(has_text="order-6")
+    counted: list[int] = []
+
+    def done(what: Any) -> None:
+        expect(what).to_be_visible()
+        counted.append(page.evaluate("const all = clicks; clicks = 0; all"))
+
+    done(declined.get_by_text("15 Insufficient Funds"))
+    declined.click()
+    press("losers").get_by_text("did not fire").click()
+    done(press("lost").first)
+    page.keyboard.press("/")
+    page.keyboard.type("ref:order-6")
+    expect(rows(page)).to_have_count(1)
+    done(declined)
+    rows(page).first.click()
+    copied(page, "curl")
+    done(press("copied"))
+    press("tab-objects").click()
+    press("tab-requests").click()
+    page.evaluate("clicks = 0")
+    rows(page).filter(has_text="order-5").click()
+    press("again").click()
+    done(press("message").get_by_text("Sent again: 201"))
+    rows(page).first.click()
+    press("make-rule").click()
+    expect(press("scenario-text")).to_contain_text("like-request-")
+    press("scenario-add").click()
+    done(press("scenario-told").get_by_text("Loaded"))
+    press("tab-findings").click()
+    rows(page, "findings").first.click()
+    done(press("evidence"))
+    press("advance-1d").click()
+    done(press("now").get_by_text("2031-03-02"))
+    press("pending").click()
+    press("go-there").first.click()
+    done(press("summary").get_by_text("charge AUTHORISE_CANCELLED").first)
+    press("tab-webhooks").click()
+    rows(page, "webhooks").first.click()
+    press("resend").click()
+    done(press("tries").get_by_role("row").nth(2))
+    press("tab-sandbox").click()
+    press("reset").click()
+    done(press("undo-now"))
+    press("undo-now").click()
+    done(press("message").get_by_text("Everything is back"))
+    table = (ROOT / "docs" / "browser.md").read_text("utf-8").partition("| clicks |\n| --- | --- |\n")[2]
+    assert counted == [int(row.split("|")[2]) for row in table.partition("\n\n")[0].splitlines()]
 
 
 def test_two_tabs_show_the_same_sandbox(page: Any, sandbox: Box) -> None:
