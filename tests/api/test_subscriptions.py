@@ -33,6 +33,11 @@ def body(api: Api, **fields: object) -> dict[str, object]:
     return {"paymentMethodId": method(api), "amount": 10, "currency": "AUD", "interval": "Month", **fields}
 
 
+def renewing(outcomes: str) -> Api:
+    """An application in which renewals go as a rule says."""
+    return Api(scenario=f"version: 1\nrules:\n  - {{id: renewals, when: {{op: subscription.renew}}, {outcomes}}}\n")
+
+
 def subscribe(api: Api, **fields: object) -> Any:
     reply = api.post("/subscription/payment_method", body(api, **fields))
     assert reply.status == 201, reply.raw
@@ -225,18 +230,8 @@ def test_retries_by_the_hour_and_without_a_policy_none() -> None:
 
 
 def test_a_retry_that_succeeds_keeps_the_calendar() -> None:
-    rule = """
-version: 1
-rules:
-  - id: second-fails-twice
-    when: {op: subscription.renew}
-    sequence:
-      - approve: {}
-      - decline: insufficient_funds
-      - decline: insufficient_funds
-      - approve: {}
-"""
-    api = Api(scenario=rule)
+    declined = "{decline: insufficient_funds}"
+    api = renewing(f"sequence: [{{approve: {{}}}}, {declined}, {declined}, {{approve: {{}}}}]")
     made = subscribe(api, retry={"maximum": 2, "interval": "Day"}, endAfter={"count": 3})
     api.advance("100d")
     assert payments(api, made) == [
@@ -247,16 +242,7 @@ rules:
 
 
 def test_a_pending_renewal_that_bounces_is_retried_and_does_not_count() -> None:
-    rule = """
-version: 1
-rules:
-  - id: first-bounces
-    when: {op: subscription.renew}
-    sequence:
-      - pending: {after: 2d, settle: FAILED}
-      - pending: {after: 2d, settle: SUCCESS}
-"""
-    api = Api(scenario=rule)
+    api = renewing("sequence: [{pending: {after: 2d, settle: FAILED}}, {pending: {after: 2d, settle: SUCCESS}}]")
     made = subscribe(api, retry={"maximum": 1, "interval": "Day"}, endAfter={"count": 1})
     api.advance("3d")
     assert payments(api, made) == [("2031-03-01", "FAILED"), ("2031-03-04", "PENDING")]
@@ -269,14 +255,7 @@ rules:
 
 
 def test_payments_under_way_count_towards_the_amount_that_ends() -> None:
-    rule = """
-version: 1
-rules:
-  - id: slow
-    when: {op: subscription.renew}
-    then: {pending: {after: 5d, settle: SUCCESS}}
-"""
-    api = Api(scenario=rule)
+    api = renewing("then: {pending: {after: 5d, settle: SUCCESS}}")
     made = subscribe(api, interval="Day", endAfter={"amount": 20})
     api.advance("4d")
     assert (len(payments(api, made)), status(api, made)) == (2, "Active")
@@ -285,48 +264,21 @@ rules:
 
 
 def test_a_bounced_payment_does_not_move_the_calendar() -> None:
-    rule = """
-version: 1
-rules:
-  - id: first-bounces
-    when: {op: subscription.renew}
-    sequence:
-      - pending: {after: 2d, settle: FAILED}
-      - approve: {}
-"""
-    api = Api(scenario=rule)
+    api = renewing("sequence: [{pending: {after: 2d, settle: FAILED}}, {approve: {}}]")
     made = subscribe(api, retry={"maximum": 1, "interval": "Day"})
     api.advance("45d")
     assert payments(api, made) == [("2031-03-01", "FAILED"), ("2031-03-04", "SUCCESS"), ("2031-04-01", "SUCCESS")]
 
 
 def test_payments_that_always_bounce_are_retried_no_more_than_told() -> None:
-    rule = """
-version: 1
-rules:
-  - id: all-bounce
-    when: {op: subscription.renew}
-    then: {pending: {after: 1h, settle: FAILED}}
-"""
-    api = Api(scenario=rule)
+    api = renewing("then: {pending: {after: 1h, settle: FAILED}}")
     made = subscribe(api, retry={"maximum": 2, "interval": "Day"})
     api.advance("200d")
     assert (len(payments(api, made)), status(api, made)) == (3, "Suspended")
 
 
 def test_retries_begin_anew_with_each_payment() -> None:
-    rule = """
-version: 1
-rules:
-  - id: every-other-fails
-    when: {op: subscription.renew}
-    sequence:
-      - decline: insufficient_funds
-      - approve: {}
-      - decline: insufficient_funds
-      - approve: {}
-"""
-    api = Api(scenario=rule)
+    api = renewing("sequence: [" + ", ".join(["{decline: insufficient_funds}", "{approve: {}}"] * 2) + "]")
     made = subscribe(api, retry={"maximum": 1, "interval": "Day"})
     api.advance("40d")
     assert days(api, made) == ["2031-03-01", "2031-03-02", "2031-04-01", "2031-04-02"]

@@ -256,6 +256,14 @@ def test_editors_and_check_refuse_the_same_words(when: str) -> None:
         assert validator.is_valid(read(text.format(good), "f").data)
 
 
+def said_by_both(text: str) -> bool:
+    """Whether the sandbox takes a file, and editors do too."""
+    jsonschema = pytest.importorskip("jsonschema_rs", reason="needs a JSON Schema validator (extra dev)")
+    taken = faults(text) == []
+    assert jsonschema.validator_for(json_schema()).is_valid(read(text, "f").data) is taken
+    return taken
+
+
 @pytest.mark.parametrize(
     ("changes", "fits"),
     [
@@ -267,11 +275,9 @@ def test_editors_and_check_refuse_the_same_words(when: str) -> None:
     ],
 )
 def test_editors_know_what_can_be_set(changes: str, fits: bool) -> None:
-    jsonschema = pytest.importorskip("jsonschema_rs", reason="needs a JSON Schema validator (extra dev)")
     rule = f"{{id: r, when: {{op: payment_method.create}}, then: {{later: [{{after: 1d, set: {{{changes}}}}}]}}}}"
     text = f"version: 1\nrules:\n  - {rule}\n"
-    assert (faults(text) == []) is fits
-    assert jsonschema.validator_for(json_schema()).is_valid(read(text, "f").data) is fits
+    assert said_by_both(text) is fits
 
 
 @pytest.mark.parametrize(
@@ -285,11 +291,9 @@ def test_editors_know_what_can_be_set(changes: str, fits: bool) -> None:
     ],
 )
 def test_editors_know_where_a_fault_strikes(fault: str, fits: bool) -> None:
-    jsonschema = pytest.importorskip("jsonschema_rs", reason="needs a JSON Schema validator (extra dev)")
     rule = f"{{id: r, when: {{op: charge.create}}, then: {{transport: {{{fault}}}}}}}"
     text = f"version: 1\nclock: {{zone: null}}\nrules:\n  - {rule}\n"
-    assert (faults(text) == []) is fits
-    assert jsonschema.validator_for(json_schema()).is_valid(read(text, "f").data) is fits
+    assert said_by_both(text) is fits
 
 
 @pytest.mark.parametrize(
@@ -347,7 +351,5 @@ def test_editors_know_where_a_fault_strikes(fault: str, fits: bool) -> None:
     ],
 )
 def test_editors_and_check_agree_on_keys_that_belong_together(words: str, fits: bool) -> None:
-    jsonschema = pytest.importorskip("jsonschema_rs", reason="needs a JSON Schema validator (extra dev)")
     text = f"version: 1\n{words}\n"
-    assert (faults(text) == []) is fits
-    assert jsonschema.validator_for(json_schema()).is_valid(read(text, "f").data) is fits
+    assert said_by_both(text) is fits
