@@ -21,7 +21,7 @@ import click
 
 from mockserver import __version__
 from mockserver.adapters.exit_codes import Exit
-from mockserver.commands import explore, findings, init, sample, scenarios, shrink, tables
+from mockserver.commands import explore, findings, init, sample, scenarios, shrink, store, tables
 from mockserver.commands.root import ServeByDefault
 from mockserver.option_values import read_url
 from mockserver.settings import (
@@ -80,8 +80,8 @@ def echo(line: str, *, err: bool = False) -> None:
 def main() -> None:
     """A local, stateful sandbox of the payFURL payments API and its white labels. Without a command: serve.
 
-    Exit codes: 0 success or stopped by a signal, 1 internal error or a finding, 2 bad usage, setting or scenario, 3
-    port or store in use, 4 verification failed, 5 not ready in time, 130 interrupted.
+    Exit codes: 0 success or stopped by a signal, 1 internal error or a finding, 2 bad usage, setting, scenario or
+    store, 3 port or store in use, 4 verification failed, 5 not ready in time, 130 interrupted.
     """
 
 
@@ -277,5 +277,6 @@ for command in (
     findings.findings,
     explore.explore,
     shrink.shrink,
+    store.store,
 ):
     main.add_command(command)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from graphlib import TopologicalSorter
 from typing import Any
 
@@ -261,8 +261,7 @@ def commands() -> str:
     width = 100
     root = click.Context(main, info_name="mockserver", **main.context_settings)
     printed = []
-    for name in (name for names in GROUPS.values() for name in names):
-        command = main.commands[name]
+    for name, command in _all_commands():
         context = click.Context(command, root, info_name=name, terminal_width=width, max_content_width=width)
         words = command.get_help(context)
         if any(param.name == SETTINGS[0].name for param in command.params):
@@ -272,6 +271,16 @@ def commands() -> str:
             words += "".join(f"\n  {flag}  {text}" for flag, text in records)
         printed.append(f"## mockserver {name}\n\n```text\n{words}\n```")
     return "\n\n".join(printed)
+
+
+def _all_commands() -> Iterator[tuple[str, click.Command]]:
+    """Every command in the order of the help; a group comes before its commands."""
+    for name in (name for names in GROUPS.values() for name in names):
+        command = main.commands[name]
+        yield name, command
+        if isinstance(command, click.Group):
+            for inner, one in command.commands.items():
+                yield f"{name} {inner}", one
 
 
 PRINT: Mapping[str, Callable[[], str]] = {

@@ -22,6 +22,7 @@ from zlib import crc32
 from mockserver.adapters.exit_codes import Exit
 from mockserver.domain.errors import MockserverError
 from mockserver.engine.kept.commits import SERVER, Commit, KeptSandbox, NotWritten, Row, Unreadable
+from mockserver.engine.kept.names import HEAD_PART, is_part
 from mockserver.engine.sandbox import masked_key
 
 FORMAT = 1
@@ -33,6 +34,8 @@ SLICE = 5_000
 _APPLICATION = 0x6D6F636B
 _MAGIC = b"SQLite format 3\x00"
 _MOST_NAMED = 5
+_TAKEN = ("SQLITE_BUSY", "SQLITE_LOCKED", "SQLITE_PROTOCOL")
+_UNUSABLE = ("SQLITE_CANTOPEN", "SQLITE_READONLY", "SQLITE_PERM", "SQLITE_FULL", "SQLITE_IOERR", "SQLITE_AUTH")
 
 _SCHEMA = """
 CREATE TABLE sandboxes (key TEXT PRIMARY KEY, world INTEGER NOT NULL, name TEXT, used INTEGER NOT NULL,
@@ -52,6 +55,10 @@ class StoreRefused(MockserverError):
         super().__init__(text)
 
 
+class StoreDamaged(StoreRefused):
+    """A store that is not whole."""
+
+
 class StoreFile:
     """An open store. Its methods may be called from any thread; they take turns. ``sandboxes`` is the index as it was
     found, ``next_world`` a number that no world has."""
@@ -65,6 +72,9 @@ class StoreFile:
         worlds: set[int] = set()
         if not is_new:
             self.sandboxes, worlds = examined(self.path)
+            with contextlib.suppress(OSError):
+                # It holds card numbers and keys.
+                self.path.chmod(0o600)
         with _telling(self.path):
             self._db = sqlite3.connect(self.path, timeout=0, isolation_level=None, check_same_thread=False)
             self._begin(is_new, full=full)
@@ -108,6 +118,16 @@ class StoreFile:
         if not gone:
             self._garbage.remove(world)
         return bool(self._garbage)
+
+    def compact(self) -> None:
+        """Write the file anew without the room that nothing takes any more; it needs as much room again meanwhile.
+        Raises ``NotWritten``: then it is as it was."""
+        with self._lock:
+            try:
+                self._db.execute("VACUUM")
+                self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            except sqlite3.Error as problem:
+                raise NotWritten(str(problem)) from None
 
     def close(self) -> None:
         """Close the file; what stands beside it goes into it."""
@@ -155,9 +175,15 @@ class StoreFile:
         run("COMMIT")
 
 
-def examined(path: Path) -> tuple[list[KeptSandbox], set[int]]:
-    """The sandboxes and the worlds of a file that is a store of this version, and whole. It is opened for reading only:
-    not even a commit that stands beside it goes into it. Raises ``StoreRefused``."""
+@contextlib.contextmanager
+def reading(path: Path) -> Iterator[sqlite3.Connection]:
+    """A file that is a store of this version, opened for reading only: not even a commit that stands beside it goes
+    into it. Raises ``StoreRefused``, also for what the database says meanwhile."""
+    status = _status(path)
+    if status is None:
+        raise StoreRefused(f"{path}: there is no such file")
+    if _is_empty(path, status):
+        raise StoreRefused(f"{path} is empty: no server has kept anything in it yet")
     with (
         _telling(path),
         contextlib.closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, timeout=0)) as db,
@@ -171,13 +197,21 @@ def examined(path: Path) -> tuple[list[KeptSandbox], set[int]]:
             way = "serve it with that version, or export its sandboxes there (mockserver store export) and import them"
             words = f"{path} was written by {whose} mockserver (format {version}, this one has {FORMAT})"
             raise StoreRefused(f"{words}: {way}")
+        yield db
+
+
+def examined(path: Path) -> tuple[list[KeptSandbox], set[int]]:
+    """The sandboxes and the worlds of a file that is a store of this version, and whole. Raises ``StoreRefused``."""
+    with reading(path) as db:
         try:
-            index = _index(db)
-            return index, _checked(db)
-        except sqlite3.OperationalError:
-            raise
-        except (sqlite3.DatabaseError, ValueError, TypeError) as problem:
-            raise StoreRefused(f"{path} is damaged: {problem}; {_readable(db)}") from None
+            index, damage = index_of(db)
+            if damage:
+                raise ValueError(damage[0])
+            return index, _checked(db, index)
+        except (sqlite3.Error, ValueError, TypeError) as problem:
+            if getattr(problem, "sqlite_errorname", "").startswith((*_TAKEN, *_UNUSABLE)):
+                raise
+            raise StoreDamaged(f"{path} is damaged: {problem}; {_readable(db)}") from None
 
 
 @contextlib.contextmanager
@@ -185,45 +219,60 @@ def _telling(path: Path) -> Iterator[None]:
     """Say in words what the database says."""
     try:
         yield
-    except sqlite3.OperationalError as problem:
-        if "locked" in str(problem):
+    except sqlite3.Error as problem:
+        # A text that is no UTF-8 has no code.
+        code = getattr(problem, "sqlite_errorname", "")
+        if code.startswith(_TAKEN):
             words = f"{path} is in use by another process: stop it, or use another file"
             raise StoreRefused(words, Exit.IN_USE) from None
-        raise StoreRefused(f"{path} cannot be used: {problem}") from None
-    except sqlite3.DatabaseError as problem:
-        raise StoreRefused(f"{path} is damaged: {problem}; it was not changed") from None
+        if code.startswith(_UNUSABLE):
+            raise StoreRefused(f"{path} cannot be used: {problem}; it was not changed") from None
+        raise StoreDamaged(f"{path} is damaged: {problem}; it was not changed") from None
 
 
-def _index(db: sqlite3.Connection) -> list[KeptSandbox]:
-    found = []
+def index_of(db: sqlite3.Connection) -> tuple[list[KeptSandbox], list[str]]:
+    """The sandboxes that a store knows, and what is damaged among their entries. Raises an error of the database."""
+    found, damage = [], []
     for *row, told in db.execute("SELECT key, world, name, used, touched, due, sum FROM sandboxes"):
         kept = KeptSandbox(*row)
-        if kept.sum != told:
-            raise ValueError(f"the index, at sandbox {masked_key(kept.key)}")
-        found.append(kept)
-    return found
+        if kept.sum == told:
+            found.append(kept)
+        else:
+            damage.append(f"the index, at sandbox {masked_key(str(kept.key) or '?')}")
+    return found, damage
 
 
-def _checked(db: sqlite3.Connection) -> set[int]:
-    """The worlds, when every page and every row is whole. Raises ``ValueError``, or an error of the database."""
+def _checked(db: sqlite3.Connection, index: list[KeptSandbox]) -> set[int]:
+    """The worlds, when every page and every row is whole, and no sandbox is without its own. Raises ``ValueError``, or
+    an error of the database."""
     [told] = db.execute("PRAGMA quick_check(1)").fetchone()
     if told != "ok":
         raise ValueError(told.splitlines()[-1])
-    worlds = set()
+    worlds, begun, parts = set(), set(), set()
     for world, part, number, value, told in db.execute("SELECT world, part, number, value, sum FROM rows"):
         if not isinstance(value, bytes) or _sum(world, part, number, value) != told:
             raise ValueError(f"row {number} of {part}")
         worlds.add(world)
+        parts.add(part)
+        if part == HEAD_PART:
+            begun.add(world)
+    for part in parts:
+        if not is_part(part):
+            raise ValueError(f"rows of {part}, a part that no sandbox has")
+    for kept in index:
+        if kept.world not in begun:
+            raise ValueError(f"sandbox {masked_key(kept.key)} has no {HEAD_PART}")
     return worlds
 
 
 def _readable(db: sqlite3.Connection) -> str:
     """What can still be read of a damaged file, in words."""
-    sound, broken = [], 0
+    sound = []
     try:
-        index = _index(db)
-    except (sqlite3.Error, ValueError, TypeError):
+        index, damage = index_of(db)
+    except sqlite3.Error:
         return "none of its sandboxes can be read; it was not changed"
+    broken = len(damage)
     for kept in index:
         try:
             rows_of(db, kept.world)
@@ -253,27 +302,50 @@ def _sum(world: int, part: str, number: int, value: bytes) -> int:
 
 def _is_new(path: Path) -> bool:
     """Whether there is no store yet; makes a file that nobody else can read. Raises ``StoreRefused``."""
-    try:
-        status = path.stat()
-    except FileNotFoundError:
+    status = _status(path)
+    if status is None:
         try:
             os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
         except OSError as problem:
             where = path.parent if not path.parent.is_dir() else path
             raise StoreRefused(f"{path} cannot be made: {where}: {problem.strerror}") from None
         return True
+    if not os.access(path, os.R_OK | os.W_OK) or not os.access(path.resolve().parent, os.W_OK):
+        raise StoreRefused(f"{path} and its folder must be writable")
+    return _is_empty(path, status)
+
+
+def _status(path: Path) -> os.stat_result | None:
+    """What a file is, None when there is none. Raises ``StoreRefused`` for what is no file."""
+    try:
+        status = path.stat()
+    except FileNotFoundError:
+        return None
     except OSError as problem:
         raise StoreRefused(f"{path} cannot be opened: {problem.strerror}") from None
     if not stat.S_ISREG(status.st_mode):
         raise StoreRefused(f"{path} is not a file")
-    if not os.access(path, os.R_OK | os.W_OK) or not os.access(path.parent, os.W_OK):
-        raise StoreRefused(f"{path} and its folder must be writable")
+    return status
+
+
+def _is_empty(path: Path, status: os.stat_result) -> bool:
+    """Whether nothing was ever written to a file. Raises ``StoreRefused`` for one that cannot be a store."""
     if not status.st_size:
+        log = log_of(path)
+        if log.exists() and log.stat().st_size:
+            raise StoreDamaged(f"{path} is damaged: it is empty, and {log} beside it is not; it was not changed")
         return True
-    with path.open("rb") as file:
-        if file.read(len(_MAGIC)) != _MAGIC:
-            raise StoreRefused(f"{path} is not a store: it does not begin as an SQLite database; it was not changed")
-    with contextlib.suppress(OSError):
-        # It holds card numbers and keys.
-        path.chmod(0o600)
+    try:
+        with path.open("rb") as file:
+            begins = file.read(len(_MAGIC))
+    except OSError as problem:
+        raise StoreRefused(f"{path} cannot be opened: {problem.strerror}") from None
+    if begins != _MAGIC:
+        raise StoreRefused(f"{path} is not a store: it does not begin as an SQLite database; it was not changed")
     return False
+
+
+def log_of(path: Path) -> Path:
+    """The file beside a store in which its latest commits are."""
+    place = path.resolve()
+    return place.with_name(f"{place.name}-wal")

@@ -10,7 +10,7 @@ import click
 from mockserver.adapters.exit_codes import Exit
 
 GROUPS: Mapping[str, Sequence[str]] = {
-    "Run a server": ("serve", "healthcheck", "config", "sample", "ca"),
+    "Run a server": ("serve", "healthcheck", "config", "store", "sample", "ca"),
     "Write scenarios": ("init", "scenarios", "check", "explain", "outcomes", "schema"),
     "Test a client": ("findings", "explore", "shrink"),
     "Look up": ("routes", "states", "assumptions", "openapi", "asyncapi", "version"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import TYPE_CHECKING
 
@@ -34,11 +34,15 @@ from mockserver.web.world import World
 if TYPE_CHECKING:
     from opentelemetry.trace import TracerProvider
 
+    from mockserver.engine.kept.commits import Row
+    from mockserver.web.store_room import StoreRoom
+
 
 class Application(Starlette):
     """The sandbox as a Starlette application. ``world`` is what its endpoints share.
 
-    Raises ``ScenarioRefused`` when the scenarios of the settings cannot be used, ``StoreRefused`` for their store.
+    Raises ``ScenarioRefused`` when the scenarios of the settings cannot be used, ``StoreRefused`` or ``Unreadable``
+    for their store.
     """
 
     def __init__(self, settings: Settings, real_clock: Callable[[], Micros], reader: ScenarioReader) -> None:
@@ -53,7 +57,7 @@ class Application(Starlette):
         table = self.router
         world.prepare = lambda sandbox: prepare(sandbox, table)
         if settings.store is not None:
-            _keep(world, settings.store, [row.endpoint for row in routes])
+            _keep(self, settings.store)
 
     def build_middleware_stack(self) -> ASGIApp:
         """The router behind the guard, under one last resort: endpoints answer every error themselves, so nothing else
@@ -73,6 +77,14 @@ class Application(Starlette):
     def open(self, key: str) -> Mapping[str, Mapping[str, object]]:
         """Open the sandbox of a secret key: the answers of its set-up calls by scenario and id. Raises ``Refused``."""
         return self.world.sandboxes.open(key, self.world.real_clock()).setup
+
+    def store_room(self, rows: Iterable[Row]) -> StoreRoom:
+        """What the sandboxes of a store refer to; ``rows`` are those of its world ``SERVER``. Raises ``Unreadable``."""
+        from mockserver.web.store_room import StoreRoom
+
+        room = StoreRoom(rows, self.world.directory)
+        room.know(one for one in self.router.endpoints if isinstance(one, OperationEndpoint))
+        return room
 
     def reload(self) -> None:
         """Read the scenario files again; bad ones leave the old rules in force."""
@@ -143,16 +155,15 @@ def _lifespan(world: World) -> Callable[[object], AbstractAsyncContextManager[No
     return lifespan
 
 
-def _keep(world: World, path: str, endpoints: Sequence[object]) -> None:
+def _keep(app: Application, path: str) -> None:
     """Keep the sandboxes in a file. Raises ``StoreRefused``."""
     from mockserver.adapters.store_file import StoreFile
-    from mockserver.web.store_room import StoreRoom
+    from mockserver.engine.kept.commits import SERVER
     from mockserver.web.storing import Store
 
+    world = app.world
     file = StoreFile(path, full=world.settings.store_sync == "full")
-    room = StoreRoom(file, world.directory)
-    room.know(one for one in endpoints if isinstance(one, OperationEndpoint))
-    world.keep(Store(file, world.sandboxes, room, world.real_clock, world.runner.changed))
+    world.keep(Store(file, world.sandboxes, app.store_room(file.rows(SERVER)), world.real_clock, world.runner.changed))
 
 
 class _Files:

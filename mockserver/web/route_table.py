@@ -43,6 +43,11 @@ class RouteTable(Router):
             for method in route.methods or ():
                 methods[method] = route.endpoint
 
+    @property
+    def endpoints(self) -> Iterable[object]:
+        """Every endpoint."""
+        return self._named
+
     def _methods(self, path: str) -> Methods:
         if "{" not in path:
             return self._exact.setdefault(path, {})

@@ -12,7 +12,7 @@ import orjson
 from mockserver.domain.ids import digest
 from mockserver.engine.codec import read_plain, write_plain
 from mockserver.engine.config import SandboxConfig
-from mockserver.engine.kept.commits import SERVER, Commit, KeptFile, Row, Unreadable
+from mockserver.engine.kept.commits import SERVER, Commit, Row, Unreadable
 from mockserver.engine.kept.parts import KeptRow
 from mockserver.scenario.parse import parse
 from mockserver.scenario.problems import ScenarioRefused
@@ -24,25 +24,31 @@ from mockserver.wire.fields import Fields, FieldsKind
 
 _PART = "scenarios"
 _BUILT_IN = "built-in "
+_LONGEST = 300
 
 
 class StoreRoom:
     """The surroundings of the kept sandboxes of one server (``engine.kept.keeping.Surroundings``).
 
     The texts of scenarios are kept once for all sandboxes, by a digest; the built-in ones are those of the version that
-    serves.
+    serves. ``rows`` are those of the world ``SERVER``. Raises ``Unreadable``.
     """
 
-    def __init__(self, file: KeptFile, directory: Directory) -> None:
+    def __init__(self, rows: Iterable[Row], directory: Directory) -> None:
         self._directory = directory
         self._operations: dict[str, OperationEndpoint] = {}
         self._kept: dict[str, Any] = {}
         self._made: dict[str, Scenario] = {}
         self._new: list[tuple[int, str, int, bytes]] = []
-        for part, _, value in file.rows(SERVER):
-            if part == _PART:
-                place, kept = _plain(value)
-                self._kept[place] = kept
+        for _, (place, kept) in self._listed(rows):
+            self._kept[place] = kept
+
+    def _listed(self, rows: Iterable[Row]) -> list[KeptRow]:
+        listed = self.by_part(rows).get(_PART, [])
+        for number, row in listed:
+            if not isinstance(row, list) or [type(place) for place in row] != [str, list]:
+                raise Unreadable(f"row {number} of {_PART}: {row!r}"[:_LONGEST])
+        return listed
 
     def know(self, operations: Iterable[OperationEndpoint]) -> None:
         """The operations of the server."""

@@ -124,7 +124,7 @@ def test_a_world_is_another_from_one_commit_on_and_the_old_one_goes(tmp_path: Pa
     file = StoreFile(tmp_path / "s.db")
     kept = KeptSandbox("sk_a", 1, None, 0, 0, None)
     file.write(Commit(puts=[(1, "charges", number, b"{}") for number in range(7_000)], kept=[kept]))
-    file.write(Commit(puts=[(2, "charges", 0, b"{}")], kept=[KeptSandbox("sk_a", 2, None, 0, 0, None)]))
+    file.write(Commit(puts=[(2, "head", 0, b"{}")], kept=[KeptSandbox("sk_a", 2, None, 0, 0, None)]))
     file.close()
     file = StoreFile(tmp_path / "s.db")
     assert [one.world for one in file.sandboxes] == [2]

@@ -117,9 +117,10 @@ def _shown(call: ControlCall, sandbox: Sandbox, public_key: str) -> dict[str, ob
 
 def object_counts(sandbox: Sandbox) -> dict[str, int]:
     """How many objects of each kind a sandbox holds, whatever state they are in."""
-    return {_camel(name): len(getattr(sandbox, name)) for name in ROW_CLASSES}
+    return {kind_of(name): len(getattr(sandbox, name)) for name in ROW_CLASSES}
 
 
-def _camel(name: str) -> str:
+def kind_of(name: str) -> str:
+    """The rows of a table as documents name them."""
     first, *others = name.split("_")
     return first + "".join(part.capitalize() for part in others)

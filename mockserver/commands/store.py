@@ -1,0 +1,258 @@
+"""``mockserver store``: looks at the file of ``--store``, writes its sandboxes out, makes it small again."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from mockserver.adapters.exit_codes import Exit
+from mockserver.commands.tables import show
+
+if TYPE_CHECKING:
+    from mockserver.adapters.store_reading import StoreReader
+    from mockserver.engine.kept.commits import KeptSandbox
+    from mockserver.engine.sandbox import Sandbox
+
+_PATH = click.argument("path", metavar="PATH", type=click.Path(path_type=Path))
+_FORM = click.option(
+    "--format", "form", type=click.Choice(("text", "json")), default="text", show_default=True, help="Form of output."
+)
+
+
+@click.group()
+def store() -> None:
+    """Look at the file of serve --store, write its sandboxes out, make it small again.
+
+    Exit codes: 2 when the file is no store, cannot be used or is of another version, 3 while a server has it open, 4
+    when it is damaged. Nothing is written to such a file.
+    """
+
+
+@store.command()
+@_PATH
+@_FORM
+def info(path: Path, form: str) -> None:
+    """Print what a store holds: format, size, sandboxes with their objects and last use. Keys are masked."""
+    from mockserver.adapters.store_file import FORMAT
+    from mockserver.adapters.store_reading import opened_store
+
+    with _told(), opened_store(path) as reader:
+        rows = _described(reader)
+        found = {"path": str(path), "format": FORMAT, "bytes": reader.size, "sandboxes": rows}
+        damage = reader.damage
+    if form == "json":
+        click.echo(json.dumps({**found, "damage": damage}, indent=2))
+    else:
+        click.echo(f"{path}: format {FORMAT}, {reader.size:,} bytes, sandboxes: {len(rows)}")
+        if rows:
+            show([{name: _shown(value) for name, value in row.items()} for row in rows])
+    _end_damaged(path, damage)
+
+
+@store.command()
+@_PATH
+@_FORM
+def check(path: Path, form: str) -> None:
+    """Check that a store is whole and that each of its sandboxes can be read.
+
+    Exit code 4 when not; what can be read is named.
+    """
+    from mockserver.adapters.store_file import StoreDamaged, examined
+    from mockserver.adapters.store_reading import opened_store
+
+    damage: list[str] = []
+    rows: list[dict[str, str | None]] = []
+    with _told():
+        try:
+            examined(path)
+        except StoreDamaged as fault:
+            damage.append(str(fault))
+        with suppress(StoreDamaged) if damage else nullcontext(), opened_store(path) as reader:
+            make = _maker(reader)
+            for kept in reader.sandboxes:
+                made = make(kept)
+                rows.append({**_named(kept), "fault": made if isinstance(made, str) else None})
+    broken = sum(row["fault"] is not None for row in rows)
+    if broken and not damage:
+        damage.append(f"{path} is damaged: {broken} of {len(rows)} sandboxes cannot be read; it was not changed")
+    if form == "json":
+        click.echo(json.dumps({"path": str(path), "damage": damage, "sandboxes": rows}, indent=2))
+    elif rows:
+        show([{"id": row["id"] or "", "key": row["key"] or "", "can be read": row["fault"] or "yes"} for row in rows])
+    if damage:
+        click.echo("\n".join(damage), err=True)
+        sys.exit(Exit.VERIFICATION_FAILED)
+    if form == "text":
+        click.echo(f"{path} is whole")
+
+
+@store.command()
+@_PATH
+@click.option("--key", metavar="KEY", help="Secret key of one sandbox.")
+@click.option("--id", "sandbox_id", metavar="ID", help="Id of one sandbox, as info prints it.")
+@click.option("--secrets", is_flag=True, help="With card numbers and ccv, as of GET /__admin/state; needs --key.")
+@click.option("--out", metavar="PATH", type=click.Path(path_type=Path),
+              help="File for one sandbox, folder for all, one ID.json each; default: standard output.")  # fmt: skip
+def export(path: Path, key: str | None, sandbox_id: str | None, secrets: bool, out: Path | None) -> None:
+    """Write one sandbox or all as documents that PUT /__admin/state takes, one a line.
+
+    A damaged store is exported as far as it can be read; exit code 4 when something of what was asked for cannot be.
+    """
+    from mockserver.adapters.store_reading import opened_store
+    from mockserver.engine import snapshot
+    from mockserver.wire.jsonio import dumps
+
+    if key is not None and sandbox_id is not None:
+        raise click.UsageError("--key and --id: one names a sandbox, got both")
+    if secrets and key is None:
+        raise click.UsageError("--secrets: wanted --key too; who does not know the key of a sandbox sees it masked")
+    with _told(), opened_store(path) as reader:
+        wanted = [kept for kept in reader.sandboxes if _is_meant(kept, key, sandbox_id)]
+        is_one = key is not None or sandbox_id is not None
+        if is_one and not wanted:
+            what = "--key" if key is not None else "--id"
+            _end_damaged(path, reader.damage)
+            raise click.UsageError(f"{what}: {path} has no such sandbox; mockserver store info lists them")
+        make = _maker(reader)
+        damage = [] if is_one else reader.damage
+        if out is not None and not is_one:
+            _made_folder(out)
+        for kept in wanted:
+            made = make(kept)
+            if isinstance(made, str):
+                damage.append(f"{_named(kept)['key']}: {made}")
+                continue
+            text = dumps(snapshot.export(made, secrets=secrets)) + b"\n"
+            if out is None:
+                click.echo(text, nl=False)
+            else:
+                _write(out if is_one else out / f"{_named(kept)['id']}.json", text)
+    _end_damaged(path, damage)
+
+
+@store.command()
+@_PATH
+def compact(path: Path) -> None:
+    """Write a store anew without the room that nothing takes any more. It stays as it was when that fails.
+
+    The disk needs as much room again meanwhile. Exit code 1 when there is not enough.
+    """
+    from mockserver.adapters.store_file import StoreFile
+    from mockserver.adapters.store_reading import opened_store
+    from mockserver.engine.kept.commits import NotWritten
+
+    with _told(), opened_store(path) as reader:
+        before = reader.size
+    with _told():
+        file = StoreFile(path)
+        try:
+            while file.clear_away():
+                pass
+            file.compact()
+        except NotWritten as fault:
+            click.echo(f"{path} stays as it was: {fault}", err=True)
+            sys.exit(Exit.INTERNAL)
+        finally:
+            file.close()
+    click.echo(f"{path}: {before:,} bytes before, {path.stat().st_size:,} now")
+
+
+@contextmanager
+def _told() -> Iterator[None]:
+    """A refusal ends the command with its exit code."""
+    from mockserver.adapters.store_file import StoreDamaged, StoreRefused
+
+    try:
+        yield
+    except StoreRefused as refused:
+        click.echo(str(refused), err=True)
+        sys.exit(Exit.VERIFICATION_FAILED if isinstance(refused, StoreDamaged) else refused.exit_code)
+
+
+def _end_damaged(path: Path, damage: Sequence[str]) -> None:
+    if damage:
+        for line in damage:
+            click.echo(f"{path} is damaged: {line}", err=True)
+        sys.exit(Exit.VERIFICATION_FAILED)
+
+
+def _named(kept: KeptSandbox) -> dict[str, str | None]:
+    from mockserver.engine.sandbox import masked_key, sandbox_id_of
+
+    return {"id": sandbox_id_of(kept.key), "key": masked_key(kept.key), "name": kept.name}
+
+
+def _described(reader: StoreReader) -> list[dict[str, Any]]:
+    """Every sandbox, the last used first."""
+    from mockserver.engine.tables import ROW_CLASSES
+    from mockserver.web.control.sandboxes import kind_of
+    from mockserver.wire.dates import moment
+
+    counts = reader.counts()
+    rows = []
+    for kept in sorted(reader.sandboxes, key=lambda one: -one.used):
+        parts = counts.get(kept.world, {})
+        objects = {kind_of(name): parts[name] for name in ROW_CLASSES if name in parts}
+        rows.append({**_named(kept), "lastUsed": moment(kept.touched), "objects": objects})
+    return rows
+
+
+def _is_meant(kept: KeptSandbox, key: str | None, sandbox_id: str | None) -> bool:
+    return key in (None, kept.key) and sandbox_id in (None, _named(kept)["id"])
+
+
+def _maker(reader: StoreReader) -> Callable[[KeptSandbox], Sandbox | str]:
+    """What makes the sandboxes of a store, as a server would, or says why one cannot be made."""
+    from mockserver import create_app
+    from mockserver.adapters.machine_clock import machine_now
+    from mockserver.engine.kept.commits import SERVER, Unreadable
+    from mockserver.engine.kept.keeping import DamagedSandbox
+    from mockserver.engine.kept.restoring import kept_sandbox
+
+    app = create_app()
+    try:
+        room = app.store_room(reader.rows(SERVER))
+    except Unreadable as fault:
+        reader.damage.append(f"the scenarios: {fault}")
+        room = app.store_room([])
+
+    def make(kept: KeptSandbox) -> Sandbox | str:
+        try:
+            return kept_sandbox(kept.key, room.by_part(reader.rows(kept.world)), room, machine_now())[0]
+        except (Unreadable, DamagedSandbox) as fault:
+            return str(fault)
+
+    return make
+
+
+def _made_folder(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as problem:
+        raise click.UsageError(f"--out: {folder}: {problem.strerror}") from None
+
+
+def _write(file: Path, text: bytes) -> None:
+    """Write a file that nobody else can read, whole or not at all."""
+    new = file.with_name(f".{file.name}.new")
+    try:
+        with os.fdopen(os.open(new, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o600), "wb") as open_file:
+            open_file.write(text)
+        new.replace(file)
+    except OSError as problem:
+        with suppress(OSError):
+            new.unlink()
+        raise click.UsageError(f"--out: {file}: {problem.strerror}") from None
+
+
+def _shown(value: dict[str, int] | str | None) -> str:
+    if isinstance(value, dict):
+        value = ", ".join(f"{count} {name}" for name, count in value.items())
+    return value or "-"
