@@ -31,6 +31,9 @@ from mockserver.web.store_room import StoreRoom
 WAIT = 5
 """Seconds that a client is asked to wait whose request the store could not take."""
 
+SLICE = 1_000
+"""Rows of a large new sandbox that go into one commit: others wait no longer than that takes."""
+
 LONGEST_NAP = 60 * SECOND
 """Time between two looks at what comes due in sandboxes that stand in the file."""
 
@@ -60,6 +63,7 @@ class Store:
         self._by_public_key = {public_key_of(key): key for key in self._index}
         self._keepings: dict[str, tuple[int, Keeping]] = {}
         self._changed: dict[Sandbox, None] = {}
+        self._growing: set[Sandbox] = set()
         self._lost: WeakSet[Sandbox] = WeakSet()
         self._writer = ThreadPoolExecutor(1, "mockserver-store")
         self._reader = ThreadPoolExecutor(1, "mockserver-store-reader")
@@ -146,11 +150,15 @@ class Store:
     async def kept(self, sandbox: Sandbox | None) -> None:
         """What has happened in a sandbox until now (None: in any) is in the file. Raises ``NotKept`` (43): then
         nothing of it is there."""
-        failed = None
+        failed, growing = None, set(self._growing)
         if sandbox in self._changed or (sandbox is None and self._changed):
             failed = await self._ended(self._waiting)
         elif sandbox in self._batch or (sandbox is None and self._batch):
             failed = await self._ended(self._written)
+        # A large new sandbox takes several commits; those of others are not waited for.
+        mine = self._growing - growing if sandbox is None else {sandbox}
+        while failed is None and not mine.isdisjoint(self._growing):
+            failed = await self._ended(self._waiting)
         if failed is None and sandbox in self._lost:
             failed = "what happened before it could not be written"
         if failed is not None:
@@ -244,6 +252,8 @@ class Store:
                 self.failures += 1
                 for sandbox in self._batch:
                     self._lose(sandbox)
+            for sandbox in self._growing:
+                self._changed[sandbox] = None
             for end in self._written:
                 if not end.done():
                     end.set_result(failed)
@@ -254,6 +264,8 @@ class Store:
         for sandbox in self._batch:
             if sandbox not in self._lost and self._sandboxes.is_live(sandbox):
                 self._gather(sandbox, commit)
+            else:
+                self._growing.discard(sandbox)
         self._room.take_new(commit)
         return commit
 
@@ -267,6 +279,14 @@ class Store:
             self._file.next_world += 1
             self._keepings[key] = world, keeping
             self._by_public_key[sandbox.public_key] = key
+        known = self._index.get(key)
+        some = keeping.ahead(SLICE) if known is None or known.world != world else None
+        if some is not None:
+            self._growing.add(sandbox)
+            commit.puts += [(world, *row) for row in some.puts]
+            commit.drops += [(world, *row) for row in some.drops]
+            return
+        self._growing.discard(sandbox)
         changes = keeping.changes()
         commit.puts += [(world, *row) for row in changes.puts]
         commit.drops += [(world, *row) for row in changes.drops]
@@ -275,13 +295,13 @@ class Store:
         at = next_due(sandbox)
         due = None if at is None else real_due(sandbox.clock, at)
         kept = KeptSandbox(key, world, self._sandboxes.name_of(key), sandbox.used, sandbox.touched, due)
-        known = self._index.get(key)
         if known is None or replace(kept, touched=known.touched) != known:
             commit.kept.append(kept)
 
     def _lose(self, sandbox: Sandbox) -> None:
         """What a sandbox is in memory is not what the file has: the next use reads it again."""
         self._lost.add(sandbox)
+        self._growing.discard(sandbox)
         if self._sandboxes.is_live(sandbox):
             self._forget(sandbox)
 

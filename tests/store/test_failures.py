@@ -22,10 +22,13 @@ class FullDisk:
         store: Any = api.app.world.store
         self._write = store._file.write
         self.is_full = False
+        self.left: int | None = None
         monkeypatch.setattr(store._file, "write", self.write)
 
     def write(self, commit: Commit) -> None:
-        if self.is_full:
+        if self.left is not None:
+            self.left -= 1
+        if self.is_full or (self.left is not None and self.left < 0):
             raise NotWritten("database or disk is full")
         self._write(commit)
 
@@ -132,3 +135,23 @@ def test_idle_sandboxes_are_put_away_and_come_back(tmp_path: Path) -> None:
     assert len(world.sandboxes) == 1
     assert api.get(f"/charge/{made['chargeId']}").body == made
     assert api.call("GET", "/charge", key=None, headers={"x-publickey": "pk_tests"}).status in (200, 401)
+
+
+def test_a_large_copy_goes_into_the_file_bit_by_bit_and_is_there_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("mockserver.web.storing.SLICE", 5)
+    twins = Twins(tmp_path / "s.db", every=1_000)
+    for number in range(23):
+        twins.charge(reference=f"o-{number}", capture=False)
+    assert twins.call("POST", "/__admin/fork", {"to": "sk_copy"}).status == 201
+    twins.kept.restart()
+    twins.look(twins.key or "", "sk_copy")
+    disk = FullDisk(twins.kept, monkeypatch)
+    disk.left = 2
+    assert twins.kept.call("POST", "/__admin/fork", {"to": "sk_half"}).status == 503
+    disk.left = None
+    assert twins.kept.call("GET", "/__admin/sandboxes")["count"] == 2
+    twins.kept.restart()
+    assert twins.kept.call("GET", "/__admin/sandboxes")["count"] == 2
+    twins.look(twins.key or "", "sk_copy")

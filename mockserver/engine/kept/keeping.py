@@ -144,6 +144,16 @@ class Keeping:
     def _note_story(self, number: int, changes: list[tuple[str, Any]]) -> None:
         self._stories.note(number, lambda: _write_changes(changes))
 
+    def ahead(self, most: int) -> Changes | None:
+        """Some of what has changed when there is more of it than one commit should hold, about ``most`` rows; None when
+        there is not. Only for a sandbox that the file does not name yet: it is whole with the last of them."""
+        large = [part for part in self._parts if isinstance(part, TablePart | ListedPart) and len(part) > most]
+        if not large:
+            return None
+        found = Changes(self._around)
+        large[0].take_some(found, most)
+        return found
+
     def changes(self) -> Changes:
         """What has changed since the last time."""
         found, sandbox = Changes(self._around, self._bodies), self.sandbox

@@ -76,6 +76,16 @@ class TablePart:
         self._changed = set(range(len(table.rows)))
         table.watch(lambda _, row, __: self._changed.add(row.seq))
 
+    def __len__(self) -> int:
+        return len(self._changed)
+
+    def take_some(self, changes: Changes, most: int) -> None:
+        """Some of the rows that are new or have another value."""
+        rows, write = self._table.rows, self._kept.to_plain
+        for _ in range(min(most, len(self._changed))):
+            seq = self._changed.pop()
+            changes.put(self.name, seq, write(rows[seq]))
+
     def gather(self, changes: Changes) -> None:
         """Rows that are new or have another value."""
         if self._changed:
@@ -184,14 +194,21 @@ class ListedPart:
         """A row is another from now on, or gone."""
         self._changed[number] = write
 
-    def gather(self, changes: Changes) -> None:
-        """The rows that were noted."""
-        for number, write in self._changed.items():
+    def __len__(self) -> int:
+        return len(self._changed)
+
+    def take_some(self, changes: Changes, most: int) -> None:
+        """Some of the rows that were noted."""
+        for _ in range(min(most, len(self._changed))):
+            number, write = self._changed.popitem()
             if write is None:
                 changes.drops.append((self.name, number))
             else:
                 changes.put(self.name, number, write())
-        self._changed.clear()
+
+    def gather(self, changes: Changes) -> None:
+        """The rows that were noted."""
+        self.take_some(changes, len(self._changed))
 
     def load(self, rows: list[KeptRow], cards: CardRegistry) -> None:
         """All rows."""
