@@ -116,7 +116,8 @@ def _attend(line: socket.socket) -> None:
         os.close(stream)
     line.sendall(pid.to_bytes(8, "big"))
     watched = os.pidfd_open(pid)
-    if watched not in select.select([line, watched], [], [])[0]:
+    # The line ends with the client, standard input with the process whose processes these are.
+    if watched not in select.select([line, watched, 0], [], [])[0]:
         os.kill(pid, signal.SIGKILL)
     code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
     try:
