@@ -96,8 +96,10 @@ class StoreFile:
         """Every row of a world, by part and number. Raises ``Unreadable``."""
         with self._lock:
             try:
-                return rows_of(self._db, world)
-            except (sqlite3.Error, ValueError, TypeError) as problem:
+                # Their sums were right when the file was opened, and nobody else has written to it since.
+                query = "SELECT part, number, value FROM rows WHERE world = ? ORDER BY part, number"
+                return self._db.execute(query, (world,)).fetchall()
+            except sqlite3.Error as problem:
                 raise Unreadable(f"{self.path} is damaged: {problem}") from None
 
     def worlds_with_page(self, page_id: str) -> list[int]:

@@ -8,8 +8,10 @@ from typing import Any
 
 import pytest
 
+from mockserver.engine.kept.batches import BatchPart
 from mockserver.engine.kept.commits import Commit, NotWritten
 from mockserver.engine.kept.keeping import DERIVED
+from mockserver.engine.kept.names import is_part
 from mockserver.engine.sandbox import Sandbox
 from tests.driving import NOW, card_charge
 from tests.store.twins import Kept, Twins
@@ -155,3 +157,13 @@ def test_a_large_copy_goes_into_the_file_bit_by_bit_and_is_there_at_once(
     twins.kept.restart()
     assert twins.kept.call("GET", "/__admin/sandboxes")["count"] == 2
     twins.look(twins.key or "", "sk_copy")
+
+
+def test_every_part_has_a_name_that_a_store_may_have(tmp_path: Path) -> None:
+    api = Kept(tmp_path / "s.db")
+    api.charge()
+    store: Any = api.app.world.store
+    _, keeping = store._keepings[api.key]
+    parts = [*keeping._parts, keeping._entries, keeping._stories, keeping._findings]
+    assert [part.name for part in parts if not is_part(part.name)] == []
+    assert is_part(BatchPart.rows_name)

@@ -16,6 +16,7 @@ _PARTS = frozenset(ROW_CLASSES) | {
     "inbox",
     "journal",
     "marks",
+    "past",
     "replays",
     "rule_keys",
     "scenarios",
