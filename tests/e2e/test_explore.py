@@ -212,7 +212,7 @@ def test_the_budget_takes_the_most_telling_first_and_says_what_it_left_out(tmp_p
         (["--faults", "lost_anser", "--", "true"], "which is not a fault - did you mean 'lost_answer'?"),
         (["--ops", "charge.creat", "--", "true"], "did you mean 'charge.create'?"),
         (["--budget", "soon", "--", "true"], "got 'soon', wanted a duration such as"),
-        (["--timeout", "0s", "--", "true"], "got 0, wanted more"),
+        (["--timeout", "0s", "--", "true"], "got 0, wanted a duration above 0"),
         ([], "Missing argument 'COMMAND...'"),
         (["--", "no-such-program"], "no-such-program: No such file or directory"),
         (["--url", "http://[::1", "--", "true"], "got 'http://[::1', wanted an address such as http://127.0.0.1:8080"),
