@@ -28,10 +28,10 @@ _FORM = click.option(
 
 @click.group()
 def store() -> None:
-    """Look at the file of serve --store, write its sandboxes out, make it small again.
+    """Inspect, export or compact the file of serve --store.
 
-    Exit codes: 2 when the file is no store, cannot be used or is of another version, 3 while a server has it open, 4
-    when it is damaged. Nothing is written to such a file.
+    Exit codes: 2 when the file is not a store, cannot be used or is of another version, 3 while a server has it open,
+    4 when it is damaged. Such a file is not changed.
     """
 
 
@@ -60,9 +60,9 @@ def info(path: Path, form: str) -> None:
 @_PATH
 @_FORM
 def check(path: Path, form: str) -> None:
-    """Check that a store is whole and that each of its sandboxes can be read.
+    """Check that a store is intact and that each of its sandboxes can be read.
 
-    Exit code 4 when not; what can be read is named.
+    Exit code 4 otherwise, with the sandboxes that can be read.
     """
     from mockserver.adapters.store_file import StoreDamaged, examined
     from mockserver.adapters.store_reading import opened_store
@@ -103,7 +103,7 @@ def check(path: Path, form: str) -> None:
 def export(path: Path, key: str | None, sandbox_id: str | None, secrets: bool, out: Path | None) -> None:
     """Write one sandbox or all as documents that PUT /__admin/state takes, one a line.
 
-    A damaged store is exported as far as it can be read; exit code 4 when something of what was asked for cannot be.
+    A damaged store is exported as far as it can be read; exit code 4 when a part of it cannot.
     """
     from mockserver.adapters.store_reading import opened_store
     from mockserver.engine import snapshot
@@ -140,9 +140,9 @@ def export(path: Path, key: str | None, sandbox_id: str | None, secrets: bool, o
 @store.command()
 @_PATH
 def compact(path: Path) -> None:
-    """Write a store anew without the room that nothing takes any more. It stays as it was when that fails.
+    """Rewrite a store without its unused space. When that fails, the file stays as it was.
 
-    The disk needs as much room again meanwhile. Exit code 1 when there is not enough.
+    The disk temporarily needs the same space again. Exit code 1 when it is full.
     """
     from mockserver.adapters.store_file import StoreFile
     from mockserver.adapters.store_reading import opened_store
