@@ -60,7 +60,7 @@ async def lines(call: ControlCall) -> tuple[int, object]:
     page = found[:limit] if after >= 0 else found[len(found) - limit :] if limit < len(found) else found
     profile = profile_of(sandbox.assumed)
     shown = await in_slices(page, lambda entry: _line(entry, profile))
-    meanings = {op: OPERATIONS[op].meaning for op in {entry.step.op for entry in page} & OPERATIONS.keys()}
+    meanings = {op: OPERATIONS[op].meaning for entry in page if (op := entry.step.op) in OPERATIONS}
     summary = {"last": last, "dropped": dropped, "count": len(found), "meanings": meanings}
     return 200, {**summary, "lines": shown}
 

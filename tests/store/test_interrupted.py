@@ -1,0 +1,129 @@
+"""A server process that ends between two answers, by a kill or in peace, and one whose disk is full."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import resource
+import signal
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+
+from tests.depth import tries
+from tests.driving import Api, card_charge
+from tests.served import serve
+from tests.store.killed import FRESH, OWN_VIEWS, Line, Served, difference, looks, looks_again, tell, tell_again
+from tests.store.stories import Call, Story
+from tests.store.twins import VIEWS
+
+pytestmark = pytest.mark.slow
+
+
+async def _send(port: int, call: Call) -> tuple[int, bytes]:
+    line = Line(port)
+    try:
+        return await line.send(call)
+    finally:
+        line.close()
+
+
+def ask(port: int, method: str, target: str, body: Any = None, key: str = "sk_tests") -> tuple[int, Any]:
+    """Status and JSON of an answer."""
+    status, answer = asyncio.run(_send(port, Call(method, target, body, key, "ask")))
+    return status, json.loads(answer)
+
+
+@pytest.mark.parametrize("sync", ["normal", "full"])
+def test_a_story_goes_on_to_the_byte_over_kills(tmp_path: Path, sync: str) -> None:
+    random, api, served = Random(sync), Api(**FRESH), None
+    story = Story(f"story-{sync}", "sk_story", control=True)
+    try:
+        for _ in range(tries(4, 25)):
+            served = Served(tmp_path / "s.db", "--store-sync", sync)
+            asyncio.run(tell(served.port, story, random.randint(5, 60)))
+            served.kill()
+        served = Served(tmp_path / "s.db", "--store-sync", sync)
+        for done in story.done:
+            assert tell_again(api, done.call) == (done.status, done.answer), done.call
+        for key in story.keys:
+            assert not difference(asyncio.run(looks(served.port, key, VIEWS)), looks_again(api, key, VIEWS))
+    finally:
+        if served is not None:
+            served.kill()
+
+
+def test_a_stop_under_load_loses_nothing(tmp_path: Path) -> None:
+    served = Served(tmp_path / "s.db")
+    stories = [Story(f"stop-{number}", f"sk_stop_{number}", control=True) for number in range(4)]
+
+    async def run() -> None:
+        clients = [asyncio.create_task(tell(served.port, story)) for story in stories]
+        while sum(len(story.done) for story in stories) < 40:
+            await asyncio.sleep(0.001)
+        served.process.terminate()
+        await asyncio.gather(*clients)
+
+    asyncio.run(run())
+    assert served.stop() == 0
+    assert not (tmp_path / "s.db-wal").exists()
+    served = Served(tmp_path / "s.db")
+    try:
+        for story in stories:
+            api = Api(**FRESH)
+            for done in story.done:
+                assert tell_again(api, done.call) == (done.status, done.answer), done.call
+            for key in story.keys:
+                found = asyncio.run(looks(served.port, key, OWN_VIEWS))
+                if story.pending is None or not difference(found, looks_again(api, key, OWN_VIEWS)):
+                    assert not difference(found, looks_again(api, key, OWN_VIEWS))
+    finally:
+        served.kill()
+
+
+@pytest.mark.skipif(not hasattr(resource, "prlimit"), reason="limits of other processes cannot be set here")
+def test_a_disk_that_fills_refuses_and_goes_on_when_there_is_room(tmp_path: Path) -> None:
+    path = tmp_path / "s.db"
+    one = serve("--store", str(path), "--seed", "42", "--clock", "2031-03-01T00:00:00Z", errors=tmp_path / "errors")
+    pid, acknowledged = one.process.pid, []
+    _, most = resource.prlimit(pid, resource.RLIMIT_FSIZE)
+
+    def charge(reference: str) -> tuple[int, Any]:
+        return ask(one.port, "POST", "/charge/card", card_charge(reference=reference))
+
+    try:
+        for number in range(3):
+            status, body = charge(f"before-{number}")
+            assert status == 201
+            acknowledged.append(body)
+        largest = max(file.stat().st_size for file in tmp_path.glob("s.db*"))
+        resource.prlimit(pid, resource.RLIMIT_FSIZE, (largest + 40_000, most))
+        refused = 0
+        for number in range(60):
+            status, body = charge(f"full-{number}")
+            if status == 201:
+                acknowledged.append(body)
+                continue
+            refused += 1
+            assert (status, body["code"], body["isRetryable"], body["httpStatus"]) == (503, 43, True, 503)
+            assert list(body["details"]) == ["Store"]
+            if refused == 5:
+                break
+        assert refused == 5
+        resource.prlimit(pid, resource.RLIMIT_FSIZE, (most, most))
+        status, body = charge("after")
+        assert status == 201
+        acknowledged.append(body)
+        held = ask(one.port, "GET", "/charge?limit=200")[1]
+    finally:
+        one.stop(signal.SIGKILL)
+    again = Served(path)
+    try:
+        assert ask(again.port, "GET", "/charge?limit=200")[1] == held
+        assert held["count"] == len(acknowledged)
+        for body in acknowledged:
+            assert ask(again.port, "GET", f"/charge/{body['chargeId']}")[1] == body
+    finally:
+        again.kill()
