@@ -16,10 +16,12 @@ import sqlite3
 import stat
 from collections.abc import Iterator
 from pathlib import Path
+from secrets import randbelow
 from threading import Lock
 from zlib import crc32
 
 from mockserver.adapters.exit_codes import Exit
+from mockserver.adapters.store_log import IN_LOG, STORE_SHIFT, STORES, fault_of_log, log_of
 from mockserver.domain.errors import MockserverError
 from mockserver.engine.kept.commits import SERVER, Commit, KeptSandbox, NotWritten, Row, Unreadable
 from mockserver.engine.kept.names import HEAD_PART, is_part
@@ -34,6 +36,11 @@ SLICE = 5_000
 _APPLICATION = 0x6D6F636B
 _MAGIC = b"SQLite format 3\x00"
 _MOST_NAMED = 5
+_PAGE = 4_096
+_LEAST_PAGES = 4
+_MOST_PAGES = 2_000
+"""Pages of the log, roughly, at which it is put into the file."""
+
 _TAKEN = ("SQLITE_BUSY", "SQLITE_LOCKED", "SQLITE_PROTOCOL")
 _UNUSABLE = ("SQLITE_CANTOPEN", "SQLITE_READONLY", "SQLITE_PERM", "SQLITE_FULL", "SQLITE_IOERR", "SQLITE_AUTH")
 
@@ -42,7 +49,8 @@ CREATE TABLE sandboxes (key TEXT PRIMARY KEY, world INTEGER NOT NULL, name TEXT,
     touched INTEGER NOT NULL, due INTEGER, sum INTEGER NOT NULL) WITHOUT ROWID;
 CREATE TABLE rows (world INTEGER NOT NULL, part TEXT NOT NULL, number INTEGER NOT NULL, value BLOB NOT NULL,
     sum INTEGER NOT NULL, PRIMARY KEY (world, part, number)) WITHOUT ROWID;
-CREATE TABLE pages (id TEXT NOT NULL, world INTEGER NOT NULL, PRIMARY KEY (id, world)) WITHOUT ROWID;
+CREATE TABLE pages (id TEXT NOT NULL, world INTEGER NOT NULL, sum INTEGER NOT NULL, PRIMARY KEY (id, world))
+    WITHOUT ROWID;
 """
 
 
@@ -86,6 +94,8 @@ class StoreFile:
         """Write a commit. Raises ``NotWritten``: then nothing of it is there."""
         with self._transaction():
             self._write(commit)
+        with self._lock:
+            self._logged(len(commit.puts) + len(commit.drops), sum(len(row[3]) for row in commit.puts))
         for kept in commit.kept:
             before = self._named.get(kept.key, kept.world)
             self._named[kept.key] = kept.world
@@ -117,6 +127,8 @@ class StoreFile:
             for table, keys in (("rows", "world, part, number"), ("pages", "id, world")):
                 some = f"SELECT {keys} FROM {table} WHERE world = ? LIMIT ?"
                 gone += self._db.execute(f"DELETE FROM {table} WHERE ({keys}) IN ({some})", (world, SLICE)).rowcount
+        with self._lock:
+            self._logged(gone // 5, 0)
         if not gone:
             self._garbage.remove(world)
         return bool(self._garbage)
@@ -127,13 +139,15 @@ class StoreFile:
         with self._lock:
             try:
                 self._db.execute("VACUUM")
-                self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+                self._into_file()
             except sqlite3.Error as problem:
                 raise NotWritten(str(problem)) from None
 
     def close(self) -> None:
         """Close the file; what stands beside it goes into it."""
         with self._lock:
+            with contextlib.suppress(sqlite3.Error):
+                self._into_file()
             self._db.close()
 
     @contextlib.contextmanager
@@ -158,7 +172,8 @@ class StoreFile:
             rows = [(*row, _sum(*row)) for row in commit.puts]
             run("INSERT OR REPLACE INTO rows VALUES (?, ?, ?, ?, ?)", rows)
         if commit.pages:
-            run("INSERT OR IGNORE INTO pages VALUES (?, ?)", commit.pages)
+            pages = [(*page, _page_sum(*page)) for page in commit.pages]
+            run("INSERT OR IGNORE INTO pages VALUES (?, ?, ?)", pages)
         if commit.kept:
             run("INSERT OR REPLACE INTO sandboxes VALUES (?, ?, ?, ?, ?, ?, ?)", [one.row for one in commit.kept])
 
@@ -173,8 +188,29 @@ class StoreFile:
             for statement in _SCHEMA.split(";"):
                 run(statement)
             run(f"PRAGMA application_id = {_APPLICATION}")
-            run(f"PRAGMA user_version = {FORMAT}")
+            run(f"PRAGMA user_version = {randbelow(STORES) << STORE_SHIFT | FORMAT}")
         run("COMMIT")
+        run("PRAGMA wal_autocheckpoint = 0")
+        self._into_file()
+
+    def _into_file(self) -> None:
+        """Put what the log has by now into the file. Afterwards the file says that the latest commits are in the log;
+        the log does not, so that they are found missing only when they are."""
+        run = self._db.execute
+        [version] = run("PRAGMA user_version").fetchone()
+        run(f"PRAGMA user_version = {version | IN_LOG}")
+        try:
+            run("PRAGMA wal_checkpoint(FULL)")
+        finally:
+            run(f"PRAGMA user_version = {version & ~IN_LOG}")
+        self._in_log = 0
+
+    def _logged(self, rows: int, size: int) -> None:
+        """So much has been put into the log. That it cannot be put into the file fails no commit."""
+        self._in_log += rows + _LEAST_PAGES + size // _PAGE
+        if self._in_log >= _MOST_PAGES:
+            with contextlib.suppress(sqlite3.Error):
+                self._into_file()
 
 
 @contextlib.contextmanager
@@ -188,10 +224,13 @@ def reading(path: Path) -> Iterator[sqlite3.Connection]:
         raise StoreRefused(f"{path} is empty: no server has kept anything in it yet")
     with (
         _telling(path),
+        # Closing another descriptor of a file lets go of all locks on it: this one goes last.
+        path.open("rb") as file,
         contextlib.closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, timeout=0)) as db,
     ):
         [application] = db.execute("PRAGMA application_id").fetchone()
-        [version] = db.execute("PRAGMA user_version").fetchone()
+        [user_version] = db.execute("PRAGMA user_version").fetchone()
+        version = user_version & (IN_LOG - 1)
         if application != _APPLICATION:
             raise StoreRefused(f"{path} is a database of another program, not a store; it was not changed")
         if version != FORMAT:
@@ -199,6 +238,8 @@ def reading(path: Path) -> Iterator[sqlite3.Connection]:
             way = "serve it with that version, or export its sandboxes there (mockserver store export) and import them"
             words = f"{path} was written by {whose} mockserver (format {version}, this one has {FORMAT})"
             raise StoreRefused(f"{words}: {way}")
+        if fault := fault_of_log(path, file, user_version):
+            raise StoreDamaged(f"{path} is damaged: {fault}; it was not changed")
         yield db
 
 
@@ -247,7 +288,7 @@ def index_of(db: sqlite3.Connection) -> tuple[list[KeptSandbox], list[str]]:
 def _checked(db: sqlite3.Connection, index: list[KeptSandbox]) -> set[int]:
     """The worlds, when every page and every row is whole, and no sandbox is without its own. Raises ``ValueError``, or
     an error of the database."""
-    [told] = db.execute("PRAGMA quick_check(1)").fetchone()
+    [told] = db.execute("PRAGMA integrity_check(1)").fetchone()
     if told != "ok":
         raise ValueError(told.splitlines()[-1])
     worlds, begun, parts = set(), set(), set()
@@ -258,6 +299,9 @@ def _checked(db: sqlite3.Connection, index: list[KeptSandbox]) -> set[int]:
         parts.add(part)
         if part == HEAD_PART:
             begun.add(world)
+    for page_id, world, told in db.execute("SELECT id, world, sum FROM pages"):
+        if _page_sum(page_id, world) != told:
+            raise ValueError(f"the pages, at {page_id}")
     for part in parts:
         if not is_part(part):
             raise ValueError(f"rows of {part}, a part that no sandbox has")
@@ -300,6 +344,10 @@ def rows_of(db: sqlite3.Connection, world: int) -> list[Row]:
 
 def _sum(world: int, part: str, number: int, value: bytes) -> int:
     return crc32(value, crc32(f"{world}.{part}.{number}".encode()))
+
+
+def _page_sum(page_id: str, world: int) -> int:
+    return crc32(f"{world}.{page_id}".encode())
 
 
 def _is_new(path: Path) -> bool:
@@ -345,9 +393,3 @@ def _is_empty(path: Path, status: os.stat_result) -> bool:
     if begins != _MAGIC:
         raise StoreRefused(f"{path} is not a store: it does not begin as an SQLite database; it was not changed")
     return False
-
-
-def log_of(path: Path) -> Path:
-    """The file beside a store in which its latest commits are."""
-    place = path.resolve()
-    return place.with_name(f"{place.name}-wal")

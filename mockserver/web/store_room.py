@@ -84,7 +84,7 @@ class StoreRoom:
             _, numbers, texts = zip(*kept, strict=True)
             try:
                 found[part] = list(zip(numbers, _plain_list(texts), strict=True))
-            except ValueError as fault:
+            except (ValueError, RecursionError) as fault:
                 raise Unreadable(f"{part}: {fault}") from None
         return found
 

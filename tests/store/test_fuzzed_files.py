@@ -1,0 +1,256 @@
+"""Files that were damaged in any way: refused before a server is ready, unchanged, or read whole."""
+
+from __future__ import annotations
+
+import random
+import shutil
+import sqlite3
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+from zlib import crc32
+
+import pytest
+from click.testing import CliRunner
+
+from mockserver.adapters.exit_codes import Exit
+from mockserver.adapters.store_file import StoreFile, StoreRefused
+from mockserver.cli import main
+from mockserver.engine.kept.commits import SERVER
+from tests.depth import tries
+from tests.store.twins import Kept
+
+NAMES = ("s.db", "s.db-wal")
+FRAME = 24 + 4_096
+Files = dict[str, bytes]
+
+
+def made(folder: Path, key: str = "sk_tests") -> tuple[Files, Files]:
+    """The files of a server that was killed, and of one that was stopped."""
+    api = Kept(folder / NAMES[0], key=key)
+    for number in range(25):
+        api.charge(reference=f"o-{number}")
+        api.try_charge(key=f"{key}_{number % 3}")
+    killed = {name: (folder / name).read_bytes() for name in NAMES}
+    api.kill()
+    return killed, {NAMES[0]: (folder / NAMES[0]).read_bytes()}
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> tuple[Files, Files]:
+    return made(tmp_path_factory.mktemp("whole"))
+
+
+def put(folder: Path, files: Mapping[str, bytes]) -> Path:
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir()
+    for name, content in files.items():
+        (folder / name).write_bytes(content)
+    return folder / NAMES[0]
+
+
+def content_or_refusal(path: Path) -> Any:
+    """All that a server finds in a file, or why it is refused: then not a byte has changed."""
+    before = {name: (path.parent / name).read_bytes() for name in NAMES if (path.parent / name).exists()}
+    try:
+        file = StoreFile(path)
+    except StoreRefused as refused:
+        after = {name: (path.parent / name).read_bytes() for name in before}
+        return refused if after == before else AssertionError(f"changed, and {refused}")
+    try:
+        pages = file._db.execute("SELECT * FROM pages").fetchall()
+        return pages, [(kept, file.rows(kept.world)) for kept in file.sandboxes], file.rows(SERVER)
+    finally:
+        file.close()
+
+
+def content(path: Path) -> Any:
+    """The same. Raises ``StoreRefused``."""
+    found = content_or_refusal(path)
+    if isinstance(found, Exception):
+        raise found
+    return found
+
+
+def flipped(raw: bytes, chance: random.Random) -> bytes:
+    out = bytearray(raw)
+    for _ in range(chance.choice((1, 1, 1, 2, 30))):
+        out[chance.randrange(len(out))] ^= 1 << chance.randrange(8)
+    return bytes(out)
+
+
+def zeroed(raw: bytes, chance: random.Random) -> bytes:
+    start = chance.randrange(len(raw))
+    return raw[:start] + bytes(len(raw[start : start + 4_096])) + raw[start + 4_096 :]
+
+
+def garbled(raw: bytes, chance: random.Random) -> bytes:
+    start, size = chance.randrange(len(raw)), chance.choice((3, 50, 5_000))
+    return raw[:start] + chance.randbytes(len(raw[start : start + size])) + raw[start + size :]
+
+
+def shifted(raw: bytes, chance: random.Random) -> bytes:
+    start = chance.randrange(len(raw))
+    return raw[:start] + chance.randbytes(chance.choice((1, 16, 4_096))) + raw[start:]
+
+
+def swapped(raw: bytes, chance: random.Random) -> bytes:
+    pages = [raw[start : start + 4_096] for start in range(0, len(raw), 4_096)]
+    one, other = chance.randrange(len(pages)), chance.randrange(len(pages))
+    pages[one], pages[other] = pages[other], pages[one]
+    return b"".join(pages)
+
+
+def cut(raw: bytes, chance: random.Random) -> bytes:
+    return raw[: chance.randrange(1, len(raw))]
+
+
+DAMAGES: tuple[Callable[[bytes, random.Random], bytes], ...] = (flipped, zeroed, garbled, shifted, swapped, cut)
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_what_is_damaged_is_refused_or_read_whole(
+    whole: tuple[Files, Files], tmp_path: Path, damage: Callable[[bytes, random.Random], bytes]
+) -> None:
+    chance = random.Random(damage.__name__)
+    wanted = content(put(tmp_path / "f", whole[0]))
+    refused = 0
+    for number in range(tries(25, 1_500)):
+        files = dict(chance.choice(whole))
+        name = chance.choice(sorted(files))
+        raw = files[name]
+        files[name] = damage(raw, chance)
+        path = put(tmp_path / "f", files)
+        found = content_or_refusal(path)
+        if isinstance(found, StoreRefused):
+            refused += 1
+            assert str(found).startswith(str(path)), found
+            assert found.exit_code is Exit.USAGE, found
+            continue
+        is_end = files[name][: len(raw) - FRAME] == raw[: len(raw) - FRAME]
+        if name == NAMES[1] and (is_end or damage in (cut, shifted)):
+            # A log that ends earlier cannot be told from one that was written so far.
+            continue
+        assert found == wanted, (number, name)
+    assert refused
+
+
+def test_a_log_that_is_missing_or_of_another_file_is_damage(whole: tuple[Files, Files], tmp_path: Path) -> None:
+    killed, stopped = whole
+    (tmp_path / "other").mkdir()
+    other, _ = made(tmp_path / "other", "sk_other")
+    for files, why in (
+        ({NAMES[0]: killed[NAMES[0]]}, "s.db-wal beside it, with its latest commits, is missing"),
+        ({**killed, NAMES[1]: b""}, "s.db-wal beside it, with its latest commits, is missing"),
+        ({**killed, NAMES[1]: other[NAMES[1]]}, ""),
+        ({**stopped, NAMES[1]: other[NAMES[1]]}, ""),
+        ({**killed, NAMES[1]: b"notes" * 5_000}, "is damaged: its beginning is not that of a log"),
+        ({**killed, NAMES[0]: b""}, "it is empty, and"),
+    ):
+        with pytest.raises(StoreRefused, match="is damaged") as told:
+            content(put(tmp_path / "f", files))
+        assert why in str(told.value)
+
+
+def test_another_program_that_has_read_the_log_leaves_a_whole_file(whole: tuple[Files, Files], tmp_path: Path) -> None:
+    wanted = content(put(tmp_path / "f", whole[0]))
+    path = put(tmp_path / "f", whole[0])
+    db = sqlite3.connect(path)
+    copy = sqlite3.connect(tmp_path / "copy.db")
+    db.backup(copy)
+    db.close()
+    copy.close()
+    assert not (tmp_path / "f" / NAMES[1]).exists()
+    assert content(path) == content(tmp_path / "copy.db") == wanted
+
+
+@pytest.mark.parametrize(
+    ("statement", "why"),
+    [
+        ("UPDATE rows SET value = 'null' WHERE part = 'head'", "row 0 of head"),
+        ("UPDATE rows SET part = 'nonsense' WHERE part = 'charges'", "row 0 of nonsense"),
+        ("UPDATE rows SET number = 'x' WHERE part = 'charges' AND number = 0", "row x of charges"),
+        ("DELETE FROM rows WHERE part = 'head'", "has no head"),
+        ("INSERT INTO rows VALUES (999, 'charges', 0, '{}', 0)", "row 0 of charges"),
+        ("INSERT INTO rows VALUES (1, 'nonsense', 0, x'7b7d', sum(1, 'nonsense', 0, x'7b7d'))", "rows of nonsense"),
+        ("UPDATE sandboxes SET world = 999", "the index, at sandbox "),
+        ("UPDATE sandboxes SET key = x'00ff' WHERE key = 'sk_tests'", "the index, at sandbox "),
+        ("UPDATE sandboxes SET key = CAST(x'ff' AS TEXT) WHERE key = 'sk_tests'", "UTF-8"),
+        ("UPDATE pages SET id = 'x' || id", "the pages, at "),
+        ("DROP TABLE pages", "no such table"),
+        ("ALTER TABLE rows RENAME COLUMN value TO worth", "no such column"),
+    ],
+)
+def test_rows_that_were_edited_by_hand_are_damage(
+    whole: tuple[Files, Files], tmp_path: Path, statement: str, why: str
+) -> None:
+    path = put(tmp_path / "f", whole[1])
+    with sqlite3.connect(path) as db:
+        db.create_function(
+            "sum", 4, lambda world, part, number, value: crc32(value, crc32(f"{world}.{part}.{number}".encode()))
+        )
+        db.execute(statement)
+    db.close()
+    with pytest.raises(StoreRefused, match="is damaged") as told:
+        content(path)
+    assert why in str(told.value)
+    for command in ("info", "check", "export", "compact"):
+        done = CliRunner().invoke(main, ["store", command, str(path)])
+        assert isinstance(done.exception, SystemExit | None), done.exception
+        assert done.exit_code == 4 or command in ("info", "export")
+    done = CliRunner().invoke(main, ["serve", "--port", "0", "--store", str(path)])
+    assert done.exit_code == 2
+    assert "ready on" not in done.output
+    assert why in done.output
+
+
+@pytest.mark.parametrize("value", [b"null", b"[]", b"{}", b"7", b'"x"', b"[[]]", b'{"a":', b"\xff", b"[" * 3_000])
+def test_sound_rows_of_nonsense_spoil_their_sandbox_alone(
+    whole: tuple[Files, Files], tmp_path: Path, value: bytes
+) -> None:
+    path = put(tmp_path / "f", whole[1])
+    file = StoreFile(path)
+    world = next(kept.world for kept in file.sandboxes if kept.key == "sk_tests")
+    parts = {part: number for part, number, _ in file.rows(world)}
+    stood = {(part, number): raw for part, number, raw in file.rows(world)}
+    file.close()
+    for part, number in parts.items():
+        with sqlite3.connect(path) as db:
+            put_row(db, world, part, number, value)
+        db.close()
+        done = CliRunner().invoke(main, ["store", "check", str(path)])
+        assert isinstance(done.exception, SystemExit | None), (part, done.exception)
+        assert done.exit_code in (0, 4)
+        if done.exit_code == 4:
+            assert "1 of 4 sandboxes cannot be read" in done.output, part
+            api = Kept(path)
+            reply = api.get("/charge")
+            assert (reply.status, reply["code"]) == (503, 43), part
+            assert api.call("GET", "/charge", key="sk_tests_0").status == 200
+            api.kill()
+        with sqlite3.connect(path) as db:
+            put_row(db, world, part, number, stood[part, number])
+        db.close()
+
+
+def put_row(db: sqlite3.Connection, world: int, part: str, number: int, value: bytes) -> None:
+    told = crc32(value, crc32(f"{world}.{part}.{number}".encode()))
+    row = (value, told, world, part, number)
+    db.execute("UPDATE rows SET value = ?, sum = ? WHERE world = ? AND part = ? AND number = ?", row)
+
+
+def test_a_link_is_the_file_that_it_names(whole: tuple[Files, Files], tmp_path: Path) -> None:
+    wanted = content(put(tmp_path / "f", whole[0]))
+    path = put(tmp_path / "f", whole[0])
+    link = tmp_path / "link.db"
+    link.symlink_to(path)
+    assert content(link) == wanted
+    file = StoreFile(path)
+    with pytest.raises(StoreRefused, match="is in use"):
+        StoreFile(link)
+    file.close()
+    link.unlink()
+    link.symlink_to(tmp_path / "nothing")
+    with pytest.raises(StoreRefused, match="cannot be made"):
+        StoreFile(link)
+    assert not (tmp_path / "nothing").exists()
