@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from collections import defaultdict, deque
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -121,16 +122,24 @@ class Round:
             self._verify_shared(served, key, stories)
 
     def _verify_alone(self, served: Served, story: Story) -> None:
-        api = Api(**FRESH)
-        for done in story.done:
-            assert tell_again(api, done.call) == (done.status, done.answer), done.call
+        api = _told_all(story)
         found = {key: asyncio.run(looks(served.port, key, OWN_VIEWS)) for key in story.keys}
         without = _differences(api, found)
         if not without:
             return
-        assert story.pending is not None, without
-        tell_again(api, story.pending)
-        if told := _differences(api, found):
+        call = story.pending
+        assert call is not None, without
+        tell_again(api, call)
+        told = _differences(api, found)
+        if told and call.kind == "advance":
+            # Time passes instant by instant, and may have come part of the way: then both go on to its end.
+            end = json.loads(tell_again(api, Call("GET", "/__admin/clock", None, call.key, "look"))[1])["now"]
+            call = Call("POST", "/__admin/clock/advance", {"to": end}, call.key, "advance")
+            asyncio.run(_one(served.port, call))
+            tell_again(api := _told_all(story), call)
+            found = {key: asyncio.run(looks(served.port, key, OWN_VIEWS)) for key in story.keys}
+            told = _differences(api, found)
+        if told:
             pytest.fail(pformat((story.pending, without, told), width=200))
 
     def _verify_shared(self, served: Served, key: str, stories: list[Story]) -> None:
@@ -205,8 +214,25 @@ def _told(method: str, path: str, query: object, body: dict[str, Any], idempoten
     return method, path, json.dumps([query, told], sort_keys=True), idempotency_key
 
 
+def _told_all(story: Story) -> Api:
+    """A server that was told what was answered, and gave the same answers."""
+    api = Api(**FRESH)
+    for done in story.done:
+        assert tell_again(api, done.call) == (done.status, done.answer), done.call
+    return api
+
+
 def _differences(api: Api, found: dict[str, dict[str, bytes]]) -> dict[str, list[object]]:
-    return {key: told for key, seen in found.items() if (told := difference(seen, looks_again(api, key, OWN_VIEWS)))}
+    """Where sandboxes part from those of an unbroken server, but for how much the last move of a clock ran."""
+    return {
+        key: told
+        for key, seen in found.items()
+        if (told := difference(_without_ran(seen), _without_ran(looks_again(api, key, OWN_VIEWS))))
+    }
+
+
+def _without_ran(seen: dict[str, bytes]) -> dict[str, bytes]:
+    return {view: re.sub(rb'"ran":\d+', b"", text) for view, text in seen.items()}
 
 
 def test_what_was_answered_is_there_after_a_kill_at_any_instant(tmp_path: Path, receiver: Receiver) -> None:
