@@ -13,7 +13,7 @@ from mockserver.engine.kept.commits import Commit, NotWritten
 from mockserver.engine.kept.keeping import DERIVED
 from mockserver.engine.kept.names import is_part
 from mockserver.engine.sandbox import Sandbox
-from tests.driving import NOW, card_charge
+from tests.driving import CARD, NOW, card_charge
 from tests.store.twins import Kept, Twins
 
 
@@ -81,6 +81,28 @@ def test_steps_that_came_after_a_failed_commit_are_refused_with_it(
     assert asyncio.run(both()) == [503, 503]
     disk.is_full = False
     assert api.get("/charge")["count"] == 1
+
+
+def test_a_long_call_that_could_not_be_kept_on_the_way_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    api = Kept(tmp_path / "s.db")
+    for hour in range(1, 30):
+        api.call("POST", "/vault", {"cardNumber": CARD["cardNumber"], "expireSeconds": 3_600 * hour})
+    store: Any = api.app.world.store
+    write, commits = store._file.write, []
+
+    def write_all_but_the_first(commit: Commit) -> None:
+        commits.append(commit)
+        if len(commits) == 1:
+            raise NotWritten("database or disk is full")
+        write(commit)
+
+    monkeypatch.setattr(store._file, "write", write_all_but_the_first)
+    reply = api.call("POST", "/__admin/clock/advance", {"by": "2d"})
+    assert (reply.status, reply["code"]) == (503, 43)
+    api.advance("2d")
+    assert api.get("/__admin/clock")["now"] >= "2031-03-03"
 
 
 def test_many_answers_wait_for_one_commit(tmp_path: Path) -> None:

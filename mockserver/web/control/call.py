@@ -194,6 +194,9 @@ class ControlEndpoint(Endpoint):
         if sandbox is not None:
             store.note(sandbox)
         await store.kept(None)
+        if request.known is not None:
+            # A long call may have lost it on the way.
+            await store.kept(request.known)
 
     async def act(self, request: Request) -> Reply:
         """Let the function of the row answer."""
