@@ -18,6 +18,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from secrets import randbelow
 from threading import Lock
+from weakref import WeakSet
 from zlib import crc32
 
 from mockserver.adapters.exit_codes import Exit
@@ -86,6 +87,8 @@ class StoreFile:
         with _telling(self.path):
             self._db = sqlite3.connect(self.path, timeout=0, isolation_level=None, check_same_thread=False)
             self._begin(is_new, full=full)
+        self.place = _place(self.path.stat())
+        _OPEN.add(self)
         self._named = {kept.key: kept.world for kept in self.sandboxes}
         self._garbage = sorted(worlds.difference(self._named.values(), (SERVER,)))
         self.next_world = max((SERVER, *worlds)) + 1
@@ -149,6 +152,7 @@ class StoreFile:
             with contextlib.suppress(sqlite3.Error):
                 self._into_file()
             self._db.close()
+        _OPEN.discard(self)
 
     @contextlib.contextmanager
     def _transaction(self) -> Iterator[None]:
@@ -213,6 +217,9 @@ class StoreFile:
                 self._into_file()
 
 
+_OPEN: WeakSet[StoreFile] = WeakSet()
+
+
 @contextlib.contextmanager
 def reading(path: Path) -> Iterator[sqlite3.Connection]:
     """A file that is a store of this version, opened for reading only: not even a commit that stands beside it goes
@@ -254,7 +261,7 @@ def examined(path: Path) -> tuple[list[KeptSandbox], set[int]]:
         except (sqlite3.Error, ValueError, TypeError) as problem:
             if getattr(problem, "sqlite_errorname", "").startswith((*_TAKEN, *_UNUSABLE)):
                 raise
-            raise StoreDamaged(f"{path} is damaged: {problem}; {_readable(db)}") from None
+            raise StoreDamaged(f"{path} is damaged: {_words(problem)}; {_readable(db)}") from None
 
 
 @contextlib.contextmanager
@@ -263,14 +270,18 @@ def _telling(path: Path) -> Iterator[None]:
     try:
         yield
     except sqlite3.Error as problem:
-        # A text that is no UTF-8 has no code.
+        # What Python itself refuses has no code.
         code = getattr(problem, "sqlite_errorname", "")
         if code.startswith(_TAKEN):
-            words = f"{path} is in use by another process: stop it, or use another file"
-            raise StoreRefused(words, Exit.IN_USE) from None
+            raise _in_use(path) from None
         if code.startswith(_UNUSABLE):
             raise StoreRefused(f"{path} cannot be used: {problem}; it was not changed") from None
-        raise StoreDamaged(f"{path} is damaged: {problem}; it was not changed") from None
+        raise StoreDamaged(f"{path} is damaged: {_words(problem)}; it was not changed") from None
+
+
+def _words(problem: Exception) -> str:
+    """What is wrong, without the text that is: it may be a key."""
+    return "a text in it is not UTF-8" if "UTF-8" in str(problem) else str(problem)
 
 
 def index_of(db: sqlite3.Connection) -> tuple[list[KeptSandbox], list[str]]:
@@ -365,6 +376,14 @@ def _is_new(path: Path) -> bool:
     return _is_empty(path, status)
 
 
+def _in_use(path: Path) -> StoreRefused:
+    return StoreRefused(f"{path} is in use by another process: stop it, or use another file", Exit.IN_USE)
+
+
+def _place(status: os.stat_result) -> tuple[int, int]:
+    return status.st_dev, status.st_ino
+
+
 def _status(path: Path) -> os.stat_result | None:
     """What a file is, None when there is none. Raises ``StoreRefused`` for what is no file."""
     try:
@@ -375,6 +394,9 @@ def _status(path: Path) -> os.stat_result | None:
         raise StoreRefused(f"{path} cannot be opened: {problem.strerror}") from None
     if not stat.S_ISREG(status.st_mode):
         raise StoreRefused(f"{path} is not a file")
+    if any(one.place == _place(status) for one in _OPEN):
+        # A second look at the file in one process would let go of the lock that the first has.
+        raise _in_use(path)
     return status
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import random
 import shutil
 import sqlite3
+import subprocess
+import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -231,6 +233,54 @@ def test_sound_rows_of_nonsense_spoil_their_sandbox_alone(
         with sqlite3.connect(path) as db:
             put_row(db, world, part, number, stood[part, number])
         db.close()
+
+
+def test_what_is_said_of_damage_shows_no_key_and_no_card(whole: tuple[Files, Files], tmp_path: Path) -> None:
+    path = put(tmp_path / "f", whole[1])
+    with sqlite3.connect(path) as db:
+        db.execute("UPDATE sandboxes SET key = CAST(key || x'ff' AS TEXT) WHERE key = 'sk_tests'")
+    db.close()
+    for command in ("info", "check", "export", "compact"):
+        done = CliRunner().invoke(main, ["store", command, str(path)])
+        assert (done.exit_code, "sk_tests" in done.output) == (4, False), done.output
+    path = put(tmp_path / "f", whole[1])
+    with sqlite3.connect(path) as db:
+        [world] = db.execute("SELECT world FROM sandboxes WHERE key = 'sk_tests'").fetchone()
+        put_row(db, world, "scripts", 0, b"{}")
+        put_row(db, world, "charges", 0, b'{"state":"4111111111111111","chargeId":"4111111111111111"}')
+    db.close()
+    done = CliRunner().invoke(main, ["store", "check", str(path)])
+    assert (done.exit_code, "4111111111111111" in done.output) == (4, False), done.output
+
+
+@pytest.mark.parametrize(
+    ("name", "files", "code", "why"),
+    [
+        ("missing/s.db", {}, Exit.USAGE, "missing: No such file or directory"),
+        ("folder.db/x/s.db", {"folder.db": b""}, Exit.USAGE, "Not a directory"),
+        (".", {}, Exit.USAGE, "is not a file"),
+        ("s.db", {"s.db": b"version: 1\n" * 50}, Exit.USAGE, "is not a store"),
+        ("s.db", {"s.db": b"SQLite format 3\x00"}, Exit.USAGE, "is damaged: file is not a database"),
+    ],
+)
+def test_a_server_says_why_it_cannot_begin(tmp_path: Path, name: str, files: Files, code: Exit, why: str) -> None:
+    put(tmp_path / "f", files)
+    done = CliRunner().invoke(main, ["serve", "--port", "0", "--store", str(tmp_path / "f" / name)])
+    assert (done.exit_code, why in done.output) == (code, True), done.output
+    assert "ready on" not in done.output
+    assert {one.name: one.read_bytes() for one in (tmp_path / "f").iterdir() if one.suffix == ".db"} == files
+
+
+def test_a_second_server_leaves_the_lock_of_the_first(whole: tuple[Files, Files], tmp_path: Path) -> None:
+    path = put(tmp_path / "f", whole[0])
+    file = StoreFile(path)
+    for command in (["serve", "--port", "0", "--store"], ["store", "info"]):
+        assert CliRunner().invoke(main, [*command, str(path)]).exit_code == 3
+    # Another process knows only the lock.
+    code = "import sys, sqlite3; sqlite3.connect(sys.argv[1], timeout=0).execute('SELECT * FROM rows')"
+    done = subprocess.run([sys.executable, "-c", code, str(path)], capture_output=True, text=True)
+    assert "database is locked" in done.stderr
+    file.close()
 
 
 def put_row(db: sqlite3.Connection, world: int, part: str, number: int, value: bytes) -> None:

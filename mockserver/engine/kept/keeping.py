@@ -14,6 +14,7 @@ from typing import Any, Protocol
 from mockserver.domain.batch import Batch
 from mockserver.domain.events import Subject
 from mockserver.domain.ids import Seed
+from mockserver.domain.masking import mask_text
 from mockserver.engine.card_registry import CardRegistry
 from mockserver.engine.config import SandboxConfig
 from mockserver.engine.idempotency import First
@@ -71,7 +72,10 @@ class Surroundings(RequestForms, JsonWriter, Protocol):
 
 
 class DamagedSandbox(ValueError):
-    """Rows of which no sandbox can be made."""
+    """Rows of which no sandbox can be made. What the text quotes is masked."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(mask_text(text))
 
 
 _TEXT = kept_form(str)
