@@ -269,7 +269,7 @@ def _telling(path: Path) -> Iterator[None]:
     """Say in words what the database says."""
     try:
         yield
-    except sqlite3.Error as problem:
+    except (sqlite3.Error, UnicodeDecodeError) as problem:
         # What Python itself refuses has no code.
         code = getattr(problem, "sqlite_errorname", "")
         if code.startswith(_TAKEN):
@@ -281,7 +281,7 @@ def _telling(path: Path) -> Iterator[None]:
 
 def _words(problem: Exception) -> str:
     """What is wrong, without the text that is: it may be a key."""
-    return "a text in it is not UTF-8" if "UTF-8" in str(problem) else str(problem)
+    return "a text in it is not UTF-8" if "UTF-8" in str(problem).upper() else str(problem)
 
 
 def index_of(db: sqlite3.Connection) -> tuple[list[KeptSandbox], list[str]]:
@@ -327,7 +327,7 @@ def _readable(db: sqlite3.Connection) -> str:
     sound = []
     try:
         index, damage = index_of(db)
-    except sqlite3.Error:
+    except (sqlite3.Error, ValueError):
         return "none of its sandboxes can be read; it was not changed"
     broken = len(damage)
     for kept in index:

@@ -25,7 +25,7 @@ STORES = 1 << 14
 _HEADER = struct.Struct(">8I")
 _FRAME = struct.Struct(">6I")
 _MAGICS = {0x377F0682: "<", 0x377F0683: ">"}
-_USER_VERSION, _APPLICATION = 60, 68
+_USER_VERSION, _APPLICATION, _BEGINNING = 60, 68, 100
 _LAST_FRAME = 16
 _LARGEST_PAGE = 65_536
 
@@ -40,7 +40,9 @@ def fault_of_log(path: Path, file: BinaryIO, version: int) -> str | None:
     """What is lost of the commits beside a file, None when nothing is. ``file`` is the store, ``version`` its user
     version as the log has it; a connection must have it open."""
     log = log_of(path)
-    header = file.read(100)
+    header = file.read(_BEGINNING)
+    if len(header) < _BEGINNING:
+        return "it ends within its beginning"
     [alone], [application] = (struct.unpack_from(">i", header, place) for place in (_USER_VERSION, _APPLICATION))
     size = log.stat().st_size if log.exists() else 0
     if not size:
