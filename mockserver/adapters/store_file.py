@@ -229,6 +229,8 @@ def reading(path: Path) -> Iterator[sqlite3.Connection]:
         raise StoreRefused(f"{path}: there is no such file")
     if _is_empty(path, status):
         raise StoreRefused(f"{path} is empty: no server has kept anything in it yet")
+    if not os.access(path.resolve().parent, os.W_OK):
+        raise StoreRefused(f"{path}: its folder must be writable, for files beside it")
     with (
         _telling(path),
         # Closing another descriptor of a file lets go of all locks on it: this one goes last.
