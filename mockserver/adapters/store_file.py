@@ -19,14 +19,12 @@ from pathlib import Path
 from secrets import randbelow
 from threading import Lock
 from weakref import WeakSet
-from zlib import crc32
 
 from mockserver.adapters.exit_codes import Exit
 from mockserver.adapters.store_log import IN_LOG, STORE_SHIFT, STORES, fault_of_log, log_of
+from mockserver.adapters.store_rows import checked, index_of, page_sum, readable, row_sum
 from mockserver.domain.errors import MockserverError
 from mockserver.engine.kept.commits import SERVER, Commit, KeptSandbox, NotWritten, Row, Unreadable
-from mockserver.engine.kept.names import HEAD_PART, is_part
-from mockserver.engine.sandbox import masked_key
 
 FORMAT = 1
 """Version of the file's format. What stands in rows may grow by fields with defaults without another one."""
@@ -36,7 +34,6 @@ SLICE = 5_000
 
 _APPLICATION = 0x6D6F636B
 _MAGIC = b"SQLite format 3\x00"
-_MOST_NAMED = 5
 _PAGE = 4_096
 _LEAST_PAGES = 4
 _MOST_PAGES = 2_000
@@ -173,10 +170,10 @@ class StoreFile:
         if commit.drops:
             run("DELETE FROM rows WHERE world = ? AND part = ? AND number = ?", commit.drops)
         if commit.puts:
-            rows = [(*row, _sum(*row)) for row in commit.puts]
+            rows = [(*row, row_sum(*row)) for row in commit.puts]
             run("INSERT OR REPLACE INTO rows VALUES (?, ?, ?, ?, ?)", rows)
         if commit.pages:
-            pages = [(*page, _page_sum(*page)) for page in commit.pages]
+            pages = [(*page, page_sum(*page)) for page in commit.pages]
             run("INSERT OR IGNORE INTO pages VALUES (?, ?, ?)", pages)
         if commit.kept:
             run("INSERT OR REPLACE INTO sandboxes VALUES (?, ?, ?, ?, ?, ?, ?)", [one.row for one in commit.kept])
@@ -259,11 +256,11 @@ def examined(path: Path) -> tuple[list[KeptSandbox], set[int]]:
             index, damage = index_of(db)
             if damage:
                 raise ValueError(damage[0])
-            return index, _checked(db, index)
+            return index, checked(db, index)
         except (sqlite3.Error, ValueError, TypeError) as problem:
             if getattr(problem, "sqlite_errorname", "").startswith((*_TAKEN, *_UNUSABLE)):
                 raise
-            raise StoreDamaged(f"{path} is damaged: {_words(problem)}; {_readable(db)}") from None
+            raise StoreDamaged(f"{path} is damaged: {_words(problem)}; {readable(db)}") from None
 
 
 @contextlib.contextmanager
@@ -284,83 +281,6 @@ def _telling(path: Path) -> Iterator[None]:
 def _words(problem: Exception) -> str:
     """What is wrong, without the text that is: it may be a key."""
     return "a text in it is not UTF-8" if "UTF-8" in str(problem).upper() else str(problem)
-
-
-def index_of(db: sqlite3.Connection) -> tuple[list[KeptSandbox], list[str]]:
-    """The sandboxes that a store knows, and what is damaged among their entries. Raises an error of the database."""
-    found, damage = [], []
-    for *row, told in db.execute("SELECT key, world, name, used, touched, due, sum FROM sandboxes"):
-        kept = KeptSandbox(*row)
-        if kept.sum == told:
-            found.append(kept)
-        else:
-            damage.append(f"the index, at sandbox {masked_key(str(kept.key) or '?')}")
-    return found, damage
-
-
-def _checked(db: sqlite3.Connection, index: list[KeptSandbox]) -> set[int]:
-    """The worlds, when every page and every row is whole, and no sandbox is without its own. Raises ``ValueError``, or
-    an error of the database."""
-    [told] = db.execute("PRAGMA integrity_check(1)").fetchone()
-    if told != "ok":
-        raise ValueError(told.splitlines()[-1])
-    worlds, begun, parts = set(), set(), set()
-    for world, part, number, value, told in db.execute("SELECT world, part, number, value, sum FROM rows"):
-        if not isinstance(value, bytes) or _sum(world, part, number, value) != told:
-            raise ValueError(f"row {number} of {part}")
-        worlds.add(world)
-        parts.add(part)
-        if part == HEAD_PART:
-            begun.add(world)
-    for page_id, world, told in db.execute("SELECT id, world, sum FROM pages"):
-        if _page_sum(page_id, world) != told:
-            raise ValueError(f"the pages, at {page_id}")
-    for part in parts:
-        if not is_part(part):
-            raise ValueError(f"rows of {part}, a part that no sandbox has")
-    for kept in index:
-        if kept.world not in begun:
-            raise ValueError(f"sandbox {masked_key(kept.key)} has no {HEAD_PART}")
-    return worlds
-
-
-def _readable(db: sqlite3.Connection) -> str:
-    """What can still be read of a damaged file, in words."""
-    sound = []
-    try:
-        index, damage = index_of(db)
-    except (sqlite3.Error, ValueError):
-        return "none of its sandboxes can be read; it was not changed"
-    broken = len(damage)
-    for kept in index:
-        try:
-            rows_of(db, kept.world)
-            sound.append(masked_key(kept.key))
-        except (sqlite3.Error, ValueError, TypeError):
-            broken += 1
-    names = ", ".join(sound[:_MOST_NAMED]) + (" ..." if len(sound) > _MOST_NAMED else "")
-    told = f"{len(sound)} of {len(sound) + broken} sandboxes can be read{': ' + names if sound else ''}"
-    return f"{told} (mockserver store export); it was not changed"
-
-
-def rows_of(db: sqlite3.Connection, world: int) -> list[Row]:
-    """Every row of a world, by part and number. Raises ``ValueError`` when one is damaged, or an error of the
-    database."""
-    rows = []
-    query = "SELECT part, number, value, sum FROM rows WHERE world = ? ORDER BY part, number"
-    for part, number, value, told in db.execute(query, (world,)):
-        if not isinstance(value, bytes) or _sum(world, part, number, value) != told:
-            raise ValueError(f"row {number} of {part}")
-        rows.append((part, number, value))
-    return rows
-
-
-def _sum(world: int, part: str, number: int, value: bytes) -> int:
-    return crc32(value, crc32(f"{world}.{part}.{number}".encode()))
-
-
-def _page_sum(page_id: str, world: int) -> int:
-    return crc32(f"{world}.{page_id}".encode())
 
 
 def _is_new(path: Path) -> bool:

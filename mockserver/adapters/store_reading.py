@@ -12,8 +12,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from mockserver.adapters.store_file import index_of, reading, rows_of
+from mockserver.adapters.store_file import reading
 from mockserver.adapters.store_log import log_of
+from mockserver.adapters.store_rows import index_of, rows_of
 from mockserver.engine.kept.commits import KeptSandbox, Row, Unreadable
 
 
