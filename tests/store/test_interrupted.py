@@ -6,8 +6,11 @@ import asyncio
 import json
 import resource
 import signal
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from queue import Queue
 from random import Random
+from threading import Thread
 from typing import Any
 
 import pytest
@@ -79,6 +82,59 @@ def test_a_stop_under_load_loses_nothing(tmp_path: Path) -> None:
                 found = asyncio.run(looks(served.port, key, OWN_VIEWS))
                 if story.pending is None or not difference(found, looks_again(api, key, OWN_VIEWS)):
                     assert not difference(found, looks_again(api, key, OWN_VIEWS))
+    finally:
+        served.kill()
+
+
+def test_a_sandbox_that_was_put_away_sends_its_webhook_when_it_is_due_and_is_listed(tmp_path: Path) -> None:
+    posts: Queue[str] = Queue()
+
+    class Refusing(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            self.rfile.read(int(self.headers["content-length"]))
+            self.send_response(503)
+            self.send_header("content-length", "0")
+            self.end_headers()
+            posts.put(self.path)
+
+        def log_message(self, *_: object) -> None:
+            return
+
+    receiver = ThreadingHTTPServer(("127.0.0.1", 0), Refusing)
+    Thread(target=receiver.serve_forever, args=(0.05,), daemon=True).start()
+    served = Served(tmp_path / "s.db", "--sandbox-idle", "1s", "--log-level", "info")
+    try:
+        ask(served.port, "PUT", "/__admin/clock", {"mode": "fast", "rate": 4})
+        url = f"http://127.0.0.1:{receiver.server_address[1]}/hook"
+        made = ask(served.port, "POST", "/charge/card", card_charge(webhook={"url": url}))[1]
+        assert posts.get(timeout=20) == "/hook"
+        # The second try is due 10 s later, 2.5 s of the machine's time: the sandbox is not in memory by then.
+        assert posts.get(timeout=20) == "/hook"
+        assert "put away" in served.errors.read_text()
+        assert ask(served.port, "GET", "/__admin/sandboxes", key="")[1]["count"] == 1
+        told = ask(served.port, "GET", "/__admin/webhooks")[1]["webhooks"][0]
+        assert len(told["tries"]) >= 2
+        assert ask(served.port, "GET", f"/charge/{made['chargeId']}")[1] == made
+    finally:
+        served.kill()
+        receiver.shutdown()
+        receiver.server_close()
+
+
+def test_a_kept_sandbox_keeps_its_seed_and_clock_under_other_options(tmp_path: Path) -> None:
+    later = ("--seed", "7", "--clock", "2032-01-01T00:00:00Z", "--strict")
+    served = Served(tmp_path / "s.db")
+    twin = Api(**FRESH)
+    try:
+        first = Call("POST", "/charge/card", card_charge(reference="first"), "sk_tests", "ask")
+        assert asyncio.run(_send(served.port, first)) == tell_again(twin, first)
+        served.kill()
+        served = Served(tmp_path / "s.db", *later)
+        second = Call("POST", "/charge/card", card_charge(reference="second"), "sk_tests", "ask")
+        assert asyncio.run(_send(served.port, second)) == tell_again(twin, second)
+        new = Api(**FRESH, seed=7, clock="2032-01-01T00:00:00Z")
+        other = Call("POST", "/charge/card", card_charge(), "sk_new", "ask")
+        assert asyncio.run(_send(served.port, other)) == tell_again(new, other)
     finally:
         served.kill()
 
