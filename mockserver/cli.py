@@ -171,7 +171,10 @@ def config(as_json: bool, **flags: Any) -> None:
 )
 @click.option("--url", metavar="URL", help="Address of the server, instead of --host and --port.")
 def healthcheck(within: float, url: str | None, **flags: Any) -> None:
-    """Wait for a running server to be ready: exit code 0, or 5 when it is not ready in time."""
+    """Wait for a running server to be ready: exit code 0, or 5 when it is not ready in time.
+
+    The options are those of serve: give those of the server. With --port 0 the port is read from --port-file.
+    """
     settings = load(flags)
     try:
         given = None if url is None else read_url(url)

@@ -42,6 +42,12 @@ def test_every_block_says_how_it_is_checked() -> None:
     assert len(docs.BLOCK.findall(EVERYTHING)) >= 40
 
 
+def test_every_curl_that_sends_a_file_to_the_control_api_names_its_type() -> None:
+    commands = re.findall(r"\bcurl\b(?:[^`\n]|\n {2,})*", EVERYTHING)
+    sent = [command for command in commands if re.search(r" (-d|--data\S*|-T) ", command)]
+    assert [command for command in sent if "content-type" not in command] == []
+
+
 def test_a_command_that_prints_something_else_is_found() -> None:
     told = "<!-- run: a -->\n```console\n$ echo one; \\\n  echo two\none\nthree\n```\n"
     changes = docs.difference(told)

@@ -64,7 +64,7 @@ def check(scenario: Scenario, others: Sequence[Scenario], open_app: OpenApp) -> 
 
 async def _check(scenario: Scenario, others: Sequence[Scenario], open_app: OpenApp) -> list[ExampleReport]:
     reports = []
-    for example in scenario.examples or (Example("no examples, set-up only", (), 1),):
+    for example in scenario.examples or (Example("opens (no examples)", (), 1),):
         app = open_app([*others, scenario] if not scenario.builtin else [scenario])
         messages: list[str] = []
         try:

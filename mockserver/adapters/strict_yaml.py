@@ -73,6 +73,8 @@ def read(text: str, file: str) -> Document:
         words = " ".join(part for part in (problem.context, problem.problem) if part)
         if _is_tab(text, problem.problem_mark):
             words = "got a tab, and only spaces indent a line"
+        elif _is_misindented(text, problem):
+            words += " - is the line indented like its neighbours?"
         raise ScenarioRefused([_problem(file, problem.problem_mark, f"not valid YAML: {words}")]) from None
     except yaml.YAMLError as problem:
         first = str(problem).splitlines()[0]
@@ -87,6 +89,16 @@ def _is_tab(text: str, mark: Any) -> bool:
     """Whether a problem is a tab, which looks like the spaces that YAML wants."""
     line = "" if mark is None else "".join(text.split("\n")[mark.line : mark.line + 1])
     return line[mark.column : mark.column + 1] == "\t"
+
+
+def _is_misindented(text: str, problem: yaml.MarkedYAMLError) -> bool:
+    """Whether the first word of a line does not continue the map or list before it, or a key runs on a text."""
+    mark = problem.problem_mark
+    line = "" if mark is None else "".join(text.split("\n")[mark.line : mark.line + 1])
+    before = line[: mark.column].strip() if mark else "-"
+    if str(problem.context).startswith("while parsing a block"):
+        return not before
+    return "mapping values are not allowed" in str(problem.problem) and ":" not in before
 
 
 def _one_escape(pair: re.Match[str]) -> str:

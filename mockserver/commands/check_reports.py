@@ -5,20 +5,28 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from xml.etree import ElementTree
 
 from mockserver.adapters.scenario_check import ExampleReport
 from mockserver.commands.finding_reports import plain
+from mockserver.scenario.problems import ScenarioProblem
 
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """A file that could be read: its warnings, and how its examples went, or why its sandbox would not open."""
+    """A file: its warnings, and how its examples went, or why it or its sandbox is refused."""
 
     file: str
     warnings: tuple[str, ...]
     examples: tuple[ExampleReport, ...] = ()
     refusal: str | None = None
+
+
+def unread(problems: Sequence[ScenarioProblem]) -> list[Checked]:
+    """The files that could not be read, each with all its problems; these are in the order of the files."""
+    files = groupby(problems, key=lambda problem: problem.file)
+    return [Checked(file, (), refusal="\n".join(map(str, found))) for file, found in files]
 
 
 def lines(checked: Checked, *, is_verbose: bool) -> Iterator[tuple[str, bool]]:
@@ -58,7 +66,7 @@ def as_json(files: Sequence[Checked]) -> str:
 
 
 def junit(files: Sequence[Checked]) -> str:
-    """One suite a file, one case an example; a sandbox that would not open is an error of its file."""
+    """One suite a file, one case an example; a file that is refused, or whose sandbox is, is an error."""
     suites = ElementTree.Element("testsuites")
     for checked in files:
         failed = sum(example.failure is not None for example in checked.examples)

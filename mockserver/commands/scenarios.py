@@ -104,12 +104,23 @@ def check(files: tuple[str, ...], form: str, verbose: bool) -> None:
     from mockserver.adapters.scenario_files import load
     from mockserver.commands import check_reports
     from mockserver.domain.errors import Refused
+    from mockserver.scenario.problems import ScenarioRefused
     from mockserver.scenario.shielding import warnings
     from mockserver.web.absent_members import absent_members
 
+    documents = {"json": check_reports.as_json, "junit": check_reports.junit}
+    try:
+        loaded = load(files, test_values=False)
+    except ScenarioRefused as refused:
+        click.echo(str(refused), err=True)
+        if form != "text":
+            click.echo(documents[form](check_reports.unread(refused.problems)))
+        sys.exit(Exit.USAGE)
+    if not loaded:
+        raise click.UsageError(f"no scenario file in {', '.join(files)}")
     behind = load([], test_values=True)
     checked, code = [], Exit.STOPPED
-    for scenario in _loaded(files):
+    for scenario in loaded:
         warned = tuple(map(str, sorted((*warnings(scenario), *absent_members(scenario)), key=lambda one: one.line)))
         try:
             reports = run(scenario, behind, _open_app)
@@ -125,7 +136,7 @@ def check(files: tuple[str, ...], form: str, verbose: bool) -> None:
                 click.echo(line, err=is_fault)
         checked.append(found)
     if form != "text":
-        click.echo({"json": check_reports.as_json, "junit": check_reports.junit}[form](checked))
+        click.echo(documents[form](checked))
     sys.exit(code)
 
 

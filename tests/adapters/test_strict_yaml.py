@@ -190,6 +190,25 @@ def test_a_tab_is_called_a_tab(text: str, place: str) -> None:
     assert refusal(text) == f"f.yaml:{place}: not valid YAML: got a tab, and only spaces indent a line"
 
 
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        ("rules:\n  - id: a\n   when: {}\n", "3:4"),
+        ("rules:\n  - id: a\n    when: {}\n      then: {}\n", "4:7"),
+        ("rules:\n  - id: a\n      when: {}\n", "3:11"),
+    ],
+)
+def test_a_wrong_indentation_is_asked_about(text: str, place: str) -> None:
+    said = refusal(text)
+    assert said.startswith(f"f.yaml:{place}: not valid YAML: ")
+    assert said.endswith(" - is the line indented like its neighbours?")
+
+
+@pytest.mark.parametrize("text", ["a: b: c", 'a: "b" c\n', "a: [1\nb: 2\n", "a: {b: 1\n"])
+def test_indentation_is_not_blamed_for_other_faults(text: str) -> None:
+    assert "indented" not in refusal(text)
+
+
 def test_a_tab_that_does_no_harm_is_not_blamed() -> None:
     assert read("a:\t1\nb: [\n\t2]\n", "f.yaml").data == {"a": 1, "b": [2]}
     assert "tab" not in refusal('{"a": 1,\n\t"b": [,]}')

@@ -78,4 +78,21 @@ def test_junit_has_a_suite_a_file_and_a_case_an_example(path: Path) -> None:
 def test_a_file_without_examples_is_read_and_opened(tmp_path: Path) -> None:
     path = tmp_path / "plain.yaml"
     path.write_text("version: 1\n")
-    assert run(str(path)).output == f"{path}:1: no examples, set-up only: ok\n"
+    assert run(str(path)).output == f"{path}:1: opens (no examples): ok\n"
+
+
+def test_refused_files_are_errors_of_the_report(path: Path, tmp_path: Path) -> None:
+    bad = tmp_path / "bad.yaml"
+    bad.write_text("version: 1\nrule: []\nrules: [{id: a, when: {}, then: {declined: x}}]\n")
+    done = CliRunner().invoke(main, ["check", str(path), str(bad), "--format", "junit"])
+    [suite] = ElementTree.fromstring(done.stdout)
+    assert (done.exit_code, suite.get("name"), suite.get("errors")) == (2, str(bad), "1")
+    [error] = suite.iter("error")
+    assert "did you mean 'rules'?" in (error.get("message") or "")
+    [checked] = json.loads(CliRunner().invoke(main, ["check", str(bad), "--format", "json"]).stdout)
+    assert (checked["file"], checked["examples"], len(checked["refusal"].splitlines())) == (str(bad), [], 2)
+
+
+def test_a_folder_without_scenarios_is_refused(tmp_path: Path) -> None:
+    done = run(str(tmp_path))
+    assert (done.exit_code, f"no scenario file in {tmp_path}" in done.output) == (2, True)
