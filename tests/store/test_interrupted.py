@@ -18,8 +18,9 @@ import pytest
 from tests.depth import tries
 from tests.driving import Api, card_charge
 from tests.served import serve
-from tests.store.killed import FRESH, OWN_VIEWS, Line, Served, difference, looks, looks_again, tell, tell_again
+from tests.store.killed import FRESH, Line, Served, difference, looks, looks_again, tell, tell_again
 from tests.store.stories import Call, Story
+from tests.store.test_kills import verify_alone
 from tests.store.twins import VIEWS
 
 pytestmark = pytest.mark.slow
@@ -75,13 +76,7 @@ def test_a_stop_under_load_loses_nothing(tmp_path: Path) -> None:
     served = Served(tmp_path / "s.db")
     try:
         for story in stories:
-            api = Api(**FRESH)
-            for done in story.done:
-                assert tell_again(api, done.call) == (done.status, done.answer), done.call
-            for key in story.keys:
-                found = asyncio.run(looks(served.port, key, OWN_VIEWS))
-                if story.pending is None or not difference(found, looks_again(api, key, OWN_VIEWS)):
-                    assert not difference(found, looks_again(api, key, OWN_VIEWS))
+            verify_alone(served, story)
     finally:
         served.kill()
 
