@@ -13,6 +13,9 @@ TRANSPORT = "mockserver.transport"
 _ORDINARY = re.compile(rb"(/(?!/)[A-Za-z0-9._~@:,;=!$&'()*+/-]*+)(?:\?([!-\"$-~]*+))?")
 """A target without escapes in its path: what its parts are needs no parser of URLs."""
 
+_LONGEST = 65_535
+"""Bytes of a target that the parser of URLs takes, and so every target."""
+
 
 class Heads(HttpToolsProtocol):
     """Makes the scope of a request of its head, and begins to serve it."""
@@ -37,7 +40,7 @@ class Heads(HttpToolsProtocol):
 
     def on_headers_complete(self) -> None:
         """The head is whole."""
-        parser, found = self.parser, _ORDINARY.fullmatch(self.url)
+        parser, found = self.parser, _ORDINARY.fullmatch(self.url) if len(self.url) <= _LONGEST else None
         if found is None or self.root_path or self.limit_concurrency is not None or parser.should_upgrade():
             super().on_headers_complete()
             return

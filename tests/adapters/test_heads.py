@@ -29,6 +29,7 @@ TARGETS = [
     b"/brackets[1]",
     b"http://127.0.0.1/charge?x=1",
     b"*",
+    b"/" + b"a" * 65_534,
 ]
 
 
