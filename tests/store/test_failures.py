@@ -105,6 +105,25 @@ def test_a_long_call_that_could_not_be_kept_on_the_way_is_refused(
     assert api.get("/__admin/clock")["now"] >= "2031-03-03"
 
 
+def test_a_reset_of_all_is_refused_when_some_could_not_be_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    api = Kept(tmp_path / "s.db")
+    for number in range(30):
+        api.try_charge(key=f"sk_{number}")
+    store: Any = api.app.world.store
+    write, commits = store._file.write, []
+
+    def write_all_but_the_first(commit: Commit) -> None:
+        commits.append(commit)
+        if len(commits) == 1:
+            raise NotWritten("database or disk is full")
+        write(commit)
+
+    monkeypatch.setattr(store._file, "write", write_all_but_the_first)
+    assert api.call("POST", "/__admin/reset?all=true", key="sk_29").status == 503
+    assert api.call("POST", "/__admin/reset?all=true", key="sk_29").status == 200
+    assert {api.call("GET", "/charge", key=f"sk_{number}")["count"] for number in range(30)} == {0}
+
+
 def test_many_answers_wait_for_one_commit(tmp_path: Path) -> None:
     api = Kept(tmp_path / "s.db")
     api.charge()

@@ -68,6 +68,7 @@ async def reset(call: ControlCall) -> tuple[int, object]:
     With ``undo=true`` the old content is kept for ``POST /__admin/undo``."""
     world, real = call.world, call.world.real_clock()
     keys, anew = world.sandboxes.known_keys if call.query.all else (call.sandbox().key,), call.query.scenario
+    opened = []
     for number, key in enumerate(keys):
         if number % _SLICE == _SLICE - 1:
             await asyncio.sleep(0)
@@ -78,10 +79,14 @@ async def reset(call: ControlCall) -> tuple[int, object]:
         if call.query.undo:
             world.sandboxes.keep_aside(sandbox)
         if anew:
-            world.sandboxes.reopen(sandbox, world.directory.config, real)
+            opened.append(world.sandboxes.reopen(sandbox, world.directory.config, real))
         else:
-            world.sandboxes.reopen(sandbox, sandbox.config, real, own=sandbox.own)
+            opened.append(world.sandboxes.reopen(sandbox, sandbox.config, real, own=sandbox.own))
         world.runner.activity.notify(sandbox.key)
+    if world.store is not None:
+        # Each slice has a commit of its own, which may fail.
+        for sandbox in opened:
+            await world.store.kept(sandbox)
     return 200, {"reset": len(keys)}
 
 
