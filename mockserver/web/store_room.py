@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import groupby
 from operator import itemgetter
-from typing import Any
+from typing import Any, overload
 
 import orjson
 
@@ -27,6 +27,8 @@ from mockserver.wire.fields import Fields, FieldsKind
 _PART = "scenarios"
 _BUILT_IN = "built-in "
 _LONGEST = 300
+_AT_ONCE = 100
+"""Texts that are read in one go."""
 
 
 class StoreRoom:
@@ -45,8 +47,11 @@ class StoreRoom:
         for _, (place, kept) in self._listed(rows):
             self._kept[place] = kept
 
-    def _listed(self, rows: Iterable[Row]) -> list[KeptRow]:
-        listed = self.by_part(rows).get(_PART, [])
+    def _listed(self, rows: Iterable[Row]) -> Sequence[KeptRow]:
+        try:
+            listed = list(self.by_part(rows).get(_PART, []))
+        except ValueError as fault:
+            raise Unreadable(f"{_PART}: {fault}"[:_LONGEST]) from None
         for number, row in listed:
             if not isinstance(row, list) or [type(place) for place in row] != [str, list]:
                 raise Unreadable(f"row {number} of {_PART}: {row!r}"[:_LONGEST])
@@ -77,15 +82,13 @@ class StoreRoom:
         """A text as a part of plain data that are written later."""
         return orjson.Fragment(text)
 
-    def by_part(self, rows: Iterable[Row]) -> dict[str, list[KeptRow]]:
-        """The plain data of rows by part, in the order of their numbers. Raises ``Unreadable``."""
-        found: dict[str, list[KeptRow]] = {}
+    def by_part(self, rows: Iterable[Row]) -> dict[str, Sequence[KeptRow]]:
+        """The rows of each part, in the order of their numbers. What is no JSON raises ``ValueError`` when it is
+        read."""
+        found: dict[str, Sequence[KeptRow]] = {}
         for part, kept in groupby(rows, itemgetter(0)):
             _, numbers, texts = zip(*kept, strict=True)
-            try:
-                found[part] = list(zip(numbers, _plain_list(texts), strict=True))
-            except (ValueError, RecursionError) as fault:
-                raise Unreadable(f"{part}: {fault}") from None
+            found[part] = _Rows(numbers, texts)
         return found
 
     def name_of(self, endpoint: object) -> str | None:
@@ -163,6 +166,32 @@ def _name(operation: OperationEndpoint) -> str:
     return f"{operation.route.method} {operation.route.path}"
 
 
+class _Rows(Sequence[KeptRow]):
+    """Rows of one part, whose texts become plain data when they are asked for, a few at a time: all at once take ten
+    times the memory, and half as long again to make."""
+
+    def __init__(self, numbers: Sequence[int], texts: Sequence[bytes]) -> None:
+        self._numbers = numbers
+        self._texts = texts
+
+    def __len__(self) -> int:
+        return len(self._texts)
+
+    @overload
+    def __getitem__(self, place: int) -> KeptRow: ...
+    @overload
+    def __getitem__(self, place: slice) -> Sequence[KeptRow]: ...
+    def __getitem__(self, place: int | slice) -> KeptRow | Sequence[KeptRow]:
+        if isinstance(place, slice):
+            return _Rows(self._numbers[place], self._texts[place])
+        return self._numbers[place], _plain(self._texts[place])
+
+    def __iter__(self) -> Iterator[KeptRow]:
+        for first in range(0, len(self), _AT_ONCE):
+            numbers, texts = self._numbers[first : first + _AT_ONCE], self._texts[first : first + _AT_ONCE]
+            yield from zip(numbers, _plain_list(texts), strict=True)
+
+
 def _plain_list(texts: Sequence[bytes]) -> list[Any]:
     """The plain data of texts: read in one go, which takes two thirds of the time of many."""
     try:
@@ -176,4 +205,7 @@ def _plain(text: bytes) -> Any:
     try:
         return orjson.loads(text)
     except orjson.JSONDecodeError:
-        return json.loads(text)
+        try:
+            return json.loads(text)
+        except RecursionError:
+            raise ValueError("it is nested too deeply") from None

@@ -6,7 +6,7 @@ written again.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from decimal import Decimal
 from typing import Any
 
@@ -59,14 +59,14 @@ class BatchPart:
             rows = batch.rows[block * BLOCK : (block + 1) * BLOCK]
             changes.put(self.rows_name, batch.seq * _BLOCKS + block, list(map(_write_row, rows)))
 
-    def load(self, rows: list[KeptRow], cards: CardRegistry) -> None:
+    def load(self, rows: Sequence[KeptRow], cards: CardRegistry) -> None:
         """The batches, without their transactions. Raises ``ValueError`` when one is missing."""
         for place, (seq, (plain, _)) in enumerate(rows):
             if place != seq:
                 raise ValueError(f"row {place} is missing")
             self._table.add(_BATCH.to_value(plain, cards))
 
-    def load_rows(self, rows: list[KeptRow], batches: list[KeptRow]) -> None:
+    def load_rows(self, rows: Sequence[KeptRow], batches: Sequence[KeptRow]) -> None:
         """The transactions. Raises ``ValueError`` when some are missing."""
         for number, block in rows:
             self._table.rows[number // _BLOCKS].rows.extend(map(_read_row, block))

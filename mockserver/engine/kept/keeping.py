@@ -8,7 +8,7 @@ the slots of a sandbox: each is kept or stands among the ``DERIVED``.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
 from mockserver.domain.batch import Batch
@@ -252,7 +252,7 @@ class Keeping:
             judged={name: getattr(judge, slot) for name, judge, slot in self._judged},
         )
 
-    def load(self, rows: Mapping[str, list[KeptRow]], head: Head) -> None:
+    def load(self, rows: Mapping[str, Sequence[KeptRow]], head: Head) -> None:
         """Take over what was kept, into a sandbox that has just been opened. Raises ``DamagedSandbox``."""
         sandbox, cards = self.sandbox, self.sandbox.cards
         for name in ROW_CLASSES:
@@ -302,12 +302,12 @@ class Keeping:
         self._paged = {name: len(getattr(sandbox, name)) for name in PAGES}
         self._head = b""
 
-    def _take_journal(self, rows: list[KeptRow], cards: CardRegistry) -> None:
+    def _take_journal(self, rows: Sequence[KeptRow], cards: CardRegistry) -> None:
         entries = self.sandbox.journal.entries
         for number, raw in rows:
             entries.append(self._steps.read_entry(number, raw, cards))
 
-    def _take_stories(self, rows: list[KeptRow], cards: CardRegistry) -> None:
+    def _take_stories(self, rows: Sequence[KeptRow], cards: CardRegistry) -> None:
         changes = (
             (subject_id, (number, op, _CAUSES.to_value(causes), Subject(subject), *what))
             for number, written in rows
@@ -315,7 +315,7 @@ class Keeping:
         )
         self.sandbox.journal.stories.take_over(changes)
 
-    def _take_findings(self, rows: list[KeptRow], cards: CardRegistry) -> None:
+    def _take_findings(self, rows: Sequence[KeptRow], cards: CardRegistry) -> None:
         if self.sandbox.watch is not None:
             self.sandbox.watch.ledger.take_over(_FINDING.to_value(raw) for _, raw in rows)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from mockserver.engine.card_registry import CardRegistry
 from mockserver.engine.kept.forms import kept_form
 from mockserver.engine.kept.parts import Changes, KeptRow
@@ -43,7 +45,7 @@ class PastPart:
             self._begins = begins
             changes.cuts.append((self.name, begins))
 
-    def load(self, rows: list[KeptRow], cards: CardRegistry) -> None:
+    def load(self, rows: Sequence[KeptRow], cards: CardRegistry) -> None:
         """The changes, once the tables are there."""
         sandbox = self._sandbox
         self._past = sandbox.past

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from heapq import heapify
 
 from mockserver.domain.delivery import Delivery
@@ -57,7 +58,7 @@ class RuleKeys(ListedPart):
             self._all()
         super().gather(changes)
 
-    def _take_keys(self, rows: list[KeptRow], cards: CardRegistry) -> None:
+    def _take_keys(self, rows: Sequence[KeptRow], cards: CardRegistry) -> None:
         for number, (rule, key, seen, fired) in rows:
             tally = self._tallies.rules.get(rule)
             if tally is not None:
@@ -66,7 +67,7 @@ class RuleKeys(ListedPart):
 
 
 def schedule_part(sandbox: Sandbox) -> ListedPart:
-    def take(rows: list[KeptRow], cards: CardRegistry) -> None:
+    def take(rows: Sequence[KeptRow], cards: CardRegistry) -> None:
         sandbox.schedule.entries[:] = [_WORK.to_value(raw) for _, raw in rows]
         heapify(sandbox.schedule.entries)
 
@@ -83,7 +84,7 @@ def schedule_part(sandbox: Sandbox) -> ListedPart:
 def deliveries_part(sandbox: Sandbox) -> ListedPart:
     log, numbers = sandbox.deliveries, {}
 
-    def take(rows: list[KeptRow], cards: CardRegistry) -> None:
+    def take(rows: Sequence[KeptRow], cards: CardRegistry) -> None:
         kept = [(number, _DELIVERY.to_value(raw)) for number, raw in rows]
         log.take_over(delivery for _, delivery in kept)
         numbers.update({delivery.delivery_id: number for number, delivery in kept})
@@ -105,7 +106,7 @@ def deliveries_part(sandbox: Sandbox) -> ListedPart:
 
 
 def inbox_part(sandbox: Sandbox) -> ListedPart:
-    def take(rows: list[KeptRow], cards: CardRegistry) -> None:
+    def take(rows: Sequence[KeptRow], cards: CardRegistry) -> None:
         for _, (name, raw) in rows:
             sandbox.inboxes.keep(name, _ARRIVAL.to_value(raw))
 

@@ -8,7 +8,7 @@ place, so that comparing costs no more than a look at each.
 
 from __future__ import annotations
 
-from collections.abc import Callable, MutableMapping
+from collections.abc import Callable, MutableMapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeAlias
 
@@ -59,7 +59,7 @@ class KeptPart(Protocol):
         """Say what has changed since the last time."""
         ...
 
-    def load(self, rows: list[KeptRow], cards: CardRegistry) -> None:
+    def load(self, rows: Sequence[KeptRow], cards: CardRegistry) -> None:
         """Take over what was kept, in the order of its numbers."""
         ...
 
@@ -96,7 +96,7 @@ class TablePart:
                 changes.bodies[id(row)] = changes.writer.finished(body)
             self._changed.clear()
 
-    def load(self, rows: list[KeptRow], cards: CardRegistry) -> None:
+    def load(self, rows: Sequence[KeptRow], cards: CardRegistry) -> None:
         """Every row, in its place. Raises ``ValueError`` when one is missing."""
         read, add = self._kept.to_value, self._table.add
         for place, (seq, raw) in enumerate(rows):
@@ -146,7 +146,7 @@ class MemoryPart:
             for key in [key for key in known if key not in memory]:
                 changes.drops.append((self.name, known.pop(key)[0]))
 
-    def load(self, rows: list[KeptRow], cards: CardRegistry) -> None:
+    def load(self, rows: Sequence[KeptRow], cards: CardRegistry) -> None:
         """Every entry, in order."""
         memory = self._memory()
         for number, (key, value) in rows:
@@ -174,7 +174,7 @@ class WholePart:
             self._kept = now
             changes.puts.append((self.name, 0, now))
 
-    def load(self, rows: list[KeptRow], cards: CardRegistry) -> None:
+    def load(self, rows: Sequence[KeptRow], cards: CardRegistry) -> None:
         """All of it. Raises ``ValueError`` when it is missing."""
         if len(rows) != 1:
             raise ValueError("it is missing")
@@ -185,7 +185,7 @@ class ListedPart:
     """What says itself which of its rows have changed: ``note`` takes the number of one, with its plain data or None
     when it is gone. ``take`` takes all of them over."""
 
-    def __init__(self, name: str, take: Callable[[list[KeptRow], CardRegistry], None]) -> None:
+    def __init__(self, name: str, take: Callable[[Sequence[KeptRow], CardRegistry], None]) -> None:
         self.name = name
         self._take = take
         self._changed: dict[int, Callable[[], object] | None] = {}
@@ -210,7 +210,7 @@ class ListedPart:
         """The rows that were noted."""
         self.take_some(changes, len(self._changed))
 
-    def load(self, rows: list[KeptRow], cards: CardRegistry) -> None:
+    def load(self, rows: Sequence[KeptRow], cards: CardRegistry) -> None:
         """All rows."""
         self._take(rows, cards)
         self._changed.clear()

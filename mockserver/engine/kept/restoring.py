@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from mockserver.assumptions import Assumed
@@ -21,7 +21,7 @@ from mockserver.scenario.scenario import Scenario
 
 
 def kept_sandbox(
-    key: str, kept: Mapping[str, list[KeptRow]], around: Surroundings, real: Micros
+    key: str, kept: Mapping[str, Sequence[KeptRow]], around: Surroundings, real: Micros
 ) -> tuple[Sandbox, Keeping]:
     """The sandbox of a key from its rows by part, in the order of their numbers. A clock that runs goes on, what was
     being answered when the server ended has been answered, and webhooks that were on their way are sent again.
