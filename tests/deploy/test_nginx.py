@@ -10,7 +10,6 @@ import socket
 import subprocess
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -91,13 +90,16 @@ def port() -> int:
 
 @pytest.fixture(scope="module")
 def shards(port: int) -> Iterator[list[Process]]:
-    with ExitStack() as running:
-        processes = []
+    processes: list[Process] = []
+    try:
         for number in (1, 2, 3):
-            process = serve(*CLOCK, "--public-url", f"http://127.0.0.1:{port}/s/{number}")
-            running.callback(lambda process=process: process.process.poll() is None and process.stop())
-            processes.append(process)
+            processes.append(serve(*CLOCK, "--public-url", f"http://127.0.0.1:{port}/s/{number}"))
         yield processes
+    finally:
+        # A test may have put another server in the place of one that it killed.
+        for process in processes:
+            if process.process.poll() is None:
+                process.stop()
 
 
 @pytest.fixture(scope="module")
