@@ -45,10 +45,11 @@ class Caller:
         return json.loads(self.raw(method, path, None if body is None else json.dumps(body)))
 
 
-def serve(folder: Path) -> tuple[subprocess.Popen[bytes], int]:
-    """A server on a free port."""
+def serve(folder: Path, *options: str, steps: Path | None = None) -> tuple[subprocess.Popen[bytes], int]:
+    """A server on a free port; with ``steps`` its steps are timed (``benchmarks.steps``)."""
     port_file = folder / "port"
-    command = [sys.executable, "-m", "mockserver", "--port", "0", "--port-file", str(port_file)]
+    program = ["mockserver"] if steps is None else ["benchmarks.steps", str(steps)]
+    command = [sys.executable, "-m", *program, "serve", "--port", "0", "--port-file", str(port_file), *options]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
     assert process.stdout is not None
     for line in process.stdout:

@@ -75,6 +75,9 @@ class Connection:
             content = await reader.readexactly(int(told.partition("content-length:")[2].split()[0]))
         else:
             content = await self._chunks(reader)
+        if "\r\nconnection: close\r\n" in told:
+            # As nginx says after 1,000 requests.
+            self.close()
         return int(told.split()[1]), content
 
     async def call(self, kind: str, method: str, path: str, body: Any = None, key: str | None = "") -> Any:
@@ -114,8 +117,10 @@ class Connection:
         return content
 
     def close(self) -> None:
+        """Hang up; the next call connects again."""
         if self._streams is not None:
             self._streams[1].close()
+            self._streams = None
 
 
 class Client:

@@ -6,12 +6,12 @@ Options come from the settings table; each command imports what it needs when it
 
 from __future__ import annotations
 
+import errno
 import gc
 import json
 import os
 import sys
 import time
-from collections.abc import Callable
 from contextlib import closing, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,8 +21,6 @@ import click
 
 from mockserver import __version__
 from mockserver.adapters.exit_codes import Exit
-from mockserver.commands import explore, findings, init, sample, scenarios, shrink, store, tables
-from mockserver.commands.root import ServeByDefault
 from mockserver.option_values import read_url
 from mockserver.settings import (
     SETTINGS,
@@ -40,26 +38,111 @@ from mockserver.settings import (
 if TYPE_CHECKING:
     from mockserver.adapters.server_log import ServerLog
     from mockserver.adapters.trace_export import Export
+from collections.abc import Mapping, Sequence
 
 POLL_SECONDS = 0.05
 
 
-def _option(setting: Setting) -> Callable[..., Any]:
+GROUPS: Mapping[str, Sequence[str]] = {
+    "Run a server": ("serve", "healthcheck", "config", "store", "sample", "ca"),
+    "Write scenarios": ("init", "scenarios", "check", "explain", "outcomes", "schema"),
+    "Test a client": ("findings", "explore", "shrink"),
+    "Look up": ("routes", "states", "assumptions", "openapi", "asyncapi", "version"),
+}
+MAIN_OPTIONS = ("host", "port", "scenario", "clock", "seed", "profile")
+"""Options of ``serve`` that the root's help shows."""
+
+_FULL = frozenset({errno.ENOSPC, errno.EFBIG, errno.EDQUOT})
+_LONGEST = 200
+
+
+class ServeByDefault(click.Group):
+    """A group whose command may be left out: ``mockserver --port 0`` is ``mockserver serve --port 0``."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        if not args or (args[0].startswith("-") and args[0] not in ("--help", "-h", "--version")):
+            args = ["serve", *args]
+        return super().parse_args(ctx, args)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """A command by its name."""
+        if cmd_name not in self.commands:
+            self.list_commands(ctx)
+        return super().get_command(ctx, cmd_name)
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """The names of all commands."""
+        for command in _others():
+            self.add_command(command)
+        return super().list_commands(ctx)
+
+    def invoke(self, ctx: click.Context) -> object:
+        """Run the command. An interruption that it does not see to itself, such as one that comes before it has begun,
+        ends it with the exit code of one; so does a disk that is full, where its output goes."""
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            click.echo("interrupted", err=True)
+            sys.exit(Exit.INTERRUPTED)
+        except OSError as problem:
+            if problem.errno not in _FULL:
+                raise
+            click.echo(f"what was to be printed could not be written: {problem.strerror}", err=True)
+            sys.exit(Exit.INTERNAL)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The commands in groups, each with its whole first sentence; then the options that matter first."""
+        widest = max(map(len, self.list_commands(ctx)))
+        for title, names in GROUPS.items():
+            with formatter.section(title):
+                formatter.write_dl(
+                    [
+                        (name.ljust(widest), self.commands[name].get_short_help_str(_LONGEST))
+                        for name in names
+                        if name in self.commands
+                    ]
+                )
+        serve = self.commands["serve"]
+        records = [one.get_help_record(ctx) for one in serve.params if one.name in MAIN_OPTIONS]
+        with formatter.section("Main options of serve (mockserver serve --help shows all)"):
+            formatter.write_dl([record for record in records if record is not None])
+
+
+def _others() -> list[click.Command]:
+    """The commands of other modules, which the server does not load."""
+    from mockserver.commands import explore, findings, printed_tables, sample, scenarios, shrink, store
+
+    return [
+        printed_tables.states,
+        printed_tables.assumptions,
+        printed_tables.routes,
+        scenarios.outcomes,
+        scenarios.scenarios,
+        scenarios.schema,
+        scenarios.init,
+        scenarios.check,
+        scenarios.explain,
+        sample.sample,
+        findings.findings,
+        explore.explore,
+        shrink.shrink,
+        store.store,
+    ]
+
+
+def _option(setting: Setting) -> click.Option:
     words = f"{setting.help} [{setting.variable}; default: {setting.show(setting.default)}]"
-    match setting.kind:
-        case OptionKind.SWITCH:
-            return click.option(setting.flag, setting.name, is_flag=True, help=words)
-        case OptionKind.LIST:
-            return click.option(setting.flag, setting.name, multiple=True, metavar=setting.metavar, help=words)
-        case OptionKind.VALUE:
-            return click.option(setting.flag, setting.name, metavar=setting.metavar, help=words)
+    return click.Option(
+        [setting.flag, setting.name],
+        help=words,
+        is_flag=setting.kind is OptionKind.SWITCH,
+        multiple=setting.kind is OptionKind.LIST,
+        metavar=setting.metavar,
+    )
 
 
-def settings_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a command every option of the settings table."""
-    for setting in reversed(SETTINGS):
-        command = _option(setting)(command)
-    return command
+OPTIONS = [_option(setting) for setting in SETTINGS]
+"""Every option of the settings table."""
 
 
 def load(flags: dict[str, Any]) -> Settings:
@@ -85,12 +168,13 @@ def main() -> None:
     """
 
 
-@main.command()
-@settings_options
+@main.command(params=[*OPTIONS])
 def serve(**flags: Any) -> None:
     """Serve until a signal stops it."""
     # What start-up makes stays: looking through it for garbage, over and over, would take a sixth of its time.
     gc.disable()
+    # Nor is there a plugin of pydantic for us among all that is installed, whose lists it would read.
+    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     settings = load(flags)
     from mockserver import create_app
     from mockserver.adapters import server
@@ -143,8 +227,7 @@ def version() -> None:
     echo(__version__)
 
 
-@main.command()
-@settings_options
+@main.command(params=[*OPTIONS])
 @click.option("--json", "as_json", is_flag=True, help="Print as JSON.")
 def config(as_json: bool, **flags: Any) -> None:
     """Print every setting with its value and where it came from."""
@@ -161,11 +244,12 @@ def config(as_json: bool, **flags: Any) -> None:
     if as_json:
         echo(json.dumps(rows, indent=2))
     else:
-        tables.show(rows, header=False)
+        from mockserver.commands.printed_tables import show
+
+        show(rows, header=False)
 
 
-@main.command()
-@settings_options
+@main.command(params=[*OPTIONS])
 @click.option(
     "--within", type=click.FloatRange(0, 3600), default=3.0, show_default=True, help="Seconds to wait for readiness."
 )
@@ -228,8 +312,7 @@ def _get(url: str, settings: Settings) -> tuple[int, str]:
         return answer.status, answer.read(2_000).decode("utf-8", "replace")
 
 
-@main.command()
-@settings_options
+@main.command(params=[*OPTIONS])
 def openapi(**flags: Any) -> None:
     """Print the payments API as an OpenAPI 3.1 document, in the words of the profile."""
     settings = load(flags)
@@ -239,8 +322,7 @@ def openapi(**flags: Any) -> None:
     echo(json.dumps(document(Assumed(Profile(settings.profile)), settings.url), indent=2))
 
 
-@main.command()
-@settings_options
+@main.command(params=[*OPTIONS])
 def asyncapi(**flags: Any) -> None:
     """Print the webhooks as an AsyncAPI 3.0 document, in the words of the profile."""
     settings = load(flags)
@@ -251,8 +333,7 @@ def asyncapi(**flags: Any) -> None:
     echo(json.dumps(document(Assumed(Profile(settings.profile)), INTERFACE), indent=2))
 
 
-@main.command()
-@settings_options
+@main.command(params=[*OPTIONS])
 def ca(**flags: Any) -> None:
     """Print the certificate (PEM) of the local authority that signs the TLS certificate; made on first use."""
     settings = load(flags)
@@ -264,22 +345,3 @@ def ca(**flags: Any) -> None:
         echo(f"--data-dir: {problem}", err=True)
         sys.exit(Exit.USAGE)
     click.echo(pem, nl=False)
-
-
-for command in (
-    tables.states,
-    tables.assumptions,
-    tables.routes,
-    scenarios.outcomes,
-    scenarios.scenarios,
-    scenarios.schema,
-    init.init,
-    scenarios.check,
-    scenarios.explain,
-    sample.sample,
-    findings.findings,
-    explore.explore,
-    shrink.shrink,
-    store.store,
-):
-    main.add_command(command)

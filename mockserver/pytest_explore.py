@@ -22,9 +22,9 @@ from httpx import HTTPError
 from mockserver import pytest_findings
 from mockserver.adapters.machine_clock import machine_now
 from mockserver.adapters.scenario_text import scenario_text
-from mockserver.commands.finding_reports import lines_of
+from mockserver.commands.reports import lines_of
 from mockserver.domain.clock import SECOND, Micros, parse_duration
-from mockserver.explore.faults import CLIENT_TIMEOUT, FAULTS, Experiment, Fault, experiments, fault
+from mockserver.explore.fault_table import CLIENT_TIMEOUT, FAULTS, Experiment, Fault, experiments, fault
 from mockserver.explore.points import differences, points_of
 from mockserver.explore.report import tables, word
 from mockserver.explore.verdict import Verdict, verdict
@@ -117,14 +117,7 @@ def _calls_before(sandbox: RemoteSandbox, op: str) -> int:
 
 def survivors_of(item: pytest.Item, given: object) -> frozenset[str]:
     """The faults that a marker says a test survives. Raises ``pytest.UsageError`` for an unknown fault."""
-    if given is None:
-        return frozenset()
-    if isinstance(given, str) or not isinstance(given, Iterable):
-        raise pytest.UsageError(f"{item.nodeid}: marker mockserver: survives: got {given!r}, wanted a list of faults")
-    try:
-        return frozenset(fault(str(name)).name for name in given)
-    except ValueError as problem:
-        raise pytest.UsageError(f"{item.nodeid}: marker mockserver: survives: {problem}") from None
+    return pytest_findings.names_in(item, "survives", "faults", given, lambda name: fault(name).name)
 
 
 def faults_of(config: pytest.Config) -> list[Fault]:

@@ -6,7 +6,7 @@ Option ``--mockserver-findings``, ini setting ``mockserver_findings``, marker ar
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -45,19 +45,25 @@ def allowed_by(item: pytest.Item, given: object) -> frozenset[str]:
     from mockserver.findings.catalogue import kind_of
 
     __tracebackhide__ = True
+    return names_in(item, "allow", "findings", given, lambda name: kind_of(name).name)
+
+
+def names_in(item: pytest.Item, argument: str, what: str, given: object, known: Callable[[str], str]) -> frozenset[str]:
+    """The names in an argument of a marker; ``known`` raises ``ValueError``. Raises ``pytest.UsageError``."""
+    __tracebackhide__ = True
     if given is None:
         return frozenset()
     if isinstance(given, str) or not isinstance(given, Iterable):
-        raise pytest.UsageError(f"{item.nodeid}: marker mockserver: allow: got {given!r}, wanted a list of findings")
+        raise pytest.UsageError(f"{item.nodeid}: marker mockserver: {argument}: got {given!r}, wanted a list of {what}")
     try:
-        return frozenset(kind_of(str(name)).name for name in given)
+        return frozenset(known(str(name)) for name in given)
     except ValueError as fault:
-        raise pytest.UsageError(f"{item.nodeid}: marker mockserver: allow: {fault}") from None
+        raise pytest.UsageError(f"{item.nodeid}: marker mockserver: {argument}: {fault}") from None
 
 
 def judge(item: pytest.Item, sandbox: RemoteSandbox, allowed: frozenset[str]) -> None:
     """End the story of a test and fail the test when a finding reaches the level."""
-    from mockserver.commands.finding_reports import lines_of
+    from mockserver.commands.reports import lines_of
     from mockserver.findings.catalogue import severity_of
 
     level = level_of(item.config)

@@ -15,7 +15,7 @@ from argparse import SUPPRESS
 from collections import Counter
 from collections.abc import Generator, Iterator, Sequence
 from copy import copy
-from dataclasses import dataclass, field, fields
+from dataclasses import field, fields
 from difflib import get_close_matches
 from hashlib import sha256
 from pathlib import Path
@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from mockserver import pytest_findings
+from mockserver.domain.record import mutable, record
 
 if TYPE_CHECKING:
     from mockserver.pytest_explore import Tried
@@ -40,7 +41,7 @@ _PROFILES = ("documented", "sdk")
 _sandbox_key: pytest.StashKey[RemoteSandbox] = pytest.StashKey()
 
 
-@dataclass(slots=True)
+@mutable
 class Server:
     """A running server process. ``url`` has no trailing slash."""
 
@@ -232,7 +233,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     pytest_findings.summarise(terminalreporter)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Asked:
     """What a test's markers ask for."""
 

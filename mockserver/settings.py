@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from difflib import get_close_matches
 from enum import Enum
 from ipaddress import ip_address
 from pathlib import Path
 from typing import Any, Protocol, assert_never
 
+from mockserver.domain.record import record
 from mockserver.option_values import (
     read_choice,
     read_clock,
@@ -51,7 +52,7 @@ class SettingsError(ValueError):
     """Settings that cannot be used. The text names the option, what was got and what is allowed."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Settings:
     """The options of one server. Units and limits of each field are in its row of :data:`SETTINGS`.
 
@@ -151,7 +152,7 @@ class Source(Enum):
     DEFAULT = "default"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Setting:
     """One option: a row of :data:`SETTINGS`.
 
@@ -217,7 +218,7 @@ class Setting:
         return f"{origin}: got {got}, allowed: {self.allowed}{hints}"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Chosen:
     """The value of one option and where it came from."""
 

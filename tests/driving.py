@@ -10,6 +10,7 @@ import json
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlencode
 
@@ -25,6 +26,9 @@ NOW = parse_instant(START)
 DUMMY = "a26c371f-94f6-40da-add2-28ec8e9da8ed"
 VISA = "4111111111111111"
 CARD = {"cardNumber": VISA, "expiryDate": "12/40", "ccv": "123", "cardholder": "Ann Example"}
+
+SHIPPED = sorted((Path(__file__).resolve().parents[1] / "scenarios").glob("*.yaml"))
+"""The files of the scenarios that come with the product."""
 
 _read = cache(load)
 

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tests import warm
+
 PROVIDER = "a26c371f-94f6-40da-add2-28ec8e9da8ed"
 CARD = {"cardNumber": "4111111111111111", "expiryDate": "12/40", "ccv": "123"}
 CHARGE = {"providerId": PROVIDER, "amount": 12.5, "paymentInformation": CARD}
@@ -22,7 +24,7 @@ class Process:
     """A serving process and its port."""
 
     port: int
-    process: subprocess.Popen[str]
+    process: subprocess.Popen[str] | warm.Started
 
     def call(self, method: str, path: str, body: object = None, key: str = "sk_e2e") -> tuple[int, Any]:
         """One request on a connection of its own; status and JSON of the answer."""
@@ -52,11 +54,15 @@ class Process:
 def serve(*options: str, port: int = 0, errors: Path | None = None, files: int | None = None) -> Process:
     """Start a server and wait for its ready line. ``errors`` takes its standard error, ``files`` is how many it may
     have open."""
-    command = [sys.executable, "-m", "mockserver", "serve", "--port", str(port), *options]
-    if files is not None:
-        command = ["sh", "-c", f'ulimit -n {files}; exec "$@"', "sh", *command]
+    command = ["mockserver", "serve", "--port", str(port), *options]
     with open(errors or os.devnull, "w") as told:
-        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=told, text=True)
+        if files is None:
+            process = warm.started(*command, stdout=subprocess.PIPE, stderr=told, text=True)
+        else:
+            limited = ["sh", "-c", f'ulimit -n {files}; exec "$@"', "sh", sys.executable, "-m", *command]
+            process = subprocess.Popen(
+                limited, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=told, text=True
+            )
     assert process.stdout is not None
     for line in process.stdout:
         if line.startswith("ready on "):

@@ -32,19 +32,23 @@ def layer(layers: str = "", packages: str = "") -> Layer:
 
 
 BELOW_WEB = "domain findings scenario engine wire settings assumptions"
+ONE_SUBJECT = """batches charges clock customers findings info journal payment_links payment_methods
+payto providers sandboxes scenarios shrink sources subscriptions three_ds tokens transfers vault
+webhook_subscriptions webhooks"""
+"""Names of modules that stand in several layers: resources of both APIs, and commands."""
 LAYERS = {
     "domain": layer("domain"),
     "assumptions": layer("domain assumptions"),
     "findings": layer("domain findings"),
     "option_values": layer("option_values"),
-    "settings": layer("settings option_values"),
+    "settings": layer("domain settings option_values"),
     "scenario": layer("domain findings scenario settings assumptions", "pydantic pydantic_core re2"),
     "engine": layer("domain findings scenario engine settings assumptions"),
     "wire": layer("domain wire settings assumptions", "pydantic pydantic_core orjson"),
     "web": layer(f"{BELOW_WEB} web", "starlette jinja2 orjson prometheus_client opentelemetry"),
     "adapters": layer(
         "domain scenario engine settings assumptions adapters",
-        "yaml httpx uvicorn uvloop httptools cryptography trustme faker watchfiles opentelemetry",
+        "yaml httpx uvicorn uvloop httptools cryptography trustme faker opentelemetry",
     ),
     "explore": layer("domain scenario findings explore remote timeline adapters", "jinja2 httpx"),
     "cli": layer(f"{BELOW_WEB} option_values web adapters root cli commands", "click"),
@@ -160,6 +164,11 @@ def test_a_circle_is_found_through_imports_for_type_checkers_and_inside_function
     found = {module: [name for _, name in imports(source, module)] for module, source in sources.items()}
     assert set(circle(found)) == set(sources)
     assert circle({**found, "mockserver.domain.ids": []}) == []
+
+
+def test_only_modules_about_one_subject_have_one_name() -> None:
+    names = Counter(path.stem for path in MODULES if path.name != "__init__.py")
+    assert {name for name, count in names.items() if count > 1} == set(ONE_SUBJECT.split())
 
 
 def test_no_two_public_classes_have_one_name() -> None:

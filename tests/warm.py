@@ -18,11 +18,13 @@ import sys
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
+from concurrent.futures import Future
 from functools import cache
 from importlib import import_module
 from pathlib import Path
+from threading import Thread
 from types import SimpleNamespace
-from typing import IO
+from typing import IO, Any
 
 from mockserver.adapters import local_server
 
@@ -30,7 +32,7 @@ ROOT = Path(__file__).resolve().parents[1]
 _IMPORTED = [
     *("pytest", "httpx", "uvicorn", "mockserver.web.app", "mockserver.adapters.server", "mockserver.remote"),
     # What most servers and commands import when they are first asked.
-    *(f"mockserver.web.control.{name}" for name in ("clock", "clock_moves", "findings", "journal", "scenarios")),
+    *(f"mockserver.web.control.{name}" for name in ("clock", "findings", "journal", "scenarios")),
     *("mockserver.web.endpoints.charges", "mockserver.adapters.strict_yaml", "mockserver.domain.search_words"),
     *("mockserver.adapters.scenario_check", "mockserver.explore.command"),
 ]
@@ -42,6 +44,115 @@ def python() -> list[str]:
     if not hasattr(os, "pidfd_open"):
         return [sys.executable]
     return [sys.executable, "-I", "-S", str(Path(__file__).with_name("warm_client.py")), _address()]
+
+
+def started(
+    module: str,
+    *args: str,
+    cwd: Path | str | None = None,
+    env: Mapping[str, str] | None = None,
+    stdin: int = subprocess.DEVNULL,
+    stdout: int | IO[Any] | None = None,
+    stderr: int | IO[Any] | None = None,
+    text: bool = False,
+) -> subprocess.Popen[Any] | Started:
+    """``python -m module args`` as ``subprocess.Popen`` begins it, and with the same faces."""
+    if not hasattr(os, "pidfd_open"):
+        command = [sys.executable, "-m", module, *args]
+        return subprocess.Popen(command, cwd=cwd, env=env, stdin=stdin, stdout=stdout, stderr=stderr, text=text)
+    return Started((module, *args), str(cwd or os.getcwd()), env or os.environ, (stdin, stdout, stderr), text)
+
+
+class Started:
+    """A process begun warm: as much of ``subprocess.Popen`` as tests of servers use. The signals are its own."""
+
+    def __init__(
+        self,
+        args: Sequence[str],
+        folder: str,
+        environ: Mapping[str, str],
+        streams: Sequence[int | IO[Any] | None],
+        text: bool,
+    ) -> None:
+        self.args, self.returncode = args, None
+        ours: list[IO[Any] | None] = [None, None, None]
+        theirs, opened = [], []
+        for number, given in enumerate(streams):
+            if given == subprocess.PIPE:
+                ends = os.pipe()
+                its, mine = ends if number == 0 else ends[::-1]
+                ours[number] = os.fdopen(mine, ("w" if number == 0 else "r") + ("" if text else "b"))
+                opened.append(its)
+            elif given == subprocess.DEVNULL:
+                its = os.open(os.devnull, os.O_RDWR)
+                opened.append(its)
+            elif given == subprocess.STDOUT:
+                its = theirs[1]
+            else:
+                its = number if given is None else given if isinstance(given, int) else given.fileno()
+            theirs.append(its)
+        self.stdin, self.stdout, self.stderr = ours
+        self._line = socket.socket(socket.AF_UNIX)
+        self._line.connect(_address())
+        asked = marshal.dumps((list(args), folder, dict(environ)))
+        socket.send_fds(self._line, [len(asked).to_bytes(8, "big")], theirs)
+        self._line.sendall(asked)
+        self.pid = int.from_bytes(self._line.recv(8), "big")
+        for number in opened:
+            os.close(number)
+
+    def poll(self) -> int | None:
+        """Its exit code, if it has ended."""
+        if self.returncode is None and select.select([self._line], [], [], 0)[0]:
+            self.returncode = int.from_bytes(self._line.recv(8), "big", signed=True)
+            self._line.close()
+        return self.returncode
+
+    def wait(self, timeout: float | None = None) -> int:
+        """Its exit code when it has ended. Raises ``subprocess.TimeoutExpired``."""
+        if self.returncode is None:
+            select.select([self._line], [], [], timeout)
+        if (code := self.poll()) is None:
+            raise subprocess.TimeoutExpired(self.args, timeout or 0)
+        return code
+
+    def send_signal(self, number: int) -> None:
+        """Tell it something, if it has not ended."""
+        if self.poll() is None:
+            os.kill(self.pid, number)
+
+    def terminate(self) -> None:
+        self.send_signal(signal.SIGTERM)
+
+    def kill(self) -> None:
+        self.send_signal(signal.SIGKILL)
+
+    def communicate(self, timeout: float | None = None) -> tuple[Any, Any]:
+        """What it says from now on, on both streams, to its end."""
+        if self.stdin is not None:
+            self.stdin.close()
+        reads = [Future[Any]() for _ in range(2)]
+        for stream, read in zip((self.stdout, self.stderr), reads, strict=True):
+            if stream is None or stream.closed:
+                read.set_result(None)
+            else:
+                Thread(target=_drain, args=(stream, read), daemon=True).start()
+        self.wait(timeout)
+        return reads[0].result(timeout), reads[1].result(timeout)
+
+    def __enter__(self) -> Started:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for stream in (self.stdin, self.stdout, self.stderr):
+            if stream is not None:
+                stream.close()
+        self.wait()
+
+
+def _drain(stream: IO[Any], read: Future[Any]) -> None:
+    read.set_result(stream.read())
+    stream.close()
 
 
 @cache

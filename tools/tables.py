@@ -13,20 +13,19 @@ import yaml
 
 from mockserver.adapters.scenario_files import shipped
 from mockserver.assumptions import ROWS, Assumed, Profile
-from mockserver.cli import main
-from mockserver.commands.root import GROUPS
+from mockserver.cli import GROUPS, main
 from mockserver.domain.cards import TEST_CARDS
 from mockserver.domain.codes import Code
 from mockserver.domain.law import mermaid
 from mockserver.domain.states import TABLES
-from mockserver.explore.faults import FAULTS
+from mockserver.explore.fault_table import FAULTS
 from mockserver.findings.catalogue import CATALOGUE as FINDINGS
-from mockserver.scenario.catalogue import CATALOGUE
+from mockserver.scenario.outcome_catalogue import CATALOGUE
 from mockserver.scenario.reference import SECTIONS, Key, json_schema, parts_of
 from mockserver.settings import SETTINGS
 from mockserver.web.control.control_routes import CONTROL_ROUTES
 from mockserver.web.control.metrics import METRICS
-from mockserver.web.pages import PAGE_ROUTES
+from mockserver.web.page import PAGE_ROUTES
 from mockserver.web.routes import ROUTES
 from mockserver.wire.profile import profile_of
 from tools.imports import PACKAGE, graph, layer_of
@@ -276,7 +275,9 @@ def commands() -> str:
 def _all_commands() -> Iterator[tuple[str, click.Command]]:
     """Every command in the order of the help; a group comes before its commands."""
     for name in (name for names in GROUPS.values() for name in names):
-        command = main.commands[name]
+        command = main.get_command(click.Context(main), name)
+        if command is None:
+            raise LookupError(f"no command is called {name}")
         yield name, command
         if isinstance(command, click.Group):
             for inner, one in command.commands.items():

@@ -12,6 +12,7 @@ from http import HTTPStatus
 import httptools
 
 from mockserver.domain.codes import Code
+from mockserver.domain.problem import problem
 
 _WANTED: tuple[tuple[type[Exception], str], ...] = (
     (httptools.HttpParserInvalidMethodError, "wanted a method of HTTP, such as GET or POST"),
@@ -65,18 +66,8 @@ def _answer(status: HTTPStatus, told: str, server_headers: Iterable[tuple[bytes,
 
 def _problem(status: HTTPStatus, told: str, *, is_retryable: bool = False) -> tuple[bytes, list[tuple[bytes, bytes]]]:
     code = Code.UNKNOWN_ERROR if is_retryable else Code.VALIDATION_ERROR
-    problem = {
-        "message": code.message,
-        "code": int(code),
-        "isRetryable": is_retryable,
-        "type": f"https://docs.payfurl.com/errorcodes#{int(code)}",
-        "resource": None,
-        "details": {"Request": told},
-        "gatewayCode": None,
-        "gatewayMessage": None,
-        "httpStatus": int(status),
-    }
-    body = json.dumps(problem, separators=(",", ":")).encode()
+    fault = problem(status, code, code.message, None, {"Request": told}, is_retryable=is_retryable)
+    body = json.dumps(fault, separators=(",", ":")).encode()
     return body, [
         (b"content-type", b"application/json; charset=utf-8"),
         (b"x-content-type-options", b"nosniff"),

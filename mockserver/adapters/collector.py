@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import gc
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
+
+from mockserver.domain.record import mutable
 
 _NEVER = 2**31 - 1
 
 
-@dataclass(slots=True)
+@mutable
 class Collector:
     """Bounds how long a collection takes, whatever is stored.
 

@@ -6,11 +6,17 @@ import asyncio
 import socket
 from collections.abc import Awaitable, Coroutine, Generator
 from contextlib import suppress
-from functools import lru_cache
+from functools import cached_property
 from http import HTTPStatus
 from typing import Any, Protocol
 
-from uvicorn.protocols.http.httptools_impl import HEADER_RE, HEADER_VALUE_RE, STATUS_LINE, RequestResponseCycle
+from uvicorn.protocols.http.httptools_impl import (
+    HEADER_RE,
+    HEADER_VALUE_RE,
+    STATUS_LINE,
+    HttpToolsProtocol,
+    RequestResponseCycle,
+)
 
 from mockserver.adapters import bad_request
 
@@ -25,6 +31,10 @@ HANG_SECONDS = 600.0
 LOOK_SECONDS = 1.0
 """How often it is looked whether it still does: a connection that is not read does not say that its end has come."""
 
+LONG = 65_536
+"""Bytes of an answer from which on copying it costs more than a second write."""
+
+_MOST_HEADS = 256
 _FRAMING = frozenset({b"connection", b"content-length", b"transfer-encoding"})
 
 
@@ -72,6 +82,33 @@ async def answer(app: Any, cycle: RequestResponseCycle, connection: Connection) 
 
 def _nothing() -> None:
     pass
+
+
+class WholeCycle(RequestResponseCycle):
+    """A request that has come whole, as uvicorn sees it. What one in a thousand uses is made when it is asked for."""
+
+    access_log = disconnected = waiting_for_100_continue = more_body = response_started = response_complete = False
+    keep_alive = True
+    chunked_encoding = None
+    expected_content_length = 0
+    is_read = False
+
+    def __init__(self, connection: HttpToolsProtocol, scope: Any, body: bytes) -> None:
+        self.scope = scope
+        self.body = body  # type: ignore[assignment]
+        self.transport = connection.transport
+        self.flow = connection.flow
+        self.logger = connection.logger
+        self.default_headers = connection.server_state.default_headers
+        self.on_response = connection.on_response_complete
+
+    @cached_property
+    def message_event(self) -> asyncio.Event:  # type: ignore[override]
+        """Set while there is something to receive."""
+        event = asyncio.Event()
+        if self.response_complete or not self.is_read:
+            event.set()
+        return event
 
 
 class Begun(Coroutine[Any, Any, None]):
@@ -156,7 +193,10 @@ class RequestBody:
         if cycle.more_body or cycle.disconnected or cycle.response_complete:
             return None
         body, cycle.body = bytes(cycle.body), bytearray()
-        cycle.message_event.clear()
+        if isinstance(cycle, WholeCycle):
+            cycle.is_read = True
+        if (event := vars(cycle).get("message_event")) is not None:
+            event.clear()
         return body
 
 
@@ -189,23 +229,46 @@ class Answer:
         cycle = self._cycle
         if cycle.response_started or cycle.disconnected or cycle.flow.write_paused or cycle.scope["method"] == "HEAD":
             return False
-        head = _head(status, headers, tuple(cycle.default_headers), cycle.keep_alive)
+        head = _HEADS.of(status, headers, cycle)
         if head is None:
             return False
         self.status = status
         cycle.response_started = cycle.response_complete = True
         cycle.waiting_for_100_continue = False
-        cycle.transport.write(b"%bcontent-length: %d\r\n\r\n%b" % (head, len(body), body))
-        cycle.message_event.set()
+        if len(body) <= LONG:
+            cycle.transport.write(b"%bcontent-length: %d\r\n\r\n%b" % (head, len(body), body))
+        else:
+            cycle.transport.write(b"%bcontent-length: %d\r\n\r\n" % (head, len(body)))
+            cycle.transport.write(body)
+        if (event := vars(cycle).get("message_event")) is not None:
+            event.set()
         if not cycle.keep_alive:
             cycle.transport.close()
         cycle.on_response()
         return True
 
 
-@lru_cache(maxsize=256)
+class _Heads:
+    """The heads of answers, kept until the server's own headers change: they are a new list with every second."""
+
+    def __init__(self) -> None:
+        self._server: Any = None
+        self._kept: dict[tuple[int, Headers, bool], bytes | None] = {}
+
+    def of(self, status: int, headers: Headers, cycle: RequestResponseCycle) -> bytes | None:
+        """The lines above the length; None when a header says itself how the answer or the connection ends."""
+        if cycle.default_headers is not self._server or len(self._kept) >= _MOST_HEADS:
+            self._server, self._kept = cycle.default_headers, {}
+        key = (status, headers, cycle.keep_alive)
+        if key not in self._kept:
+            self._kept[key] = _head(status, headers, tuple(cycle.default_headers), cycle.keep_alive)
+        return self._kept[key]
+
+
+_HEADS = _Heads()
+
+
 def _head(status: int, headers: Headers, server_headers: Headers, keep_alive: bool) -> bytes | None:
-    """The lines above the length; None when a header says itself how the answer or the connection ends."""
     lines = [STATUS_LINE[status]]
     for name, value in (*server_headers, *headers):
         if name.lower() in _FRAMING:

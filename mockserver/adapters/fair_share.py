@@ -6,24 +6,29 @@ import asyncio
 from collections import Counter, deque
 from collections.abc import AsyncIterator, Hashable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from heapq import heappop, heappush
+
+from mockserver.domain.record import mutable
 
 _SHARE = 4
 """The part of the free places that one owner may hold is one in so many."""
 
 
-@dataclass(slots=True, order=True)
+@mutable
 class _Ticket:
     """One who waits, in the order of ``number``, or ``holds`` a place."""
 
     number: int
-    ordering_key: Hashable = field(compare=False)
-    given: asyncio.Future[None] = field(compare=False)
-    holds: bool = field(default=False, compare=False)
+    ordering_key: Hashable
+    given: asyncio.Future[None]
+    holds: bool = False
+
+    def __lt__(self, other: _Ticket) -> bool:
+        return self.number < other.number
 
 
-@dataclass(slots=True)
+@mutable
 class _Line:
     """Those of one owner who want the same thing.
 

@@ -1,7 +1,8 @@
 """HTTP as the server speaks it: uvicorn's protocol, with less to do for each request.
 
-Most requests arrive in one piece and are answered in one piece without waiting for anything. Such a request is served
-at once, without a task of its own, and its answer is written in one go. All others are served by tasks.
+Most requests arrive in one packet and are answered in one piece without waiting for anything. Such a request is read
+without uvicorn's parser (``heads``), served at once without a task of its own, and its answer is written in one go. All
+others are served by tasks.
 
 A connection ends when its client lets its time pass: :data:`HEAD_SECONDS` for the head of a request,
 :data:`TAKE_SECONDS` for taking an answer, the keep-alive time for all else that the server waits for.
@@ -19,13 +20,15 @@ from typing import Any
 import httptools
 from uvicorn.config import Config
 from uvicorn.protocols.http.flow_control import HIGH_WATER_LIMIT
-from uvicorn.protocols.http.httptools_impl import RequestResponseCycle
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 from uvicorn.server import ServerState
 
 from mockserver.adapters import bad_request
-from mockserver.adapters.exchange import Begun, answer, in_reserve
-from mockserver.adapters.heads import TRANSPORT as TRANSPORT
-from mockserver.adapters.heads import Heads
+from mockserver.adapters.exchange import Begun, WholeCycle, answer, in_reserve
+from mockserver.adapters.heads import Whole, scope_of, whole
+
+TRANSPORT = "mockserver.transport"
+"""The scope extension under which the application finds the connection's transport."""
 
 MOST_HEAD = 65_536
 """Bytes that a request's line and headers may have, and its trailers: what never ends must not fill the memory."""
@@ -40,11 +43,8 @@ LINGER_SECONDS = 2
 """How long a client that was refused may take to hang up. A connection that is closed while more of it is still coming
 is reset, and a reset can overtake the refusal."""
 
-AT_ONCE = 16
-"""Requests of one connection that are served before the others have their turn."""
 
-
-class Protocol(Heads):
+class Protocol(HttpToolsProtocol):
     """One connection.
 
     Its transport is in the scope: a scripted fault resets or cuts the real connection. ``ended`` when the client sends
@@ -57,10 +57,8 @@ class Protocol(Heads):
     ended = False
     listening: RequestResponseCycle | None = None
     _answering: RequestResponseCycle | None = None
-    _begun: tuple[RequestResponseCycle, Any] | None = None
     _refusal: bytes | None = None
     _raw: socket.socket | None = None
-    _reading = False
 
     # A request has begun and is not whole; how many bytes that are no body it has so far, the last packet's apart.
     _open = False
@@ -94,6 +92,17 @@ class Protocol(Heads):
         """A client has come."""
         super().connection_made(transport)
         self._raw = None
+        self._same = {
+            "type": "http",
+            "asgi": {"version": self.asgi_version, "spec_version": "2.3"},
+            "http_version": "1.1",
+            "server": self.server,
+            "client": self.client,
+            "scheme": self.scheme,
+            "root_path": self.root_path,
+            "state": self.app_state,
+            "extensions": {TRANSPORT: transport},
+        }
         self._greet(self.timeout_keep_alive)
 
     def _greet(self, patience: float) -> None:
@@ -105,16 +114,16 @@ class Protocol(Heads):
         """Read, and serve the requests that this completes."""
         if self._refusal is not None:
             return
+        if self._is_between() and (request := whole(data)) is not None:
+            self._serve_whole(request)
+            return
+        if len(data) > MOST_HEAD and not self._open and 0 < data.find(b"\r\n") < MOST_HEAD < data.find(b"\r\n\r\n"):
+            self._refuse(bad_request.endless(MOST_HEAD, self.server_state.default_headers))
+            return
         self._packet = len(data)
-        self._reading = True
-        try:
-            self._feed(data)
-        finally:
-            self._reading = False
+        self._feed(data)
         if self._open and self._refusal is None:
             self._await_rest()
-        if self._begun is not None:
-            self._serve_begun()
 
     def eof_received(self) -> bool:  # type: ignore[override]
         """The client sends nothing more: what it has asked is answered, unless the answer waits for more of it."""
@@ -141,7 +150,7 @@ class Protocol(Heads):
         if self._answering is not None and _is_open(self._answering):
             self.give_up(self._answering)
         self.pipeline.clear()
-        self._begun = self._due = None
+        self._due = None
         super().connection_lost(exc)
         if self.timeout_keep_alive_task is not None:
             self.timeout_keep_alive_task.cancel()
@@ -200,9 +209,14 @@ class Protocol(Heads):
     def on_message_begin(self) -> None:
         """A request begins."""
         super().on_message_begin()
+        self.scope["extensions"] = {TRANSPORT: self.transport}  # type: ignore[dict-item]
         self._open = True
         self._overhead = 0
         self._head_due = None
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """A header field; the parser leaves the blanks behind its value (RFC 9110, 5.5)."""
+        super().on_header(name, value.rstrip(b" \t"))
 
     def on_body(self, body: bytes) -> None:
         """Another part of a body."""
@@ -253,39 +267,31 @@ class Protocol(Heads):
 
     # Answering
 
+    def _is_between(self) -> bool:
+        """Whether no request is being read or answered."""
+        cycle = self._answering
+        return not self._open and (cycle is None or cycle.response_complete) and not self.root_path
+
+    def _serve_whole(self, request: Whole) -> None:
+        scope = scope_of(request, self._same)
+        self._answering = self.cycle = cycle = WholeCycle(self, scope, request.body)
+        if not self.flow.write_paused:
+            self._due = None
+        serving = answer(self.app, cycle, self)
+        try:
+            awaited = serving.send(None)
+        except StopIteration:
+            return
+        self._serve_in_task(Begun(serving, awaited))
+
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: Any) -> None:
         self._answering = cycle
-        if self._reading:
-            self._begun = cycle, app
-        else:
-            self._serve_in_task(answer(app, cycle, self))
+        self._serve_in_task(answer(app, cycle, self))
 
     def _serve_in_task(self, serving: Any) -> None:
         task = self.loop.create_task(serving)
         task.add_done_callback(self.tasks.discard)
         self.tasks.add(task)
-
-    def _serve_begun(self) -> None:
-        """Serve the requests that can be served now, each without a task for as long as it waits for nothing."""
-        self._reading = True
-        try:
-            for _ in range(AT_ONCE):
-                if self._begun is None:
-                    return
-                (cycle, app), self._begun = self._begun, None
-                serving = answer(app, cycle, self)
-                if cycle.more_body:
-                    self._serve_in_task(serving)
-                    continue
-                try:
-                    awaited = serving.send(None)
-                except StopIteration:
-                    continue
-                self._serve_in_task(Begun(serving, awaited))
-        finally:
-            self._reading = False
-        if self._begun is not None:
-            self.loop.call_soon(self._serve_begun)
 
     def on_response_complete(self) -> None:
         """An answer is complete: go on with the request that waits, or wait for one."""
@@ -319,8 +325,6 @@ class Protocol(Heads):
         cycle = self.cycle
         if cycle.response_started:
             self._refusal = b""
-        if self._begun is not None and self._begun[0] is cycle:
-            self._begun = None
         if self.pipeline and self.pipeline[0][0] is cycle:
             self.pipeline.popleft()
         elif not cycle.response_complete:

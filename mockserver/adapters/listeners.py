@@ -7,9 +7,10 @@ import errno
 import os
 import socket
 import sys
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from mockserver.adapters.exit_codes import Exit
+from mockserver.domain.record import record
 from mockserver.settings import Settings, bracketed
 
 if sys.platform != "win32":
@@ -30,7 +31,7 @@ class CannotListen(Exception):
         self.code = code
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Listeners:
     """Bound sockets, not yet accepting, and the settings with the ports that were really taken."""
 

@@ -1,8 +1,12 @@
-"""The machine's clock: the one place where real time enters."""
+"""The machine and this process on it: the one place where real time enters, and beside the settings the one that asks
+what the process was started with."""
 
 from __future__ import annotations
 
+import os
 import time
+from collections.abc import Mapping
+from socket import gethostname
 
 from mockserver.domain.clock import Micros
 
@@ -10,3 +14,13 @@ from mockserver.domain.clock import Micros
 def machine_now() -> Micros:
     """Microseconds since the epoch, by the machine."""
     return time.time_ns() // 1_000
+
+
+def environment() -> Mapping[str, str]:
+    """The variables that the programs started here inherit."""
+    return os.environ
+
+
+def process_name() -> str:
+    """A text that no other process has which runs now, on this machine or, as far as hosts have names, on others."""
+    return f"{gethostname()}-{os.getpid()}"

@@ -18,18 +18,26 @@ EVERY_SECONDS = 0.5
 
 
 def reloading(app: Any, log: ServerLog) -> Callable[[], None]:
-    """A call that lets ``app`` read its files again and logs how it went."""
+    """A call that lets ``app`` read its files again, once at a time, and logs how it went."""
+    alone = asyncio.Lock()
+    running: set[asyncio.Task[None]] = set()
 
-    def reload() -> None:
-        try:
-            app.reload()
-            problems = list(getattr(app, "ready_problems", []))
-        except Exception as problem:
-            problems = [str(problem)]
+    async def read() -> None:
+        async with alone:
+            try:
+                await app.reload()
+                problems = list(getattr(app, "ready_problems", []))
+            except Exception as problem:
+                problems = [str(problem)]
         for problem_line in problems:
             log.error(f"reload failed, the old rules stay in force: {problem_line}")
         if not problems:
             log.info("scenarios reloaded")
+
+    def reload() -> None:
+        task = asyncio.get_running_loop().create_task(read())
+        running.add(task)
+        task.add_done_callback(running.discard)
 
     return reload
 

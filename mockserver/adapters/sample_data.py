@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from mockserver.domain.cards import TEST_CARDS
 from mockserver.domain.clock import datetime_of, parse_instant
 from mockserver.domain.provider import DEFAULT_PROVIDER_ID
+from mockserver.domain.record import mutable, record
 
 if TYPE_CHECKING:
     import httpx
@@ -38,7 +39,7 @@ class NoServer(Exception):
     """Nothing answers at the address."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class SampleOrder:
     """What a customer is charged for."""
 
@@ -47,7 +48,7 @@ class SampleOrder:
     cents: int
 
 
-@dataclass(slots=True)
+@mutable
 class Sampler:
     """Posts sample data with ``client``, which knows the server's address and the key. ``made`` counts what it made.
 

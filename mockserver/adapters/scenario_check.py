@@ -5,13 +5,13 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, assert_never
 
 from mockserver.domain.clock import Micros, duration_text
 from mockserver.domain.errors import Refused
 from mockserver.domain.masking import mask_start
+from mockserver.domain.record import record
 from mockserver.scenario.answers import ready, unexpected
 from mockserver.scenario.matching import json_text
 from mockserver.scenario.scenario import Advance, Example, Scenario, SetupCall, Wait
@@ -30,7 +30,7 @@ LONGEST_ANSWER = 200
 _BASE = "http://127.0.0.1:4111"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ExampleReport:
     """How an example went: ``failure`` is None when all answers were as expected; ``messages`` are the calls that were
     made with what each was answered, card numbers masked."""
@@ -123,23 +123,22 @@ async def _call(client: Any, call: SetupCall, answers: dict[str, object]) -> Non
     try:
         asked = ready(call, answers)
     except LookupError as problem:
-        raise _Unexpected(call.line, f"{call.method} {call.path}: {problem.args[0]}") from None
+        raise _Unexpected(call.line, f"{call}: {problem.args[0]}") from None
     headers, content = dict(asked.headers), None
     if asked.body is not None:
         headers["content-type"] = "application/json"
         content = json_text(asked.body)
-    name = f"{call.method} {call.path}"
     try:
         response = await client.request(asked.method, asked.path, content=content, headers=headers)
     except (ConnectionError, httpx.DecodingError) as cut:
         if asked.expect is None or not asked.expect.fault:
-            raise _Unexpected(call.line, f"{name}: no whole answer came: {cut}") from None
+            raise _Unexpected(call.line, f"{call}: no whole answer came: {cut}") from None
         return
     answer = _read(response.content)
     answers.update({call.id: answer} if call.id is not None else {})
     faults = unexpected(asked.expect, response.status_code, response.headers, answer) if asked.expect else []
     if faults:
-        raise _Unexpected(call.line, f"{name}: {'; '.join(faults)}")
+        raise _Unexpected(call.line, f"{call}: {'; '.join(faults)}")
 
 
 async def _advance(client: Any, by: Micros, line: int) -> None:

@@ -7,6 +7,7 @@ from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
+from mockserver.adapters.kept_reading import kept_reading
 from mockserver.domain.errors import nearest
 from mockserver.scenario.parse import parse
 from mockserver.scenario.problems import ScenarioProblem, ScenarioRefused
@@ -53,12 +54,13 @@ def read_file(path: Path, *, builtin: bool = False) -> Scenario:
 
 def read_text(text: str, name: str, *, builtin: bool = False) -> Scenario:
     """The scenario of a YAML or JSON text; ``name`` stands for the file. Raises ``ScenarioRefused``."""
-    from mockserver.adapters.strict_yaml import read
+    known = kept_reading(text) if builtin else None
+    if known is None:
+        from mockserver.adapters.strict_yaml import read
 
-    document = read(text, name)
-    scenario = parse(
-        document.data, document.positions, file=name, name=_stem(name), builtin=builtin, is_shipped=builtin
-    )
+        document = read(text, name)
+        known = document.data, document.positions
+    scenario = parse(*known, file=name, name=_stem(name), builtin=builtin, is_shipped=builtin)
     return replace(scenario, text=text)
 
 

@@ -29,9 +29,8 @@ from mockserver.adapters.handshakes import accept
 from mockserver.adapters.http import Protocol as HttpProtocol
 from mockserver.adapters.listeners import CannotListen, Listeners, allow_connections, listen
 from mockserver.adapters.reloading import reloading, watching
-from mockserver.adapters.request_log import RequestLog
 from mockserver.adapters.resets import RefusingProtocol
-from mockserver.adapters.server_log import Complaints, Echo, ServerLog
+from mockserver.adapters.server_log import Complaints, Echo, RequestLog, ServerLog
 from mockserver.scenario.scenario import Certificate
 from mockserver.settings import Settings, data_directory
 
@@ -40,13 +39,16 @@ BACKLOG = 2048
 KEEP_ALIVE_SECONDS = 75
 # With what webhooks and the process itself take after that, less than six: container engines kill after ten.
 GRACE_SECONDS = 4
+SWITCH_SECONDS = 0.001
+"""How long a thread that reads a large scenario or sandbox has the interpreter before requests have it again. A request
+asks for it several times, and would wait for five milliseconds each time."""
 
 
 def serve(app: Any, settings: Settings, *, echo: Echo, listeners: Listeners | None = None) -> int:
     """Serve ``app`` until a signal stops it; the exit code.
 
     ``listeners`` are those of :func:`listen`, when the caller needed the port before it made the application. The
-    application may have ``ready_problems`` (texts; any of them stops the start), ``reload()`` (called at SIGHUP) and
+    application may have ``ready_problems`` (texts; any of them stops the start), ``reload()`` (awaited at SIGHUP) and
     ``stopping()`` (called when a signal asks for the end).
     """
     log = ServerLog(echo, settings)
@@ -56,6 +58,7 @@ def serve(app: Any, settings: Settings, *, echo: Echo, listeners: Listeners | No
         log.error(str(refusal))
         return refusal.code
     Complaints(log).take_over()
+    sys.setswitchinterval(SWITCH_SECONDS)
     try:
         uvicorn_loop = uvicorn.Config(app, log_config=None).get_loop_factory()
         with asyncio.Runner(loop_factory=uvicorn_loop) as runner:

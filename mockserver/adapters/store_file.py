@@ -26,7 +26,7 @@ from mockserver.adapters.store_rows import checked, index_of, page_sum, readable
 from mockserver.domain.errors import MockserverError
 from mockserver.engine.kept.commits import SERVER, Commit, KeptSandbox, NotWritten, Row, Unreadable
 
-FORMAT = 1
+FORMAT = 2
 """Version of the file's format. What stands in rows may grow by fields with defaults without another one."""
 
 SLICE = 5_000
@@ -34,7 +34,8 @@ SLICE = 5_000
 
 _APPLICATION = 0x6D6F636B
 _MAGIC = b"SQLite format 3\x00"
-_PAGE = 4_096
+PAGE = 8_192
+"""Bytes of a page of a new file: most commits write some entries of a journal, of 4 KB each."""
 _LEAST_PAGES = 4
 _MOST_PAGES = 2_000
 """Pages of the log, roughly, at which it is put into the file."""
@@ -46,10 +47,15 @@ _SCHEMA = """
 CREATE TABLE sandboxes (key TEXT PRIMARY KEY, world INTEGER NOT NULL, name TEXT, used INTEGER NOT NULL,
     touched INTEGER NOT NULL, due INTEGER, sum INTEGER NOT NULL) WITHOUT ROWID;
 CREATE TABLE rows (world INTEGER NOT NULL, part TEXT NOT NULL, number INTEGER NOT NULL, value BLOB NOT NULL,
-    sum INTEGER NOT NULL, PRIMARY KEY (world, part, number)) WITHOUT ROWID;
+    sum INTEGER NOT NULL, PRIMARY KEY (world, part, number));
 CREATE TABLE pages (id TEXT NOT NULL, world INTEGER NOT NULL, sum INTEGER NOT NULL, PRIMARY KEY (id, world))
     WITHOUT ROWID;
 """
+
+# Rows have a number of the database's own: a tree of whole rows reads a long one, such as the request of a large batch,
+# from its first byte to its last whenever a row beside it is looked for.
+_INDEX = "CREATE INDEX IF NOT EXISTS pages_by_world ON pages (world)"
+"""Not of the schema: a file of this format that lacks it gets it when it is opened."""
 
 
 class StoreRefused(MockserverError):
@@ -104,18 +110,17 @@ class StoreFile:
 
     def rows(self, world: int) -> list[Row]:
         """Every row of a world, by part and number. Raises ``Unreadable``."""
-        with self._lock:
-            try:
-                # Their sums were right when the file was opened, and nobody else has written to it since.
-                query = "SELECT part, number, value FROM rows WHERE world = ? ORDER BY part, number"
-                return self._db.execute(query, (world,)).fetchall()
-            except sqlite3.Error as problem:
-                raise Unreadable(f"{self.path} is damaged: {problem}") from None
+        return self._rows("world = ?", world)
 
-    def worlds_with_page(self, page_id: str) -> list[int]:
-        """The worlds in which an object of this id has a page."""
+    def rows_of_part(self, world: int, part: str) -> list[Row]:
+        """Every row of one part, by number. Raises ``Unreadable``."""
+        return self._rows("world = ? AND part = ?", world, part)
+
+    def keys_with_page(self, page_id: str) -> list[str]:
+        """The keys of the sandboxes in which an object of this id has a page, those first whose world is older."""
+        query = "SELECT key FROM pages JOIN sandboxes USING (world) WHERE pages.id = ? ORDER BY world"
         with self._lock:
-            return [world for (world,) in self._db.execute("SELECT world FROM pages WHERE id = ?", (page_id,))]
+            return [key for (key,) in self._db.execute(query, (page_id,))]
 
     def clear_away(self) -> bool:
         """Take away a slice of the rows that no sandbox has any more; whether there are others. Raises
@@ -151,6 +156,15 @@ class StoreFile:
             self._db.close()
         _OPEN.discard(self)
 
+    def _rows(self, which: str, *values: object) -> list[Row]:
+        query = f"SELECT part, number, value FROM rows WHERE {which} ORDER BY part, number"
+        with self._lock:
+            try:
+                # Their sums were right when the file was opened, and nobody else has written to it since.
+                return self._db.execute(query, values).fetchall()
+            except sqlite3.Error as problem:
+                raise Unreadable(f"{self.path} is damaged: {problem}") from None
+
     @contextlib.contextmanager
     def _transaction(self) -> Iterator[None]:
         with self._lock:
@@ -181,6 +195,7 @@ class StoreFile:
     def _begin(self, is_new: bool, *, full: bool) -> None:
         """Take the lock, for as long as the file is open."""
         run = self._db.execute
+        run(f"PRAGMA page_size = {PAGE}")
         run("PRAGMA locking_mode = EXCLUSIVE")
         run("PRAGMA journal_mode = WAL")
         run(f"PRAGMA synchronous = {'FULL' if full else 'NORMAL'}")
@@ -190,6 +205,7 @@ class StoreFile:
                 run(statement)
             run(f"PRAGMA application_id = {_APPLICATION}")
             run(f"PRAGMA user_version = {randbelow(STORES) << STORE_SHIFT | FORMAT}")
+        run(_INDEX)
         run("COMMIT")
         run("PRAGMA wal_autocheckpoint = 0")
         self._into_file()
@@ -208,7 +224,7 @@ class StoreFile:
 
     def _logged(self, rows: int, size: int) -> None:
         """So much has been put into the log. That it cannot be put into the file fails no commit."""
-        self._in_log += rows + _LEAST_PAGES + size // _PAGE
+        self._in_log += rows + _LEAST_PAGES + size // PAGE
         if self._in_log >= _MOST_PAGES:
             with contextlib.suppress(sqlite3.Error):
                 self._into_file()
@@ -287,6 +303,9 @@ def _is_new(path: Path) -> bool:
     """Whether there is no store yet; makes a file that nobody else can read. Raises ``StoreRefused``."""
     status = _status(path)
     if status is None:
+        log = log_of(path)
+        if log.exists() and log.stat().st_size:
+            raise StoreDamaged(f"{path} is not there, and {log} beside it, with commits, is; nothing was changed")
         try:
             os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
         except OSError as problem:

@@ -9,16 +9,16 @@ from __future__ import annotations
 import contextlib
 import sqlite3
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 from mockserver.adapters.store_file import reading
 from mockserver.adapters.store_log import log_of
 from mockserver.adapters.store_rows import index_of, rows_of
+from mockserver.domain.record import mutable
 from mockserver.engine.kept.commits import KeptSandbox, Row, Unreadable
 
 
-@dataclass(slots=True)
+@mutable
 class StoreReader:
     """An open store. ``sandboxes`` are those that it knows, ``damage`` is what cannot be read of its index."""
 

@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Hashable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from decimal import Decimal
 from typing import Any
 
 import yaml
 
+from mockserver.domain.record import mutable
 from mockserver.scenario.problems import Path, ScenarioProblem, ScenarioRefused
 
 MAX_CHARACTERS = 2_000_000
@@ -34,12 +35,13 @@ _DOUBTFUL = re.compile(
     r"|[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)"
 )
 _STRANGE_BREAK = re.compile("[\u0085\u2028\u2029]")
-_PAIRS = re.compile(r"(?<!\\)((?:\\\\)*)\\u([dD][89abAB][0-9a-fA-F]{2})\\u([dD][c-fC-F][0-9a-fA-F]{2})")
+# It begins with a plain sign, for which a text of a megabyte is looked through in no time.
+_PAIRS = re.compile(r"\\(\\*)u([dD][89abAB][0-9a-fA-F]{2})\\u([dD][c-fC-F][0-9a-fA-F]{2})")
 
 _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
-@dataclass(slots=True)
+@mutable
 class Document:
     """The plain data of a file and the line and column (from 1) of every part."""
 
@@ -103,6 +105,9 @@ def _is_misindented(text: str, problem: yaml.MarkedYAMLError) -> bool:
 
 def _one_escape(pair: re.Match[str]) -> str:
     """JSON writes a character beyond the first plane as two escapes, YAML as one."""
+    if len(pair.group(1)) % 2:
+        # The backslash before it is itself escaped.
+        return pair.group()
     high, low = int(pair.group(2), 16), int(pair.group(3), 16)
     return f"{pair.group(1)}\\U{0x10000 + ((high - 0xD800) << 10) + low - 0xDC00:08x}"
 
@@ -116,7 +121,7 @@ def _place(mark: Any) -> tuple[int, int]:
     return (1, 1) if mark is None else (mark.line + 1, mark.column + 1)
 
 
-@dataclass(slots=True)
+@mutable
 class _Frame:
     """An open map or list."""
 
@@ -127,7 +132,7 @@ class _Frame:
     key: str | None = None
 
 
-@dataclass(slots=True)
+@mutable
 class _Reader:
     file: str
     positions: dict[Path, tuple[int, int]] = field(default_factory=dict)

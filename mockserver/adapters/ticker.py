@@ -7,7 +7,7 @@ Nothing depends on it but the moment: every request runs what is due before it a
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from heapq import heappop, heappush
 
 from mockserver.domain.clock import MILLISECOND, SECOND, Micros, real_due
@@ -22,17 +22,19 @@ CROWD = 100
 
 class Ticker:
     """``now`` is the machine's time, ``is_live`` tells a sandbox from one that was reset meanwhile, and ``run`` runs a
-    slice of what is due in one."""
+    slice of what is due in one, after which ``turn`` lets others have theirs."""
 
     def __init__(
         self,
         now: Callable[[], Micros],
         is_live: Callable[[Sandbox], bool],
         run: Callable[[Sandbox], None],
+        turn: Callable[[Sandbox], Awaitable[None]],
     ) -> None:
         self._now = now
         self._is_live = is_live
         self._run = run
+        self._turn = turn
         self._heap: list[tuple[Micros, int, Sandbox]] = []
         self._planned: dict[Sandbox, Micros] = {}
         self._count = 0
@@ -94,4 +96,4 @@ class Ticker:
                 continue
             self._run(sandbox)
             self.note(sandbox)
-            await asyncio.sleep(0)
+            await self._turn(sandbox)

@@ -9,13 +9,13 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable, Hashable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit, urlunsplit
 
 from mockserver.adapters.resolver import Resolver
 from mockserver.domain.addresses import FORBIDDEN_WORDS, may_be_called, never_called
 from mockserver.domain.clock import SECOND, Micros
+from mockserver.domain.record import record
 
 if TYPE_CHECKING:
     import httpx
@@ -35,7 +35,7 @@ _PORTS = {"http": 80, "https": 443}
 Resolve = Callable[[str, Hashable], Awaitable[list[str]]]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Sent:
     """How a try went: the receiver's status, or what went wrong; ``final`` when no later try can go better."""
 

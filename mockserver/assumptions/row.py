@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from decimal import Decimal
 from enum import StrEnum
 from typing import Generic, TypeVar
@@ -12,6 +11,7 @@ from mockserver.domain.clock import Micros, duration_text, parse_duration, parse
 from mockserver.domain.errors import Invalid, nearest
 from mockserver.domain.money import currency
 from mockserver.domain.reading import number_of, whole_of
+from mockserver.domain.record import record
 
 T = TypeVar("T")
 
@@ -23,7 +23,7 @@ class Profile(StrEnum):
     SDK = "sdk"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ValueKind(Generic[T]):
     """How a value of a row is read from a file or a call, shown again, and described."""
 
@@ -32,7 +32,7 @@ class ValueKind(Generic[T]):
     show: Callable[[T], object]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Assumption(Generic[T]):
     """One settled question. ``evidence`` names the fact that the value rests on."""
 

@@ -17,13 +17,13 @@ from urllib.parse import urlsplit
 import click
 
 from mockserver.adapters.exit_codes import Exit
-from mockserver.adapters.this_process import environment, process_name
+from mockserver.adapters.machine_clock import environment, process_name
 from mockserver.domain.clock import SECOND, Micros, duration_text, parse_duration
 from mockserver.settings import Settings
 
 if TYPE_CHECKING:
     from mockserver.explore.exploration import Baseline, Exploration, Plan
-    from mockserver.explore.faults import Fault
+    from mockserver.explore.fault_table import Fault
     from mockserver.explore.kept import Kept
     from mockserver.explore.trial import Laboratory
 
@@ -89,22 +89,30 @@ admin_token = click.option("--admin-token", metavar="TOKEN", envvar="MOCKSERVER_
 """The option of every command that asks a server which may want one."""
 
 
-def _operations(ctx: click.Context, param: click.Parameter, value: str) -> frozenset[str]:
+def _each(read: Callable[[list[str]], Any]) -> Callable[[click.Context, click.Parameter, str | None], Any]:
+    """The values of an option that are parted by commas; ``read`` raises ``ValueError`` for one that is not known."""
+
+    def values(ctx: click.Context, param: click.Parameter, value: str | None) -> Any:
+        try:
+            return read([] if value is None else [one.strip() for one in value.split(",")])
+        except ValueError as fault:
+            raise click.BadParameter(str(fault)) from None
+
+    return values
+
+
+@_each
+def _operations(patterns: list[str]) -> frozenset[str]:
     from mockserver.scenario.operations import operations_like
 
-    try:
-        return frozenset().union(*(operations_like(pattern.strip()) for pattern in value.split(",")))
-    except ValueError as fault:
-        raise click.BadParameter(str(fault)) from None
+    return frozenset().union(*map(operations_like, patterns))
 
 
-def _faults(ctx: click.Context, param: click.Parameter, value: str | None) -> list[Fault]:
-    from mockserver.explore.faults import FAULTS, fault
+@_each
+def _faults(names: list[str]) -> list[Fault]:
+    from mockserver.explore.fault_table import FAULTS, fault
 
-    try:
-        return [*FAULTS.values()] if value is None else [fault(name.strip()) for name in value.split(",")]
-    except ValueError as unknown:
-        raise click.BadParameter(str(unknown)) from None
+    return list(map(fault, names)) or [*FAULTS.values()]
 
 
 def _cores() -> int:
@@ -298,7 +306,7 @@ def _progress() -> Iterator[Callable[[int, int], None]]:
 def _replay(lab: Laboratory, file: Path, plan: Plan) -> Any:
     """Run once under a scenario file and print what happened; the verdict."""
     from mockserver.adapters.scenario_files import read_file
-    from mockserver.commands.finding_reports import text
+    from mockserver.commands.reports import text
     from mockserver.explore.exploration import FIRST_TIMEOUT
     from mockserver.explore.verdict import verdict
     from mockserver.remote import ControlRefused
@@ -334,10 +342,10 @@ def _replay(lab: Laboratory, file: Path, plan: Plan) -> Any:
 
 
 def _report(made: Exploration, kept: Kept, form: str, least: Any) -> None:
-    from mockserver.explore import report, report_html
+    from mockserver.explore import report
 
     scenarios = {cell.name: path for cell in made.cells if (path := kept.scenario_of(cell)) is not None}
-    page = report_html.page(made)
+    page = report.page(made)
     data = report.as_json(made, scenarios)
     (kept.folder / "report.html").write_text(page, "utf-8")
     (kept.folder / "report.json").write_text(data + "\n", "utf-8")

@@ -52,7 +52,7 @@ def findings(url: str, key: str, finish: bool, since: str | None, fail_on: str, 
     """
     import httpx
 
-    from mockserver.commands.finding_reports import REPORTS
+    from mockserver.commands.reports import REPORTS
     from mockserver.remote import ControlRefused, RemoteSandbox
 
     sandbox = RemoteSandbox(url, key)

@@ -1,4 +1,5 @@
-"""Commands about scenarios: the library, the schema, the outcomes; checking files and explaining what they would do."""
+"""Commands about scenarios: the library, the schema, the outcomes; writing a first file, checking files and explaining
+what they would do."""
 
 from __future__ import annotations
 
@@ -6,14 +7,14 @@ import json
 import re
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from mockserver.adapters.exit_codes import Exit
-from mockserver.commands.tables import show
+from mockserver.commands.printed_tables import show
+from mockserver.domain.record import record
 
 if TYPE_CHECKING:
     from mockserver.scenario.scenario import Scenario
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 @click.option("--json", "as_json", is_flag=True, help="Print as JSON.")
 def outcomes(as_json: bool) -> None:
     """Print every outcome by name, with its codes and their meaning."""
-    from mockserver.scenario.catalogue import CATALOGUE
+    from mockserver.scenario.outcome_catalogue import CATALOGUE
 
     if as_json:
         rows = [
@@ -102,19 +103,19 @@ def check(files: tuple[str, ...], form: str, verbose: bool) -> None:
     """
     from mockserver.adapters.scenario_check import check as run
     from mockserver.adapters.scenario_files import load
-    from mockserver.commands import check_reports
+    from mockserver.commands import reports
     from mockserver.domain.errors import Refused
     from mockserver.scenario.problems import ScenarioRefused
     from mockserver.scenario.shielding import warnings
     from mockserver.web.absent_members import absent_members
 
-    documents = {"json": check_reports.as_json, "junit": check_reports.junit}
+    documents = {"json": reports.checks_json, "junit": reports.checks_junit}
     try:
         loaded = load(files, test_values=False)
     except ScenarioRefused as refused:
         click.echo(str(refused), err=True)
         if form != "text":
-            click.echo(documents[form](check_reports.unread(refused.problems)))
+            click.echo(documents[form](reports.unread(refused.problems)))
         sys.exit(Exit.USAGE)
     if not loaded:
         raise click.UsageError(f"no scenario file in {', '.join(files)}")
@@ -123,16 +124,16 @@ def check(files: tuple[str, ...], form: str, verbose: bool) -> None:
     for scenario in loaded:
         warned = tuple(map(str, sorted((*warnings(scenario), *absent_members(scenario)), key=lambda one: one.line)))
         try:
-            reports = run(scenario, behind, _open_app)
+            examples = run(scenario, behind, _open_app)
         except Refused as refused:
-            found = check_reports.Checked(scenario.file, warned, refusal=str(refused))
+            found = reports.Checked(scenario.file, warned, refusal=str(refused))
             code = Exit.USAGE
         else:
-            found = check_reports.Checked(scenario.file, warned, tuple(reports))
-            if code == Exit.STOPPED and any(report.failure for report in reports):
+            found = reports.Checked(scenario.file, warned, tuple(examples))
+            if code == Exit.STOPPED and any(report.failure for report in examples):
                 code = Exit.VERIFICATION_FAILED
         if form == "text":
-            for line, is_fault in check_reports.lines(found, is_verbose=verbose):
+            for line, is_fault in reports.checks_lines(found, is_verbose=verbose):
                 click.echo(line, err=is_fault)
         checked.append(found)
     if form != "text":
@@ -182,7 +183,7 @@ def operation_of(method: str, path: str) -> str | None:
     return None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Given:
     """A reader that gives these scenarios."""
 
@@ -222,3 +223,42 @@ def _loaded(names: Sequence[str]) -> list[Scenario]:
     except ScenarioRefused as refused:
         click.echo(str(refused), err=True)
         sys.exit(Exit.USAGE)
+
+
+FIRST = "first-scenario"
+SCHEMA = "scenario.schema.json"
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
+
+
+@click.command()
+@click.argument("name", default=FIRST, required=False)
+def init(name: str) -> None:
+    """Write the scenario NAME.yaml and the schema for editors into this folder: a copy of the shipped scenario of
+    that name, or a first one to edit.
+
+    A scenario is never overwritten; the schema is. Exit code 2 when NAME.yaml exists or cannot be written.
+    """
+    from mockserver.adapters.scenario_files import shipped_file
+    from mockserver.scenario.problems import ScenarioRefused
+    from mockserver.scenario.reference import SCHEMA_ID, json_schema
+
+    if _NAME.fullmatch(name) is None:
+        raise click.UsageError(f"NAME: got {name[:120]!r}, allowed: letters, digits, '.', '_', '-', at most 100")
+    stem = name.removesuffix(".yaml")
+    try:
+        text = shipped_file(stem).read_text("utf-8")
+    except ScenarioRefused:
+        text = shipped_file(FIRST).read_text("utf-8").replace(f"name: {FIRST}", f"name: {stem}", 1)
+    path, schema = Path(f"{stem}.yaml"), Path(SCHEMA)
+    if schema.exists() and SCHEMA_ID not in schema.read_text("utf-8", errors="replace"):
+        raise click.UsageError(f"{schema} exists and is not a scenario schema; move it away first")
+    try:
+        with path.open("x", encoding="utf-8") as file:
+            file.write(text)
+        schema.write_text(json.dumps(json_schema(), indent=1) + "\n", encoding="utf-8")
+    except FileExistsError:
+        raise click.UsageError(f"{path} exists; choose another NAME") from None
+    except OSError as problem:
+        raise click.UsageError(f"{path}: {problem.strerror}") from None
+    click.echo(f"wrote {path} and {schema}")
+    click.echo(f"check it:  mockserver check {path}\nserve it:  mockserver --scenario {path}")

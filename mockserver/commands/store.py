@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from mockserver.adapters.exit_codes import Exit
-from mockserver.commands.tables import show
+from mockserver.commands.printed_tables import show
 
 if TYPE_CHECKING:
     from mockserver.adapters.store_reading import StoreReader
@@ -240,12 +240,16 @@ def _made_folder(folder: Path) -> None:
 
 
 def _write(file: Path, text: bytes) -> None:
-    """Write a file that nobody else can read, whole or not at all."""
-    new = file.with_name(f".{file.name}.new")
+    """Write a file that nobody else can read, whole or not at all. What is no file, such as a pipe, is written to."""
+    place = file.resolve()
+    new = place.with_name(f".{place.name}.new")
     try:
+        if file.exists() and not file.is_file():
+            file.write_bytes(text)
+            return
         with os.fdopen(os.open(new, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o600), "wb") as open_file:
             open_file.write(text)
-        new.replace(file)
+        new.replace(place)
     except OSError as problem:
         with suppress(OSError):
             new.unlink()

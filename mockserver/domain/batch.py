@@ -9,7 +9,7 @@ import csv
 import re
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from decimal import ROUND_DOWN, Decimal
 from io import StringIO
 from typing import Annotated
@@ -19,7 +19,7 @@ from mockserver.domain.clock import Micros
 from mockserver.domain.constraints import ChargeId, NonNegative, Within
 from mockserver.domain.ids import Salt
 from mockserver.domain.money import number_text
-from mockserver.domain.record import record, replace
+from mockserver.domain.record import mutable, record, replace
 from mockserver.domain.slices import Slices
 from mockserver.domain.states import BATCH, BATCH_ROW, BatchEvent, BatchRowEvent, BatchState
 
@@ -130,7 +130,7 @@ class ResultsFault:
     cut: NonNegative | None = None
 
 
-@dataclass(slots=True)
+@mutable
 class Batch:
     """A batch as stored; ``success`` and ``failure`` count the rows that are done, ``stalled`` those that were reached
     and never will be.

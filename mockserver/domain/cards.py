@@ -6,7 +6,6 @@ A full number enters here and leaves as a ``Card``, which cannot give it back: o
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
 from hashlib import blake2b
@@ -67,7 +66,7 @@ _SEPARATORS = str.maketrans("", "", " -")
 _DIGITS = re.compile(r"[0-9]+")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class CardNumber:
     """What may be remembered of a card number: enough to show it, search it and match rules, not to charge it."""
 

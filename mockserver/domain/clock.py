@@ -6,7 +6,7 @@ Real time is an argument: the clock is a function from the machine's time to the
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from enum import StrEnum
@@ -15,6 +15,7 @@ from typing import Annotated, TypeAlias, assert_never
 from mockserver.domain.codes import Code
 from mockserver.domain.constraints import Within
 from mockserver.domain.errors import Invalid
+from mockserver.domain.record import mutable
 
 Micros: TypeAlias = int
 
@@ -72,7 +73,7 @@ class ClockMode(StrEnum):
     FAST = "fast"
 
 
-@dataclass(slots=True)
+@mutable
 class Clock:
     """Sandbox time: ``virtual`` when the machine said ``real``, and from there on by ``mode`` and ``rate``.
 

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from decimal import Decimal
+from enum import StrEnum
 
 from mockserver.domain.calendar import Interval
 from mockserver.domain.charge import Payer, WebhookTarget
 from mockserver.domain.clock import Instant
+from mockserver.domain.customer import CustomerDetails
 from mockserver.domain.payment_link import CallToAction, LinkPaymentType
+from mockserver.domain.payto import PayIdDetails
 from mockserver.domain.record import record
-from mockserver.domain.sources import ChargeSource
+from mockserver.domain.sources import BankAccount, CardDetails, ChargeSource
 from mockserver.domain.subscription import EndAfter, Retry
 from mockserver.domain.vault import NEVER, Expiry
 
@@ -38,7 +41,7 @@ class NewCharge:
     payment_link_id: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class NewVaultItem:
     """Vault a card number on its own."""
 
@@ -47,7 +50,7 @@ class NewVaultItem:
     expiry: Expiry = NEVER
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class VaultRequest:
     """Whether a card shall also be vaulted, and for how long."""
 
@@ -58,7 +61,7 @@ class VaultRequest:
 NO_VAULT = VaultRequest()
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class NewPaymentLink:
     """Make a page that takes payments; every part of it can be left out."""
 
@@ -76,7 +79,7 @@ class NewPaymentLink:
     metadata: Mapping[str, str] | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class LinkPayment:
     """One payment on a link's page. ``amount`` counts only where the link leaves it to the payer.
 
@@ -92,7 +95,7 @@ class LinkPayment:
     ip: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class NewSubscription:
     """Charge a payment method every ``frequency`` intervals, from ``start`` (None: now) on."""
 
@@ -108,7 +111,7 @@ class NewSubscription:
     metadata: Mapping[str, str] | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ChangeSubscription:
     """Change a subscription: end, retries and webhook are replaced; for other fields None keeps the value."""
 
@@ -122,7 +125,7 @@ class ChangeSubscription:
     metadata: Mapping[str, str] | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class NewBatch:
     """Submit a batch; ``text`` is CSV and must hold ``count`` transactions."""
 
@@ -133,7 +136,7 @@ class NewBatch:
     metadata: Mapping[str, str] | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class NewTransfer:
     """One transfer of a group."""
 
@@ -144,7 +147,7 @@ class NewTransfer:
     reference: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class NewTransferGroup:
     """Move money of a provider, or of one charge, to other accounts."""
 
@@ -152,3 +155,121 @@ class NewTransferGroup:
     transfers: Sequence[NewTransfer]
     group_reference: str | None = None
     charge_id: str | None = None
+
+
+@record
+class MethodTerms:
+    """What every way to store a payment method has in common. ``payer`` is who a request without customer names."""
+
+    payer: Payer | None = None
+    email: str | None = None
+    ip: str | None = None
+    set_default: bool = False
+    metadata: Mapping[str, str] | None = None
+    fallback_payment_method_id: str | None = None
+    webhook: WebhookTarget | None = None
+
+
+@record
+class NewCardMethod:
+    """Store a card with a provider as a payment method."""
+
+    details: CardDetails
+    provider_id: str
+    terms: MethodTerms
+    vault: VaultRequest = NO_VAULT
+    skip_expiry_check: bool = False
+    create_network_token: bool = False
+
+
+@record
+class NewTokenMethod:
+    """Store what a payment token stands for; uses the token up."""
+
+    token: str
+    terms: MethodTerms
+
+
+class TokenKind(StrEnum):
+    """Whether a provider's own token lasts, or is exchanged for one that does."""
+
+    LASTING = "lasting"
+    SINGLE_USE = "single use"
+
+
+@record
+class NewProviderTokenMethod:
+    """Store a payment method that the provider already knows by a token of its own."""
+
+    provider_id: str
+    token: str
+    kind: TokenKind
+    terms: MethodTerms
+    data: Mapping[str, str] | None = None
+
+
+@record
+class NewBankMethod:
+    """Store a bank account with a provider as a payment method."""
+
+    account: BankAccount
+    provider_id: str
+    terms: MethodTerms
+
+
+@record
+class NewPayToMethod:
+    """Ask a payer for a PayTo agreement. ``maximum_amount`` is in whole units of the currency."""
+
+    payer_name: str
+    description: str
+    maximum_amount: int
+    provider_id: str
+    terms: MethodTerms
+    pay_id: PayIdDetails | None = None
+
+
+@record
+class SwitchProvider:
+    """Store the vaulted card of a payment method with another provider."""
+
+    provider_id: str
+    payment_method_id: str
+    terms: MethodTerms
+    ccv: str | None = field(repr=False, default=None)
+
+
+NewMethod = NewCardMethod | NewTokenMethod | NewProviderTokenMethod | NewBankMethod | NewPayToMethod | SwitchProvider
+
+
+@record
+class CardChanges:
+    """New data of a stored card; None leaves a field as it is."""
+
+    number: str | None = field(repr=False, default=None)
+    expiry: str | None = None
+    cardholder: str | None = None
+    metadata: Mapping[str, str] | None = None
+
+
+@record
+class NewCustomer:
+    """Create a customer with a first payment method, which becomes the default."""
+
+    details: CustomerDetails
+    method: NewMethod
+    metadata: Mapping[str, str] | None = None
+    webhook: WebhookTarget | None = None
+
+
+@record
+class NewCardToken:
+    """Make a payment token from a card; without a provider the cheapest one takes it."""
+
+    details: CardDetails | None
+    provider_id: str | None
+    vault: VaultRequest = NO_VAULT
+    ip: str | None = None
+    amount: Decimal | None = None
+    currency: str | None = None
+    metadata: Mapping[str, str] | None = None

@@ -6,18 +6,18 @@ rules would have let in.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from decimal import Decimal
 from typing import Annotated
 
 from mockserver.domain.errors import nearest
 from mockserver.domain.money import number_text
+from mockserver.domain.record import record
 
 MOST = 10**11
 """More than any real count, with room to go on counting."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Within:
     """A number from ``low`` to ``high``; None means no upper bound."""
 
@@ -32,7 +32,7 @@ class Within:
         return f"got {number_text(value) if isinstance(value, Decimal) else value}, wanted {allowed}"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class OneOf:
     """One of some texts."""
 
@@ -45,19 +45,19 @@ class OneOf:
         return f"got '{value[:40]}', which is not a known value{nearest(value[:40], self.words)}"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class IdIn:
     """The id of a row of a table of the sandbox."""
 
     table: str
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class CodeOfCurrency:
     """The code of a currency, in capital letters."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class InCurrency:
     """An amount in the currency that the row names in its field ``currency``: neither negative nor finer than that."""
 

@@ -5,13 +5,13 @@ Codes: ISO 3166-1. Zone names: the IANA time zone database, each zone that belon
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cache
 
+from mockserver.domain.record import record
 from mockserver.domain.reference_data import read_table
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Country:
     """A row of ISO 3166-1: its two codes, the three-digit number as text, the everyday name and the standard's."""
 

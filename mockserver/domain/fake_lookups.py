@@ -7,13 +7,13 @@ system numbers come from the range kept for documentation (RFC 5398). Cities and
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cache, lru_cache, partial
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 from typing import TypeVar
 
 from mockserver.domain.cards import Brand, Funding
 from mockserver.domain.ids import digest
+from mockserver.domain.record import record
 from mockserver.domain.reference_data import read_table
 
 REMEMBERED = 4096
@@ -23,7 +23,7 @@ _LONGEST_ADDRESS = 64
 _Row = TypeVar("_Row")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class IinData:
     """What a lookup of a card's leading digits gives (service document, Card: ``iinData``)."""
 
@@ -34,7 +34,7 @@ class IinData:
     card_type: str
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class IpInfo:
     """What a lookup of an address gives (service document, Charge: ``ipInfo``); only ``ip`` when nothing is known."""
 
@@ -49,7 +49,7 @@ class IpInfo:
     timezone: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Issuer:
     country_code: str
     country: str
@@ -58,7 +58,7 @@ class _Issuer:
     """Leading digits of the published test cards (test values), so that demonstrations read the same everywhere."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _City:
     name: str
     region: str
@@ -68,7 +68,7 @@ class _City:
     timezone: str
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Network:
     organisation: str
     domain: str

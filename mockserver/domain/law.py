@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
 from pathlib import Path
@@ -15,12 +14,13 @@ from typing import Any, Generic, TypeVar
 
 from mockserver.domain.codes import Code
 from mockserver.domain.errors import WrongState
+from mockserver.domain.record import record
 
 S = TypeVar("S", bound=StrEnum)
 E = TypeVar("E", bound=StrEnum)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class TransitionTable(Generic[S, E]):
     """The law of one kind of object: how it begins and how it moves; ``refusal`` is the code of an illegal move."""
 

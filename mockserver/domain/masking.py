@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from decimal import Decimal
 from enum import Enum
 from functools import lru_cache
@@ -19,6 +18,7 @@ from typing import Any
 from urllib.parse import parse_qsl
 
 from mockserver.domain.cards import DOUBLED, MAX_LENGTH, MIN_LENGTH, TEST_NUMBERS, clean, lengths_of, mask
+from mockserver.domain.record import mutable
 
 LONGEST_TEXT = 20_000
 """Characters of one text that are shown."""
@@ -268,7 +268,7 @@ def _kind_of(name: str) -> _Kind:
     return _Kind.CARD if folded in _CARD_FIELDS else _Kind.PLAIN
 
 
-@dataclass(slots=True)
+@mutable
 class _Shown:
     """Shows a value until ``left`` signs are used up, each text as ``field`` shows it in a field of its name."""
 

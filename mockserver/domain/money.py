@@ -5,12 +5,12 @@ Amounts stay decimal for every currency, those without minor units included (pub
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from decimal import ROUND_DOWN, ROUND_HALF_UP, Context, Decimal
 from functools import lru_cache
 
 from mockserver.domain.codes import Code
 from mockserver.domain.errors import Invalid, nearest
+from mockserver.domain.record import record
 from mockserver.domain.reference_data import read_table
 
 ZERO = Decimal(0)
@@ -22,7 +22,7 @@ _SHOWN = 12
 _COSTS = Context(prec=80, rounding=ROUND_HALF_UP)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Currency:
     """A row of ISO 4217: alphabetic code, three-digit numeric code, English name, digits after the point, and the
     smallest amount that is not nothing: 0.01 AUD, 1 JPY."""

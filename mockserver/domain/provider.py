@@ -1,26 +1,25 @@
 """Payment providers (gateways): what they can do, what they cost, who takes over when they fail.
 
-Sources: service document, What the service does, 1; published facts, 2.12 (fields), 3 (types), 10 (the dummy
-provider's id).
+Sources: service document, What the service does, 1; published facts, 2.12 (fields, ``hideConfiguration``,
+``requireConfiguration``), 3 (types), 10 (the dummy provider's id).
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from decimal import Decimal
 from enum import StrEnum
 from typing import Annotated
 
+from mockserver.domain.broken_rules import Faults
 from mockserver.domain.cards import Brand, CardNumber
 from mockserver.domain.checkouts import CHECKOUTS
 from mockserver.domain.clock import MILLISECOND, Micros
 from mockserver.domain.codes import Code
 from mockserver.domain.constraints import CurrencyCode, OneOf, ProviderId, Within
 from mockserver.domain.fake_lookups import iin_data
-from mockserver.domain.faults import Faults
 from mockserver.domain.money import Currency, share
-from mockserver.domain.provider_condition import ProviderCondition
 from mockserver.domain.reading import whole_of
 from mockserver.domain.record import record, replace, updated
 from mockserver.domain.states import PROVIDER, Presence, PresenceEvent
@@ -66,7 +65,7 @@ LONGEST_LATENCY = 600_000
 SimulatedLatency = Annotated[Micros, Within(0, LONGEST_LATENCY * MILLISECOND)]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Cost:
     """One row of a provider's price list; ``scheme`` or ``international`` None means any. ``percent`` of the amount.
 
@@ -145,7 +144,7 @@ class Provider:
         return cost.international == (home != self.country.upper())
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ProviderDetails:
     """A provider as a caller describes it; None leaves a field as it is."""
 
@@ -207,3 +206,33 @@ def default_provider(added: Micros) -> Provider:
         country="AU",
         costs=(Cost(Decimal("0.30"), Decimal("1.5")),),
     )
+
+
+@record
+class ProviderCondition:
+    """One row: a currency and bounds of an amount; None means any. The bounds themselves are not inside."""
+
+    currency: str | None = None
+    less_than: Decimal | None = None
+    greater_than: Decimal | None = None
+    applies_conversion: bool = False
+
+    def holds(self, amount: Decimal | None, currency: str | None) -> bool:
+        """Whether a payment fits; what the caller does not say is unknown and fits nothing."""
+        if self.currency is not None and self.currency != currency:
+            return False
+        if self.less_than is not None and (amount is None or amount >= self.less_than):
+            return False
+        return self.greater_than is None or (amount is not None and amount > self.greater_than)
+
+
+def is_offered(
+    hide: Sequence[ProviderCondition],
+    require: Sequence[ProviderCondition],
+    amount: Decimal | None,
+    currency: str | None,
+) -> bool:
+    """Whether no row hides the payment, and one of those required, if any, fits it."""
+    if any(row.holds(amount, currency) for row in hide):
+        return False
+    return not require or any(row.holds(amount, currency) for row in require)

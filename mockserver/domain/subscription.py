@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Mapping
-from dataclasses import dataclass
 from decimal import Decimal
 from typing import Annotated
 
@@ -22,7 +21,7 @@ MOST_STEPS = 1000
 """Intervals between two payments, and tries of one payment, that a subscription may have."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class EndAfter:
     """When a subscription is complete: after so many payments, so much money, or a date; None does not end it."""
 
@@ -31,7 +30,7 @@ class EndAfter:
     date: Instant | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Retry:
     """How often, and after how many hours or days, a declined payment is tried again."""
 

@@ -6,18 +6,18 @@ Source: service document, What the service does, 6-9; assumptions ``vault.gone``
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from decimal import Decimal
 
+from mockserver.domain.broken_rules import Faults
 from mockserver.domain.cards import CardNumber
 from mockserver.domain.clock import LATEST, SECOND, Instant, Micros, iso
 from mockserver.domain.codes import Code
-from mockserver.domain.faults import Faults
 from mockserver.domain.record import record, replace
 from mockserver.domain.states import CCV, VAULT, CcvEvent, CcvState, VaultEvent, VaultState
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Expiry:
     """When an item shall expire, as given: after so many seconds, or at an instant; never both."""
 
@@ -28,7 +28,7 @@ class Expiry:
 NEVER = Expiry()
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ExpiryWords:
     """How an operation names the two expiry fields, and the codes of its refusals."""
 

@@ -5,17 +5,17 @@ A wall time is microseconds as an instant is, read off the clocks of the place a
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import UTC, datetime, tzinfo
 
 from mockserver.domain.clock import DAY, EARLIEST, LATEST, SECOND, Micros, datetime_of, instant_of
 from mockserver.domain.errors import nearest
+from mockserver.domain.record import record
 
 _FIRST, _LAST = EARLIEST + 2 * DAY, LATEST - 2 * DAY
 """Near the ends of the calendar the clocks of every place show UTC: no wall time of them could be written down."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Zone:
     """A time zone by its name; without ``info`` it is UTC."""
 

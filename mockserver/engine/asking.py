@@ -9,8 +9,8 @@ from mockserver.domain.codes import Code
 from mockserver.domain.errors import ProviderRefused
 from mockserver.domain.provider import Provider
 from mockserver.domain.sources import Instrument
-from mockserver.engine.facts import reader_of
 from mockserver.engine.sandbox import Sandbox
+from mockserver.engine.state_facts import reader_of
 from mockserver.engine.step import Unreached
 from mockserver.scenario.attempt import Attempt, Stage
 from mockserver.scenario.outcome import Outcome

@@ -25,7 +25,7 @@ class CardRegistry:
         self.facts: dict[str, CardNumber] = {}
         self._by_prefix: dict[str, list[str]] = {}
         self._instruments: dict[tuple[object, ...], Instrument] = {}
-        self.alike: dict[Hashable, tuple[object, object]] = {}
+        self.alike: dict[Hashable, object] = {}
 
     def known(self, number: str) -> CardNumber | None:
         """The facts of a number that was met before, found by its digest."""

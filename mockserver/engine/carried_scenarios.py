@@ -6,9 +6,10 @@ Source: control document, Control API (``/__admin/state``).
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import PurePath
 
+from mockserver.domain.record import record
 from mockserver.engine.codec import MOST_FAULTS, ImportFault, form
 from mockserver.engine.config import SandboxConfig
 from mockserver.scenario.parse import parse
@@ -18,7 +19,7 @@ from mockserver.scenario.scenario import Scenario
 _HIDDEN = "***"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Carried:
     """One scenario in force. Its set-up calls, which may hold card numbers and ccv, go out with secrets only."""
 

@@ -22,13 +22,13 @@ from mockserver.assumptions.table import (
     REFUND_AMOUNT,
     SUBSCRIPTION_THREE_DS,
 )
+from mockserver.domain.broken_rules import Faults
 from mockserver.domain.charge import ZERO, Charge, FailedAttempt
 from mockserver.domain.clock import Micros
 from mockserver.domain.codes import Code
 from mockserver.domain.commands import NewCharge
 from mockserver.domain.errors import WrongState
 from mockserver.domain.events import Subject
-from mockserver.domain.faults import Faults
 from mockserver.domain.money import CURRENCIES, cut
 from mockserver.domain.provider import Capability
 from mockserver.domain.record import record
@@ -243,7 +243,7 @@ def _store(sandbox: Sandbox, command: NewCharge, begun: ChargePlan, verdict: _Ve
     charge = sandbox.charges.add(
         Charge(
             charge_id,
-            None if declined else "ch_" + charge_id[:-25:-1],
+            None if declined else provider_charge_id(charge_id),
             amount,
             money.currency.code,
             CHARGE.begin(event),
@@ -282,6 +282,11 @@ def _store(sandbox: Sandbox, command: NewCharge, begun: ChargePlan, verdict: _Ve
     follow_up(sandbox, charge, event, route, outcome)
     charge_effects.follow(sandbox, charge, None)
     return charge
+
+
+def provider_charge_id(charge_id: str) -> str:
+    """The id that a provider gives a charge."""
+    return "ch_" + charge_id[:-25:-1]
 
 
 def _answers_later(sandbox: Sandbox) -> bool:

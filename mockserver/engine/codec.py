@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 import types
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import MISSING, Field, dataclass, fields, is_dataclass, replace
+from dataclasses import KW_ONLY, MISSING, Field, fields, is_dataclass, replace
 from decimal import Decimal, InvalidOperation
 from enum import Enum
 from functools import cache
@@ -25,6 +25,7 @@ from mockserver.domain.constraints import Within
 from mockserver.domain.errors import nearest
 from mockserver.domain.ids import Salt, Seed
 from mockserver.domain.masking import mask_field, mask_start, mask_text
+from mockserver.domain.record import record
 from mockserver.engine.card_registry import CardRegistry
 
 KIND = "$kind"
@@ -56,7 +57,7 @@ def _wanted(words: str) -> ImportFault:
     return ImportFault(("", f"wanted {words}"))
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Form:
     """The plain data of a type. ``write`` takes a value and whether secrets go out; ``read`` raises ``ImportFault``."""
 
@@ -66,11 +67,12 @@ class Form:
     """Of a list of records: the form of each."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Record(Form):
     """The plain data of a dataclass. ``write_but_lists`` leaves the rows of its ``lists`` as they are, in a list of
     their own, so that they can be written a few at a time."""
 
+    _: KW_ONLY
     write_but_lists: Write
     lists: Mapping[str, Record]
 

@@ -6,16 +6,16 @@ Source: control document, Control API (``/__admin/wait``).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from mockserver.domain.codes import Code
 from mockserver.domain.delivery import Delivery
 from mockserver.domain.errors import Invalid, nearest
+from mockserver.domain.record import record
 from mockserver.domain.slices import Slices
-from mockserver.engine.facts import KINDS, value_at
 from mockserver.engine.inboxes import InboxMessage
 from mockserver.engine.sandbox import Sandbox
+from mockserver.engine.state_facts import KINDS, value_at
 from mockserver.scenario.kinds import TEXT, Kind
 from mockserver.scenario.matching import FieldTest, compile_test, known_operators
 from mockserver.scenario.stored import STORED, camel, followed, kind_of, snake
@@ -43,7 +43,7 @@ _ARRIVAL: Mapping[str, Callable[[InboxMessage], object]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class WaitCondition:
     """One thing waited for: of ``kind``, so many (``count``) that pass all tests; ``name`` is that of an inbox."""
 

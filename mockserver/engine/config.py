@@ -4,7 +4,7 @@ sandboxes."""
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import KW_ONLY, field, fields, replace
 from typing import Any, TypeAlias
 
 from mockserver.assumptions import Assumed
@@ -12,6 +12,7 @@ from mockserver.domain.clock import Clock, Micros
 from mockserver.domain.delivery import WebhookMessage
 from mockserver.domain.notice import Notice
 from mockserver.domain.provider import Cost, Provider, ProviderSummary
+from mockserver.domain.record import record
 from mockserver.engine.counts import Counts
 from mockserver.findings.policy import Policy
 from mockserver.scenario.ruleset import Ruleset
@@ -31,11 +32,12 @@ def unwritten(value: object) -> bytes:
     return b"{}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class ServerConfig:
     """The part of a config that the server's settings fix for every sandbox, as long as no scenario says otherwise.
     ``public_url`` has no trailing slash; ``counts`` are those of the server."""
 
+    _: KW_ONLY
     seed: int
     assumed: Assumed
     clock: ClockPlan
@@ -67,10 +69,11 @@ class ServerConfig:
         return SandboxConfig(rules=Ruleset.of(scenarios), scenarios=tuple(scenarios), **given)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class SandboxConfig(ServerConfig):
     """How a sandbox begins: what the server's settings and the scenarios in force say together."""
 
+    _: KW_ONLY
     rules: Ruleset
     scenarios: tuple[Scenario, ...] = ()
 
@@ -98,3 +101,13 @@ def _provider(given: ProviderMap, now: Micros) -> Provider:
         costs=(Cost(cost.fixed, cost.percent),) if cost else (),
         latency=(given.latency.low, given.latency.high) if given.latency else None,
     )
+
+
+@record
+class Beginning:
+    """How one sandbox begins: its config, the assumptions that were set for it alone, and the marks that it goes on
+    being judged by."""
+
+    config: SandboxConfig
+    own: Assumed | None = None
+    marks: Sequence[str] = ()

@@ -9,7 +9,7 @@ from __future__ import annotations
 import types
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, is_dataclass
+from dataclasses import is_dataclass
 from decimal import Decimal
 from functools import cache
 from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
@@ -24,15 +24,16 @@ from mockserver.domain.money import CURRENCIES, currency, exact, number_text
 from mockserver.domain.payment_link import PAID, UNDER_WAY, PaymentLink
 from mockserver.domain.payment_method import PaymentMethod
 from mockserver.domain.provider import Provider
+from mockserver.domain.record import record
 from mockserver.domain.slices import Slices
 from mockserver.domain.states import BatchState, ChargeState, PayToState, TokenState
 from mockserver.domain.subscription import Subscription
 from mockserver.domain.token import Token
 from mockserver.engine import later
 from mockserver.engine.codec import MOST_FAULTS, ImportFault, stored
+from mockserver.engine.indexed_table import Table
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.schedule import Due
-from mockserver.engine.store import Table
 from mockserver.engine.tables import ROW_CLASSES
 
 SLICE = 1_000
@@ -75,7 +76,7 @@ def _faults(view: _View) -> Iterator[_Fault | None]:
     yield from _of_scripts(sandbox)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _View:
     """A sandbox, and what its charges have left behind elsewhere: how many are paid and under way, by link and by
     subscription."""

@@ -21,10 +21,10 @@ from mockserver.domain.record import record
 from mockserver.domain.states import ChargeState, PresenceEvent
 from mockserver.domain.webhook_subscription import WebhookType
 from mockserver.engine import inboxes, webhook_subscriptions
-from mockserver.engine.facts import KINDS, reader_of
 from mockserver.engine.notices import notice_of
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.schedule import Due
+from mockserver.engine.state_facts import KINDS, reader_of
 from mockserver.engine.step import Step
 from mockserver.engine.webhook_content import content_of
 from mockserver.findings.facts import WebhookTry
@@ -101,6 +101,7 @@ def plan(sandbox: Sandbox) -> None:
 def release(sandbox: Sandbox, step: Step) -> None:
     """The step has been answered: let its deliveries go out."""
     step.answered = True
+    sandbox.deliveries.unanswered.difference_update(step.webhooks)
     for delivery_id in step.webhooks:
         delivery = sandbox.deliveries.get(delivery_id)
         if delivery is not None and not delivery.tries and delivery.state in _STILL_TO_COME:
@@ -237,6 +238,8 @@ def _plan_for(sandbox: Sandbox, news: _News, scripted: WebhookPlan | None) -> No
                 _enter(sandbox, delivery)
             elif step.answered:
                 _enter(sandbox, delivery)
+            else:
+                sandbox.deliveries.unanswered.add(delivery.delivery_id)
 
 
 def _shop_of_challenge(news: _News) -> WebhookTarget | None:

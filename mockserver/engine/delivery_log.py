@@ -22,11 +22,24 @@ class DeliveryLog:
 
     ``refused`` counts those that were never planned because too many were under way. ``outbox`` holds the ids of those
     that are to be sent by now, ``sending`` also those that are being sent; ``held``
-    those that wait for another to overtake them, by receiver. ``changes`` counts what has happened to deliveries;
+    those that wait for another to overtake them, by receiver, ``unanswered`` those that wait until the step that caused
+    them has been answered. ``changes`` counts what has happened to deliveries;
     ``on_change`` is told of each that has changed or is dropped, by its id.
     """
 
-    __slots__ = ("_by_id", "_ended", "changes", "dropped", "held", "limit", "on_change", "outbox", "refused", "sending")
+    __slots__ = (
+        "_by_id",
+        "_ended",
+        "changes",
+        "dropped",
+        "held",
+        "limit",
+        "on_change",
+        "outbox",
+        "refused",
+        "sending",
+        "unanswered",
+    )
 
     def __init__(self, limit: int) -> None:
         self.limit = limit
@@ -35,6 +48,7 @@ class DeliveryLog:
         self.refused = 0
         self.outbox: deque[str] = deque()
         self.held: dict[str, list[str]] = {}
+        self.unanswered: set[str] = set()
         self._by_id: dict[str, Delivery] = {}
         self.sending: dict[str, None] = {}
         self._ended: dict[str, None] = {}

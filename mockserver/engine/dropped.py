@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from mockserver.engine.sandbox import Sandbox
 
 
 def warn(sandbox: Sandbox) -> None:
     """Warn once in the life of a sandbox for each list that overflows, and when the memory of all journals does."""
-    if sandbox.journal.dropped or sandbox.deliveries.dropped or sandbox.inboxes.dropped:
-        lists = (
-            ("journal entries", sandbox.journal.limit, sandbox.journal.overflown),
-            ("webhooks", sandbox.deliveries.limit, sandbox.deliveries.dropped),
-            ("inbox messages", sandbox.inboxes.limit, sandbox.inboxes.dropped),
-        )
-        for name, limit, dropped in lists:
-            if dropped:
-                sandbox.warn(f"only the newest {limit} {name} are kept (--journal-limit); older ones are dropped")
-    room = sandbox.journal.room
+    journal = sandbox.journal
+    if journal.last > len(journal.entries) and journal.overflown:
+        sandbox.warn(_words("journal entries", journal.limit))
+    if sandbox.deliveries.dropped:
+        sandbox.warn(_words("webhooks", sandbox.deliveries.limit))
+    if sandbox.inboxes.dropped:
+        sandbox.warn(_words("inbox messages", sandbox.inboxes.limit))
+    room = journal.room
     if room is not None and room.dropped and (news := room.news()) is not None:
         sandbox.step.warnings += (news,)
+
+
+@lru_cache(maxsize=16)
+def _words(name: str, limit: int) -> str:
+    return f"only the newest {limit} {name} are kept (--journal-limit); older ones are dropped"

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from heapq import heappush, heappushpop
 
+from mockserver.domain.record import mutable
 from mockserver.domain.slices import Slices
 from mockserver.engine.journal import JournalEntry
 from mockserver.engine.sandbox import Sandbox
@@ -29,7 +30,7 @@ MOST_NEAR = 5
 _SLICE = 5
 
 
-@dataclass(slots=True)
+@mutable
 class DryRule:
     """One rule: ``concerned`` entries were of its operations, it would have fired on ``fired`` of them."""
 

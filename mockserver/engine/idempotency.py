@@ -7,7 +7,7 @@ Source: assumption ``request.idempotency``; published practice of payment servic
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Annotated, Protocol
 
 from mockserver.domain.clock import DAY, Micros
@@ -15,6 +15,7 @@ from mockserver.domain.codes import Code
 from mockserver.domain.constraints import Within
 from mockserver.domain.errors import Invalid, KeyInUse
 from mockserver.domain.ids import digest
+from mockserver.domain.record import mutable
 from mockserver.engine.card_registry import CardRegistry
 from mockserver.engine.step import Step
 from mockserver.scenario.attempt import Stage
@@ -46,7 +47,7 @@ class CurrentStep(Protocol):
         ...
 
 
-@dataclass(slots=True)
+@mutable
 class First:
     """A request that acted, and its answer. ``asked`` is a digest of the request, None in an import without secrets:
     then any request of the operation is taken for the same. ``step`` is its step, None after an import."""

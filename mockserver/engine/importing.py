@@ -21,10 +21,10 @@ from mockserver.engine.card_registry import CardRegistry
 from mockserver.engine.carried_scenarios import config_under
 from mockserver.engine.codec import MOST_FAULTS, Form, ImportFault, Record, form, record_form
 from mockserver.engine.config import SandboxConfig
+from mockserver.engine.indexed_table import Table
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.schedule import ScheduledWork
 from mockserver.engine.snapshot import FORMAT, SLICE, VERSION, State, opened
-from mockserver.engine.store import Table
 from mockserver.engine.tables import ROW_CLASSES, Tables
 from mockserver.scenario.scenario import Scenario
 

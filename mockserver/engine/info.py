@@ -6,21 +6,20 @@ Source: published facts, 1.1 rows 59-62, 2.13, 7.2; assumption ``provider.other_
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from decimal import Decimal
 
 from mockserver.domain.codes import Code
 from mockserver.domain.errors import NotFound
 from mockserver.domain.money import currency
-from mockserver.domain.provider import Capability, Provider
-from mockserver.domain.provider_condition import is_offered
+from mockserver.domain.provider import Capability, Provider, is_offered
+from mockserver.domain.record import record
 from mockserver.engine import providers, tokens
 from mockserver.engine.sandbox import Sandbox
 
 PAYPAL = "paypal"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Offer:
     """The providers that take a payment, by feature, in the order of their configuration."""
 

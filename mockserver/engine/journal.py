@@ -1,6 +1,6 @@
 """The journal of a sandbox: what was asked, decided, changed and answered, in order, as far back as its bound reaches.
 
-Entries hold the request as it came, so that it can be taken again; it is masked before it is shown (``wire.journal``).
+Entries hold the request as it came, so that it can be taken again; it is masked before it is shown.
 Source: control document, Control API.
 """
 
@@ -102,6 +102,7 @@ class Journal(Lodger):
         self.last = number = self.last + 1
         # The encoder leaves its answer in a far larger buffer, which a copy does not keep.
         kept = bytes(memoryview(answer))
+        # In the order of the fields: every request is kept here, and keywords would take 0.9 us instead of 0.4.
         self._keep(JournalEntry(number, at, step, method, endpoint, path, query, raw, status, kept, fault))
 
     def note_due(self, at: Micros, step: Step) -> None:
@@ -132,13 +133,16 @@ class Journal(Lodger):
         entries = self.entries
         if not self.limit:
             return
-        grown = size_of(entry)
+        grown = len(entry.raw) + len(entry.answer)
         if entry.step.events:
             grown += self.stories.note(entry.number, entry.step)
         if len(entries) == self.limit:
             if self.room is not None:
                 self.room.overflown += 1
-            grown -= size_of(entries[0])
+            oldest = entries[0]
+            grown -= len(oldest.raw) + len(oldest.answer)
+        else:
+            grown += _ENTRY
         entries.append(entry)
         self.resize(grown)
 

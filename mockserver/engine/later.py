@@ -12,17 +12,17 @@ from decimal import Decimal, InvalidOperation
 from enum import StrEnum
 
 from mockserver.domain.charge import Charge
+from mockserver.domain.commands import CardChanges
 from mockserver.domain.errors import Refused
 from mockserver.domain.events import Event, Subject
-from mockserver.domain.method_commands import CardChanges
 from mockserver.domain.money import number_text
 from mockserver.domain.sources import ChallengeAnswer
 from mockserver.domain.states import ChargeEvent, ChargeState, NetworkTokenState, PayToState, SubscriptionState
 from mockserver.engine import charges, customers, network_tokens, payment_methods, payto, subscriptions, three_ds, vault
 from mockserver.engine.codec import form
-from mockserver.engine.facts import KINDS
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.schedule import Due, ScheduledWork
+from mockserver.engine.state_facts import KINDS
 from mockserver.engine.step import Step
 from mockserver.scenario.fitting import DELETABLE
 from mockserver.scenario.later_step import Later, Move, read_event

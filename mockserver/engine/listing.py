@@ -6,28 +6,28 @@ Sources: assumptions ``paging``, ``sort``, ``search.bounds``.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Generic, TypeAlias, TypeVar
 
 from mockserver.assumptions import Assumed
 from mockserver.assumptions.table import PAGE_DEFAULT, PAGE_MAXIMUM, PAGE_ORDER, SEARCH_BOUNDS, SORT_UNKNOWN
+from mockserver.domain.broken_rules import Faults
 from mockserver.domain.clock import Micros
 from mockserver.domain.codes import Code
 from mockserver.domain.errors import Invalid, nearest
-from mockserver.domain.faults import Faults
 from mockserver.domain.record import record
 from mockserver.domain.slices import Slices
 from mockserver.domain.states import Presence
+from mockserver.engine.indexed_table import ListPage, Table
 from mockserver.engine.query import Query, TableRow
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.scans import Scan
 from mockserver.engine.step import Step
-from mockserver.engine.store import ListPage, Table
 
 R = TypeVar("R", bound=TableRow)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Criteria:
     """What rows must have: values by which an index finds them, and tests."""
 
@@ -39,7 +39,7 @@ Parameter: TypeAlias = Callable[[Sandbox, Any, Criteria, Faults], None]
 """Adds what a given value asks for, or a fault of it."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Search(Generic[R]):
     """How one kind of object is listed. ``sorts`` are the fields that ``SortBy`` may name, in any letter case. With
     ``hides_removed`` those in use are found, all only with the parameter ``include_removed``."""
@@ -109,7 +109,9 @@ def search(sandbox: Sandbox, wanted: Search[R], given: Mapping[str, Any], ahead:
     return wanted.table(sandbox).search(_query(sandbox, wanted, given), scan)
 
 
-def looking_ahead(sandbox: Sandbox, step: Step, wanted: Search[R], given: Mapping[str, Any]) -> Slices[Ahead[R] | None]:
+def looking_ahead(
+    sandbox: Sandbox, step: Step, wanted: Search[R], given: Mapping[str, Any]
+) -> Slices[Ahead[R] | None] | None:
     """Look at the rows of a long list before the step that shows it; None when there is little to look at, or the
     parameters are faulty."""
     sandbox.step, noted, assumed = step, len(step.assumed), sandbox.assumed
@@ -120,7 +122,12 @@ def looking_ahead(sandbox: Sandbox, step: Step, wanted: Search[R], given: Mappin
     finally:
         # The step itself will note what it rests on.
         del step.assumed[noted:]
-    scan = yield from wanted.table(sandbox).scan(query)
+    table = wanted.table(sandbox)
+    return None if table.is_quick(query) else _ahead(table, query, assumed)
+
+
+def _ahead(table: Table[R], query: Query[R], assumed: Assumed) -> Slices[Ahead[R] | None]:
+    scan = yield from table.scan(query)
     return Ahead(scan, assumed) if scan is not None else None
 
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TypeVar
 
+from mockserver.domain.broken_rules import Faults
 from mockserver.domain.codes import Code
 from mockserver.domain.errors import NotFound
-from mockserver.domain.faults import Faults
 from mockserver.domain.payment_method import PaymentMethod
 from mockserver.domain.states import Presence
+from mockserver.engine.indexed_table import Table
 from mockserver.engine.query import TableRow
 from mockserver.engine.sandbox import Sandbox
-from mockserver.engine.store import Table
 
 R = TypeVar("R", bound=TableRow)
 

@@ -10,8 +10,8 @@ from mockserver.domain.events import Event, Subject
 from mockserver.domain.notice import Notice
 from mockserver.domain.states import ChargeState
 from mockserver.engine import customers
-from mockserver.engine.facts import KINDS
 from mockserver.engine.sandbox import Sandbox
+from mockserver.engine.state_facts import KINDS
 
 
 def notice_of(

@@ -14,8 +14,8 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 from weakref import WeakMethod, proxy
 
 from mockserver.domain.clock import Micros
+from mockserver.engine.indexed_table import Table
 from mockserver.engine.step import Step
-from mockserver.engine.store import Table
 
 T = TypeVar("T")
 

@@ -6,16 +6,14 @@ Sources: service document, Payment methods, and Customers; What the service does
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import assert_never
 
+from mockserver.domain.broken_rules import Faults
 from mockserver.domain.cards import CardNumber
 from mockserver.domain.clock import Instant
 from mockserver.domain.codes import Code
-from mockserver.domain.customer import Customer
-from mockserver.domain.fake_lookups import bank_name
-from mockserver.domain.faults import Faults
-from mockserver.domain.method_commands import (
+from mockserver.domain.commands import (
     MethodTerms,
     NewBankMethod,
     NewCardMethod,
@@ -26,8 +24,11 @@ from mockserver.domain.method_commands import (
     SwitchProvider,
     TokenKind,
 )
+from mockserver.domain.customer import Customer
+from mockserver.domain.fake_lookups import bank_name
 from mockserver.domain.payment_method import PaymentMethod
 from mockserver.domain.provider import Capability, Provider
+from mockserver.domain.record import record
 from mockserver.domain.sources import BankAccount, Instrument, PaymentType
 from mockserver.domain.states import Presence, VaultState
 from mockserver.domain.token import Token
@@ -37,7 +38,7 @@ from mockserver.engine.lookup import check_in_use
 from mockserver.engine.sandbox import Sandbox
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ToVault:
     """A checked card that shall be vaulted with the payment method."""
 
@@ -47,7 +48,7 @@ class ToVault:
     expires: Instant | None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Prepared:
     """A payment method that passed its checks, with what storing it will cause.
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar
 
 from mockserver.domain.clock import Micros
+from mockserver.domain.record import record
 
 
 class TableRow(Protocol):
@@ -27,7 +27,7 @@ class TableRow(Protocol):
 R = TypeVar("R", bound=TableRow)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Query(Generic[R]):
     """What is searched: ``equal`` names indexes and the values each may have; ``where`` holds for every row found.
 

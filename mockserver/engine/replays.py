@@ -7,11 +7,12 @@ Source: scenario language, Outcomes, ``replay``.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Annotated
 
 from mockserver.domain.constraints import Within
 from mockserver.domain.ids import digest
+from mockserver.domain.record import mutable
 from mockserver.engine.step import Step
 from mockserver.findings.recent import Recent
 from mockserver.scenario.attempt import Stage
@@ -22,7 +23,7 @@ MOST = 1_000
 _REFUSED = 400
 
 
-@dataclass(slots=True)
+@mutable
 class FirstAnswer:
     """The answer to the first call of a key, and its step; None after an import."""
 

@@ -15,17 +15,17 @@ from mockserver.domain.ids import Ids, digest
 from mockserver.domain.provider import default_provider
 from mockserver.domain.record import replace
 from mockserver.engine.card_registry import CardRegistry
-from mockserver.engine.config import SandboxConfig
+from mockserver.engine.config import Beginning, SandboxConfig
 from mockserver.engine.delivery_log import DeliveryLog
 from mockserver.engine.idempotency import Idempotency
 from mockserver.engine.inboxes import Inboxes
+from mockserver.engine.indexed_table import Table
 from mockserver.engine.journal import Journal
 from mockserver.engine.past import Past
 from mockserver.engine.query import TableRow
 from mockserver.engine.replays import Replays
 from mockserver.engine.schedule import Schedule
 from mockserver.engine.step import Step
-from mockserver.engine.store import Table
 from mockserver.engine.tables import ROW_CLASSES, Tables
 from mockserver.findings.watch import Watch
 from mockserver.scenario.attempt import Attempt, Stage
@@ -121,6 +121,11 @@ class Sandbox(Tables):
     def account_id(self) -> str:
         """The account that the secret key belongs to, named by links, tokens and webhook subscriptions."""
         return account_id_of(self.key)
+
+    @property
+    def beginning(self) -> Beginning:
+        """How it begins again when it is emptied."""
+        return Beginning(self.config, self.own, tuple(self.journal.marks))
 
     @property
     def is_copy(self) -> bool:

@@ -5,14 +5,13 @@ Source: assumption ``keys``; the command line's ``--keys`` and ``--most-sandboxe
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Protocol
 
-from mockserver.assumptions import Assumed
 from mockserver.domain.clock import Micros
 from mockserver.domain.codes import Code
 from mockserver.domain.errors import Full, Refused, Unauthorised
-from mockserver.engine.config import SandboxConfig
+from mockserver.engine.config import Beginning, SandboxConfig
 from mockserver.engine.journal_room import JournalRoom
 from mockserver.engine.sandbox import Sandbox, public_key_of, sandbox_id_of
 
@@ -42,8 +41,8 @@ class Shelf(Protocol):
         """When the sandbox of a key was last used, as ``Sandbox.used`` counts."""
         ...
 
-    def wake_with_page(self, page_id: str) -> None:
-        """Put the sandboxes back in which an object of this id has a page. Raises ``NotKept`` (43)."""
+    async def fetch_with_page(self, page_id: str) -> Sequence[str]:
+        """Put the sandboxes back in which an object of this id has a page: their keys. Raises ``NotKept`` (43)."""
         ...
 
     def note(self, sandbox: Sandbox) -> None:
@@ -145,6 +144,15 @@ class Sandboxes:
         found = self.get(headers.get("x-secretkey")) or self.with_id(headers.get("x-sandbox", ""))
         return found or self._with_public_key(headers.get("x-publickey", ""))
 
+    def keys_of(self, headers: Mapping[str, str]) -> list[str]:
+        """The keys of the sandboxes that headers name: by a secret key, by an id, by a public key."""
+        public_key = headers.get("x-publickey", "")
+        open_one = self._by_public_key.get(public_key)
+        named = [headers.get("x-secretkey"), self._by_id.get(headers.get("x-sandbox", ""))]
+        named.append(self.shelf.key_of(public_key) if open_one is None and self.shelf is not None else None)
+        named.append(open_one.key if open_one is not None else None)
+        return [key for key in named if key is not None]
+
     def with_id(self, sandbox_id: str) -> Sandbox | None:
         """The open sandbox of an id that a list shows."""
         return self.get(self._by_id.get(sandbox_id))
@@ -159,7 +167,7 @@ class Sandboxes:
     def open(self, key: str | None, real: Micros) -> Sandbox:
         """The sandbox of a secret key, opened on first use. Raises ``Unauthorised`` (40), ``Full`` (37)."""
         sandbox = self.get(key)
-        return sandbox if sandbox is not None else self._begin(self._accepted(key), self._config(), real)
+        return sandbox if sandbox is not None else self._begin(self._accepted(key), Beginning(self._config()), real)
 
     def open_by_public_key(self, public_key: str | None, real: Micros) -> Sandbox:
         """The sandbox that a public key belongs to; ``pk_X`` opens that of ``sk_X``. Raises ``Unauthorised`` (40),
@@ -171,10 +179,10 @@ class Sandboxes:
             return self.open("sk_" + public_key[3:], real)
         raise Unauthorised(Code.INVALID_AUTHENTICATION, {"XPublickey": "no sandbox has this public key"})
 
-    def reopen(self, sandbox: Sandbox, config: SandboxConfig, real: Micros, *, own: Assumed | None = None) -> Sandbox:
-        """An empty sandbox in the place of a used one, with ``own`` assumptions. When preparing it fails, the used one
+    def reopen(self, key: str, beginning: Beginning, real: Micros) -> Sandbox:
+        """An empty sandbox in the place of a used one, in memory or on the shelf. When preparing it fails, the used one
         stays."""
-        return self._begin(sandbox.key, config, real, own)
+        return self._begin(key, beginning, real)
 
     def keep_aside(self, sandbox: Sandbox) -> None:
         """Keep a sandbox that another is about to replace; of each key one, and the last few of all."""
@@ -235,16 +243,15 @@ class Sandboxes:
         self.dropped += 1
         self.on_leave(sandbox)
 
-    def _begin(self, key: str, config: SandboxConfig, real: Micros, own: Assumed | None = None) -> Sandbox:
+    def _begin(self, key: str, beginning: Beginning, real: Micros) -> Sandbox:
         before = self._by_key.get(key)
-        sandbox = self._by_key[key] = Sandbox(key, config, real)
+        sandbox = self._by_key[key] = Sandbox(key, beginning.config, real)
         self._by_public_key[sandbox.public_key] = sandbox
-        if own is not None:
-            sandbox.settle(own)
-        if before is not None:
-            # What is judged since a mark goes on over a reset, which begins the journal anew.
-            for name in before.journal.marks:
-                sandbox.journal.marks.put(name, 0)
+        if beginning.own is not None:
+            sandbox.settle(beginning.own)
+        # What is judged since a mark goes on over a reset, which begins the journal anew.
+        for name in beginning.marks:
+            sandbox.journal.marks.put(name, 0)
         try:
             self._on_open(sandbox)
             sandbox.note_opened()

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import StrEnum
 from heapq import heappop, heappush
 from typing import NamedTuple
 
 from mockserver.domain.clock import LATEST, Micros
 from mockserver.domain.constraints import NonNegative
+from mockserver.domain.record import mutable
 
 
 class Due(StrEnum):
@@ -57,7 +58,7 @@ class ScheduledWork(NamedTuple):
     detail: str = ""
 
 
-@dataclass(slots=True)
+@mutable
 class Schedule:
     """A queue by sandbox time. An entry whose object has moved on meanwhile is ignored when it comes due.
 

@@ -7,7 +7,7 @@ Source: control document, Control API (``/__admin/state``, ``/__admin/fork``).
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, make_dataclass, replace
+from dataclasses import field, make_dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from mockserver.assumptions import ROWS, Assumed, Profile
@@ -15,16 +15,17 @@ from mockserver.domain.clock import Clock, ClockMode, Micros
 from mockserver.domain.constraints import NonNegative
 from mockserver.domain.ids import Seed
 from mockserver.domain.masking import EFFORT
+from mockserver.domain.record import mutable
 from mockserver.domain.slices import Slices, at_once
 from mockserver.engine.card_registry import CardRegistry
 from mockserver.engine.carried_scenarios import Carried, carried
 from mockserver.engine.codec import Write, form, record_form
 from mockserver.engine.config import SandboxConfig
 from mockserver.engine.idempotency import First, Idempotency
+from mockserver.engine.indexed_table import Table
 from mockserver.engine.replays import FirstAnswer, Replays
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.schedule import Schedule, ScheduledWork
-from mockserver.engine.store import Table
 from mockserver.engine.tables import ROW_CLASSES
 from mockserver.scenario.director import Tallies
 from mockserver.scenario.provider_outcome import ProviderOutcome
@@ -40,7 +41,7 @@ _MUCH = 10_000
 ExportedState = dict[str, Any]
 
 
-@dataclass(slots=True)
+@mutable
 class Records:
     """What is stored outside the tables."""
 
@@ -55,7 +56,7 @@ else:
     Rows = make_dataclass("Rows", [(name, list[row]) for name, row in ROW_CLASSES.items()])
 
 
-@dataclass(slots=True)
+@mutable
 class State:
     """The parts of a document. ``salt`` is that of the digests of card numbers, and a secret."""
 

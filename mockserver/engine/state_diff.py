@@ -6,13 +6,15 @@ Source: control document, Control API (``/__admin/compare``).
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
+from itertools import chain
 from typing import Any
 
+from mockserver.domain.record import mutable
 from mockserver.domain.slices import Slices
 from mockserver.engine.codec import record_form
-from mockserver.engine.facts import KINDS
 from mockserver.engine.sandbox import Sandbox
+from mockserver.engine.state_facts import KINDS
 
 MOST = 200
 """Objects that are named of each kind and each way of differing; all are counted."""
@@ -21,7 +23,7 @@ _SLICE = 200
 _ABSENT = object()
 
 
-@dataclass(slots=True)
+@mutable
 class KindDiff:
     """How the objects of one kind differ: ids that one side alone has, and fields whose values are not equal."""
 
@@ -38,11 +40,13 @@ def differences(here: Sandbox, there: Sandbox) -> Slices[dict[str, KindDiff]]:
     for kind, (_, table) in KINDS.items():
         mine, theirs = table(here), table(there)
         diff = KindDiff()
-        ids = {table_.id_of(row): None for table_ in (mine, theirs) for row in tuple(table_)}
-        for number, row_id in enumerate(ids):
+        ours = tuple(mine)
+        for number, row in enumerate(chain(ours, tuple(theirs))):
             if number % _SLICE == _SLICE - 1:
                 yield
-            _compare(diff, row_id, mine.get(row_id), theirs.get(row_id))
+            row_id = mine.id_of(row)
+            if number < len(ours) or row_id not in mine:
+                _compare(diff, row_id, mine.get(row_id), theirs.get(row_id))
         if diff.counts["onlyHere"] or diff.counts["onlyThere"] or diff.counts["changed"]:
             found[kind] = diff
     return found

@@ -104,25 +104,22 @@ class Stories:
 
     def note(self, number: int, step: Step) -> int:
         """Keep the changes of a step; by how many bytes all that is kept has grown, roughly counted."""
-        causes = self._causes(step)
-        by_subject, order, op = self._by_subject, self._order, step.op
+        causes = self._same(_causes(step))
+        order, op = self._order, step.op
         heard: list[tuple[str, Kept]] = []
         for event in step.events:
             subject_id = event.subject_id
             kept = (number, op, causes, event.subject, event.what, event.before, event.after, event.at)
-            here = by_subject.setdefault(subject_id, kept)
-            if here is not kept:
-                if isinstance(here, list):
-                    here.append(kept)
-                else:
-                    by_subject[subject_id] = [here, kept]
-            order.append(subject_id)
+            self._put(subject_id, kept)
             if self.on_change is not None:
                 heard.append((subject_id, kept))
         if self.on_change is not None:
             self.on_change(number, heard)
         grown = len(step.events) * _SIZE
-        return grown - self.shrink(self.most) if len(order) > self.most else grown
+        while len(order) > self.most:
+            self._drop(order.popleft())
+            grown -= _SIZE
+        return grown
 
     def shrink(self, most: int) -> int:
         """Drop the oldest changes until ``most`` are left; how many bytes they took."""
@@ -153,9 +150,6 @@ class Stories:
         elif here is not kept:
             self._by_subject[subject_id] = [here, kept]
         self._order.append(subject_id)
-
-    def _causes(self, step: Step) -> _Causes:
-        return self._same(_causes(step))
 
     def _same(self, causes: _Causes) -> _Causes:
         if not causes:

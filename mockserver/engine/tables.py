@@ -20,7 +20,7 @@ from mockserver.domain.token import Token
 from mockserver.domain.transfer import Transfer
 from mockserver.domain.vault import VaultItem
 from mockserver.domain.webhook_subscription import WebhookSubscription
-from mockserver.engine.store import Index, Table
+from mockserver.engine.indexed_table import Index, Table
 
 
 def _by(name: str, path: str = "") -> Index[Any]:

@@ -1,22 +1,29 @@
-"""Transfer use cases: move money to other accounts, read, list.
+"""Transfer use cases: move money to other accounts, read, list; and settlements: what each provider pays out for a day,
+worked out from the charges and refunds of the day before.
 
-Source: published facts, 1.1 rows 69-71, 2.14, 3.1 (codes 60, 61, 67-70, 88); assumption ``transfer.settles_after``.
+Settlements are not stored: the same charges give the same ones for ever. One covers one provider and one day and shows
+a row for every charge with money in it. Source: published facts, 1.1 rows 69-71, 76, 2.14, 3.1 (codes 60, 61, 67-70,
+88); assumption ``transfer.settles_after``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from decimal import Decimal
 
 from mockserver.assumptions.table import TRANSFER_SETTLES_AFTER
+from mockserver.domain.broken_rules import Faults
 from mockserver.domain.charge import ZERO, Charge
+from mockserver.domain.clock import DAY, Micros, iso
 from mockserver.domain.codes import Code
 from mockserver.domain.commands import NewTransfer, NewTransferGroup
 from mockserver.domain.errors import Invalid, WrongState
 from mockserver.domain.events import Subject
-from mockserver.domain.faults import Faults
+from mockserver.domain.ids import digest
 from mockserver.domain.money import Currency, currency, exact, number_text
 from mockserver.domain.provider import Provider
+from mockserver.domain.record import record
+from mockserver.domain.slices import Slices, at_once
 from mockserver.domain.states import TRANSFER, ChargeState, TransferEvent, TransferState
 from mockserver.domain.transfer import Transfer
 from mockserver.engine import providers
@@ -164,3 +171,67 @@ def _currency(given: str | None, place: int, own: str | None, faults: Faults) ->
     if own is not None and money.code != own:
         faults.add(Code.CURRENCY_NOT_SUPPORTED, f"Transfers.{place}.Currency", f"got {money.code}, wanted {own}")
     return money
+
+
+SLICE = 500
+"""Charges that are settled before others have their turn."""
+
+
+@record
+class SettlementRow:
+    """One charge of a settlement; ``amount`` is what came in less what was given back that day, so it can be
+    negative."""
+
+    settlement_id: str
+    provider_id: str
+    provider_name: str
+    charge_id: str
+    settled: Micros
+    amount: Decimal
+
+
+def settlements(sandbox: Sandbox, first: Micros, last: Micros | None) -> list[SettlementRow]:
+    """Rows whose settlement is of the days from ``first`` to ``last`` (None: today), the oldest first.
+
+    A day settles at the midnight (UTC) after it. Raises ``Invalid`` (90) when ``last`` lies before ``first``.
+    """
+    return at_once(settlements_in_slices(sandbox, first, last))
+
+
+def settlements_in_slices(sandbox: Sandbox, first: Micros, last: Micros | None) -> Slices[list[SettlementRow]]:
+    """The same, with rests: of days that are over nothing changes meanwhile."""
+    begin = first - first % DAY
+    until = sandbox.now if last is None else min(last - last % DAY + DAY - 1, sandbox.now)
+    if last is not None and last < begin:
+        raise Invalid(Code.VALIDATION_ERROR, {"EndDate": f"wanted {iso(begin)[:10]} or later"})
+    yield from sandbox.charges.learning("money_day")
+    days = sorted(
+        day for day in sandbox.charges.values("money_day") if isinstance(day, int) and begin <= day + DAY <= until
+    )
+    rows: list[SettlementRow] = []
+    for day in days:
+        charges: dict[str, list[Charge]] = {}
+        for number, charge in enumerate(sandbox.charges.find("money_day", day), 1):
+            charges.setdefault(charge.provider.provider_id, []).append(charge)
+            if not number % SLICE:
+                yield
+        for provider_id in sorted(charges):
+            settlement_id = digest("settlement", sandbox.config.seed, sandbox.key, provider_id, day).hex()
+            for number, charge in enumerate(charges[provider_id], 1):
+                rows += _settled(settlement_id, charge, day)
+                if not number % SLICE:
+                    yield
+    return rows
+
+
+def _settled(settlement_id: str, charge: Charge, day: Micros) -> Iterator[SettlementRow]:
+    amount = charge.moved_on(day)
+    if amount:
+        yield SettlementRow(
+            settlement_id=settlement_id,
+            provider_id=charge.provider.provider_id,
+            provider_name=charge.provider.name,
+            charge_id=charge.charge_id,
+            settled=day + DAY,
+            amount=amount,
+        )

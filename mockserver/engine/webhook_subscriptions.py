@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from mockserver.domain.addresses import is_web_address, never_called
+from mockserver.domain.broken_rules import Faults
 from mockserver.domain.codes import Code
 from mockserver.domain.events import Subject
-from mockserver.domain.faults import Faults
 from mockserver.domain.states import Presence, PresenceEvent
 from mockserver.domain.webhook_subscription import WebhookSubscription, WebhookType
 from mockserver.engine.lookup import found
@@ -42,24 +42,12 @@ def create(
 
 def get(sandbox: Sandbox, subscription_id: str) -> WebhookSubscription:
     """A subscription, ended ones included. Raises ``NotFound`` (110)."""
-    return found(
-        sandbox,
-        sandbox.webhook_subscriptions,
-        "webhook_subscription",
-        subscription_id,
-        Code.UNABLE_TO_GET_WEBHOOK_SUBSCRIPTION,
-    )
+    return _found(sandbox, subscription_id, Code.UNABLE_TO_GET_WEBHOOK_SUBSCRIPTION)
 
 
 def delete(sandbox: Sandbox, subscription_id: str) -> WebhookSubscription:
     """End a subscription. Raises ``NotFound`` (111), ``WrongState`` (111) when it has ended before."""
-    row = found(
-        sandbox,
-        sandbox.webhook_subscriptions,
-        "webhook_subscription",
-        subscription_id,
-        Code.UNABLE_TO_DELETE_WEBHOOK_SUBSCRIPTION,
-    )
+    row = _found(sandbox, subscription_id, Code.UNABLE_TO_DELETE_WEBHOOK_SUBSCRIPTION)
     after = sandbox.replace(sandbox.webhook_subscriptions, row, row.after_removal(sandbox.now))
     sandbox.emit(Subject.WEBHOOK_SUBSCRIPTION, subscription_id, PresenceEvent.REMOVED, row.state, after.state)
     return after

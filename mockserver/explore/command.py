@@ -12,9 +12,10 @@ import subprocess
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from threading import Event, Lock, Thread, Timer
+
+from mockserver.domain.record import record
 
 GRACE_SECONDS = 1.0
 """How long a command may take to end when it is told to, before it is killed."""
@@ -25,7 +26,7 @@ MARK = "MOCKSERVER_EXPLORE_RUN"
 _PROC = Path("/proc")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Ended:
     """How a command ended: its exit code, negative for a signal, None when it had not ended in time; real seconds."""
 

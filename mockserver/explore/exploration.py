@@ -5,12 +5,13 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from mockserver.adapters.scenario_text import scenario_text
 from mockserver.domain.clock import SECOND, Micros
-from mockserver.explore.faults import FAULTS, Experiment, Fault, experiments, followed
+from mockserver.domain.record import mutable, record
+from mockserver.explore.fault_table import FAULTS, Experiment, Fault, experiments, followed
 from mockserver.explore.points import Point, differences
 from mockserver.explore.trial import Laboratory, Trial
 from mockserver.explore.verdict import Verdict, verdict
@@ -24,7 +25,7 @@ NO_CALL = (
 )
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Plan:
     """What is asked for. ``operations`` and ``faults`` are those to try, ``timeout`` and ``budget`` seconds of real
     time for one run and for all, None for the usual and for as long as it takes."""
@@ -42,7 +43,7 @@ class NoBaseline(Exception):
     """The command does not pass, or not twice alike, without any fault: the text says what is wrong."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Baseline:
     """The command without any fault: its calls in their order with the status of each answer, the seconds it took, and
     whether its clock was set by hand."""
@@ -57,7 +58,7 @@ class Baseline:
         return [point for point, _ in self.calls]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Cell:
     """What came of one run: plain data, so that it can be kept. ``calls`` are the points of the run, ``scenario`` is
     the text of the file that reproduces it, ``output`` the end of what the command printed, both empty when it
@@ -86,7 +87,7 @@ class Cell:
         return list(dict.fromkeys(row["finding"] for row in self.findings))
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class LeftOut:
     """What was not tried, and why: ``budget`` or ``interrupted``."""
 
@@ -95,7 +96,7 @@ class LeftOut:
     why: str
 
 
-@dataclass(slots=True)
+@mutable
 class Exploration:
     """What is known when it ends, or is ended."""
 

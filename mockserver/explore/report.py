@@ -1,4 +1,8 @@
-"""The report of an exploration as text, JSON and JUnit XML. Source: explore document, Report."""
+"""The report of an exploration as text, JSON, JUnit XML and one HTML file. Source: explore document, Report.
+
+The HTML needs no network and no script: each cell of the matrix is a link to its story on the same page, so a keyboard
+is enough.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +16,7 @@ from xml.etree import ElementTree
 
 from mockserver.domain.masking import mask_text
 from mockserver.explore.exploration import Cell, Exploration
-from mockserver.explore.faults import FAULTS
+from mockserver.explore.fault_table import FAULTS
 from mockserver.explore.verdict import Verdict
 
 _GAP = "  "
@@ -60,10 +64,7 @@ def text(made: Exploration, scenarios: Mapping[str, Path]) -> str:
     lines = tables(list(map(str, made.baseline.points)), words)
     quiet = (Verdict.SURVIVED, Verdict.FAILED)
     told = [cell for cell in made.cells if cell.verdict not in quiet[: 2 if len(cell.strikes) == 1 else 1]]
-    listed = [
-        [word(cell.verdict), cell.name, _end(cell), ", ".join(cell.found)]
-        for cell in sorted(told, key=lambda cell: -list(Verdict).index(cell.verdict))
-    ]
+    listed = [[word(cell.verdict), cell.name, _end(cell), ", ".join(cell.found)] for cell in _worst_first(told)]
     lines += [*_aligned(listed), ""] if listed else []
     if scenarios:
         folder = next(iter(scenarios.values())).parent
@@ -153,3 +154,59 @@ def _end(cell: Cell) -> str:
 def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return [_GAP.join(map(str.ljust, row, widths)).rstrip() for row in rows]
+
+
+_SIGNS = {
+    Verdict.SURVIVED: "✓",
+    Verdict.NOT_REACHED: "○",
+    Verdict.FAILED: "✗",
+    Verdict.HUNG: "…",
+    Verdict.UNSAFE: "!",
+}
+_MEANINGS = {
+    Verdict.UNSAFE: "money moved wrongly, whatever the exit code",
+    Verdict.HUNG: "not done in time",
+    Verdict.FAILED: "the command noticed: loud, and no harm done",
+    Verdict.NOT_REACHED: "the fault never struck: the calls came otherwise",
+    Verdict.SURVIVED: "exit code 0, and no finding of severity error",
+}
+
+
+def page(made: Exploration) -> str:
+    """The file."""
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    environment = Environment(
+        loader=PackageLoader("mockserver.explore"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    points = [str(point) for point in made.baseline.points]
+    tables = matrix(points, made.cells)
+    rows = [
+        (point, [cell for _, _, table in tables for cell in table[place]])
+        for place, point in enumerate(points)
+        if any(cell for _, _, table in tables for cell in table[place])
+    ]
+    counts = Counter(cell.verdict for cell in made.cells)
+    return environment.get_template("report.html").render(
+        command=mask_text(shlex.join(made.command)),
+        seed=made.seed,
+        baseline=made.baseline,
+        summary=summary(made),
+        groups=[(at, len(faults)) for at, faults, _ in tables],
+        faults=[FAULTS[name] for _, faults, _ in tables for name in faults],
+        rows=rows,
+        pairs=_worst_first([cell for cell in made.cells if len(cell.strikes) > 1]),
+        cells=_worst_first(made.cells),
+        signs=_SIGNS,
+        legend=[(verdict, meaning, counts[verdict]) for verdict, meaning in _MEANINGS.items()],
+        left_out=made.left_out,
+        survived=Verdict.SURVIVED,
+    )
+
+
+def _worst_first(cells: Sequence[Cell]) -> list[Cell]:
+    return sorted(cells, key=lambda cell: -list(Verdict).index(cell.verdict))

@@ -1,15 +1,18 @@
-"""From a chaotic run to the smallest set of faults that still fails. Source: explore document, shrink."""
+"""From a chaotic run to the smallest set of faults that still fails. Source: explore document, shrink; published fact:
+the algorithm ddmin of Zeller and Hildebrandt, Simplifying and Isolating Failure-Inducing Input.
+"""
 
 from __future__ import annotations
 
 import shlex
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from itertools import accumulate, chain, pairwise
+from typing import Any, TypeVar
 
 from mockserver.domain.masking import mask_text
+from mockserver.domain.record import record
 from mockserver.explore.exploration import FIRST_TIMEOUT, NO_CALL
-from mockserver.explore.minimise import minimise
 from mockserver.explore.struck import Source, Strike, is_fault, scenario_of, struck
 from mockserver.explore.trial import Laboratory, Trial
 
@@ -36,7 +39,7 @@ class Stopped(Exception):
         self.made = made
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Failure:
     """How a run fails: a finding by its name, an exit code, or neither: it was not done in time."""
 
@@ -73,7 +76,7 @@ def _names(trial: Trial) -> set[str]:
     return {row["finding"] for row in trial.findings}
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Shrunk:
     """What is left: ``strikes`` of ``faults`` faults that struck, and the plain data of the scenario file."""
 
@@ -194,3 +197,45 @@ def _parts(strikes: Sequence[Strike]) -> str:
     if len(strikes) == 1:
         return f"{strikes[0].level} at {strikes[0].place}"
     return f"{len(strikes)} faults at {len({one.place[:2] for one in strikes})} calls"
+
+
+T = TypeVar("T")
+
+
+def minimise(things: Sequence[T], fails: Callable[[Sequence[T]], bool]) -> list[T]:
+    """Things that still fail together, in their order, of which none can be left out alone.
+
+    ``things`` fail together, and nothing fails alone: neither is tried. ``fails`` is asked about each subset once at
+    most, halves before smaller parts: with one culprit among n about 2 log2 n times, n squared times at the worst.
+    """
+    kept = list(range(len(things)))
+    known = {(): False, tuple(kept): True}
+
+    def fail(chosen: Sequence[int]) -> bool:
+        key = tuple(chosen)
+        if key not in known:
+            known[key] = fails([things[place] for place in key])
+        return known[key]
+
+    parts = 2
+    while len(kept) > 1:
+        cut = _contiguous(kept, parts)
+        rests = [list(chain(*cut[:place], *cut[place + 1 :])) for place in range(len(cut))]
+        smaller = next(filter(fail, cut), None)
+        rest = next(filter(fail, rests), None) if smaller is None else None
+        if smaller is not None:
+            kept, parts = smaller, 2
+        elif rest is not None:
+            kept, parts = rest, max(parts - 1, 2)
+        elif parts < len(kept):
+            parts = min(2 * parts, len(kept))
+        else:
+            break
+    return [things[place] for place in kept]
+
+
+def _contiguous(chosen: list[int], count: int) -> list[list[int]]:
+    """Contiguous parts of nearly equal length, none of them empty."""
+    size, more = divmod(len(chosen), count)
+    ends = accumulate((size + (place < more) for place in range(count)), initial=0)
+    return [chosen[start:end] for start, end in pairwise(ends)]

@@ -6,12 +6,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import starmap
 from typing import Any, NamedTuple
 
+from mockserver.domain.record import record
 from mockserver.scenario.operations import PROVIDER_OPERATIONS
 from mockserver.scenario.outcome_map import ThenMap
+from mockserver.scenario.part import read_part
 from mockserver.scenario.provider_outcome import Approve
 from mockserver.scenario.webhook_plan import WebhookPlan
 
@@ -44,7 +45,7 @@ class Place(NamedTuple):
         return f"{self.op}#{self.nth}"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Strike:
     """One part of what a rule made happen: ``level`` is a key of an outcome, ``what`` stands under it in the file."""
 
@@ -56,11 +57,11 @@ class Strike:
 
 def is_fault(level: str, what: object) -> bool:
     """Whether a part of an outcome is anything out of the ordinary."""
-    outcome = ThenMap.model_validate({level: what}).outcome
+    outcome = read_part(ThenMap, {level: what}).outcome
     return outcome.provider != Approve() and outcome.webhook != WebhookPlan()
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Struck:
     """What struck in a run. ``beyond`` names the rules that struck where no rule can be aimed: at rows of a batch, in
     work that came due, after a sequence had ended, or with an earlier answer."""

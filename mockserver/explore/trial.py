@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from os import SEEK_END
 from pathlib import Path
 from typing import Any
@@ -12,6 +12,7 @@ from typing import Any
 from mockserver.adapters.scenario_text import scenario_text
 from mockserver.domain.ids import digest
 from mockserver.domain.masking import mask_printed
+from mockserver.domain.record import record
 from mockserver.explore.command import Commands, Ended
 from mockserver.explore.points import Point, points_of
 from mockserver.remote import ControlRefused, RemoteSandbox
@@ -27,7 +28,7 @@ _READ = 4 * _LONGEST_OUTPUT + 1_000
 """Bytes that are read for them: what is cut in two is masked no more, so the cut comes long before."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Trial:
     """What was seen of one run. ``entries`` is the journal, ``findings`` what the sandbox holds against the command,
     ``struck`` the rules that fired; ``is_manual`` says that its clock was set by hand."""
@@ -63,7 +64,7 @@ class Trial:
         return f"; it printed:\n{said}" if said else ""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Laboratory:
     """Where a command is run: a server at ``url``, with its ``admin_token``, and a temporary ``folder`` for its
     output, unmasked. ``run`` tells runs of one program from those of another at the same time; ``apart``

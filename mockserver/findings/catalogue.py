@@ -6,11 +6,12 @@ Source: findings document, The catalogue.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import KW_ONLY
 from enum import IntEnum
 from pathlib import Path
 
 from mockserver.domain.errors import nearest
+from mockserver.domain.record import record
 
 
 class Severity(IntEnum):
@@ -30,10 +31,11 @@ SEVERITIES: Mapping[str, Severity] = {severity.word: severity for severity in Se
 """Severities by the name that interfaces use, least first."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class FindingKind:
     """One section of ``catalogue.md``, which says what each text is for."""
 
+    _: KW_ONLY
     name: str
     severity: Severity
     title: str

@@ -6,12 +6,13 @@ from collections.abc import Sized
 
 from mockserver.domain.clock import Micros
 from mockserver.domain.codes import Code
+from mockserver.domain.record import mutable
 from mockserver.domain.states import ChargeState
 from mockserver.findings.facts import Call
 from mockserver.findings.intents import ccv_of, charged_of, evidence_of
 from mockserver.findings.ledger import Evidence, Ledger
 from mockserver.findings.policy import Policy
-from mockserver.findings.recent import Recent
+from mockserver.findings.recent import Recent, memory
 
 _MOST = 1_000
 _OF_THE_PAYMENT = frozenset(
@@ -34,22 +35,19 @@ _TECHNICAL = frozenset(
 """Refusals that no issuer has made."""
 
 
+@mutable
 class Declines:
     """The declined cards and accounts of one sandbox. ``pending`` is empty while none was declined for good."""
 
-    _final: Recent[str, tuple[Evidence, str | None]]
     _ledger: Ledger
-    _tries: Recent[str, tuple[tuple[Micros, Evidence], ...]]
-    pending: tuple[Sized, ...]
     policy: Policy
-    __slots__ = tuple(__annotations__)
+    _final: Recent[str, tuple[Evidence, str | None]] = memory(_MOST)
+    _tries: Recent[str, tuple[tuple[Micros, Evidence], ...]] = memory(_MOST)
 
-    def __init__(self, ledger: Ledger, policy: Policy) -> None:
-        self._ledger = ledger
-        self.policy = policy
-        self._final = Recent(_MOST)
-        self._tries = Recent(_MOST)
-        self.pending = (self._final,)
+    @property
+    def pending(self) -> tuple[Sized, ...]:
+        """What is empty while nothing that was seen before asks for whole calls."""
+        return (self._final,)
 
     def called(self, call: Call) -> None:
         """A charge was created, or refused by its provider."""

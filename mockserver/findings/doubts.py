@@ -4,17 +4,17 @@ sent twice."""
 from __future__ import annotations
 
 from collections.abc import Callable, Sized
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from mockserver.domain.charge import Charge, Refund
 from mockserver.domain.clock import Micros
 from mockserver.domain.events import Event
-from mockserver.domain.record import record, replace
+from mockserver.domain.record import mutable, record, replace
 from mockserver.domain.states import ChargeState
 from mockserver.findings.facts import Call, Doubt, WebhookTry
 from mockserver.findings.intents import MONEY, WINDOW, Intent, asked_of, evidence_of, intent_of
 from mockserver.findings.ledger import Evidence, Ledger
-from mockserver.findings.recent import Recent
+from mockserver.findings.recent import Recent, memory
 
 HOLDING = frozenset({ChargeState.AUTHORISED, ChargeState.SUCCESS, ChargeState.PENDING, ChargeState.PARTIAL_REFUND})
 """States in which a charge holds money of the customer."""
@@ -32,7 +32,7 @@ _ALL = ""
 """The kinds of objects that a search may have shown."""
 
 
-@dataclass(slots=True)
+@mutable
 class _Doubtful:
     """A call in doubt, without its body and answer, which may be long. ``has_acted`` says that it changed something;
     ``root`` is the first object of a chain of retries; ``is_settled`` is False while its answer is still on the way;
@@ -89,29 +89,27 @@ class Chains:
     looks: tuple[tuple[int, tuple[int, ...]], ...] = ()
 
 
+@mutable
 class Doubts:
     """The calls in doubt of one sandbox. ``charge_of`` gives a charge as it is now. ``pending`` is empty while the
     client is in doubt about nothing."""
 
-    _arrivals: int
-    _calls: Recent[int, _Doubtful]
-    _charge_of: Callable[[str], Charge | None]
     _ledger: Ledger
-    _looks: Recent[int, list[_Doubtful]]
-    _misled: Recent[str, None]
-    _pairs: Recent[str, tuple[str, str, str, tuple[Evidence, ...]]]
-    pending: tuple[Sized, ...]
-    __slots__ = tuple(__annotations__)
+    _charge_of: Callable[[str], Charge | None]
+    _arrivals: int = field(init=False, default=0)
+    _calls: Recent[int, _Doubtful] = memory(_MOST)
+    _looks: Recent[int, list[_Doubtful]] = memory(_MOST)
+    _misled: Recent[str, None] = memory(_MOST)
+    _pairs: Recent[str, tuple[str, str, str, tuple[Evidence, ...]]] = memory(_MOST)
 
-    def __init__(self, ledger: Ledger, charge_of: Callable[[str], Charge | None]) -> None:
-        self._arrivals = 0
-        self._ledger = ledger
-        self._charge_of = charge_of
-        self._calls = Recent(_MOST)
-        self._looks = Recent(_MOST)
-        self._misled = Recent(_MOST)
-        self._pairs = Recent(_MOST)
-        self.pending = (self._calls, self._misled, self._pairs)
+    @property
+    def pending(self) -> tuple[Sized, ...]:
+        """What is empty while nothing that was seen before asks for whole calls."""
+        return (
+            self._calls,
+            self._misled,
+            self._pairs,
+        )
 
     def chains(self) -> Chains:
         """The calls in doubt, as they hold one another."""

@@ -12,6 +12,7 @@ from mockserver.domain.cards import MAX_LENGTH, lengths_of, passes_luhn
 from mockserver.domain.charge import Charge
 from mockserver.domain.clock import Micros
 from mockserver.domain.masking import mask_start
+from mockserver.domain.record import mutable
 from mockserver.findings.facts import Call
 from mockserver.findings.intents import evidence_of
 from mockserver.findings.ledger import Evidence, Ledger
@@ -37,14 +38,11 @@ _MOST_READ = 5_000
 """Signs of one call that are searched for card numbers field by field."""
 
 
+@mutable
 class Habits:
     """The habits of one sandbox's client. Keeps nothing but what it raises."""
 
     _ledger: Ledger
-    __slots__ = tuple(__annotations__)
-
-    def __init__(self, ledger: Ledger) -> None:
-        self._ledger = ledger
 
     def called(self, call: Call) -> None:
         """A call was decided."""
@@ -94,9 +92,10 @@ def is_clean(text: bytes, where: str, headers: Mapping[str, str]) -> bool:
             number = text[start : start + 30] if start >= 10 else b""
             if not number.translate(_DIGITS_AS_ZEROS, _AROUND_VALUE).startswith(_LONG_RUN):
                 return False
-    for name, value in headers.items():
-        if len(value) >= _SHORTEST and name not in _UNREAD and not _is_clean_header(value[:_MOST_OF_HEADER]):
-            return False
+    if not _UNREAD.issuperset(headers):
+        for name, value in headers.items():
+            if len(value) >= _SHORTEST and name not in _UNREAD and not _is_clean_header(value[:_MOST_OF_HEADER]):
+                return False
     return len(where) < _SHORTEST or _is_clean_place(where[:_MOST_READ])
 
 

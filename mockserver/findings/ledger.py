@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from mockserver.domain.clock import Micros
-from mockserver.domain.record import record
+from mockserver.domain.record import mutable, record
 from mockserver.findings.catalogue import CATALOGUE, FindingKind, Severity
 
 MOST = 1_000
@@ -25,7 +25,7 @@ class Evidence:
     webhook: str | None = None
 
 
-@dataclass(slots=True)
+@mutable
 class Finding:
     """Something that the client did wrong. ``when``, ``first`` and ``last`` are sandbox time; ``newest`` is the number
     of the last raise among all of the sandbox."""
@@ -44,25 +44,17 @@ class Finding:
         return max((line.entry or 0 for line in self.evidence), default=0)
 
 
+@mutable
 class Ledger:
     """What was raised, oldest first. ``allowed`` kinds are never raised; ``raised`` counts every raise, ``cleared`` how
     often all were forgotten."""
 
-    _by_subject: dict[tuple[str, tuple[tuple[str, str], ...]], Finding]
-    allowed: frozenset[str]
-    cleared: int
-    dropped: int
-    raised: int
-    unreported: list[Finding]
-    __slots__ = tuple(__annotations__)
-
-    def __init__(self, allowed: frozenset[str] = frozenset()) -> None:
-        self.allowed = allowed
-        self._by_subject = {}
-        self.raised = 0
-        self.dropped = 0
-        self.cleared = 0
-        self.unreported = []
+    allowed: frozenset[str] = frozenset()
+    raised: int = 0
+    dropped: int = 0
+    cleared: int = 0
+    unreported: list[Finding] = field(default_factory=list)
+    _by_subject: dict[tuple[str, tuple[tuple[str, str], ...]], Finding] = field(default_factory=dict)
 
     def __iter__(self) -> Iterator[Finding]:
         return iter(self._by_subject.values())

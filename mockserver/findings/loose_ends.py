@@ -8,13 +8,13 @@ from decimal import Decimal
 from mockserver.domain.charge import Charge
 from mockserver.domain.clock import Micros
 from mockserver.domain.events import Event, Subject
-from mockserver.domain.record import record, replace
+from mockserver.domain.record import mutable, record, replace
 from mockserver.domain.states import ChargeEvent, ChargeState
 from mockserver.findings.doubts import HOLDING, Doubts
 from mockserver.findings.facts import Call
 from mockserver.findings.intents import amount_of, evidence_of
 from mockserver.findings.ledger import Evidence, Ledger
-from mockserver.findings.recent import Recent
+from mockserver.findings.recent import Recent, memory
 
 _MOST = 10_000
 _MOST_SHORT = 256
@@ -33,27 +33,22 @@ class _Short:
     evidence: Evidence
 
 
+@mutable
 class LooseEnds:
     """Open authorisations, waiting challenges and partial approvals of one sandbox. ``pending`` is empty while no
     partial approval waits for a second charge."""
 
-    _authorised: Recent[str, Evidence]
-    _challenged: Recent[str, Evidence]
-    _doubts: Doubts
     _ledger: Ledger
-    _short: Recent[str, _Short]
-    _visited: Recent[str, Evidence]
-    pending: tuple[Sized, ...]
-    __slots__ = tuple(__annotations__)
+    _doubts: Doubts
+    _authorised: Recent[str, Evidence] = memory(_MOST)
+    _challenged: Recent[str, Evidence] = memory(_MOST)
+    _visited: Recent[str, Evidence] = memory(_MOST)
+    _short: Recent[str, _Short] = memory(_MOST_SHORT)
 
-    def __init__(self, ledger: Ledger, doubts: Doubts) -> None:
-        self._ledger = ledger
-        self._doubts = doubts
-        self._authorised = Recent(_MOST)
-        self._challenged = Recent(_MOST)
-        self._visited = Recent(_MOST)
-        self._short = Recent(_MOST_SHORT)
-        self.pending = (self._short,)
+    @property
+    def pending(self) -> tuple[Sized, ...]:
+        """What is empty while nothing that was seen before asks for whole calls."""
+        return (self._short,)
 
     def called(self, call: Call) -> None:
         """A call about a charge was decided."""
@@ -95,8 +90,8 @@ class LooseEnds:
             self._ledger.add("challenge-ignored", at, (evidence,), charge=charge_id)
         for charge_id, short in self._short.items():
             self._ledger.add("partial-approval-ignored", at, (short.evidence,), charge=charge_id)
-        for memory in (self._authorised, self._challenged, self._short):
-            memory.clear()
+        for one in (self._authorised, self._challenged, self._short):
+            one.clear()
 
     def _refused(self, call: Call) -> None:
         charge_id = call.subject

@@ -6,12 +6,12 @@ from collections.abc import Sized
 
 from mockserver.domain.clock import SECOND, Micros
 from mockserver.domain.ids import digest
-from mockserver.domain.record import record
+from mockserver.domain.record import mutable, record
 from mockserver.findings.facts import Call
 from mockserver.findings.intents import asked_of, evidence_of
 from mockserver.findings.ledger import Evidence, Ledger
 from mockserver.findings.policy import Policy
-from mockserver.findings.recent import Recent
+from mockserver.findings.recent import Recent, memory
 
 _MOST = 256
 
@@ -26,24 +26,20 @@ class _Wait:
     asked: str
 
 
+@mutable
 class Pace:
     """The pace of one sandbox's client, in real time. ``pending`` is empty while it was asked to wait for nothing."""
 
-    _hanging: Recent[int, _Wait]
     _ledger: Ledger
-    _pauses: Recent[bytes, tuple[Micros, Evidence]]
-    _reads: Recent[str, tuple[tuple[Micros, int], ...]]
-    pending: tuple[Sized, ...]
     policy: Policy
-    __slots__ = tuple(__annotations__)
+    _pauses: Recent[bytes, tuple[Micros, Evidence]] = memory(_MOST)
+    _hanging: Recent[int, _Wait] = memory(_MOST)
+    _reads: Recent[str, tuple[tuple[Micros, int], ...]] = memory(_MOST)
 
-    def __init__(self, ledger: Ledger, policy: Policy) -> None:
-        self._ledger = ledger
-        self.policy = policy
-        self._pauses = Recent(_MOST)
-        self._hanging = Recent(_MOST)
-        self._reads = Recent(_MOST)
-        self.pending = (self._pauses,)
+    @property
+    def pending(self) -> tuple[Sized, ...]:
+        """What is empty while nothing that was seen before asks for whole calls."""
+        return (self._pauses,)
 
     def called(self, call: Call) -> None:
         """A call was decided."""

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from mockserver.domain.clock import DAY, SECOND, Micros
+from mockserver.domain.record import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Policy:
     """``allow`` are kinds that are not raised. More than ``retry_limit`` declined tries of a card within
     ``retry_window`` (sandbox time) are too many. ``timeout`` is the longest wait for an answer and ``slow_receiver``

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TypeVar
+from dataclasses import field
+from typing import Any, TypeVar
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -22,3 +23,8 @@ class Recent(dict[K, V]):
         self[key] = value
         if len(self) > self.most:
             del self[next(iter(self))]
+
+
+def memory(most: int) -> Any:
+    """A field that begins as an empty memory."""
+    return field(init=False, repr=False, default_factory=lambda: Recent(most))

@@ -6,13 +6,13 @@ from collections.abc import Sized
 
 from mockserver.domain.clock import MINUTE, SECOND, Micros
 from mockserver.domain.errors import WrongState
-from mockserver.domain.record import record, replace
+from mockserver.domain.record import mutable, record, replace
 from mockserver.domain.states import CHARGE, ChargeEvent, ChargeState
 from mockserver.findings.facts import Call, WebhookTry
 from mockserver.findings.intents import MONEY, Intent, evidence_of, intent_of
 from mockserver.findings.ledger import Evidence, Ledger
 from mockserver.findings.policy import Policy
-from mockserver.findings.recent import Recent
+from mockserver.findings.recent import Recent, memory
 
 _MOST = 256
 _REPEAT: Micros = MINUTE
@@ -45,30 +45,27 @@ class _Move:
     has_gone_well: bool
 
 
+@mutable
 class Webhooks:
     """The webhooks of one sandbox that were tried. ``pending`` is empty while none was sent or taken."""
 
     _ledger: Ledger
-    _moves: Recent[int, _Move]
-    _refused: Recent[str, tuple[int, str, Evidence]]
-    _repeated: Recent[str, _Copies]
-    _reported: Recent[str, tuple[str, Evidence]]
-    _sent: Recent[str, int]
-    _taken: Recent[str, _Copies]
-    pending: tuple[Sized, ...]
     policy: Policy
-    __slots__ = tuple(__annotations__)
+    _taken: Recent[str, _Copies] = memory(_MOST)
+    _repeated: Recent[str, _Copies] = memory(_MOST)
+    _reported: Recent[str, tuple[str, Evidence]] = memory(_MOST)
+    _sent: Recent[str, int] = memory(_MOST)
+    _refused: Recent[str, tuple[int, str, Evidence]] = memory(_MOST)
+    _moves: Recent[int, _Move] = memory(_MOST)
 
-    def __init__(self, ledger: Ledger, policy: Policy) -> None:
-        self._ledger = ledger
-        self.policy = policy
-        self._taken = Recent(_MOST)
-        self._repeated = Recent(_MOST)
-        self._reported = Recent(_MOST)
-        self._sent = Recent(_MOST)
-        self._refused = Recent(_MOST)
-        self._moves = Recent(_MOST)
-        self.pending = (self._sent, self._taken, self._reported)
+    @property
+    def pending(self) -> tuple[Sized, ...]:
+        """What is empty while nothing that was seen before asks for whole calls."""
+        return (
+            self._sent,
+            self._taken,
+            self._reported,
+        )
 
     def called(self, call: Call) -> None:
         """The client asked for a money operation."""
@@ -147,8 +144,8 @@ class Webhooks:
 
     def finish(self) -> None:
         """The story has ended: calls of the next one are not reactions to its webhooks."""
-        for memory in (self._repeated, self._reported, self._refused):
-            memory.clear()
+        for one in (self._repeated, self._reported, self._refused):
+            one.clear()
 
     def _judge_belief(self, charge_id: str, at: Micros) -> None:
         _, op, refused = self._refused[charge_id]

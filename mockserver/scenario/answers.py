@@ -1,39 +1,30 @@
-"""Calls of a set-up or an example: made ready with earlier answers, and their answers judged by what is expected."""
+"""Calls of a set-up or an example: made ready with earlier answers, and their answers judged by what is expected.
+
+A placeholder ``{ann.customerId}`` in a call stands for a member of an earlier call's answer.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from decimal import Decimal
+from typing import Any
 
-from mockserver.scenario.filling import filled
+from mockserver.domain.record import replace
 from mockserver.scenario.matching import OPERATORS, canonical, compile_test, shown
 from mockserver.scenario.scenario import ReplyMap, SetupCall
 
 _FIRST_BAD = 400
 
 
-@dataclass(frozen=True, slots=True)
-class ReadyCall:
-    """A call with its placeholders filled; ``expect`` is None when any answer will do. Header names are lower case."""
-
-    method: str
-    path: str
-    body: object
-    headers: Mapping[str, str]
-    expect: ReplyMap | None
-
-    def __str__(self) -> str:
-        return f"{self.method} {self.path}"
-
-
-def ready(call: SetupCall, answers: Mapping[str, object]) -> ReadyCall:
-    """The call with the members of earlier answers in its texts. Raises ``LookupError`` naming one that is not
-    there."""
+def ready(call: SetupCall, answers: Mapping[str, object]) -> SetupCall:
+    """The call with the members of earlier answers in its texts, and the names of its headers in lower case. Raises
+    ``LookupError`` naming one that is not there."""
     expect = call.expect
     if expect is not None:
-        expect = expect.model_copy(update={"body": filled(expect.body, answers)})
-    return ReadyCall(
-        method=call.method,
+        expect = replace(expect, body=filled(expect.body, answers))
+    return replace(
+        call,
         # The blank keeps a path that is one placeholder a text.
         path=str(filled(f"{call.path} ", answers)).rstrip(),
         body=filled(call.body, answers),
@@ -107,3 +98,56 @@ def _kind(value: object) -> str:
             return "a list"
         case _:
             return shown(value)
+
+
+PLACEHOLDER = re.compile(r"\{([A-Za-z0-9_-]+)\.([A-Za-z0-9_][A-Za-z0-9_.-]*)\}")
+
+
+def placeholders(value: object) -> Iterator[tuple[str, str]]:
+    """Every placeholder in the texts of a value: the id of the call, and the whole of it."""
+    match value:
+        case str():
+            yield from ((found[1], found[0]) for found in PLACEHOLDER.finditer(value))
+        case Mapping():
+            for one in value.values():
+                yield from placeholders(one)
+        case list() | tuple():
+            for one in value:
+                yield from placeholders(one)
+        case _:
+            return
+
+
+def filled(value: Any, answers: Mapping[str, object]) -> Any:
+    """The value with every placeholder replaced. A text that is one placeholder becomes the member itself, of any type.
+
+    Raises ``LookupError`` naming a placeholder whose member no answer has.
+    """
+    if isinstance(value, str):
+        whole = PLACEHOLDER.fullmatch(value)
+        if whole is not None:
+            return _member(whole, answers)
+        return PLACEHOLDER.sub(lambda found: _text(_member(found, answers)), value)
+    if isinstance(value, Mapping):
+        return {key: filled(one, answers) for key, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [filled(one, answers) for one in value]
+    return value
+
+
+def _text(value: object) -> str:
+    return format(value, "f") if isinstance(value, Decimal) else str(value)
+
+
+def _member(found: re.Match[str], answers: Mapping[str, object]) -> object:
+    member: object = answers.get(found[1])
+    for part in found[2].split("."):
+        if isinstance(member, Mapping):
+            member = member.get(part)
+        elif isinstance(member, list) and part.isdecimal() and int(part) < len(member):
+            member = member[int(part)]
+        else:
+            member = None
+        if member is None:
+            raise LookupError(f"{found[0]}: the answer of '{found[1]}' has no such member")
+    return member

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import StrEnum
 
 from mockserver.domain.cards import CardNumber
 from mockserver.domain.clock import Micros
+from mockserver.domain.record import mutable
 
 
 class Stage(StrEnum):
@@ -24,7 +25,7 @@ def _no_state(path: str) -> object:
     return None
 
 
-@dataclass(slots=True)
+@mutable
 class Attempt:
     """The facts that ``when`` and ``key`` may name.
 

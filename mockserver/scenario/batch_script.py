@@ -16,7 +16,7 @@ from mockserver.domain.errors import nearest
 from mockserver.scenario.declining import DeclineWord, Down, TimedOut
 from mockserver.scenario.kinds import NUMBER, TEXT
 from mockserver.scenario.matching import FieldTest, compile_test, known_operators, shown
-from mockserver.scenario.part import keys_of, one_of, part
+from mockserver.scenario.part import keys_of, one_of, only_one, part
 from mockserver.scenario.provider_outcome import Approve, Pending, ProviderOutcome
 from mockserver.scenario.scalars import Count, Duration, Flag, Share, whole
 
@@ -84,9 +84,7 @@ class RowRule:
 
     def __post_init__(self) -> None:
         for words in (_WHICH, _WHAT):
-            given = [word for word in words if getattr(self, word) is not None]
-            if len(given) != 1:
-                raise ValueError(f"got {' and '.join(given) or 'none'}, wanted exactly one of {', '.join(words)}")
+            only_one([word for word in words if getattr(self, word) is not None], words)
 
     @property
     def outcome(self) -> ProviderOutcome | Stall:
@@ -141,7 +139,6 @@ class BatchScript:
 
     @property
     def words(self) -> str:
-        """What explanations say."""
         said = [f"{len(self.rows)} rules for rows"] if self.rows else []
         said += [f"{len(self.progress)} steps of progress"] if self.progress else []
         said += [f"stalls at {self.stall_at:f}"] if self.stall_at is not None else []

@@ -10,9 +10,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from mockserver.domain.clock import parse_duration
-from mockserver.scenario.catalogue import decline
 from mockserver.scenario.later_step import Later
 from mockserver.scenario.model import RuleMap, ScenarioFile
+from mockserver.scenario.outcome_catalogue import decline
 from mockserver.scenario.outcome_map import ThenMap
 from mockserver.scenario.provider_outcome import Challenge
 
@@ -20,25 +20,25 @@ from mockserver.scenario.provider_outcome import Challenge
 def file_of(data: Mapping[str, Any]) -> ScenarioFile:
     """The file, but for its rules and examples. Raises ``ValueError`` for what only the models read."""
     _know(data, {"version", "name", "description", "rules", "examples"})
-    return ScenarioFile.model_construct(version=1, name=data["name"], description=data["description"])
+    return ScenarioFile(version=1, name=data["name"], description=data["description"])
 
 
 def rule_of(data: Mapping[str, Any]) -> RuleMap:
     """One rule. Raises ``ValueError`` for what only the models read."""
     _know(data, {"id", "when", "then"})
-    return RuleMap.model_construct(id=data["id"], when=data["when"], then=_then(data["then"]))
+    return RuleMap(id=data["id"], when=data["when"], then=_then(data["then"]))
 
 
 def _then(data: Mapping[str, Any]) -> ThenMap:
     match data:
         case {"decline": str() as name, **others} if not others:
-            return ThenMap.model_construct(decline=decline(name))
+            return ThenMap(decline=decline(name))
         case {"challenge": {**details}, **others} if not (others or details):
-            return ThenMap.model_construct(challenge=Challenge())
+            return ThenMap(challenge=Challenge())
         case {"outcome_from": str() as path, **others} if not others:
-            return ThenMap.model_construct(outcome_from=path)
+            return ThenMap(outcome_from=path)
         case {"later": [{"after": str() as after, "set": dict(), **more}], **others} if not (others or more):
-            return ThenMap.model_construct(later=(Later(parse_duration(after), set=dict(data["later"][0]["set"])),))
+            return ThenMap(later=(Later(parse_duration(after), set=dict(data["later"][0]["set"])),))
     raise ValueError(f"got {', '.join(data)}, which only the models read")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import fields
 from typing import assert_never
 
 from mockserver.assumptions import read as read_assumption
@@ -10,7 +11,8 @@ from mockserver.domain.clock import FAST, ClockMode
 from mockserver.domain.errors import nearest
 from mockserver.domain.money import currency
 from mockserver.domain.provider import CAPABILITIES, DEFAULT_PROVIDER_ID
-from mockserver.scenario.filling import placeholders
+from mockserver.domain.record import replace
+from mockserver.scenario.answers import placeholders
 from mockserver.scenario.model import (
     AdvanceMap,
     CallMap,
@@ -48,7 +50,8 @@ def compile_scenario(
         with problems.at("assumptions", key):
             read_assumption(key, value)
     clock = _clock(model.clock, problems) if model.clock is not None else None
-    if model.clock is not None and model.clock.model_fields_set == {"zone"}:
+    asked = data.get("clock")
+    if isinstance(asked, dict) and asked.keys() == {"zone"}:
         clock = None
     _check_providers(model.providers, problems)
     setup, ids = _setup(model.setup, problems)
@@ -59,7 +62,7 @@ def compile_scenario(
         seed=model.seed,
         clock=clock,
         assumptions=model.assumptions,
-        providers=tuple(one.model_copy(update={"currency": one.currency.upper()}) for one in model.providers),
+        providers=tuple(replace(one, currency=one.currency.upper()) for one in model.providers),
         setup=setup,
         rules=rules,
         findings=_findings(model.findings),
@@ -73,7 +76,9 @@ def compile_scenario(
 def _findings(model: FindingsMap | None) -> Mapping[str, object]:
     if model is None:
         return {}
-    given = {name: value for name, value in model if value is not None}
+    given: dict[str, object] = {
+        one.name: value for one in fields(model) if (value := getattr(model, one.name)) is not None
+    }
     return {**given, "allow": frozenset(model.allow)} if model.allow is not None else given
 
 

@@ -10,13 +10,13 @@ from mockserver.domain.clock import Micros
 from mockserver.domain.ids import digest
 from mockserver.domain.zones import UTC_ZONE, Zone
 from mockserver.scenario.attempt import Stage
-from mockserver.scenario.catalogue import CATALOGUE
 from mockserver.scenario.compile_when import compile_when, named_in, operations_of
 from mockserver.scenario.fitting import BY_NAME, fitting
 from mockserver.scenario.matching import Reader
 from mockserver.scenario.model import PLANS, ChanceOne, RuleMap
 from mockserver.scenario.operations import ABOUT_ONE, ALL_OPERATIONS, CONNECTION, PROVIDER_OPERATIONS, UNREQUESTED
 from mockserver.scenario.outcome import Outcome
+from mockserver.scenario.outcome_catalogue import CATALOGUE
 from mockserver.scenario.outcome_map import ThenMap
 from mockserver.scenario.paths import DAY_OF_CLOCK, day_reader, known_path
 from mockserver.scenario.problems import Path, Problems
@@ -134,7 +134,7 @@ def _then(model: ThenMap, operations: frozenset[str], path: Path, problems: Prob
     if model.outcome_from is None:
         return Always(model.outcome)
     with problems.at(*path, "outcome_from"):
-        if model.model_fields_set != {"outcome_from"}:
+        if model != ThenMap(outcome_from=model.outcome_from):
             raise ValueError("outcome_from names the whole outcome: it cannot be combined with anything else")
         if not model.outcome_from.startswith(("request.", "header.")):
             raise ValueError(f"got '{model.outcome_from}', wanted request.<path> or header.<name>")

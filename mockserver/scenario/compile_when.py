@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from mockserver.domain.cards import TEST_CARDS, Brand
 from mockserver.domain.clock import DAY, Micros, duration_text
 from mockserver.domain.errors import nearest
 from mockserver.domain.provider import DEFAULT_PROVIDER_ID
 from mockserver.domain.reading import whole_of
+from mockserver.domain.record import record
 from mockserver.domain.zones import UTC_ZONE, Zone
 from mockserver.scenario.matching import FieldTest, compile_test, known_operators, shown
 from mockserver.scenario.model import ClockWindow
 from mockserver.scenario.operations import ALL_OPERATIONS, OPERATIONS, SOURCES, operations_like
+from mockserver.scenario.part import read_part
 from mockserver.scenario.paths import CARD_FACTS, known_path
 from mockserver.scenario.problems import Path, Problems
 from mockserver.scenario.rule import Window
@@ -23,7 +24,7 @@ _PREFIXES = ("request.", "state.", "header.")
 _MOST_BIN_DIGITS = 6
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class When:
     """What must hold: tests of the attempt, of how often its key was seen, and a span of time."""
 
@@ -213,7 +214,7 @@ def window_of(
     from pydantic import ValidationError
 
     try:
-        model = ClockWindow.model_validate(wanted)
+        model = read_part(ClockWindow, wanted)
     except ValidationError as refused:
         for fault in refused.errors(include_url=False):
             words = str(fault.get("ctx", {}).get("error") or fault["msg"])

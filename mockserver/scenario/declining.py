@@ -4,27 +4,28 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from pydantic import BeforeValidator, ConfigDict, Field, GetCoreSchemaHandler
+from pydantic import BeforeValidator, Field, GetCoreSchemaHandler
 from pydantic_core import core_schema
 
 from mockserver.domain.codes import MESSAGES, Code
-from mockserver.scenario.catalogue import DECLINES, PROVIDER_DOWN, PROVIDER_TIMEOUT, decline
-from mockserver.scenario.part import Empty, Part, any_of
+from mockserver.scenario.outcome_catalogue import DECLINES, PROVIDER_DOWN, PROVIDER_TIMEOUT, decline
+from mockserver.scenario.part import Empty, any_of, part
 from mockserver.scenario.provider_outcome import Decline
 from mockserver.scenario.scalars import Flag, Text, whole
 
 
-class DeclineMap(Part):
+@part
+class DeclineMap:
     """A refusal: a row of the catalogue with single fields replaced, or all one's own (then errorCode is required)."""
 
-    model_config = ConfigDict(json_schema_extra=any_of(("name", "errorCode")))
+    schema = any_of(("name", "errorCode"))
 
     name: Text | None = None
-    error_code: Annotated[int, whole(0, 9999)] | None = Field(None, alias="errorCode")
-    error_message: Text | None = Field(None, alias="errorMessage")
-    gateway_code: Text | None = Field(None, alias="gatewayCode")
-    gateway_message: Text | None = Field(None, alias="gatewayMessage")
-    is_retryable: Flag | None = Field(None, alias="isRetryable")
+    error_code: Annotated[Annotated[int, whole(0, 9999)] | None, Field(alias="errorCode")] = None
+    error_message: Annotated[Text | None, Field(alias="errorMessage")] = None
+    gateway_code: Annotated[Text | None, Field(alias="gatewayCode")] = None
+    gateway_message: Annotated[Text | None, Field(alias="gatewayMessage")] = None
+    is_retryable: Annotated[Flag | None, Field(alias="isRetryable")] = None
 
     def decline(self) -> Decline:
         """The refusal. Raises ``ValueError`` for a name that no row has, when nothing else says what it means."""

@@ -8,7 +8,7 @@ keys arrive in.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import NamedTuple
 
 from mockserver.domain.clock import Micros
@@ -16,7 +16,7 @@ from mockserver.domain.codes import Code
 from mockserver.domain.constraints import NonNegative
 from mockserver.domain.errors import nearest
 from mockserver.domain.ids import digest
-from mockserver.domain.record import record
+from mockserver.domain.record import mutable, record
 from mockserver.scenario.attempt import Attempt, Stage
 from mockserver.scenario.fitting import fitting
 from mockserver.scenario.matching import Difference, shown
@@ -94,7 +94,7 @@ class Times(NamedTuple):
     fired: NonNegative
 
 
-@dataclass(slots=True)
+@mutable
 class Tally:
     """Counters of one rule: calls that met its tests, firings, calls after its sequence ended, the first firing; and
     those of each key. Of a rule that counts ``per`` period: the one that ``keys`` and ``fired`` count in."""
@@ -109,7 +109,7 @@ class Tally:
     fired: NonNegative | None = None
 
 
-@dataclass(slots=True)
+@mutable
 class Tallies:
     """Counters of all rules, when the first rule was asked, and how many requests of each operation came in."""
 
@@ -118,7 +118,7 @@ class Tallies:
     calls: dict[str, NonNegative] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class RuleReport:
     """How a rule stands: ``calls`` met its tests, ``hits`` fired; ``left`` firings of its ``limit``, in this period
     (None: no limit, or one for each key).
@@ -150,6 +150,11 @@ class Director:
     def listens(self, stage: Stage, op: str) -> bool:
         """Whether any rule of this stage names the operation: if none does, no attempt need be described."""
         return self._rules.bucket(stage, op) is not None
+
+    def is_silent(self, stage: Stage, attempt: Attempt, varying: frozenset[str]) -> bool:
+        """Whether no rule of a stage fires, or counts, on an attempt, whatever values the fields of some paths have."""
+        bucket = self._rules.bucket(stage, attempt.op, attempt.also)
+        return bucket is None or bucket.is_silent(attempt, varying)
 
     def count(self, op: str) -> int:
         """The number of a request that has come in, among those of its operation: what ``call`` in ``when`` tests."""
@@ -255,8 +260,10 @@ class Director:
 
     def take_over(self, tallies: Tallies) -> None:
         """Count on from ``tallies``, for rules that are in force with the same text."""
-        kept = {rule.id: tallies.rules[rule.id] for rule in self._rules.rules if rule.id in tallies.rules}
-        same = {name: tally for name, tally in kept.items() if tally.text == self._rules.by_id[name].text}
+        by_id = self._rules.by_id
+        # There may be 10,000 rules, of which few have been asked.
+        kept = ((name, tally) for name, tally in tallies.rules.items() if name in by_id)
+        same = {name: tally for name, tally in kept if tally.text == by_id[name].text}
         self.tallies = Tallies(tallies.first, same, tallies.calls)
 
     def rules(self, now: Micros | None = None) -> list[RuleReport]:

@@ -6,9 +6,9 @@ Source: control document, Control API (``/__admin/verify``).
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 from mockserver.domain.errors import nearest
+from mockserver.domain.record import record
 from mockserver.scenario.attempt import Attempt
 from mockserver.scenario.compile_when import is_test, operations_of, tests_of, window_of
 from mockserver.scenario.matching import Difference, FieldTest, shown
@@ -28,7 +28,7 @@ _ELSEWHERE: Mapping[str, str] = {
 _MOST = 1_000_000_000
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Expected:
     """One expectation. ``text`` is the operation as the caller wrote it."""
 

@@ -79,15 +79,18 @@ def explain(
 
 
 def _asked(rules: Ruleset, stage: Stage, op: str, decision: Decision) -> Iterator[str]:
-    """What became of every rule of one stage, line by line."""
+    """What became of every rule of one stage, line by line; of built-in test values that do not fire, how many."""
     lost = dict(decision.lost())
-    fired = False
+    builtin = {scenario.file for scenario in rules.scenarios if scenario.builtin}
+    fired, silent = False, 0
     for rule in rules.rules:
         if rule.stage is not stage:
             continue
         if rule.id == decision.rule:
             fired = True
             yield f"  fires: {_place(rule)}: {decision.outcome.words}"
+        elif rule.file in builtin:
+            silent += 1
         elif op not in rule.operations:
             wanted = " or ".join(sorted(rule.operations)[:4]) + (" ..." if len(rule.operations) > 4 else "")
             yield f"  not:   {_place(rule)}: op: wanted {wanted}, got {op}"
@@ -95,6 +98,8 @@ def _asked(rules: Ruleset, stage: Stage, op: str, decision: Decision) -> Iterato
             yield f"  not:   {_place(rule)}: {lost[rule.id]}"
         elif fired:
             yield f"  after: {_place(rule)}: never asked, an earlier rule fired"
+    if silent:
+        yield f"  not:   {silent} built-in test values"
     if not fired:
         yield "  no rule fires"
 

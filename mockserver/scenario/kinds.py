@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from enum import Enum
 
 from mockserver.domain.errors import nearest
 from mockserver.domain.reading import SpelledWord, choice_of, flag_of, number_of
+from mockserver.domain.record import record
 from mockserver.scenario.matching import shown
 
 _PLAIN = ("eq", "ne", "in")
 _ORDER = ("gt", "gte", "lt", "lte", "between")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Kind:
     """One way to read values. ``reading`` gives None for a value that it cannot read; ``words`` says what is wanted,
     ``allowed`` the words that are, when they are few. ``is_ordered`` says that values can be more and less."""

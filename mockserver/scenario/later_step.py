@@ -19,7 +19,7 @@ from mockserver.domain.errors import nearest
 from mockserver.domain.masking import mask_text
 from mockserver.domain.states import NetworkTokenState, PayToState, SubscriptionState
 from mockserver.scenario.matching import json_text, shown
-from mockserver.scenario.part import Empty, one_of, part
+from mockserver.scenario.part import Empty, one_of, only_one, part
 from mockserver.scenario.provider_outcome import Challenge, PayerAnswer, Settlement
 from mockserver.scenario.scalars import Duration, Positive, Text
 
@@ -132,9 +132,7 @@ class Later:
     changes: Mapping[str, object] = field(init=False)
 
     def __post_init__(self) -> None:
-        moves = [move for move in Move if getattr(self, move.value) is not None]
-        if len(moves) != 1:
-            raise ValueError(f"got {' and '.join(moves) or 'none'}, wanted exactly one of {', '.join(Move)}")
+        move = Move(only_one([move for move in Move if getattr(self, move.value) is not None], Move))
         if self.set is not None:
             _check_set(self.set)
         part = self.capture or self.refund
@@ -145,12 +143,11 @@ class Later:
             changes = {"event": self.emit.event, "data": self.emit.data}
         elif part is not None:
             changes = {"amount": part.amount, "comment": part.comment}
-        object.__setattr__(self, "move", moves[0])
+        object.__setattr__(self, "move", move)
         object.__setattr__(self, "changes", MappingProxyType(changes))
 
     @property
     def words(self) -> str:
-        """What explanations say."""
         details = ", ".join(f"{name} {_told(value)}" for name, value in self.changes.items() if value not in (None, {}))
         return f"{duration_text(self.after)} later: {self.move}" + (f" {details}" if details else "")
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from decimal import Decimal
 from typing import TypeAlias
 
@@ -192,7 +192,7 @@ def _exists(wanted: object) -> Callable[[object], bool]:
     return lambda got: (got is not None) is wanted
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Operator:
     """One word of a test: how an explanation puts it, how it is compiled (raising ``ValueError`` on a senseless
     operand).
@@ -232,7 +232,7 @@ class Difference:
         return f"{self.field}: wanted {self.wanted}, got {self.got}"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class FieldTest:
     """All that a rule wants of one field. ``anyhow`` are the canonical values when it wants plain
     equality, else None; ``wants_presence`` says that it wants the field to be there and nothing else.

@@ -6,12 +6,12 @@ durations are texts with a unit, amounts exact decimals, instants ISO 8601 in UT
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, field
 from typing import Annotated, Any, Literal
 
 from pydantic import (
     AfterValidator,
     BeforeValidator,
-    ConfigDict,
     Discriminator,
     Field,
     GetCoreSchemaHandler,
@@ -30,7 +30,7 @@ from mockserver.findings.catalogue import kind_of
 from mockserver.scenario.matching import OPERATORS
 from mockserver.scenario.operations import OPERATIONS, SOURCES
 from mockserver.scenario.outcome_map import OutcomeMap, StepMap, ThenMap
-from mockserver.scenario.part import Part, given, given_as, needs, one_of, part
+from mockserver.scenario.part import given, given_as, needs, one_of, part
 from mockserver.scenario.paths import CARD_FACTS
 from mockserver.scenario.rule import AtEnd, Draws
 from mockserver.scenario.scalars import (
@@ -127,14 +127,16 @@ _WHEN: dict[str, Any] = {
 }
 
 
-class ChanceOne(Part):
+@part
+class ChanceOne:
     """Strikes with probability ``p``; otherwise the rule passes and later rules are asked."""
 
     p: Share
     then: OutcomeMap
 
 
-class ChanceWeighted(Part):
+@part
+class ChanceWeighted:
     """One of several outcomes, by weight."""
 
     weight: Positive
@@ -151,15 +153,17 @@ ChanceWord = Annotated[
 ]
 
 
-class ClockWindow(Part):
+@part
+class ClockWindow:
     """A span of sandbox time. Times of day repeat every day; ``for`` alone counts from the scenario's start."""
 
-    from_: Point | None = Field(None, alias="from")
+    from_: Annotated[Point | None, Field(alias="from")] = None
     to: Point | None = None
-    for_: Duration | None = Field(None, alias="for")
+    for_: Annotated[Duration | None, Field(alias="for")] = None
 
 
-class ExpectMap(Part):
+@part
+class ExpectMap:
     """How often the rule must have fired when the sandbox is verified."""
 
     min: Annotated[int, whole(0, 1_000_000_000)] | None = None
@@ -181,25 +185,27 @@ def _in_all(value: object) -> object:
 LimitWord = Annotated[Limit, BeforeValidator(_in_all, json_schema_input_type=Count | Limit)]
 
 
-class RuleMap(Part):
+_RULE: dict[str, Any] = {
+    **one_of(PLANS),
+    "allOf": [
+        needs(given("at_end"), given("sequence")),
+        needs(given("per"), {"anyOf": [given("limit"), given("sequence"), given_as("when", given("nth"))]}),
+        needs(given_as("then", given_as("transport", given_as("at", {"const": At.CONNECT}))), given("limit")),
+        needs(given_as("then", given("replay")), given("key")),
+    ],
+}
+
+
+@part
+class RuleMap:
     """One rule. Of the rules that are asked at one stage (as the request arrives, as a provider is asked, as a webhook
     is delivered), the first that matches in file order decides."""
 
-    model_config = ConfigDict(
-        json_schema_extra={
-            **one_of(PLANS),
-            "allOf": [
-                needs(given("at_end"), given("sequence")),
-                needs(given("per"), {"anyOf": [given("limit"), given("sequence"), given_as("when", given("nth"))]}),
-                needs(given_as("then", given_as("transport", given_as("at", {"const": At.CONNECT}))), given("limit")),
-                needs(given_as("then", given("replay")), given("key")),
-            ],
-        }
-    )
+    schema = _RULE
 
     id: Id
     description: Text | None = None
-    when: Annotated[dict[str, Any], WithJsonSchema(_WHEN)] = Field(default_factory=dict)
+    when: Annotated[dict[str, Any], WithJsonSchema(_WHEN)] = field(default_factory=dict)
     key: Annotated[list[Text], Field(min_length=1, max_length=10)] | None = None
     then: ThenMap | None = None
     sequence: Annotated[list[StepMap], Field(min_length=1, max_length=MAX_STEPS)] | None = None
@@ -207,7 +213,7 @@ class RuleMap(Part):
     chance: ChanceWord | None = None
     limit: LimitWord | None = None
     per: Period | None = None
-    for_: Duration | None = Field(None, alias="for")
+    for_: Annotated[Duration | None, Field(alias="for")] = None
     expect: ExpectMap | None = None
 
 
@@ -218,10 +224,11 @@ FindingName = Annotated[
 ]
 
 
-class ClockMap(Part):
+@part
+class ClockMap:
     """The sandbox's clock when it opens; a sandbox that has been used refuses another."""
 
-    model_config = ConfigDict(json_schema_extra=needs(given("rate"), given_as("mode", {"const": ClockMode.FAST})))
+    schema = needs(given("rate"), given_as("mode", {"const": ClockMode.FAST}))
 
     start: Instant | None = None
     mode: ClockMode = ClockMode.REAL
@@ -229,7 +236,8 @@ class ClockMap(Part):
     zone: ZoneName = None
 
 
-class FindingsMap(Part):
+@part
+class FindingsMap:
     """Limits for findings; what is left out stays as it is."""
 
     allow: Annotated[list[FindingName], Field(max_length=100)] | None = None
@@ -240,7 +248,8 @@ class FindingsMap(Part):
     poll_limit: Annotated[int, whole(1, 1_000)] | None = None
 
 
-class TlsMap(Part):
+@part
+class TlsMap:
     """What is wrong with the TLS port of the server: files given with ``--scenario`` say it, as no sandbox is known
     yet."""
 
@@ -251,9 +260,11 @@ _CALL = r"^(GET|POST|PUT|DELETE) /\S*$"
 CallLine = Annotated[str, Field(pattern=_CALL)]
 
 
-class CallMap(Part):
+@part
+class CallMap:
     """An API call; texts may hold {id.path} of an earlier answer."""
 
+    _: KW_ONLY
     id: Id | None = None
     call: CallLine
     headers: dict[str, Text] | None = None
@@ -261,13 +272,15 @@ class CallMap(Part):
     expect: ReplyMap | None = None
 
 
-class AdvanceMap(Part):
+@part
+class AdvanceMap:
     """Move the clock forward."""
 
     advance: Duration
 
 
-class WaitMap(Part):
+@part
+class WaitMap:
     """Repeat a GET while time moves on, until the answer is as expected."""
 
     wait: Annotated[str, Field(pattern=r"^GET /\S*$")]
@@ -288,7 +301,8 @@ StepWord = Annotated[
 ]
 
 
-class ExampleMap(Part):
+@part
+class ExampleMap:
     """An example of the scenario, as calls."""
 
     name: Annotated[str, Field(min_length=1, max_length=200)]
@@ -309,7 +323,8 @@ class _ReadLater:
         return handler(TypeAdapter(RuleMap).core_schema)
 
 
-class ScenarioFile(Part):
+@part
+class ScenarioFile:
     """A scenario: what the pretend providers, the network, the webhooks, the batches and the clock do."""
 
     version: Literal[1]
@@ -318,11 +333,13 @@ class ScenarioFile(Part):
     seed: Annotated[int, whole(0, 2**63 - 1)] | None = None
     draws: Draws = Draws.SANDBOX
     clock: ClockMap | None = None
-    assumptions: dict[str, Any] = Field(default_factory=dict, json_schema_extra={"propertyNames": {"enum": list(ROWS)}})
-    providers: Annotated[list[ProviderMap], Field(max_length=1000)] = Field(default_factory=list)
-    setup: Annotated[list[CallMap], Field(max_length=1000)] = Field(default_factory=list)
+    assumptions: Annotated[dict[str, Any], Field(json_schema_extra={"propertyNames": {"enum": list(ROWS)}})] = field(
+        default_factory=dict
+    )
+    providers: Annotated[list[ProviderMap], Field(max_length=1000)] = field(default_factory=list)
+    setup: Annotated[list[CallMap], Field(max_length=1000)] = field(default_factory=list)
     # Plain data here: rules are read one by one, so that a fault of one hides none of another.
-    rules: Annotated[list[Annotated[Any, _ReadLater]], Field(max_length=MAX_RULES)] = Field(default_factory=list)
+    rules: Annotated[list[Annotated[Any, _ReadLater]], Field(max_length=MAX_RULES)] = field(default_factory=list)
     findings: FindingsMap | None = None
     tls: TlsMap | None = None
-    examples: Annotated[list[ExampleMap], Field(max_length=100)] = Field(default_factory=list)
+    examples: Annotated[list[ExampleMap], Field(max_length=100)] = field(default_factory=list)

@@ -7,10 +7,11 @@ decline, latency ...) can strike there. Source: service document, Endpoints; pub
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
 
+from mockserver.domain.errors import nearest_of
+from mockserver.domain.record import record
 from mockserver.domain.reference_data import read_table
 from mockserver.scenario import foreign_words
 from mockserver.scenario.foreign_words import hint
@@ -18,7 +19,7 @@ from mockserver.scenario.foreign_words import hint
 _LONGEST_GLOB = 60
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Operation:
     """One operation: its name, a description, and its properties: each ``yes``, or empty."""
 
@@ -79,6 +80,11 @@ def operations_like(pattern: str, known: Collection[str] = ALL_OPERATIONS) -> fr
         return frozenset((pattern,))
     found = frozenset(name for name in known if len(pattern) <= _LONGEST_GLOB and fnmatchcase(name, pattern))
     if not found:
-        meant = hint(pattern[:_LONGEST_GLOB], foreign_words.OPERATIONS, sorted(known))
+        subject, _, verb = pattern[:_LONGEST_GLOB].partition(".")
+        verbs = sorted(name[len(subject) + 1 :] for name in known if name.startswith(f"{subject}."))
+        if verbs and pattern not in foreign_words.OPERATIONS and not nearest_of(verb, verbs):
+            meant = f"; those of {subject} are {', '.join(verbs)}"
+        else:
+            meant = hint(pattern[:_LONGEST_GLOB], foreign_words.OPERATIONS, sorted(known))
         raise ValueError(f"got '{pattern[:_LONGEST_GLOB]}', wanted the name of an operation or a glob{meant}")
     return found

@@ -5,9 +5,8 @@ Each is a part of a file and the value that runs, with the words that explanatio
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from mockserver.domain.clock import Micros, duration_text
+from mockserver.domain.record import record
 from mockserver.scenario.batch_script import BatchScript
 from mockserver.scenario.later_step import Later
 from mockserver.scenario.provider_outcome import Latency, ProviderOutcome
@@ -15,7 +14,7 @@ from mockserver.scenario.transport import Transport
 from mockserver.scenario.webhook_plan import WebhookPlan
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Outcome:
     """Everything that one rule makes happen, level by level; None or empty where it says nothing.
 
@@ -34,7 +33,6 @@ class Outcome:
 
     @property
     def words(self) -> str:
-        """What explanations say."""
         levels = (self.provider, self.latency, self.transport, self.webhook, self.batch, *self.later)
         said = [level.words for level in levels if level is not None]
         said += [f"as things stood {duration_text(self.lag)} ago"] if self.lag else []

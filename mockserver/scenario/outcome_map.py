@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Self
+from typing import Annotated, Any
 
-from pydantic import BeforeValidator, ConfigDict, model_validator
+from pydantic import BeforeValidator
 
 from mockserver.scenario.batch_script import BatchScript
 from mockserver.scenario.declining import DeclineWord, Down, TimedOut
 from mockserver.scenario.later_step import Later, act_of_payer
 from mockserver.scenario.outcome import Outcome
-from mockserver.scenario.part import Part, any_of, at_most_one_of, given, needs
+from mockserver.scenario.part import any_of, at_most_one_of, given, keys_of, needs, part
 from mockserver.scenario.provider_outcome import Approve, Challenge, LatencyWord, PartialApprove, Pending
 from mockserver.scenario.scalars import Count, Lag, Positive, Switch, Text
 from mockserver.scenario.transport import Transport
@@ -31,10 +31,11 @@ def _schema(schema: dict[str, Any]) -> None:
         schema["allOf"].append(needs(given("outcome_from"), {"maxProperties": 1}))
 
 
-class OutcomeMap(Part):
+@part
+class OutcomeMap:
     """What happens, level by level; one outcome may combine several levels."""
 
-    model_config = ConfigDict(json_schema_extra=_schema)
+    schema = staticmethod(_schema)
 
     approve: Approve | None = None
     decline: DeclineWord | None = None
@@ -53,14 +54,12 @@ class OutcomeMap(Part):
     lag: Lag | None = None
     replay: Switch = False
 
-    @model_validator(mode="after")
-    def _says_one_thing(self) -> Self:
+    def __post_init__(self) -> None:
         asked = [word for word in PROVIDER_WORDS if getattr(self, word) is not None]
         if len(asked) > 1:
             raise ValueError(f"got {' and '.join(asked)}, only one of {', '.join(PROVIDER_WORDS)} is allowed")
         if not self.names_another and self.outcome == Outcome():
-            raise ValueError(f"got no outcome, wanted at least one of {', '.join(OutcomeMap.model_fields)}")
-        return self
+            raise ValueError(f"got no outcome, wanted at least one of {', '.join(keys_of(OutcomeMap))}")
 
     @property
     def names_another(self) -> bool:
@@ -83,6 +82,7 @@ class OutcomeMap(Part):
         )
 
 
+@part
 class ThenMap(OutcomeMap):
     """What happens; or, alone, where its name stands."""
 
@@ -94,6 +94,7 @@ class ThenMap(OutcomeMap):
         return self.outcome_from is not None
 
 
+@part
 class StepMap(OutcomeMap):
     """A step of a sequence."""
 

@@ -18,12 +18,12 @@ from mockserver.scenario.compile_rule import compile_rule
 from mockserver.scenario.compile_when import compile_when, operations_of
 from mockserver.scenario.matching import shown
 from mockserver.scenario.model import RuleMap, ScenarioFile
-from mockserver.scenario.part import Part
+from mockserver.scenario.part import read_part
 from mockserver.scenario.problems import Path, Positions, Problems, ScenarioRefused
 from mockserver.scenario.rule import Draws, Rule
 from mockserver.scenario.scenario import Scenario
 
-P = TypeVar("P", bound=Part)
+P = TypeVar("P")
 
 _WANTED = {
     "model_type": "a map of keys and values",
@@ -90,7 +90,7 @@ def _check_when(raw: object, path: Path, problems: Problems) -> None:
 
 def _shaped(model: type[P], data: object, base: Path, problems: Problems | None) -> P | None:
     try:
-        return model.model_validate(data)
+        return read_part(model, data)
     except ValidationError as refused:
         if problems is not None:
             # A short form may stand for two fields: its fault is told once.

@@ -1,28 +1,29 @@
 """The parts of a scenario file: what all of them share.
 
-A part is a model of pydantic, or a plain dataclass that pydantic checks as it reads a file: then the value that was
-read is the value that runs.
+A part is a record that pydantic checks as it reads a file: the value that was read is the value that runs. What
+pydantic needs for that is made when the first file comes.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import field, fields
 from functools import cache
-from typing import Any, Self, TypeVar, cast, dataclass_transform, get_type_hints
+from typing import Any, TypeVar, cast, dataclass_transform, get_type_hints
 
-from pydantic import BaseModel, ConfigDict, ModelWrapValidatorHandler, ValidationError, model_validator
+from pydantic import ConfigDict, ModelWrapValidatorHandler, TypeAdapter, ValidationError, model_validator
 from pydantic.fields import FieldInfo
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
+from mockserver.domain.record import record
 from mockserver.scenario.foreign_words import unknown_key
 
 T = TypeVar("T")
 
 
 def checked(name: str, known: Sequence[str], data: Any, read: Callable[[Any], Any]) -> Any:
-    """What is read of the data of a part. Names the nearest known key for each unknown one, besides every other fault
-    of the part."""
+    """What is read of the data of a part. Names the nearest known key for each unknown one, besides the faults of
+    others."""
     unknown = [key for key in data if key not in known] if isinstance(data, dict) else []
     if not unknown:
         return read(data)
@@ -33,6 +34,8 @@ def checked(name: str, known: Sequence[str], data: Any, read: Callable[[Any], An
         faults += [
             _fault(one["type"], one["msg"], one["loc"], one["input"], one.get("ctx", {}))
             for one in problem.errors(include_url=False)
+            # What is wrong with the whole may be due to the key that is not read.
+            if one["loc"]
         ]
     raise ValidationError.from_exception_data(name, faults)
 
@@ -64,6 +67,13 @@ def any_of(keys: Iterable[str]) -> dict[str, Any]:
     return {"anyOf": [given(key) for key in keys]}
 
 
+def only_one(given: Sequence[str], keys: Iterable[str]) -> str:
+    """The one of some keys that is given. Raises ``ValueError`` for none and for several."""
+    if len(given) != 1:
+        raise ValueError(f"got {' and '.join(given) or 'none'}, wanted exactly one of {', '.join(keys)}")
+    return given[0]
+
+
 def at_most_one_of(keys: Sequence[str]) -> dict[str, Any]:
     """The schema of a part that has one of some keys, or none."""
     return {"oneOf": [*one_of(keys)["oneOf"], {"not": any_of(keys)}]}
@@ -79,31 +89,31 @@ def apart(*schemas: Mapping[str, Any]) -> dict[str, Any]:
     return {"not": {"allOf": list(schemas)}}
 
 
-class Part(BaseModel):
-    """Base of the parts that are models: no unknown keys, nothing changes."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True, defer_build=True)
-
-    @model_validator(mode="wrap")
-    @classmethod
-    def _know_the_keys(cls, data: Any, handler: ModelWrapValidatorHandler[Self]) -> Self:
-        known = [field.alias or name for name, field in cls.model_fields.items()]
-        read: Self = checked(cls.__name__, known, data, handler)
-        return read
-
-
 @dataclass_transform(frozen_default=True, field_specifiers=(field,))
 def part(cls: type[T]) -> type[T]:
-    """A frozen dataclass that is a part: no unknown keys.
+    """A record that is a part: no unknown keys.
 
     What it refuses, it refuses in ``__post_init__``; what only the file shows, in a class method ``given``,
-    which gives the data as they are to be read. What of this an editor can know is its ``schema``.
+    which gives the data as they are to be read. What of this an editor can know is its ``schema``. ``words`` are what
+    explanations say of it.
     """
     made: Any = cls
     schema = getattr(cls, "schema", None)
     made.__pydantic_config__ = ConfigDict(extra="forbid", hide_input_in_errors=True, json_schema_extra=schema)
     made.read_part = model_validator(mode="wrap")(cast(Any, classmethod(_read_part)))
-    return dataclass(frozen=True, slots=True)(cls)
+    return record(cls)
+
+
+def read_part(cls: type[T], data: object) -> T:
+    """The part that plain data of a file describe. Raises ``pydantic.ValidationError`` with every fault."""
+    reader: TypeAdapter[T] = adapter(cls)  # type: ignore[arg-type]
+    return reader.validate_python(data)
+
+
+@cache
+def adapter(cls: Any) -> TypeAdapter[Any]:
+    """What reads a part, and knows its JSON schema."""
+    return TypeAdapter(cls)
 
 
 def _read_part(cls: type[T], data: Any, handler: ModelWrapValidatorHandler[T]) -> T:

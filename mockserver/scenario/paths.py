@@ -4,11 +4,11 @@ values are."""
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 
 from mockserver.domain.cards import TEST_CARDS, Brand
 from mockserver.domain.clock import iso
 from mockserver.domain.errors import nearest
+from mockserver.domain.record import record
 from mockserver.domain.zones import Zone
 from mockserver.scenario.attempt import Attempt
 from mockserver.scenario.kinds import NUMBER, TEXT, Kind
@@ -30,7 +30,7 @@ CARD_FACTS: Mapping[str, str] = {
 """What may be asked of a card, and what is allowed there. A full number never."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Known:
     """A path that leads somewhere: how it is read, and of what kind its values are."""
 
@@ -167,7 +167,8 @@ def _refuse_secret(path: str, name: str) -> None:
 
 def _metadata_reader(name: str) -> Reader:
     """Metadata keys match in any letter case: a client library is known to change it (published facts, 1.2)."""
-    folded = name.lower()
+    # Of all signs one alone becomes longer in lower case, and it is not ASCII.
+    folded, length = name.lower(), len(name) if name.isascii() else 0
 
     def read(attempt: Attempt) -> object:
         metadata = attempt.request.get("metadata")
@@ -177,7 +178,7 @@ def _metadata_reader(name: str) -> Reader:
         if found is not None:
             return found
         for key in metadata:
-            if key.lower() == folded:
+            if (len(key) == length or not length) and key.lower() == folded:
                 return metadata[key]
         return None
 

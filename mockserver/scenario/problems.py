@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from types import TracebackType
 from typing import TypeAlias
 
 from mockserver.domain.errors import MockserverError, Refused
+from mockserver.domain.record import mutable, record
 
 Path: TypeAlias = tuple[str | int, ...]
 Positions: TypeAlias = Mapping[Path, tuple[int, int]]
@@ -31,7 +32,7 @@ class Misplaced(ValueError):
         self.path = path
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ScenarioProblem:
     """One fault of a file. Lines and columns count from 1; ``path`` is the place in words, empty for the whole file."""
 
@@ -57,7 +58,7 @@ class ScenarioRefused(MockserverError):
         super().__init__("\n".join(lines))
 
 
-@dataclass(slots=True)
+@mutable
 class Problems:
     """Faults found so far in one file."""
 
@@ -86,7 +87,7 @@ class Problems:
             raise ScenarioRefused(self.found)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Place:
     problems: Problems
     path: Path

@@ -6,7 +6,7 @@ Source: scenario language, Outcomes, provider.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import StrEnum
 from math import exp, log
 from typing import Annotated, Any, ClassVar
@@ -14,6 +14,7 @@ from typing import Annotated, Any, ClassVar
 from pydantic import BeforeValidator, Field
 
 from mockserver.domain.clock import SECOND, Micros, duration_text
+from mockserver.domain.record import record
 from mockserver.scenario.part import any_of, given, needs, part
 from mockserver.scenario.scalars import Duration, Positive
 
@@ -27,11 +28,10 @@ class Approve:
 
     @property
     def words(self) -> str:
-        """What explanations say."""
         return "approve"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Decline:
     """The provider refuses, in the words of one row of the catalogue (or of the file); also outages and time-outs.
 
@@ -50,7 +50,6 @@ class Decline:
 
     @property
     def words(self) -> str:
-        """What explanations say."""
         gateway = f", gateway {self.gateway_code}" if self.gateway_code is not None else ""
         retry = "retryable" if self.is_retryable else "not retryable"
         return f"decline {self.name} (code {self.error_code}{gateway}, {retry})"
@@ -72,7 +71,6 @@ class Pending:
 
     @property
     def words(self) -> str:
-        """What explanations say."""
         return f"pending, then {self.settle}" + (
             f" after {duration_text(self.after)}" if self.after is not None else ""
         )
@@ -101,7 +99,6 @@ class Challenge:
 
     @property
     def words(self) -> str:
-        """What explanations say."""
         return "3-D Secure challenge"
 
     @property
@@ -118,7 +115,6 @@ class PartialApprove:
 
     @property
     def words(self) -> str:
-        """What explanations say."""
         return f"approve {self.amount:f} only"
 
 
@@ -156,7 +152,6 @@ class Latency:
 
     @property
     def words(self) -> str:
-        """What explanations say."""
         if self.p50 is not None and self.p99 is not None:
             return f"latency p50 {duration_text(self.p50)}, p99 {duration_text(self.p99)}"
         low, high = duration_text(self.low), duration_text(self.high)

@@ -8,14 +8,15 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from mockserver.domain.clock import duration_text
-from mockserver.scenario.catalogue import CATALOGUE
+from mockserver.domain.record import record
 from mockserver.scenario.model import TEST_SCHEMA, ScenarioFile
+from mockserver.scenario.outcome_catalogue import CATALOGUE
+from mockserver.scenario.part import adapter
 
 SCHEMA_ID = "urn:payfurl-mockserver:scenario:1"
 """The name of the schema. Its number is that of ``version`` in a file."""
@@ -24,7 +25,7 @@ Json = Any
 """Plain data, as a scenario file has it."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Key:
     """A key of a part: what it means, and a part that has it. ``default`` says what holds without it where the schema
     does not."""
@@ -35,7 +36,7 @@ class Key:
     example: Json
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Section:
     """A part of a file: what it is, its places in the schema (a model, or a path below one), and its keys."""
 
@@ -62,7 +63,7 @@ SECTIONS = tuple(map(_section, Path(__file__).with_name("reference.md").read_tex
 def json_schema() -> dict[str, Any]:
     """The JSON Schema of a scenario file, for editors: each key with its meaning, its default and an example. One for
     all callers: not to be changed."""
-    model = ScenarioFile.model_json_schema(by_alias=True, mode="validation")
+    model = adapter(ScenarioFile).json_schema(by_alias=True, mode="validation")
     schema: dict[str, Any] = {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "$id": SCHEMA_ID,

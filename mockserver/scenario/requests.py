@@ -8,13 +8,13 @@ by its fields. ``data`` and ``meta`` are what a webhook says. Source: service do
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
 from mockserver.domain.calendar import Interval, RetryInterval
 from mockserver.domain.cards import Brand
 from mockserver.domain.payment_link import CallToAction, LinkPaymentType
+from mockserver.domain.record import record
 from mockserver.domain.sources import ChallengeAnswer, Initiator
 from mockserver.domain.states import SubscriptionState
 from mockserver.domain.webhook_subscription import WebhookType
@@ -29,7 +29,7 @@ _CHOICES = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Field:
     """One field: how its value is read, whether it is a list of such, whether it is a map of any names."""
 

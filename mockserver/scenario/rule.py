@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from decimal import Decimal
 from enum import StrEnum
 
 from mockserver.domain.clock import DAY, EARLIEST, Micros, duration_text, iso
 from mockserver.domain.money import number_text
+from mockserver.domain.record import record
 from mockserver.domain.zones import UTC_ZONE, Zone
 from mockserver.scenario.attempt import Attempt, Stage
 from mockserver.scenario.matching import Difference, FieldTest, Reader, shown
@@ -35,14 +36,14 @@ class AtEnd(StrEnum):
     FAIL = "fail"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Always:
     """``then``: the same outcome every time."""
 
     outcome: Outcome
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Named:
     """``then: {outcome_from: <path>}``: the outcome whose name stands in the request."""
 
@@ -51,7 +52,7 @@ class Named:
     outcomes: Mapping[str, Outcome] = field(repr=False)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Sequence:
     """``sequence``: outcomes one after the other, by key. ``ends`` are the running totals of the steps' ``times``."""
 
@@ -73,7 +74,7 @@ class Sequence:
         return self.outcomes[bisect_right(self.ends, fired)]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Chance:
     """``chance``: weighted outcomes; a draw at or above the last threshold strikes none of them."""
 
@@ -110,7 +111,7 @@ def outcomes_of(plan: Plan) -> tuple[Outcome, ...]:
             return plan.outcomes
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Window:
     """``clock``: a span of sandbox time, or of every day. ``start`` included, ``end`` excluded; all in microseconds.
 
@@ -161,7 +162,7 @@ class Window:
         return Difference("clock", " ".join(parts) + place, iso(now))
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Expectation:
     """How often something must have happened when the sandbox is verified, both bounds included; ``most`` None for no
     upper one: a rule that says ``expect``, a request that a test asks for."""
@@ -187,7 +188,7 @@ class Expectation:
         return None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Rule:
     """A rule of one file, ready to be asked. ``text`` is its canonical text: equal text means an unchanged rule."""
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from mockserver.domain.record import record
 from mockserver.scenario.attempt import Attempt, Stage
 from mockserver.scenario.matching import FieldTest, Reader, Value, canonical
 from mockserver.scenario.rule import Rule, outcomes_of
@@ -14,7 +15,7 @@ _SELECTIVE = ("request.", "header.", "bank_account.", "card.test", "card.last4",
 """Fields by which rules are indexed, the most telling first. None of them changes once an attempt is made."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Placed:
     """A rule with its place in the order of asking."""
 
@@ -22,7 +23,7 @@ class Placed:
     rule: Rule
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Index:
     read: Reader
     by_value: dict[Value, tuple[Placed, ...]]
@@ -31,7 +32,7 @@ class _Index:
 class Bucket:
     """The rules of one stage and operation. ``candidates`` are those whose indexed test holds, in order."""
 
-    __slots__ = ("_always", "_given", "_indexes", "rules")
+    __slots__ = ("_always", "_given", "_indexes", "_paths", "rules")
 
     def __init__(self, rules: Iterable[Placed]) -> None:
         self.rules = tuple(rules)
@@ -48,11 +49,16 @@ class Bucket:
                 _, table = tables.setdefault(test.path, (test.read, {}))
                 for value in test.anyhow:
                     table.setdefault(value, []).append(placed)
+        self._paths = frozenset((*given, *tables))
         self._always = tuple(always)
         self._given = tuple((read, tuple(found)) for read, found in given.values())
         self._indexes = tuple(
             _Index(read, {value: tuple(found) for value, found in table.items()}) for read, table in tables.values()
         )
+
+    def is_silent(self, attempt: Attempt, varying: frozenset[str]) -> bool:
+        """Whether no rule may match, whatever values the fields of some paths have in place of those of the attempt."""
+        return not (self._always or self._paths & varying or self.candidates(attempt))
 
     def candidates(self, attempt: Attempt) -> Sequence[Placed]:
         """Rules that may match, in the order of asking."""
@@ -102,7 +108,7 @@ class Ruleset:
         self.uploads = any(rule.stage is Stage.UPLOAD for rule in self.rules)
         self.connects = any(rule.stage is Stage.CONNECT for rule in self.rules)
         self.replays = any(outcome.replay for outcome in outcomes)
-        self._buckets: dict[tuple[Stage, str, str | None], Bucket | None] = {}
+        self._buckets: dict[Stage, dict[str | tuple[str, str], Bucket | None]] = {stage: {} for stage in Stage}
 
     @classmethod
     def of(cls, scenarios: Sequence[Scenario]) -> Ruleset:
@@ -130,15 +136,13 @@ class Ruleset:
 
     def bucket(self, stage: Stage, op: str, also: str | None = None) -> Bucket | None:
         """The rules of a stage that name the operation, or the second name of the step; None when there are none."""
-        key = (stage, op, also)
-        try:
-            return self._buckets[key]
-        except KeyError:
-            pass
+        known, key = self._buckets[stage], op if also is None else (op, also)
+        if key in known:
+            return known[key]
         rules = [
             Placed(place, rule)
             for place, rule in enumerate(self.rules)
             if rule.stage is stage and (op in rule.operations or also in rule.operations)
         ]
-        bucket = self._buckets[key] = Bucket(rules) if rules else None
+        bucket = known[key] = Bucket(rules) if rules else None
         return bucket

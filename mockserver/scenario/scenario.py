@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
+from decimal import Decimal
 from enum import StrEnum
 from typing import Annotated, Any
 
@@ -11,13 +12,14 @@ from pydantic import Field, WithJsonSchema
 
 from mockserver.domain.clock import ClockMode, Micros
 from mockserver.domain.provider import CAPABILITIES
-from mockserver.scenario.part import Part
+from mockserver.domain.record import record
+from mockserver.scenario.part import part
 from mockserver.scenario.provider_outcome import LatencyWord
 from mockserver.scenario.rule import Rule
 from mockserver.scenario.scalars import Flag, Id, Number, Text, whole
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ClockPlan:
     """Where a scenario's clock starts (None: now) and how it runs; ``rate`` counts in mode ``fast`` only."""
 
@@ -34,14 +36,19 @@ class Certificate(StrEnum):
     UNTRUSTED_CHAIN = "untrusted_chain"
 
 
-class CostMap(Part):
+_NONE = Field(json_schema_extra={"default": 0})
+
+
+@part
+class CostMap:
     """What a provider costs."""
 
-    fixed: Number = Field(default=0, validate_default=True)
-    percent: Number = Field(default=0, validate_default=True)
+    fixed: Annotated[Number, _NONE] = Decimal(0)
+    percent: Annotated[Number, _NONE] = Decimal(0)
 
 
-class ProviderMap(Part):
+@part
+class ProviderMap:
     """A provider that exists when the sandbox opens."""
 
     id: Id
@@ -54,7 +61,8 @@ class ProviderMap(Part):
     cost: CostMap | None = None
 
 
-class ReplyMap(Part):
+@part
+class ReplyMap:
     """What the answer must hold: named members of the body, exactly; others are not looked at."""
 
     status: Annotated[int, whole(100, 599)] | None = None
@@ -63,9 +71,10 @@ class ReplyMap(Part):
     fault: Flag = False
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class SetupCall:
-    """An ordinary API call of ``setup`` or an example; texts may hold ``{id.path}`` of an earlier call's answer."""
+    """An ordinary API call of ``setup`` or an example; texts may hold ``{id.path}`` of an earlier call's answer, until
+    it is made ready. ``expect`` is None when any answer will do."""
 
     method: str
     path: str
@@ -75,8 +84,11 @@ class SetupCall:
     expect: ReplyMap | None = None
     line: int = 0
 
+    def __str__(self) -> str:
+        return f"{self.method} {self.path}"
 
-@dataclass(frozen=True, slots=True)
+
+@record
 class Advance:
     """Move the sandbox's clock forward by so many microseconds, doing all due work."""
 
@@ -84,7 +96,7 @@ class Advance:
     line: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Wait:
     """Wait until an answer is as expected: the call is repeated and time moves on, at most ``timeout``
     of sandbox time.
@@ -98,7 +110,7 @@ class Wait:
 ExampleStep = SetupCall | Advance | Wait
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Example:
     """An example of the scenario, as calls with their expected answers."""
 
@@ -107,7 +119,7 @@ class Example:
     line: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Scenario:
     """What one file says. ``builtin`` marks the test values, which are asked after everything else; ``source`` is the
     plain data of the file, ``text`` the file as it was written."""

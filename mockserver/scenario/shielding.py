@@ -6,12 +6,13 @@ Source: scenario language, Rule (first match in file order wins).
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from itertools import islice
 
 from mockserver.domain.clock import iso
 from mockserver.domain.provider import DEFAULT_PROVIDER_ID
 from mockserver.domain.reading import number_of
+from mockserver.domain.record import record
 from mockserver.scenario.batch_script import BatchScript
 from mockserver.scenario.matching import FieldTest, shown
 from mockserver.scenario.operations import ABOUT_ONE, ALL_OPERATIONS
@@ -39,7 +40,7 @@ _WITH_CHARGE = frozenset(
 """Operations that are about a charge that there is already."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Warned:
     """A part of a file without effect."""
 
@@ -52,7 +53,7 @@ class Warned:
         return f"{self.file}:{self.line}: warning: rule '{self.rule}' {self.words}"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Looked:
     """A rule, and its tests by their paths."""
 

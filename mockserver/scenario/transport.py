@@ -1,19 +1,20 @@
 """Faults of the network and of the service's front door, as a file says them and as they run.
 
-Source: scenario language, Outcomes, transport. ``web.faults`` performs them.
+Source: scenario language, Outcomes, transport. ``web.transport_faults`` performs them.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import StrEnum
 from typing import Annotated, Any, ClassVar
 
 from pydantic import AfterValidator, BeforeValidator, WithJsonSchema
 
 from mockserver.domain.clock import SECOND, duration_text
+from mockserver.domain.record import record
 from mockserver.findings.facts import Doubt
 from mockserver.scenario.edits import Edit, Omit
 from mockserver.scenario.part import given, part
@@ -54,7 +55,7 @@ class FaultKind(StrEnum):
     EDIT = "edit"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Row:
     """Where a kind fits, what it leaves the client in doubt about, and whether it takes the client's time."""
 
@@ -93,7 +94,7 @@ _OF_EDIT = ("edit", "omit", "headers")
 _WORDS = (*FaultKind, "omit", "headers")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ErrorBody:
     """The service's own error object, worded when it is sent. ``code`` is None for the one that fits the status and the
     operation, ``message`` for the text of the code."""
@@ -257,7 +258,6 @@ class Transport:
 
     @property
     def words(self) -> str:
-        """What explanations say."""
         match self.kind:
             case FaultKind.STATUS:
                 words = f"status {self.status}"

@@ -139,7 +139,6 @@ class WebhookPlan:
 
     @property
     def words(self) -> str:
-        """What explanations say."""
         said = []
         for one in fields(self):
             value = getattr(self, one.name)

@@ -11,12 +11,12 @@ from typing import Any
 
 from mockserver.domain.errors import nearest
 from mockserver.domain.masking import mask_start
+from mockserver.domain.problem import Problem
 from mockserver.scenario.rule import outcomes_of
 from mockserver.scenario.scenario import Scenario
 from mockserver.scenario.shielding import Warned
 from mockserver.web.event_documents import envelopes
 from mockserver.web.routes import ROUTES
-from mockserver.wire.problems import Problem
 from mockserver.wire.schemas import Schema, Schemas
 
 

@@ -5,6 +5,7 @@ Source: control document, Security; ``--log-format``.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Awaitable
 from decimal import Decimal
 from functools import lru_cache
@@ -23,6 +24,11 @@ QUIET_PATHS = frozenset({"/healthz", "/readyz", "/metrics"})
 """Asked again and again by machines: neither logged nor counted nor traced."""
 
 _NO_STEP = (None, None)
+_SHORT = 500
+"""Bytes of a query that is kept as it is shown."""
+
+_ORDINARY = re.compile(r"(?:/(?:[a-z]++|(?=[0-9]*[a-f])[0-9a-f]{32})(?=/|\Z))++")
+"""A path of words and of ids of our own form, of which nothing is masked."""
 _masked_key = lru_cache(maxsize=10_000)(masked_key)
 _masked_method = lru_cache(maxsize=64)(mask_text)
 
@@ -116,8 +122,14 @@ class Access:
         query: bytes = self.scope["query_string"]
         if not query:
             return path
-        pairs = ((name, "***" if value == key else value) for name, value in mask_query(query).items())
-        return f"{path}?" + "&".join(f"{name}={value}" for name, value in pairs)
+        # Long ones are not kept: they would fill the memory.
+        return path + (_masked_query(query, key) if len(query) <= _SHORT else _masked_query.__wrapped__(query, key))
+
+
+@lru_cache(maxsize=512)
+def _masked_query(query: bytes, key: str | None) -> str:
+    pairs = ((name, "***" if value == key else value) for name, value in mask_query(query).items())
+    return "?" + "&".join(f"{name}={value}" for name, value in pairs)
 
 
 def shown_path(scope: Scope) -> str:
@@ -126,7 +138,8 @@ def shown_path(scope: Scope) -> str:
 
 
 def _masked_path(scope: Scope, key: str | None) -> str:
-    return star_key(mask_text(scope["path"]), key)
+    path: str = scope["path"]
+    return star_key(path if _ORDINARY.fullmatch(path) else mask_text(path), key)
 
 
 def _key_of(scope: Scope) -> str | None:

@@ -8,7 +8,7 @@ from typing import Any
 
 from mockserver.domain.clock import SECOND, Micros
 from mockserver.domain.slices import Slices
-from mockserver.web.slices import with_pauses
+from mockserver.web.long_work import with_pauses
 
 SERVER = ""
 """Stands for the list of sandboxes; no sandbox has this key."""

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
 from starlette.applications import Starlette
-from starlette.routing import Route as StarletteRoute
 from starlette.types import ASGIApp
 
 from mockserver.adapters.machine_clock import machine_now
@@ -22,11 +21,9 @@ from mockserver.web.directory import ScenarioReader
 from mockserver.web.freeing import Freeing
 from mockserver.web.guard import Guard
 from mockserver.web.idle import IDLE_IN_STORE, Idle
-from mockserver.web.last_resort import LastResort
 from mockserver.web.operation import OperationEndpoint
-from mockserver.web.page import PageEndpoint
-from mockserver.web.pages import PAGE_ROUTES
-from mockserver.web.route_table import RouteTable
+from mockserver.web.page import PAGE_ROUTES, PageEndpoint
+from mockserver.web.route_table import RouteTable, TableRoute
 from mockserver.web.routes import ROUTES
 from mockserver.web.setup import prepare
 from mockserver.web.world import World
@@ -47,27 +44,26 @@ class Application(Starlette):
 
     def __init__(self, settings: Settings, real_clock: Callable[[], Micros], reader: ScenarioReader) -> None:
         self.world = world = World(settings, real_clock, reader)
-        routes = [StarletteRoute(row.path, OperationEndpoint(row, world), methods=[row.method]) for row in ROUTES]
-        for row in CONTROL_ROUTES:
-            routes.append(StarletteRoute(row.path, ControlEndpoint(row, world), methods=[row.method]))
-        routes += [StarletteRoute(row.path, PageEndpoint(row, world), methods=[row.method]) for row in PAGE_ROUTES]
-        routes.append(StarletteRoute(INBOX_PATH, InboxEndpoint(world), methods=list(INBOX_METHODS)))
+        routes = [TableRoute(row.path, [row.method], OperationEndpoint(row, world)) for row in ROUTES]
+        routes += [TableRoute(row.path, [row.method], ControlEndpoint(row, world)) for row in CONTROL_ROUTES]
+        routes += [TableRoute(row.path, [row.method], PageEndpoint(row, world)) for row in PAGE_ROUTES]
+        routes.append(TableRoute(INBOX_PATH, INBOX_METHODS, InboxEndpoint(world)))
         super().__init__()
-        self.router: RouteTable = RouteTable(routes, world, _lifespan(world))
+        self.router: RouteTable = RouteTable(routes, world, lambda _: self.living())
         table = self.router
         world.prepare = lambda sandbox: prepare(sandbox, table)
         if settings.store is not None:
             _keep(self, settings.store)
 
     def build_middleware_stack(self) -> ASGIApp:
-        """The router behind the guard, under one last resort: endpoints answer every error themselves, so nothing else
-        need stand between."""
+        """The router behind the guard, which answers what nobody foresaw: endpoints answer every error themselves, so
+        nothing else need stand between."""
         guard: ASGIApp = Guard(self.router, self.world, self.router.public_methods)
         if self.world.tracing is not None:
             from mockserver.web.tracing import Traced
 
             guard = Traced(guard, self.world.tracing, self.router.path_of)
-        return LastResort(guard)
+        return guard
 
     @property
     def ready_problems(self) -> list[str]:
@@ -86,9 +82,9 @@ class Application(Starlette):
         room.know(one for one in self.router.endpoints if isinstance(one, OperationEndpoint))
         return room
 
-    def reload(self) -> None:
+    async def reload(self) -> None:
         """Read the scenario files again; bad ones leave the old rules in force."""
-        self.world.directory.reload()
+        await self.world.directory.reload()
 
     def refuses_connection(self) -> bool:
         """Whether the connection that is being made is to be reset: a scenario says so."""
@@ -113,18 +109,16 @@ class Application(Starlette):
     def log(self, log: Callable[[LogRecord], None] | None) -> None:
         self.world.log = log
 
-
-def _lifespan(world: World) -> Callable[[object], AbstractAsyncContextManager[None]]:
-    """While the application is served, time passes and webhooks go out without a request."""
-
     @asynccontextmanager
-    async def lifespan(_: object) -> AsyncIterator[None]:
+    async def living(self) -> AsyncIterator[None]:
+        """Inside of it time passes and webhooks go out without a request."""
         from mockserver.adapters.ticker import Ticker
         from mockserver.adapters.webhook_dispatcher import WebhookDispatcher
         from mockserver.adapters.webhook_sender import WebhookSender
 
+        world = self.world
         runner, is_live = world.runner, world.sandboxes.is_live
-        runner.ticker = ticker = Ticker(world.real_clock, is_live, runner.run)
+        runner.ticker = ticker = Ticker(world.real_clock, is_live, runner.run, runner.turn)
         store = world.store
         kept = store.is_kept if store is not None else None
         runner.dispatcher = dispatcher = WebhookDispatcher(
@@ -151,8 +145,6 @@ def _lifespan(world: World) -> Callable[[object], AbstractAsyncContextManager[No
             world.sandboxes.on_leave = lambda sandbox: None
             if store is not None:
                 await store.close()
-
-    return lifespan
 
 
 def _keep(app: Application, path: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import deque
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping, MutableMapping
 from functools import lru_cache
 from typing import Any
@@ -20,6 +21,9 @@ JSON_TYPE = (b"content-type", b"application/json; charset=utf-8")
 NOSNIFF = (b"x-content-type-options", b"nosniff")
 NO_STORE = (b"cache-control", b"no-store")
 _SHORT = 64
+
+FEW_FIELDS = 64
+"""Header fields of a request of which something is kept that follows from them: many would fill the memory."""
 
 
 class TooLarge(Exception):
@@ -40,16 +44,21 @@ async def read_body(receive: Receive, scope: Scope, limit: int) -> bytes:
     """
     whole = getattr(receive, "whole", None)
     here: bytes | None = whole() if whole is not None else None
-    if here is not None:
-        if len(here) > limit:
-            raise TooLarge(limit)
-        return here
+    if here is None:
+        return b"".join(await read_parts(receive, scope, limit))
+    if len(here) > limit:
+        raise TooLarge(limit)
+    return here
+
+
+async def read_parts(receive: Receive, scope: Scope, limit: int) -> deque[bytes]:
+    """The same in the parts that come: to put 100 MB together takes as long as others may wait."""
     for name, value in scope["headers"]:
         if name == b"content-length":
             if value.isdigit() and int(value) > limit:
                 raise TooLarge(limit)
             break
-    chunks: list[bytes] = []
+    chunks: deque[bytes] = deque()
     size = 0
     while True:
         message = await receive()
@@ -60,21 +69,23 @@ async def read_body(receive: Receive, scope: Scope, limit: int) -> bytes:
         if size > limit:
             raise TooLarge(limit)
         if not message.get("more_body"):
-            return b"".join(chunks)
+            return chunks
 
 
 def headers_of(scope: Scope) -> Mapping[str, str]:
     """Header names in lower case; of a header given twice the first counts, but beside a public key the last secret
     key (assumption ``keys.both``)."""
-    raw = tuple(scope["headers"])
-    try:
-        return _headers(raw)
-    except TypeError:
-        # Pairs may come as lists, too.
-        return _headers(tuple((name, value) for name, value in raw))
+    raw = fields_of(scope)
+    return _headers(raw) if len(raw) <= FEW_FIELDS else _headers.__wrapped__(raw)
 
 
-@lru_cache(maxsize=64)
+def fields_of(scope: Scope) -> tuple[RawHeader, ...]:
+    """The headers as they came, to be remembered by. Our own server gives the same object for the same headers."""
+    raw = scope["headers"]
+    return raw if isinstance(raw, tuple) else tuple((name, value) for name, value in raw)
+
+
+@lru_cache(maxsize=512)
 def _headers(raw: tuple[RawHeader, ...]) -> Mapping[str, str]:
     """Most clients send the same headers with every request, and the journal keeps them all: one map does for all."""
     headers: dict[str, str] = {}
@@ -108,6 +119,17 @@ async def send_bytes(send: Send, status: int, body: bytes, headers: Iterable[Raw
         }
     )
     await send({"type": "http.response.body", "body": body})
+
+
+async def send_parts(send: Send, status: int, parts: list[bytes], headers: Iterable[RawHeader]) -> None:
+    """One whole answer in parts, which are given back one by one, letting others have their turn after each."""
+    length = str(sum(map(len, parts))).encode()
+    await send({"type": "http.response.start", "status": status, "headers": [*headers, (b"content-length", length)]})
+    parts.reverse()
+    while parts:
+        await send({"type": "http.response.body", "body": parts.pop(), "more_body": True})
+        await asyncio.sleep(0)
+    await send({"type": "http.response.body", "body": b""})
 
 
 async def send_json(send: Send, status: int, value: object, extra: RawHeaders | None = None) -> None:

@@ -10,6 +10,7 @@ import asyncio
 from collections.abc import AsyncGenerator, Callable
 
 from mockserver.domain.clock import SECOND
+from mockserver.domain.problem import problem
 from mockserver.engine.sandbox import Sandbox
 from mockserver.web.activity import SERVER
 from mockserver.web.control.sandboxes import object_counts
@@ -19,7 +20,6 @@ from mockserver.web.shell import Endpoint
 from mockserver.web.templating import render
 from mockserver.web.unrouted import unknown_path
 from mockserver.web.world import World
-from mockserver.wire import problems
 from mockserver.wire.dates import moment
 from mockserver.wire.jsonio import dumps
 
@@ -63,7 +63,7 @@ def stream(call: PageCall) -> Reply:
     """News of one sandbox, or of the list of sandboxes where no key is given. Raises ``Unauthorised`` (40)."""
     world = call.world
     if world.streams >= MOST_STREAMS:
-        body = problems.problem(503, 1, "Too many event streams", call.request.resource, is_retryable=True)
+        body = problem(503, 1, "Too many event streams", call.request.resource, is_retryable=True)
         return Reply(503, body, headers=Endpoint.headers)
 
     def look() -> dict[str, object]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from operator import attrgetter
@@ -22,10 +23,17 @@ from mockserver.scenario.problems import ScenarioRefused
 from mockserver.scenario.scenario import ClockPlan, Scenario
 from mockserver.settings import Settings
 from mockserver.web.connections import Connections
+from mockserver.web.long_work import aside
 from mockserver.web.webhook_bodies import webhook_body
 from mockserver.wire.jsonio import dumps
 
 Headers = Mapping[str, str]
+
+_SANDBOXES = 20
+"""Sandboxes that get other rules before others have their turn."""
+
+_SLICE = 1_000
+"""Sandboxes that are looked at before others have their turn."""
 
 
 class ScenarioReader(Protocol):
@@ -81,20 +89,31 @@ class Directory:
         """The assumptions in force where no sandbox is known."""
         return self.config.assumed
 
-    def reload(self) -> None:
-        """Read the scenario files again. Bad ones leave the old rules in force; ``ready_problems`` say why."""
+    async def reload(self) -> None:
+        """Read the scenario files again and put them in force, letting others have their turn meanwhile; once at a
+        time. Bad ones leave the old rules in force; ``ready_problems`` say why."""
         before = self.config
         try:
-            self.config = self.config_of(self.reader.load())
+            self.config = await aside(self._read_again)
         except (ScenarioRefused, Refused) as refused:
             self.ready_problems[:] = str(refused).splitlines()
             return
         self.ready_problems.clear()
         self.connections.apply(self.config.rules)
         self.config.counts.name(self.config.rules.by_id)
-        for sandbox in self.sandboxes:
-            if sandbox.config is before:
-                sandbox.apply_config(self.config)
+        # One that is copied meanwhile from one whose turn is still to come is of the next round.
+        while outdated := [sandbox.key for sandbox in self.sandboxes if sandbox.config is before]:
+            for number, key in enumerate(outdated, 1):
+                sandbox = None if self.sandboxes.is_away(key) else self.sandboxes.get(key)
+                if sandbox is not None and sandbox.config is before:
+                    sandbox.apply_config(self.config)
+                if not number % _SANDBOXES:
+                    await asyncio.sleep(0)
+
+    def _read_again(self) -> SandboxConfig:
+        config = self.config_of(self.reader.load())
+        config.rules.prepare()
+        return config
 
     def config_under(self, scenarios: Sequence[Scenario]) -> SandboxConfig:
         """The config of a sandbox with scenarios of its own, its rules ready to be asked: with thousands of them that
@@ -118,7 +137,7 @@ class Directory:
             real = self._real_clock()
             if not any(scenario.clock for scenario in scenarios):
                 config = _keeping_time(config, sandbox, real)
-            return self.sandboxes.reopen(sandbox, config, real, own=sandbox.own)
+            return self.sandboxes.reopen(sandbox.key, replace(sandbox.beginning, config=config), real)
         _check_clock(sandbox, scenarios)
         sandbox.apply_config(config)
         return sandbox
@@ -186,19 +205,30 @@ class Directory:
             Code.INVALID_AUTHENTICATION, {"PublicKey" if public_key is not None else "XSecretkey": reason}
         )
 
-    def holding(self, table: str, object_id: str, public_key: str | None) -> Sandbox | None:
-        """The sandbox that holds the object of a table that the address of a page names.
+    async def holding(self, table: str, object_id: str, public_key: str | None) -> Sandbox | None:
+        """The sandbox that holds the object of a table that the address of a page names. Others have their turn while
+        it is looked for. Raises ``NotKept`` (43).
 
         A copy of a sandbox holds it too: ``public_key`` picks one, else the original answers, and while there is none
         the oldest copy.
         """
-        if self.sandboxes.shelf is not None:
-            self.sandboxes.shelf.wake_with_page(object_id)
-        named = self.sandboxes.named({"x-publickey": public_key}) if public_key is not None else None
-        asked = self.sandboxes if public_key is None else [named] if named is not None else []
-        table_of = attrgetter(table)
-        holding = [sandbox for sandbox in asked if object_id in table_of(sandbox)]
-        return min(holding, key=lambda sandbox: sandbox.is_copy, default=None)
+        sandboxes, table_of = self.sandboxes, attrgetter(table)
+        keys = await sandboxes.shelf.fetch_with_page(object_id) if sandboxes.shelf is not None else ()
+        if public_key is not None:
+            here = [key for key in sandboxes.keys_of({"x-publickey": public_key}) if not sandboxes.is_away(key)]
+            named = sandboxes.get(here[0]) if here else None
+            return named if named is not None and object_id in table_of(named) else None
+        copy = None
+        # What a store does not know by now is in memory.
+        for number, key in enumerate(keys or sandboxes.open_keys, 1):
+            sandbox = sandboxes.get(key)
+            if sandbox is not None and object_id in table_of(sandbox):
+                if not sandbox.is_copy:
+                    return sandbox
+                copy = copy or sandbox
+            if not number % _SLICE:
+                await asyncio.sleep(0)
+        return copy if copy is None or sandboxes.is_live(copy) else None
 
 
 def _server_config(settings: Settings) -> ServerConfig:

@@ -9,6 +9,7 @@ Source: control document, Security.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable
+from functools import lru_cache
 from hmac import compare_digest
 from ipaddress import ip_address
 from socket import gethostname
@@ -19,12 +20,14 @@ from starlette.types import ASGIApp
 
 from mockserver.domain.addresses import CONTROL_WORDS
 from mockserver.domain.codes import Code
+from mockserver.domain.problem import problem
 from mockserver.settings import Settings
 from mockserver.web.access import QUIET_PATHS, Access, Watched
-from mockserver.web.asgi import Message, RawHeaders, Receive, Scope, Send, send_json
-from mockserver.web.metrics import OPERATION, REFUSED
+from mockserver.web.asgi import FEW_FIELDS, Message, RawHeader, RawHeaders, Receive, Scope, Send, fields_of, send_json
+from mockserver.web.last_resort import last_resort
+from mockserver.web.request_counts import OPERATION, REFUSED
+from mockserver.web.transport_faults import Cut
 from mockserver.web.world import World
-from mockserver.wire.problems import problem
 
 _SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 _CONTROL = "__admin"
@@ -57,7 +60,8 @@ Refusal = tuple[int, Code, str, str, str]
 
 
 class Guard:
-    """Asks a few questions of each request before the application sees it.
+    """Asks a few questions of each request before the application sees it, counts and logs it, and answers an error
+    that nobody foresaw.
 
     ``public_methods`` says which methods of a path a public key opens.
     """
@@ -75,32 +79,26 @@ class Guard:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        if scope["path"] in QUIET_PATHS:
-            await self._admit(scope, receive, send)
-            return
         watched: Any = send if hasattr(send, "status") else Watched(send)
         began, failed = self.world.real_clock(), 0
         try:
             await self._admit(scope, receive, watched)
-        except Exception:
+        except Exception as fault:
             failed = 500
+            if not isinstance(fault, Cut):
+                await last_resort(scope, watched)
             raise
         finally:
-            ended, status = self.world.real_clock(), watched.status or failed
-            self.world.requests.note(scope.get(OPERATION, REFUSED), status, ended - began)
-            if self.world.log is not None:
-                self.world.log(Access(scope, began, ended, status))
+            if scope["path"] not in QUIET_PATHS:
+                ended, status = self.world.real_clock(), watched.status or failed
+                self.world.requests.note(scope.get(OPERATION, REFUSED), status, ended - began)
+                if self.world.log is not None:
+                    self.world.log(Access(scope, began, ended, status))
 
     def _admit(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
         """Who answers the request."""
-        host = origin = b""
-        hosts = 0
-        for name, value in scope["headers"]:
-            if name == b"host":
-                host = value
-                hosts += 1
-            elif name == b"origin":
-                origin = value
+        fields = fields_of(scope)
+        host, origin, hosts = _senders(fields) if len(fields) <= FEW_FIELDS else _senders.__wrapped__(fields)
         if hosts > 1:
             # A proxy may have used another of them.
             words = f"got {hosts} Host headers, wanted one"
@@ -161,6 +159,14 @@ class Guard:
         scheme, _, bearer = headers.get(b"authorization", b"").partition(b" ")
         given = headers.get(b"x-admin-token") or (bearer.strip() if scheme.lower() == b"bearer" else b"")
         return compare_digest(given, self._token)
+
+
+@lru_cache(maxsize=512)
+def _senders(headers: tuple[RawHeader, ...]) -> tuple[bytes, bytes, int]:
+    """The last host, the last origin and the number of hosts."""
+    hosts = [value for name, value in headers if name == b"host"] or [b""]
+    origins = [value for name, value in headers if name == b"origin"] or [b""]
+    return hosts[-1], origins[-1], len(hosts)
 
 
 def _names(settings: Settings) -> frozenset[str]:

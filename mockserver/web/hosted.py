@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
 from mockserver.domain.charge import Charge
 from mockserver.domain.payment_link import LinkPaymentType, PaymentLink
+from mockserver.domain.record import mutable
 from mockserver.domain.states import ChargeState
 from mockserver.engine import payment_links, three_ds
 from mockserver.engine.sandbox import Sandbox
@@ -53,19 +54,19 @@ def _paid(call: OperationCall) -> ChargeReply | StatusReply:
 
 
 PAY = Route(
-    "POST",
-    "/pay/{payment_link_id}",
-    "payment_link.pay",
-    _paid,
-    ChargeReply,
-    "service document, Payment link",
+    method="POST",
+    path="/pay/{payment_link_id}",
+    op="payment_link.pay",
+    handle=_paid,
+    reply=ChargeReply,
+    source="service document, Payment link",
     body=LinkPaymentInput,
     success=Success.CREATED,
     summary="Pay on the page of a payment link",
 )
 
 
-@dataclass(slots=True)
+@mutable
 class _View:
     """One view of the page of a link, and what its form shows.
 

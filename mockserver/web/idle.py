@@ -9,7 +9,6 @@ import asyncio
 from collections import deque
 
 from mockserver.domain.clock import SECOND, Micros, duration_text, iso
-from mockserver.engine.sandbox import Sandbox
 from mockserver.web.activity import SERVER
 from mockserver.web.world import World
 from mockserver.wire.jsonio import dumps
@@ -56,8 +55,9 @@ class Idle:
         return dropped
 
     def _drop(self, key: str, since: Micros) -> bool:
-        sandbox = self._world.sandboxes.get(key)
-        if sandbox is None or sandbox.touched > since or self._is_busy(sandbox):
+        sandboxes = self._world.sandboxes
+        sandbox = None if sandboxes.is_away(key) else sandboxes.get(key)
+        if sandbox is None or not self._world.is_idle(sandbox, since):
             return False
         store = self._world.store
         if store is None:
@@ -67,16 +67,6 @@ class Idle:
         if self._world.rate_limit is not None:
             self._world.rate_limit.forget(key)
         return True
-
-    def _is_busy(self, sandbox: Sandbox) -> bool:
-        """Whether an answer is on its way, a webhook is being sent, the clock is being moved, or somebody waits."""
-        runner = self._world.runner
-        return (
-            not sandbox.step.answered
-            or sandbox in runner.moving
-            or bool(runner.sending(sandbox))
-            or runner.activity.is_followed(sandbox.key)
-        )
 
 
 class DroppedLine:

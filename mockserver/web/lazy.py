@@ -3,8 +3,9 @@ does not wait for all of them."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pkgutil import resolve_name
-from typing import Any
+from typing import Any, ClassVar
 
 
 class Deferred:
@@ -26,6 +27,20 @@ def deferred(package: str, name: str) -> Any:
     return Deferred(f"{package}.{name}") if name else None
 
 
-def loaded(value: Any) -> Any:
-    """What a value stands for: itself, unless its module is still to be imported."""
-    return value.load() if isinstance(value, Deferred) else value
+class RouteRow:
+    """A row of a table of routes: its cells by name. A cell that is deferred is loaded when it is first looked at."""
+
+    defaults: ClassVar[Mapping[str, object]] = {}
+    """Cells that may be left out."""
+
+    def __init__(self, **cells: Any) -> None:
+        cells = {**self.defaults, **cells}
+        self._deferred = {name: cell for name, cell in cells.items() if isinstance(cell, Deferred)}
+        vars(self).update((name, cell) for name, cell in cells.items() if name not in self._deferred)
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "_deferred" or name not in self._deferred:
+            raise AttributeError(name)
+        found = self._deferred[name].load()
+        setattr(self, name, found)
+        return found

@@ -9,10 +9,10 @@ from typing import Any
 
 from mockserver.assumptions import Assumed
 from mockserver.assumptions.table import CREATED_STATUS, NOT_FOUND_STATUS, WRONG_STATE_STATUS
+from mockserver.domain.problem import Problem
 from mockserver.web.event_documents import webhooks
 from mockserver.web.route import Auth, Route, Success
 from mockserver.web.routes import ROUTES
-from mockserver.wire.problems import Problem
 from mockserver.wire.profile import profile_of
 from mockserver.wire.schemas import PLACEHOLDER, Schemas
 

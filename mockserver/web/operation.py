@@ -17,8 +17,8 @@ from mockserver.domain.codes import Code
 from mockserver.domain.errors import Invalid, Refused
 from mockserver.domain.record import record
 from mockserver.engine import idempotency, step_effects
-from mockserver.engine.facts import reader_of
 from mockserver.engine.sandbox import Sandbox
+from mockserver.engine.state_facts import reader_of
 from mockserver.engine.step import Step, Unreached
 from mockserver.scenario.attempt import Attempt, Stage
 from mockserver.scenario.director import SILENCE
@@ -26,13 +26,13 @@ from mockserver.scenario.edits import unfound
 from mockserver.scenario.transport import At, FaultKind, Transport
 from mockserver.web import upload, watching
 from mockserver.web.asgi import JSON_TYPE, NOSNIFF
-from mockserver.web.faults import Cut
 from mockserver.web.request import Reply, Request, Unanswerable, refusal
 from mockserver.web.retelling import as_of, replayed
 from mockserver.web.route import Auth, OperationCall, Route, StatusReply, Success
 from mockserver.web.shell import Endpoint
+from mockserver.web.transport_faults import Cut
 from mockserver.web.world import World
-from mockserver.wire import problems
+from mockserver.wire import refusals
 from mockserver.wire.base import Body
 from mockserver.wire.fields import NO_FIELDS, Fields
 from mockserver.wire.jsonio import MalformedJson, loads
@@ -64,6 +64,15 @@ class OperationEndpoint(Endpoint):
         """The fields that are read."""
         return self.route.body or self.route.query
 
+    @property
+    def reads_json(self) -> bool:
+        """Whether it has a body."""
+        return self.route.body is not None
+
+    def depth_for(self, request: Request) -> int:
+        """Those that the profile allows."""
+        return profile_of(request.sandbox.assumed).json_depth
+
     def authenticate(self, request: Request) -> Sandbox:
         """The sandbox of the key. Raises ``Unauthorised`` (40)."""
         directory, headers = self.world.directory, request.headers
@@ -82,6 +91,7 @@ class OperationEndpoint(Endpoint):
         if request.is_in_process and self.world.directory.connections.refuses():
             raise Cut("scripted fault: the connection is reset as it is made")
         try:
+            await self.fetch(request)
             sandbox = request.known = self.authenticate(request)
         except Refused:
             return None
@@ -128,7 +138,7 @@ class OperationEndpoint(Endpoint):
         step = self._begin(request, request.sandbox)
         seconds = -(-wait // SECOND)
         step.pause = seconds * SECOND
-        status, problem = problems.too_many({"RateLimit": reason}, request.resource)
+        status, problem = refusals.too_many({"RateLimit": reason}, request.resource)
         headers = (JSON_TYPE, NOSNIFF, (b"retry-after", b"%d" % seconds))
         return Reply(status, problem, step=step, repeatable=False, headers=headers)
 
@@ -165,7 +175,7 @@ class OperationEndpoint(Endpoint):
         body = query = NO_FIELDS
         commas = profile.reads_commas
         if route.body is not None:
-            body = Fields.of_body(route.body, request.raw, profile.json_depth, commas=commas)
+            body = Fields.of_body(route.body, request.raw, profile.json_depth, commas=commas, ahead=request.ahead)
         if request.query:
             query = Fields.of_query(route.query or Body, request.query, commas=commas)
         return body, query
@@ -229,7 +239,7 @@ class OperationEndpoint(Endpoint):
             reply = route.handle(call) if sandbox.past is None else as_of(sandbox.past, route, call)
             step_effects.plan(sandbox)
         except Refused as refused:
-            step.assumed += problems.shaped_by(refused)
+            step.assumed += refusals.shaped_by(refused)
             return self._refused(request, step, refused, _spoiling(step))
         except Unreached as unreached:
             return Reply(None, b"", step, unreached.fault)

@@ -1,4 +1,5 @@
-"""How pages are served: HTML, files and event streams for browsers, beside the JSON of the APIs.
+"""How pages are served: HTML, files and event streams for browsers, beside the JSON of the APIs. ``pages.csv`` is THE
+table of pages: what a browser can open, once.
 
 A page carries no key: its address names an object, and the object its sandbox. What a form asks for is carried out by
 an ordinary operation through ``carry_out``, so that scenarios, journal and webhooks see it as they see any call.
@@ -6,16 +7,18 @@ an ordinary operation through ``carry_out``, so that scenarios, journal and webh
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Mapping
+from inspect import isawaitable
+from pathlib import Path
 from urllib.parse import urlencode, urlsplit, urlunsplit
 
 from mockserver.domain.addresses import is_web_address
+from mockserver.domain.reference_data import read_table
 from mockserver.engine import idempotency
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.step import Step
 from mockserver.web.asgi import RawHeader, TooLarge
-from mockserver.web.lazy import loaded
+from mockserver.web.lazy import RouteRow, deferred
 from mockserver.web.operation import OperationEndpoint
 from mockserver.web.request import Reply, Request, retry_after
 from mockserver.web.route import Route
@@ -29,6 +32,9 @@ LONGEST_FORM = 65_536
 """Bytes of a form; the longest honest one has a few hundred."""
 
 Headers = tuple[RawHeader, ...]
+
+Finder = Callable[[World, Request], Sandbox | Awaitable[Sandbox | None] | None]
+"""What finds the sandbox of a page."""
 
 
 class PageCall:
@@ -50,25 +56,24 @@ def nobody(world: World, request: Request) -> Sandbox | None:
     return None
 
 
-def holding(table: str, parameter: str) -> Callable[[World, Request], Sandbox | None]:
+def holding(table: str, parameter: str) -> Finder:
     """What finds the sandbox with the object of a table whose id is a parameter of the path."""
 
-    def find(world: World, request: Request) -> Sandbox | None:
+    async def find(world: World, request: Request) -> Sandbox | None:
         object_id, named = request.path[parameter], request.parameters.get("sandbox")
-        return world.directory.holding(table, object_id, named)
+        return await world.directory.holding(table, object_id, named)
 
     return find
 
 
-@dataclass(frozen=True, slots=True)
-class PageRoute:
+class PageRoute(RouteRow):
     """One row of the table of pages. ``sandbox`` finds the sandbox that the address names."""
 
     method: str
     path: str
     serve: Callable[[PageCall], Reply]
     summary: str
-    sandbox: Callable[[World, Request], Sandbox | None]
+    sandbox: Finder
 
 
 class PageEndpoint(Endpoint):
@@ -77,21 +82,27 @@ class PageEndpoint(Endpoint):
     op = "page"
     headers = (HTML,)
     largest = LONGEST_FORM
+    searches = True
 
     def __init__(self, route: PageRoute, world: World) -> None:
         super().__init__(world)
         self.route = route
 
+    async def fetch(self, request: Request) -> None:
+        """Find the sandbox that the address names, if there is one. Raises ``NotKept`` (43)."""
+        await super().fetch(request)
+        found = self.route.sandbox(self.world, request)
+        request.known = await found if isawaitable(found) else found
+
     def authenticate(self, request: Request) -> Sandbox | None:
-        """The sandbox that the address names, if there is one."""
-        found: Sandbox | None = loaded(self.route.sandbox)(self.world, request)
-        return found
+        """The same."""
+        return request.known
 
     async def act(self, request: Request) -> Reply:
         """The page."""
         if request.known is not None:
             request.known.step = Step("page.view")
-        answer: Reply = loaded(self.route.serve)(PageCall(self.world, request))
+        answer: Reply = self.route.serve(PageCall(self.world, request))
         return answer
 
     def refused(self, fault: Exception, request: Request) -> Reply:
@@ -186,3 +197,12 @@ def with_query(address: str, /, **more: str) -> str:
     """The address with ``more`` added to its query."""
     parts = urlsplit(address)
     return urlunsplit(parts._replace(query="&".join(filter(None, (parts.query, urlencode(more))))))
+
+
+def _page(method: str, path: str, page: str, sandbox: str, summary: str) -> PageRoute:
+    found = deferred("mockserver.web", sandbox) or nobody
+    serve = deferred("mockserver.web", page)
+    return PageRoute(method=method, path=path, serve=serve, summary=summary, sandbox=found)
+
+
+PAGE_ROUTES = read_table("pages", _page, Path(__file__).parent)

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import AsyncGenerator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from urllib.parse import parse_qsl
 
 from mockserver.assumptions import Assumed
 from mockserver.domain.codes import Code
 from mockserver.domain.errors import Refused, TryLater
+from mockserver.domain.problem import Problem, problem
+from mockserver.domain.record import mutable
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.step import Step
 from mockserver.scenario.director import Decision
 from mockserver.scenario.transport import Transport
 from mockserver.web.asgi import Message, RawHeader, Receive, TooLarge
-from mockserver.wire import problems
+from mockserver.wire import refusals
 from mockserver.wire.jsonio import MalformedJson, dumps
+from mockserver.wire.long_json import ReadAhead
 
 Headers = Mapping[str, str]
 
@@ -28,11 +32,12 @@ async def _nobody() -> Message:
     return {"type": "http.disconnect"}
 
 
-@dataclass(slots=True)
+@mutable
 class Request:
     """A request as it came, and what is known of it by now: the sandbox that it names (``known``) and the ``step`` that
     it took there. ``path`` are the placeholders of ``resource``; ``receive`` says when the client leaves,
-    ``decided`` what the rules said while its body was sent."""
+    ``decided`` what the rules said while its body was sent. ``parts`` are the body of one that is read in parts;
+    ``ahead`` is the value of a long JSON body, or what is wrong with it, None for any other."""
 
     method: str
     resource: str
@@ -44,6 +49,8 @@ class Request:
     known: Sandbox | None = None
     step: Step | None = None
     decided: Decision | None = None
+    parts: deque[bytes] | None = field(default=None, repr=False)
+    ahead: ReadAhead | None = field(default=None, repr=False)
 
     @property
     def is_in_process(self) -> bool:
@@ -68,13 +75,13 @@ class Request:
         return dict(parse_qsl(self.raw.decode("utf-8", "replace"), keep_blank_values=True, errors="replace"))
 
 
-@dataclass(slots=True)
+@mutable
 class Reply:
     """What is to be answered (``status`` None: nothing is), ``body`` as bytes when it was written before.
 
     ``step`` is the step to be noted in the journal; ``fault`` spoils the answer on the way. ``repeatable`` is False
     when the request must not be taken again to repeat its story. ``headers`` is None for those of the endpoint.
-    ``chunks`` are an answer that goes on until the client leaves.
+    ``chunks`` are an answer that goes on until the client leaves, ``parts`` one that is too long for one piece.
     """
 
     status: int | None
@@ -84,6 +91,7 @@ class Reply:
     repeatable: bool = True
     headers: tuple[RawHeader, ...] | None = None
     chunks: AsyncGenerator[bytes, None] | None = None
+    parts: list[bytes] | None = None
 
     def text(self) -> bytes:
         """The body as it is sent."""
@@ -95,13 +103,13 @@ def retry_after(fault: Exception) -> tuple[RawHeader, ...]:
     return ((b"retry-after", b"%d" % fault.wait),) if isinstance(fault, TryLater) else ()
 
 
-def refusal(fault: Exception, resource: str, assumed: Assumed) -> tuple[int, problems.Problem]:
+def refusal(fault: Exception, resource: str, assumed: Assumed) -> tuple[int, Problem]:
     """Status and body of the error for one of ``Unanswerable``."""
     match fault:
         case Refused():
-            return problems.refusal(fault, resource, assumed)
+            return refusals.refusal(fault, resource, assumed)
         case MalformedJson():
-            return problems.malformed(str(fault), resource)
+            return refusals.malformed(str(fault), resource)
         case _:
             code = Code.VALIDATION_ERROR
-            return 413, problems.problem(413, code, code.message, resource, {"Body": str(fault)})
+            return 413, problem(413, code, code.message, resource, {"Body": str(fault)})

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
@@ -11,7 +10,7 @@ from mockserver.domain.record import record
 from mockserver.domain.slices import Slices
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.step import Step
-from mockserver.web.lazy import loaded
+from mockserver.web.lazy import RouteRow
 from mockserver.wire.base import Body
 from mockserver.wire.profile import WireProfile
 
@@ -44,8 +43,14 @@ class OperationCall:
     resource: str
     ready: Any = None
 
+    @property
+    def provider(self) -> str | None:
+        """The provider that is named in the header, the query or the body (published facts, 8 rows 18-19)."""
+        named: str | None = self.headers.get("providerid") or self.query.provider_id or self.body.provider_id
+        return named
 
-@dataclass(frozen=True, slots=True)
+
+@record
 class StatusReply:
     """An answer that sets its own status; handlers return a plain reply when the route's will do."""
 
@@ -53,53 +58,32 @@ class StatusReply:
     body: object
 
 
-class Route:
+class Route(RouteRow):
     """One operation: where it is, what it takes, who may call it, what it answers, and on which source that rests.
 
     ``handle`` is the endpoint function, ``reply`` the type of its answer, ``body`` and ``query`` the models of what it
     takes. ``ahead`` is long work that the operation needs and that changes nothing, done in slices before its step.
-    Each of them may be deferred: its module is imported when it is first looked at. With ``is_dated`` the answer shows
-    how things stood when it was asked, not when it was given.
+    With ``is_dated`` the answer shows how things stood when it was asked, not when it was given.
     """
 
+    method: str
+    path: str
+    op: str
     handle: Callable[[OperationCall], object]
     reply: Any
+    source: str
     body: type[Body] | None
     query: type[Body] | None
+    headers: tuple[str, ...]
+    auth: Auth
+    success: Success
+    summary: str
     ahead: Callable[[Sandbox, Step], Slices[object] | None] | None
-
-    def __init__(
-        self,
-        method: str,
-        path: str,
-        op: str,
-        handle: Callable[[OperationCall], object],
-        reply: Any,
-        source: str,
-        *,
-        body: type[Body] | None = None,
-        query: type[Body] | None = None,
-        headers: tuple[str, ...] = (),
-        auth: Auth = Auth.SECRET,
-        success: Success = Success.OK,
-        summary: str = "",
-        ahead: Callable[[Sandbox, Step], Slices[object] | None] | None = None,
-        is_dated: bool = False,
-    ) -> None:
-        self.method = method
-        self.path = path
-        self.op = op
-        self.source = source
-        self.headers = headers
-        self.auth = auth
-        self.success = success
-        self.summary = summary
-        self.is_dated = is_dated
-        self._deferred = {"handle": handle, "reply": reply, "body": body, "query": query, "ahead": ahead}
-
-    def __getattr__(self, name: str) -> Any:
-        if name == "_deferred" or name not in self._deferred:
-            raise AttributeError(name)
-        found = loaded(self._deferred[name])
-        setattr(self, name, found)
-        return found
+    is_dated: bool
+    defaults = {  # noqa: RUF012
+        **dict.fromkeys(("body", "query", "ahead")),
+        "headers": (),
+        "auth": Auth.SECRET,
+        "success": Success.OK,
+        "is_dated": False,
+    }

@@ -3,24 +3,53 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Coroutine, Iterable
+from collections.abc import Collection, Coroutine, Iterable
 from typing import Any
 from urllib.parse import unquote
 
-from starlette.routing import Route as StarletteRoute
-from starlette.routing import Router
+from starlette.routing import BaseRoute, Match, NoMatchFound, Router
 from starlette.types import Lifespan
 
 from mockserver.web.asgi import Receive, Scope, Send
-from mockserver.web.metrics import OPERATION
 from mockserver.web.operation import OperationEndpoint
+from mockserver.web.request_counts import OPERATION
 from mockserver.web.route import Auth
+from mockserver.web.shell import Endpoint
 from mockserver.web.unrouted import Unrouted
 from mockserver.web.world import World
 
 _SLASHES = re.compile(r"/{2,}")
 
 Methods = dict[str, Any]
+
+
+class TableRoute(BaseRoute):
+    """A row of a table as a Starlette route: without a pattern of its own, which takes long to compile. An endpoint
+    that serves GET serves HEAD."""
+
+    def __init__(self, path: str, methods: Collection[str], endpoint: Endpoint) -> None:
+        self.path = path
+        self.methods = {*methods, "HEAD"} if "GET" in methods else set(methods)
+        self.endpoint = endpoint
+        self.name = endpoint.op
+
+    def matches(self, scope: Any) -> tuple[Match, dict[str, Any]]:
+        """Whether it serves a request: its path and method (full), or its path alone (partial)."""
+        template, segments = self.path.split("/"), scope.get("path", "").split("/")
+        fits = scope["type"] == "http" and len(template) == len(segments)
+        parameters = _match(tuple(template), segments) if fits else None
+        if parameters is None:
+            return Match.NONE, {}
+        found = Match.FULL if scope["method"] in self.methods else Match.PARTIAL
+        return found, {"endpoint": self.endpoint, "path_params": parameters}
+
+    def url_path_for(self, name: str, /, **path_params: Any) -> Any:
+        """Nothing is looked up by name: several paths mean one operation."""
+        raise NoMatchFound(name, path_params)
+
+    async def handle(self, scope: Any, receive: Receive, send: Send) -> None:
+        """Serve a request."""
+        await self.endpoint(scope, receive, send)
 
 
 class RouteTable(Router):
@@ -30,18 +59,17 @@ class RouteTable(Router):
     ``Allow``.
     """
 
-    def __init__(self, routes: Iterable[StarletteRoute], world: World, lifespan: Lifespan[Any] | None = None) -> None:
+    def __init__(self, routes: Iterable[TableRoute], world: World, lifespan: Lifespan[Any] | None = None) -> None:
         rows = list(routes)
         super().__init__(routes=rows, lifespan=lifespan)
         self._world = world
-        self._named = {route.endpoint: route.path for route in rows}
-        self._paths = [path.split("/") for path in dict.fromkeys(route.path for route in rows)]
+        self._named: dict[Endpoint, str] = {}
         self._exact: dict[str, Methods] = {}
         self._templates: dict[tuple[int, str], list[tuple[tuple[str, ...], Methods]]] = {}
-        for route in rows:
-            methods = self._methods(route.path)
-            for method in route.methods or ():
-                methods[method] = route.endpoint
+        for row in rows:
+            self._named[row.endpoint] = row.path
+            self._methods(row.path).update(dict.fromkeys(row.methods, row.endpoint))
+        self._paths = [path.split("/") for path in dict.fromkeys(self._named.values())]
 
     @property
     def endpoints(self) -> Iterable[object]:

@@ -18,38 +18,18 @@ _endpoint = partial(deferred, "mockserver.web.endpoints")
 _shape = partial(deferred, "mockserver.wire")
 
 
-def _route(
-    *,
-    method: str,
-    path: str,
-    op: str,
-    endpoint: str,
-    body: str,
-    query: str,
-    reply: str,
-    creates: str,
-    public: str,
-    headers: str,
-    ahead: str,
-    is_dated: str,
-    summary: str,
-    source: str,
-) -> Route:
+def _route(**row: str) -> Route:
     return Route(
-        method,
-        path,
-        op,
-        _endpoint(endpoint),
-        _shape(reply),
-        source,
-        body=_shape(body),
-        query=_shape(query),
-        headers=tuple(headers.split()),
-        auth=Auth.PUBLIC if public else Auth.SECRET,
-        success=Success.CREATED if creates else Success.OK,
-        summary=summary,
-        ahead=_endpoint(ahead),
-        is_dated=bool(is_dated),
+        **{name: row[name] for name in ("method", "path", "op", "summary", "source")},
+        handle=_endpoint(row["endpoint"]),
+        reply=_shape(row["reply"]),
+        body=_shape(row["body"]),
+        query=_shape(row["query"]),
+        headers=tuple(row["headers"].split()),
+        auth=Auth.PUBLIC if row["public"] else Auth.SECRET,
+        success=Success.CREATED if row["creates"] else Success.OK,
+        ahead=_endpoint(row["ahead"]),
+        is_dated=bool(row["is_dated"]),
     )
 
 

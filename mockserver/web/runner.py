@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from collections.abc import Set as AbstractSet
 from typing import Protocol, TypeVar
 
@@ -14,7 +14,7 @@ from mockserver.engine import deliveries, due
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.step import Step
 from mockserver.web.activity import Activity
-from mockserver.web.slices import with_pauses
+from mockserver.web.long_work import with_pauses
 
 T = TypeVar("T")
 
@@ -52,7 +52,8 @@ class Runner:
 
     ``dispatcher`` and ``ticker`` are there while the application is served. ``moving`` holds the sandboxes whose clock
     is being moved, each with what is set when that has ended. ``uses`` counts what was asked of all sandboxes, so that
-    each knows when it was last used. ``note`` is told of each sandbox that may have changed, where one is kept.
+    each knows when it was last used. ``note`` is told of each sandbox that may have changed, where one is kept;
+    ``turn`` lets others have their turn in the long work of a sandbox.
     """
 
     def __init__(self, real_clock: Callable[[], Micros], report: Callable[[Sandbox], None]) -> None:
@@ -64,6 +65,7 @@ class Runner:
         self.uses = 0
         self.stopping = False
         self.note: Callable[[Sandbox], None] | None = None
+        self.turn: Callable[[Sandbox], Awaitable[None]] = lambda _: asyncio.sleep(0)
         self._report = report
 
     def run(self, sandbox: Sandbox, real: Micros | None = None) -> None:
@@ -84,7 +86,7 @@ class Runner:
         real = self.real_clock()
         self.run(sandbox, real)
         while due.is_behind(sandbox):
-            await asyncio.sleep(0)
+            await self.turn(sandbox)
             self.run(sandbox, real)
 
     def pass_time(self, sandbox: Sandbox, length: Micros) -> bool:

@@ -7,15 +7,15 @@ from urllib.parse import unquote, urlsplit
 
 from mockserver.domain.codes import Code
 from mockserver.domain.errors import Invalid
+from mockserver.domain.problem import problem
 from mockserver.engine import due
 from mockserver.engine.sandbox import Sandbox
-from mockserver.scenario.answers import ReadyCall, ready, unexpected
-from mockserver.scenario.scenario import ReplyMap
+from mockserver.scenario.answers import ready, unexpected
+from mockserver.scenario.scenario import ReplyMap, SetupCall
 from mockserver.web.operation import OperationEndpoint
 from mockserver.web.request import Reply, Request
 from mockserver.web.route_table import RouteTable
 from mockserver.wire.jsonio import dumps, loads
-from mockserver.wire.problems import problem
 
 _ANSWERED = {"content-type": "application/json; charset=utf-8"}
 _SUCCESS = ReplyMap()
@@ -45,7 +45,7 @@ def prepare(sandbox: Sandbox, routes: RouteTable) -> None:
             sandbox.setup[scenario.name] = answers
 
 
-def _run(sandbox: Sandbox, routes: RouteTable, call: ReadyCall) -> tuple[int, object]:
+def _run(sandbox: Sandbox, routes: RouteTable, call: SetupCall) -> tuple[int, object]:
     """Status and body of the answer, read as a client reads them."""
     target = urlsplit(call.path)
     path = unquote(target.path)

@@ -25,26 +25,44 @@ from mockserver.web.asgi import (
     Send,
     headers_of,
     read_body,
+    read_parts,
     send_bytes,
+    send_parts,
     stream,
 )
-from mockserver.web.faults import Conversation
+from mockserver.web.long_work import with_pauses
 from mockserver.web.request import Reply, Request, Unanswerable, refusal, retry_after
+from mockserver.web.transport_faults import Conversation
 from mockserver.web.world import StorePort, World
 from mockserver.wire.base import Body
 from mockserver.wire.fields import Fields
+from mockserver.wire.jsonio import MAX_DEPTH
+from mockserver.wire.long_json import read_ahead
+
+LONG = 65_536
+"""Bytes of a body that are read in one go."""
 
 
 class Endpoint:
     """One row of a table as an ASGI application. ``op`` is what its requests are counted as; ``largest`` is the
-    greatest body in bytes, None for that of the settings; ``headers`` are those of an answer that brings none."""
+    greatest body in bytes, None for that of the settings; ``headers`` are those of an answer that brings none;
+    ``searches`` says that the sandbox of a request may have to be looked for, ``in_parts`` that its body is read in
+    parts."""
 
     op: str
     headers: tuple[RawHeader, ...] = (JSON_TYPE, NOSNIFF)
     largest: int | None = None
+    searches = False
+    in_parts = False
 
     def __init__(self, world: World) -> None:
         self.world = world
+
+    async def fetch(self, request: Request) -> None:
+        """Have the sandbox that the request names in memory, letting others have their turn until it is: a large one
+        takes seconds. Raises ``NotKept`` (43)."""
+        if self.world.store is not None:
+            await self.world.store.fetch(self.world.sandboxes.keys_of(request.headers))
 
     def authenticate(self, request: Request) -> Sandbox | None:
         """The sandbox that the request names, if it needs one. Raises ``Unauthorised`` (40), ``Invalid`` (90)."""
@@ -58,6 +76,15 @@ class Endpoint:
         """What strikes while the body of the request is sent; None when it may be read. Asked only where a rule of any
         sandbox may say so."""
         return None
+
+    @property
+    def reads_json(self) -> bool:
+        """Whether the body is JSON: a long one is read while others have their turn."""
+        return False
+
+    def depth_for(self, request: Request) -> int:
+        """The levels that its JSON may have."""
+        return MAX_DEPTH
 
     @property
     def model(self) -> type[Body] | None:
@@ -79,10 +106,17 @@ class Endpoint:
             try:
                 cut = await self.interrupted(request) if world.directory.hears_uploads else None
                 if cut is None:
-                    request.raw = await read_body(request.receive, scope, self.largest or world.settings.max_body)
-                    if world.store is not None:
-                        await world.store.fetch(request.headers)
+                    largest = self.largest or world.settings.max_body
+                    if self.in_parts:
+                        request.parts = await read_parts(request.receive, scope, largest)
+                    else:
+                        request.raw = await read_body(request.receive, scope, largest)
+                    if world.store is not None or self.searches:
+                        await self.fetch(request)
                     request.known = sandbox = self.authenticate(request)
+                    if len(request.raw) > LONG and self.reads_json:
+                        request.ahead = await with_pauses(read_ahead(request.raw, self.depth_for(request)))
+                        request.known = sandbox = self.authenticate(request)
                     if sandbox is not None and not world.runner.visit(sandbox):
                         await world.runner.catch_up(sandbox)
                 reply = cut or await self.act(request)
@@ -142,7 +176,7 @@ class Endpoint:
         """Give an ordinary answer to a server that can write it in one go; False, and nothing is sent, when the answer
         or the server is not such a one."""
         step = request.step
-        if reply.fault is not None or reply.chunks is not None:
+        if reply.fault is not None or reply.chunks is not None or reply.parts is not None:
             return False
         if step is not None:
             if step.urgent or step.latency:
@@ -170,6 +204,8 @@ class Endpoint:
             await talk.strike(fault, has_waited=has_waited)
         elif reply.chunks is not None:
             await stream(receive, send, headers, reply.chunks)
+        elif reply.parts is not None:
+            await send_parts(send, reply.status or 200, reply.parts, headers)
         else:
             await send_bytes(send, reply.status or 200, body, headers)
 

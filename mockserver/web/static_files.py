@@ -1,4 +1,9 @@
-"""The style sheets and scripts of the pages, from the package; ``vendor`` holds those of others, and licences."""
+"""The style sheets and scripts of the pages, from the package; ``vendor`` holds those of others, and licences.
+
+What a payer types into the client script ``/js/payfurl.js`` stands in a frame of this server (``/js/fields``), as with
+the published script. A closed shadow root would not do: key and input events come out of it, and the listeners of the
+shop hear them first. Source: published facts, 7.1.
+"""
 
 from __future__ import annotations
 
@@ -8,8 +13,9 @@ from hashlib import blake2b
 from importlib.resources import files
 
 from mockserver.domain.record import record
-from mockserver.web.page import TEXT, Headers, PageCall
+from mockserver.web.page import TEXT, Headers, PageCall, html, policy
 from mockserver.web.request import Reply
+from mockserver.web.templating import render
 
 _TYPES: Mapping[str, bytes] = {
     "css": b"text/css; charset=utf-8",
@@ -64,3 +70,19 @@ def _files() -> Mapping[str, StaticFile]:
             )
             found[entry.name] = StaticFile(body, headers, tag)
     return found
+
+
+_READABLE_ANYWHERE = (
+    (b"access-control-allow-origin", b"*"),
+    (b"cross-origin-resource-policy", b"cross-origin"),
+)
+
+
+def script(call: PageCall) -> Reply:
+    """The script; any shop may load it."""
+    return answer(call, named("payfurl.js"), *_READABLE_ANYWHERE)
+
+
+def entry_frame(call: PageCall) -> Reply:
+    """The frame for the fields of a card or a PayTo agreement; any shop may show it."""
+    return html(200, render("entry.html"), policy(scripts=True, forms_to="'none'"))

@@ -15,6 +15,7 @@ from mockserver.domain.ids import digest
 from mockserver.engine.codec import read_plain, write_plain
 from mockserver.engine.config import SandboxConfig
 from mockserver.engine.kept.commits import SERVER, Commit, Row, Unreadable
+from mockserver.engine.kept.forms import forms_of
 from mockserver.engine.kept.parts import KeptRow
 from mockserver.scenario.parse import parse
 from mockserver.scenario.problems import ScenarioRefused
@@ -25,10 +26,11 @@ from mockserver.wire.base import Body
 from mockserver.wire.fields import Fields, FieldsKind
 
 _PART = "scenarios"
+_FIELDS = "fields"
 _BUILT_IN = "built-in "
 _LONGEST = 300
-_AT_ONCE = 100
-"""Texts that are read in one go."""
+_AT_ONCE = 10_000
+"""Bytes of texts that are read in one go, with the last of them: more leave the nearest memory of the processor."""
 
 
 class StoreRoom:
@@ -44,25 +46,26 @@ class StoreRoom:
         self._kept: dict[str, Any] = {}
         self._made: dict[str, Scenario] = {}
         self._new: list[tuple[int, str, int, bytes]] = []
-        for _, (place, kept) in self._listed(rows):
+        parts = self.by_part(rows)
+        for _, (place, kept) in _listed(parts, _PART):
             self._kept[place] = kept
-
-    def _listed(self, rows: Iterable[Row]) -> Sequence[KeptRow]:
-        try:
-            listed = list(self.by_part(rows).get(_PART, []))
-        except ValueError as fault:
-            raise Unreadable(f"{_PART}: {fault}"[:_LONGEST]) from None
-        for number, row in listed:
-            if not isinstance(row, list) or [type(place) for place in row] != [str, list]:
-                raise Unreadable(f"row {number} of {_PART}: {row!r}"[:_LONGEST])
-        return listed
+        self._fields = {name: (number, tuple(names)) for number, (name, names) in _listed(parts, _FIELDS)}
+        self.forms = forms_of(tuple((name, names) for name, (_, names) in self._fields.items()))
+        self._forms_made = 0
 
     def know(self, operations: Iterable[OperationEndpoint]) -> None:
         """The operations of the server."""
         self._operations = {_name(operation): operation for operation in operations}
 
     def take_new(self, commit: Commit) -> None:
-        """Put into a commit the scenarios that the file lacks by now."""
+        """Put into a commit the scenarios and the names of fields that the file lacks by now."""
+        if self._forms_made != self.forms.made:
+            self._forms_made = self.forms.made
+            for name, names in list(self.forms.fields.items()):
+                number, known = self._fields.get(name, (len(self._fields), ()))
+                if names != known:
+                    self._fields[name] = number, names
+                    self._new.append((SERVER, _FIELDS, number, self.text([name, names])))
         commit.puts += self._new
 
     def taken(self, commit: Commit) -> None:
@@ -99,9 +102,11 @@ class StoreRoom:
         """The operation of a name."""
         return self._operations.get(name) if name is not None else None
 
-    def write(self, request: Mapping[str, object]) -> object:
-        """The fields of a request: how they are read, where the journal has the text."""
-        return list(request.kind) if isinstance(request, Fields) else write_plain(request)
+    def write(self, request: Mapping[str, object], *, is_named: bool) -> object:
+        """The fields of a request: how they are read, where the journal has the text and the name of the operation."""
+        if isinstance(request, Fields):
+            return list(request.kind) if is_named else write_plain(dict(request))
+        return write_plain(request)
 
     def read(self, kept: object, endpoint: object, raw: bytes, query: bytes) -> Mapping[str, object]:
         """The same fields again."""
@@ -158,6 +163,18 @@ class StoreRoom:
         return present if _told(present) == _told(config) else config
 
 
+def _listed(parts: Mapping[str, Sequence[KeptRow]], part: str) -> Sequence[KeptRow]:
+    """The rows of a part of the world ``SERVER``, each of a text and a list. Raises ``Unreadable``."""
+    try:
+        listed = list(parts.get(part, []))
+    except ValueError as fault:
+        raise Unreadable(f"{part}: {fault}"[:_LONGEST]) from None
+    for number, row in listed:
+        if not isinstance(row, list) or [type(place) for place in row] != [str, list]:
+            raise Unreadable(f"row {number} of {part}: {row!r}"[:_LONGEST])
+    return listed
+
+
 def _told(config: SandboxConfig) -> tuple[object, ...]:
     return config.seed, config.clock, config.assumed.profile, config.assumed.overrides, config.scenarios
 
@@ -187,9 +204,12 @@ class _Rows(Sequence[KeptRow]):
         return self._numbers[place], _plain(self._texts[place])
 
     def __iter__(self) -> Iterator[KeptRow]:
-        for first in range(0, len(self), _AT_ONCE):
-            numbers, texts = self._numbers[first : first + _AT_ONCE], self._texts[first : first + _AT_ONCE]
-            yield from zip(numbers, _plain_list(texts), strict=True)
+        first = size = 0
+        for last, text in enumerate(self._texts, 1):
+            size += len(text)
+            if size >= _AT_ONCE or last == len(self._texts):
+                yield from zip(self._numbers[first:last], _plain_list(self._texts[first:last]), strict=True)
+                first, size = last, 0
 
 
 def _plain_list(texts: Sequence[bytes]) -> list[Any]:

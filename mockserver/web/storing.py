@@ -12,30 +12,45 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from heapq import heappop, heappush
+from time import perf_counter
 from weakref import WeakSet
 
 from mockserver.domain.clock import SECOND, Micros, real_due
 from mockserver.domain.codes import Code
 from mockserver.domain.errors import NotKept
-from mockserver.engine.kept.commits import Commit, KeptFile, KeptSandbox, NotWritten, Unreadable
-from mockserver.engine.kept.keeping import DamagedSandbox, Keeping
-from mockserver.engine.kept.restoring import kept_sandbox, next_due
+from mockserver.engine.config import Beginning
+from mockserver.engine.kept.commits import Commit, KeptFile, KeptSandbox, NotWritten
+from mockserver.engine.kept.keeping import Keeping
+from mockserver.engine.kept.restoring import next_due
 from mockserver.engine.sandbox import Sandbox, masked_key, public_key_of
 from mockserver.engine.sandboxes import Sandboxes
 from mockserver.web.store_room import StoreRoom
-
-WAIT = 5
-"""Seconds that a client is asked to wait whose request the store could not take."""
+from mockserver.web.stored_sandboxes import WAIT, beginnings_of, sandbox_of
 
 SLICE = 1_000
 """Rows of a large new sandbox that go into one commit: others wait no longer than that takes."""
 
+PAUSE = 200
+"""Rows that are gathered for a commit before others have their turn."""
+
+PENDING = 500
+"""Rows of one sandbox after which long work in it waits for a commit."""
+
 LONGEST_NAP = 60 * SECOND
 """Time between two looks at what comes due in sandboxes that stand in the file."""
+
+COMPANY = 0.0005
+"""Seconds that a commit waits for the next of those who may share it."""
+
+RECENT = 0.01
+"""Seconds after a commit in which those whom it answered are expected back."""
+
+MOST_COMPANY = 64
+"""Answers for which a commit waits at most."""
 
 _LOG = logging.getLogger("mockserver.store")
 
@@ -71,10 +86,12 @@ class Store:
         self._waiting: list[asyncio.Future[str | None]] = []
         self._batch: dict[Sandbox, None] = {}
         self._written: list[asyncio.Future[str | None]] = []
+        self._expected, self._ended = 0, 0.0
         self._task: asyncio.Task[None] | None = None
         self._due: list[tuple[Micros, str]] = []
         self._is_earlier = asyncio.Event()
-        for kept in file.sandboxes:
+        # Lists show those that were never used as they were opened.
+        for kept in sorted(file.sandboxes, key=lambda one: one.world):
             sandboxes.know(kept.key, kept.name)
             self._plan(kept)
         sandboxes.shelf = self
@@ -84,12 +101,25 @@ class Store:
         kept = self._index.get(key)
         return self._placed(kept, *self._made(kept)) if kept is not None else None
 
-    async def fetch(self, headers: Mapping[str, str]) -> None:
-        """Take the sandbox out of the file that a request names, while others have their turn: a large one takes
+    async def fetch(self, keys: Iterable[str]) -> None:
+        """Take sandboxes out of the file that stand in it alone, while others have their turn: a large one takes
         seconds. Raises ``NotKept`` (43)."""
-        key = headers.get("x-secretkey") or self._by_public_key.get(headers.get("x-publickey", ""))
-        if key in self._index and self._sandboxes.is_away(key):
-            await self._fetched(self._index[key])
+        for key in keys:
+            if key in self._index and self._sandboxes.is_away(key):
+                await self._fetched(self._index[key])
+
+    async def fetch_with_page(self, page_id: str) -> Sequence[str]:
+        """The same with those in which an object of this id has a page: their keys."""
+        keys = await asyncio.get_running_loop().run_in_executor(self._reader, self._file.keys_with_page, page_id)
+        await self.fetch(keys)
+        return keys
+
+    async def begun(self, keys: Sequence[str]) -> dict[str, Beginning]:
+        """How sandboxes began that stand in the file alone, without their content. Raises ``NotKept`` (43)."""
+        away = [self._index[key] for key in keys if key in self._index and self._sandboxes.is_away(key)]
+        return await asyncio.get_running_loop().run_in_executor(
+            self._reader, beginnings_of, away, self._file, self._room
+        )
 
     async def _fetched(self, kept: KeptSandbox) -> None:
         reading = self._fetching.get(kept.key)
@@ -105,12 +135,7 @@ class Store:
             self._placed(kept, sandbox, keeping)
 
     def _made(self, kept: KeptSandbox) -> tuple[Sandbox, Keeping]:
-        try:
-            rows = self._room.by_part(self._file.rows(kept.world))
-            return kept_sandbox(kept.key, rows, self._room, self._now())
-        except (Unreadable, DamagedSandbox) as damage:
-            words = f"what the store holds of this sandbox cannot be read: {damage}"
-            raise NotKept(Code.TRANSACTION_ERROR, {"Store": words}, WAIT) from None
+        return sandbox_of(kept, self._file, self._room, self._now())
 
     def _placed(self, kept: KeptSandbox, sandbox: Sandbox, keeping: Keeping) -> Sandbox:
         self._keepings[kept.key] = kept.world, keeping
@@ -131,12 +156,6 @@ class Store:
         """When any sandbox was last used."""
         return max((kept.used for kept in self._index.values()), default=0)
 
-    def wake_with_page(self, page_id: str) -> None:
-        """Take the sandboxes out of the file in which an object has a page."""
-        worlds = set(self._file.worlds_with_page(page_id))
-        for kept in [kept for kept in self._index.values() if kept.world in worlds] if worlds else ():
-            self._sandboxes.get(kept.key)
-
     def note(self, sandbox: Sandbox) -> None:
         """A sandbox may have changed: the next commit holds what has."""
         self._changed[sandbox] = None
@@ -150,16 +169,18 @@ class Store:
     async def kept(self, sandbox: Sandbox | None) -> None:
         """What has happened in a sandbox until now (None: in any) is in the file. Raises ``NotKept`` (43): then
         nothing of it is there."""
-        failed, growing = None, set(self._growing)
-        if sandbox in self._changed or (sandbox is None and self._changed):
-            failed = await self._ended(self._waiting)
-        elif sandbox in self._batch or (sandbox is None and self._batch):
-            failed = await self._ended(self._written)
-        # A large new sandbox takes several commits; those of others are not waited for.
-        mine = self._growing - growing if sandbox is None else {sandbox}
+        if sandbox is None:
+            growing = set(self._growing)
+            # What this rests on may be in the commit that is being written, in the next, or in both.
+            failed = await self._all_ended()
+            # A large new sandbox takes several commits; those of others are not waited for.
+            mine = self._growing - growing
+        else:
+            mine = {sandbox}
+            failed = await self._next_ended(mine)
         while failed is None and not mine.isdisjoint(self._growing):
-            failed = await self._ended(self._waiting)
-        if failed is None and sandbox in self._lost:
+            failed = await self._next_ended(mine)
+        if failed is None and self.failures and not mine.isdisjoint(self._lost):
             failed = "what happened before it could not be written"
         if failed is not None:
             words = f"nothing of the request was carried out, as the store could not be written: {failed}"
@@ -172,6 +193,14 @@ class Store:
         except NotKept:
             return False
         return True
+
+    async def turn(self, sandbox: Sandbox) -> None:
+        """Let others have their turn in the work of a sandbox, and the store when much of it is still to be written:
+        what is written at a time, others wait for."""
+        await asyncio.sleep(0)
+        _, keeping = self._keepings.get(sandbox.key, (0, None))
+        if keeping is not None and keeping.waiting() >= PENDING:
+            await self._next_ended({sandbox})
 
     def put_away(self, sandbox: Sandbox) -> bool:
         """Let a sandbox stand in the file alone; False while a commit of it is still to come."""
@@ -211,30 +240,58 @@ class Store:
         self._writer.shutdown()
         self._file.close()
 
-    async def _ended(self, waiting: list[asyncio.Future[str | None]]) -> str | None:
-        """Wait among others for the end of a commit: why it failed, None when it is in the file."""
+    async def _next_ended(self, sandboxes: set[Sandbox]) -> str | None:
+        """Wait for the last commit that is to hold one of some sandboxes: why it failed, None when it is in the file,
+        or there is none."""
+        if not sandboxes.isdisjoint(self._changed):
+            return await self._end_of(self._waiting)
+        return await self._end_of(self._written) if not sandboxes.isdisjoint(self._batch) else None
+
+    async def _all_ended(self) -> str | None:
+        """Wait for the commit that is being written and for the next: why one failed."""
+        ends = [self._end_of(self._written)] if self._batch else []
+        ends += [self._end_of(self._waiting)] if self._changed else []
+        for end in ends:
+            await end
+        return next(filter(None, (end.result() for end in ends)), None)
+
+    def _end_of(self, waiting: list[asyncio.Future[str | None]]) -> asyncio.Future[str | None]:
+        """The end of a commit, among those who wait for it."""
         loop = asyncio.get_running_loop()
         self._task = self._task or loop.create_task(self._commit_all())
-        end = loop.create_future()
+        end: asyncio.Future[str | None] = loop.create_future()
         waiting.append(end)
-        told: str | None = await end
-        return told
+        return end
 
     async def _commit_all(self) -> None:
         """Write commits until nothing has changed since the last."""
         try:
             while self._changed:
+                await self._wait_for_company()
                 await self._commit()
         finally:
             self._task = None
+
+    async def _wait_for_company(self) -> None:
+        """Let those come back whom the last commit answered together: clients that ask one thing after the other do so
+        at once, and to write for half of them each time costs nearly twice as much. Of two clients none waits for the
+        other, and nobody for long for those who stay away."""
+        now = perf_counter()
+        until = now + COMPANY if now < self._ended + RECENT else now
+        while len(self._waiting) < self._expected and perf_counter() < until:
+            waiting = len(self._waiting)
+            await asyncio.sleep(0)
+            if len(self._waiting) > waiting:
+                until = perf_counter() + COMPANY
 
     async def _commit(self) -> None:
         loop = asyncio.get_running_loop()
         self._batch, self._changed = self._changed, {}
         self._written, self._waiting = self._waiting, []
         failed: str | None = "the server stops"
+        growing: set[Sandbox] = set()
         try:
-            commit = self._gathered()
+            commit = await self._gathered(growing)
             if commit.puts or commit.drops or commit.cuts or commit.kept:
                 await loop.run_in_executor(self._writer, self._file.write, commit)
                 self.commits += 1
@@ -252,24 +309,38 @@ class Store:
                 self.failures += 1
                 for sandbox in self._batch:
                     self._lose(sandbox)
+            # One that is whole by this commit grew until it was written.
+            self._growing = growing if failed is None else set()
             for sandbox in self._growing:
                 self._changed[sandbox] = None
             for end in self._written:
                 if not end.done():
                     end.set_result(failed)
+            clients = len(self._written) + len(self._waiting)
+            self._expected = min(clients, MOST_COMPANY) if clients > 2 else 0
+            self._ended = perf_counter()
             self._written, self._batch = [], {}
 
-    def _gathered(self) -> Commit:
-        commit = Commit()
+    async def _gathered(self, growing: set[Sandbox]) -> Commit:
+        """What is to be written; those of whom it is not all are in ``growing`` afterwards. Others have their turn now
+        and then: a reset of all changes many."""
+        commit, rested = Commit(), 0
         for sandbox in self._batch:
-            if sandbox not in self._lost and self._sandboxes.is_live(sandbox):
-                self._gather(sandbox, commit)
-            else:
-                self._growing.discard(sandbox)
+            if sandbox in self._lost or not self._sandboxes.is_live(sandbox):
+                continue
+            world, keeping = self._keeping(sandbox)
+            for _ in keeping.prepared():
+                await asyncio.sleep(0)
+            if self._sandboxes.is_live(sandbox) and not self._gather(world, keeping, commit):
+                growing.add(sandbox)
+            if len(commit.puts) - rested >= PAUSE:
+                rested = len(commit.puts)
+                await asyncio.sleep(0)
+        self._growing |= growing
         self._room.take_new(commit)
         return commit
 
-    def _gather(self, sandbox: Sandbox, commit: Commit) -> None:
+    def _keeping(self, sandbox: Sandbox) -> tuple[int, Keeping]:
         key = sandbox.key
         world, keeping = self._keepings.get(key, (0, None))
         if keeping is None or keeping.sandbox is not sandbox:
@@ -279,29 +350,30 @@ class Store:
             self._file.next_world += 1
             self._keepings[key] = world, keeping
             self._by_public_key[sandbox.public_key] = key
+        return world, keeping
+
+    def _gather(self, world: int, keeping: Keeping, commit: Commit) -> bool:
+        """Put what has changed in a sandbox into a commit; whether that is all, or some of a large new one."""
+        sandbox, key = keeping.sandbox, keeping.sandbox.key
         known = self._index.get(key)
         some = keeping.ahead(SLICE) if known is None or known.world != world else None
-        if some is not None:
-            self._growing.add(sandbox)
-            commit.puts += [(world, *row) for row in some.puts]
-            commit.drops += [(world, *row) for row in some.drops]
-            return
-        self._growing.discard(sandbox)
-        changes = keeping.changes()
+        changes = some or keeping.changes()
         commit.puts += [(world, *row) for row in changes.puts]
         commit.drops += [(world, *row) for row in changes.drops]
         commit.cuts += [(world, *row) for row in changes.cuts]
         commit.pages += [(page_id, world) for page_id in changes.pages]
+        if some is not None:
+            return False
         at = next_due(sandbox)
         due = None if at is None else real_due(sandbox.clock, at)
         kept = KeptSandbox(key, world, self._sandboxes.name_of(key), sandbox.used, sandbox.touched, due)
         if known is None or replace(kept, touched=known.touched) != known:
             commit.kept.append(kept)
+        return True
 
     def _lose(self, sandbox: Sandbox) -> None:
         """What a sandbox is in memory is not what the file has: the next use reads it again."""
         self._lost.add(sandbox)
-        self._growing.discard(sandbox)
         if self._sandboxes.is_live(sandbox):
             self._forget(sandbox)
 

@@ -19,6 +19,7 @@ from mockserver.engine import payment_links, three_ds
 from mockserver.engine.sandbox import Sandbox
 from mockserver.web.endpoints import tokens
 from mockserver.web.endpoints.charges import shown
+from mockserver.web.endpoints.use_case import UseCase
 from mockserver.web.page import (
     PageCall,
     carry_out,
@@ -33,7 +34,7 @@ from mockserver.web.page import (
 )
 from mockserver.web.payer_words import OUTCOMES, failure_of, paid_with
 from mockserver.web.request import Reply
-from mockserver.web.route import OperationCall, Route
+from mockserver.web.route import Route
 from mockserver.web.templating import render
 from mockserver.wire.charge_bodies import ChallengeInput
 from mockserver.wire.charges import ChargeReply
@@ -49,31 +50,23 @@ _TOKEN_OUTCOMES: Mapping[ChallengeAnswer | None, tuple[str, str]] = {
 }
 
 
-def _answered(call: OperationCall) -> ChargeReply:
-    return shown(call, three_ds.answer(call.sandbox, call.path["charge_id"], call.body.result))
-
-
-def _token_answered(call: OperationCall) -> TokenReply:
-    return tokens.shown(call, three_ds.answer_for_token(call.sandbox, call.path["token_id"], call.body.result))
-
-
 ANSWER = Route(
-    "POST",
-    "/3ds/{charge_id}",
-    "charge.challenge",
-    _answered,
-    ChargeReply,
-    "service document, Charge: threeDsRedirectUrl",
+    method="POST",
+    path="/3ds/{charge_id}",
+    op="charge.challenge",
+    handle=UseCase("Answer a challenge.", three_ds.answer, shown),
+    reply=ChargeReply,
+    source="service document, Charge: threeDsRedirectUrl",
     body=ChallengeInput,
     summary="Answer a 3-D Secure challenge",
 )
 TOKEN_ANSWER = Route(
-    "POST",
-    "/3ds/token/{token_id}",
-    "token.challenge",
-    _token_answered,
-    TokenReply,
-    "published facts, 7.1: threeDSEmail",
+    method="POST",
+    path="/3ds/token/{token_id}",
+    op="token.challenge",
+    handle=UseCase("Answer a challenge before a token is used.", three_ds.answer_for_token, tokens.shown),
+    reply=TokenReply,
+    source="published facts, 7.1: threeDSEmail",
     body=ChallengeInput,
     summary="Answer a 3-D Secure challenge before a token is used",
 )

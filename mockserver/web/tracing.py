@@ -34,7 +34,7 @@ from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.step import Step
 from mockserver.web.access import QUIET_PATHS, STEP, Watched, shown_path
 from mockserver.web.asgi import Receive, Scope, Send, headers_of
-from mockserver.web.metrics import OPERATION, REFUSED
+from mockserver.web.request_counts import OPERATION, REFUSED
 
 LONGEST = 500
 """Signs of a text of a scenario that an attribute holds."""

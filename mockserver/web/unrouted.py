@@ -11,13 +11,13 @@ from difflib import SequenceMatcher
 
 from mockserver.domain.codes import Code
 from mockserver.domain.masking import mask_start, star_key
+from mockserver.domain.problem import problem
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.step import Step
 from mockserver.web.asgi import JSON_TYPE, NO_STORE, NOSNIFF, RawHeader
 from mockserver.web.request import Reply, Request
 from mockserver.web.shell import Endpoint
 from mockserver.web.world import World
-from mockserver.wire.problems import problem
 
 OPERATION = "none"
 """Operation of such an entry."""

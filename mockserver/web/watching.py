@@ -14,9 +14,9 @@ from mockserver.domain.errors import nearest_of
 from mockserver.domain.masking import mask_start
 from mockserver.domain.reading import whole_of
 from mockserver.domain.states import ChargeState
-from mockserver.engine.facts import KINDS
 from mockserver.engine.past import lag_of
 from mockserver.engine.sandbox import Sandbox
+from mockserver.engine.state_facts import KINDS
 from mockserver.engine.step import Step
 from mockserver.findings.facts import Call, Doubt
 from mockserver.findings.habits import is_clean

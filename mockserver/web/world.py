@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from mockserver.domain.clock import Micros
 from mockserver.domain.rate import RateLimit
+from mockserver.engine.config import Beginning
 from mockserver.engine.sandbox import Sandbox, masked_key
 from mockserver.engine.sandboxes import Sandboxes
 from mockserver.settings import LogRecord, Settings
 from mockserver.web.activity import SERVER
 from mockserver.web.directory import Directory, ScenarioReader
-from mockserver.web.metrics import Lag, Requests
+from mockserver.web.request_counts import Lag, Requests
 from mockserver.web.runner import Runner
 from mockserver.web.watching import FindingLine
 
@@ -43,8 +44,16 @@ class StorePort(Protocol):
         """Whether what has happened in a sandbox until now is in the file: a webhook may tell of it."""
         ...
 
-    async def fetch(self, headers: Mapping[str, str]) -> None:
-        """Take the sandbox out of the file that a request names. Raises ``NotKept`` (43)."""
+    async def fetch(self, keys: Iterable[str]) -> None:
+        """Take sandboxes out of the file that stand in it alone. Raises ``NotKept`` (43)."""
+        ...
+
+    async def begun(self, keys: Sequence[str]) -> dict[str, Beginning]:
+        """How sandboxes began that stand in the file alone, without their content. Raises ``NotKept`` (43)."""
+        ...
+
+    async def turn(self, sandbox: Sandbox) -> None:
+        """Let others have their turn in the long work of a sandbox."""
         ...
 
     def put_away(self, sandbox: Sandbox) -> bool:
@@ -97,7 +106,20 @@ class World:
         """Keep all sandboxes in a store from now on."""
         self.store = store
         self.runner.note = store.note
+        self.runner.turn = store.turn
         self.runner.uses = store.last_used()
+
+    def is_idle(self, sandbox: Sandbox, since: Micros) -> bool:
+        """Whether nobody has used a sandbox since the machine's time ``since``, and nothing is under way in it: no
+        answer, no webhook, no move of its clock, nobody who waits."""
+        runner = self.runner
+        return (
+            sandbox.touched <= since
+            and sandbox.step.answered
+            and sandbox not in runner.moving
+            and not runner.sending(sandbox)
+            and not runner.activity.is_followed(sandbox.key)
+        )
 
     def _report(self, sandbox: Sandbox) -> None:
         """Log the findings that are new."""

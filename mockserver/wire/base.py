@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import fields
 from decimal import Decimal
 from enum import Enum
 from functools import cache
-from typing import Annotated, Any, TypeVar, get_args
+from typing import Annotated, Any, ClassVar, TypeVar, cast, get_args
 
 from pydantic import (
     AfterValidator,
@@ -34,6 +34,11 @@ from mockserver.domain.errors import Invalid, nearest
 from mockserver.domain.reading import choice_of, flag_of, number_of
 from mockserver.domain.record import record
 from mockserver.wire.dates import read_moment
+
+MOST_NAMED = 100
+"""Unknown fields that a refusal names: the nearest names of half a million would hold everybody up."""
+_SHORT = 10
+"""Digits that any 32-bit number has fewer of."""
 
 _COMMA = re.compile(r"\s*[+-]?\d{1,18},\d{1,18}\s*", re.ASCII)
 _WORDS: Mapping[str, str] = {
@@ -62,6 +67,8 @@ def read_number(value: object) -> Decimal:
 
 
 def _read_whole(value: object) -> int:
+    if type(value) is str and value.isascii() and value.isdigit() and len(value) < _SHORT:
+        return int(value)
     number = read_number(value)
     if number != number.to_integral_value() or not -(2**31) <= number < 2**31:
         raise refuse("wanted a whole number of 32 bits")
@@ -171,6 +178,7 @@ Callback = Annotated[str, AfterValidator(_read_receiver)]
 """The same, where an empty text means nowhere."""
 
 En = TypeVar("En", bound=Enum)
+T = TypeVar("T")
 
 
 def one_of(choices: type[En]) -> Any:
@@ -192,19 +200,39 @@ def one_of(choices: type[En]) -> Any:
 
 
 class Body(BaseModel):
-    """Base of what callers send. Fields are camelCase on the wire; null means absent for every optional field."""
+    """Base of what callers send. Fields are camelCase on the wire; null means absent for every optional field.
+
+    ``makes`` is the value of the domain that a body of the same fields is a command for.
+    """
 
     model_config = ConfigDict(alias_generator=to_camel, frozen=True, defer_build=True, hide_input_in_errors=True)
+    makes: ClassVar[Any] = None
 
     def present(self) -> dict[str, Any]:
         """The fields that are given, by name."""
         return {name: value for name, value in self.__dict__.items() if value is not None}
 
+    def made(self, kind: type[T], /, **others: Any) -> T:
+        """A value of the domain from the fields that its own are named after, what they hold as commands too, and from
+        ``others``. What is not given is left to the value's default."""
+        names = {one.name for one in fields(cast(Any, kind))} - others.keys()
+        return kind(**{name: _command(value) for name, value in self.present().items() if name in names}, **others)
+
+    def command(self) -> Any:
+        """What is asked for, as the domain has it."""
+        return self.made(self.makes)
+
+
+def _command(value: object) -> object:
+    if isinstance(value, Body):
+        return value.command()
+    return tuple(map(_command, value)) if isinstance(value, list) and value and isinstance(value[0], Body) else value
+
 
 B = TypeVar("B", bound=Body)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Spelling:
     alias: str
     nested: type[Body] | None
@@ -335,10 +363,10 @@ def _names_beside(model: type[Body], parts: Sequence[str]) -> list[str]:
 
 def validate(model: type[B], folded: Folded, *, strict: bool = False) -> B:
     """The typed body. Raises ``Invalid`` (90) with every fault by PascalCase field; ``strict`` refuses unknown
-    fields too."""
+    fields too, and names ``MOST_NAMED`` of them."""
     details = {pascal(name.split(".")): "given twice in different letter case" for name in folded.twice}
     if strict:
-        for name in folded.unknown:
+        for name in folded.unknown[:MOST_NAMED]:
             parts = name.split(".")
             details[pascal(parts)] = f"unknown field{nearest(parts[-1], _names_beside(model, parts))}"
     try:

@@ -12,8 +12,8 @@ from pydantic import Field, StringConstraints
 from mockserver.domain.batch import LONGEST_DESCRIPTION, Batch
 from mockserver.domain.commands import NewBatch
 from mockserver.wire.base import Body, Map, Required, Whole
-from mockserver.wire.dates import moment
-from mockserver.wire.shapes import ListQuery, PageReply, ReplyAmount, ReplyDateTime, WebhookConfig, plain_map
+from mockserver.wire.replies import reply_of
+from mockserver.wire.shapes import ListQuery, PageReply, ReplyAmount, ReplyDateTime, WebhookConfig
 
 Description = Annotated[str, StringConstraints(max_length=LONGEST_DESCRIPTION)]
 
@@ -28,14 +28,7 @@ class BatchCreation(Body):
     metadata: Map | None = None
 
     def command(self) -> NewBatch:
-        """The command that this body makes."""
-        return NewBatch(
-            count=self.count,
-            description=self.description,
-            text=self.batch,
-            webhook=self.webhook.target() if self.webhook else None,
-            metadata=self.metadata,
-        )
+        return self.made(NewBatch, text=self.batch)
 
 
 class BatchQuery(ListQuery):
@@ -73,17 +66,7 @@ class BatchesReply(PageReply):
 
 def batch_status_reply(batch: Batch) -> BatchStatusReply:
     """A batch without its results."""
-    return {
-        "batchId": batch.batch_id,
-        "count": len(batch.rows),
-        "success": batch.success,
-        "failure": batch.failure,
-        "description": batch.description,
-        "status": batch.status.value,
-        "progress": batch.progress,
-        "dateAdded": moment(batch.added),
-        "metadata": plain_map(batch.metadata),
-    }
+    return reply_of(BatchStatusReply, batch, count=len(batch.rows))
 
 
 def batch_reply(batch: Batch, results: str) -> BatchReply:

@@ -1,4 +1,4 @@
-"""What the bodies of control calls hold. Source: control document, Control API."""
+"""What the bodies and queries of control calls hold. Source: control document, Control API."""
 
 from __future__ import annotations
 
@@ -115,3 +115,148 @@ class EmittedEvent(ControlBody):
     data: dict[str, Any] | None = Field(None, description="the data of the webhook")
     url: Address | None = Field(None, description="receiver; without it every webhook subscription of the type")
     authorization: HeaderText | None = Field(None, description="Authorization header for that receiver")
+
+
+_Whole = Annotated[int, whole(digits=True)]
+_Page = Annotated[int, whole(1, 1_000, digits=True)]
+_UNDO = "keep the old content for POST /__admin/undo"
+
+
+class SinceQuery(ControlBody):
+    """From where on."""
+
+    since: str | None = Field(None, description="after this mark, or after the journal entry of this number")
+
+
+class UndoQuery(ControlBody):
+    """Whether it can be undone."""
+
+    undo: Switch = Field(False, description=_UNDO)
+
+
+class SandboxQuery(ControlBody):
+    """Which sandboxes."""
+
+    limit: Annotated[int, whole(1, 10_000, digits=True)] = Field(1_000, description="at most this many")
+    skip: _Whole = Field(0, description="leave out this many of those that were used last")
+
+
+class ResetQuery(ControlBody):
+    """What is emptied."""
+
+    all: Switch = Field(False, description="every sandbox of the server; no key is needed then")
+    scenario: Switch = Field(False, description="also forget its own scenarios and overrides")
+    undo: Switch = Field(False, description=_UNDO)
+
+
+class ScenarioQuery(ControlBody):
+    """Which scenario."""
+
+    name: str | None = Field(None, description="name of the scenario when its text gives none")
+
+
+class ScenarioRemoval(ControlBody):
+    """Which scenario."""
+
+    name: str | None = Field(None, description="the only scenario to take away")
+
+
+class DueQuery(ControlBody):
+    """How much of what is to come."""
+
+    limit: Annotated[int, whole(1, 100, digits=True)] = Field(10, description="at most this many")
+
+
+class CompareQuery(ControlBody):
+    """With what a sandbox is compared."""
+
+    with_: str = Field("", alias="with", description="id of the other sandbox")
+
+
+class StateQuery(ControlBody):
+    """What an export holds."""
+
+    secrets: Switch = Field(False, description="card numbers and ccv too")
+
+
+class JournalQuery(SinceQuery):
+    """Which entries of the journal."""
+
+    q: str = Field(
+        "",
+        description=(
+            'words, "phrases" and operators that must all hold, a hyphen before one excludes: status:4xx '
+            "op:charge.create rule:x code:15 ref:order-5 id:3f2a amount:12.50 currency:AUD method:POST "
+            "path:/charge/card since:10m is:failed|declined|refused|fault|finding|due|repeat|scripted; other words are "
+            "looked for in all that is shown"
+        ),
+    )
+    op: str | None = Field(None, description="operation by name or glob, such as charge.create or charge.*")
+    status: str | None = Field(None, description="status of the answer, or its class such as 4xx")
+    rule: str | None = Field(None, description="rule that fired")
+    method: str | None = Field(None, description="HTTP method")
+    path: str | None = Field(None, description="path of the request")
+    subject: str | None = Field(None, description="id of an object that changed")
+    after: _Whole | None = Field(
+        None, description="entries after this number, oldest first; without it the newest ones"
+    )
+    limit: _Page = Field(100, description="at most this many entries")
+
+
+class TimelineQuery(SinceQuery):
+    """Which lines of the journal."""
+
+    q: str = Field("", description="a search as in the journal")
+    after: _Whole | None = Field(None, description="lines after this number; without it the newest ones")
+    before: _Whole = Field(0, description="the newest lines before this number")
+    limit: _Whole = Field(2_000, description="at most this many, 2000")
+
+
+class ObjectQuery(ControlBody):
+    """Which objects."""
+
+    kind: str | None = Field(None, description="kind of object, such as charge; without it the numbers alone")
+    q: str = Field(
+        "",
+        description="words that must all hold, and state:SUCCESS ref:order-5 id:3f2a amount:12.50 currency:AUD "
+        "is:finding",
+    )
+    skip: _Whole = Field(0, description="leave out this many of the newest")
+    limit: _Whole = Field(1_000, description="at most this many, 1000")
+
+
+class FindingQuery(SinceQuery):
+    """Which findings."""
+
+    severity: str | None = Field(None, description="at least note, warning or error")
+    finding: str | None = Field(None, description="one kind, such as double-charge")
+    raised: _Whole = Field(
+        0, description="raised, or raised again, after so many raises: the field raised of an earlier answer"
+    )
+
+
+class DeliveryQuery(ControlBody):
+    """Which deliveries of webhooks."""
+
+    state: str | None = Field(None, description="held, waiting, sending, delivered or given_up")
+    type: str | None = Field(None, description="meta.type, such as transaction")
+    event_type: str | None = Field(None, description="meta.eventType, such as transaction.status.changed")
+    subject: str | None = Field(None, description="id of the object that it is about")
+    url: str | None = Field(None, description="receiver")
+    message_id: str | None = Field(None, description="meta.messageId")
+    limit: _Page = Field(100, description="at most this many, the newest ones")
+    skip: _Whole = Field(0, description="leave out this many of the newest")
+    changed: _Whole = Field(
+        0, description="to which something has happened since: the field changes of an earlier answer"
+    )
+    bodies: Switch = Field(True, description="whether bodies are shown")
+
+
+class InboxQuery(ControlBody):
+    """Which messages of an inbox."""
+
+    after: _Whole = Field(0, description="messages after the one of this id")
+    limit: Annotated[int, whole(1, 100_000, digits=True)] = Field(
+        100_000, description="at most this many, the newest ones"
+    )
+    bodies: Switch = Field(True, description="whether bodies and headers are shown")

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from itertools import islice
 from typing import Annotated, Any, TypeVar
 
 from pydantic import ConfigDict
@@ -19,7 +20,7 @@ from mockserver.domain.codes import Code
 from mockserver.domain.errors import Invalid, nearest
 from mockserver.domain.masking import mask_start
 from mockserver.domain.reading import flag_of, whole_of
-from mockserver.wire.base import Body, Folded, pascal, refuse, validate
+from mockserver.wire.base import MOST_NAMED, Body, Folded, pascal, refuse, validate
 
 B = TypeVar("B", bound=Body)
 
@@ -39,9 +40,11 @@ class OpenBody(Body):
 
 
 def read_exactly(model: type[B], given: Mapping[str, Any], what: str = "field") -> B:
-    """The typed body or query. Raises ``Invalid`` (90) naming all that are unknown, else every other fault."""
+    """The typed body or query. Raises ``Invalid`` (90) naming those that are unknown, ``MOST_NAMED`` at most, else
+    every other fault."""
     names = [info.alias or name for name, info in model.model_fields.items()]
-    if model.model_config.get("extra") != "allow" and (unknown := [name for name in given if name not in names]):
+    unknown = list(islice((name for name in given if name not in names), MOST_NAMED))
+    if model.model_config.get("extra") != "allow" and unknown:
         allowed = ", ".join(names) or "none"
         faults = {mask_start(name, 40): f"unknown {what}{nearest(name, names)}, allowed: {allowed}" for name in unknown}
         raise Invalid(Code.VALIDATION_ERROR, {pascal([name]): words for name, words in faults.items()})

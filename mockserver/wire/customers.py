@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TypedDict
 
-from mockserver.domain.customer import Customer, CustomerDetails, PostalAddress
-from mockserver.domain.method_commands import (
+from mockserver.domain.commands import (
     MethodTerms,
     NewBankMethod,
     NewCustomer,
@@ -13,22 +12,21 @@ from mockserver.domain.method_commands import (
     NewTokenMethod,
     TokenKind,
 )
+from mockserver.domain.customer import Customer, CustomerDetails
 from mockserver.domain.payment_method import PaymentMethod
 from mockserver.wire.base import Flag, Map, Required
-from mockserver.wire.dates import moment
 from mockserver.wire.method_bodies import CardMethodFields, ProviderTokenFields
 from mockserver.wire.payment_methods import PaymentMethodSummaryReply, payment_method_summary
 from mockserver.wire.payto import NewPayToAgreement
 from mockserver.wire.profile import WireProfile
+from mockserver.wire.replies import reply_of
 from mockserver.wire.shapes import (
-    Address,
     BankPaymentInformation,
     ListQuery,
     PageReply,
     PersonFields,
     ReplyDateTime,
     WebhookConfig,
-    optional_moment,
 )
 
 
@@ -40,20 +38,14 @@ class CustomerFields(PersonFields):
 
     def creation(self, method: NewMethod, metadata: dict[str, str] | None = None) -> NewCustomer:
         """The command that these fields and a first payment method make."""
-        return NewCustomer(_details(self, self.ip), method, metadata, self.webhook.target() if self.webhook else None)
+        return self.made(NewCustomer, details=self.made(CustomerDetails), method=method, metadata=metadata)
 
     def terms(
         self, metadata: dict[str, str] | None = None, fallback_payment_method_id: str | None = None
     ) -> MethodTerms:
         """The terms of the first payment method; its webhooks go to the customer's receiver too."""
-        return MethodTerms(
-            email=self.email,
-            ip=self.ip,
-            set_default=True,
-            metadata=metadata,
-            fallback_payment_method_id=fallback_payment_method_id,
-            webhook=self.webhook.target() if self.webhook else None,
-        )
+        fallback = fallback_payment_method_id
+        return self.made(MethodTerms, set_default=True, metadata=metadata, fallback_payment_method_id=fallback)
 
 
 class CardCustomer(CardMethodFields, CustomerFields):
@@ -62,7 +54,6 @@ class CardCustomer(CardMethodFields, CustomerFields):
     metadata: Map | None = None
 
     def command(self) -> NewCustomer:
-        """The command that these fields make."""
         return self.creation(self.card_command(self.terms(self.metadata)), self.metadata)
 
 
@@ -73,7 +64,6 @@ class TokenCustomer(CustomerFields):
     metadata: Map | None = None
 
     def command(self) -> NewCustomer:
-        """The command that these fields make."""
         return self.creation(NewTokenMethod(self.token, self.terms(self.metadata)), self.metadata)
 
 
@@ -83,7 +73,6 @@ class ProviderTokenCustomer(ProviderTokenFields, CustomerFields):
     verify: Flag | None = None
 
     def command(self) -> NewCustomer:
-        """The command that these fields make."""
         return self.creation(self.token_command(TokenKind.LASTING, self.terms(self.metadata)), self.metadata)
 
 
@@ -93,7 +82,6 @@ class SingleUseTokenCustomer(ProviderTokenFields, CustomerFields):
     fallback_payment_method_id: str | None = None
 
     def command(self) -> NewCustomer:
-        """The command that these fields make."""
         terms = self.terms(self.metadata, self.fallback_payment_method_id)
         return self.creation(self.token_command(TokenKind.SINGLE_USE, terms), self.metadata)
 
@@ -104,7 +92,6 @@ class PayToCustomer(CustomerFields):
     pay_to_agreement: NewPayToAgreement
 
     def command(self) -> NewCustomer:
-        """The command that these fields make."""
         return self.creation(self.pay_to_agreement.command())
 
 
@@ -116,7 +103,6 @@ class BankCustomer(CustomerFields):
     metadata: Map | None = None
 
     def command(self) -> NewCustomer:
-        """The command that these fields make."""
         account = self.bank_payment_information.account()
         return self.creation(NewBankMethod(account, self.provider_id, self.terms(self.metadata)), self.metadata)
 
@@ -125,10 +111,6 @@ class CustomerUpdate(PersonFields):
     """A change of a customer; what is null or absent stays (published facts, 8 row 17)."""
 
     default_payment_method_id: str | None = None
-
-    def details(self) -> CustomerDetails:
-        """The fields of the person as a command carries them."""
-        return _details(self)
 
 
 class CustomerQuery(ListQuery):
@@ -175,57 +157,6 @@ class CustomersReply(PageReply):
     customers: list[CustomerReply]
 
 
-def _details(person: PersonFields, ip: str | None = None) -> CustomerDetails:
-    return CustomerDetails(
-        reference=person.reference,
-        first_name=person.first_name,
-        last_name=person.last_name,
-        email=person.email,
-        phone=person.phone,
-        ip=ip,
-        address=postal(person.address),
-    )
-
-
-def postal(address: Address | None) -> PostalAddress | None:
-    """An address as a command carries it."""
-    if address is None:
-        return None
-    return PostalAddress(
-        line1=address.line1,
-        line2=address.line2,
-        city=address.city,
-        country=address.country,
-        postal_code=address.postal_code,
-        state=address.state,
-    )
-
-
 def customer_reply(customer: Customer, default: PaymentMethod | None, profile: WireProfile) -> CustomerReply:
     """A customer as the documented object; ``default`` is the payment method that it names as its default."""
-    return {
-        "customerId": customer.customer_id,
-        "reference": customer.reference,
-        "firstName": customer.first_name,
-        "lastName": customer.last_name,
-        "email": customer.email,
-        "phone": customer.phone,
-        "dateAdded": moment(customer.added),
-        "dateRemoved": optional_moment(customer.removed),
-        "defaultPaymentMethod": payment_method_summary(default, profile),
-        "ip": customer.ip,
-        "address": _address(customer.address),
-    }
-
-
-def _address(address: PostalAddress | None) -> AddressReply | None:
-    if address is None:
-        return None
-    return {
-        "line1": address.line1,
-        "line2": address.line2,
-        "city": address.city,
-        "country": address.country,
-        "postalCode": address.postal_code,
-        "state": address.state,
-    }
+    return reply_of(CustomerReply, customer, defaultPaymentMethod=payment_method_summary(default, profile))

@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, ItemsView, Iterator, Mapping, Sequence
 from decimal import Decimal
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any, NamedTuple, TypeVar
 from urllib.parse import parse_qsl
 
@@ -18,6 +18,7 @@ from pydantic_core import SchemaValidator, core_schema
 
 from mockserver.wire.base import Body, Folded, fold, is_plain, read_map, read_number, validate
 from mockserver.wire.jsonio import MalformedJson, loads
+from mockserver.wire.long_json import ReadAhead
 
 B = TypeVar("B", bound=Body)
 
@@ -39,7 +40,7 @@ class Fields(Mapping[str, object]):
     few are ever read.
     """
 
-    __slots__ = ("_all_known", "_capitals", "_commas", "_folded", "_given", "_model", "_read", "_text")
+    __slots__ = ("_all_known", "_capitals", "_commas", "_folded", "_given", "_model", "_read", "_text", "_typed")
 
     def __init__(
         self, model: type[Body], given: Mapping[str, Any], text: bytes, read: FieldReader, *, commas: bool = False
@@ -52,12 +53,16 @@ class Fields(Mapping[str, object]):
         self._commas = commas
         self._all_known = not given
         self._capitals: bool | None = None
+        self._typed: Body | None = None
 
     @classmethod
-    def of_body(cls, model: type[Body], raw: bytes, deepest: int, *, commas: bool = False) -> Fields:
-        """The fields of a JSON body of at most ``deepest`` levels; with ``commas`` numeric texts may have a decimal
-        comma. Raises ``MalformedJson``."""
-        return cls(model, _object(raw, deepest), raw, _object, commas=commas)
+    def of_body(
+        cls, model: type[Body], raw: bytes, deepest: int, *, commas: bool = False, ahead: ReadAhead | None = None
+    ) -> Fields:
+        """The fields of a JSON body of at most ``deepest`` levels, which may have been read ``ahead``; with ``commas``
+        numeric texts may have a decimal comma. Raises ``MalformedJson``."""
+        given = _object(raw, deepest) if ahead is None else _as_object(ahead.value)
+        return cls(model, given, raw, _object, commas=commas)
 
     @classmethod
     def of_query(cls, model: type[Body], raw: bytes, *, commas: bool = False) -> Fields:
@@ -94,26 +99,32 @@ class Fields(Mapping[str, object]):
 
     def typed(self, model: type[B], *, strict: bool) -> B:
         """The fields as a model. Raises ``Invalid`` (90) with every fault; ``strict`` refuses unknown fields too."""
+        body: Any = self._typed
+        if type(body) is model:
+            return body
         given = self._given
-        if given and self._folded is None:
+        if given and self._folded is None and self._read is not _parameters:
             capitals = next(iter(given))[:1].isupper()
-            validator = _at_once(model, capitals)
-            if validator is not None:
-                try:
-                    body: B = validator.validate_python(given)
-                except ValidationError:
-                    # Faulty, or spelt otherwise: the longer way finds out which, and names every fault.
-                    pass
-                else:
-                    self._all_known = True
-                    self._capitals = capitals
-                    return body
-        return validate(model, self.folded, strict=strict)
+            body = _if_plain(model, given, capitals=capitals)
+            if body is not None:
+                self._all_known = True
+                self._capitals = capitals
+        else:
+            body = None
+        if body is None:
+            # Faulty, or spelt otherwise: the longer way finds out which, and names every fault.
+            folded = self.folded
+            if not (folded.unknown or folded.twice):
+                body = _if_plain(model, folded.values, capitals=False)
+            if body is None:
+                return validate(model, folded, strict=strict)
+        self._typed = body
+        return body  # type: ignore[no-any-return]
 
     def rest(self) -> None:
         """Let go of all but the text."""
         if self._text:
-            self._given = self._folded = None
+            self._given = self._folded = self._typed = None
 
     def __getitem__(self, name: str) -> object:
         given = self._given
@@ -148,7 +159,10 @@ def _object(raw: bytes, deepest: int = sys.maxsize) -> dict[str, Any]:
     """The body as an object: nothing and ``[]`` are empty ones (published facts, 1.0). Raises ``MalformedJson``."""
     if not raw.strip():
         return {}
-    value = loads(raw, deepest)
+    return _as_object(loads(raw, deepest))
+
+
+def _as_object(value: object) -> dict[str, Any]:
     if isinstance(value, dict):
         return value
     if value == []:
@@ -158,7 +172,29 @@ def _object(raw: bytes, deepest: int = sys.maxsize) -> dict[str, Any]:
 
 def _parameters(query_string: bytes) -> dict[str, str]:
     """The query by name; a parameter without a value counts as absent, of one given twice the last counts."""
-    return dict(parse_qsl(query_string.decode("utf-8", "replace"), errors="replace"))
+    # Long ones are not kept: they would fill the memory.
+    return dict(_pairs(query_string) if len(query_string) <= _SHORT else _pairs.__wrapped__(query_string))
+
+
+_SHORT = 500
+"""Bytes of a query that is kept as it was read."""
+
+
+@lru_cache(maxsize=512)
+def _pairs(query_string: bytes) -> list[tuple[str, str]]:
+    return parse_qsl(query_string.decode("utf-8", "replace"), errors="replace")
+
+
+def _if_plain(model: type[B], given: Mapping[str, Any], *, capitals: bool) -> B | None:
+    """The model of fields that are right and spelt in the one way; else None."""
+    validator = _at_once(model, capitals)
+    if validator is None:
+        return None
+    try:
+        body: B = validator.validate_python(given)
+    except ValidationError:
+        return None
+    return body
 
 
 @cache

@@ -9,6 +9,7 @@ from mockserver.domain.countries import countries, time_zones
 from mockserver.domain.money import CURRENCIES
 from mockserver.domain.provider import Capability, Provider
 from mockserver.wire.base import Body, Number
+from mockserver.wire.replies import reply_of
 from mockserver.wire.shapes import ReplyAmount, ReplyDateTime
 
 
@@ -172,16 +173,7 @@ class VersionReply(TypedDict):
 def info_reply() -> InfoReply:
     """The reference data: the same for every sandbox, put together once."""
     return {
-        "countries": [
-            {
-                "friendlyName": row.friendly_name,
-                "name": row.name,
-                "twoLetterCode": row.two_letter_code,
-                "threeLetterCode": row.three_letter_code,
-                "numericCode": row.numeric_code,
-            }
-            for row in countries().values()
-        ],
+        "countries": [reply_of(CountryReply, row) for row in countries().values()],
         "currencies": [
             {
                 "id": row.number,

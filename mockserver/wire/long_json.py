@@ -1,13 +1,14 @@
-"""Reading a JSON text of many megabytes in slices, so that others have their turn meanwhile.
+"""Reading and writing a JSON text of many megabytes in slices, so that others have their turn meanwhile.
 
-The text is decoded a window at a time. What lies whole inside the window is read at once, by the same reader as any
-other JSON; whatever is longer is opened, and its parts are read one after the other.
+The text is in parts, never in one piece: to put 100 MB together takes as long as others may wait. It is decoded a
+window at a time. What lies whole inside the window is read at once, by the same reader as any other JSON; whatever is
+longer is opened, and its parts are read one after the other. What is written is opened likewise.
 """
 
 from __future__ import annotations
 
 from codecs import getincrementaldecoder
-from collections.abc import Generator
+from collections.abc import Generator, Iterable
 from json import JSONDecodeError
 from typing import Any
 
@@ -21,23 +22,147 @@ from mockserver.wire.jsonio import (
     BadNumber,
     MalformedJson,
     depth_of,
+    dumps,
     half_pair_in,
 )
 
 WINDOW = 65_536
 """Signs that are decoded, and read, at a time."""
 
+_MARK = BOM.decode()
 _LONGEST_SCALAR = 1_000
 """Signs that must be seen of a number, which may end where the window does: more than any has that is not refused."""
 
 
-def loads_in_slices(body: bytes, max_depth: int = MAX_DEPTH) -> Slices[object]:
-    """What ``jsonio.loads`` makes of a text. Raises ``MalformedJson`` for what that refuses."""
+_VALUES = 200
+"""Values that are read one by one before others have their turn."""
+
+_FEW = 100
+"""Signs of a value after which many others like it are read at once, if they can be."""
+
+_RUNS = (8_192, 512)
+"""Signs in which they are looked for."""
+
+ROWS = 500
+"""Items of one container that are written at a time."""
+
+_PART = 250_000
+"""Bytes of a part, after which others have their turn; where few items are as long, each is written by itself."""
+
+_OPENED = 2
+"""Levels of a document that are opened however few items they have: below them may be many."""
+
+
+class ReadAhead:
+    """A JSON text that was read before it is used."""
+
+    __slots__ = ("_fault", "_value")
+
+    def __init__(self, value: object, fault: MalformedJson | None = None) -> None:
+        self._value = value
+        self._fault = fault
+
+    @property
+    def value(self) -> object:
+        """Its value. Raises ``MalformedJson``."""
+        if self._fault is not None:
+            raise self._fault
+        return self._value
+
+
+def read_ahead(body: bytes, max_depth: int) -> Slices[ReadAhead]:
+    """Read a JSON text, or find out what is wrong with it."""
+    if not body.strip():
+        return ReadAhead({})
+    try:
+        return ReadAhead((yield from loads_in_slices([body], max_depth)))
+    except MalformedJson as fault:
+        return ReadAhead(None, fault)
+
+
+def dumps_in_slices(document: dict[str, Any]) -> Slices[list[bytes]]:
+    """The parts of the text that ``jsonio.dumps`` makes of a document. The document is used up: its lists are given
+    back bit by bit, as all at once would take as long as the writing."""
+    text = _Text()
+    yield from text.write(document, _OPENED)
+    text.end_part()
+    return text.parts
+
+
+class _Text:
+    """A text that is being written."""
+
+    def __init__(self) -> None:
+        self.parts: list[bytes] = []
+        self._part: list[bytes] = []
+        self._length = 0
+
+    def end_part(self) -> None:
+        """What has been written since the last part is the next."""
+        self.parts.append(b"".join(self._part))
+        self._part.clear()
+        self._length = 0
+
+    def write(self, value: Any, levels: int) -> Slices[None]:
+        """Write a value, ``levels`` of which are opened whatever they hold."""
+        if not isinstance(value, (dict, list)) or not (value and (levels > 0 or _is_long(value, 2))):
+            self._add(dumps(value))
+            return
+        is_map = isinstance(value, dict)
+        items: list[Any] = list(value.items()) if isinstance(value, dict) else value
+        start, step = 0, 1
+        while start < len(items):
+            self._add(b"," if start else b"{" if is_map else b"[")
+            some = items[start : start + step]
+            # To one who has them all, those that are written are of no more use.
+            items[start : start + step] = [None] * len(some)
+            start += step
+            before = self._length
+            yield from self._write_some(some, levels - 1, is_map=is_map)
+            is_short = self._length - before < _PART and not (levels > 0 and is_map)
+            step = min(2 * step, ROWS) if is_short else 1
+            if self._length >= _PART:
+                self.end_part()
+                yield
+        self._add(b"}" if is_map else b"]")
+
+    def _write_some(self, some: list[Any], levels: int, *, is_map: bool) -> Slices[None]:
+        """Some items of a container, those at once that are short."""
+        if levels <= 0 and not any(_is_long(one[1], 2) if is_map else _is_long(one, 1) for one in some):
+            self._add(dumps(dict(some) if is_map else some)[1:-1])
+            return
+        for number, one in enumerate(some):
+            self._add(b"," if number else b"")
+            if is_map:
+                self._add(dumps(one[0]) + b":")
+            yield from self.write(one[1] if is_map else one, levels)
+
+    def _add(self, raw: bytes) -> None:
+        self._part.append(raw)
+        self._length += len(raw)
+
+
+def _is_long(value: object, levels: int) -> bool:
+    """Whether a container has many items, or one in it so many levels below."""
+    if not isinstance(value, (dict, list)):
+        return False
+    inner = value.values() if isinstance(value, dict) else value
+    return len(value) > ROWS or (levels > 0 and any(_is_long(one, levels - 1) for one in inner))
+
+
+def loads_in_slices(body: Iterable[bytes], max_depth: int = MAX_DEPTH) -> Slices[object]:
+    """What ``jsonio.loads`` makes of a text that comes in parts. Raises ``MalformedJson`` for what that refuses."""
     text = _Window(body)
     # Containers that are open, each with the key under which the next value goes; None in an array.
     stack: list[tuple[Any, str | None]] = []
     value: Any = None
+    read_since = 0
     while True:
+        read_since += 1
+        if read_since >= _VALUES:
+            read_since = 0
+            yield
+        begun = text.at
         read = yield from _whole(text, max_depth - len(stack))
         if read is not None:
             (value,) = read
@@ -60,6 +185,8 @@ def loads_in_slices(body: bytes, max_depth: int = MAX_DEPTH) -> Slices[object]:
                 container.append(value)
             else:
                 container[key] = value
+            if text.at - begun < _FEW:
+                text.run_into(container, max_depth - len(stack) - 1)
             if text.sign() == ",":
                 text.go(1)
                 stack.append((container, (yield from _key(text)) if key is not None else None))
@@ -119,19 +246,17 @@ def _whole(text: _Window, levels: int) -> Generator[None, None, tuple[Any] | Non
 class _Window:
     """The part of a text that is decoded: ``signs``, read as far as ``at``."""
 
-    def __init__(self, body: bytes) -> None:
-        self._body = memoryview(body)
-        self._next = len(BOM) if body.startswith(BOM) else 0
+    def __init__(self, body: Iterable[bytes]) -> None:
+        self._parts = iter(body)
+        self._part = memoryview(b"")
+        self._is_last = False
+        self._begins = True
         self._decode = getincrementaldecoder("utf-8")().decode
         # What stood before the window.
         self._lines = 0
         self._column = 0
         self.signs = ""
         self.at = 0
-
-    @property
-    def _is_last(self) -> bool:
-        return self._next >= len(self._body)
 
     def refill(self) -> bool:
         """Go on to the next window before the end of this one is read; whether it did."""
@@ -157,14 +282,31 @@ class _Window:
         self.signs, self.at = self.signs[self.at :], 0
 
     def _take(self, count: int) -> None:
-        part = self._body[self._next : self._next + count]
-        self._next += count
+        raw = self._next(count)
         try:
-            self.signs += self._decode(part, self._is_last)
+            self.signs += self._decode(raw, self._is_last)
         except UnicodeDecodeError as error:
             self.signs += bytes(error.object[: error.start]).decode()
             self.at = len(self.signs)
             raise self.malformed("not UTF-8") from None
+        if self._begins and self.signs:
+            self._begins = False
+            self.signs = self.signs.removeprefix(_MARK)
+
+    def _next(self, count: int) -> bytearray:
+        """So many bytes of the body, fewer at its end; then ``_is_last``."""
+        found = bytearray()
+        while len(found) < count or not self._part:
+            if not self._part:
+                part = next(self._parts, None)
+                if part is None:
+                    self._is_last = True
+                    break
+                self._part = memoryview(part)
+            some = self._part[: count - len(found)]
+            found += some
+            self._part = self._part[len(some) :]
+        return found
 
     def sign(self) -> str:
         """Moves to the next character that is not blank, and gives it; empty at the end of the text."""
@@ -179,6 +321,28 @@ class _Window:
                 return ""
             self._move_on()
             self._take(WINDOW)
+
+    def run_into(self, container: Any, levels: int) -> None:
+        """Read further values of a container at once, as many as lie whole before a comma; none when they cannot be,
+        such as faulty ones. What is complete before a comma stands in this container: a text or container that was cut
+        there would be no JSON."""
+        if self.sign() != ",":
+            return
+        begin, (opening, closing) = self.at + 1, "[]" if isinstance(container, list) else "{}"
+        for length in _RUNS:
+            end = self.signs.rfind(",", begin, begin + length)
+            if end < 0 or SURROGATE.search(self.signs, begin, end):
+                continue
+            run = f"{opening}{self.signs[begin:end]}{closing}"
+            try:
+                values, stop = DECODER.raw_decode(run)
+            except (JSONDecodeError, BadNumber, RecursionError):
+                continue
+            too_deep = self.openings(begin, end) > levels and depth_of(values) - 1 > levels
+            if values and stop == len(run) and not too_deep:
+                (container.extend if isinstance(container, list) else container.update)(values)
+                self.at = end
+                return
 
     def go(self, count: int) -> None:
         """Leave so many signs behind."""

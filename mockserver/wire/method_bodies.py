@@ -8,8 +8,7 @@ from __future__ import annotations
 from pydantic import Field
 
 from mockserver.domain.charge import Payer
-from mockserver.domain.commands import VaultRequest
-from mockserver.domain.method_commands import (
+from mockserver.domain.commands import (
     CardChanges,
     MethodTerms,
     NewBankMethod,
@@ -18,6 +17,7 @@ from mockserver.domain.method_commands import (
     NewTokenMethod,
     SwitchProvider,
     TokenKind,
+    VaultRequest,
 )
 from mockserver.domain.vault import Expiry
 from mockserver.wire.base import Body, Flag, Map, Moment, Required, Whole
@@ -54,14 +54,7 @@ class StoringTerms(Body):
 
     def terms(self, payer: Payer | None = None) -> MethodTerms:
         """The terms as a command carries them."""
-        return MethodTerms(
-            payer=payer,
-            ip=self.ip,
-            set_default=bool(self.set_default),
-            metadata=self.metadata,
-            fallback_payment_method_id=self.fallback_payment_method_id,
-            webhook=self.webhook.target() if self.webhook else None,
-        )
+        return self.made(MethodTerms, payer=payer)
 
 
 class CardMethodFields(CardVaulting):
@@ -75,13 +68,12 @@ class CardMethodFields(CardVaulting):
 
     def card_command(self, terms: MethodTerms) -> NewCardMethod:
         """The command that these fields make."""
-        return NewCardMethod(
+        return self.made(
+            NewCardMethod,
             details=self.payment_information.details(),
-            provider_id=self.provider_id,
             terms=terms,
             vault=self.vault_request(),
             skip_expiry_check=bool(self.skip_expiry_date_validation),
-            create_network_token=bool(self.create_network_token),
         )
 
 
@@ -89,7 +81,6 @@ class CardMethodCreation(StoringTerms, CardMethodFields):
     """A card to store with a provider."""
 
     def command(self) -> NewCardMethod:
-        """The command that these fields make."""
         return self.card_command(self.terms())
 
 
@@ -99,7 +90,6 @@ class TokenMethodCreation(StoringTerms):
     token: Required
 
     def command(self) -> NewTokenMethod:
-        """The command that these fields make."""
         return NewTokenMethod(self.token, self.terms())
 
 
@@ -113,13 +103,8 @@ class ProviderTokenFields(Body):
 
     def token_command(self, kind: TokenKind, terms: MethodTerms) -> NewProviderTokenMethod:
         """The command that these fields make."""
-        return NewProviderTokenMethod(
-            provider_id=self.provider_id,
-            token=self.provider_token,
-            kind=kind,
-            terms=terms,
-            data=self.provider_token_data,
-        )
+        token, data = self.provider_token, self.provider_token_data
+        return self.made(NewProviderTokenMethod, token=token, kind=kind, terms=terms, data=data)
 
 
 class ProviderTokenMethodCreation(ProviderTokenFields):
@@ -130,13 +115,7 @@ class ProviderTokenMethodCreation(ProviderTokenFields):
     fallback_payment_method_id: str | None = None
 
     def command(self) -> NewProviderTokenMethod:
-        """The command that these fields make."""
-        terms = MethodTerms(
-            email=self.email,
-            metadata=self.metadata,
-            fallback_payment_method_id=self.fallback_payment_method_id,
-        )
-        return self.token_command(TokenKind.LASTING, terms)
+        return self.token_command(TokenKind.LASTING, self.made(MethodTerms))
 
 
 class SingleUseTokenMethodCreation(PersonFields, ProviderTokenFields):
@@ -147,16 +126,8 @@ class SingleUseTokenMethodCreation(PersonFields, ProviderTokenFields):
     webhook: WebhookConfig | None = None
 
     def command(self) -> NewProviderTokenMethod:
-        """The command that these fields make."""
-        terms = MethodTerms(
-            payer=payer_of(self.reference, self.first_name, self.last_name, self.email, self.phone),
-            email=self.email,
-            ip=self.ip,
-            metadata=self.metadata,
-            fallback_payment_method_id=self.fallback_payment_method_id,
-            webhook=self.webhook.target() if self.webhook else None,
-        )
-        return self.token_command(TokenKind.SINGLE_USE, terms)
+        payer = payer_of(self.reference, self.first_name, self.last_name, self.email, self.phone)
+        return self.token_command(TokenKind.SINGLE_USE, self.made(MethodTerms, payer=payer))
 
 
 class BankMethodCreation(StoringTerms):
@@ -168,7 +139,6 @@ class BankMethodCreation(StoringTerms):
     last_name: str | None = None
 
     def command(self) -> NewBankMethod:
-        """The command that these fields make."""
         terms = self.terms(payer_of(None, self.first_name, self.last_name))
         return NewBankMethod(self.bank_payment_information.account(), self.provider_id, terms)
 
@@ -183,16 +153,7 @@ class ProviderSwitch(Body):
     webhook: WebhookConfig | None = None
 
     def command(self) -> SwitchProvider:
-        """The command that these fields make."""
-        return SwitchProvider(
-            provider_id=self.provider_id,
-            payment_method_id=self.payment_method_id,
-            terms=MethodTerms(
-                fallback_payment_method_id=self.fallback_payment_method_id,
-                webhook=self.webhook.target() if self.webhook else None,
-            ),
-            ccv=self.ccv,
-        )
+        return self.made(SwitchProvider, terms=self.made(MethodTerms))
 
 
 class CardFields(Body):
@@ -209,8 +170,7 @@ class CardUpdate(Body):
     card: CardFields
     metadata: Map | None = None
 
-    def changes(self) -> CardChanges:
-        """The change as a command carries it."""
+    def command(self) -> CardChanges:
         return CardChanges(self.card.card_number, self.card.expiry_date, self.card.cardholder, self.metadata)
 
 

@@ -13,8 +13,8 @@ from mockserver.domain.commands import LinkPayment, NewPaymentLink
 from mockserver.domain.payment_link import CallToAction, LinkPaymentType, PaymentLink
 from mockserver.domain.sources import CardDetails, CardSource, ChargeSource, PaymentType, WalletSource
 from mockserver.wire.base import Body, Map, Number, Required, Whole, one_of
-from mockserver.wire.dates import moment
-from mockserver.wire.shapes import ListQuery, ReplyAmount, ReplyDateTime, plain_map
+from mockserver.wire.replies import reply_of
+from mockserver.wire.shapes import ListQuery, ReplyAmount, ReplyDateTime
 
 _PLAIN = r"[0-9]{1,18}(?:\.[0-9]{1,18})?"
 
@@ -48,21 +48,7 @@ class PaymentLinkCreation(Body):
     metadata: Map | None = None
 
     def command(self) -> NewPaymentLink:
-        """The command that these fields make."""
-        return NewPaymentLink(
-            title=self.title,
-            amount=self.amount,
-            currency=self.currency,
-            allowed_types=self.allowed_payment_types,
-            description=self.description,
-            image=self.image,
-            confirmation_message=self.confirmation_message,
-            redirect_url=self.redirect_url,
-            call_to_action=self.call_to_action,
-            limit=self.limit_payments,
-            invoice_id=self.invoice_id,
-            metadata=self.metadata,
-        )
+        return self.made(NewPaymentLink, allowed_types=self.allowed_payment_types, limit=self.limit_payments)
 
 
 _KINDS = {kind: PaymentType(kind.value.upper()) for kind in LinkPaymentType if kind is not LinkPaymentType.PAYTO}
@@ -139,23 +125,13 @@ class PaymentLinksReply(TypedDict):
 
 def payment_link_reply(link: PaymentLink, url: str, account_id: str, public_key: str) -> PaymentLinkReply:
     """A link as the documented object, null where nothing is known; ``url`` is that of its page."""
-    return {
-        "url": url,
-        "paymentLinkId": link.payment_link_id,
-        "dateAdded": moment(link.added),
-        "accountId": account_id,
-        "publicKey": public_key,
-        "title": link.title,
-        "amount": link.amount,
-        "currency": link.currency,
-        "allowedPaymentTypes": [member.value for member in link.allowed_types] if link.allowed_types else None,
-        "description": link.description,
-        "image": link.image,
-        "confirmationMessage": link.confirmation_message,
-        "redirectUrl": link.redirect_url,
-        "callToAction": link.call_to_action.value if link.call_to_action else None,
-        "limitPayments": link.limit,
-        "countPayments": link.payments,
-        "invoiceId": link.invoice_id,
-        "metadata": plain_map(link.metadata),
-    }
+    return reply_of(
+        PaymentLinkReply,
+        link,
+        url=url,
+        accountId=account_id,
+        publicKey=public_key,
+        allowedPaymentTypes=link.allowed_types or None,
+        limitPayments=link.limit,
+        countPayments=link.payments,
+    )

@@ -6,7 +6,7 @@ from typing import TypedDict
 
 from pydantic import Field
 
-from mockserver.domain.method_commands import NewPayToMethod
+from mockserver.domain.commands import NewPayToMethod
 from mockserver.domain.payto import LEAST_MAXIMUM, MOST_MAXIMUM, Agreement, PayIdDetails
 from mockserver.wire.base import Body, Required, Whole
 from mockserver.wire.method_bodies import StoringTerms
@@ -15,12 +15,10 @@ from mockserver.wire.method_bodies import StoringTerms
 class PayIdFields(Body):
     """The payer's PayID."""
 
+    makes = PayIdDetails
+
     pay_id: str | None = None
     pay_id_type: str | None = Field(None, description="free text, such as EMAIL")
-
-    def given(self) -> PayIdDetails:
-        """The PayID as a command carries it."""
-        return PayIdDetails(self.pay_id, self.pay_id_type)
 
 
 class NewPayToAgreement(StoringTerms):
@@ -33,15 +31,8 @@ class NewPayToAgreement(StoringTerms):
     provider_id: Required
 
     def command(self) -> NewPayToMethod:
-        """The command that these fields make."""
-        return NewPayToMethod(
-            payer_name=self.payer_name,
-            description=self.description,
-            maximum_amount=self.maximum_amount,
-            provider_id=self.provider_id,
-            pay_id=self.payer_pay_id_details.given() if self.payer_pay_id_details else None,
-            terms=self.terms(),
-        )
+        payer = self.payer_pay_id_details
+        return self.made(NewPayToMethod, pay_id=payer.command() if payer else None, terms=self.terms())
 
 
 class PayIdReply(TypedDict):

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from decimal import Decimal
-from typing import TypedDict
+from typing import Any, TypedDict
 
 from mockserver.domain.cards import Brand
-from mockserver.domain.provider import Capability, Cost, Provider, ProviderDetails
-from mockserver.domain.provider_condition import ProviderCondition
+from mockserver.domain.provider import Capability, Cost, Provider, ProviderCondition, ProviderDetails
 from mockserver.wire.base import Body, Flag, Map, Number, one_of
+from mockserver.wire.replies import reply_of
 from mockserver.wire.shapes import ReplyAmount
 
 
@@ -20,8 +20,7 @@ class CostData(Body):
     transaction_cost: Number | None = None
     transaction_percentage: Number | None = None
 
-    def cost(self) -> Cost:
-        """The row as the domain keeps it."""
+    def command(self) -> Cost:
         return Cost(
             fixed=self.transaction_cost or Decimal(0),
             percent=self.transaction_percentage or Decimal(0),
@@ -38,8 +37,7 @@ class Condition(Body):
     greater_than_amount: Number | None = None
     apply_currency_conversion: Flag | None = None
 
-    def condition(self) -> ProviderCondition:
-        """The row as the domain keeps it."""
+    def command(self) -> ProviderCondition:
         code = self.currency.upper() if self.currency else None
         return ProviderCondition(
             code, self.less_than_amount, self.greater_than_amount, bool(self.apply_currency_conversion)
@@ -62,26 +60,20 @@ class ProviderFields(Body):
     hide_configuration: list[Condition] | None = None
     require_configuration: list[Condition] | None = None
 
-    def details(self) -> ProviderDetails:
-        """What these fields give."""
-        return ProviderDetails(
-            type=self.type,
-            name=self.name,
-            environment=self.environment,
-            currency=self.currency,
+    def command(self) -> ProviderDetails:
+        return self.made(
+            ProviderDetails,
             country=self.provider_country,
-            three_ds_provider_id=self.three_ds_provider_id,
-            fallback_provider_id=self.fallback_provider_id,
             authentication=self.authentication_parameters,
             additional=self.additional_parameters,
-            costs=tuple(row.cost() for row in self.cost_data) if self.cost_data is not None else None,
-            hide=_conditions(self.hide_configuration),
-            require=_conditions(self.require_configuration),
+            costs=_commands(self.cost_data),
+            hide=_commands(self.hide_configuration),
+            require=_commands(self.require_configuration),
         )
 
 
-def _conditions(rows: list[Condition] | None) -> tuple[ProviderCondition, ...] | None:
-    return tuple(row.condition() for row in rows) if rows is not None else None
+def _commands(rows: list[CostData] | list[Condition] | None) -> tuple[Any, ...] | None:
+    return tuple(row.command() for row in rows) if rows is not None else None
 
 
 class ConditionReply(TypedDict):
@@ -144,37 +136,32 @@ def _condition_reply(row: ProviderCondition) -> ConditionReply:
 
 def provider_reply(provider: Provider, fallback: Provider | None) -> ProviderReply:
     """A provider as the published object."""
-    return {
-        "providerId": provider.provider_id,
-        "type": provider.summary.type,
-        "name": provider.summary.name,
-        "environment": provider.environment,
-        "currency": provider.currency,
-        "providerCountry": provider.country,
-        "authenticationParameters": dict(provider.authentication),
-        "additionalParameters": dict(provider.additional),
-        "threeDsProviderId": provider.three_ds_provider_id,
-        "fallbackProviderId": provider.fallback_provider_id,
-        "maxCapability": provider.max_capability,
-        "costData": [
+    return reply_of(
+        ProviderReply,
+        provider,
+        type=provider.summary.type,
+        name=provider.summary.name,
+        providerCountry=provider.country,
+        authenticationParameters=provider.authentication,
+        additionalParameters=provider.additional,
+        costData=[
             {
                 "isInternationalCard": cost.international,
-                "cardScheme": cost.scheme.value if cost.scheme else None,
+                "cardScheme": cost.scheme,
                 "transactionCost": cost.fixed,
                 "transactionPercentage": cost.percent,
             }
             for cost in provider.costs
         ],
-        "hideConfiguration": [_condition_reply(row) for row in provider.hide],
-        "requireConfiguration": [_condition_reply(row) for row in provider.require],
-        "hasPartialRefund": Capability.PARTIAL_REFUND in provider.capabilities,
-        "hasThreeDsCapability": Capability.THREE_DS in provider.capabilities,
-        "fallbackProvider": {
+        hideConfiguration=[_condition_reply(row) for row in provider.hide],
+        requireConfiguration=[_condition_reply(row) for row in provider.require],
+        hasPartialRefund=Capability.PARTIAL_REFUND in provider.capabilities,
+        hasThreeDsCapability=Capability.THREE_DS in provider.capabilities,
+        fallbackProvider=fallback
+        and {
             "id": fallback.provider_id,
             "name": fallback.summary.name,
             "type": fallback.summary.type,
             "applyCurrencyConversion": False,
-        }
-        if fallback
-        else None,
-    }
+        },
+    )

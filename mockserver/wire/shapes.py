@@ -14,6 +14,7 @@ from pydantic import Field, WithJsonSchema
 
 from mockserver.domain.cards import Card
 from mockserver.domain.charge import Payer, WebhookTarget
+from mockserver.domain.customer import CustomerDetails, PostalAddress
 from mockserver.domain.fake_lookups import IpInfo, iin_data, ip_info
 from mockserver.domain.provider import ProviderSummary
 from mockserver.domain.sources import BankAccount, CardDetails
@@ -53,6 +54,8 @@ class CardRequestInformation(Body):
 class Address(Body):
     """A postal address; country and state are free text (published facts, 1.2)."""
 
+    makes = PostalAddress
+
     line1: str | None = None
     line2: str | None = None
     city: str | None = None
@@ -74,6 +77,8 @@ class ListQuery(Body):
 
 class PersonFields(Body):
     """The names and contacts of a payer."""
+
+    makes = CustomerDetails
 
     email: str | None = None
     phone: str | None = None
@@ -119,8 +124,7 @@ class WebhookConfig(Body):
     url: Receiver
     authorization: HeaderText | None = None
 
-    def target(self) -> WebhookTarget:
-        """The receiver as a command carries it."""
+    def command(self) -> WebhookTarget:
         return WebhookTarget(self.url, self.authorization)
 
 

@@ -11,8 +11,9 @@ from mockserver.domain.commands import ChangeSubscription, NewSubscription
 from mockserver.domain.states import SubscriptionState
 from mockserver.domain.subscription import EndAfter, Retry, Subscription
 from mockserver.wire.base import Body, Map, Moment, Number, Required, Whole, one_of
-from mockserver.wire.dates import moment, named_moment
-from mockserver.wire.shapes import ListQuery, PageReply, ReplyAmount, ReplyDateTime, WebhookConfig, plain_map
+from mockserver.wire.dates import named_moment
+from mockserver.wire.replies import reply_of
+from mockserver.wire.shapes import ListQuery, PageReply, ReplyAmount, ReplyDateTime, WebhookConfig
 
 
 class EndAfterFields(Body):
@@ -22,7 +23,7 @@ class EndAfterFields(Body):
     amount: Number | None = None
     date: Moment | None = None
 
-    def end(self) -> EndAfter | None:
+    def command(self) -> EndAfter | None:
         """The end as a command carries it, None when nothing ends it."""
         end = EndAfter(self.count or None, self.amount or None, self.date)
         return end if end != EndAfter() else None
@@ -35,10 +36,8 @@ class RetryFields(Body):
     interval: one_of(RetryInterval) | None = None  # type: ignore[valid-type]
     frequency: Whole | None = Field(None, description="default 1")
 
-    def retry(self) -> Retry:
-        """The policy as a command carries it."""
-        interval = RetryInterval.DAY if self.interval is None else self.interval
-        return Retry(self.maximum, interval, 1 if self.frequency is None else self.frequency)
+    def command(self) -> Retry:
+        return self.made(Retry, interval=RetryInterval.DAY if self.interval is None else self.interval)
 
 
 class SubscriptionCreation(Body):
@@ -56,23 +55,13 @@ class SubscriptionCreation(Body):
     metadata: Map | None = None
 
     def command(self) -> NewSubscription:
-        """The command that these fields make."""
-        return NewSubscription(
-            payment_method_id=self.payment_method_id,
-            amount=self.amount,
-            currency=self.currency,
-            interval=self.interval,
-            frequency=1 if self.frequency is None else self.frequency,
-            start=self.start_date,
-            end_after=self.end_after.end() if self.end_after else None,
-            retry=self.retry.retry() if self.retry else None,
-            webhook=self.webhook.target() if self.webhook else None,
-            metadata=self.metadata,
-        )
+        return self.made(NewSubscription, start=self.start_date)
 
 
 class SubscriptionChange(Body):
     """What to change; ``endAfter``, ``retry`` and ``webhook`` are replaced as a whole."""
+
+    makes = ChangeSubscription
 
     amount: Number | None = None
     currency: str | None = None
@@ -83,24 +72,15 @@ class SubscriptionChange(Body):
     webhook: WebhookConfig | None = None
     metadata: Map | None = None
 
-    def command(self) -> ChangeSubscription:
-        """The command that these fields make."""
-        return ChangeSubscription(
-            amount=self.amount,
-            currency=self.currency,
-            interval=self.interval,
-            frequency=self.frequency,
-            end_after=self.end_after.end() if self.end_after else None,
-            retry=self.retry.retry() if self.retry else None,
-            webhook=self.webhook.target() if self.webhook else None,
-            metadata=self.metadata,
-        )
-
 
 class SubscriptionStatus(Body):
     """The status that a subscription shall have."""
 
     status: one_of(SubscriptionState)  # type: ignore[valid-type]
+
+    def command(self) -> SubscriptionState:
+        status: SubscriptionState = self.status
+        return status
 
 
 class SubscriptionQuery(ListQuery):
@@ -161,22 +141,4 @@ class SubscriptionsReply(PageReply):
 
 def subscription_reply(row: Subscription) -> SubscriptionReply:
     """A subscription as the published object, null where nothing is known."""
-    end, retry, webhook = row.end_after, row.retry, row.webhook
-    last = named_moment(end.date) if end and end.date is not None else None
-    return {
-        "subscriptionId": row.subscription_id,
-        "paymentMethodId": row.payment_method_id,
-        "amount": row.amount,
-        "currency": row.currency,
-        "interval": row.interval.value,
-        "frequency": row.frequency,
-        "createdDate": moment(row.added),
-        "startDate": named_moment(row.start),
-        "endAfter": {"count": end.count, "amount": end.amount, "date": last} if end else None,
-        "retry": {"maximum": retry.maximum, "interval": retry.interval.value, "frequency": retry.frequency}
-        if retry
-        else None,
-        "webhook": {"url": webhook.url, "authorization": webhook.authorization} if webhook else None,
-        "status": row.status.value,
-        "metadata": plain_map(row.metadata),
-    }
+    return reply_of(SubscriptionReply, row, startDate=named_moment(row.start))

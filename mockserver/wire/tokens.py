@@ -6,13 +6,13 @@ from typing import NotRequired, TypedDict
 
 from pydantic import Field
 
-from mockserver.domain.method_commands import NewCardToken
+from mockserver.domain.commands import NewCardToken
 from mockserver.domain.payto import Agreement
 from mockserver.domain.token import Token
 from mockserver.wire.base import Body, Map, Number
-from mockserver.wire.dates import moment
 from mockserver.wire.method_bodies import CardVaulting
 from mockserver.wire.profile import WireProfile
+from mockserver.wire.replies import reply_of
 from mockserver.wire.shapes import (
     CardReply,
     CardRequestInformation,
@@ -21,9 +21,6 @@ from mockserver.wire.shapes import (
     ProviderSummaryReply,
     ReplyDateTime,
     card_reply,
-    optional_moment,
-    plain_map,
-    provider_summary_reply,
 )
 
 
@@ -43,21 +40,16 @@ class CardTokenFields(CardVaulting):
         None, alias="threeDSEmail", description="of the client script: the payer is there and can be challenged"
     )
 
+    def of_provider(self, provider_id: str | None) -> NewCardToken:
+        """The command that these fields make, for a provider or the cheapest one."""
+        details = self.payment_information.details() if self.payment_information else None
+        return self.made(NewCardToken, details=details, provider_id=provider_id, vault=self.vault_request())
+
 
 class CardTokenCreation(CardTokenFields):
     """A card to make a token of, for a provider."""
 
     provider_id: str | None = None
-
-    def command(self, provider_id: str) -> NewCardToken:
-        """The command that these fields make."""
-        return NewCardToken(
-            details=self.payment_information.details() if self.payment_information else None,
-            provider_id=provider_id,
-            vault=self.vault_request(),
-            ip=self.ip,
-            metadata=self.metadata,
-        )
 
 
 class LeastCostTokenCreation(CardTokenFields):
@@ -67,16 +59,7 @@ class LeastCostTokenCreation(CardTokenFields):
     currency: str | None = None
 
     def command(self) -> NewCardToken:
-        """The command that these fields make."""
-        return NewCardToken(
-            details=self.payment_information.details() if self.payment_information else None,
-            provider_id=None,
-            vault=self.vault_request(),
-            ip=self.ip,
-            amount=self.amount,
-            currency=self.currency,
-            metadata=self.metadata,
-        )
+        return self.of_provider(None)
 
 
 class TokenQuery(ListQuery):
@@ -114,19 +97,15 @@ def token_reply(
 ) -> TokenReply:
     """A token as the published object; ``agreement`` is the one that a PayTo token names, ``three_ds_address`` where
     the payer is to be challenged before the token is used."""
-    reply: TokenReply = {
-        "tokenId": token.token_id,
-        "gatewayTokenId": token.gateway_token_id,
-        "accountId": account_id,
-        "userId": None,
-        "payToStatus": agreement.status.value if agreement else None,
-        "card": card_reply(token.instrument.card, profile),
-        "provider": provider_summary_reply(token.provider),
-        "dateAdded": moment(token.added),
-        "dateUsed": optional_moment(token.used),
-        "metadata": plain_map(token.metadata),
-        "clickToPay": None,
-    }
+    reply = reply_of(
+        TokenReply,
+        token,
+        accountId=account_id,
+        userId=None,
+        payToStatus=agreement.status if agreement else None,
+        card=card_reply(token.instrument.card, profile),
+        clickToPay=None,
+    )
     if three_ds_address is not None:
         reply["threeDsRedirectUrl"] = three_ds_address
     return reply

@@ -7,12 +7,14 @@ from typing import TypedDict
 from mockserver.domain.commands import NewTransfer, NewTransferGroup
 from mockserver.domain.transfer import Transfer
 from mockserver.wire.base import Body, Moment, Number, Required
-from mockserver.wire.dates import moment
+from mockserver.wire.replies import reply_of
 from mockserver.wire.shapes import ListQuery, PageReply, ReplyAmount, ReplyDateTime
 
 
 class TransferFields(Body):
     """One transfer of a group."""
+
+    makes = NewTransfer
 
     account: Required
     amount: Number
@@ -30,16 +32,7 @@ class TransferGroup(Body):
     transfers: list[TransferFields] | None = None
 
     def command(self) -> NewTransferGroup:
-        """The command that these fields make."""
-        return NewTransferGroup(
-            provider_id=self.provider_id,
-            group_reference=self.group_reference,
-            charge_id=self.charge_id,
-            transfers=tuple(
-                NewTransfer(row.account, row.amount, row.currency, row.message, row.reference)
-                for row in self.transfers or ()
-            ),
-        )
+        return self.made(NewTransferGroup, transfers=[row.command() for row in self.transfers or ()])
 
 
 class TransferQuery(ListQuery):
@@ -100,16 +93,4 @@ SettlementReplies = list[SettlementReply]
 
 def transfer_reply(row: Transfer) -> TransferReply:
     """A transfer as the published object."""
-    return {
-        "transferId": row.transfer_id,
-        "status": row.status.value,
-        "reference": row.reference,
-        "groupReference": row.group_reference,
-        "providerId": row.provider_id,
-        "currency": row.currency,
-        "account": row.account,
-        "chargeId": row.charge_id,
-        "dateAdded": moment(row.added),
-        "totalAmount": row.total,
-        "amount": row.amount,
-    }
+    return reply_of(TransferReply, row, totalAmount=row.total)

@@ -24,7 +24,6 @@ class VaultCreation(Body):
     expire_date: Moment | None = None
 
     def command(self) -> NewVaultItem:
-        """The command that these fields make."""
         return NewVaultItem(self.card_number, self.ccv, Expiry(self.expire_seconds, self.expire_date))
 
 

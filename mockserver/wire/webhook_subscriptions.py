@@ -8,8 +8,8 @@ from pydantic import Field
 
 from mockserver.domain.webhook_subscription import WebhookSubscription, WebhookType
 from mockserver.wire.base import Body, HeaderText, Required, one_of
-from mockserver.wire.dates import moment
-from mockserver.wire.shapes import ListQuery, ReplyDateTime, optional_moment
+from mockserver.wire.replies import reply_of
+from mockserver.wire.shapes import ListQuery, ReplyDateTime
 
 
 class WebhookSubscriptionCreation(Body):
@@ -49,12 +49,4 @@ class WebhookSubscriptionsReply(TypedDict):
 
 def webhook_subscription_reply(row: WebhookSubscription, account_id: str) -> WebhookSubscriptionReply:
     """A subscription as the published object."""
-    return {
-        "webhookSubscriptionId": row.webhook_subscription_id,
-        "accountId": account_id,
-        "url": row.url,
-        "authorization": row.authorization,
-        "types": [member.value for member in row.types],
-        "createdDate": moment(row.added),
-        "dateRemoved": optional_moment(row.removed),
-    }
+    return reply_of(WebhookSubscriptionReply, row, accountId=account_id)

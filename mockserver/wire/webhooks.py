@@ -12,49 +12,9 @@ from mockserver.domain.clock import Micros, duration_text
 from mockserver.domain.delivery import Delivery, WebhookMessage
 from mockserver.domain.masking import mask_text
 from mockserver.wire.dates import moment
-from mockserver.wire.masking import mask_body
+from mockserver.wire.masked_bodies import mask_body
 from mockserver.wire.profile import WireProfile
 from mockserver.wire.shapes import ReplyAmount, optional_moment
-
-
-class TryReply(TypedDict):
-    """One try; ``latency`` is real time, ``at`` the sandbox's."""
-
-    at: str
-    status: int | None
-    error: str | None
-    latency: str
-    scripted: bool
-
-
-class DeliveryReply(TypedDict):
-    """One delivery with every try; ``next`` is when the next one is made, null when none will be."""
-
-    id: str
-    messageId: str
-    type: str
-    eventType: str
-    subject: str | None
-    url: str
-    authorization: bool
-    state: str
-    added: str
-    next: str | None
-    signature: str | None
-    body: object
-    tries: list[TryReply]
-
-
-class DeliveriesReply(TypedDict):
-    """A part of the log: ``count`` deliveries fit of the ``kept`` ones; ``dropped`` were pushed out, ``refused`` found
-    no room; ``changes`` have happened to all of them."""
-
-    count: int
-    kept: int
-    dropped: int
-    refused: int
-    changes: int
-    webhooks: list[DeliveryReply]
 
 
 def envelope(message_id: str, at: Micros, message: WebhookMessage, data: object) -> dict[str, object]:
@@ -166,9 +126,10 @@ def transaction(charge: Charge, profile: WireProfile) -> dict[str, object]:
     )
 
 
-def delivery_reply(delivery: Delivery, *, bodies: bool = True) -> DeliveryReply:
-    """A delivery as the log shows it: the receiver's authorisation is not shown, card numbers are masked. Without
-    ``bodies`` its body is null."""
+def delivery_reply(delivery: Delivery, *, bodies: bool = True) -> dict[str, object]:
+    """A delivery with every try, as the log shows it: the receiver's authorisation is not shown, card numbers are
+    masked. ``next`` is when the next try is made, null when none will be; ``latency`` is real time, ``at`` the
+    sandbox's. Without ``bodies`` its body is null."""
     under_way = delivery.state.value in ("held", "waiting", "sending")
     return {
         "id": delivery.delivery_id,

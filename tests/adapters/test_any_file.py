@@ -15,9 +15,8 @@ from mockserver.adapters.scenario_files import read_text
 from mockserver.adapters.strict_yaml import read
 from mockserver.scenario.problems import ScenarioRefused
 from tests.depth import tries
+from tests.driving import SHIPPED
 
-ROOT = Path(__file__).resolve().parents[2]
-FILES = sorted((ROOT / "scenarios").glob("*.yaml"))
 WORDS = st.sampled_from(["", "x", "18:05", "-1s", "{a.b}", "request.", "card.", "*", "5m", "GET /{x.y}"])
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers(-(10**14), 10**14) | WORDS | st.text(max_size=6),
@@ -44,7 +43,7 @@ def places(data: Any) -> list[tuple[Any, Any]]:
 
 @pytest.mark.slow
 @settings(max_examples=tries(100, 1000), deadline=None, suppress_health_check=[HealthCheck.too_slow])
-@given(path=st.sampled_from(FILES), where=st.integers(0, 10_000), value=VALUES, rename=st.none() | WORDS)
+@given(path=st.sampled_from(SHIPPED), where=st.integers(0, 10_000), value=VALUES, rename=st.none() | WORDS)
 def test_a_file_with_anything_anywhere(path: Path, where: int, value: object, rename: str | None) -> None:
     data = json.loads(plain(path))
     container, key = places(data)[where % len(places(data))]

@@ -21,6 +21,7 @@ def collector() -> Iterator[Collector]:
     yield collector
     collector.stop()
     gc.unfreeze()
+    gc.freeze()
     gc.set_threshold(*thresholds)
 
 

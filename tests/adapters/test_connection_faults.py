@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from mockserver.adapters.tls import authority_pem
-from mockserver.web.faults import Cut
+from mockserver.web.transport_faults import Cut
 from tests.driving import Api
 from tests.scenario.telling import fault, faults, one, told
 from tests.served import serve

@@ -1,4 +1,4 @@
-"""The short way from the head of a request to its scope leads where the plain way of uvicorn leads."""
+"""The short way from a packet to the scope of its request leads where the plain way of uvicorn leads, or nowhere."""
 
 from __future__ import annotations
 
@@ -6,11 +6,13 @@ import asyncio
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from uvicorn.config import Config
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from uvicorn.server import ServerState
 
-from mockserver.adapters.heads import Heads
+from mockserver.adapters.heads import whole
 
 TARGETS = [
     b"/",
@@ -21,16 +23,30 @@ TARGETS = [
     b"/charge?a=b?c=/d",
     b"/charge?a=%20b+c",
     b"/a//b/",
+    b"/a:b@c,d;e=f!g$h&i'(j)*k+l",
+]
+UNUSUAL = [
     b"//charge",
     b"/a%20b/c%2Fd",
     b"/charge?a=b#part",
-    b"/charge#part",
-    b"/a:b@c,d;e=f!g$h&i'(j)*k+l",
     b"/brackets[1]",
-    b"http://127.0.0.1/charge?x=1",
+    b"http://127.0.0.1/x?x=1",
     b"*",
-    b"/" + b"a" * 65_534,
+    b"/\xc3\xa9",
 ]
+FIELDS = [
+    b"Host: a.test",
+    b"host:a.test",
+    b"X-Thing: \t a b c",
+    b"X-Thing: a, b",
+    b"Connection: Keep-Alive",
+    b"Content-Type: application/json",
+    b"Keep-Alive: timeout=5",
+    b"!#$%&'*+.^_`|~0: x",
+]
+PLAIN = b"Host: a.test\r\nX-Thing: 1"
+CLOSING = [b"Connection: close", b"Expect: 100-continue", b"Upgrade: h2c", b"Proxy-Connection: close"]
+ODD = [b"X: ", b"X : a", b" folded", b"X: a ", b"X: a\tb", b"X: \xff", b"no colon", b"X: a\x00b", b"Content-Length: +1"]
 
 
 async def nothing(scope: Any, receive: Any, send: Any) -> None:
@@ -50,48 +66,91 @@ class Transport:
         pass
 
 
-def read(kind: type[HttpToolsProtocol], *heads: bytes) -> list[tuple[dict[str, Any], bool, bool]]:
-    """Scope, keep-alive and 100-continue of each request that a protocol reads; the rest of the scope is its own."""
+def plainly(packet: bytes) -> tuple[dict[str, Any], bytes] | None:
+    """Scope and body of the one whole request that uvicorn reads in a packet, and whose connection goes on."""
 
-    class Reader(kind):  # type: ignore[misc, valid-type]
+    class Reader(HttpToolsProtocol):
+        begun = 0
+
         def _start_asgi_task(self, cycle: Any, app: Any) -> None:
-            pass
+            Reader.begun += 1
 
-    async def fed() -> list[tuple[dict[str, Any], bool, bool]]:
-        reader = Reader(Config(nothing, log_config=None), ServerState(), {"of": "lifespan"})
+    async def fed() -> Any:
+        reader = Reader(Config(nothing, log_config=None), ServerState(), {})
         reader.connection_made(Transport())
-        found = []
-        for head in heads:
-            reader.parser.feed_data(head)
-            cycle = reader.cycle
-            scope = {name: value for name, value in cycle.scope.items() if name != "extensions"}
-            found.append((scope, cycle.keep_alive, cycle.waiting_for_100_continue))
-            cycle.response_complete = True
-        return found
+        reader.parser.feed_data(packet)
+        return reader.cycle
 
-    return asyncio.run(fed())
+    cycle = asyncio.run(fed())
+    goes_on = cycle.keep_alive and not cycle.waiting_for_100_continue and not cycle.more_body
+    return (cycle.scope, bytes(cycle.body)) if goes_on and Reader.begun == 1 else None
+
+
+def shortly(packet: bytes) -> tuple[dict[str, Any], bytes] | None:
+    read = whole(packet)
+    if read is None:
+        return None
+    named = {"method": read.method, "path": read.path, "raw_path": read.raw_path, "query_string": read.query}
+    return {**named, "headers": list(read.headers)}, read.body
+
+
+def is_same(packet: bytes) -> bool:
+    """Whether both ways lead to the same."""
+    short, plain = shortly(packet), plainly(packet)
+    return short is not None and plain is not None and {**plain[0], **short[0]} == plain[0] and short[1] == plain[1]
 
 
 @pytest.mark.parametrize("target", TARGETS)
-@pytest.mark.parametrize("method", [b"GET", b"POST", b"DELETE"])
+@pytest.mark.parametrize("method", [b"GET", b"POST", b"DELETE", b"PUT", b"PATCH"])
 def test_a_target_is_read_as_uvicorn_reads_it(method: bytes, target: bytes) -> None:
-    head = b"%b %b HTTP/1.1\r\nHost: a.test\r\nX-Thing: 1\r\n\r\n" % (method, target)
-    assert read(Heads, head) == read(HttpToolsProtocol, head)
+    assert is_same(b"%b %b HTTP/1.1\r\n%b\r\n\r\n" % (method, target, PLAIN))
+
+
+@pytest.mark.parametrize("target", UNUSUAL)
+def test_an_unusual_target_goes_the_plain_way(target: bytes) -> None:
+    assert whole(b"GET %b HTTP/1.1\r\n%b\r\n\r\n" % (target, PLAIN)) is None
+
+
+@given(st.lists(st.sampled_from(FIELDS), min_size=1, max_size=5), st.binary(max_size=40))
+def test_fields_and_body_are_read_as_uvicorn_reads_them(fields: list[bytes], body: bytes) -> None:
+    head = b"\r\n".join([b"POST /a HTTP/1.1", *fields, b"Content-Length: %d" % len(body)])
+    assert is_same(head + b"\r\n\r\n" + body)
+
+
+@given(
+    st.lists(st.sampled_from([*FIELDS, *CLOSING, b"Content-Length: 3", b"Content-Length: 0", b""]), max_size=5),
+    st.sampled_from([b"", b"abc", b"abcGET / HTTP/1.1\r\nHost: a\r\n\r\n", b"GET / HTTP/1.1\r\nHost: a\r\n\r\n"]),
+)
+def test_what_is_not_one_whole_request_goes_the_plain_way(fields: list[bytes], rest: bytes) -> None:
+    packet = b"\r\n".join([b"GET /a HTTP/1.1", *fields]) + b"\r\n\r\n" + rest
+    assert shortly(packet) is None or is_same(packet)
 
 
 @pytest.mark.parametrize(
-    "head",
-    [
-        b"GET /a HTTP/1.0\r\n\r\n",
-        b"GET /a HTTP/1.1\r\nconnection: close\r\n\r\n",
-        b"POST /a HTTP/1.1\r\nexpect: 100-continue\r\ncontent-length: 0\r\n\r\n",
-        b"GET /a HTTP/1.1\r\nconnection: keep-alive\r\n\r\n",
-    ],
+    "field", [*CLOSING, *ODD, b"Transfer-Encoding: chunked", b"Content-Length: 0\r\nContent-Length: 0"]
 )
-def test_what_a_head_says_of_its_connection_is_kept(head: bytes) -> None:
-    assert read(Heads, head) == read(HttpToolsProtocol, head)
+def test_a_field_that_says_more_goes_the_plain_way(field: bytes) -> None:
+    assert whole(b"GET /a HTTP/1.1\r\nHost: a.test\r\n%b\r\n\r\n" % field) is None
 
 
-def test_each_request_of_a_connection_has_a_scope_of_its_own() -> None:
-    heads = [b"GET /%d HTTP/1.1\r\nn: %d\r\n\r\n" % (number, number) for number in range(3)]
-    assert read(Heads, *heads) == read(HttpToolsProtocol, *heads)
+@pytest.mark.parametrize(
+    "packet",
+    [b"", b"GET", b"GET / HTTP/1.1\r\n", b"GET / HTTP/1.1\r\nHost: a\r\n", b"\r\nGET / HTTP/1.1\r\nHost: a\r\n\r\n"],
+)
+def test_a_part_of_a_head_goes_the_plain_way(packet: bytes) -> None:
+    assert whole(packet) is None
+
+
+@pytest.mark.parametrize(
+    "first", [b"GET / HTTP/1.0", b"HEAD / HTTP/1.1", b"get / HTTP/1.1", b"GET / HTTP/1.1 ", b"GET  / HTTP/1.1"]
+)
+def test_an_unusual_first_line_goes_the_plain_way(first: bytes) -> None:
+    assert whole(first + b"\r\nHost: a.test\r\n\r\n") is None
+
+
+def test_equal_fields_are_one_object() -> None:
+    packets = [b"GET /%d HTTP/1.1\r\nHost: a\r\n\r\n" % number for number in range(2)]
+    first, second = (whole(packet) for packet in packets)
+    assert first is not None
+    assert second is not None
+    assert first.headers is second.headers

@@ -9,9 +9,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from mockserver.adapters.scenario_files import read_file, read_text, shipped
+from mockserver.adapters.scenario_files import read_file, read_text
 from mockserver.adapters.scenario_text import scenario_text
 from mockserver.adapters.strict_yaml import read
+from tests.driving import SHIPPED
 
 NUMBERS = st.decimals(0, 10**6, places=2, allow_nan=False, allow_infinity=False)
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=120) | st.sampled_from(
@@ -24,10 +25,10 @@ VALUES = st.recursive(
 )
 
 
-@pytest.mark.parametrize("file", [file for _, file, _ in shipped()], ids=lambda file: Path(file).stem)
-def test_a_shipped_scenario_is_read_back_as_it_is(file: str) -> None:
-    source = read_file(Path(file)).source
-    assert read_text(scenario_text(source), file).source == source
+@pytest.mark.parametrize("file", SHIPPED, ids=lambda file: file.stem)
+def test_a_shipped_scenario_is_read_back_as_it_is(file: Path) -> None:
+    source = read_file(file).source
+    assert read_text(scenario_text(source), str(file)).source == source
 
 
 @settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])

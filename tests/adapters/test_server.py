@@ -18,8 +18,8 @@ import pytest
 
 from mockserver.adapters.listeners import CannotListen, listen
 from mockserver.settings import Settings
+from tests import warm
 
-PROGRAM = Path(__file__).with_name("tiny_server.py")
 # The tests also run from a checkout that is not installed.
 ROOT = Path(__file__).resolve().parents[2]
 Start = Callable[..., "subprocess.Popen[str]"]
@@ -36,8 +36,8 @@ def start(tmp_path: Path) -> Iterator[Start]:
 
     def run(**environ: str) -> subprocess.Popen[str]:
         clean = {name: value for name, value in os.environ.items() if not name.startswith("MOCKSERVER_")}
-        process = subprocess.Popen(
-            [sys.executable, str(PROGRAM)],
+        process = warm.started(
+            "tests.adapters.tiny_server",
             env={
                 **clean,
                 "PYTHONPATH": str(ROOT),

@@ -59,6 +59,8 @@ def refusal(text: str) -> str:
         ('"7"', "7"),
         ("'true'", "true"),
         ('"\\ud83d\\ude00"', "\U0001f600"),
+        ('"\\\\\\ud83d\\ude00\\ud83d\\ude00"', "\\\U0001f600\U0001f600"),
+        ('"\\\\ud83d\\\\ude00"', "\\ud83d\\ude00"),
         ("|\n  two\n  lines\n", "two\nlines\n"),
         ("[1, {b: 2}]", [1, {"b": 2}]),
     ],

@@ -16,7 +16,7 @@ def test_sandboxes_that_were_reset_are_forgotten() -> None:
     async def story() -> None:
         world = api.app.world
         runner = world.runner
-        runner.ticker = Ticker(lambda: NOW, world.sandboxes.is_live, runner.run)
+        runner.ticker = Ticker(lambda: NOW, world.sandboxes.is_live, runner.run, runner.turn)
         for _ in range(3 * CROWD):
             await api.calling("POST", "/charge/card", shop_charge())
             await api.calling("POST", "/__admin/reset", {})

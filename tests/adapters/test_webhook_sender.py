@@ -213,7 +213,7 @@ def lived(api: Api, story: Callable[[], Awaitable[None]]) -> None:
     """Run a story while the application is served."""
 
     async def living() -> None:
-        async with api.app.router.lifespan_context(api.app):
+        async with api.app.living():
             await story()
 
     asyncio.run(living())

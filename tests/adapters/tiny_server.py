@@ -26,7 +26,7 @@ class Tiny:
     def __init__(self) -> None:
         self.ready_problems = [line for line in os.environ.get("TINY_PROBLEMS", "").split("|") if line]
 
-    def reload(self) -> None:
+    async def reload(self) -> None:
         if "TINY_BAD_RELOAD" in os.environ:
             raise ValueError("line 3 is bad")
         say("reloaded", err=True)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from mockserver.scenario.edits import edited
-from mockserver.web.faults import Cut
+from mockserver.web.transport_faults import Cut
 from tests.adapters.connecting import converse
 from tests.driving import Api, card_charge
 from tests.findings.test_client_mistakes import found

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from mockserver.engine.idempotency import MOST
-from mockserver.web.faults import Cut
+from mockserver.web.transport_faults import Cut
 from tests.driving import CARD, DUMMY, Api, Reply, card_charge
 
 BY_HEADER = {"request.idempotency": "by_header"}

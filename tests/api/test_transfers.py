@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import pytest
 
+from mockserver.engine import transfers
 from tests.driving import DUMMY, Api, card_charge, problem_of
 
 FIELDS = [
@@ -224,6 +226,34 @@ def test_pending_money_settles_when_it_has_come(api: Api) -> None:
     assert settled(api, "2031-03-01") == []
     api.advance("1d")
     assert settled(api, "2031-03-01") == [("2031-03-03", 30)]
+
+
+def test_settlements_of_many_charges_are_written_in_slices_and_read_as_those_written_at_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    api = Api(waits=True)
+    other = api.post("/provider", {"type": "dummy", "name": "Other", "currency": "AUD"})["providerId"]
+    providers = [DUMMY, other]
+    made = [api.charge(amount=5 + number, providerId=providers[number % 2]) for number in range(12)]
+    api.advance("1d")
+    api.delete(f"/refund/{made[0]['chargeId']}", amount="2.50")
+    api.advance("1d")
+    query = "/settlements?startDate=2031-03-01"
+    at_once = api.call("GET", query)
+    assert len(at_once.body) == 13
+    monkeypatch.setattr(transfers, "SLICE", 2)
+    assert api.call("GET", query).raw == at_once.raw
+    assert problem_of(api.call("GET", f"{query}&endDate=2031-02-01")) == (400, 90)
+
+    async def turns() -> int:
+        serving, count = asyncio.ensure_future(api.calling("GET", query)), 0
+        while not serving.done():
+            await asyncio.sleep(0)
+            count += 1
+        assert (await serving).raw == at_once.raw
+        return count
+
+    assert asyncio.run(turns()) > 12
 
 
 def test_settlements_need_a_start_that_is_no_later_than_the_end(api: Api) -> None:

@@ -10,8 +10,8 @@ from collections.abc import Iterator
 import pytest
 
 from mockserver.scenario.operations import BODIES
-from mockserver.web.faults import Cut
 from mockserver.web.routes import ROUTES
+from mockserver.web.transport_faults import Cut
 from mockserver.web.upload import WINDOW
 from tests.driving import Api, card_charge
 from tests.findings.test_client_mistakes import found

@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,7 @@ from mockserver.explore.kept import Kept
 from mockserver.explore.points import Point
 from mockserver.explore.report import as_json
 from mockserver.explore.verdict import Verdict
-from tests.browser.conftest import NARROW, ROOT, WIDE, Box, accessible, serving
+from tests.browser.conftest import NARROW, PATIENCE_MS, ROOT, WIDE, Box, accessible, serving
 
 expect = pytest.importorskip("playwright.sync_api", reason="playwright is not installed").expect
 
@@ -485,6 +486,13 @@ def test_no_view_fetches_much_while_fifty_requests_a_second_come_in(own_page: An
             while open_now:
                 page.wait_for_timeout(1)
 
+    def shown(what: Any) -> None:
+        """The page may draw only when its clock moves on."""
+        end = time.monotonic() + PATIENCE_MS / 1000
+        while not what.is_visible():
+            assert time.monotonic() < end
+            settle(50)
+
     def ended(request: Any) -> None:
         open_now.discard(request)
         fetched.append(int(request.response().headers.get("content-length", 0)))
@@ -504,8 +512,9 @@ def test_no_view_fetches_much_while_fifty_requests_a_second_come_in(own_page: An
         page.get_by_test_id(f"tab-{view}").click()
         settle(100)
         if view in LISTS:
+            shown(rows(page, view).first)
             rows(page, view).first.click()
-            page.get_by_test_id("detail").locator("h2").wait_for()
+            shown(page.get_by_test_id("detail").locator("h2"))
             settle(100)
         if view == "scenarios":
             page.get_by_test_id("shipped").locator("option").nth(1).wait_for(state="attached")

@@ -22,12 +22,11 @@ def fill(page: Any, number: str = "4111 1111 1111 1111") -> None:
     page.get_by_label("Name on the card").fill("Ann Example")
 
 
-def shop(page: Any) -> None:
-    """A shop elsewhere that shows the address that the payer was sent to."""
-    page.context.route(
-        "https://shop.example/**",
-        lambda route: route.fulfill(content_type="text/html", body="<!doctype html><h1>The shop</h1>"),
-    )
+@pytest.fixture
+def shop(other_site: Site) -> str:
+    """The address of a shop elsewhere, to which the payer is sent."""
+    other_site.pages.update(dict.fromkeys(("/ok", "/back"), "<!doctype html><h1>The shop</h1>"))
+    return other_site.url
 
 
 @pytest.mark.parametrize("context_options", [{}, {"java_script_enabled": False}], ids=["script", "no-script"])
@@ -128,12 +127,11 @@ def test_the_limit_closes_the_link(page: Any, sandbox: Box) -> None:
     expect(page.get_by_test_id("closed")).to_be_visible()
 
 
-def test_the_payer_is_redirected_with_the_charge(page: Any, sandbox: Box) -> None:
-    shop(page)
-    page.goto(sandbox.link(redirectUrl="https://shop.example/ok"))
+def test_the_payer_is_redirected_with_the_charge(page: Any, sandbox: Box, shop: str) -> None:
+    page.goto(sandbox.link(redirectUrl=f"{shop}/ok"))
     fill(page)
     page.get_by_test_id("pay").click()
-    page.wait_for_url("https://shop.example/ok?**")
+    page.wait_for_url(f"{shop}/ok?**")
     assert page.url.endswith(f"chargeId={sandbox.charges()[0]['chargeId']}")
 
 
@@ -234,23 +232,21 @@ def test_a_challenge_is_answered_with_the_keyboard_alone(page: Any, sandbox: Box
 
 
 @pytest.mark.parametrize("context_options", [{}, {"java_script_enabled": False}], ids=["script", "no-script"])
-def test_a_challenge_returns_the_payer_to_the_shop(page: Any, sandbox: Box) -> None:
-    shop(page)
-    charge = sandbox.charge(CHALLENGED, threeDSNotificationUrl="https://shop.example/back")
+def test_a_challenge_returns_the_payer_to_the_shop(page: Any, sandbox: Box, shop: str) -> None:
+    charge = sandbox.charge(CHALLENGED, threeDSNotificationUrl=f"{shop}/back")
     page.goto(charge["threeDsRedirectUrl"])
     page.get_by_test_id("pass").click()
-    page.wait_for_url("https://shop.example/back?**")
+    page.wait_for_url(f"{shop}/back?**")
     assert f"chargeId={charge['chargeId']}" in page.url
     assert "status=SUCCESS" in page.url
 
 
-def test_a_challenge_of_a_link_goes_all_the_way_to_the_shop(page: Any, sandbox: Box) -> None:
-    shop(page)
-    page.goto(sandbox.link(redirectUrl="https://shop.example/ok"))
+def test_a_challenge_of_a_link_goes_all_the_way_to_the_shop(page: Any, sandbox: Box, shop: str) -> None:
+    page.goto(sandbox.link(redirectUrl=f"{shop}/ok"))
     fill(page, CHALLENGED)
     page.get_by_test_id("pay").click()
     page.get_by_test_id("pass").click()
-    page.wait_for_url("https://shop.example/ok?**")
+    page.wait_for_url(f"{shop}/ok?**")
 
 
 def test_the_test_of_the_documentation_passes(page: Any, sandbox: Box) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import http.server
 import json
 import socket
@@ -13,13 +14,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NoReturn
 
+import click
 import pytest
 from click.testing import CliRunner, Result
 
 import mockserver
 from mockserver.adapters.tls import server_context
-from mockserver.cli import main
-from mockserver.commands.root import GROUPS
+from mockserver.cli import GROUPS, main
 from mockserver.settings import SETTINGS, OptionKind
 
 
@@ -60,14 +61,26 @@ def test_an_interruption_before_the_command_has_begun_ends_it_with_130(
     def interrupted(*_: object, **__: object) -> NoReturn:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(main.commands[command], "make_context", interrupted)
+    monkeypatch.setattr(main.get_command(click.Context(main), command), "make_context", interrupted)
     done = run(command)
     assert (done.exit_code, done.output) == (130, "interrupted\n")
 
 
+def test_output_for_which_there_is_no_space_is_said_in_a_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object, **__: object) -> NoReturn:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(main.get_command(click.Context(main), "routes"), "invoke", full)
+    done = run("routes")
+    assert (done.exit_code, done.output) == (
+        1,
+        "what was to be printed could not be written: No space left on device\n",
+    )
+
+
 def test_every_command_stands_in_one_group_of_the_help_with_its_whole_summary() -> None:
     grouped = [name for names in GROUPS.values() for name in names]
-    assert set(main.commands) <= set(grouped)
+    assert set(main.list_commands(click.Context(main))) <= set(grouped)
     assert len(grouped) == len(set(grouped))
     words = run("--help").output
     assert "..." not in words.partition("Run a server")[2].partition("Options of serve")[0]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,6 +14,9 @@ from click.testing import CliRunner, Result
 import mockserver
 from mockserver.adapters.sample_data import STORIES, SampleOrder, Sampler, SampleRefused, sampler
 from mockserver.cli import main
+from tests import warm
+
+pytestmark = pytest.mark.slow
 
 ROOT = Path(mockserver.__file__).resolve().parents[1]
 STATUSES = ["SUCCESS", "Authorised", "SUCCESS", "SUCCESS", "AUTHORISE_CANCELLED", "REFUND", "PARTIAL_REFUND", "FAILED"]
@@ -22,8 +24,8 @@ STATUSES = ["SUCCESS", "Authorised", "SUCCESS", "SUCCESS", "AUTHORISE_CANCELLED"
 
 @pytest.fixture(scope="module")
 def url() -> Iterator[str]:
-    process = subprocess.Popen(
-        [sys.executable, "-m", "mockserver", "--port", "0", "--clock", "2031-03-01T00:00:00Z"],
+    process = warm.started(
+        *("mockserver", "--port", "0", "--clock", "2031-03-01T00:00:00Z"),
         env={**os.environ, "PYTHONPATH": str(ROOT)},
         stdout=subprocess.PIPE,
         text=True,

@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from mockserver.cli import main
-from mockserver.scenario.catalogue import CATALOGUE
+from mockserver.scenario.outcome_catalogue import CATALOGUE
 from mockserver.scenario.reference import json_schema
 
 STORY = """
@@ -114,9 +114,9 @@ def test_explain(story: Path, tmp_path: Path) -> None:
     assert done.exit_code == 0, done.output
     assert done.output.startswith("charge.create at ")
     assert f"  fires: no-money-twice ({story}:4): decline insufficient_funds" in done.output
-    assert "mock-names-the-outcome" in done.output
+    assert "built-in test values" in done.output
     alone = run("explain", str(story), "--no-test-values", "--request", str(request)).output
-    assert "mock-names-the-outcome" not in alone
+    assert "built-in test values" not in alone
     request.write_text(json.dumps({**REQUEST, "body": {"reference": "order-2"}}))
     assert "request.reference: wanted order-1, got order-2" in run(
         "explain", str(story), "--request", str(request)

@@ -10,6 +10,8 @@ from weakref import ref
 import pytest
 
 from mockserver.domain.clock import SECOND
+from mockserver.engine.sandbox import sandbox_id_of
+from mockserver.web.control import sandboxes
 from mockserver.web.idle import Idle
 from tests.driving import NOW, Api
 
@@ -85,6 +87,34 @@ def test_the_list_comes_in_pages_the_last_used_first() -> None:
     assert requests(api, limit=2, skip=2) == [3, 2]
     assert requests(api, skip=5) == []
     assert api.call("GET", "/__admin/sandboxes?limit=1", key=None).body["count"] == 5
+
+
+def test_a_long_list_is_ordered_while_others_have_their_turn(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sandboxes, "_LISTED", 3)
+    api = Api()
+    for number in range(1, 21):
+        open_key(api, number)
+    for number in (7, 3, 12):
+        open_key(api, number)
+
+    async def turns() -> int:
+        serving, count = asyncio.ensure_future(api.calling("GET", "/__admin/sandboxes?limit=4", key=None)), 0
+        while not serving.done():
+            await asyncio.sleep(0)
+            count += 1
+        shown = [row["id"] for row in (await serving).body["sandboxes"]]
+        assert shown == [sandbox_id_of(f"sk_{number}") for number in (12, 3, 7, 20)]
+        return count
+
+    assert asyncio.run(turns()) >= 10
+
+
+def test_sandboxes_that_nobody_has_used_are_listed_the_last_opened_first() -> None:
+    api = Api()
+    for number in range(5):
+        api.app.world.sandboxes.open(f"sk_{number}", NOW)
+    rows = api.call("GET", "/__admin/sandboxes", key=None).body["sandboxes"]
+    assert [row["id"] for row in rows] == [sandbox_id_of(f"sk_{number}") for number in (4, 3, 2, 1, 0)]
 
 
 @pytest.mark.parametrize(("query", "field"), [("limit=0", "Limit"), ("limit=10001", "Limit"), ("skip=-1", "Skip")])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import json
 import re
 import time
 from collections.abc import Sequence
@@ -17,10 +19,11 @@ from mockserver.domain.clock import SECOND
 from mockserver.engine import consistency, importing, snapshot
 from mockserver.engine.card_registry import CardRegistry
 from mockserver.engine.codec import ImportFault, form
+from mockserver.engine.indexed_table import Table
 from mockserver.engine.sandbox import Sandbox
-from mockserver.engine.store import Table
 from mockserver.engine.tables import ROW_CLASSES, Tables
 from mockserver.web.control import state as state_calls
+from mockserver.wire import long_json
 from mockserver.wire.jsonio import dumps
 from tests.driving import CARD, DUMMY, NOW, Api, Reply
 
@@ -627,13 +630,58 @@ def test_an_export_rests_after_each_row_with_a_long_text(api: Api) -> None:
 
 @pytest.mark.parametrize("rows", [1, 2, 500])
 def test_the_text_of_a_state_is_that_of_the_document(rows: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(state_calls, "_ROWS", rows)
+    monkeypatch.setattr(state_calls, "_SHORT", 0)
+    monkeypatch.setattr(long_json, "ROWS", rows)
     api, sandbox = everything()
     api.try_charge(reference='","tables":{"x":[1]}')
     api.call("PUT", "/__admin/assumptions", {"vault.ccv_delay": "10m"})
     for secrets in (False, True):
-        text = api.call("GET", f"/__admin/state?secrets={secrets}").raw
-        assert text == dumps(snapshot.export(sandbox, secrets=secrets))
+        reply = api.call("GET", f"/__admin/state?secrets={secrets}")
+        assert reply.raw == dumps(snapshot.export(sandbox, secrets=secrets))
+        assert reply.headers["content-length"] == str(len(reply.raw))
+        assert reply.headers["content-type"] == "application/json; charset=utf-8"
+
+
+def test_a_long_document_is_sent_and_taken_in_parts(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(state_calls, "_SHORT", 50_000)
+    monkeypatch.setattr(long_json, "_PART", 5_000)
+    monkeypatch.setattr(long_json, "ROWS", 10)
+    for number in range(200):
+        api.charge(reference=f"row-{number}")
+    sent = sent_in_parts(api, "GET", "/__admin/state?secrets=true", [b""])
+    document = b"".join(sent)
+    assert len(document) > 100_000
+    assert len(sent) > 10
+    parts = [document[start : start + 999] for start in range(0, len(document), 999)]
+    assert json.loads(b"".join(sent_in_parts(api, "PUT", "/__admin/state", parts)))["objects"]["charges"] == 200
+    assert b"".join(sent_in_parts(api, "GET", "/__admin/state?secrets=true", [b""])) == document
+    blank = b"".join(sent_in_parts(api, "PUT", "/__admin/state", [b" ", b"\n"]))
+    assert json.loads(blank) == api.call("PUT", "/__admin/state", raw=b"").body
+
+
+def sent_in_parts(api: Api, method: str, target: str, parts: Sequence[bytes]) -> list[bytes]:
+    """The parts of the answer to a request whose body comes in parts."""
+    path, _, query = target.partition("?")
+    scope = {
+        "type": "http",
+        "http_version": "1.1",
+        "method": method,
+        "path": path,
+        "raw_path": path.encode(),
+        "query_string": query.encode(),
+        "root_path": "",
+        "headers": [(b"host", b"127.0.0.1"), (b"x-secretkey", (api.key or "").encode())],
+    }
+    left, answered = list(parts), list[Any]()
+
+    async def receive() -> dict[str, Any]:
+        return {"type": "http.request", "body": left.pop(0), "more_body": bool(left)}
+
+    async def send(message: Any) -> None:
+        answered.append(message)
+
+    asyncio.run(api.app(scope, receive, send))
+    return [message["body"] for message in answered[1:]]
 
 
 def test_an_import_and_a_fork_begin_without_webhooks_and_messages_and_send_none_again(api: Api) -> None:

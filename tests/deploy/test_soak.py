@@ -10,9 +10,11 @@ from pathlib import Path
 
 import pytest
 
+from tests.depth import tries
 from tests.served import CHARGE, serve
 
 ROOT = Path(__file__).resolve().parents[2]
+SECONDS = tries(("6", "4"), ("60", "20"))
 
 pytestmark = [
     pytest.mark.slow,
@@ -31,15 +33,15 @@ def soak(folder: Path, *options: str) -> dict[str, dict[str, float]]:
 
 
 def test_one_server_bears_everything_at_once(tmp_path: Path) -> None:
-    calls = soak(tmp_path, "--seconds", "12", "--connections", "64")
+    calls = soak(tmp_path, "--seconds", SECONDS[0], "--connections", "64")
     assert {"create", "export", "import", "fork", "reset", "batch", "wait", "stream", "page"} < calls.keys()
-    assert calls["all"]["count"] > 500
+    assert calls["all"]["count"] > 100
 
 
 @pytest.mark.skipif(not shutil.which("nginx"), reason="nginx is not installed")
 def test_two_servers_behind_nginx_bear_everything_at_once(tmp_path: Path) -> None:
-    calls = soak(tmp_path, "--seconds", "8", "--connections", "16", "--shards", "2")
-    assert calls["all"]["count"] > 200
+    calls = soak(tmp_path, "--seconds", SECONDS[1], "--connections", "16", "--shards", "2")
+    assert calls["all"]["count"] > 50
 
 
 def test_a_wrong_answer_ends_the_run_with_a_failure(tmp_path: Path) -> None:

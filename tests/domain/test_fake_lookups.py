@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mockserver.domain.cards import TEST_CARDS, Brand, Funding
 from mockserver.domain.countries import countries, time_zones
 from mockserver.domain.fake_lookups import IinData, IpInfo, bank_name, iin_data, ip_info
+from tests.depth import tries
 
 PUBLIC = [f"{first}.{second}.3.4" for first in (8, 81, 203) for second in range(1, 100)]
 IINS = [f"{number:06d}" for number in range(450000, 450300)]
@@ -103,6 +104,7 @@ def test_a_long_text_is_cut() -> None:
     assert ip_info("x" * 100_000, 1) == IpInfo("x" * 64)
 
 
+@settings(max_examples=tries(30, 300))
 @given(st.text() | st.ip_addresses().map(str), st.integers())
 def test_no_text_makes_a_lookup_fail(ip: str, seed: int) -> None:
     assert ip_info(ip, seed).ip == ip.strip()[:64]

@@ -1,12 +1,16 @@
-"""Records behave as the dataclasses that they are, though some of their methods are shared."""
+"""Records behave as the dataclasses that they are, though their methods are shared."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from copy import copy, deepcopy
+from dataclasses import KW_ONLY, dataclass, field, fields
+from inspect import signature
+from typing import Any
 
 import pytest
 
-from mockserver.domain.record import record, replace
+from mockserver.domain.record import mutable, record, replace
 
 
 @record
@@ -29,6 +33,31 @@ class Plain:
     note: str = field(default="", compare=False)
 
 
+def every_kind() -> type:
+    """A class with every kind of field."""
+
+    class Every:
+        needed: int
+        given: int = 7
+        made: list[int] = field(default_factory=list)
+        own: int = field(default=9, init=False)
+        own_made: dict[str, int] = field(default_factory=dict, init=False)
+        late: int = field(init=False)
+        _: KW_ONLY
+        word: str
+        named: str = "n"
+        named_made: set[int] = field(default_factory=set)
+
+        def __post_init__(self) -> None:
+            self.late = self.needed + 1
+
+    return Every
+
+
+OURS, STANDARD = mutable(every_kind()), dataclass(slots=True)(every_kind())
+NAMES = [one.name for one in fields(STANDARD)]
+
+
 @record
 class Empty:
     """Nothing."""
@@ -44,6 +73,46 @@ class Spoken:
         return "own"
 
 
+@record
+class Farther(Point):
+    """A point with a third number."""
+
+    z: int = 0
+
+
+@pytest.mark.parametrize(
+    ("places", "names"),
+    [
+        ((1,), {"word": "w"}),
+        ((1, 2, [3]), {"word": "w", "named": "m", "named_made": {4}}),
+        ((), {"needed": 1, "made": [], "word": "w"}),
+    ],
+)
+def test_a_constructor_sets_what_that_of_the_standard_library_sets(places: Any, names: Any) -> None:
+    made, plain = OURS(*places, **names), STANDARD(*places, **names)
+    assert [getattr(made, name) for name in NAMES] == [getattr(plain, name) for name in NAMES]
+
+
+def test_what_a_factory_makes_is_made_for_each() -> None:
+    assert OURS(1, word="w").made is not OURS(1, word="w").made
+    assert OURS(1, word="w").own_made is not OURS(1, word="w").own_made
+
+
+@pytest.mark.parametrize("call", [lambda cls: cls(), lambda cls: cls(1), lambda cls: cls(1, word="", own=1)])
+def test_a_constructor_refuses_what_that_of_the_standard_library_refuses(call: Callable[[type], object]) -> None:
+    with pytest.raises(TypeError) as standard:
+        call(STANDARD)
+    with pytest.raises(TypeError) as ours:
+        call(OURS)
+    assert str(ours.value) == str(standard.value)
+
+
+def test_constructors_of_one_shape_do_not_mix_their_names_and_defaults() -> None:
+    assert [one.name for one in signature(Point).parameters.values()] == ["x", "y", "secret", "note"]
+    assert (Point(1).y, Plain(1).y, Farther(1, z=3).z, Spoken(5).x) == (2, 2, 3, 5)
+    assert OURS.__init__.__qualname__ == STANDARD.__init__.__qualname__
+
+
 @pytest.mark.parametrize(("mine", "other"), [((1,), (1, 2)), ((1,), (2,)), ((1, 2, "a"), (1, 2, "b"))])
 def test_records_compare_as_dataclasses_do(mine: tuple[object, ...], other: tuple[object, ...]) -> None:
     assert (Point(*mine) == Point(*other)) is (Plain(*mine) == Plain(*other))  # type: ignore[arg-type]
@@ -51,7 +120,9 @@ def test_records_compare_as_dataclasses_do(mine: tuple[object, ...], other: tupl
 
 def test_a_field_that_does_not_compare_makes_no_difference() -> None:
     assert Point(1, note="a") == Point(1, note="b")
+    assert hash(Point(1, note="a")) == hash(Point(1, note="b"))
     assert Point(1) != Plain(1)
+    assert Point(1) != Farther(1)
     assert Empty() == Empty()
 
 
@@ -61,11 +132,21 @@ def test_a_record_shows_what_a_dataclass_shows() -> None:
     assert repr(Spoken(1)) == "own"
 
 
-def test_a_record_has_no_hash_and_no_further_fields() -> None:
+def test_records_are_found_in_sets_and_values_that_change_are_not() -> None:
+    assert len({Point(1), Point(1), Point(2), Empty(), Empty()}) == 3
     with pytest.raises(TypeError):
-        hash(Point(1))
+        hash(OURS(1, word="w"))
+    with pytest.raises(TypeError):
+        hash(Plain(1))
+
+
+def test_a_record_has_no_further_fields() -> None:
     with pytest.raises(AttributeError):
         Point(1).other = 1  # type: ignore[attr-defined]
+
+
+def test_a_record_can_be_copied() -> None:
+    assert copy(Point(1, 5, "s")) == deepcopy(Point(1, 5, "s")) == Point(1, 5, "s")
 
 
 def test_replace_gives_a_copy_with_other_values() -> None:

@@ -16,6 +16,7 @@ import httpx
 import pytest
 
 import mockserver
+from tests import warm
 
 ROOT = Path(mockserver.__file__).resolve().parents[1]
 MAIN = "a26c371f-94f6-40da-add2-28ec8e9da8ed"
@@ -74,9 +75,7 @@ def served(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
     folder = tmp_path_factory.mktemp("customer")
     environ = {**os.environ, "PYTHONPATH": str(ROOT), "MOCKSERVER_DATA_DIR": str(folder)}
     options = ["--port", "0", "--tls-port", "0", "--clock", "2031-03-01T00:00:00Z", "--profile", request.param]
-    process = subprocess.Popen(
-        [sys.executable, "-m", "mockserver", *options], env=environ, stdout=subprocess.PIPE, text=True
-    )
+    process = warm.started("mockserver", *options, env=environ, stdout=subprocess.PIPE, text=True)
     assert process.stdout
     tls = re.match(r"tls on (https://localhost:\d+)\n", process.stdout.readline())
     assert tls

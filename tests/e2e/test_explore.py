@@ -19,6 +19,7 @@ from click.testing import CliRunner
 
 from mockserver.cli import main
 from tests import warm
+from tests.depth import tries
 
 pytestmark = pytest.mark.slow
 
@@ -27,6 +28,10 @@ ROOT = HERE.parents[1]
 TOKEN = "s3cret"
 HOUSE = {**os.environ, "PYTHONPATH": str(ROOT), "SHOPS": str(HERE / "shop"), "MOCKSERVER_ADMIN_TOKEN": TOKEN}
 PAY = ["sh", str(HERE / "explored" / "pay.sh")]
+TELLING = (
+    "lost_answer,cut_answer,too_slow,error_after,declined_hard,declined_soft,webhook_twice,webhook_forged,webhook_late"
+)
+"""What makes the naive shop unsafe, with a near miss of each kind."""
 LOST = {("charge.create#1", "lost_answer"), ("charge.create#1", "error_after"), ("charge.create#1", "cut_answer")}
 
 
@@ -73,9 +78,9 @@ def day() -> Iterator[Sequence[str]]:
 
 
 def test_no_fault_makes_the_careful_shop_unsafe(tmp_path: Path, day: Sequence[str]) -> None:
-    done = explore(tmp_path, "--", *day, "careful")
+    done = explore(tmp_path, *tries(("--ops", "charge.create,charge.refund"), ()), "--", *day, "careful")
     assert (done.returncode, cells(tmp_path, "unsafe"), cells(tmp_path, "hung")) == (0, set(), set()), done.stdout
-    assert len(cells(tmp_path, "survived")) > 70
+    assert len(cells(tmp_path, "survived")) > tries(20, 70)
     # It says so when nothing is paid.
     assert {fault for _, fault in cells(tmp_path, "failed")} == {
         "declined_hard",
@@ -87,7 +92,7 @@ def test_no_fault_makes_the_careful_shop_unsafe(tmp_path: Path, day: Sequence[st
 
 
 def test_the_naive_shop_is_unsafe_where_its_faults_are_planted(tmp_path: Path, day: Sequence[str]) -> None:
-    done = explore(tmp_path, "--ops", "charge.*,batch.*", "--", *day, "naive")
+    done = explore(tmp_path, "--ops", "charge.*,batch.*", *tries(("--faults", TELLING), ()), "--", *day, "naive")
     assert done.returncode == 1, done.stderr
     lost = ("lost_answer", "cut_answer", "too_slow")
     assert cells(tmp_path, "unsafe") == {

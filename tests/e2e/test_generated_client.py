@@ -18,15 +18,19 @@ from shop_client.client import AuthenticatedClient
 from shop_client.models import ProviderCardCharge
 
 client = AuthenticatedClient(base_url=sys.argv[1], token="sk_made", prefix="", auth_header_name="x-secretkey")
-card = {"cardNumber": sys.argv[3], "expiryDate": "12/40", "ccv": "123"}
-order = {"providerId": sys.argv[2], "amount": 12.5, "currency": "AUD", "paymentInformation": card}
-answer = post_charge_card.sync(client=client, body=ProviderCardCharge.from_dict(order))
-if hasattr(answer, "charge_id"):
-    answer = get_charge_by_charge_id.sync(client=client, charge_id=answer.charge_id)
-    print(type(answer).__name__, answer.status, answer.amount)
-else:
-    print(type(answer).__name__, answer.code, answer.message)
+for number in sys.argv[3:]:
+    card = {"cardNumber": number, "expiryDate": "12/40", "ccv": "123"}
+    order = {"providerId": sys.argv[2], "amount": 12.5, "currency": "AUD", "paymentInformation": card}
+    answer = post_charge_card.sync(client=client, body=ProviderCardCharge.from_dict(order))
+    if hasattr(answer, "charge_id"):
+        answer = get_charge_by_charge_id.sync(client=client, charge_id=answer.charge_id)
+        print(type(answer).__name__, answer.status, answer.amount)
+    else:
+        print(type(answer).__name__, answer.code, answer.message)
 """
+
+
+CARDS = ("4111111111111111", "4000000000009995")
 
 
 @pytest.mark.slow
@@ -48,17 +52,13 @@ def test_a_generated_client_pays_and_reads_a_decline(tmp_path: Path) -> None:
     assert (made.returncode, "Warning" in made.stdout) == (0, False), made.stdout
     server = serve("--seed", "5")
     try:
-        paid, declined = (
-            subprocess.run(
-                [sys.executable, "-c", PROGRAM, f"http://127.0.0.1:{server.port}", PROVIDER, number],
-                env={**os.environ, "PYTHONPATH": str(tmp_path)},
-                capture_output=True,
-                text=True,
-                check=True,
-            ).stdout.strip()
-            for number in ("4111111111111111", "4000000000009995")
-        )
+        told = subprocess.run(
+            [sys.executable, "-c", PROGRAM, f"http://127.0.0.1:{server.port}", PROVIDER, *CARDS],
+            env={**os.environ, "PYTHONPATH": str(tmp_path)},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
     finally:
         server.stop()
-    assert paid == "Charge SUCCESS 12.5"
-    assert declined == "Problem 15 Insufficient Funds"
+    assert told.splitlines() == ["Charge SUCCESS 12.5", "Problem 15 Insufficient Funds"]

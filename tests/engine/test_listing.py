@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
+from mockserver.domain.broken_rules import Faults
 from mockserver.domain.codes import Code
 from mockserver.domain.errors import Invalid, NotFound
-from mockserver.domain.faults import Faults
 from mockserver.engine import charges, listing, lookup, searches
 from mockserver.engine.listing import Search
 from mockserver.wire.base import Body

@@ -11,9 +11,9 @@ import pytest
 
 from mockserver.domain.record import record, replace
 from mockserver.domain.slices import Slices
+from mockserver.engine.indexed_table import Index, Table
 from mockserver.engine.query import Query
 from mockserver.engine.scans import SLICE
-from mockserver.engine.store import Index, Table
 from tests.driving import Api
 
 ROWS = 3 * SLICE + 7

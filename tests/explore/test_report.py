@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from mockserver.explore import report, report_html
+from mockserver.explore import report
 from mockserver.explore.exploration import Baseline, Cell, Exploration, LeftOut
 from mockserver.explore.kept import CELLS, Kept, OtherExploration
 from mockserver.explore.points import Point
@@ -132,7 +132,7 @@ class Page(HTMLParser):
 
 
 def test_the_page_needs_no_network_and_no_script_and_every_cell_leads_to_its_story(made: Exploration) -> None:
-    text = report_html.page(made)
+    text = report.page(made)
     page = Page(text)
     assert not {"script", "img", "link", "iframe"} & set(page.tags)
     assert not re.search(r"https?://|@import|url\(", text)

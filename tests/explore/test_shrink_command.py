@@ -89,6 +89,9 @@ with open("pids.txt", "a+") as file:
         time.sleep(60)
 sys.exit(503 in [pay(order)[0] for order in ORDERS])
 """
+CLIENT = (sys.executable, "-I", "-S", "shop.py")
+"""Without the packages that are installed, which it does not need."""
+
 SEED = ("--seed", "535")
 """With it chaos loses an answer, refuses three orders for a time and one request with 503."""
 
@@ -104,7 +107,7 @@ def start(folder: Path, client: str, *options: str, scenario: str = "chaos") -> 
     (folder / "shop.py").write_text(SHOP + client)
     command = [*warm.python(), "-m", "mockserver", "shrink", "--scenario", scenario, *options]
     return subprocess.Popen(
-        [*command, "--", sys.executable, "shop.py"],
+        [*command, "--", *CLIENT],
         cwd=folder,
         env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])},
         stdout=subprocess.PIPE,

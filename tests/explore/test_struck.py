@@ -8,12 +8,13 @@ from typing import Any
 
 import pytest
 
-from mockserver.adapters.scenario_files import read_file, read_text, shipped
+from mockserver.adapters.scenario_files import read_file, read_text
 from mockserver.adapters.scenario_text import scenario_text
 from mockserver.explore.struck import Place, Strike, is_fault, rules_of, scenario_of, struck
 from mockserver.scenario.compile_rule import outcomes_of
 from mockserver.scenario.operations import CONNECTION
 from mockserver.scenario.rule import Named
+from tests.driving import SHIPPED
 
 CHAOS: dict[str, Any] = {
     "version": 1,
@@ -146,10 +147,10 @@ def test_the_file_is_a_scenario_file(scenario: dict[str, Any]) -> None:
     ]
 
 
-@pytest.mark.parametrize("file", [file for _, file, _ in shipped()], ids=lambda file: Path(file).stem)
-def test_whatever_strikes_can_be_aimed(file: str) -> None:
+@pytest.mark.parametrize("file", SHIPPED, ids=lambda file: file.stem)
+def test_whatever_strikes_can_be_aimed(file: Path) -> None:
     """Each outcome of each rule that is shipped, at two of the operations where it can strike."""
-    scenario = read_file(Path(file))
+    scenario = read_file(file)
     for rule in scenario.rules:
         for op in sorted(rule.operations - {"batch.row", "webhook.deliver", CONNECTION})[:2]:
             number = None if op == "subscription.renew" else 2

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from mockserver.web.faults import Cut
+from mockserver.web.transport_faults import Cut
 from tests.driving import DUMMY, Api, Reply, card, card_charge
 
 DEAD = "4000000000000002"
@@ -342,6 +342,13 @@ def test_a_ccv_that_was_wrong_may_be_corrected(ccv: str, names: list[str]) -> No
     charge(api, paymentInformation=card(ccv=ccv))
     charge(api, reference="order-6", paymentInformation=card(ccv=ccv))
     assert list(found(api)) == names
+
+
+def test_another_ccv_helps_no_card_that_was_declined_for_another_reason() -> None:
+    api = scripted("when: {op: charge.create}, then: {decline: stolen_card}")
+    charge(api)
+    charge(api, reference="order-6", paymentInformation=card(ccv="124"))
+    assert list(found(api)) == ["hard-decline-retried"]
 
 
 @pytest.mark.parametrize("name", ["amount_too_large", "currency_not_supported", "payto_not_active", "three_ds_failed"])

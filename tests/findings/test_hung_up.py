@@ -13,6 +13,8 @@ import pytest
 
 from tests.served import CHARGE, Process, serve
 
+pytestmark = pytest.mark.slow
+
 SLOW = """version: 1
 name: slow
 rules:

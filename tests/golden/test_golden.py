@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import re
 import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
 from http.client import HTTPConnection
@@ -17,6 +16,7 @@ from typing import Any
 
 import pytest
 
+from tests import warm
 from tests.driving import DUMMY, START, Api, card, card_charge
 
 GOLDEN = Path(__file__).with_name("answers.txt")
@@ -91,7 +91,7 @@ def port(tmp_path: Path) -> Iterator[int]:
     """A served sandbox, as a user starts it."""
     told_port = tmp_path / "port"
     flags = ["--port", "0", "--port-file", str(told_port), "--seed", "42", "--clock", START, "--public-url", PUBLIC_URL]
-    with subprocess.Popen([sys.executable, "-m", "mockserver", "serve", *flags], stdout=subprocess.PIPE) as server:
+    with warm.started("mockserver", "serve", *flags, stdout=subprocess.PIPE) as server:
         try:
             assert server.stdout is not None
             while not server.stdout.readline().startswith(b"ready on "):

@@ -600,6 +600,8 @@ def test_loading_the_plugin_imports_nothing_but_pytest() -> None:
     done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True)
     assert {name for name in done.stdout.split() if name.partition(".")[0] not in sys.stdlib_module_names} == {
         "mockserver",
+        "mockserver.domain",
+        "mockserver.domain.record",
         "mockserver.option_values",
         "mockserver.pytest_findings",
         "mockserver.pytest_plugin",

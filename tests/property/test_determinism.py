@@ -9,25 +9,12 @@ from typing import Any
 import pytest
 
 from tests.driving import CARD, DUMMY, Api
+from tests.store.stories import WEATHER
 
 KEYS = [f"sk_client_{number}" for number in range(16)]
-SCENARIO = {
-    "version": 1,
-    "name": "weather",
-    "rules": [
-        {"id": "turns", "when": {"op": "charge.refund"}, "sequence": [{"approve": {}}, {"decline": "lost_card"}]},
-        {
-            "id": "flaky",
-            "when": {"op": "charge.create"},
-            "key": ["request.currency"],
-            "chance": [
-                {"weight": 2, "then": {"approve": {}}},
-                {"weight": 1, "then": {"decline": "insufficient_funds"}},
-                {"weight": 1, "then": {"latency": {"min": "1ms", "max": "3ms"}}},
-            ],
-        },
-    ],
-}
+TURNS, FLAKY = WEATHER["rules"]
+SLOW = {"weight": 1, "then": {"latency": {"min": "1ms", "max": "3ms"}}}
+SCENARIO = {**WEATHER, "rules": [TURNS, {**FLAKY, "chance": [*FLAKY["chance"], SLOW]}]}
 
 
 def steps(key: str) -> list[tuple[str, str, Any]]:

@@ -39,6 +39,18 @@ def test_an_explanation() -> None:
     ]
 
 
+def test_of_built_in_test_values_the_one_that_fires_is_named() -> None:
+    values = load([], test_values=True)
+    lines = explain([told(RULES), *values], REQUEST, now=NOW)
+    assert [line for line in lines if "built-in" in line] == [
+        f"  not:   {count} built-in test values" for count in (6, 24)
+    ]
+    declined = {"op": "charge.create", "body": {"Metadata": {"mock": "insufficient_funds"}}}
+    lines = explain(values, declined, now=NOW)
+    assert any(line.startswith("  fires: mock-names-the-outcome") for line in lines)
+    assert "  not:   23 built-in test values" in lines
+
+
 STAGES = """
   - {id: hooks, when: {op: charge.create}, then: {webhook: {copies: 2}}}
   - {id: early, when: {op: charge.create, request.amount: 7}, then: {transport: {at: receive, status: 503}}}

@@ -11,8 +11,8 @@ from mockserver.adapters.scenario_files import read_text
 from mockserver.adapters.strict_yaml import read
 from mockserver.domain.clock import HOUR, MILLISECOND, ClockMode, parse_instant
 from mockserver.scenario import foreign_words
-from mockserver.scenario.catalogue import DECLINES
 from mockserver.scenario.operations import OPERATIONS
+from mockserver.scenario.outcome_catalogue import DECLINES
 from mockserver.scenario.reference import json_schema
 from mockserver.scenario.scenario import Advance, ClockPlan, CostMap, SetupCall, Wait
 from tests.scenario.telling import faults

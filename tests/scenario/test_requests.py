@@ -8,8 +8,8 @@ from typing import Any, get_args
 
 import pytest
 
-from mockserver.engine.facts import KINDS
 from mockserver.engine.sandbox import Sandbox
+from mockserver.engine.state_facts import KINDS
 from mockserver.engine.tables import ROW_CLASSES
 from mockserver.scenario.kinds import FLAG, NUMBER, TEXT
 from mockserver.scenario.operations import OPERATIONS

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from mockserver.adapters.scenario_files import load, shipped
+from mockserver.adapters.scenario_files import load
 from mockserver.scenario.shielding import warnings
+from tests.driving import SHIPPED
 from tests.scenario.telling import told
 
 HEAD = "clock: {start: '2031-03-01T00:00:00Z', mode: manual}\nproviders: [{id: acq_main}]\n"
@@ -168,13 +169,14 @@ def test_a_rule_that_no_other_shields(first: str, later: str) -> None:
     assert warned(first, f"{{id: r, {later}}}") == []
 
 
-@pytest.mark.parametrize("path", [path for _, path, _ in shipped()], ids=lambda path: Path(path).stem)
+@pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.stem)
 def test_no_shipped_file_is_warned_of(path: Path) -> None:
-    builtin = Path(path).stem == "test-values"
+    builtin = path.stem == "test-values"
     (scenario,) = load([] if builtin else [str(path)], test_values=builtin)
     assert [str(one) for one in warnings(scenario)] == []
 
 
+@pytest.mark.slow
 def test_a_file_of_many_rules_is_looked_at_in_good_time() -> None:
     rules = [
         f"{{id: r{number}, when: {{op: charge.create, request.reference: o-{number}}}, {LOST}}}"

@@ -15,8 +15,8 @@ from mockserver.adapters.scenario_files import read_file, shipped_file
 from mockserver.adapters.strict_yaml import read
 from mockserver.domain.cards import TEST_CARDS, read_number
 from mockserver.scenario.attempt import Attempt, Stage
-from mockserver.scenario.catalogue import CATALOGUE
 from mockserver.scenario.director import Director
+from mockserver.scenario.outcome_catalogue import CATALOGUE
 from mockserver.scenario.parse import parse
 from mockserver.scenario.provider_outcome import Challenge, Decline
 from mockserver.scenario.ruleset import Ruleset

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from mockserver.adapters.tls import authority_pem, flawed_context, server_context
-from mockserver.web.faults import Cut
+from mockserver.web.transport_faults import Cut
 from tests.adapters.connecting import converse
 from tests.adapters.test_tls import handshake
 from tests.driving import Api, card, card_charge, problem_of

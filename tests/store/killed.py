@@ -22,9 +22,9 @@ class Served:
 
     def __init__(self, store: Path, *options: str, errors: Path | None = None) -> None:
         self.errors = errors or store.with_suffix(".log")
-        command = [*warm.python(), "-m", "mockserver", "serve", "--port", "0", "--store", str(store), *OPTIONS]
+        command = ["mockserver", "serve", "--port", "0", "--store", str(store), *OPTIONS, *options]
         with self.errors.open("a") as told:
-            self.process = subprocess.Popen([*command, *options], stdout=subprocess.PIPE, stderr=told, text=True)
+            self.process = warm.started(*command, stdout=subprocess.PIPE, stderr=told, text=True)
         assert self.process.stdout is not None
         for line in self.process.stdout:
             if line.startswith("ready on "):

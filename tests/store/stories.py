@@ -15,7 +15,7 @@ PUBLIC_URL = "http://127.0.0.1:4111"
 INBOX = f"{PUBLIC_URL}/__inbox/shop"
 BY_HEADER = {"request.idempotency": "by_header"}
 _DECLINED = {**CARD, "cardNumber": "4000000000000002"}
-_SCENARIO = {
+WEATHER: dict[str, Any] = {
     "version": 1,
     "name": "weather",
     "rules": [
@@ -31,6 +31,7 @@ _SCENARIO = {
         },
     ],
 }
+"""A scenario with turns and chance."""
 _PAYMENTS = {
     "charge": 16, "hold": 8, "decline": 3, "capture": 6, "void": 4, "refund": 8, "method": 3, "pay": 6, "customer": 3,
     "link": 3, "batch": 2, "repeat": 4, "search": 4, "hook": 1, "vault": 2, "drop": 1, "token": 1,
@@ -188,7 +189,7 @@ class Story:
             case "advance":
                 return "POST", "/__admin/clock/advance", {"by": random.choice(["1ms", "61s", "2h", "3d"])}, self._any()
             case "scenario":
-                return "PUT", "/__admin/scenarios", {**_SCENARIO, "name": reference}
+                return "PUT", "/__admin/scenarios", {**WEATHER, "name": reference}
             case "assume":
                 return "PUT", "/__admin/assumptions", BY_HEADER
             case "mark":

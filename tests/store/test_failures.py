@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import asyncio
+import threading
+import time
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from mockserver.domain.errors import NotKept
 from mockserver.engine.kept.batches import BatchPart
 from mockserver.engine.kept.commits import Commit, NotWritten
 from mockserver.engine.kept.keeping import DERIVED
 from mockserver.engine.kept.names import is_part
 from mockserver.engine.sandbox import Sandbox
-from tests.driving import CARD, NOW, card_charge
+from tests.driving import CARD, DUMMY, NOW, card_charge
 from tests.store.twins import Kept, Twins
 
 
@@ -154,7 +158,7 @@ def test_a_damaged_sandbox_is_refused_and_the_others_go_on(tmp_path: Path) -> No
     api = Kept(tmp_path / "s.db")
     reply = api.get("/charge")
     assert (reply.status, reply["code"]) == (503, 43)
-    assert "charges: KeyError" in reply["details"]["Store"]
+    assert "charges: ValueError: 1 fields, wanted 8" in reply["details"]["Store"]
     assert api.call("GET", "/charge", key="sk_other").status == 200
 
 
@@ -198,6 +202,112 @@ def test_a_large_copy_goes_into_the_file_bit_by_bit_and_is_there_at_once(
     twins.kept.restart()
     assert twins.kept.call("GET", "/__admin/sandboxes")["count"] == 2
     twins.look(twins.key or "", "sk_copy")
+
+
+@pytest.mark.parametrize("written", range(8))
+def test_a_large_copy_that_was_answered_is_in_the_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, written: int
+) -> None:
+    monkeypatch.setattr("mockserver.web.storing.SLICE", 5)
+    api = Kept(tmp_path / "s.db")
+    for number in range(23):
+        api.charge(reference=f"o-{number}")
+    disk = FullDisk(api, monkeypatch)
+    disk.left = written
+    status = api.call("POST", "/__admin/fork", {"to": "sk_copy"}).status
+    api.restart()
+    kept = api.call("GET", "/charge", key="sk_copy")["count"]
+    assert (status, kept) in {(201, 23), (503, 0)}
+
+
+def test_what_rests_on_two_commits_is_kept_when_both_are_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    api = Kept(tmp_path / "s.db")
+    for key in ("sk_1", "sk_2"):
+        api.try_charge(key=key)
+    store: Any = api.app.world.store
+    first, second = (api.app.world.sandboxes.open(key, NOW) for key in ("sk_1", "sk_2"))
+    write, commits, may_end = store._file.write, [], threading.Event()
+
+    def write_all_but_the_first(commit: Commit) -> None:
+        commits.append(commit)
+        if len(commits) == 1:
+            may_end.wait(10)
+            raise NotWritten("database or disk is full")
+        write(commit)
+
+    monkeypatch.setattr(store._file, "write", write_all_but_the_first)
+
+    async def wait_for_all() -> None:
+        first.warned.add("changed")
+        second.warned.add("changed")
+        store.note(first)
+        while not commits:
+            await asyncio.sleep(0)
+        store.note(second)
+        waiting = asyncio.ensure_future(store.kept(None))
+        await asyncio.sleep(0)
+        may_end.set()
+        await waiting
+
+    with pytest.raises(NotKept):
+        asyncio.run(wait_for_all())
+    assert len(commits) == 2
+
+
+def test_many_changed_sandboxes_are_gathered_while_others_have_their_turn(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    api = Kept(tmp_path / "s.db")
+    for number in range(12):
+        api.try_charge(key=f"sk_{number}")
+    monkeypatch.setattr("mockserver.web.storing.PAUSE", 1)
+    world: Any = api.app.world
+    gathered: list[int] = []
+    gather = world.store._gather
+    monkeypatch.setattr(world.store, "_gather", lambda *given: (gathered.append(1), gather(*given))[1])
+
+    async def most_in_a_turn() -> int:
+        for sandbox in world.sandboxes:
+            sandbox.warned.add("changed")
+            world.store.note(sandbox)
+        end, turns = asyncio.ensure_future(world.store.kept(None)), []
+        while not end.done():
+            turns.append(len(gathered))
+            await asyncio.sleep(0)
+        return max(after - before for before, after in pairwise(turns))
+
+    assert asyncio.run(most_in_a_turn()) <= 1
+    assert len(gathered) == 12
+
+
+def test_long_work_waits_for_the_store_so_that_no_commit_holds_much_of_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("mockserver.web.storing.PENDING", 20)
+    monkeypatch.setattr("mockserver.engine.batch_rows.SLICE", 10)
+    monkeypatch.setattr("mockserver.engine.kept.batches.BLOCK", 10)
+    api = Kept(tmp_path / "s.db")
+    method = api.post("/payment_method/card", {"providerId": DUMMY, "paymentInformation": CARD})["paymentMethodId"]
+    text = "PaymentMethodId,Amount,Currency,Reference\n" + f"{method},5,AUD,\n" * 300
+    store: Any = api.app.world.store
+    write, sizes = store._file.write, []
+
+    def slowly(commit: Commit) -> None:
+        time.sleep(0.02)
+        sizes.append(sum(part == "charges" for _, part, *_ in commit.puts))
+        write(commit)
+
+    monkeypatch.setattr(store._file, "write", slowly)
+    batch = api.post("/batch/transaction/payment_method", {"count": 300, "description": "", "batch": text})["batchId"]
+    api.advance("1h")
+    assert sum(sizes) >= 300
+    assert max(sizes) <= 40
+    done = api.get(f"/batch/{batch}").body
+    api.restart()
+    assert api.get(f"/batch/{batch}").body == done
+    assert done["success"] == 300
 
 
 def test_every_part_has_a_name_that_a_store_may_have(tmp_path: Path) -> None:

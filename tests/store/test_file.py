@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 import sqlite3
 from pathlib import Path
+from time import process_time
 
 import pytest
 
 from mockserver.adapters.exit_codes import Exit
-from mockserver.adapters.store_file import FORMAT, StoreFile, StoreRefused
+from mockserver.adapters.store_file import FORMAT, PAGE, StoreFile, StoreRefused
 from mockserver.engine.kept.commits import Commit, KeptSandbox
 from tests.store.twins import Kept
 
@@ -94,8 +95,8 @@ def test_a_page_of_zeros_is_damage(tmp_path: Path, where: float) -> None:
         db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     db.close()
     raw = bytearray(path.read_bytes())
-    page = int(len(raw) * where) // 4096 * 4096
-    raw[page : page + 4096] = bytes(4096)
+    page = int(len(raw) * where) // PAGE * PAGE
+    raw[page : page + PAGE] = bytes(PAGE)
     path.write_bytes(raw)
     assert "is damaged" in str(refused(path)) or "can be read" in str(refused(path))
 
@@ -133,3 +134,43 @@ def test_a_world_is_another_from_one_commit_on_and_the_old_one_goes(tmp_path: Pa
         pass
     assert [len(file.rows(world)) for world in (1, 2)] == [0, 1]
     file.close()
+
+
+def test_clearing_a_world_away_does_not_look_through_the_pages_of_others(tmp_path: Path) -> None:
+    file = StoreFile(tmp_path / "s.db")
+    pages = [(f"page-{number}", world) for world, count in ((1, 20_000), (2, 10)) for number in range(count)]
+    sandboxes = [KeptSandbox(f"sk_{world}", world, None, 0, 0, None) for world in (1, 2)]
+    file.write(Commit(pages=pages, kept=sandboxes))
+    file.write(Commit(kept=[KeptSandbox("sk_2", 3, None, 0, 0, None)]))
+    work: list[int] = []
+    file._db.set_progress_handler(lambda: work.append(100), 100)
+    while file.clear_away():
+        pass
+    assert sum(work) < 5_000
+    assert [file.keys_with_page(f"page-{number}") for number in (0, 10)] == [["sk_1"], ["sk_1"]]
+    file.close()
+
+
+def test_a_file_without_the_index_of_pages_gets_it(tmp_path: Path) -> None:
+    path = filled(tmp_path / "s.db")
+    with sqlite3.connect(path) as db:
+        db.execute("DROP INDEX pages_by_world")
+    db.close()
+    StoreFile(path).close()
+    with sqlite3.connect(path) as db:
+        assert db.execute("SELECT count(*) FROM sqlite_master WHERE name = 'pages_by_world'").fetchone() == (1,)
+    db.close()
+
+
+def test_a_long_row_does_not_slow_those_beside_it_down(tmp_path: Path) -> None:
+    def cost(length: int) -> float:
+        file = StoreFile(tmp_path / f"{length}.db")
+        file.write(Commit(puts=[(1, "journal", number, b"j" * length) for number in range(3)]))
+        before = process_time()
+        for start in range(0, 3_000, 100):
+            file.write(Commit(puts=[(1, "charges", start + number, b"c" * 500) for number in range(100)]))
+        spent = process_time() - before
+        file.close()
+        return spent
+
+    assert cost(2_000_000) < 5 * cost(500) + 0.1

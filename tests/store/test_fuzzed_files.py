@@ -17,14 +17,17 @@ import pytest
 from click.testing import CliRunner
 
 from mockserver.adapters.exit_codes import Exit
-from mockserver.adapters.store_file import StoreFile, StoreRefused
+from mockserver.adapters.store_file import PAGE, StoreFile, StoreRefused
 from mockserver.cli import main
 from mockserver.engine.kept.commits import SERVER
 from tests.depth import tries
 from tests.store.twins import Kept
 
+pytestmark = pytest.mark.slow
+
 NAMES = ("s.db", "s.db-wal")
-FRAME = 24 + 4_096
+
+FRAME = 24 + PAGE
 Files = dict[str, bytes]
 
 
@@ -34,6 +37,7 @@ def made(folder: Path, key: str = "sk_tests") -> tuple[Files, Files]:
     for number in range(25):
         api.charge(reference=f"o-{number}")
         api.try_charge(key=f"{key}_{number % 3}")
+    api.post("/payment_link", {"title": "Tea", "amount": 4.5, "currency": "AUD"})
     killed = {name: (folder / name).read_bytes() for name in NAMES}
     api.kill()
     return killed, {NAMES[0]: (folder / NAMES[0]).read_bytes()}
@@ -94,7 +98,7 @@ def flipped(raw: bytes, chance: random.Random) -> bytes:
 
 def zeroed(raw: bytes, chance: random.Random) -> bytes:
     start = chance.randrange(len(raw))
-    return raw[:start] + bytes(len(raw[start : start + 4_096])) + raw[start + 4_096 :]
+    return raw[:start] + bytes(len(raw[start : start + PAGE])) + raw[start + PAGE :]
 
 
 def garbled(raw: bytes, chance: random.Random) -> bytes:
@@ -104,12 +108,12 @@ def garbled(raw: bytes, chance: random.Random) -> bytes:
 
 def shifted(raw: bytes, chance: random.Random) -> bytes:
     start = chance.randrange(len(raw))
-    return raw[:start] + chance.randbytes(chance.choice((1, 16, 4_096))) + raw[start:]
+    return raw[:start] + chance.randbytes(chance.choice((1, 16, PAGE))) + raw[start:]
 
 
 def swapped(raw: bytes, chance: random.Random) -> bytes:
-    pages = [raw[start : start + 4_096] for start in range(0, len(raw), 4_096)]
-    one, other = (chance.randrange(len(raw) // 4_096) for _ in range(2))
+    pages = [raw[start : start + PAGE] for start in range(0, len(raw), PAGE)]
+    one, other = (chance.randrange(len(raw) // PAGE) for _ in range(2))
     pages[one], pages[other] = pages[other], pages[one]
     return b"".join(pages)
 
@@ -145,6 +149,15 @@ def test_what_is_damaged_is_refused_or_read_whole(
             continue
         assert found == wanted, (number, name)
     assert refused
+
+
+def test_a_log_without_its_file_is_left_alone(whole: tuple[Files, Files], tmp_path: Path) -> None:
+    killed, _ = whole
+    path = put(tmp_path / "f", {NAMES[1]: killed[NAMES[1]]})
+    with pytest.raises(StoreRefused, match=r"is not there, and .*s\.db-wal beside it, with commits, is"):
+        StoreFile(path)
+    assert [one.name for one in path.parent.iterdir()] == [NAMES[1]]
+    assert (path.parent / NAMES[1]).read_bytes() == killed[NAMES[1]]
 
 
 def test_a_log_that_is_missing_or_of_another_file_is_damage(whole: tuple[Files, Files], tmp_path: Path) -> None:

@@ -34,7 +34,7 @@ ALONE = 8
 TOGETHER = 4
 """Clients that share one of two sandboxes."""
 
-MOST = tries(120, 250)
+MOST = tries(80, 250)
 """Answers of a round before the kill."""
 
 SHARED_VIEWS = ("/__admin/state?secrets=true", "/__admin/journal?limit=1000")

@@ -17,6 +17,7 @@ from typing import Any
 
 import pytest
 
+from tests import warm
 from tests.driving import card_charge
 
 pytestmark = pytest.mark.slow
@@ -29,10 +30,8 @@ def serving(store: Path, *options: str) -> Iterator[tuple[int, subprocess.Popen[
     """A server on a store: its port and its process."""
     ports = store.with_name("port")
     ports.unlink(missing_ok=True)
-    command = [sys.executable, "-m", "mockserver", "serve", "--port", "0", "--port-file", str(ports)]
-    process = subprocess.Popen(
-        [*command, "--store", str(store), "--log-level", "error", *options], stdout=subprocess.DEVNULL
-    )
+    command = ["mockserver", "serve", "--port", "0", "--port-file", str(ports)]
+    process = warm.started(*command, "--store", str(store), "--log-level", "error", *options, stdout=subprocess.DEVNULL)
     try:
         end = time.monotonic() + 60
         while not ports.exists() and process.poll() is None and time.monotonic() < end:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import sqlite3
+import threading
 from pathlib import Path
 
 import pytest
@@ -98,6 +100,22 @@ def test_an_export_is_the_document_of_the_server(
     again = Api(key)
     assert again.call("PUT", "/__admin/state", raw=out.read_bytes()).status == 200
     assert again.call("GET", f"/__admin/state{query}").raw == written[key + query]
+
+
+def test_an_export_leaves_what_it_is_written_to_what_it_is(
+    store: Path, written: dict[str, bytes], tmp_path: Path
+) -> None:
+    link, file, pipe = (tmp_path / name for name in ("link", "file.json", "pipe"))
+    link.symlink_to(file)
+    assert run("export", store, "--key", KEYS[0], "--out", link).exit_code == 0
+    assert (link.is_symlink(), file.read_bytes()) == (True, written[KEYS[0]] + b"\n")
+    os.mkfifo(pipe)
+    heard: list[bytes] = []
+    reader = threading.Thread(target=lambda: heard.append(pipe.read_bytes()))
+    reader.start()
+    assert run("export", store, "--key", KEYS[0], "--out", pipe).exit_code == 0
+    reader.join(10)
+    assert (heard, pipe.is_fifo()) == ([written[KEYS[0]] + b"\n"], True)
 
 
 def test_all_are_exported_by_the_line_or_into_a_folder_and_one_by_its_id(

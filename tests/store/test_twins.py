@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
+import json
 from pathlib import Path
 
 import pytest
 
+from mockserver.adapters.store_file import StoreFile
+from mockserver.engine.kept.parts import BLOCK
 from tests.control.test_state import fill, fill_everything
+from tests.driving import card_charge
 from tests.store.twins import Kept, Twins
+from tests.web.test_three_ds_page import challenged
+
+pytestmark = pytest.mark.slow
+
+FORM = {"content-type": "application/x-www-form-urlencoded"}
 
 
 @pytest.mark.parametrize("every", [1, 7])
@@ -19,6 +30,39 @@ def test_everything_that_there_is_comes_back(tmp_path: Path, every: int) -> None
     for by in ("1ms", "60ms", "2d", "70d"):
         twins.advance(by)
         twins.look()
+
+
+def test_a_sandbox_whose_webhook_waits_for_an_answer_is_woken_by_itself(tmp_path: Path) -> None:
+    hang = {"id": "hang", "when": {"op": "charge.create"}, "then": {"transport": {"at": "answer", "hang": {}}}}
+    api = Kept(tmp_path / "s.db", scenario=json.dumps({"version": 1, "rules": [hang]}))
+    body = card_charge(webhook={"url": "http://127.0.0.1:9/hook"})
+
+    async def charge_and_leave() -> None:
+        gone, store = asyncio.Event(), api.app.world.store
+        assert store is not None
+        charging = asyncio.ensure_future(api.calling("POST", "/charge/card", body, gone=gone))
+        while not store.commits:
+            await asyncio.sleep(0)
+        api.kill()
+        gone.set()
+        with contextlib.suppress(Exception):
+            await charging
+
+    asyncio.run(charge_and_leave())
+    file = StoreFile(tmp_path / "s.db")
+    (kept,) = file.sandboxes
+    assert kept.due is not None
+    assert kept.due <= kept.touched
+    file.close()
+
+
+def test_copies_that_nobody_used_are_listed_as_they_were_made(tmp_path: Path) -> None:
+    twins = Twins(tmp_path / "s.db", every=1_000)
+    twins.charge()
+    for key in ("sk_z", "sk_a", "sk_m"):
+        assert twins.post("/__admin/fork", {"to": key}).status == 201
+    twins.kept.restart()
+    assert twins.get("/__admin/sandboxes")["count"] == 4
 
 
 def test_undo_brings_back_a_sandbox_whose_reads_lag(tmp_path: Path) -> None:
@@ -39,6 +83,28 @@ def test_undo_brings_back_a_sandbox_whose_reads_lag(tmp_path: Path) -> None:
     twins.look()
 
 
+@pytest.mark.parametrize("every", [1, 9])
+def test_a_journal_that_has_dropped_entries_comes_back_without_them(tmp_path: Path, every: int) -> None:
+    twins = Twins(tmp_path / "s.db", every, journal_limit=70)
+    for number in range(160):
+        twins.charge(reference=f"o-{number}")
+    twins.look()
+    twins.kept.kill()
+    file = StoreFile(tmp_path / "s.db")
+    kept = {part: number for part, number, _ in reversed(file.rows(file.sandboxes[0].world))}
+    assert 160 - 70 - 2 * BLOCK < kept["journal"] <= kept["stories"] + 160
+    file.close()
+
+
+def test_a_page_wakes_the_sandbox_of_its_object(tmp_path: Path) -> None:
+    twins = Twins(tmp_path / "s.db", every=1)
+    charge, plain = challenged(twins), twins.charge()
+    for page, status in ((f"/3ds/{charge['chargeId']}", 200), (f"/3ds/{plain['chargeId']}", 404)):
+        assert twins.call("GET", page, key=None).status == status
+    assert twins.call("POST", f"/3ds/{charge['chargeId']}", raw=b"result=pass", key=None, headers=FORM).status == 303
+    assert twins.get(f"/charge/{charge['chargeId']}")["status"] == "SUCCESS"
+
+
 def test_a_sandbox_of_another_start_keeps_what_it_was_opened_with(tmp_path: Path) -> None:
     first = Kept(tmp_path / "s.db", seed=7)
     made = first.charge()
@@ -54,3 +120,15 @@ def test_a_sandbox_of_another_start_keeps_what_it_was_opened_with(tmp_path: Path
     assert (page.status, "view=" in page.headers["location"]) == (303, True)
     assert other.call("POST", "/__admin/reset?scenario=true").status == 200
     assert other.call("GET", "/__admin/state")["seed"] == 8
+
+
+def test_what_a_refused_repeat_asked_for_comes_back(tmp_path: Path) -> None:
+    """It cannot be sent again, so that no operation says how its body is read."""
+    twins = Twins(tmp_path / "s.db", every=2)
+    twins.call("PUT", "/__admin/assumptions", {"request.idempotency": "by_header"})
+    for amount, status in ((10, 201), (11, 409)):
+        body = card_charge(amount=amount, reference="order-1")
+        reply = twins.call("POST", "/charge/card", body, headers={"idempotency-key": "k-1"})
+        assert reply.status == status
+    twins.look()
+    assert twins.get("/__admin/timeline").body["lines"][-1][-1]["reference"] == "order-1"

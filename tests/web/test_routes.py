@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 from mockserver.web.control.control_routes import CONTROL_ROUTES
-from mockserver.web.lazy import loaded
-from mockserver.web.pages import PAGE_ROUTES
+from mockserver.web.page import PAGE_ROUTES
 from mockserver.web.routes import ROUTES
 from mockserver.wire.base import Body
 
 
 def test_every_row_names_functions() -> None:
     named = [route.handle for route in ROUTES] + [route.ahead for route in ROUTES if route.ahead is not None]
-    named += [loaded(route.handle) for route in CONTROL_ROUTES]
-    named += [loaded(name) for route in PAGE_ROUTES for name in (route.serve, route.sandbox)]
+    named += [route.handle for route in CONTROL_ROUTES]
+    named += [name for route in PAGE_ROUTES for name in (route.serve, route.sandbox)]
     assert all(map(callable, named))
 
 
 def test_every_row_names_models() -> None:
     named = [model for route in ROUTES for model in (route.body, route.query)]
-    named += [model for route in CONTROL_ROUTES for model in (route.body_model, route.query_model)]
+    named += [model for route in CONTROL_ROUTES for model in (route.body, route.query)]
     assert all(issubclass(model, Body) for model in named if model is not None)
     assert all(route.reply is not None for route in ROUTES)
 

@@ -8,7 +8,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from mockserver.web.faults import Cut
+from mockserver.web.transport_faults import Cut
 from tests.driving import Api, Reply, card
 from tests.web.browsing import document, submit, visit
 

@@ -13,7 +13,7 @@ import pytest
 from mockserver.adapters.webhook_sender import Sent
 from mockserver.domain.delivery import Content, Delivery, WebhookMessage, sign
 from mockserver.settings import DEFAULT_WEBHOOK_KEY, trace_protocol
-from mockserver.web.faults import Cut
+from mockserver.web.transport_faults import Cut
 from tests.adapters.test_webhook_sender import Receiver, listening, lived
 from tests.driving import VISA, Api, card, card_charge
 

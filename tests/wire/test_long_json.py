@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from decimal import Decimal
 from random import Random
 from typing import Any
 
@@ -11,7 +13,7 @@ import pytest
 from mockserver.domain.slices import at_once
 from mockserver.wire import long_json
 from mockserver.wire.jsonio import MalformedJson, dumps, loads
-from mockserver.wire.long_json import loads_in_slices
+from mockserver.wire.long_json import dumps_in_slices, loads_in_slices
 
 _TEXTS = ["", "a", "é", "\U0001f4b3", '"', "\\", "\n", "null", "x" * 50, "{[,:]}", "\\ud83d", "ud83d"]
 
@@ -57,15 +59,23 @@ def outcome(read: Any, raw: bytes) -> object:
         return (fault.line, fault.column) if fault.message != "not UTF-8" else fault.message
 
 
+def cut(body: bytes, random: Random) -> Iterator[bytes]:
+    """The body in parts of any length, some of them empty."""
+    while body:
+        length = random.choice([0, 1, 2, 3, 50, len(body)])
+        yield body[:length]
+        body = body[length:]
+
+
 @pytest.mark.parametrize("window", [1, 7, 64, 65_536])
 def test_any_text_is_read_as_it_is_at_once(window: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(long_json, "WINDOW", window)
-    random = Random(window)
+    random, cuts = Random(window), Random(window)
     for _ in range(400):
         raw = text_of(random)
-        assert outcome(lambda body: at_once(loads_in_slices(body)), raw) == outcome(loads, raw), raw
+        assert outcome(lambda body: at_once(loads_in_slices(cut(body, cuts))), raw) == outcome(loads, raw), raw
         broken = spoilt(raw, random)
-        found = outcome(lambda body: at_once(loads_in_slices(body)), broken)
+        found = outcome(lambda body: at_once(loads_in_slices(cut(body, cuts))), broken)
         assert found == outcome(loads, broken) or found == outcome(loads, broken) == "not UTF-8", broken
 
 
@@ -87,14 +97,14 @@ def test_any_text_is_read_as_it_is_at_once(window: int, monkeypatch: pytest.Monk
 )
 def test_what_is_refused_is_refused_with_its_place(raw: bytes, words: str) -> None:
     with pytest.raises(MalformedJson) as fault:
-        at_once(loads_in_slices(raw))
+        at_once(loads_in_slices([raw]))
     assert str(fault.value) == words
 
 
 def test_it_pauses_now_and_then_and_reads_long_texts_too() -> None:
     value = {"rows": [{"id": number, "text": "a" * 500} for number in range(1_000)], "long": "b" * 200_000}
     pauses = 0
-    reading = loads_in_slices(b"\xef\xbb\xbf" + dumps(value))
+    reading = loads_in_slices([b"\xef\xbb\xbf" + dumps(value)])
     while True:
         try:
             next(reading)
@@ -104,3 +114,34 @@ def test_it_pauses_now_and_then_and_reads_long_texts_too() -> None:
         pauses += 1
     assert read == value
     assert pauses >= 8
+
+
+def document_of(random: Random, levels: int) -> Any:
+    """Something that a document may hold: now and then very many of it."""
+    count = random.choice([0, 1, 3, 9])
+    if not levels or random.random() < 0.3:
+        return random.choice([None, True, 7, Decimal("1.50"), "text", 'a "quoted" \u20ac', []])
+    if random.random() < 0.5:
+        return [document_of(random, levels - 1) for _ in range(count)]
+    return {f'"{number}" \n': document_of(random, levels - 1) for number in range(count)}
+
+
+@pytest.mark.parametrize("rows", [1, 2, 5])
+def test_any_document_is_written_as_it_is_at_once(rows: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(long_json, "ROWS", rows)
+    random = Random(rows)
+    for _ in range(300):
+        document = {f"part {number}": document_of(random, 5) for number in range(3)}
+        wanted = dumps(document)
+        assert b"".join(at_once(dumps_in_slices(document))) == wanted
+
+
+def test_a_long_document_is_written_in_short_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(long_json, "_PART", 10_000)
+    rows = [{"row": number, "lines": list(range(5_000 if number == 7 else 3))} for number in range(2_000)]
+    counts = {f"rule {number}": {"keys": {f"key {key}": key for key in range(3_000)}} for number in range(3)}
+    document: dict[str, Any] = {"tables": {"charges": rows}, "rules": {"rules": counts}, "seed": 7}
+    wanted = dumps(document)
+    parts = at_once(dumps_in_slices(document))
+    assert b"".join(parts) == wanted
+    assert max(map(len, parts)) < 50_000

@@ -8,24 +8,23 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from decimal import Decimal
+from operator import is_
 from typing import Any
 
 from mockserver.domain.batch import Batch, BatchRow, RowFailure
 from mockserver.domain.record import replace
+from mockserver.domain.slices import Slices
 from mockserver.domain.states import BatchState
 from mockserver.engine.card_registry import CardRegistry
-from mockserver.engine.kept.forms import kept_form
+from mockserver.engine.indexed_table import Table
+from mockserver.engine.kept.forms import Forms
 from mockserver.engine.kept.parts import Changes, KeptRow
-from mockserver.engine.store import Table
 
 BLOCK = 200
 """Transactions of a block: as many as are taken in one go."""
 
 _BLOCKS = 1 << 20
 """Blocks that a batch can have."""
-
-_BATCH = kept_form(Batch)
-_FAILURE = kept_form(RowFailure | None)
 
 
 class BatchPart:
@@ -34,11 +33,24 @@ class BatchPart:
     name = "batches"
     rows_name = "batch_rows"
 
-    __slots__ = ("_known", "_table")
+    __slots__ = ("_ahead", "_batch", "_failure", "_known", "_table")
 
-    def __init__(self, table: Table[Batch]) -> None:
+    def __init__(self, table: Table[Batch], forms: Forms) -> None:
         self._table = table
+        self._batch = forms.of(Batch)
+        self._failure = forms.of(RowFailure | None)
         self._known: list[tuple[object, ...]] = []
+        self._ahead: dict[int, tuple[list[BatchRow], list[object]]] = {}
+
+    def write_ahead(self) -> Slices[None]:
+        """Write the transactions of new batches, of which there may be 100,000. One that moves meanwhile is another
+        value, and its block is written again."""
+        for batch in self._table.rows[len(self._known) :]:
+            for block in range(-(-len(batch.rows) // BLOCK)):
+                rows, number = batch.rows[block * BLOCK : (block + 1) * BLOCK], batch.seq * _BLOCKS + block
+                if number not in self._ahead:
+                    self._ahead[number] = rows, list(map(self._write_row, rows))
+                    yield
 
     def gather(self, changes: Changes) -> None:
         """Batches that have moved, and the transactions that have."""
@@ -50,48 +62,48 @@ class BatchPart:
             stands = _standing(batch)
             if stands != known:
                 self._known[batch.seq] = stands
-                plain = _BATCH.to_plain(replace(batch, rows=[]))
+                plain = self._batch.to_plain(replace(batch, rows=[]))
                 changes.put(self.name, batch.seq, [plain, len(batch.rows)])
                 self._put_rows(changes, batch, batch.news_of_rows())
 
     def _put_rows(self, changes: Changes, batch: Batch, moved: Iterable[int]) -> None:
         for block in sorted({place // BLOCK for place in moved}):
-            rows = batch.rows[block * BLOCK : (block + 1) * BLOCK]
-            changes.put(self.rows_name, batch.seq * _BLOCKS + block, list(map(_write_row, rows)))
+            rows, number = batch.rows[block * BLOCK : (block + 1) * BLOCK], batch.seq * _BLOCKS + block
+            known, written = self._ahead.pop(number, ([], []))
+            is_same = len(known) == len(rows) and all(map(is_, known, rows))
+            changes.put(self.rows_name, number, written if is_same else list(map(self._write_row, rows)))
 
     def load(self, rows: Sequence[KeptRow], cards: CardRegistry) -> None:
         """The batches, without their transactions. Raises ``ValueError`` when one is missing."""
         for place, (seq, (plain, _)) in enumerate(rows):
             if place != seq:
                 raise ValueError(f"row {place} is missing")
-            self._table.add(_BATCH.to_value(plain, cards))
+            self._table.add(self._batch.to_value(plain, cards))
 
     def load_rows(self, rows: Sequence[KeptRow], batches: Sequence[KeptRow]) -> None:
         """The transactions. Raises ``ValueError`` when some are missing."""
         for number, block in rows:
-            self._table.rows[number // _BLOCKS].rows.extend(map(_read_row, block))
+            self._table.rows[number // _BLOCKS].rows.extend(map(self._read_row, block))
         for batch, (_, (_, count)) in zip(self._table.rows, batches, strict=True):
             if len(batch.rows) != count:
                 raise ValueError(f"batch {batch.batch_id} has {len(batch.rows)} transactions, wanted {count}")
             batch.news_of_rows()
             self._known.append(_standing(batch))
 
+    def _write_row(self, row: BatchRow) -> list[object]:
+        plain: list[object] = [row.payment_method_id, str(row.amount), row.currency, row.reference]
+        if row.status is not BatchState.RECEIVED or row.stalls is not None:
+            plain += [row.status.value, row.charge_id, self._failure.to_plain(row.failure), row.stalls]
+        return plain
+
+    def _read_row(self, raw: Any) -> BatchRow:
+        method_id, amount, currency, reference, *after = raw
+        if not after:
+            return BatchRow(method_id, Decimal(amount), currency, reference)
+        status, charge_id, failure, stalls = after
+        why = self._failure.to_value(failure)
+        return BatchRow(method_id, Decimal(amount), currency, reference, BatchState(status), charge_id, why, stalls)
+
 
 def _standing(batch: Batch) -> tuple[object, ...]:
     return batch.status, batch.success, batch.failure, batch.stalled
-
-
-def _write_row(row: BatchRow) -> list[object]:
-    plain: list[object] = [row.payment_method_id, str(row.amount), row.currency, row.reference]
-    if row.status is not BatchState.RECEIVED or row.stalls is not None:
-        plain += [row.status.value, row.charge_id, _FAILURE.to_plain(row.failure), row.stalls]
-    return plain
-
-
-def _read_row(raw: Any) -> BatchRow:
-    method_id, amount, currency, reference, *after = raw
-    if not after:
-        return BatchRow(method_id, Decimal(amount), currency, reference)
-    status, charge_id, failure, stalls = after
-    why = _FAILURE.to_value(failure)
-    return BatchRow(method_id, Decimal(amount), currency, reference, BatchState(status), charge_id, why, stalls)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Protocol, TypeAlias
 from zlib import crc32
 
 from mockserver.domain.errors import MockserverError
+from mockserver.domain.record import mutable, record
 
 Row: TypeAlias = tuple[str, int, bytes]
 """A row: its part, its number and its content."""
@@ -23,7 +24,7 @@ class NotWritten(MockserverError):
     """A commit that did not succeed: nothing of it is in the file. The text says why."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class KeptSandbox:
     """A sandbox as the index knows it. ``due`` is the machine's time at which something is to be done in it, ``used``
     and ``touched`` as the sandbox has them."""
@@ -47,7 +48,7 @@ class KeptSandbox:
         return self.key, self.world, self.name, self.used, self.touched, self.due, self.sum
 
 
-@dataclass(slots=True)
+@mutable
 class Commit:
     """What is written together, or not at all: rows of worlds by (world, part, number), new pages, and the index of the
     sandboxes that have changed."""
@@ -74,8 +75,12 @@ class KeptFile(Protocol):
         """Every row of a world, by part and number. Raises ``Unreadable``."""
         ...
 
-    def worlds_with_page(self, page_id: str) -> list[int]:
-        """The worlds in which an object of this id has a page."""
+    def rows_of_part(self, world: int, part: str) -> list[Row]:
+        """Every row of one part, by number. Raises ``Unreadable``."""
+        ...
+
+    def keys_with_page(self, page_id: str) -> list[str]:
+        """The keys of the sandboxes in which an object of this id has a page, those first whose world is older."""
         ...
 
     def clear_away(self) -> bool:

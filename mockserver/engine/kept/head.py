@@ -2,30 +2,31 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from mockserver.assumptions import Profile
 from mockserver.domain.clock import Clock, Micros
 from mockserver.domain.ids import Seed
-from mockserver.engine.kept.forms import kept_form
+from mockserver.domain.record import mutable
 from mockserver.scenario.director import Tally
 from mockserver.scenario.scenario import ClockPlan
 
 
-@dataclass(slots=True)
+@mutable
 class KeptCounters:
     """KeptCounters of the journal and what stands beside it."""
 
     opened: Micros
     last: int
     given_up: int
+    dropped: int
     stories: int
     gap_reason: str | None
     deliveries: tuple[int, int, int]
     inboxes: tuple[int, int]
 
 
-@dataclass(slots=True)
+@mutable
 class Counted:
     """KeptCounters of one rule."""
 
@@ -37,7 +38,7 @@ class Counted:
     fired: int | None = None
 
 
-@dataclass(slots=True)
+@mutable
 class KeptConfig:
     """What a sandbox is opened with, beside the settings of the server."""
 
@@ -50,7 +51,7 @@ class KeptConfig:
     own: tuple[Profile, dict[str, object]] | None = None
 
 
-@dataclass(slots=True)
+@mutable
 class Head:
     """The small parts of a sandbox. ``books`` are the scenarios of the rules that entries of the journal were decided
     by, by number."""
@@ -78,9 +79,6 @@ class Head:
     warned: list[str] = field(default_factory=list)
     lag: Micros = 0
     judged: dict[str, int] = field(default_factory=dict)
-
-
-HEAD = kept_form(Head)
 
 
 def counted(tally: Tally) -> Counted:

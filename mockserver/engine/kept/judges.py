@@ -6,29 +6,28 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any, get_args, get_origin, get_type_hints
 
-from mockserver.engine.kept.forms import kept_form
+from mockserver.engine.kept.forms import Forms
 from mockserver.engine.kept.parts import KeptPart, MemoryPart, WholePart
 from mockserver.findings.doubts import Chains
 from mockserver.findings.ledger import Finding
 from mockserver.findings.recent import Recent
 from mockserver.findings.watch import Watch
 
-_CHAINS = kept_form(Chains)
 
-
-def memories(watch: Watch) -> list[KeptPart]:
+def memories(watch: Watch, forms: Forms) -> list[KeptPart]:
     """What the judges remember, by their types; the calls in doubt, which hold one another, whole."""
+    chains = forms.of(Chains)
     parts: list[KeptPart] = [
         WholePart(
             "findings.chains",
-            lambda: _CHAINS.to_plain(watch.doubts.chains()),
-            lambda raw, _: watch.doubts.take_over(_CHAINS.to_value(raw)),
+            lambda: chains.to_plain(watch.doubts.chains()),
+            lambda raw, _: watch.doubts.take_over(chains.to_value(raw)),
         )
     ]
     for name, judge in watch.judges.items():
         for slot, annotation in _hints(_class_of(judge)).items():
             if get_origin(annotation) is Recent and not (judge is watch.doubts and slot in ("_calls", "_looks")):
-                key, value = map(kept_form, get_args(annotation))
+                key, value = map(forms.of, get_args(annotation))
                 parts.append(MemoryPart(f"findings.{name}{slot}", _getter(judge, slot), key, value))
     return parts
 

@@ -8,25 +8,29 @@ the slots of a sandbox: each is kept or stands among the ``DERIVED``.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from operator import attrgetter
 from typing import Any, Protocol
 
 from mockserver.domain.batch import Batch
 from mockserver.domain.events import Subject
 from mockserver.domain.ids import Seed
 from mockserver.domain.masking import mask_text
+from mockserver.domain.slices import Slices
 from mockserver.engine.card_registry import CardRegistry
 from mockserver.engine.config import SandboxConfig
 from mockserver.engine.idempotency import First
 from mockserver.engine.journal import size_of
 from mockserver.engine.kept.batches import BatchPart
-from mockserver.engine.kept.forms import KeptForm, kept_form
-from mockserver.engine.kept.head import HEAD, Head, KeptConfig, KeptCounters, counted
+from mockserver.engine.kept.forms import Forms, KeptForm
+from mockserver.engine.kept.head import Head, KeptConfig, KeptCounters, counted
 from mockserver.engine.kept.judges import memories, number_of, numbers
 from mockserver.engine.kept.lag import PastPart
 from mockserver.engine.kept.logs import RuleKeys, deliveries_part, inbox_part, schedule_part
 from mockserver.engine.kept.parts import (
+    BLOCK,
     Changes,
+    GrowingPart,
     JsonWriter,
     KeptPart,
     KeptRow,
@@ -47,12 +51,18 @@ from mockserver.scenario.scenario import Scenario
 DERIVED = frozenset({"__weakref__", "key", "public_key", "reader", "step"})
 """Slots of a sandbox that follow from what is kept, or that are nothing between two steps."""
 
-PAGES = ("charges", "payment_links", "tokens")
-"""Tables whose objects have pages, the addresses of which name no key."""
+PAGES: Mapping[str, Callable[[Any], bool]] = {
+    "charges": attrgetter("challenged"),
+    "payment_links": lambda link: True,
+    "tokens": attrgetter("challenged"),
+}
+"""Tables whose objects have pages, the addresses of which name no key, and which of them have one from the first."""
 
 
 class Surroundings(RequestForms, JsonWriter, Protocol):
-    """The server around a sandbox."""
+    """The server around a sandbox. ``forms`` are those of its file."""
+
+    forms: Forms
 
     def place_of(self, scenario: Scenario) -> str:
         """Where a store keeps a scenario."""
@@ -78,13 +88,6 @@ class DamagedSandbox(ValueError):
         super().__init__(mask_text(text))
 
 
-_TEXT = kept_form(str)
-_CAUSES = kept_form(tuple[Cause, ...])
-_FINDING = kept_form(Finding)
-_FIRST = kept_form(First)
-_REPLAY = kept_form(FirstAnswer)
-
-
 class Keeping:
     """The keeping of one sandbox. ``changes`` are all of it at first, afterwards what is new since the last call."""
 
@@ -95,37 +98,42 @@ class Keeping:
         self._around = around
         self._books = dict(books or {})
         self._rulebook = Rulebook(sandbox.config.rules, book, self._rules_of)
-        self._steps = StepForms(sandbox, self._rulebook, around)
+        self._steps = StepForms(sandbox, self._rulebook, around, around.forms)
+        form = around.forms.of
+        self._head_form = form(Head)
+        self._causes = form(tuple[Cause, ...])
+        self._finding = form(Finding)
         self._bodies: dict[int, object] = {}
         self._journalled = 0
+        self._cut: dict[str, int] = {}
         self._paged = dict.fromkeys(PAGES, 0)
         self._head = b""
-        self._batches = BatchPart(sandbox.batches)
-        self._entries = ListedPart("journal", self._take_journal)
-        self._stories = ListedPart("stories", self._take_stories)
+        self._batches = BatchPart(sandbox.batches, around.forms)
+        self._entries = GrowingPart("journal", self._take_journal)
+        self._stories = GrowingPart("stories", self._take_stories)
         self._findings = ListedPart("findings", self._take_findings)
         self._raised = self._cleared = 0
         self._judged = numbers(sandbox.watch) if sandbox.watch is not None else []
         self._parts: list[KeptPart] = [
             *(
-                TablePart(name, getattr(sandbox, name), kept_form(row))
+                TablePart(name, getattr(sandbox, name), form(row))
                 for name, row in ROW_CLASSES.items()
                 if row is not Batch
             ),
             self._batches,
-            schedule_part(sandbox),
-            PastPart(sandbox),
+            schedule_part(sandbox, around.forms),
+            PastPart(sandbox, around.forms),
             RuleKeys(sandbox),
-            deliveries_part(sandbox),
-            inbox_part(sandbox),
-            MemoryPart("marks", lambda: sandbox.journal.marks, _TEXT, kept_form(int)),
-            MemoryPart("scripts", lambda: sandbox.scripts, _TEXT, kept_form(dict[int, ProviderOutcome])),
-            MemoryPart("setup", lambda: sandbox.setup, _TEXT, kept_form(dict[str, object])),
-            MemoryPart("idempotency", lambda: sandbox.idempotency.firsts, _TEXT, self._first_form(_FIRST)),
-            MemoryPart("replays", lambda: sandbox.replays.firsts, _TEXT, self._first_form(_REPLAY)),
+            deliveries_part(sandbox, around.forms),
+            inbox_part(sandbox, around.forms),
+            MemoryPart("marks", lambda: sandbox.journal.marks, form(str), form(int)),
+            MemoryPart("scripts", lambda: sandbox.scripts, form(str), form(dict[int, ProviderOutcome])),
+            MemoryPart("setup", lambda: sandbox.setup, form(str), form(dict[str, object])),
+            MemoryPart("idempotency", lambda: sandbox.idempotency.firsts, form(str), self._first_form(form(First))),
+            MemoryPart("replays", lambda: sandbox.replays.firsts, form(str), self._first_form(form(FirstAnswer))),
         ]
         if sandbox.watch is not None:
-            self._parts += memories(sandbox.watch)
+            self._parts += memories(sandbox.watch, around.forms)
         stories = sandbox.journal.stories
         for number, changes in stories.by_entry().items():
             self._note_story(number, changes)
@@ -146,7 +154,7 @@ class Keeping:
             vars(part).clear()
 
     def _note_story(self, number: int, changes: list[tuple[str, Any]]) -> None:
-        self._stories.note(number, lambda: _write_changes(changes))
+        self._stories.note(number, lambda: self._write_changes(changes))
 
     def ahead(self, most: int) -> Changes | None:
         """Some of what has changed when there is more of it than one commit should hold, about ``most`` rows; None when
@@ -157,6 +165,14 @@ class Keeping:
         found = Changes(self._around)
         large[0].take_some(found, most)
         return found
+
+    def prepared(self) -> Slices[None]:
+        """Write ahead, in slices, what is too much for one step."""
+        yield from self._batches.write_ahead()
+
+    def waiting(self) -> int:
+        """How many rows have changed since the last time, roughly."""
+        return sum(len(part) for part in self._parts if isinstance(part, TablePart | ListedPart))
 
     def changes(self) -> Changes:
         """What has changed since the last time."""
@@ -169,9 +185,9 @@ class Keeping:
         self._gather_findings(found)
         for name, length in self._paged.items():
             table = getattr(sandbox, name)
-            found.pages += map(table.id_of, table.rows[length:])
+            found.pages += map(table.id_of, filter(PAGES[name], table.rows[length:]))
             self._paged[name] = len(table)
-        head = self._around.text(HEAD.to_plain(self._written_head()))
+        head = self._around.text(self._head_form.to_plain(self._written_head()))
         if head != self._head:
             self._head = head
             found.puts.append(("head", 0, head))
@@ -182,18 +198,22 @@ class Keeping:
         journal = self.sandbox.journal
         if journal.last == self._journalled:
             return
-        for entry in journal.since(self._journalled):
+        entries, write = list(journal.since(self._journalled)), self._steps.write_entry
+        for first in range(0, len(entries), BLOCK):
+            block = entries[first : first + BLOCK]
             try:
-                changes.put("journal", entry.number, self._steps.write_entry(entry, self._bodies))
+                written = [(entry.number, write(entry, self._bodies)) for entry in block]
+                changes.put("journal", block[-1].number, written)
             except TypeError:
                 # Halves of surrogate pairs are written by a writer that takes no finished texts.
-                changes.put("journal", entry.number, self._steps.write_entry(entry, {}))
+                changes.put("journal", block[-1].number, [(entry.number, write(entry, {})) for entry in block])
         self._journalled = journal.last
-        if journal.dropped:
-            changes.cuts.append(("journal", journal.dropped))
         self._stories.gather(changes)
-        if (oldest := journal.stories.oldest or journal.last + 1) > 1:
-            changes.cuts.append(("stories", oldest - 1))
+        oldest = journal.stories.oldest or journal.last + 1
+        for part, gone in (("journal", journal.dropped), ("stories", oldest - 1)):
+            if gone - self._cut.get(part, 0) >= BLOCK:
+                self._cut[part] = gone
+                changes.cuts.append((part, gone))
 
     def _gather_findings(self, changes: Changes) -> None:
         watch = self.sandbox.watch
@@ -204,7 +224,7 @@ class Keeping:
             changes.cuts.append(("findings", ledger.dropped))
         for finding in ledger:
             if finding.newest > self._raised:
-                changes.put("findings", number_of(finding), _FINDING.to_plain(finding))
+                changes.put("findings", number_of(finding), self._finding.to_plain(finding))
         self._raised, self._cleared = ledger.raised, ledger.cleared
 
     def _written_head(self) -> Head:
@@ -234,6 +254,7 @@ class Keeping:
                 opened=journal.opened,
                 last=journal.last,
                 given_up=journal.given_up,
+                dropped=journal.dropped,
                 stories=len(journal.stories),
                 gap_reason=journal.gap_reason,
                 deliveries=(log.changes, log.dropped, log.refused),
@@ -260,6 +281,7 @@ class Keeping:
             while table.rows:
                 table.take_back()
         part = "head"
+        self._journalled = head.journal.dropped
         try:
             for one in self._parts:
                 part = one.name
@@ -302,22 +324,23 @@ class Keeping:
         self._paged = {name: len(getattr(sandbox, name)) for name in PAGES}
         self._head = b""
 
-    def _take_journal(self, rows: Sequence[KeptRow], cards: CardRegistry) -> None:
-        entries = self.sandbox.journal.entries
+    def _take_journal(self, rows: Iterable[KeptRow], cards: CardRegistry) -> None:
+        entries, dropped = self.sandbox.journal.entries, self._journalled
         for number, raw in rows:
-            entries.append(self._steps.read_entry(number, raw, cards))
+            if number > dropped:
+                entries.append(self._steps.read_entry(number, raw, cards))
 
-    def _take_stories(self, rows: Sequence[KeptRow], cards: CardRegistry) -> None:
+    def _take_stories(self, rows: Iterable[KeptRow], cards: CardRegistry) -> None:
         changes = (
-            (subject_id, (number, op, _CAUSES.to_value(causes), Subject(subject), *what))
+            (subject_id, (number, op, self._causes.to_value(causes), Subject(subject), *what))
             for number, written in rows
             for subject_id, op, causes, subject, *what in written
         )
         self.sandbox.journal.stories.take_over(changes)
 
-    def _take_findings(self, rows: Sequence[KeptRow], cards: CardRegistry) -> None:
+    def _take_findings(self, rows: Iterable[KeptRow], cards: CardRegistry) -> None:
         if self.sandbox.watch is not None:
-            self.sandbox.watch.ledger.take_over(_FINDING.to_value(raw) for _, raw in rows)
+            self.sandbox.watch.ledger.take_over(self._finding.to_value(raw) for _, raw in rows)
 
     def _first_form(self, plain: KeptForm) -> KeptForm:
         """The form of a first answer, with the objects that its step was about."""
@@ -344,9 +367,8 @@ class Keeping:
         except LookupError:
             return None
 
-
-def _write_changes(changes: list[tuple[str, Any]]) -> list[object]:
-    return [
-        [subject_id, op, _CAUSES.to_plain(causes), subject.value, *what]
-        for subject_id, (_, op, causes, subject, *what) in changes
-    ]
+    def _write_changes(self, changes: list[tuple[str, Any]]) -> list[object]:
+        return [
+            [subject_id, op, self._causes.to_plain(causes), subject.value, *what]
+            for subject_id, (_, op, causes, subject, *what) in changes
+        ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from mockserver.engine.card_registry import CardRegistry
-from mockserver.engine.kept.forms import kept_form
+from mockserver.engine.kept.forms import Forms
 from mockserver.engine.kept.parts import Changes, KeptRow
 from mockserver.engine.past import Past
 from mockserver.engine.sandbox import Sandbox
@@ -18,10 +18,11 @@ class PastPart:
 
     name = "past"
 
-    __slots__ = ("_begins", "_noted", "_past", "_sandbox")
+    __slots__ = ("_begins", "_forms", "_noted", "_past", "_sandbox")
 
-    def __init__(self, sandbox: Sandbox) -> None:
+    def __init__(self, sandbox: Sandbox, forms: Forms) -> None:
         self._sandbox = sandbox
+        self._forms = forms
         self._past: Past | None = None
         self._noted = self._begins = 0
 
@@ -37,7 +38,7 @@ class PastPart:
             new = list(past.newest(past.noted - self._noted))
             for number, (at, table, after, before) in enumerate(new, past.noted - len(new) + 1):
                 name = tables[id(table)]
-                plain = kept_form(ROW_CLASSES[name]).to_plain(before) if before is not None else None
+                plain = self._forms.of(ROW_CLASSES[name]).to_plain(before) if before is not None else None
                 changes.put(self.name, number, [at, name, after.seq, plain])
             self._noted = past.noted
         begins = past.noted - len(past)
@@ -52,7 +53,12 @@ class PastPart:
         if sandbox.past is None:
             return
         changes = [
-            (at, getattr(sandbox, name), seq, kept_form(ROW_CLASSES[name]).to_value(plain, cards) if plain else None)
+            (
+                at,
+                getattr(sandbox, name),
+                seq,
+                self._forms.of(ROW_CLASSES[name]).to_value(plain, cards) if plain else None,
+            )
             for _, (at, name, seq, plain) in reversed(rows)
         ]
         self._noted = rows[-1][0] if rows else 0

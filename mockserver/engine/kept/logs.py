@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from heapq import heapify
 
 from mockserver.domain.delivery import Delivery
 from mockserver.engine.card_registry import CardRegistry
 from mockserver.engine.inboxes import InboxMessage
-from mockserver.engine.kept.forms import kept_form
+from mockserver.engine.kept.forms import Forms
 from mockserver.engine.kept.parts import Changes, KeptRow, ListedPart
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.schedule import ScheduledWork
 from mockserver.scenario.director import Times
-
-_WORK = kept_form(ScheduledWork)
-_DELIVERY = kept_form(Delivery)
-_ARRIVAL = kept_form(InboxMessage)
 
 
 class RuleKeys(ListedPart):
@@ -58,7 +54,7 @@ class RuleKeys(ListedPart):
             self._all()
         super().gather(changes)
 
-    def _take_keys(self, rows: Sequence[KeptRow], cards: CardRegistry) -> None:
+    def _take_keys(self, rows: Iterable[KeptRow], cards: CardRegistry) -> None:
         for number, (rule, key, seen, fired) in rows:
             tally = self._tallies.rules.get(rule)
             if tally is not None:
@@ -66,13 +62,15 @@ class RuleKeys(ListedPart):
                 tally.keys[key] = Times(seen, fired)
 
 
-def schedule_part(sandbox: Sandbox) -> ListedPart:
-    def take(rows: Sequence[KeptRow], cards: CardRegistry) -> None:
-        sandbox.schedule.entries[:] = [_WORK.to_value(raw) for _, raw in rows]
+def schedule_part(sandbox: Sandbox, forms: Forms) -> ListedPart:
+    form = forms.of(ScheduledWork)
+
+    def take(rows: Iterable[KeptRow], cards: CardRegistry) -> None:
+        sandbox.schedule.entries[:] = [form.to_value(raw) for _, raw in rows]
         heapify(sandbox.schedule.entries)
 
     def note(entry: ScheduledWork, is_added: bool) -> None:
-        part.note(entry.order, (lambda: _WORK.to_plain(entry)) if is_added else None)
+        part.note(entry.order, (lambda: form.to_plain(entry)) if is_added else None)
 
     part = ListedPart("schedule", take)
     for entry in sandbox.schedule.entries:
@@ -81,11 +79,12 @@ def schedule_part(sandbox: Sandbox) -> ListedPart:
     return part
 
 
-def deliveries_part(sandbox: Sandbox) -> ListedPart:
+def deliveries_part(sandbox: Sandbox, forms: Forms) -> ListedPart:
+    form = forms.of(Delivery)
     log, numbers = sandbox.deliveries, {}
 
-    def take(rows: Sequence[KeptRow], cards: CardRegistry) -> None:
-        kept = [(number, _DELIVERY.to_value(raw)) for number, raw in rows]
+    def take(rows: Iterable[KeptRow], cards: CardRegistry) -> None:
+        kept = [(number, form.to_value(raw)) for number, raw in rows]
         log.take_over(delivery for _, delivery in kept)
         numbers.update({delivery.delivery_id: number for number, delivery in kept})
 
@@ -96,7 +95,7 @@ def deliveries_part(sandbox: Sandbox) -> ListedPart:
             return
         # The number of its first change: no two deliveries have the same.
         number = numbers.setdefault(delivery_id, delivery.changed)
-        part.note(number, lambda: _DELIVERY.to_plain(delivery))
+        part.note(number, lambda: form.to_plain(delivery))
 
     part = ListedPart("deliveries", take)
     for delivery in log:
@@ -105,13 +104,15 @@ def deliveries_part(sandbox: Sandbox) -> ListedPart:
     return part
 
 
-def inbox_part(sandbox: Sandbox) -> ListedPart:
-    def take(rows: Sequence[KeptRow], cards: CardRegistry) -> None:
+def inbox_part(sandbox: Sandbox, forms: Forms) -> ListedPart:
+    form = forms.of(InboxMessage)
+
+    def take(rows: Iterable[KeptRow], cards: CardRegistry) -> None:
         for _, (name, raw) in rows:
-            sandbox.inboxes.keep(name, _ARRIVAL.to_value(raw))
+            sandbox.inboxes.keep(name, form.to_value(raw))
 
     def note(number: int, name: str, arrival: InboxMessage | None) -> None:
-        part.note(number, (lambda: [name, _ARRIVAL.to_plain(arrival)]) if arrival is not None else None)
+        part.note(number, (lambda: [name, form.to_plain(arrival)]) if arrival is not None else None)
 
     part = ListedPart("inbox", take)
     for name, arrival in sandbox.inboxes:

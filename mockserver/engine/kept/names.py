@@ -11,6 +11,7 @@ _PARTS = frozenset(ROW_CLASSES) | {
     HEAD_PART,
     "batch_rows",
     "deliveries",
+    "fields",
     "findings",
     "idempotency",
     "inbox",

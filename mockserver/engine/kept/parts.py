@@ -8,13 +8,18 @@ place, so that comparing costs no more than a look at each.
 
 from __future__ import annotations
 
-from collections.abc import Callable, MutableMapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, MutableMapping, Sequence
+from dataclasses import field
+from itertools import islice
 from typing import Any, Protocol, TypeAlias
 
+from mockserver.domain.record import mutable
 from mockserver.engine.card_registry import CardRegistry
+from mockserver.engine.indexed_table import Table
 from mockserver.engine.kept.forms import KeptForm
-from mockserver.engine.store import Table
+
+BLOCK = 50
+"""Entries of something that only grows of which a row is made, at most."""
 
 KeptRow: TypeAlias = tuple[int, Any]
 """A row of a part as it is read: its number, and its plain data."""
@@ -32,7 +37,7 @@ class JsonWriter(Protocol):
         ...
 
 
-@dataclass(slots=True)
+@mutable
 class Changes:
     """What has changed in one sandbox: rows that are new or have another content, rows that are gone, and parts that
     begin after a number. ``pages`` are the ids of new objects that have a page. ``bodies`` are
@@ -98,11 +103,14 @@ class TablePart:
 
     def load(self, rows: Sequence[KeptRow], cards: CardRegistry) -> None:
         """Every row, in its place. Raises ``ValueError`` when one is missing."""
-        read, add = self._kept.to_value, self._table.add
+        read, add = self._kept.read or self._kept.to_value, self._table.add
+        # What was kept is no change.
+        heard, self._table.on_change = self._table.on_change, None
         for place, (seq, raw) in enumerate(rows):
             if place != seq:
                 raise ValueError(f"row {place} is missing")
             add(read(raw, cards))
+        self._table.on_change = heard
         self._changed.clear()
 
 
@@ -185,7 +193,7 @@ class ListedPart:
     """What says itself which of its rows have changed: ``note`` takes the number of one, with its plain data or None
     when it is gone. ``take`` takes all of them over."""
 
-    def __init__(self, name: str, take: Callable[[Sequence[KeptRow], CardRegistry], None]) -> None:
+    def __init__(self, name: str, take: Callable[[Iterable[KeptRow], CardRegistry], None]) -> None:
         self.name = name
         self._take = take
         self._changed: dict[int, Callable[[], object] | None] = {}
@@ -213,4 +221,22 @@ class ListedPart:
     def load(self, rows: Sequence[KeptRow], cards: CardRegistry) -> None:
         """All rows."""
         self._take(rows, cards)
+        self._changed.clear()
+
+
+class GrowingPart(ListedPart):
+    """What only grows at its end: a row has the entries that a commit holds, some at most, under the number of the
+    last. ``note`` is told of an entry once, in order. What is too old goes by the row (``Changes.cuts``), so that the
+    oldest row may hold entries which are gone already."""
+
+    def take_some(self, changes: Changes, most: int) -> None:
+        """The oldest of the entries that were noted."""
+        for _ in range(0, min(most, len(self._changed)), BLOCK):
+            numbers = list(islice(self._changed, min(most, BLOCK)))
+            block = [(number, write()) for number in numbers if (write := self._changed.pop(number)) is not None]
+            changes.put(self.name, numbers[-1], block)
+
+    def load(self, rows: Sequence[KeptRow], cards: CardRegistry) -> None:
+        """All entries, one by one."""
+        self._take((entry for _, block in rows for entry in block), cards)
         self._changed.clear()

@@ -9,8 +9,8 @@ from mockserver.assumptions import Assumed
 from mockserver.domain.clock import EARLIEST, Micros
 from mockserver.domain.delivery import DeliveryState
 from mockserver.engine import deliveries
-from mockserver.engine.config import SandboxConfig
-from mockserver.engine.kept.head import HEAD, Head, KeptConfig, tally_of
+from mockserver.engine.config import Beginning, SandboxConfig
+from mockserver.engine.kept.head import Head, KeptConfig, tally_of
 from mockserver.engine.kept.keeping import DamagedSandbox, Keeping, Surroundings
 from mockserver.engine.kept.parts import KeptRow
 from mockserver.engine.sandbox import Sandbox
@@ -18,6 +18,9 @@ from mockserver.engine.schedule import Due
 from mockserver.engine.step import Step
 from mockserver.scenario.director import Tallies
 from mockserver.scenario.scenario import Scenario
+
+BEGINNING = ("head", "marks")
+"""The parts that a sandbox begins with again when it is emptied."""
 
 
 def kept_sandbox(
@@ -28,17 +31,13 @@ def kept_sandbox(
 
     Raises ``DamagedSandbox``.
     """
-    try:
-        head: Head = HEAD.to_value(kept["head"][0][1])
-        scenarios = [around.scenario(place) for place in head.config.scenarios]
-    except (ValueError, LookupError, TypeError, ArithmeticError) as fault:
-        raise DamagedSandbox(f"head: {type(fault).__name__}: {fault}"[:300]) from fault
-    sandbox = Sandbox(key, _config(head.config, around, scenarios), real)
+    head, config = _head(kept, around)
+    sandbox = Sandbox(key, config, real)
     sandbox.origin, sandbox.cards.salt, sandbox.clock = head.origin, head.salt, head.clock
     if head.is_held:
         # Time stood still for a try of a webhook, which is made again.
         sandbox.clock.real = real
-    sandbox.own = Assumed(*head.config.own) if head.config.own is not None else None
+    sandbox.own = _own(head)
     sandbox.assumed = Assumed(*head.config.assumed)
     by_id = sandbox.config.rules.by_id
     sandbox.director.tallies = Tallies(
@@ -51,6 +50,29 @@ def kept_sandbox(
     keeping.load(kept, head)
     _release(sandbox)
     return sandbox, keeping
+
+
+def kept_beginning(kept: Mapping[str, Sequence[KeptRow]], around: Surroundings) -> Beginning:
+    """How a sandbox begins, from its rows of the parts ``BEGINNING``. Raises ``DamagedSandbox``."""
+    head, config = _head(kept, around)
+    try:
+        marks = [str(name) for _, (name, _) in kept.get("marks", ())]
+    except (ValueError, TypeError) as fault:
+        raise DamagedSandbox(f"marks: {type(fault).__name__}: {fault}"[:300]) from fault
+    return Beginning(config, _own(head), marks)
+
+
+def _head(kept: Mapping[str, Sequence[KeptRow]], around: Surroundings) -> tuple[Head, SandboxConfig]:
+    try:
+        head: Head = around.forms.of(Head).to_value(kept["head"][0][1])
+        scenarios = [around.scenario(place) for place in head.config.scenarios]
+    except (ValueError, LookupError, TypeError, ArithmeticError) as fault:
+        raise DamagedSandbox(f"head: {type(fault).__name__}: {fault}"[:300]) from fault
+    return head, _config(head.config, around, scenarios)
+
+
+def _own(head: Head) -> Assumed | None:
+    return Assumed(*head.config.own) if head.config.own is not None else None
 
 
 def _config(kept: KeptConfig, around: Surroundings, scenarios: list[Scenario]) -> SandboxConfig:
@@ -73,7 +95,7 @@ def _release(sandbox: Sandbox) -> None:
 
 def next_due(sandbox: Sandbox) -> Micros | None:
     """The instant of sandbox time at which something is to be done in a sandbox that nobody asks; ``EARLIEST`` when
-    webhooks of it are being sent."""
-    if sandbox.deliveries.sending:
+    webhooks of it are being sent, or will be as soon as their step has been answered."""
+    if sandbox.deliveries.sending or sandbox.deliveries.unanswered:
         return EARLIEST
     return sandbox.schedule.entries[0].at if sandbox.schedule.entries else None

@@ -13,10 +13,10 @@ from mockserver.domain.batch import Batch
 from mockserver.domain.cards import CardNumber
 from mockserver.domain.events import Event
 from mockserver.engine.card_registry import CardRegistry
-from mockserver.engine.facts import reader_of
 from mockserver.engine.journal import JournalEntry
-from mockserver.engine.kept.forms import KeptForm, kept_form
+from mockserver.engine.kept.forms import Forms, KeptForm
 from mockserver.engine.sandbox import Sandbox
+from mockserver.engine.state_facts import reader_of
 from mockserver.engine.step import Step
 from mockserver.engine.tables import ROW_CLASSES
 from mockserver.scenario.attempt import Attempt, Stage
@@ -30,22 +30,11 @@ from mockserver.scenario.ruleset import Ruleset
 _EXHAUSTED = -1
 
 _TABLES = {cls: name for name, cls in ROW_CLASSES.items()}
-_EVENTS = kept_form(tuple[Event, ...])
-_PASSED = kept_form(tuple[tuple[str, Difference], ...])
-_SCRIPTED = kept_form(ProviderOutcome | None)
-_DECLINE = kept_form(Decline)
-_OBJECT: KeptForm = kept_form(object)
-_BYTES = kept_form(bytes)
-_CARD = kept_form(CardNumber)
 
-_PLAIN = ("op", "answers", "row", "latency", "urgent", "is_repeat", "pause", "call")
-"""What a step has that JSON holds as it is; left out while it is as in a new one."""
-
-_LISTS = ("assumed",)
-_TUPLES = ("webhooks", "ignored", "warnings")
-_ASKED = ("op", "now", "also", "source", "provider", "attempt", "subject", "row", "bank_account", "call")
 _NEW = Step("")
 _UNASKED = Attempt("", 0)
+_ENTRY, _STEP, _ATTEMPT, _DECISION = 10, 20, 14, 8
+"""Places of each list. Their order is that of the format: what is new stands at the end."""
 
 
 class RequestForms(Protocol):
@@ -59,8 +48,9 @@ class RequestForms(Protocol):
         """The operation of a name."""
         ...
 
-    def write(self, request: Mapping[str, object]) -> object:
-        """The fields of a request as plain data, without the text that the journal keeps anyway."""
+    def write(self, request: Mapping[str, object], *, is_named: bool) -> object:
+        """The fields of a request as plain data, without the text that the journal keeps anyway where the name of the
+        operation says how to read it: an entry that cannot be sent again has none."""
         ...
 
     def read(self, kept: object, endpoint: object, raw: bytes, query: bytes) -> Mapping[str, object]:
@@ -105,44 +95,59 @@ class Rulebook:
 class StepForms:
     """The forms of one sandbox: its rules, its cards and its tables."""
 
-    def __init__(self, sandbox: Sandbox, rulebook: Rulebook, requests: RequestForms) -> None:
+    def __init__(self, sandbox: Sandbox, rulebook: Rulebook, requests: RequestForms, forms: Forms) -> None:
         self._sandbox = sandbox
         self._rulebook = rulebook
         self._requests = requests
+        self._tables = {name: forms.of(cls) for name, cls in ROW_CLASSES.items()}
+        self._events = forms.of(tuple[Event, ...])
+        self._passed = forms.of(tuple[tuple[str, Difference], ...])
+        self._scripted = forms.of(ProviderOutcome | None)
+        self._decline = forms.of(Decline)
+        self._object: KeptForm = forms.of(object)
+        self._bytes = forms.of(bytes)
+        self._card = forms.of(CardNumber)
 
-    def write_entry(self, entry: JournalEntry, bodies: Mapping[int, object]) -> dict[str, Any]:
+    def write_entry(self, entry: JournalEntry, bodies: Mapping[int, object]) -> list[object]:
         """An entry as plain data; ``bodies`` are rows that have been written already, by their identity."""
-        out: dict[str, Any] = {"at": entry.at, "step": self._write_step(entry.step, bodies)}
+        step, fault, write = entry.step, entry.fault, self._bytes.to_plain
         name = self._requests.name_of(entry.endpoint)
-        for key, value in (("method", entry.method), ("operation", name), ("path", entry.path)):
-            if value:
-                out[key] = value
-        for key, raw in (("query", entry.query), ("raw", entry.raw), ("answer", entry.answer)):
-            if raw:
-                out[key] = _BYTES.to_plain(raw)
-        if entry.status is not None:
-            out["status"] = entry.status
-        if entry.fault is not None:
-            faults = [decision.outcome.transport for decision in entry.step.decisions]
-            out["fault"] = next((place for place, fault in enumerate(faults) if fault is entry.fault), None)
-        return out
+        place = None
+        if fault is not None:
+            faults = [decision.outcome.transport for decision in step.decisions]
+            place = next((place for place, one in enumerate(faults) if one is fault), None)
+        return _short(
+            [
+                entry.at,
+                self._write_step(step, bodies, is_named=name is not None),
+                entry.method or None,
+                name,
+                entry.path or None,
+                write(entry.query) or None,
+                write(entry.raw) or None,
+                entry.status,
+                write(entry.answer) or None,
+                place,
+            ]
+        )
 
     def read_entry(self, number: int, raw: Any, cards: CardRegistry) -> JournalEntry:
         """The entry again; its answer has ended by now."""
-        endpoint = self._requests.endpoint(raw.get("operation"))
-        body, query, answer = (_BYTES.to_value(raw.get(key, "")) for key in ("raw", "query", "answer"))
-        step = self._read_step(raw["step"], cards, endpoint, body, query)
-        fault = raw.get("fault")
+        at, plain, method, name, path, *texts, fault = _whole(raw, _ENTRY)
+        query, body, status, answer = texts
+        endpoint = self._requests.endpoint(name)
+        query, body, answer = (self._bytes.to_value(text or "") for text in (query, body, answer))
+        step = self._read_step(plain, cards, endpoint, body, query)
         return JournalEntry(
             number=number,
-            at=raw["at"],
+            at=at,
             step=step,
-            method=raw.get("method", ""),
+            method=method or "",
             endpoint=endpoint,
-            path=raw.get("path", ""),
+            path=path or "",
             query=query,
             raw=body,
-            status=raw.get("status"),
+            status=status,
             answer=answer,
             fault=step.decisions[fault].outcome.transport if fault is not None else None,
         )
@@ -161,52 +166,47 @@ class StepForms:
         step.about = {kind: self._read_object(held, cards) for kind, held in raw.items()}
         return step
 
-    def _write_step(self, step: Step, bodies: Mapping[int, object]) -> dict[str, Any]:
-        out: dict[str, Any] = {}
-        for name in _PLAIN:
-            value = getattr(step, name)
-            if value != getattr(_NEW, name):
-                out[name] = value
-        for name in (*_LISTS, *_TUPLES):
-            if value := getattr(step, name):
-                out[name] = value
-        if step.headers:
-            out["headers"] = dict(step.headers)
-        if step.path:
-            out["path"] = dict(step.path)
-        if step.scripted is not None:
-            out["scripted"] = _SCRIPTED.to_plain(step.scripted)
-        if step.request is not _NEW.request:
-            out["request"] = self._requests.write(step.request)
-        if step.about:
-            out["about"] = self.write_about(step, bodies)
-        if step.attempts:
-            out["attempts"] = [self._write_attempt(attempt, step) for attempt in step.attempts]
-        if step.decisions:
-            out["decisions"] = [self._write_decision(decision, step) for decision in step.decisions]
-        if step.events:
-            out["events"] = _EVENTS.to_plain(step.events)
-        return out
+    def _write_step(self, step: Step, bodies: Mapping[int, object], *, is_named: bool) -> list[object]:
+        return _short(
+            [
+                step.op,
+                step.answers,
+                step.row,
+                step.latency,
+                step.urgent,
+                step.is_repeat,
+                step.pause,
+                step.call,
+                step.assumed or None,
+                step.webhooks or None,
+                step.ignored or None,
+                step.warnings or None,
+                dict(step.headers) or None,
+                dict(step.path) or None,
+                self._scripted.to_plain(step.scripted),
+                self._requests.write(step.request, is_named=is_named) if step.request is not _NEW.request else None,
+                self.write_about(step, bodies) or None,
+                [self._write_attempt(attempt, step, is_named=is_named) for attempt in step.attempts] or None,
+                [self._write_decision(decision, step, is_named=is_named) for decision in step.decisions] or None,
+                self._events.to_plain(step.events) or None,
+            ]
+        )
 
     def _read_step(self, raw: Any, cards: CardRegistry, endpoint: object, body: bytes, query: bytes) -> Step:
-        step = Step(raw.get("op", ""))
-        for name in _PLAIN:
-            if name in raw:
-                setattr(step, name, raw[name])
-        for name in _LISTS:
-            setattr(step, name, raw.get(name, []))
-        for name in _TUPLES:
-            setattr(step, name, tuple(raw.get(name, ())))
-        step.headers = raw.get("headers", step.headers)
-        step.path = raw.get("path", step.path)
-        if "scripted" in raw:
-            step.scripted = _SCRIPTED.to_value(raw["scripted"])
-        if "request" in raw:
-            step.request = self._requests.read(raw["request"], endpoint, body, query)
-        step.about = {kind: self._read_object(held, cards) for kind, held in raw.get("about", {}).items()}
-        step.attempts = tuple(self._read_attempt(one, step, cards) for one in raw.get("attempts", ()))
-        step.decisions = tuple(self._read_decision(one, step, cards) for one in raw.get("decisions", ()))
-        step.events = _EVENTS.to_value(raw.get("events", ()))
+        op, answers, row, latency, urgent, is_repeat, pause, call, *more = _whole(raw, _STEP)
+        assumed, webhooks, ignored, warnings, headers, path, scripted, request, about, *decided = more
+        attempts, decisions, events = decided
+        step = Step(op, answers=answers, row=row, scripted=self._scripted.to_value(scripted))
+        step.latency, step.urgent, step.is_repeat, step.pause, step.call = latency, urgent, is_repeat, pause, call
+        step.assumed = assumed or []
+        step.webhooks, step.ignored, step.warnings = (tuple(texts or ()) for texts in (webhooks, ignored, warnings))
+        step.headers, step.path = headers or step.headers, path or step.path
+        if request is not None:
+            step.request = self._requests.read(request, endpoint, body, query)
+        step.about = {kind: self._read_object(held, cards) for kind, held in (about or {}).items()}
+        step.attempts = tuple(self._read_attempt(one, step, cards) for one in attempts or ())
+        step.decisions = tuple(self._read_decision(one, step, cards) for one in decisions or ())
+        step.events = self._events.to_value(events or ())
         return step
 
     def _write_object(self, held: object, bodies: Mapping[int, object]) -> object:
@@ -216,101 +216,117 @@ class StepForms:
         body = bodies.get(id(held))
         name = _TABLES.get(type(held))
         if name is None:
-            return ["", _OBJECT.to_plain(held)]
-        return [name, kept_form(ROW_CLASSES[name]).to_plain(held) if body is None else body]
+            return ["", self._object.to_plain(held)]
+        return [name, self._tables[name].to_plain(held) if body is None else body]
 
     def _read_object(self, raw: Any, cards: CardRegistry) -> object:
         name, held = raw
         if name == "batches":
             return self._sandbox.batches.get(held)
-        return kept_form(ROW_CLASSES[name]).to_value(held, cards) if name else _OBJECT.to_value(held)
+        return self._tables[name].to_value(held, cards) if name else self._object.to_value(held)
 
-    def _write_attempt(self, attempt: Attempt, step: Step | None) -> dict[str, Any]:
-        out: dict[str, Any] = {}
-        for name in _ASKED:
-            value = getattr(attempt, name)
-            if value != getattr(_UNASKED, name):
-                out[name] = value
-        if attempt.card is not None:
-            out["card"] = _CARD.to_plain(attempt.card)
-        if step is None or attempt.request is not step.request:
-            out["request"] = self._requests.write(attempt.request)
-        if step is None or attempt.headers is not step.headers:
-            out["headers"] = dict(attempt.headers)
-        if attempt.state is _UNASKED.state:
-            out["stateless"] = True
-        return out
+    def _write_attempt(self, attempt: Attempt, step: Step, *, is_named: bool) -> list[object]:
+        return _short(
+            [
+                attempt.op,
+                attempt.now,
+                attempt.also,
+                attempt.source,
+                attempt.provider,
+                attempt.attempt,
+                attempt.subject,
+                attempt.row,
+                attempt.bank_account,
+                attempt.call,
+                self._card.to_plain(attempt.card) if attempt.card is not None else None,
+                self._requests.write(attempt.request, is_named=is_named)
+                if attempt.request is not step.request
+                else None,
+                dict(attempt.headers) if attempt.headers is not step.headers else None,
+                True if attempt.state is _UNASKED.state else None,
+            ]
+        )
 
     def _read_attempt(self, raw: Any, step: Step, cards: CardRegistry) -> Attempt:
-        attempt = Attempt("", 0)
-        for name in _ASKED:
-            if name in raw:
-                setattr(attempt, name, raw[name])
-        if "card" in raw:
-            attempt.card = _CARD.to_value(raw["card"], cards)
-        attempt.request = self._requests.read(raw["request"], None, b"", b"") if "request" in raw else step.request
-        attempt.headers = raw.get("headers", step.headers)
-        if not raw.get("stateless"):
+        op, now, also, source, provider, count, subject, row, bank_account, call, *more = _whole(raw, _ATTEMPT)
+        card, request, headers, is_stateless = more
+        attempt = Attempt(op, now, also, source, provider, count, subject=subject, row=row, call=call)
+        attempt.bank_account = bank_account
+        if card is not None:
+            attempt.card = self._card.to_value(card, cards)
+        attempt.request = step.request if request is None else self._requests.read(request, None, b"", b"")
+        attempt.headers = step.headers if headers is None else headers
+        if not is_stateless:
             attempt.state = reader_of(self._sandbox)
         return attempt
 
-    def _write_decision(self, decision: Decision, step: Step) -> object:
+    def _write_decision(self, decision: Decision, step: Step, *, is_named: bool) -> object:
         if decision is SILENCE[decision.stage]:
             return decision.stage.value
-        asked, fired = decision.attempt, decision.fired
-        out: dict[str, Any] = {"stage": decision.stage.value}
-        if fired is not None:
-            out["rule"] = fired.id
-            out["book"] = self._rulebook.number_of(fired)
-            out["outcome"] = _place(fired, decision.outcome)
-        else:
-            out["book"] = self._rulebook.present
-        if decision.delay:
-            out["delay"] = decision.delay
-        if decision.salt:
-            out["salt"] = decision.salt
-        if decision.passed:
-            out["passed"] = _PASSED.to_plain(decision.passed)
-        if asked is not None:
-            place = next((place for place, one in enumerate(step.attempts) if one is asked), None)
-            out["asked"] = place if place is not None else self._write_attempt(asked, step)
-        return out
+        attempt, fired = decision.attempt, decision.fired
+        asked: object = None
+        if attempt is not None:
+            asked = next((place for place, one in enumerate(step.attempts) if one is attempt), None)
+            if asked is None:
+                asked = self._write_attempt(attempt, step, is_named=is_named)
+        return _short(
+            [
+                decision.stage.value,
+                self._rulebook.present if fired is None else self._rulebook.number_of(fired),
+                asked,
+                None if fired is None else fired.id,
+                None if fired is None else self._place(fired, decision.outcome),
+                decision.delay or None,
+                decision.salt or None,
+                self._passed.to_plain(decision.passed) or None,
+            ]
+        )
 
     def _read_decision(self, raw: Any, step: Step, cards: CardRegistry) -> Decision:
         if isinstance(raw, str):
             return SILENCE[Stage(raw)]
-        stage, asked = Stage(raw["stage"]), raw.get("asked")
-        attempt = None
+        word, book, asked, rule, place, delay, salt, passed = _whole(raw, _DECISION)
+        stage, attempt = Stage(word), None
         if asked is not None:
             attempt = step.attempts[asked] if isinstance(asked, int) else self._read_attempt(asked, step, cards)
-        rules = self._rulebook.of(raw["book"])
-        fired = rules.by_id.get(raw["rule"]) if rules is not None and "rule" in raw else None
+        rules = self._rulebook.of(book)
+        fired = rules.by_id.get(rule) if rules is not None and rule is not None else None
         bucket = rules.bucket(stage, attempt.op, attempt.also) if rules is not None and attempt is not None else None
         return Decision(
-            _outcome(fired, raw["outcome"]) if fired is not None else NOTHING,
-            raw.get("rule"),
+            self._outcome(fired, place) if fired is not None else NOTHING,
+            rule,
             stage,
-            raw.get("delay", 0),
-            raw.get("salt", ""),
+            delay or 0,
+            salt or "",
             bucket,
             attempt,
-            _PASSED.to_value(raw.get("passed", ())),
+            self._passed.to_value(passed or ()),
             fired,
         )
 
+    def _place(self, rule: Rule, outcome: Outcome) -> object:
+        """Where an outcome stands in its rule; a decline that the rule made up itself."""
+        place = next((place for place, one in enumerate(outcomes_of(rule.plan)) if one is outcome), None)
+        if place is None and isinstance(outcome.provider, Decline) and outcome != exhausted(rule):
+            return self._decline.to_plain(outcome.provider)
+        return _EXHAUSTED if place is None else place
 
-def _place(rule: Rule, outcome: Outcome) -> object:
-    """Where an outcome stands in its rule; a decline that the rule made up itself."""
-    place = next((place for place, one in enumerate(outcomes_of(rule.plan)) if one is outcome), None)
-    if place is None and isinstance(outcome.provider, Decline) and outcome != exhausted(rule):
-        return _DECLINE.to_plain(outcome.provider)
-    return _EXHAUSTED if place is None else place
+    def _outcome(self, rule: Rule, place: Any) -> Outcome:
+        if isinstance(place, list):
+            return Outcome(provider=self._decline.to_value(place))
+        outcomes = outcomes_of(rule.plan)
+        if place == _EXHAUSTED:
+            return exhausted(rule)
+        return outcomes[place] if place < len(outcomes) else NOTHING
 
 
-def _outcome(rule: Rule, place: Any) -> Outcome:
-    if isinstance(place, dict):
-        return Outcome(provider=_DECLINE.to_value(place))
-    outcomes = outcomes_of(rule.plan)
-    if place == _EXHAUSTED:
-        return exhausted(rule)
-    return outcomes[place] if place < len(outcomes) else NOTHING
+def _short(places: list[object]) -> list[object]:
+    """A list without what is missing at its end."""
+    while places and places[-1] is None:
+        places.pop()
+    return places
+
+
+def _whole(raw: Any, count: int) -> list[Any]:
+    """The same list again, with ``count`` places. Raises ``TypeError`` for what is no list."""
+    return [*raw[:count], *[None] * (count - len(raw))]

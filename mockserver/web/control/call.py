@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+from collections import deque
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -15,7 +15,7 @@ from mockserver.domain.masking import mask_start
 from mockserver.domain.reading import whole_of
 from mockserver.engine.sandbox import Sandbox
 from mockserver.web.asgi import JSON_TYPE, NO_STORE, NOSNIFF, HungUp, Receive
-from mockserver.web.lazy import loaded
+from mockserver.web.lazy import RouteRow
 from mockserver.web.request import Reply, Request
 from mockserver.web.shell import Endpoint
 from mockserver.web.world import StorePort, World
@@ -24,6 +24,10 @@ from mockserver.wire.control_fields import ControlBody, read_exactly
 from mockserver.wire.jsonio import loads
 
 JSON = "application/json"
+
+
+class Parts(list[bytes]):
+    """An answer that is too long for one piece."""
 
 
 class ControlCall:
@@ -36,11 +40,18 @@ class ControlCall:
         self.path = request.path
         self.parameters = request.parameters
         self.raw = request.raw
+        self.parts = request.parts or deque()
+        self.ahead = request.ahead
         self._receive = request.receive
 
     def sandbox(self) -> Sandbox:
         """The sandbox that the call names. Raises ``Unauthorised`` (40)."""
         return self.world.directory.of_control(self.headers, changes=self.route.method != "GET")
+
+    async def fetch(self, key: str) -> None:
+        """Have another sandbox in memory, letting others have their turn until it is. Raises ``NotKept`` (43)."""
+        if self.world.store is not None:
+            await self.world.store.fetch([key])
 
     def caller(self) -> Caller:
         """Who made the call."""
@@ -54,7 +65,7 @@ class ControlCall:
     @cached_property
     def query(self) -> Any:
         """The model of the route's query. Raises ``Invalid`` (90)."""
-        return read_exactly(self.route.query_model or ControlBody, self.parameters, "parameter")
+        return read_exactly(self.route.query or ControlBody, self.parameters, "parameter")
 
     @cached_property
     def body(self) -> Any:
@@ -65,7 +76,7 @@ class ControlCall:
         """The model of the body, some of whose faults are known already. Raises ``MalformedJson``, ``Invalid`` (90)
         with all faults."""
         try:
-            body = read_exactly(self.route.body_model or ControlBody, self.document)
+            body = read_exactly(self.route.body or ControlBody, self.document)
         except Invalid as refused:
             raise Invalid(refused.code, {**faults, **(refused.details or {})}) from None
         if faults:
@@ -75,7 +86,7 @@ class ControlCall:
     @cached_property
     def document(self) -> dict[str, Any]:
         """The JSON object of the body. Raises ``MalformedJson``, ``Invalid`` (90) for anything but an object."""
-        value = loads(self.raw) if self.raw.strip() else {}
+        value = self.ahead.value if self.ahead is not None else loads(self.raw) if self.raw.strip() else {}
         if not isinstance(value, dict):
             raise Invalid(Code.VALIDATION_ERROR, {"Body": "wanted a JSON object"})
         return value
@@ -133,38 +144,25 @@ class Caller:
             await asyncio.sleep(1)
 
 
-@dataclass(frozen=True, slots=True)
-class ControlRoute:
+class ControlRoute(RouteRow):
     """One row of the control table; what it takes is described by ``/__admin/openapi.json``.
 
-    ``handle`` gives the status and the body, as bytes when it has written the JSON itself; it, ``query`` and ``body``
-    may be deferred. ``keyed`` rows act on the sandbox of the secret key. ``answers`` names further statuses.
-    ``largest`` is the greatest body in bytes, None for that of the settings; ``media`` the type of what it answers.
+    ``handle`` gives the status and the body, as bytes or ``Parts`` when it has written the JSON itself. ``keyed`` rows
+    act on the sandbox of the secret key. ``answers`` names further statuses. ``largest`` is the greatest body in bytes
+    of one that is read in parts, None for that of the settings; ``media`` the type of what it answers.
     """
 
     method: str
     path: str
     handle: Callable[[ControlCall], tuple[int, object] | Awaitable[tuple[int, object]]]
     summary: str
-    query: type[Body] | None = None
-    body: type[Body] | None = None
-    keyed: bool = True
-    success: int = 200
-    answers: Mapping[int, str] = field(default_factory=dict)
-    largest: int | None = None
-    media: str = JSON
-
-    @property
-    def query_model(self) -> type[Body] | None:
-        """The model of the query; None when there is none."""
-        model: type[Body] | None = loaded(self.query)
-        return model
-
-    @property
-    def body_model(self) -> type[Body] | None:
-        """The model of the body; None when there is none."""
-        model: type[Body] | None = loaded(self.body)
-        return model
+    query: type[Body] | None
+    body: type[Body] | None
+    keyed: bool
+    success: int
+    answers: Mapping[int, str]
+    largest: int | None
+    media: str
 
 
 class ControlEndpoint(Endpoint):
@@ -177,9 +175,17 @@ class ControlEndpoint(Endpoint):
         super().__init__(world)
         self.route = route
         self.largest = route.largest
+        self.in_parts = route.largest is not None
         self._answer_headers = (
             None if route.media == JSON else ((b"content-type", route.media.encode()), NOSNIFF, NO_STORE)
         )
+
+    @property
+    def reads_json(self) -> bool:
+        """Whether the model of the body is read, as it is of all but scenarios."""
+        from mockserver.wire.control_bodies import ScenarioText
+
+        return self.route.body not in (None, ScenarioText) and not self.in_parts
 
     def authenticate(self, request: Request) -> Sandbox | None:
         """The open sandbox that the call names, if any; its function opens another."""
@@ -190,7 +196,10 @@ class ControlEndpoint(Endpoint):
         if request.method == "GET":
             await store.kept(request.known)
             return
-        sandbox = self.world.sandboxes.named(request.headers) if self.route.keyed else None
+        sandbox = None
+        if self.route.keyed:
+            await self.fetch(request)
+            sandbox = self.world.sandboxes.named(request.headers)
         if sandbox is not None:
             store.note(sandbox)
         await store.kept(None)
@@ -204,9 +213,12 @@ class ControlEndpoint(Endpoint):
         if self.route.keyed:
             # A misspelt parameter must not widen what a call does.
             _ = call.query
-        answer = loaded(self.route.handle)(call)
+        answer = self.route.handle(call)
         status, body = answer if isinstance(answer, tuple) else await answer
-        if request.method != "GET" and (sandbox := self.world.sandboxes.named(request.headers)) is not None:
+        if request.method != "GET":
             # Whatever a call changes may be what somebody waits for.
-            self.world.runner.activity.notify(sandbox.key)
+            for key in self.world.sandboxes.keys_of(request.headers):
+                self.world.runner.activity.notify(key)
+        if isinstance(body, Parts):
+            return Reply(status, b"", headers=self._answer_headers, parts=body)
         return Reply(status, body, headers=self._answer_headers)

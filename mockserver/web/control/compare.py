@@ -8,7 +8,7 @@ from mockserver.domain.masking import mask_start
 from mockserver.engine.sandbox import Sandbox, sandbox_id_of
 from mockserver.engine.state_diff import KindDiff, differences
 from mockserver.web.control.call import ControlCall
-from mockserver.web.slices import with_pauses
+from mockserver.web.long_work import with_pauses
 from mockserver.wire.dates import moment
 
 _EARLIEST_SHOWN = 10**15
@@ -22,6 +22,8 @@ async def compare(call: ControlCall) -> tuple[int, object]:
     Raises ``Invalid`` (90) for an id that no open sandbox has.
     """
     here, wanted = call.sandbox(), call.query.with_
+    for key in call.world.sandboxes.keys_of({"x-sandbox": wanted}):
+        await call.fetch(key)
     there = call.world.sandboxes.with_id(wanted)
     if there is None:
         known = ", ".join(sandbox_id_of(one.key) for one in list(call.world.sandboxes)[-5:])

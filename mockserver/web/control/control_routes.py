@@ -11,37 +11,24 @@ from mockserver.web.control.call import JSON, ControlRoute
 from mockserver.web.lazy import deferred
 
 _call = partial(deferred, "mockserver.web.control")
-_query = partial(deferred, "mockserver.wire.control_queries")
-_body = partial(deferred, "mockserver.wire.control_bodies")
+_model = partial(deferred, "mockserver.wire.control_bodies")
 
 
-def _route(
-    *,
-    method: str,
-    path: str,
-    call: str,
-    query: str,
-    body: str,
-    keyed: str,
-    success: str,
-    answers: str,
-    largest: str,
-    media: str,
-    summary: str,
-) -> ControlRoute:
+def _route(**row: str) -> ControlRoute:
+    answers = (one.split(": ", 1) for one in row["answers"].split("; ") if one)
     return ControlRoute(
-        method,
-        path,
-        _call(call),
-        summary,
-        query=_query(query),
-        body=_body(body),
-        keyed=bool(keyed),
-        success=int(success),
-        answers={int(status): words for status, words in (one.split(": ", 1) for one in answers.split("; ") if one)},
+        method=row["method"],
+        path=row["path"],
+        handle=_call(row["call"]),
+        summary=row["summary"],
+        query=_model(row["query"]),
+        body=_model(row["body"]),
+        keyed=bool(row["keyed"]),
+        success=int(row["success"]),
+        answers={int(status): words for status, words in answers},
         # A state document is far larger than a request of the payments API may be.
-        largest=int(largest) if largest else None,
-        media=media or JSON,
+        largest=int(row["largest"]) if row["largest"] else None,
+        media=row["media"] or JSON,
     )
 
 

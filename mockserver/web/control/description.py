@@ -44,11 +44,11 @@ def itself(call: ControlCall) -> tuple[int, object]:
 
 def control(routes: Sequence[ControlRoute], url: str) -> dict[str, Any]:
     """The control API with these routes, for the address of a server."""
-    schemas = Schemas(model for row in routes for model in (row.body_model, row.query_model) if model is not None)
+    schemas = Schemas(model for row in routes for model in (row.body, row.query) if model is not None)
     paths: dict[str, dict[str, Any]] = {}
     for row in routes:
         paths.setdefault(row.path, {})[row.method.lower()] = _operation(row, schemas)
-    queries = {row.query_model.__name__ for row in routes if row.query_model is not None}
+    queries = {row.query.__name__ for row in routes if row.query is not None}
     return {
         "openapi": "3.1.0",
         "info": {"title": "Sandbox control", "version": "1", "description": _INTRODUCTION},
@@ -97,13 +97,13 @@ def _operation(row: ControlRoute, schemas: Schemas) -> dict[str, Any]:
             },
         },
     }
-    parameters = schemas.parameters(row.path, row.query_model)
+    parameters = schemas.parameters(row.path, row.query)
     if parameters:
         operation["parameters"] = parameters
-    if row.body_model is not None:
+    if row.body is not None:
         operation["requestBody"] = {
-            "required": bool(schemas.named[row.body_model.__name__].get("required")),
-            "content": {kind: {"schema": schemas.body(row.body_model)} for kind in _kinds(row)},
+            "required": bool(schemas.named[row.body.__name__].get("required")),
+            "content": {kind: {"schema": schemas.body(row.body)} for kind in _kinds(row)},
         }
     return operation
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TypedDict
-
 from mockserver.domain.codes import Code
 from mockserver.domain.errors import NotFound
 from mockserver.domain.masking import mask_headers, mask_query, mask_start, mask_text
@@ -12,48 +10,15 @@ from mockserver.engine.inboxes import InboxMessage
 from mockserver.engine.sandbox import Sandbox
 from mockserver.web.asgi import JSON_TYPE, NO_STORE, NOSNIFF
 from mockserver.web.control.call import ControlCall
+from mockserver.web.long_work import one_by_one
 from mockserver.web.request import Reply, Request
 from mockserver.web.shell import Endpoint
-from mockserver.web.slices import one_by_one
 from mockserver.wire.dates import moment
 from mockserver.wire.jsonio import MalformedJson, loads
-from mockserver.wire.masking import mask_body
+from mockserver.wire.masked_bodies import mask_body
 
 INBOX_PATH = "/__inbox/{name}"
 INBOX_METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE")
-
-
-class ArrivalReply(TypedDict):
-    """One arrival; ``signature`` is valid, invalid or missing."""
-
-    id: int
-    at: str
-    method: str
-    path: str
-    query: dict[str, object]
-    headers: dict[str, object]
-    body: object
-    signature: str
-
-
-class LineReply(TypedDict):
-    """One arrival without its body; ``eventType`` is that of a webhook."""
-
-    id: int
-    at: str
-    method: str
-    path: str
-    signature: str
-    eventType: str | None
-
-
-class InboxReply(TypedDict):
-    """What has arrived, oldest first; ``dropped`` counts arrivals at all inboxes that are no longer kept."""
-
-    name: str
-    count: int
-    dropped: int
-    messages: list[ArrivalReply | LineReply]
 
 
 class InboxEndpoint(Endpoint):
@@ -61,6 +26,12 @@ class InboxEndpoint(Endpoint):
 
     op = "inbox"
     headers = (JSON_TYPE, NOSNIFF, NO_STORE)
+
+    async def fetch(self, request: Request) -> None:
+        """Have the sandbox of either key in memory. Raises ``NotKept`` (43)."""
+        await super().fetch(request)
+        if self.world.store is not None and (public_key := request.parameters.get("publicKey")) is not None:
+            await self.world.store.fetch(self.world.sandboxes.keys_of({"x-publickey": public_key}))
 
     def authenticate(self, request: Request) -> Sandbox:
         """The sandbox of an arrival. Raises ``Unauthorised`` (40)."""
@@ -90,9 +61,10 @@ def listing(call: ControlCall) -> tuple[int, object]:
     return 200, {"inboxes": [{"name": mask_text(name), "count": count} for name, count in counts.items()]}
 
 
-async def read(call: ControlCall) -> tuple[int, InboxReply]:
+async def read(call: ControlCall) -> tuple[int, object]:
     """What has arrived at an inbox, oldest first: after the message ``after``, the newest ``limit``; with
-    ``bodies=false`` a line of each. An inbox that nothing reached is empty."""
+    ``bodies=false`` a line of each. An inbox that nothing reached is empty; ``dropped`` counts arrivals at all inboxes
+    that are no longer kept."""
     sandbox, name, query = call.sandbox(), call.path["name"], call.query
     kept = sandbox.inboxes.arrivals(name)
     found = [arrival for arrival in kept if arrival.number > query.after][-query.limit :]
@@ -104,7 +76,7 @@ async def read(call: ControlCall) -> tuple[int, InboxReply]:
     }
 
 
-def one(call: ControlCall) -> tuple[int, ArrivalReply]:
+def one(call: ControlCall) -> tuple[int, object]:
     """One arrival. Raises ``NotFound`` (1)."""
     number = whole_of(call.path["message_id"])
     found = next((one for one in call.sandbox().inboxes.arrivals(call.path["name"]) if one.number == number), None)
@@ -119,7 +91,8 @@ def clear(call: ControlCall) -> tuple[int, object]:
     return 200, {"cleared": call.sandbox().inboxes.clear(call.path["name"])}
 
 
-def _line(arrival: InboxMessage) -> LineReply:
+def _line(arrival: InboxMessage) -> dict[str, object]:
+    """An arrival without its body; ``eventType`` is that of a webhook."""
     try:
         body = loads(arrival.body)
     except MalformedJson:
@@ -136,7 +109,7 @@ def _line(arrival: InboxMessage) -> LineReply:
     }
 
 
-def shown(arrival: InboxMessage) -> ArrivalReply:
+def shown(arrival: InboxMessage) -> dict[str, object]:
     """An arrival, keys and card numbers masked; ``Authorization`` is what the test came to see, so it is shown."""
     headers = mask_headers(arrival.headers)
     if "authorization" in headers:

@@ -1,46 +1,49 @@
-"""The journal of a sandbox: every step with its decisions, changes and answer (``/__admin/journal``)."""
+"""The journal of a sandbox: every step with its decisions, changes and answer (``/__admin/journal``); a request of it
+sent again, or shown so that another client can send it."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from contextlib import suppress
+
 from mockserver.domain.clock import duration_text
 from mockserver.domain.codes import Code
-from mockserver.domain.errors import NotFound
-from mockserver.domain.masking import mask_start
+from mockserver.domain.errors import Invalid, NotFound
+from mockserver.domain.events import Event
+from mockserver.domain.masking import mask_headers, mask_query, mask_start, mask_text, sendable_field
 from mockserver.domain.reading import whole_of
 from mockserver.engine.journal import JournalEntry
+from mockserver.engine.sandbox import Sandbox
+from mockserver.scenario.director import Decision
+from mockserver.web.asgi import Message, Scope
 from mockserver.web.control.call import ControlCall
 from mockserver.web.control.journal_facts import status_of
 from mockserver.web.control.journal_search import filters_of, fitting
-from mockserver.web.slices import one_by_one, with_pauses
+from mockserver.web.long_work import one_by_one, with_pauses
+from mockserver.web.operation import OperationEndpoint
+from mockserver.web.transport_faults import Cut
 from mockserver.wire.dates import moment
-from mockserver.wire.journal import (
-    EntryReply,
-    JournalReply,
-    answer_reply,
-    decision_reply,
-    event_reply,
-    request_reply,
-)
+from mockserver.wire.masked_bodies import mask_body, sendable_body
 from mockserver.wire.profile import WireProfile, assumptions_used, profile_of
 
 _MOST_NAMES = 1_000
 _LONGEST_NAME = 200
 
 
-async def listing(call: ControlCall) -> tuple[int, JournalReply]:
-    """Entries, oldest first: those after the number ``after``, or without it the newest; at most ``limit`` of them."""
+async def listing(call: ControlCall) -> tuple[int, object]:
+    """Entries, oldest first: those after the number ``after``, or without it the newest; at most ``limit`` of them.
+    ``count`` fit, ``last`` is the newest number, ``dropped`` were pushed out."""
     sandbox, query = call.sandbox(), call.query
     journal = sandbox.journal
     filters = filters_of(sandbox, query)
     fits = await with_pauses(fitting(journal.since(max(query.after or 0, call.since(sandbox))), filters))
     page = fits[-query.limit :] if query.after is None else fits[: query.limit]
     profile = profile_of(sandbox.assumed)
-    reply: JournalReply = {"count": len(fits), "last": journal.last, "dropped": journal.dropped, "entries": []}
-    reply["entries"] = await one_by_one(shown(entry, profile) for entry in page)
-    return 200, reply
+    summary = {"count": len(fits), "last": journal.last, "dropped": journal.dropped}
+    return 200, {**summary, "entries": await one_by_one(shown(entry, profile) for entry in page)}
 
 
-def get(call: ControlCall) -> tuple[int, EntryReply]:
+def get(call: ControlCall) -> tuple[int, object]:
     """One entry. Raises ``NotFound`` (1) for an unknown number or an entry that was dropped."""
     number, sandbox = call.path["entry_id"], call.sandbox()
     journal = sandbox.journal
@@ -51,9 +54,11 @@ def get(call: ControlCall) -> tuple[int, EntryReply]:
     return 200, shown(entry, profile_of(sandbox.assumed))
 
 
-def shown(entry: JournalEntry, profile: WireProfile) -> EntryReply:
-    """An entry with everything secret masked."""
-    step, answer = entry.step, answer_reply(entry.answer)
+def shown(entry: JournalEntry, profile: WireProfile) -> dict[str, object]:
+    """An entry with everything secret masked. ``request``, ``status`` and ``answer`` are null for work that came due
+    without a request, ``call`` for a request that is not an operation of the service: it counts those of the operation,
+    from 1. ``fault`` is what spoiled the answer, or stopped the request before anything happened (at ``receive``)."""
+    step, answer = entry.step, mask_body(entry.answer)
     return {
         "id": entry.number,
         "at": moment(entry.at),
@@ -62,14 +67,116 @@ def shown(entry: JournalEntry, profile: WireProfile) -> EntryReply:
         "status": status_of(entry),
         "fault": {"at": entry.fault.at.value, "kind": entry.fault.kind.value} if entry.fault else None,
         "latency": duration_text(step.latency),
-        "request": request_reply(entry.method, entry.path, entry.query, step.headers, entry.raw),
+        "request": request_of(entry.method, entry.path, entry.query, step.headers, entry.raw),
         "answer": answer,
-        "decisions": [
-            decision_reply(one.stage.value, one.rule, one.choice, one.delay, one.lost()) for one in step.decisions
-        ],
-        "events": [event_reply(event, profile) for event in step.events],
+        "decisions": [_decision(one) for one in step.decisions],
+        "events": [shown_event(event, profile) for event in step.events],
         "assumptions": sorted({*step.assumed, *assumptions_used(answer)}),
         "ignored": [mask_start(name, _LONGEST_NAME) for name in step.ignored[:_MOST_NAMES]],
         "webhooks": list(step.webhooks),
         "warnings": list(step.warnings),
     }
+
+
+def request_of(
+    method: str, path: str, query: bytes, headers: Mapping[str, str], raw: bytes
+) -> dict[str, object] | None:
+    """The request of an entry, card numbers, ccv and keys masked, or None when there was none."""
+    if not method:
+        return None
+    return {
+        "method": method,
+        "path": mask_text(path),
+        "query": mask_query(query),
+        "headers": mask_headers(headers),
+        "body": mask_body(raw),
+    }
+
+
+def _decision(one: Decision) -> dict[str, object]:
+    """A decision of the scenario with the rules that came before the one that fired, each with the first of its tests
+    that failed. ``rule`` is null when none fired, ``choice`` the place of its outcome in a sequence or chance, from 1.
+    """
+    return {
+        "stage": one.stage.value,
+        "rule": one.rule,
+        "choice": one.choice,
+        "delay": duration_text(one.delay),
+        "lost": [{"rule": name, "why": mask_text(why)} for name, why in one.lost()],
+    }
+
+
+def shown_event(event: Event, profile: WireProfile) -> dict[str, object]:
+    """A change of state; ``before`` is null for an object that began."""
+    return {
+        "subject": event.subject.value,
+        "id": event.subject_id,
+        "what": str(event.what),
+        "before": None if event.before is None else profile.word(event.before),
+        "after": None if event.after is None else profile.word(event.after),
+        "at": moment(event.at),
+    }
+
+
+async def repeat(call: ControlCall) -> tuple[int, object]:
+    """Send a request again as it came, as a new request with its own entry: ``status`` and ``answer`` are those
+    of a client; ``status`` is null when a client would have got none.
+
+    Raises ``NotFound`` (1) for an entry that is not kept, ``Invalid`` (90) for one that is not a request of the API.
+    """
+    sandbox, entry = _entry(call)
+    endpoint = entry.endpoint
+    if not isinstance(endpoint, OperationEndpoint):
+        raise Invalid(Code.VALIDATION_ERROR, {"Id": f"entry {entry.number} is not a request that can be sent again"})
+    status, raw = await _sent(endpoint, entry)
+    return 200, {"status": status, "answer": mask_body(raw), "entry": sandbox.journal.last}
+
+
+def request(call: ControlCall) -> tuple[int, object]:
+    """A request as another client can send it: published test numbers as they came, any other card number as
+    ``$CARD_NUMBER``, each ccv as a test value. Keys and credentials stay masked.
+
+    Raises ``NotFound`` (1) for an entry that is not kept, ``Invalid`` (90) for one that came due without a request.
+    """
+    _, entry = _entry(call)
+    shown = request_of(entry.method, entry.path, b"", entry.step.headers, b"")
+    if shown is None:
+        raise Invalid(Code.VALIDATION_ERROR, {"Id": f"entry {entry.number} came due without a request"})
+    return 200, {**shown, "query": mask_query(entry.query, sendable_field), "body": sendable_body(entry.raw)}
+
+
+def _entry(call: ControlCall) -> tuple[Sandbox, JournalEntry]:
+    sandbox, number = call.sandbox(), whole_of(call.path["entry_id"]) or 0
+    entry = sandbox.journal.get(number)
+    if entry is None:
+        raise NotFound(Code.UNKNOWN_ERROR, {"Id": f"no entry {number} is kept"}, message="Not Found")
+    return sandbox, entry
+
+
+async def _sent(endpoint: OperationEndpoint, entry: JournalEntry) -> tuple[int | None, bytes]:
+    """The answer to the same request; None and what came of it when the connection broke."""
+    headers = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in entry.step.headers.items()]
+    scope: Scope = {
+        "type": "http",
+        "method": entry.method,
+        "path": entry.path,
+        "raw_path": entry.path.encode(),
+        "query_string": entry.query,
+        "headers": headers,
+        "path_params": dict(entry.step.path),
+    }
+    answered: list[Message] = []
+    waiting = [{"type": "http.request", "body": entry.raw, "more_body": False}]
+
+    async def receive() -> Message:
+        if waiting:
+            return waiting.pop()
+        return {"type": "http.disconnect"}
+
+    async def send(message: Message) -> None:
+        answered.append(message)
+
+    with suppress(Cut):
+        await endpoint(scope, receive, send)
+    status = next((one["status"] for one in answered if one["type"] == "http.response.start"), None)
+    return status, b"".join(one.get("body", b"") for one in answered if one["type"] == "http.response.body")

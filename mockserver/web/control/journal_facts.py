@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TypedDict
+from typing import Any
 
 from mockserver.domain.codes import Code
 from mockserver.domain.masking import mask_start, mask_text
@@ -17,19 +17,6 @@ _LONGEST = 200
 _MOST_FIELDS = 10
 _LARGEST_ANSWER = 20_000
 _REFUSED = 400
-
-
-class FactsReply(TypedDict, total=False):
-    """What is known of an entry; a fact that is not known is left out. ``refused`` says by field what was wrong."""
-
-    reference: str
-    amount: str
-    currency: str
-    code: int
-    message: str
-    refused: dict[str, str]
-    ignored: list[str]
-    warnings: int
 
 
 def status_of(entry: JournalEntry) -> int | None:
@@ -61,9 +48,10 @@ def code_of(entry: JournalEntry) -> int | None:
     return _code(entry, answered(entry)) if (entry.status or 0) >= _REFUSED else None
 
 
-def facts_of(entry: JournalEntry) -> FactsReply:
-    """Everything that the row says besides time, operation, status and rule."""
-    step, facts = entry.step, FactsReply()
+def facts_of(entry: JournalEntry) -> dict[str, Any]:
+    """Everything that the row says besides time, operation, status and rule. A fact that is not known is left out;
+    ``refused`` says by field what was wrong."""
+    step, facts = entry.step, dict[str, Any]()
     # Most answers repeat what was asked: reading them is for the others.
     tells = (entry.status or 0) >= _REFUSED or step.request.get("amount") is None
     answer = answered(entry) if tells else {}

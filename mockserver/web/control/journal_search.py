@@ -6,9 +6,9 @@ Source: control document, Control API (``/__admin/journal``).
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
-from typing import Any
+from typing import Any, TypeVar
 
 from mockserver.domain.clock import parse_duration
 from mockserver.domain.codes import Code
@@ -23,8 +23,10 @@ from mockserver.engine.schedule import Due
 from mockserver.scenario.operations import OPERATIONS, operations_like
 from mockserver.web.control.journal_facts import code_of, facts_of, reference_of, status_of
 from mockserver.wire.jsonio import dumps
-from mockserver.wire.masking import mask_body
+from mockserver.wire.masked_bodies import mask_body
 from mockserver.wire.profile import profile_of
+
+T = TypeVar("T")
 
 Filter = Callable[[JournalEntry], bool]
 """Whether an entry fits."""
@@ -185,16 +187,16 @@ def searched(sandbox: Sandbox, text: str) -> list[Filter]:
         raise Invalid(Code.VALIDATION_ERROR, {"Q": str(fault)}) from None
 
 
-def fitting(entries: Iterable[JournalEntry], filters: list[Filter]) -> Slices[list[JournalEntry]]:
-    """The entries that pass every filter; others have their turn while a long journal is searched."""
+def fitting(items: Iterable[T], filters: Sequence[Callable[[T], bool]]) -> Slices[list[T]]:
+    """The entries, or objects, that pass every filter; others have their turn while many are searched."""
     if not filters:
-        return list(entries)
+        return list(items)
     found = []
-    for number, entry in enumerate(tuple(entries)):
+    for number, item in enumerate(tuple(items)):
         if number % _SLICE == _SLICE - 1:
             yield
-        if all(passes(entry) for passes in filters):
-            found.append(entry)
+        if all(passes(item) for passes in filters):
+            found.append(item)
     return found
 
 

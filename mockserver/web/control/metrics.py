@@ -1,4 +1,4 @@
-"""The counts and measures of the server in the text format of Prometheus (``/metrics``).
+"""Whether the server is alive, and ready; its counts and measures in the text format of Prometheus (``/metrics``).
 
 No label holds a key, an id or a value of a request, and each has a bounded number of values.
 """
@@ -6,16 +6,16 @@ No label holds a key, an id or a value of a request, and each has a bounded numb
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any
 
 from mockserver.domain.clock import SECOND
+from mockserver.domain.record import record
 from mockserver.domain.slices import Slices
 from mockserver.engine.tables import ROW_CLASSES
 from mockserver.web.control.call import ControlCall
-from mockserver.web.metrics import BOUNDS, WINDOW
-from mockserver.web.slices import with_pauses
+from mockserver.web.long_work import with_pauses
+from mockserver.web.request_counts import BOUNDS, WINDOW
 from mockserver.web.world import World
 
 _SLICE = 200
@@ -25,7 +25,7 @@ Samples = Iterator[tuple[Sequence[str], Any]]
 """The values of the labels, each with its number; of a histogram with its buckets and its sum."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Metric:
     """One row of the table: a counter, gauge or histogram. ``read`` gives its samples from the world and the number of
     objects by kind."""
@@ -152,3 +152,14 @@ def _objects(world: World) -> Slices[dict[str, int]]:
         if not number % _SLICE:
             yield
     return counts
+
+
+def alive(call: ControlCall) -> tuple[int, object]:
+    """The process answers."""
+    return 200, {"status": "alive"}
+
+
+def ready(call: ControlCall) -> tuple[int, object]:
+    """The scenarios are loaded; 503 with the reasons when they are not."""
+    problems = call.world.directory.ready_problems
+    return (503, {"status": "not ready", "reasons": problems}) if problems else (200, {"status": "ready"})

@@ -12,14 +12,10 @@ from mockserver.domain.codes import Code
 from mockserver.domain.errors import Invalid, nearest
 from mockserver.domain.reading import number_of
 from mockserver.domain.search_words import Word, words_of
-from mockserver.domain.slices import Slices
 from mockserver.engine.sandbox import Sandbox
-from mockserver.engine.store import Table
 
 Shown = Mapping[str, object]
 """An object as the list shows it."""
-
-_SLICE = 100
 
 Test = Callable[[Any], bool]
 
@@ -30,17 +26,6 @@ def object_tests(sandbox: Sandbox, kind: str, text: str, shown: Callable[[Any], 
         return [_test(sandbox, kind, word, shown) for word in words_of(text, _OPERATORS)]
     except ValueError as fault:
         raise Invalid(Code.VALIDATION_ERROR, {"Q": str(fault)}) from None
-
-
-def fitting_rows(rows: Table[Any], tests: list[Test]) -> Slices[list[Any]]:
-    """The rows that pass every test, newest first; others have their turn meanwhile."""
-    found = []
-    for number, row in enumerate(rows.rows[::-1], 1):
-        if not number % _SLICE:
-            yield
-        if all(passes(row) for passes in tests):
-            found.append(row)
-    return found
 
 
 def _state(wanted: str, shown: Shown) -> bool:

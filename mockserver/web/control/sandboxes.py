@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from heapq import nlargest
+from collections.abc import Sequence
 
 from mockserver.domain.codes import Code
 from mockserver.domain.errors import Invalid, NotFound, Unauthorised
 from mockserver.domain.masking import mask_text
+from mockserver.engine.config import Beginning
 from mockserver.engine.sandbox import Sandbox, masked_key, sandbox_id_of
-from mockserver.engine.sandboxes import MOST_ASIDE
+from mockserver.engine.sandboxes import MOST_ASIDE, Sandboxes
 from mockserver.engine.tables import ROW_CLASSES
 from mockserver.web.activity import SERVER
 from mockserver.web.control.call import ControlCall
@@ -18,15 +19,25 @@ from mockserver.wire.dates import moment
 _SLICE = 20
 """Sandboxes that are reset before others have their turn."""
 
+_AT_ONCE = 200
+"""Sandboxes of which a reset goes into the store together."""
+
+_LISTED = 5_000
+"""Sandboxes of which it is asked when they were used before others have their turn."""
+
+_PLACE = 32
+"""Bits of the number of a sandbox in the order of opening."""
+
 
 async def listing(call: ControlCall) -> tuple[int, object]:
     """Sandboxes, the last used first, and ``count``, how many there are: after the first ``skip`` at most ``limit``,
     each with id, name, masked keys, clock, scenarios and number of objects."""
     query, sandboxes = call.query, call.world.sandboxes
     every = sandboxes.known_keys
-    latest = nlargest(query.skip + query.limit, reversed(every), key=sandboxes.used)
+    order = await _latest(sandboxes, every)
     shown = []
-    for key in latest[query.skip :]:
+    for key in order[query.skip : query.skip + query.limit]:
+        await call.fetch(key)
         sandbox = sandboxes.get(key)
         if sandbox is None:
             continue
@@ -34,6 +45,18 @@ async def listing(call: ControlCall) -> tuple[int, object]:
         shown.append(_shown(call, sandbox, masked_key(sandbox.public_key)))
         await asyncio.sleep(0)
     return 200, {"count": len(every), "sandboxes": shown}
+
+
+async def _latest(sandboxes: Sandboxes, keys: Sequence[str]) -> list[str]:
+    """Keys, the last used first, and of those that are used alike the last opened."""
+    marked: list[int] = []
+    for start in range(0, len(keys), _LISTED):
+        some = keys[start : start + _LISTED]
+        # As whole numbers they are sorted ten times as fast as by a function.
+        marked += (sandboxes.used(key) << _PLACE | place for place, key in enumerate(some, start))
+        await asyncio.sleep(0)
+    marked.sort(reverse=True)
+    return [keys[mark & ((1 << _PLACE) - 1)] for mark in marked]
 
 
 def one(call: ControlCall) -> tuple[int, object]:
@@ -56,6 +79,7 @@ async def name(call: ControlCall) -> tuple[int, object]:
         faults["Name"] = "a name is shown to all: it must not contain the key or a card number"
     if faults:
         raise Invalid(Code.VALIDATION_ERROR, faults)
+    await call.fetch(key)
     sandbox = world.sandboxes.open(key, world.real_clock())
     await world.runner.catch_up(sandbox)
     world.sandboxes.name(sandbox, given.strip())
@@ -66,28 +90,41 @@ async def name(call: ControlCall) -> tuple[int, object]:
 async def reset(call: ControlCall) -> tuple[int, object]:
     """Empty this sandbox, or with ``all=true`` all of them; scenarios and overrides stay unless ``scenario=true``.
     With ``undo=true`` the old content is kept for ``POST /__admin/undo``."""
+    keys = call.world.sandboxes.known_keys if call.query.all else (call.sandbox().key,)
+    if call.query.undo:
+        for key in keys[-MOST_ASIDE:]:
+            await call.fetch(key)
+    for start in range(0, len(keys), _AT_ONCE):
+        await _reset(call, keys[start : start + _AT_ONCE])
+    return 200, {"reset": len(keys)}
+
+
+async def _reset(call: ControlCall, keys: Sequence[str]) -> None:
+    """Empty some sandboxes. What stands in the store alone is not read, and stands there again afterwards."""
     world, real = call.world, call.world.real_clock()
-    keys, anew = world.sandboxes.known_keys if call.query.all else (call.sandbox().key,), call.query.scenario
+    store, sandboxes = world.store, world.sandboxes
+    beginnings = await store.begun(keys) if store is not None else {}
     opened = []
-    for number, key in enumerate(keys):
-        if number % _SLICE == _SLICE - 1:
+    for number, key in enumerate(keys, 1):
+        if not number % _SLICE:
             await asyncio.sleep(0)
-        sandbox = world.sandboxes.get(key)
-        if sandbox is None:
+        sandbox = None if sandboxes.is_away(key) else sandboxes.get(key)
+        beginning = sandbox.beginning if sandbox is not None else beginnings.get(key)
+        if beginning is None:
             # It was dropped meanwhile.
             continue
-        if call.query.undo:
-            world.sandboxes.keep_aside(sandbox)
-        if anew:
-            opened.append(world.sandboxes.reopen(sandbox, world.directory.config, real))
-        else:
-            opened.append(world.sandboxes.reopen(sandbox, sandbox.config, real, own=sandbox.own))
-        world.runner.activity.notify(sandbox.key)
-    if world.store is not None:
+        if call.query.undo and sandbox is not None:
+            sandboxes.keep_aside(sandbox)
+        if call.query.scenario:
+            beginning = Beginning(world.directory.config, marks=beginning.marks)
+        opened.append(sandboxes.reopen(key, beginning, real))
+        world.runner.activity.notify(key)
+    if store is not None:
         # Each slice has a commit of its own, which may fail.
         for sandbox in opened:
-            await world.store.kept(sandbox)
-    return 200, {"reset": len(keys)}
+            await store.kept(sandbox)
+            if sandbox.key in beginnings and sandboxes.is_live(sandbox) and world.is_idle(sandbox, real):
+                store.put_away(sandbox)
 
 
 def undo(call: ControlCall) -> tuple[int, object]:

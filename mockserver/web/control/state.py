@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
+from collections import deque
+from collections.abc import Iterator
 from functools import partial
 
 from mockserver.domain.codes import Code
@@ -10,18 +11,18 @@ from mockserver.domain.errors import Invalid
 from mockserver.engine import importing, snapshot
 from mockserver.engine.sandbox import Sandbox, masked_key
 from mockserver.web.activity import SERVER
-from mockserver.web.control.call import ControlCall
+from mockserver.web.control.call import ControlCall, Parts
 from mockserver.web.control.sandboxes import object_counts
 from mockserver.web.control.scenarios import MANY
+from mockserver.web.long_work import aside, with_pauses
 from mockserver.web.replay import replay
-from mockserver.web.slices import aside, with_pauses
-from mockserver.wire.jsonio import dumps
-from mockserver.wire.long_json import loads_in_slices
+from mockserver.wire.long_json import dumps_in_slices, loads_in_slices
 
-_ROWS = 500
+_SHORT = 1_000_000
+"""Bytes that are put together and sent in one go."""
 
 
-async def read(call: ControlCall) -> tuple[int, bytes]:
+async def read(call: ControlCall) -> tuple[int, bytes | Parts]:
     """Everything as one document; card numbers and ccv only with ``secrets=true`` and the secret key itself.
 
     Others have their turn while it is written; it shows how things stood when it was asked for.
@@ -31,21 +32,16 @@ async def read(call: ControlCall) -> tuple[int, bytes]:
     return 200, await _text(await with_pauses(snapshot.export_in_slices(sandbox, secrets=secrets)))
 
 
-async def _text(document: snapshot.ExportedState) -> bytes:
-    """The JSON text of a document, which is used up, put together in slices."""
-    tables, frame = document["tables"], {**document, "tables": {}}
-    head, key, tail = dumps(frame).partition(b'"tables":{')
-    parts = [head, key]
-    for number, (name, rows) in enumerate(tables.items()):
-        parts.append(b"%b%b:[" % (b"," if number else b"", dumps(name)))
-        for start in range(0, len(rows), _ROWS):
-            stop = start + _ROWS
-            parts += [b"," if start else b"", dumps(rows[start:stop])[1:-1]]
-            # Given back bit by bit: all at once would take as long as the writing.
-            rows[start:stop] = [None] * len(rows[start:stop])
-            await asyncio.sleep(0)
-        parts.append(b"]")
-    return b"".join([*parts, tail])
+async def _text(document: snapshot.ExportedState) -> bytes | Parts:
+    """The JSON text of a document, which is used up."""
+    parts = await with_pauses(dumps_in_slices(document))
+    return b"".join(parts) if sum(map(len, parts)) <= _SHORT else Parts(parts)
+
+
+def _taken(parts: deque[bytes]) -> Iterator[bytes]:
+    """The parts of a body, each of which is given back with the next."""
+    while parts:
+        yield parts.popleft()
 
 
 async def write(call: ControlCall) -> tuple[int, object]:
@@ -56,7 +52,8 @@ async def write(call: ControlCall) -> tuple[int, object]:
     world = call.world
     # Who may change nothing is told so before anything is read.
     call.sandbox()
-    document = await with_pauses(loads_in_slices(call.raw)) if call.raw.strip() else {}
+    is_blank = not any(part.strip() for part in call.parts)
+    document = {} if is_blank else await with_pauses(loads_in_slices(_taken(call.parts)))
     if not isinstance(document, dict):
         raise Invalid(Code.VALIDATION_ERROR, {"Body": "wanted a JSON object"})
     reading = await with_pauses(importing.read(document))

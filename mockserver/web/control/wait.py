@@ -13,9 +13,8 @@ from mockserver.engine import conditions
 from mockserver.engine.conditions import WaitCondition
 from mockserver.engine.sandbox import Sandbox
 from mockserver.web.control.call import Caller, ControlCall
-from mockserver.web.control.clock import LONGEST, being_sent, journal_move, within_longest
-from mockserver.web.control.clock_moves import Mover
-from mockserver.web.slices import with_pauses
+from mockserver.web.control.clock import LONGEST, Mover, being_sent, journal_move, within_longest
+from mockserver.web.long_work import with_pauses
 from mockserver.web.world import World
 from mockserver.wire.dates import moment
 

@@ -12,8 +12,8 @@ from mockserver.domain.errors import Invalid, NotFound
 from mockserver.domain.masking import mask_start
 from mockserver.engine import deliveries
 from mockserver.web.control.call import ControlCall
-from mockserver.web.slices import one_by_one
-from mockserver.wire.webhooks import DeliveriesReply, DeliveryReply, delivery_reply
+from mockserver.web.long_work import one_by_one
+from mockserver.wire.webhooks import delivery_reply
 
 FILTERS: dict[str, Callable[[Delivery, str], bool]] = {
     "state": lambda one, wanted: one.state.value == wanted.lower(),
@@ -26,9 +26,10 @@ FILTERS: dict[str, Callable[[Delivery, str], bool]] = {
 """Filters of the list: the field of the query, and whether a delivery fits it."""
 
 
-async def listing(call: ControlCall) -> tuple[int, DeliveriesReply]:
+async def listing(call: ControlCall) -> tuple[int, object]:
     """Deliveries, oldest first; ``limit`` shows the newest only, ``changed`` those to which something has happened
-    since, ``bodies=false`` none of their bodies."""
+    since, ``bodies=false`` none of their bodies. ``count`` fit of the ``kept`` ones; ``dropped`` were pushed out,
+    ``refused`` found no room; ``changes`` have happened to all of them."""
     log, query = call.sandbox().deliveries, call.query
     wanted = [(fits, value) for name, fits in FILTERS.items() if (value := getattr(query, name)) is not None]
     found = [one for one in log if one.changed > query.changed and all(fits(one, value) for fits, value in wanted)]
@@ -44,7 +45,7 @@ async def listing(call: ControlCall) -> tuple[int, DeliveriesReply]:
     }
 
 
-def one(call: ControlCall) -> tuple[int, DeliveryReply]:
+def one(call: ControlCall) -> tuple[int, object]:
     """One delivery. Raises ``NotFound`` (61)."""
     delivery_id = call.path["delivery_id"]
     found = call.sandbox().deliveries.get(delivery_id)
@@ -54,7 +55,7 @@ def one(call: ControlCall) -> tuple[int, DeliveryReply]:
     return 200, delivery_reply(found)
 
 
-def resend(call: ControlCall) -> tuple[int, DeliveryReply]:
+def resend(call: ControlCall) -> tuple[int, object]:
     """Send a delivery again, now. Raises ``NotFound``, ``WrongState`` while it is being sent."""
     sandbox = call.sandbox()
     delivery = deliveries.resend(sandbox, call.path["delivery_id"])

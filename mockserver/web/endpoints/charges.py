@@ -8,12 +8,11 @@ from mockserver.domain.sources import ChargeSource
 from mockserver.domain.states import ChargeState
 from mockserver.engine import charges, searches, three_ds
 from mockserver.web.endpoints.lists import ListOf
-from mockserver.web.endpoints.tokens import provider_of
 from mockserver.web.route import OperationCall, StatusReply
 from mockserver.wire.charge_bodies import ChargeFields, ChargeQuery
 from mockserver.wire.charges import ChargeReply, charge_reply
 from mockserver.wire.jsonio import Encoded, encoded
-from mockserver.wire.problems import declined
+from mockserver.wire.refusals import declined
 
 
 def create(call: OperationCall) -> ChargeReply | StatusReply:
@@ -23,12 +22,12 @@ def create(call: OperationCall) -> ChargeReply | StatusReply:
 
 def create_from_wallet(call: OperationCall) -> ChargeReply | StatusReply:
     """Charge the token of a wallet, through the provider that the query, the header or the body names."""
-    return taken(call, call.body, call.body.source(provider_of(call)))
+    return taken(call, call.body, call.body.source(call.provider))
 
 
 def taken(call: OperationCall, body: ChargeFields, source: ChargeSource) -> ChargeReply | StatusReply:
     """Take a payment; a declined one answers as the assumption ``charge.declined_reply`` says."""
-    return answered(call, charges.create(call.sandbox, body.command(source)))
+    return answered(call, charges.create(call.sandbox, body.charge(source)))
 
 
 def answered(call: OperationCall, charge: Charge) -> ChargeReply | StatusReply:

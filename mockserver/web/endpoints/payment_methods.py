@@ -5,24 +5,10 @@ from __future__ import annotations
 from mockserver.domain.payment_method import PaymentMethod
 from mockserver.engine import payment_methods, searches
 from mockserver.web.endpoints.lists import ListOf
+from mockserver.web.endpoints.use_case import UseCase
 from mockserver.web.route import OperationCall
 from mockserver.wire.method_bodies import PaymentMethodQuery
 from mockserver.wire.payment_methods import PaymentMethodReply, payment_method_reply
-
-
-def create(call: OperationCall) -> PaymentMethodReply:
-    """Store a payment method; the body knows what it is made from."""
-    return shown(call, payment_methods.create(call.sandbox, call.body.command()))
-
-
-def get(call: OperationCall) -> PaymentMethodReply:
-    """Read a payment method."""
-    return shown(call, payment_methods.get(call.sandbox, call.path["payment_method_id"]))
-
-
-def update(call: OperationCall) -> PaymentMethodReply:
-    """Change the card of a payment method."""
-    return shown(call, payment_methods.update_card(call.sandbox, call.path["payment_method_id"], call.body.changes()))
 
 
 def delete(call: OperationCall) -> PaymentMethodReply:
@@ -42,4 +28,7 @@ def shown(call: OperationCall, method: PaymentMethod) -> PaymentMethodReply:
     )
 
 
+create = UseCase("Store a payment method; the body knows what it is made from.", payment_methods.create, shown)
+get = UseCase("Read a payment method.", payment_methods.get, shown)
+update = UseCase("Change the card of a payment method.", payment_methods.update_card, shown)
 search = ListOf("List payment methods.", searches.PAYMENT_METHODS, PaymentMethodQuery, "paymentMethods", shown)

@@ -2,45 +2,21 @@
 
 from __future__ import annotations
 
+from mockserver.domain.subscription import Subscription
 from mockserver.engine import searches, subscriptions
 from mockserver.web.endpoints.lists import ListOf
+from mockserver.web.endpoints.use_case import UseCase
 from mockserver.web.route import OperationCall
-from mockserver.wire.subscriptions import (
-    SubscriptionQuery,
-    SubscriptionReply,
-    subscription_reply,
-)
+from mockserver.wire.subscriptions import SubscriptionQuery, SubscriptionReply, subscription_reply
 
 
-def create(call: OperationCall) -> SubscriptionReply:
-    """Subscribe."""
-    return subscription_reply(subscriptions.create(call.sandbox, call.body.command()))
+def _shown(_: OperationCall, row: Subscription) -> SubscriptionReply:
+    return subscription_reply(row)
 
 
-def get(call: OperationCall) -> SubscriptionReply:
-    """Read one subscription."""
-    return subscription_reply(subscriptions.get(call.sandbox, call.path["subscription_id"]))
-
-
-def update(call: OperationCall) -> SubscriptionReply:
-    """Change a subscription."""
-    return subscription_reply(subscriptions.update(call.sandbox, call.path["subscription_id"], call.body.command()))
-
-
-def set_status(call: OperationCall) -> SubscriptionReply:
-    """Suspend, resume, complete or cancel a subscription."""
-    return subscription_reply(subscriptions.set_status(call.sandbox, call.path["subscription_id"], call.body.status))
-
-
-def cancel(call: OperationCall) -> SubscriptionReply:
-    """Cancel a subscription."""
-    return subscription_reply(subscriptions.cancel(call.sandbox, call.path["subscription_id"]))
-
-
-search = ListOf(
-    "List subscriptions.",
-    searches.SUBSCRIPTIONS,
-    SubscriptionQuery,
-    "subscriptions",
-    lambda _, row: subscription_reply(row),
-)
+create = UseCase("Subscribe.", subscriptions.create, _shown)
+get = UseCase("Read one subscription.", subscriptions.get, _shown)
+update = UseCase("Change a subscription.", subscriptions.update, _shown)
+set_status = UseCase("Suspend, resume, complete or cancel a subscription.", subscriptions.set_status, _shown)
+cancel = UseCase("Cancel a subscription.", subscriptions.cancel, _shown)
+search = ListOf("List subscriptions.", searches.SUBSCRIPTIONS, SubscriptionQuery, "subscriptions", _shown)

@@ -5,34 +5,14 @@ from __future__ import annotations
 from mockserver.domain.token import Token
 from mockserver.engine import searches, three_ds, tokens
 from mockserver.web.endpoints.lists import ListOf
+from mockserver.web.endpoints.use_case import UseCase
 from mockserver.web.route import OperationCall
 from mockserver.wire.tokens import TokenQuery, TokenReply, token_reply
 
 
 def create_from_card(call: OperationCall) -> TokenReply:
     """Make a token from a card for a provider."""
-    return shown(call, tokens.create_from_card(call.sandbox, call.body.command(provider_of(call) or "")))
-
-
-def create_least_cost(call: OperationCall) -> TokenReply:
-    """Make a token from a card for the provider that takes it for the least cost."""
-    return shown(call, tokens.create_from_card(call.sandbox, call.body.command()))
-
-
-def create_from_payto(call: OperationCall) -> TokenReply:
-    """Make a token from a PayTo agreement."""
-    return shown(call, tokens.create_from_payto(call.sandbox, call.body.command()))
-
-
-def get(call: OperationCall) -> TokenReply:
-    """Read a token."""
-    return shown(call, tokens.get(call.sandbox, call.path["token"]))
-
-
-def provider_of(call: OperationCall) -> str | None:
-    """The provider that a call names in its header, its query or its body (published facts, 8 rows 18-19)."""
-    named: str | None = call.headers.get("providerid") or call.query.provider_id or call.body.provider_id
-    return named
+    return shown(call, tokens.create_from_card(call.sandbox, call.body.of_provider(call.provider or "")))
 
 
 def shown(call: OperationCall, token: Token) -> TokenReply:
@@ -43,4 +23,9 @@ def shown(call: OperationCall, token: Token) -> TokenReply:
     )
 
 
+create_least_cost = UseCase(
+    "Make a token from a card for the provider that takes it for the least cost.", tokens.create_from_card, shown
+)
+create_from_payto = UseCase("Make a token from a PayTo agreement.", tokens.create_from_payto, shown)
+get = UseCase("Read a token.", tokens.get, shown)
 search = ListOf("List tokens.", searches.TOKENS, TokenQuery, "tokens", shown)

@@ -2,42 +2,69 @@
 
 from __future__ import annotations
 
-from mockserver.engine import searches, settlements, transfers
+from mockserver.domain.errors import Invalid
+from mockserver.domain.slices import Slices
+from mockserver.engine import searches, transfers
+from mockserver.engine.sandbox import Sandbox
+from mockserver.engine.step import Step
+from mockserver.engine.transfers import SettlementRow
 from mockserver.web.endpoints.lists import ListOf
+from mockserver.web.endpoints.use_case import UseCase
 from mockserver.web.route import OperationCall
 from mockserver.wire.dates import moment
-from mockserver.wire.transfers import (
-    SettlementReply,
-    TransferQuery,
-    TransferReply,
-    transfer_reply,
-)
+from mockserver.wire.fields import Fields
+from mockserver.wire.jsonio import dumps
+from mockserver.wire.transfers import SettlementQuery, SettlementReply, TransferQuery, transfer_reply
 
 
-def create(call: OperationCall) -> list[TransferReply]:
-    """Move money: a bare list, one for each transfer of the group."""
-    return [transfer_reply(row) for row in transfers.create(call.sandbox, call.body.command())]
-
-
-def get(call: OperationCall) -> TransferReply:
-    """Read one transfer."""
-    return transfer_reply(transfers.get(call.sandbox, call.path["transfer_id"]))
-
-
-def settled(call: OperationCall) -> list[SettlementReply]:
+def settled(call: OperationCall) -> list[SettlementReply] | bytes:
     """List settlements: a bare list."""
-    return [
-        {
-            "settlementId": row.settlement_id,
-            "providerId": row.provider_id,
-            "providerName": row.provider_name,
-            "chargeId": row.charge_id,
-            "settlementDate": moment(row.settled),
-            "createdDate": moment(row.settled),
-            "amount": row.amount,
-        }
-        for row in settlements.between(call.sandbox, call.query.start_date, call.query.end_date)
-    ]
+    written: bytes | None = call.ready
+    if written is not None:
+        return written
+    return list(map(_shown, transfers.settlements(call.sandbox, call.query.start_date, call.query.end_date)))
 
 
+def settled_ahead(sandbox: Sandbox, step: Step) -> Slices[bytes | None]:
+    """Write the settlements of many charges as they stand now; None for few, and when the query is faulty."""
+    asked = step.request
+    if len(sandbox.charges) <= transfers.SLICE or not isinstance(asked, Fields):
+        return None
+    try:
+        query = asked.typed(SettlementQuery, strict=False)
+        rows = yield from transfers.settlements_in_slices(sandbox, query.start_date, query.end_date)
+    except Invalid:
+        return None
+    parts: list[bytes] = []
+    # Given back bit by bit: all at once would take as long as others may wait.
+    rows.reverse()
+    while rows:
+        some = rows[: -transfers.SLICE - 1 : -1]
+        del rows[-transfers.SLICE :]
+        parts += [b"," if parts else b"", dumps(list(map(_shown, some)))[1:-1]]
+        yield
+    # One copy: what it takes to put 30 MB together is a good part of what others may wait.
+    written = b"".join([b"[", *parts, b"]"])
+    yield
+    return written
+
+
+def _shown(row: SettlementRow) -> SettlementReply:
+    return {
+        "settlementId": row.settlement_id,
+        "providerId": row.provider_id,
+        "providerName": row.provider_name,
+        "chargeId": row.charge_id,
+        "settlementDate": moment(row.settled),
+        "createdDate": moment(row.settled),
+        "amount": row.amount,
+    }
+
+
+create = UseCase(
+    "Move money: a bare list, one for each transfer of the group.",
+    transfers.create,
+    lambda _, rows: [transfer_reply(row) for row in rows],
+)
+get = UseCase("Read one transfer.", transfers.get, lambda _, row: transfer_reply(row))
 search = ListOf("List transfers.", searches.TRANSFERS, TransferQuery, "transfers", lambda _, row: transfer_reply(row))

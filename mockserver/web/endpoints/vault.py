@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
+from mockserver.domain.vault import VaultItem
 from mockserver.engine import vault
+from mockserver.web.endpoints.use_case import UseCase
 from mockserver.web.route import OperationCall
-from mockserver.wire.vault import VaultReply, VaultSecretsReply, vault_reply, vault_secrets_reply
+from mockserver.wire.vault import VaultReply, vault_reply, vault_secrets_reply
 
 
-def create(call: OperationCall) -> VaultReply:
-    """Vault a card number."""
-    return vault_reply(vault.create(call.sandbox, call.body.command()), call.profile)
+def _shown(call: OperationCall, item: VaultItem) -> VaultReply:
+    return vault_reply(item, call.profile)
 
 
-def get(call: OperationCall) -> VaultSecretsReply:
-    """Read a vault item, number included."""
-    return vault_secrets_reply(vault.get(call.sandbox, call.path["vault_id"]), call.profile)
-
-
-def delete(call: OperationCall) -> VaultReply:
-    """Delete a vault item."""
-    return vault_reply(vault.delete(call.sandbox, call.path["vault_id"]), call.profile)
+create = UseCase("Vault a card number.", vault.create, _shown)
+get = UseCase(
+    "Read a vault item, number included.", vault.get, lambda call, item: vault_secrets_reply(item, call.profile)
+)
+delete = UseCase("Delete a vault item.", vault.delete, _shown)

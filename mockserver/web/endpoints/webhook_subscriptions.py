@@ -5,6 +5,7 @@ from __future__ import annotations
 from mockserver.domain.webhook_subscription import WebhookSubscription
 from mockserver.engine import searches, webhook_subscriptions
 from mockserver.web.endpoints.lists import ListOf
+from mockserver.web.endpoints.use_case import UseCase
 from mockserver.web.route import OperationCall
 from mockserver.wire.webhook_subscriptions import (
     WebhookSubscriptionQuery,
@@ -19,20 +20,12 @@ def create(call: OperationCall) -> WebhookSubscriptionReply:
     return _shown(call, webhook_subscriptions.create(call.sandbox, body.url, body.authorization, body.types))
 
 
-def get(call: OperationCall) -> WebhookSubscriptionReply:
-    """Read one webhook subscription."""
-    return _shown(call, webhook_subscriptions.get(call.sandbox, call.path["webhook_subscription_id"]))
-
-
-def delete(call: OperationCall) -> WebhookSubscriptionReply:
-    """End a webhook subscription."""
-    return _shown(call, webhook_subscriptions.delete(call.sandbox, call.path["webhook_subscription_id"]))
-
-
 def _shown(call: OperationCall, row: WebhookSubscription) -> WebhookSubscriptionReply:
     return webhook_subscription_reply(row, call.sandbox.account_id)
 
 
+get = UseCase("Read one webhook subscription.", webhook_subscriptions.get, _shown)
+delete = UseCase("End a webhook subscription.", webhook_subscriptions.delete, _shown)
 search = ListOf(
     "List the webhook subscriptions in force.",
     searches.WEBHOOK_SUBSCRIPTIONS,

@@ -1,0 +1,232 @@
+"""Findings, and checked scenario files, in the forms that people and CI systems read: text, JSON, JUnit XML, SARIF
+2.1.0, GitHub workflow commands."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import groupby
+from typing import TYPE_CHECKING, Any
+from xml.etree import ElementTree
+
+from mockserver import __version__
+from mockserver.domain.record import record
+from mockserver.findings.catalogue import CATALOGUE, FindingKind
+
+if TYPE_CHECKING:
+    from mockserver.adapters.scenario_check import ExampleReport
+    from mockserver.scenario.problems import ScenarioProblem
+
+Row = Mapping[str, Any]
+
+_COMMANDS = {"error": "error", "warning": "warning", "note": "notice"}
+_SARIF_SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
+
+
+def text(rows: Sequence[Row]) -> str:
+    """For people: each finding with its evidence and advice."""
+    if not rows:
+        return "no findings"
+    return "\n\n".join("\n".join(lines_of(row)) for row in rows)
+
+
+def lines_of(row: Row) -> list[str]:
+    """One finding in lines."""
+    times = f" ({row['count']} times)" if row["count"] > 1 else ""
+    return [
+        f"{row['severity']} {row['finding']}: {row['title']}{times}",
+        *(f"    {what}: {subject}" for what, subject in row["about"].items()),
+        *(f"    {_place(line)}  {line['line']}" for line in row["evidence"]),
+        f"    why: {row['why']}",
+        f"    advice: {row['advice']}",
+    ]
+
+
+def junit(rows: Sequence[Row]) -> str:
+    """One test case for each kind of the catalogue: failed by an error, with the rest of it as output."""
+    by_kind: dict[str, list[Row]] = {name: [] for name in CATALOGUE}
+    for row in rows:
+        by_kind.setdefault(row["finding"], []).append(row)
+    failures = sum(1 for found in by_kind.values() if any(row["severity"] == "error" for row in found))
+    suite = ElementTree.Element(
+        "testsuite", name="mockserver findings", tests=str(len(by_kind)), failures=str(failures), errors="0"
+    )
+    for name, found in by_kind.items():
+        case = ElementTree.SubElement(suite, "testcase", classname="mockserver.findings", name=name)
+        if not found:
+            continue
+        if any(row["severity"] == "error" for row in found):
+            failure = ElementTree.SubElement(case, "failure", message=plain(found[0]["title"]), type=name)
+            failure.text = plain(text(found))
+        else:
+            ElementTree.SubElement(case, "system-out").text = plain(text(found))
+    suites = ElementTree.Element("testsuites")
+    suites.append(suite)
+    ElementTree.indent(suites)
+    return "<?xml version='1.0' encoding='utf-8'?>\n" + ElementTree.tostring(suites, encoding="unicode")
+
+
+def sarif(rows: Sequence[Row]) -> str:
+    """SARIF 2.1.0, as code scanning services take it."""
+    names = list(CATALOGUE)
+    return json.dumps(
+        {
+            "$schema": _SARIF_SCHEMA,
+            "version": "2.1.0",
+            "runs": [
+                {
+                    "tool": {
+                        "driver": {
+                            "name": "mockserver",
+                            "version": __version__,
+                            "rules": [_rule(kind) for kind in CATALOGUE.values()],
+                        }
+                    },
+                    "results": [_result(row, names.index(row["finding"])) for row in rows],
+                }
+            ],
+        },
+        indent=2,
+    )
+
+
+def github(rows: Sequence[Row]) -> str:
+    """Workflow commands that show each finding as an annotation of the run."""
+    return "\n".join(
+        f"::{_COMMANDS[row['severity']]} title={_property(row['finding'] + ': ' + row['title'])}::"
+        f"{_message(chr(10).join(lines_of(row)[1:]))}"
+        for row in rows
+    )
+
+
+def _rule(kind: FindingKind) -> dict[str, object]:
+    return {
+        "id": kind.name,
+        "shortDescription": {"text": kind.title},
+        "fullDescription": {"text": f"{kind.why} Raised when: {kind.raised}"},
+        "help": {"text": kind.advice},
+        "defaultConfiguration": {"level": kind.severity.word},
+    }
+
+
+def _result(row: Row, rule_index: int) -> dict[str, object]:
+    places = [{"kind": "member", "fullyQualifiedName": f"{what} {subject}"} for what, subject in row["about"].items()]
+    evidence = "\n".join(f"{_place(line)}  {line['line']}" for line in row["evidence"])
+    result: dict[str, object] = {
+        "ruleId": row["finding"],
+        "ruleIndex": rule_index,
+        "level": row["severity"],
+        "message": {"text": f"{row['title']}. {row['advice']}\n{evidence}"},
+        "occurrenceCount": row["count"],
+        "partialFingerprints": {"finding/v1": "/".join([row["finding"], *row["about"].values()])},
+    }
+    if places:
+        result["locations"] = [{"logicalLocations": places}]
+    return result
+
+
+def _place(line: Mapping[str, Any]) -> str:
+    if line["webhook"] is not None:
+        return f"webhook {line['webhook']}"
+    return f"journal {line['entry']}" if line["entry"] is not None else "-"
+
+
+def plain(words: str) -> str:
+    """Without the characters that XML cannot hold."""
+    return "".join(char for char in words if char in "\t\n" or char.isprintable())
+
+
+def _property(words: str) -> str:
+    return _message(words).replace(":", "%3A").replace(",", "%2C")
+
+
+def _message(words: str) -> str:
+    return words.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+REPORTS: Mapping[str, Callable[[Sequence[Row]], str]] = {
+    "text": text,
+    "junit": junit,
+    "sarif": sarif,
+    "github": github,
+}
+"""Every form but JSON, which is the answer of the control API itself."""
+
+
+@record
+class Checked:
+    """A file: its warnings, and how its examples went, or why it or its sandbox is refused."""
+
+    file: str
+    warnings: tuple[str, ...]
+    examples: tuple[ExampleReport, ...] = ()
+    refusal: str | None = None
+
+
+def unread(problems: Sequence[ScenarioProblem]) -> list[Checked]:
+    """The files that could not be read, each with all its problems; these are in the order of the files."""
+    files = groupby(problems, key=lambda problem: problem.file)
+    return [Checked(file, (), refusal="\n".join(map(str, found))) for file, found in files]
+
+
+def checks_lines(checked: Checked, *, is_verbose: bool) -> Iterator[tuple[str, bool]]:
+    """Its lines for people, and whether each says a fault: a failing example shows its calls, others when asked."""
+    for warning in checked.warnings:
+        yield warning, True
+    if checked.refusal is not None:
+        yield f"{checked.file}:1: {checked.refusal}", True
+    for example in checked.examples:
+        is_fault = example.failure is not None
+        yield str(example), is_fault
+        for message in example.messages if is_fault or is_verbose else ():
+            yield f"    {message}", is_fault
+
+
+def checks_json(files: Sequence[Checked]) -> str:
+    """All of it as a JSON list, file by file."""
+    rows = [
+        {
+            "file": checked.file,
+            "warnings": checked.warnings,
+            "refusal": checked.refusal,
+            "examples": [
+                {
+                    "name": example.example,
+                    "line": example.line,
+                    "ok": example.failure is None,
+                    "failure": example.failure,
+                    "calls": example.messages,
+                }
+                for example in checked.examples
+            ],
+        }
+        for checked in files
+    ]
+    return json.dumps(rows, indent=2)
+
+
+def checks_junit(files: Sequence[Checked]) -> str:
+    """One suite a file, one case an example; a file that is refused, or whose sandbox is, is an error."""
+    suites = ElementTree.Element("testsuites")
+    for checked in files:
+        failed = sum(example.failure is not None for example in checked.examples)
+        suite = ElementTree.SubElement(
+            suites,
+            "testsuite",
+            name=checked.file,
+            tests=str(len(checked.examples) or 1),
+            failures=str(failed),
+            errors=str(int(checked.refusal is not None)),
+        )
+        if checked.refusal is not None:
+            case = ElementTree.SubElement(suite, "testcase", classname=checked.file, name="opens")
+            ElementTree.SubElement(case, "error", message=plain(checked.refusal))
+        for example in checked.examples:
+            case = ElementTree.SubElement(suite, "testcase", classname=checked.file, name=plain(example.example))
+            if example.failure is not None:
+                failure = ElementTree.SubElement(case, "failure", message=plain(example.failure))
+                failure.text = plain("\n".join((str(example), *example.messages)))
+        if checked.warnings:
+            ElementTree.SubElement(suite, "system-err").text = plain("\n".join(checked.warnings))
+    ElementTree.indent(suites)
+    return "<?xml version='1.0' encoding='utf-8'?>\n" + ElementTree.tostring(suites, encoding="unicode")

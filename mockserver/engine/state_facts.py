@@ -1,0 +1,76 @@
+"""What rules may see of the stored state: ``state.charge.status``, ``state.customer.reference`` and the like."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from enum import Enum
+from functools import partial
+from operator import attrgetter
+from typing import Any
+from weakref import proxy
+
+from mockserver.assumptions.table import AUTHORISED_WORD
+from mockserver.domain.reading import SpelledWord
+from mockserver.domain.states import ChargeState
+from mockserver.engine.indexed_table import Table
+from mockserver.engine.sandbox import Sandbox
+from mockserver.engine.tables import ROW_CLASSES
+from mockserver.scenario.stored import ALIASES, SECRET, STORED, camel, snake
+
+_TABLES = {rows: name for name, rows in ROW_CLASSES.items()}
+KINDS: Mapping[str, tuple[str, Callable[[Sandbox], Table[Any]]]] = {
+    # The paths of tokens name them ``{token}``.
+    kind: ("token" if kind == "token" else f"{kind}_id", attrgetter(_TABLES[rows]))
+    for kind, rows in STORED.items()
+}
+"""Kinds of objects that a path may begin with: the name of their id, and where they are kept."""
+
+
+def state_of(sandbox: Sandbox, path: str) -> object:
+    """The stored value at a dotted path of the step being taken, or None where there is none."""
+    kind, _, rest = path.partition(".")
+    found = _object(sandbox, snake(kind))
+    return value_at(sandbox, found, rest)
+
+
+def reader_of(sandbox: Sandbox) -> Callable[[str], object]:
+    """What attempts resolve paths with. The journal of the sandbox keeps them: a reference back to it would leave every
+    sandbox that was reset to the garbage collector."""
+    reader = sandbox.reader
+    if reader is None:
+        reader = sandbox.reader = partial(state_of, proxy(sandbox))
+    return reader
+
+
+def value_at(sandbox: Sandbox, found: object, path: str) -> object:
+    """The value at a dotted path of an object, or None where there is none. States are words of the API as the sandbox
+    speaks it."""
+    for part in path.split(".") if path else ():
+        found = _member(found, part)
+    if found is ChargeState.AUTHORISED:
+        return SpelledWord(sandbox.assumed[AUTHORISED_WORD], ChargeState.AUTHORISED.value)
+    return found.value if isinstance(found, Enum) else found
+
+
+def _object(sandbox: Sandbox, kind: str) -> object:
+    step = sandbox.step
+    known = step.about.get(kind)
+    if known is not None or kind not in KINDS:
+        return known
+    id_name, table = KINDS[kind]
+    given = step.path.get(id_name) or step.request.get(camel(id_name))
+    return table(sandbox).get(given) if isinstance(given, str) else None
+
+
+def _member(found: object, part: str) -> object:
+    if isinstance(found, Mapping):
+        return found.get(part)
+    name = snake(part)
+    if name in SECRET:
+        return None
+    value = getattr(found, name, None)
+    if value is None and name in ALIASES:
+        value = found
+        for step in ALIASES[name].split("."):
+            value = getattr(value, step, None)
+    return value

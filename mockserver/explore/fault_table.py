@@ -1,0 +1,146 @@
+"""The faults that are tried: ``faults.yaml`` has them. Source: explore document, the table of faults.
+
+Each row is a rule of the scenario language; where it fits follows from what the language lets happen there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from mockserver.adapters.strict_yaml import read
+from mockserver.domain.clock import SECOND, Micros, duration_text
+from mockserver.domain.errors import nearest
+from mockserver.domain.record import record
+from mockserver.explore.points import Point
+from mockserver.scenario.fitting import TAKING, TELLING, fitting
+from mockserver.scenario.operations import ALL_OPERATIONS, READS, UNREQUESTED
+from mockserver.scenario.outcome_map import OutcomeMap
+from mockserver.scenario.part import read_part
+
+CLIENT_TIMEOUT: Micros = 30 * SECOND
+"""How long a client is taken to wait for an answer, unless told."""
+
+_CLIENT_TIMEOUT = "{client_timeout}"
+"""Stands for that time in the table."""
+
+_GIVEN_UP = {"transport": {"at": "answer", "delay": _CLIENT_TIMEOUT, "virtual": True, "reset": True}}
+"""An answer that comes too late where the clock is set by hand: time passes, and the client that has given up by then
+sees no answer."""
+
+
+@record
+class Fault:
+    """One way in which a call can fail. ``at`` is the place in the operation's life, ``what`` what happens, ``then``
+    the outcome of a rule that makes it happen, ``telling`` how much it shows about a client, 10 the most."""
+
+    name: str
+    at: str
+    what: str
+    then: Mapping[str, Any]
+    telling: int
+
+    def fits(self, point: Point) -> bool:
+        """Whether it makes sense at a call; a webhook can only be spoilt where there was one."""
+        return point.op in _operations(self.name) and (self.at != "notify" or point.tells)
+
+    @property
+    def waits(self) -> bool:
+        """Whether the client waits for longer than its patience."""
+        return _CLIENT_TIMEOUT in str(self.then)
+
+    def rule(self, point: Point, client_timeout: Micros = CLIENT_TIMEOUT, *, is_manual: bool = False) -> dict[str, Any]:
+        """A rule of a scenario file that makes it happen at one call, and nowhere else."""
+        return {
+            "id": f"{self.name}-{point.op}-{point.nth}",
+            "when": {"op": point.op, "call": point.nth},
+            "then": _filled(
+                _GIVEN_UP if is_manual and self.waits else self.then, duration_text(client_timeout + SECOND)
+            ),
+        }
+
+
+def _filled(value: Any, waits: str) -> Any:
+    if isinstance(value, Mapping):
+        return {key: _filled(one, waits) for key, one in value.items()}
+    return waits if value == _CLIENT_TIMEOUT else value
+
+
+def _read() -> Mapping[str, Fault]:
+    rows: Any = read(Path(__file__).with_name("faults.yaml").read_text("utf-8"), "faults.yaml").data
+    return {name: Fault(name=name, **row) for name, row in rows.items()}
+
+
+FAULTS = _read()
+"""Every fault by its name, in the order in which reports show them."""
+
+_MONEY = (TAKING | {"charge.capture", "charge.void", "charge.refund", "batch.create", "transfer.create"}) - UNREQUESTED
+
+
+@record
+class Experiment:
+    """What is tried in one run: faults at calls, one of each unless pairs are tried."""
+
+    strikes: tuple[tuple[Point, Fault], ...]
+
+    @property
+    def name(self) -> str:
+        """Unique in an exploration, and fit for the name of a file: ``charge.create-1-lost_answer``."""
+        return "--".join(f"{point.op}-{point.nth}-{fault.name}" for point, fault in self.strikes)
+
+    @property
+    def point(self) -> str:
+        """The calls: ``charge.create#1``."""
+        return "+".join(str(point) for point, _ in self.strikes)
+
+    @property
+    def fault(self) -> str:
+        """The names of the faults: ``lost_answer``."""
+        return "+".join(fault.name for _, fault in self.strikes)
+
+    @property
+    def priority(self) -> int:
+        """How much the run is likely to show: money operations before others, these before reads; lost answers before
+        slow ones; one fault before two."""
+        return min(fault.telling * _weight(point.op) for point, fault in self.strikes) - 100 * len(self.strikes)
+
+
+def experiments(points: Sequence[Point], faults: Iterable[Fault]) -> list[Experiment]:
+    """Each fault at each call where it makes sense, the most telling first, else in the order of calls and table."""
+    chosen = list(faults)
+    found = [Experiment(((point, fault),)) for point in points for fault in chosen if fault.fits(point)]
+    return sorted(found, key=lambda one: -one.priority)
+
+
+def followed(first: Experiment, points: Sequence[Point], faults: Iterable[Fault]) -> list[Experiment]:
+    """A second fault after the first: at each of the calls that the command made under the first one, after that was
+    struck. So also what it does to recover can fail."""
+    [(struck, fault)] = first.strikes
+    places = [place for place, point in enumerate(points) if (point.op, point.nth) == (struck.op, struck.nth)]
+    later = points[places[0] + 1 :] if places else ()
+    return [Experiment(((struck, fault), (point, other))) for point in later for other in faults if other.fits(point)]
+
+
+def fault(name: str) -> Fault:
+    """The fault of that name. Raises ``ValueError`` with the nearest known name."""
+    found = FAULTS.get(name)
+    if found is None:
+        hint = nearest(name, FAULTS) or f", allowed: {', '.join(FAULTS)}"
+        raise ValueError(f"got '{name[:60]}', which is not a fault{hint}")
+    return found
+
+
+def _weight(op: str) -> int:
+    return 3 if op in _MONEY else 1 if op in READS else 2
+
+
+@cache
+def _operations(name: str) -> frozenset[str]:
+    """The operations in which everything that a fault says can happen, and that a client can call."""
+    outcome = read_part(OutcomeMap, _filled(FAULTS[name].then, duration_text(CLIENT_TIMEOUT))).outcome
+    operations = ALL_OPERATIONS - UNREQUESTED
+    for _, fit in fitting(outcome):
+        operations &= fit
+    return operations & TELLING if outcome.webhook is not None else operations

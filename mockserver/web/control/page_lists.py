@@ -1,0 +1,189 @@
+"""What the control page lists: short lines of the journal, objects by kind, and the state tables.
+
+Everything here is in the control API too, at greater length; these calls are cheap enough for ten thousand lines.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from mockserver.domain.codes import Code
+from mockserver.domain.errors import Invalid, NotFound, nearest
+from mockserver.domain.masking import mask_start, mask_text
+from mockserver.domain.money import number_text
+from mockserver.domain.states import TABLES
+from mockserver.engine.journal import JournalEntry
+from mockserver.engine.query import Query
+from mockserver.engine.sandbox import Sandbox
+from mockserver.engine.state_facts import KINDS
+from mockserver.engine.step import Step
+from mockserver.engine.stories import Change
+from mockserver.scenario.operations import OPERATIONS
+from mockserver.web.control.call import ControlCall
+from mockserver.web.control.journal import shown_event
+from mockserver.web.control.journal_facts import facts_of, status_of
+from mockserver.web.control.journal_search import fitting, searched
+from mockserver.web.control.object_search import object_tests
+from mockserver.web.long_work import in_slices, with_pauses
+from mockserver.web.route import OperationCall, Route, StatusReply
+from mockserver.web.routes import ROUTES
+from mockserver.wire.dates import moment
+from mockserver.wire.jsonio import dumps
+from mockserver.wire.masked_bodies import mask_body
+from mockserver.wire.profile import WireProfile, profile_of
+
+MOST_LINES = 2_000
+MOST_OBJECTS = 1_000
+
+_LONGEST_PATH = 500
+_LABELS = ("reference", "title", "name", "description", "url", "email")
+_READERS: Mapping[str, Route] = {
+    row.op.removesuffix(".get"): row for row in ROUTES if row.method == "GET" and row.op.endswith(".get")
+}
+
+
+async def lines(call: ControlCall) -> tuple[int, object]:
+    """Lines of the journal, oldest first, at most ``limit``: those after the number ``after``, or without it the newest
+    (``before`` a number). ``count`` is how many fit the search ``q`` among those asked for,
+    ``meanings`` what the operations are called."""
+    sandbox, query = call.sandbox(), call.query
+    journal, limit, before = sandbox.journal, min(query.limit, MOST_LINES), query.before
+    after = max(-1 if query.after is None else query.after, call.since(sandbox) or -1)
+    filters = searched(sandbox, query.q)
+    kept: Iterable[JournalEntry] = journal.since(max(after, 0))
+    if before:
+        kept = (entry for entry in tuple(kept) if entry.number < before)
+    last, dropped = journal.last, journal.dropped
+    found = await with_pauses(fitting(kept, filters))
+    page = found[:limit] if after >= 0 else found[len(found) - limit :] if limit < len(found) else found
+    profile = profile_of(sandbox.assumed)
+    shown = await in_slices(page, lambda entry: _line(entry, profile))
+    meanings = {op: OPERATIONS[op].meaning for entry in page if (op := entry.step.op) in OPERATIONS}
+    summary = {"last": last, "dropped": dropped, "count": len(found), "meanings": meanings}
+    return 200, {**summary, "lines": shown}
+
+
+async def objects(call: ControlCall) -> tuple[int, object]:
+    """Objects of a ``kind`` that fit the search ``q``, newest first; without a kind, how many there are of each."""
+    sandbox, query = call.sandbox(), call.query
+    counts = {kind: len(table(sandbox)) for kind, (_, table) in KINDS.items()}
+    kind = query.kind
+    if kind is None:
+        return 200, {"counts": counts}
+    _, table = _known(kind)
+    limit, skip = min(query.limit, MOST_OBJECTS), query.skip
+    rows, profile = table(sandbox), profile_of(sandbox.assumed)
+    tests = object_tests(sandbox, kind, query.q, lambda row: _said(row, rows.id_of(row), profile))
+    if tests:
+        found = await with_pauses(fitting(rows.rows[::-1], tests))
+        count, page = len(found), found[skip : skip + limit]
+    else:
+        searched = rows.search(Query(limit=limit, skip=skip))
+        count, page = searched.count, list(searched.rows)
+    shown = await in_slices(page, lambda row: _row(row, rows.id_of(row), profile))
+    return 200, {"counts": counts, "count": count, "objects": shown}
+
+
+def one(call: ControlCall) -> tuple[int, object]:
+    """One object as the payments API shows it, card numbers and ccv masked, and the state it is in."""
+    sandbox, kind, object_id = call.sandbox(), call.path["kind"], call.path["object_id"]
+    id_name, table = _known(kind)
+    row = table(sandbox).get(object_id)
+    if row is None:
+        raise NotFound(Code.UNKNOWN_ERROR, {"Id": f"no {kind} '{mask_start(object_id, 64)}'"}, message="Not Found")
+    reader = _READERS.get(kind)
+    shown = _read(sandbox, reader, {id_name: object_id}) if reader is not None else None
+    profile = profile_of(sandbox.assumed)
+    story = [_change(sandbox, change, profile) for change in sandbox.journal.stories.of(object_id)]
+    return 200, {**_row(row, object_id, profile), "kind": kind, "object": shown, "story": story}
+
+
+def states(call: ControlCall) -> tuple[int, object]:
+    """Every state table: how an object begins, and each legal move, in the words of the sandbox that is named."""
+    word = profile_of(call.assumed()).word
+    return 200, {
+        name: {
+            "subject": table.subject,
+            "begins": (
+                {str(event): word(state) for event, state in table.begins.items()}
+                if isinstance(table.begins, Mapping)
+                else {"": word(table.begins)}
+            ),
+            "moves": {
+                word(state): {str(event): word(after) for event, after in row.items()}
+                for state, row in table.moves.items()
+            },
+        }
+        for name, table in TABLES.items()
+    }
+
+
+def _line(entry: JournalEntry, profile: WireProfile) -> list[object]:
+    step = entry.step
+    rules = [decision.rule for decision in step.decisions if decision.rule]
+    return [
+        entry.number,
+        moment(entry.at),
+        entry.method,
+        mask_start(entry.path, _LONGEST_PATH),
+        step.op,
+        status_of(entry),
+        step.latency,
+        rules[-1] if rules else None,
+        entry.fault.kind.value if entry.fault else None,
+        [f"{event.subject.value} {profile.word(event.after or event.what)}" for event in step.events],
+        facts_of(entry),
+    ]
+
+
+def _change(sandbox: Sandbox, change: Change, profile: WireProfile) -> dict[str, object]:
+    """One change of an object's story; ``kept`` says whether the journal still has its entry."""
+    causes = [
+        {"rule": cause.rule, "attempt": cause.attempt, "choice": cause.choice, "code": cause.code,
+         "message": mask_text(cause.message) if cause.message is not None else None}
+        for cause in change.causes
+    ]  # fmt: skip
+    is_kept = sandbox.journal.get(change.number) is not None
+    return {
+        "entry": change.number,
+        "kept": is_kept,
+        "op": change.op,
+        **shown_event(change.event, profile),
+        "rules": causes,
+    }
+
+
+def _row(row: Any, row_id: str, profile: WireProfile) -> dict[str, object]:
+    return {"id": row_id, "added": moment(row.added), **_said(row, row_id, profile)}
+
+
+def _said(row: Any, row_id: str, profile: WireProfile) -> dict[str, object]:
+    """What a list says of an object, and a search finds it by."""
+    state = getattr(row, "status", None) or getattr(row, "state", None)
+    amount = getattr(row, "amount", None)
+    label = next((value for name in _LABELS if (value := getattr(row, name, None))), None)
+    currency = getattr(row, "currency", None) or ""
+    return {
+        "id": row_id,
+        "state": profile.word(state) if state is not None else None,
+        "amount": f"{currency} {number_text(amount)}".strip() if amount is not None else None,
+        "label": mask_start(str(label), 120) if label else None,
+    }
+
+
+def _read(sandbox: Sandbox, route: Route, path: Mapping[str, str]) -> object:
+    """The answer of an ordinary read without a request: it is not journaled and no rule sees it."""
+    sandbox.step = Step("page.view", path=path)
+    call = OperationCall(
+        sandbox=sandbox, profile=profile_of(sandbox.assumed), path=path, body=None, query=None, headers={}, resource=""
+    )
+    reply = route.handle(call)
+    return mask_body(dumps(reply.body if isinstance(reply, StatusReply) else reply))
+
+
+def _known(kind: str) -> tuple[str, Any]:
+    if kind not in KINDS:
+        reason = f"got '{mask_start(kind, 40)}', wanted one of {', '.join(KINDS)}{nearest(kind, KINDS)}"
+        raise Invalid(Code.VALIDATION_ERROR, {"Kind": reason})
+    return KINDS[kind]

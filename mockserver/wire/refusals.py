@@ -1,0 +1,132 @@
+"""What a refusal, a declined charge or a scripted status says in the error shape (published facts, 4.1)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from mockserver.assumptions import Assumed
+from mockserver.assumptions.table import NOT_FOUND_STATUS, WRONG_STATE_STATUS
+from mockserver.domain.charge import Charge
+from mockserver.domain.codes import MESSAGES, Code
+from mockserver.domain.errors import KeyInUse, NotFound, ProviderRefused, Refused, TryLater, Unauthorised, WrongState
+from mockserver.domain.problem import Problem, problem
+from mockserver.domain.reference_data import read_table
+from mockserver.wire.profile import profile_of
+
+
+def status_of(refused: Refused, assumed: Assumed) -> int:
+    """The HTTP status of a refusal (assumptions ``error.not_found``, ``error.wrong_state``, ``keys``)."""
+    match refused:
+        case Unauthorised():
+            return 401
+        case NotFound():
+            return assumed[NOT_FOUND_STATUS]
+        case WrongState():
+            return assumed[WRONG_STATE_STATUS]
+        case KeyInUse():
+            return 409
+        case TryLater():
+            return 503
+        case _:
+            return 400
+
+
+def shaped_by(refused: Refused) -> tuple[str, ...]:
+    """Keys of the assumptions that decide how a refusal is worded."""
+    match refused:
+        case NotFound():
+            return (NOT_FOUND_STATUS.key,)
+        case WrongState():
+            return (WRONG_STATE_STATUS.key,)
+        case _:
+            return ()
+
+
+def refusal(refused: Refused, resource: str, assumed: Assumed) -> tuple[int, Problem]:
+    """Status and body of a refusal."""
+    status = status_of(refused, assumed)
+    if isinstance(refused, ProviderRefused):
+        return status, problem(
+            status,
+            refused.code if refused.own_code is None else refused.own_code,
+            refused.message,
+            resource,
+            refused.details,
+            is_retryable=refused.is_retryable,
+            gateway_code=refused.gateway_code,
+            gateway_message=refused.gateway_message,
+        )
+    details = refused.details
+    if isinstance(refused, WrongState) and details:
+        profile = profile_of(assumed)
+        details = {field: profile.sentence(text) for field, text in details.items()}
+    is_retryable = isinstance(refused, TryLater) or (isinstance(refused, KeyInUse) and refused.is_retryable)
+    return status, problem(status, refused.code, refused.message, resource, details, is_retryable=is_retryable)
+
+
+def declined(charge: Charge, resource: str) -> tuple[int, Problem]:
+    """Status and body of a charge that was declined (assumption ``charge.declined_reply``; published facts, 10)."""
+    attempt = charge.failed_attempts[-1]
+    card = charge.instrument.card
+    details = {"ChargeId": charge.charge_id, "PaymentType": charge.instrument.type.value}
+    if attempt.gateway_code:
+        details[attempt.gateway_code] = attempt.gateway_message or ""
+    for name, value in (
+        ("Email", charge.email),
+        ("Cardholder", card.cardholder if card else None),
+        ("ExpiryDate", card.expiry if card else None),
+        ("CardType", card.number.brand.value if card else None),
+    ):
+        if value is not None:
+            details[name] = value
+    return 400, problem(
+        400,
+        attempt.error_code,
+        attempt.error_message,
+        resource,
+        details,
+        is_retryable=attempt.is_retryable,
+        gateway_code=attempt.gateway_code,
+        gateway_message=attempt.gateway_message,
+    )
+
+
+def too_many(details: Mapping[str, str], resource: str) -> tuple[int, Problem]:
+    """Status and body for a call over the rate that is taken (assumption ``rate_limit``)."""
+    code = Code.RATE_LIMITING_APPLIED
+    return 429, problem(429, code, code.message, resource, details, is_retryable=True)
+
+
+def scripted(status: int, op: str, resource: str, code: int | None = None, message: str | None = None) -> Problem:
+    """The error object of a status that a scenario answers with, as the genuine one of the operation: without a code
+    that which fits the two."""
+    is_retryable = code is None and (status > _BROKEN or status in _LATER)
+    code = _code_of(status, op) if code is None else code
+    return problem(status, code, message or MESSAGES[Code(code)], resource, is_retryable=is_retryable)
+
+
+def _code_of(status: int, op: str) -> Code:
+    kind, _, verb = op.partition(".")
+    names_none = verb in _ABOUT_NONE and status == _NOT_FOUND
+    codes = (_CODES.get((status, about)) for about in (*(() if names_none else (op, kind)), ""))
+    return next((code for code in codes if code is not None), Code.UNKNOWN_ERROR)
+
+
+_NOT_FOUND, _BROKEN = 404, 500
+_ABOUT_NONE = ("create", "search")
+"""Operations that name no object of their own kind, which therefore cannot be missing."""
+
+_LATER = (408, 429)
+"""Statuses below 500 after which another try may help."""
+
+_CODES = dict(
+    read_table("refusals", lambda status, about, code: ((int(status), about), Code[code]), folder=Path(__file__).parent)
+)
+"""The codes of the genuine refusals (assumptions ``error.not_found``, ``error.wrong_state``), by status and by the
+operation or the kind of object that it is about; those about nothing are of all operations."""
+
+
+def malformed(message: str, resource: str) -> tuple[int, Problem]:
+    """Status and body for a body that is not strict JSON, or not an object."""
+    return 400, problem(400, Code.VALIDATION_ERROR, Code.VALIDATION_ERROR.message, resource, {"Body": message})

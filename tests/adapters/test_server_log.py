@@ -1,0 +1,240 @@
+"""The request log: one line a request, in text or JSON, off the request path, nothing secret in it."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import urllib.request
+from pathlib import Path
+
+import pytest
+
+import mockserver
+from mockserver.adapters import server_log
+from mockserver.adapters.server_log import RequestLog, ServerLog
+from mockserver.settings import Settings
+from mockserver.web.watching import FindingLine
+from tests import warm
+from tests.driving import Api
+
+NUMBER = "4539578763621486"
+
+
+class Kept:
+    """A log that keeps the requests that it is told."""
+
+    def __init__(self) -> None:
+        self.told: list[object] = []
+
+    def __call__(self, told: object) -> None:
+        if not isinstance(told, FindingLine):
+            self.told.append(told)
+
+    def lines(self, *, as_json: bool = False) -> list[str]:
+        return [line for told in self.told for line in told.lines(as_json=as_json)]  # type: ignore[attr-defined]
+
+
+@pytest.fixture
+def kept(api: Api) -> Kept:
+    log = Kept()
+    api.app.log = log
+    return log
+
+
+def test_one_line_a_request(api: Api, kept: Kept) -> None:
+    api.try_charge()
+    api.try_charge(number="4000000000000002")
+    api.call("GET", "/nowhere")
+    api.call("GET", "/healthz")
+    rows = [json.loads(line) for line in kept.lines(as_json=True)]
+    assert [(row["method"], row["path"], row["op"], row["status"]) for row in rows] == [
+        ("POST", "/charge/card", "charge.create", 201),
+        ("POST", "/charge/card", "charge.create", 400),
+        ("GET", "/nowhere", None, 404),
+    ]
+    assert rows[0]["time"].startswith("2031-")
+    assert rows[0]["sandbox"].startswith("sk_***")
+    assert rows[0]["rule"] is None
+    assert rows[1]["rule"]
+    assert kept.lines()[1].endswith(f"{rows[1]['sandbox']} rule={rows[1]['rule']}")
+
+
+def test_a_line_tells_no_secret(api: Api, kept: Kept) -> None:
+    api.call("GET", f"/charge?cardNumber={NUMBER}&CCV=937&comment=4539+5787+6362+1486")
+    api.call("GET", f"/vault/{NUMBER}")
+    api.call("GET", "/charge\nforged line")
+    for as_json in (False, True):
+        text = "\n".join(kept.lines(as_json=as_json))
+        assert NUMBER not in text
+        assert "937" not in text
+        assert "4539 5787" not in text
+        assert "sk_tests" not in text
+        assert len(text.splitlines()) == 3
+
+
+def test_a_warning_is_a_line_of_its_own(api: Api, kept: Kept) -> None:
+    api.try_charge(number=NUMBER)
+    api.try_charge(number=NUMBER)
+    assert [line for line in kept.lines() if "warning" in line] == [kept.lines()[1]]
+    assert "--test-cards-only" in json.loads(kept.lines(as_json=True)[1])["warning"]
+
+
+@pytest.mark.parametrize(
+    ("target", "told"),
+    [
+        ("/sk_live_abc/charge", "/sk_***/charge"),
+        ("/charge/sk_tests?key=sk_tests", "/charge/sk_***?key=sk_***"),
+        ("/charge/sk_other?x-secretKey=other&a=b", "/charge/sk_***?x-secretKey=***&a=b"),
+    ],
+)
+def test_a_secret_key_in_a_path_is_masked(target: str, told: str) -> None:
+    api = Api()
+    api.app.log = log = Kept()
+    for key in ("sk_tests", None):
+        api.call("GET", target, key=key)
+    for as_json in (False, True):
+        assert all(told in line for line in log.lines(as_json=as_json))
+        assert "sk_tests" not in "".join(log.lines(as_json=as_json))
+
+
+def test_a_key_that_does_not_look_like_one_is_masked_when_the_request_carries_it() -> None:
+    api = Api(key="plainkey")
+    api.app.log = log = Kept()
+    api.call("GET", "/charge/plainkey?search=plainkey&limit=5")
+    api.call("GET", "/nowhere/plainkey")
+    assert "plainkey" not in "".join([*log.lines(), *log.lines(as_json=True)])
+    assert "/charge/***?search=***&limit=5" in log.lines()[0]
+
+
+@pytest.mark.parametrize("method", ["GET", "PATCH"])
+def test_a_key_in_a_path_that_no_route_takes_is_masked_in_findings_and_in_the_journal(method: str) -> None:
+    api = Api(key="plainkey")
+    api.app.log = log = Kept()
+    api.call(method, "/charge/plainkey/void" if method == "PATCH" else "/nowhere/plainkey")
+    assert "plainkey" not in "".join(log.lines(as_json=True))
+    assert b"plainkey" not in api.call("GET", "/__admin/journal").raw
+    findings = api.call("GET", "/__admin/findings").raw
+    assert b"/***" in findings
+    assert b"plainkey" not in findings
+
+
+class Line:
+    level = "info"
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    def lines(self, *, as_json: bool) -> list[str]:
+        return [json.dumps(self.text) if as_json else self.text]
+
+
+def written(count: int, *, as_json: bool = False) -> str:
+    out: list[str] = []
+
+    async def run() -> None:
+        log = RequestLog(out.append, as_json=as_json)
+        for number in range(count):
+            log(Line(f"line {number}"))
+        assert out == [], "nothing may be written on the request path"
+        log.close()
+
+    asyncio.run(run())
+    return "".join(out)
+
+
+def test_lines_come_in_order_and_later() -> None:
+    assert written(3) == "line 0\nline 1\nline 2\n"
+    assert written(1, as_json=True) == '"line 0"\n'
+
+
+def test_a_quiet_log_tells_the_requests_that_gave_cause_for_a_warning(api: Api, kept: Kept) -> None:
+    api.try_charge(number=NUMBER)
+    api.try_charge(number=NUMBER)
+    out: list[str] = []
+
+    async def run() -> None:
+        log = RequestLog(out.append, as_json=False, least="warning")
+        for told in kept.told:
+            log(told)  # type: ignore[arg-type]
+        log.close()
+
+    asyncio.run(run())
+    assert "".join(out).splitlines() == Kept.lines(kept)[:2]
+
+
+def test_lines_beyond_the_bound_are_dropped_and_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(server_log, "MOST_WAITING", 2)
+    assert written(5) == "line 0\nline 1\n3 lines dropped\n"
+
+
+def test_lines_that_cannot_be_written_are_dropped_and_counted() -> None:
+    out: list[str] = []
+    tried = [threading.Event(), threading.Event()]
+
+    def write(text: str) -> None:
+        place = next(place for place, one in enumerate([*tried, None]) if one is None or not one.is_set())
+        if place < len(tried):
+            tried[place].set()
+        if not place:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        out.append(text)
+
+    async def run() -> None:
+        log = RequestLog(write, as_json=False)
+        for number, one in enumerate(tried):
+            log(Line(f"line {number}"))
+            assert await asyncio.to_thread(one.wait, 10)
+        log(Line("line 2"))
+        log.close()
+
+    asyncio.run(run())
+    said = "".join(out).splitlines()
+    assert sorted(said) == ["1 lines dropped", "line 1", "line 2"]
+
+
+def test_a_line_of_the_server_that_cannot_be_written_stops_nothing() -> None:
+    def echo(line: str, *, err: bool = False) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    ServerLog(echo, Settings()).error("the store could not be written")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="the test stops the server with a POSIX signal")
+def test_the_server_logs_to_standard_error() -> None:
+    process = warm.started(
+        *("mockserver", "--port", "0", "--log-format", "json"),
+        env={**os.environ, "PYTHONPATH": str(Path(mockserver.__file__).resolve().parents[1])},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        assert process.stdout
+        address = json.loads(process.stdout.readline())["message"].removeprefix("ready on ")
+        request = urllib.request.Request(f"{address}/charge?limit=1", headers={"x-secretkey": "sk_log"})
+        with urllib.request.urlopen(request, timeout=5) as answer:
+            assert answer.status == 200
+        process.send_signal(signal.SIGTERM)
+        _, errors = process.communicate(timeout=20)
+    finally:
+        process.kill()
+        process.communicate()
+    [line] = [json.loads(line) for line in errors.splitlines()]
+    assert (line["path"], line["op"], line["status"]) == ("/charge?limit=1", "charge.search", 200)
+
+
+def test_the_first_entry_that_is_dropped_is_told_once() -> None:
+    api = Api(journal_limit=2)
+    api.app.log = log = Kept()
+    for _ in range(5):
+        api.try_charge()
+    told = [line for line in log.lines() if "journal entries" in line]
+    assert len(told) == 1
+    assert "only the newest 2" in told[0]
+    assert "--journal-limit" in told[0]

@@ -1,0 +1,28 @@
+"""What the request log shows of a path: the short way to leave an ordinary one alone shows what the long way shows."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mockserver.domain.masking import mask_text
+from mockserver.web.access import shown_path
+
+IDS = st.text("0123456789abcdef", min_size=32, max_size=32)
+PARTS = st.one_of(
+    IDS, st.text("0123456789", max_size=19), st.sampled_from(["charge", "4111111111111111", "sk_live", "4111", "1111"])
+)
+
+
+def shown(path: str) -> str:
+    return shown_path({"path": path, "headers": []})
+
+
+@given(st.lists(PARTS, max_size=6).map(lambda parts: "".join(f"/{part}" for part in parts)))
+def test_a_path_is_shown_as_masking_shows_it(path: str) -> None:
+    assert shown(path) == mask_text(path)
+
+
+def test_a_card_number_in_parts_of_a_path_is_masked() -> None:
+    assert "1111/1111" not in shown("/charge/4111/1111/1111/1111")
+    assert shown("/charge/f31cfdaf91dd0a476c645fef202aa9c3") == "/charge/f31cfdaf91dd0a476c645fef202aa9c3"
