@@ -85,7 +85,7 @@ class Watch:
         if subject is not None and op in _READS:
             if pace is not None:
                 self._pace.read(op, entry, at, pace, subject)
-            self._webhooks.read(subject)
+            self._webhooks.read(subject, entry)
         return True
 
     def apply(self, policy: Policy) -> None:
@@ -118,7 +118,7 @@ class Watch:
             if call.pace is not None:
                 self._pace.read(call.op, call.entry, call.at, call.pace, call.subject)
             if call.doubt is None and call.is_ours:
-                self._webhooks.read(call.subject)
+                self._webhooks.read(call.subject, call.entry)
 
     def lost(self, entry: int, at: Micros, what: str, nearest: str | None) -> None:
         """A call named a path or verb that does not exist; ``what`` is its verb and masked path."""

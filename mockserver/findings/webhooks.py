@@ -45,6 +45,17 @@ class _Move:
     has_gone_well: bool
 
 
+@record
+class _Refusal:
+    """A call that the charge's state forbade. ``seen``: the entry of the client's last reading of the charge before it, as
+    far as a webhook was under way then."""
+
+    entry: int
+    seen: int
+    op: str
+    evidence: Evidence
+
+
 @mutable
 class Webhooks:
     """The webhooks of one sandbox that were tried. ``pending`` is empty while none was sent or taken."""
@@ -55,7 +66,8 @@ class Webhooks:
     _repeated: Recent[str, _Copies] = memory(_MOST)
     _reported: Recent[str, tuple[str, Evidence]] = memory(_MOST)
     _sent: Recent[str, int] = memory(_MOST)
-    _refused: Recent[str, tuple[int, str, Evidence]] = memory(_MOST)
+    _seen: Recent[str, int] = memory(_MOST)
+    _refused: Recent[str, _Refusal] = memory(_MOST)
     _moves: Recent[int, _Move] = memory(_MOST)
 
     @property
@@ -75,7 +87,8 @@ class Webhooks:
             self._judge_repeat(move, call.at)
             self._moves.put(move.entry, move)
         if call.code == _WRONG_STATE and call.subject is not None and (self._sent or self._reported):
-            self._refused.put(call.subject, (call.entry, call.op, evidence_of(call)))
+            refusal = _Refusal(call.entry, self._seen.get(call.subject, 0), call.op, evidence_of(call))
+            self._refused.put(call.subject, refusal)
             self._judge_belief(call.subject, call.at)
 
     def sent(self, delivery_id: str, entry: int) -> None:
@@ -113,7 +126,7 @@ class Webhooks:
         line = f"{tried.event_type} {charge_id}: reported {tried.reported}, the charge was {state}"
         self._reported.put(charge_id, (tried.reported, Evidence(line, tried.caused_by, tried.delivery_id)))
         refused = self._refused.get(charge_id)
-        if refused is not None and refused[0] > began:
+        if refused is not None and refused.seen <= began < refused.entry:
             self._judge_belief(charge_id, tried.at)
 
     def _took(self, tried: WebhookTry, evidence: Evidence, began: int) -> None:
@@ -138,18 +151,21 @@ class Webhooks:
                         lines = (copies.evidence, first.evidence, copies.repeat, again.evidence)
                         self._ledger.add("webhook-not-deduplicated", at, lines, event=event_id)
 
-    def read(self, subject: str) -> None:
-        """The client has read an object: what it does now rests on that."""
+    def read(self, subject: str, entry: int) -> None:
+        """The client has read an object: what it does now rests on that, not on a webhook before it, not even on one that
+        the client takes all the while."""
         self._reported.pop(subject, None)
+        if self._sent:
+            self._seen.put(subject, entry)
 
     def finish(self) -> None:
         """The story has ended: calls of the next one are not reactions to its webhooks."""
-        for one in (self._repeated, self._reported, self._refused):
+        for one in (self._repeated, self._reported, self._seen, self._refused):
             one.clear()
 
     def _judge_belief(self, charge_id: str, at: Micros) -> None:
-        _, op, refused = self._refused[charge_id]
-        event, reported = _EVENTS.get(op), self._reported.get(charge_id)
+        refused = self._refused[charge_id]
+        event, reported = _EVENTS.get(refused.op), self._reported.get(charge_id)
         if event is None or reported is None:
             return
         state, evidence = reported
@@ -157,7 +173,7 @@ class Webhooks:
             CHARGE.advance(ChargeState(state), event)
         except (WrongState, ValueError):
             return
-        self._ledger.add("stale-webhook-believed", at, (evidence, refused), charge=charge_id)
+        self._ledger.add("stale-webhook-believed", at, (evidence, refused.evidence), charge=charge_id)
 
 
 def _is_declined(call: Call) -> bool:

@@ -115,6 +115,28 @@ def test_an_outdated_webhook_is_believed_before_it_is_answered(story: Story) -> 
     assert story.found() == ["wrong-state", "stale-webhook-believed"]
 
 
+def test_a_client_that_reads_while_it_takes_an_outdated_webhook_did_not_believe_it(story: Story) -> None:
+    story.charges["ch_1"] = charge_in(ChargeState.AUTHORISE_CANCELLED)
+
+    def read_and_capture() -> None:
+        story.call("charge.get")
+        story.call(code=54, charge=story.charges["ch_1"])
+
+    story.webhook(read_and_capture)
+    assert story.found() == ["wrong-state"]
+
+
+def test_a_client_that_reads_only_after_it_acted_has_believed_the_outdated_webhook(story: Story) -> None:
+    story.charges["ch_1"] = charge_in(ChargeState.AUTHORISE_CANCELLED)
+
+    def capture_and_read() -> None:
+        story.call(code=54, charge=story.charges["ch_1"])
+        story.call("charge.get")
+
+    story.webhook(capture_and_read)
+    assert story.found() == ["wrong-state", "stale-webhook-believed"]
+
+
 def test_a_repeated_webhook_of_which_nothing_is_made_again(story: Story) -> None:
     story.webhook()
     story.call()
