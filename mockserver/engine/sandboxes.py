@@ -109,7 +109,8 @@ class Sandboxes:
 
     @property
     def known_keys(self) -> tuple[str, ...]:
-        """The keys of all sandboxes, in memory or on the shelf, the oldest first."""
+        """The keys of all sandboxes, in memory or on the shelf, the oldest first; one that was emptied, imported or
+        forked to is as old as that."""
         return tuple(self._by_id.values())
 
     def used(self, key: str) -> int:
@@ -206,8 +207,7 @@ class Sandboxes:
         """Put a sandbox that was made elsewhere in its key's place."""
         self._replaced(self._by_key.get(sandbox.key), sandbox)
         self._by_key[sandbox.key] = self._by_public_key[sandbox.public_key] = sandbox
-        self._by_id[sandbox_id_of(sandbox.key)] = sandbox.key
-        self._note(sandbox)
+        self._begun(sandbox)
 
     def put_back(self, sandbox: Sandbox) -> None:
         """A sandbox comes from the shelf."""
@@ -261,10 +261,16 @@ class Sandboxes:
             else:
                 self._by_key[key] = self._by_public_key[sandbox.public_key] = before
             raise
-        self._by_id[sandbox_id_of(key)] = key
         self._replaced(before, sandbox)
-        self._note(sandbox)
+        self._begun(sandbox)
         return sandbox
+
+    def _begun(self, sandbox: Sandbox) -> None:
+        """A sandbox is the one of its key from now on, and the last of all: so a store keeps it too."""
+        sandbox_id = sandbox_id_of(sandbox.key)
+        self._by_id.pop(sandbox_id, None)
+        self._by_id[sandbox_id] = sandbox.key
+        self._note(sandbox)
 
     def _with_public_key(self, public_key: str) -> Sandbox | None:
         found = self._by_public_key.get(public_key)

@@ -117,6 +117,15 @@ def test_sandboxes_that_nobody_has_used_are_listed_the_last_opened_first() -> No
     assert [row["id"] for row in rows] == [sandbox_id_of(f"sk_{number}") for number in (4, 3, 2, 1, 0)]
 
 
+def test_a_sandbox_that_was_emptied_is_listed_before_those_that_nobody_has_used_for_longer() -> None:
+    api = Api()
+    for number in range(3):
+        api.app.world.sandboxes.open(f"sk_{number}", NOW)
+    api.call("POST", "/__admin/reset", {}, key="sk_1")
+    rows = api.call("GET", "/__admin/sandboxes", key=None).body["sandboxes"]
+    assert [row["id"] for row in rows] == [sandbox_id_of(f"sk_{number}") for number in (1, 2, 0)]
+
+
 @pytest.mark.parametrize(("query", "field"), [("limit=0", "Limit"), ("limit=10001", "Limit"), ("skip=-1", "Skip")])
 def test_a_page_out_of_bounds_is_refused(query: str, field: str) -> None:
     refused = Api().call("GET", f"/__admin/sandboxes?{query}", key=None)

@@ -48,7 +48,8 @@ async def listing(call: ControlCall) -> tuple[int, object]:
 
 
 async def _latest(sandboxes: Sandboxes, keys: Sequence[str]) -> list[str]:
-    """Keys, the last used first, and of those that are used alike the last opened."""
+    """Keys, the last used first, and of those that nobody has used since they were opened or emptied the last of
+    them."""
     marked: list[int] = []
     for start in range(0, len(keys), _LISTED):
         some = keys[start : start + _LISTED]
