@@ -45,7 +45,6 @@ class LogRecord(Protocol):
 
     def lines(self, *, as_json: bool) -> list[str]:
         """Its lines, without line ends."""
-        ...
 
 
 class SettingsError(ValueError):

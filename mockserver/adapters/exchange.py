@@ -47,7 +47,6 @@ class Connection(Protocol):
 
     def give_up(self, cycle: RequestResponseCycle) -> None:
         """Answer a request no more."""
-        ...
 
 
 async def in_reserve(app: Any, scope: Any, receive: Any, send: Any) -> None:

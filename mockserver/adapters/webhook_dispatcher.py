@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Hashable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable
 from collections.abc import Set as AbstractSet
 from functools import partial
 from typing import Any, Protocol
 
 from mockserver.adapters.fair_share import FairShare
-from mockserver.adapters.webhook_sender import CONNECTIONS, Sent
+from mockserver.adapters.webhook_sender import CONNECTIONS, Sent, WebhookSender
 from mockserver.assumptions.table import WEBHOOK_TIMEOUT
 from mockserver.domain.clock import ClockMode, Micros
 from mockserver.domain.delivery import Delivery, DeliveryState, Try
@@ -38,16 +38,6 @@ LAST = 0.2
 _LOG = logging.getLogger("mockserver.webhooks")
 
 
-class Sender(Protocol):
-    """Makes one try, for an owner."""
-
-    async def send(
-        self, url: str, headers: Mapping[str, str], body: bytes, within: Micros, owner: Hashable = None
-    ) -> Sent: ...
-
-    async def close(self) -> None: ...
-
-
 class TryTracing(Protocol):
     """Makes a span of each try, and names it in the headers."""
 
@@ -65,7 +55,7 @@ class WebhookDispatcher:
         self,
         now: Callable[[], Micros],
         is_live: Callable[[Sandbox], bool],
-        sender: Sender,
+        sender: WebhookSender,
         changed: Callable[[Sandbox], None],
         tracing: TryTracing | None = None,
         kept: Callable[[Sandbox], Awaitable[bool]] | None = None,

@@ -44,7 +44,6 @@ class CurrentStep(Protocol):
 
     def warn(self, text: str) -> None:
         """Give a warning."""
-        ...
 
 
 @mutable

@@ -31,7 +31,6 @@ class Present(Protocol):
 
     def warn(self, text: str) -> None:
         """Give a warning."""
-        ...
 
 
 class _Change(NamedTuple):

@@ -16,12 +16,10 @@ class TableRow(Protocol):
     @property
     def seq(self) -> int:
         """Its place in the table, from 0; -1 in none."""
-        ...
 
     @property
     def added(self) -> Micros:
         """Sandbox time of its adding."""
-        ...
 
 
 R = TypeVar("R", bound=TableRow)

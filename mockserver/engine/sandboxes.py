@@ -31,23 +31,18 @@ class Shelf(Protocol):
 
     def take(self, key: str) -> Sandbox | None:
         """The sandbox of a key, made of what is kept of it; None when nothing is. Raises ``NotKept`` (43)."""
-        ...
 
     def key_of(self, public_key: str) -> str | None:
         """The key of the sandbox of a public key, if one is kept."""
-        ...
 
     def used(self, key: str) -> int:
         """When the sandbox of a key was last used, as ``Sandbox.used`` counts."""
-        ...
 
     async def fetch_with_page(self, page_id: str) -> Sequence[str]:
         """Put the sandboxes back in which an object of this id has a page: their keys. Raises ``NotKept`` (43)."""
-        ...
 
     def note(self, sandbox: Sandbox) -> None:
         """A sandbox has changed, or has taken the place of its key."""
-        ...
 
 
 class Sandboxes:

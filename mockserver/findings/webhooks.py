@@ -47,8 +47,8 @@ class _Move:
 
 @record
 class _Refusal:
-    """A call that the charge's state forbade. ``seen``: the entry of the client's last reading of the charge before it, as
-    far as a webhook was under way then."""
+    """A call that the charge's state forbade. ``seen``: the entry of the client's last reading of the charge before it,
+    as far as a webhook was under way then."""
 
     entry: int
     seen: int
@@ -152,8 +152,8 @@ class Webhooks:
                         self._ledger.add("webhook-not-deduplicated", at, lines, event=event_id)
 
     def read(self, subject: str, entry: int) -> None:
-        """The client has read an object: what it does now rests on that, not on a webhook before it, not even on one that
-        the client takes all the while."""
+        """The client has read an object: what it does now rests on that, not on a webhook before it, not even on one
+        that the client takes all the while."""
         self._reported.pop(subject, None)
         if self._sent:
             self._seen.put(subject, entry)

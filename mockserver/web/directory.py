@@ -41,15 +41,12 @@ class ScenarioReader(Protocol):
 
     def load(self) -> list[Scenario]:
         """The scenarios of the settings. Raises ``ScenarioRefused``."""
-        ...
 
     def read_text(self, text: str, name: str) -> Scenario:
         """The scenario of a YAML or JSON text. Raises ``ScenarioRefused``."""
-        ...
 
     def shipped(self) -> list[tuple[str, str, str]]:
         """Name, description and text of the scenarios that come with the product."""
-        ...
 
 
 class Directory:

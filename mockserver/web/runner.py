@@ -24,19 +24,15 @@ class Dispatcher(Protocol):
 
     def send_all(self, sandbox: Sandbox) -> None:
         """Begin a try of everything that is to be sent."""
-        ...
 
     def sending(self, sandbox: Sandbox) -> AbstractSet[str]:
         """The ids of the deliveries that are being tried."""
-        ...
 
     def next_end(self, sandbox: Sandbox) -> asyncio.Future[None]:
         """Done when one of the tries under way ends."""
-        ...
 
     def end_soon(self) -> None:
         """The server has been asked to stop: what is being sent has a few seconds left."""
-        ...
 
 
 class WorkTimer(Protocol):
@@ -44,7 +40,6 @@ class WorkTimer(Protocol):
 
     def note(self, sandbox: Sandbox) -> None:
         """Something may have changed in a sandbox."""
-        ...
 
 
 class Runner:

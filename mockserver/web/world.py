@@ -30,43 +30,33 @@ class StorePort(Protocol):
 
     def last_used(self) -> int:
         """When any sandbox was last used, as ``Sandbox.used`` counts."""
-        ...
 
     def note(self, sandbox: Sandbox) -> None:
         """A sandbox may have changed: the next commit holds what has."""
-        ...
 
     async def kept(self, sandbox: Sandbox | None) -> None:
         """What has happened in a sandbox until now (None: in any) is in the file. Raises ``NotKept`` (43)."""
-        ...
 
     async def is_kept(self, sandbox: Sandbox) -> bool:
         """Whether what has happened in a sandbox until now is in the file: a webhook may tell of it."""
-        ...
 
     async def fetch(self, keys: Iterable[str]) -> None:
         """Take sandboxes out of the file that stand in it alone. Raises ``NotKept`` (43)."""
-        ...
 
     async def begun(self, keys: Sequence[str]) -> dict[str, Beginning]:
         """How sandboxes began that stand in the file alone, without their content. Raises ``NotKept`` (43)."""
-        ...
 
     async def turn(self, sandbox: Sandbox) -> None:
         """Let others have their turn in the long work of a sandbox."""
-        ...
 
     def put_away(self, sandbox: Sandbox) -> bool:
         """Let a sandbox stand in the file alone; False while a commit of it is still to come."""
-        ...
 
     async def run(self) -> None:
         """Wake sandboxes in which something comes due, until cancelled."""
-        ...
 
     async def close(self) -> None:
         """Write what is still to be written, and close the file."""
-        ...
 
 
 class World:

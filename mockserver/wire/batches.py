@@ -13,7 +13,7 @@ from mockserver.domain.batch import LONGEST_DESCRIPTION, Batch
 from mockserver.domain.commands import NewBatch
 from mockserver.wire.base import Body, Map, Required, Whole
 from mockserver.wire.replies import reply_of
-from mockserver.wire.shapes import ListQuery, PageReply, ReplyAmount, ReplyDateTime, WebhookConfig
+from mockserver.wire.shapes import ListQuery, ReplyAmount, ReplyDateTime, WebhookConfig, page_of
 
 Description = Annotated[str, StringConstraints(max_length=LONGEST_DESCRIPTION)]
 
@@ -58,10 +58,7 @@ class BatchReply(BatchStatusReply):
     results: str
 
 
-class BatchesReply(PageReply):
-    """A page of batches; ``count`` is the number of all matches."""
-
-    batches: list[BatchStatusReply]
+BatchesReply = page_of("BatchesReply", "batches", batches=BatchStatusReply)
 
 
 def batch_status_reply(batch: Batch) -> BatchStatusReply:

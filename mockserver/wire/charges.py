@@ -11,7 +11,6 @@ from mockserver.wire.shapes import (
     BankPaymentReply,
     CardReply,
     IpInfoReply,
-    PageReply,
     PayerReply,
     ProviderSummaryReply,
     ReplyAmount,
@@ -20,6 +19,7 @@ from mockserver.wire.shapes import (
     card_reply,
     ip_reply,
     optional_moment,
+    page_of,
     payer_reply,
     plain_map,
     provider_summary_reply,
@@ -95,10 +95,7 @@ class ChargeReply(TypedDict):
     metadata: dict[str, str] | None
 
 
-class ChargesReply(PageReply):
-    """A page of charges; ``count`` is the number of all matches."""
-
-    charges: list[ChargeReply]
+ChargesReply = page_of("ChargesReply", "charges", charges=ChargeReply)
 
 
 def charge_reply(charge: Charge, profile: WireProfile, seed: int, redirect_url: str | None) -> ChargeReply:

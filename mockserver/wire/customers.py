@@ -23,10 +23,10 @@ from mockserver.wire.replies import reply_of
 from mockserver.wire.shapes import (
     BankPaymentInformation,
     ListQuery,
-    PageReply,
     PersonFields,
     ReplyDateTime,
     WebhookConfig,
+    page_of,
 )
 
 
@@ -151,10 +151,7 @@ class CustomerReply(TypedDict):
     address: AddressReply | None
 
 
-class CustomersReply(PageReply):
-    """A page of customers; ``count`` is the number of all matches."""
-
-    customers: list[CustomerReply]
+CustomersReply = page_of("CustomersReply", "customers", customers=CustomerReply)
 
 
 def customer_reply(customer: Customer, default: PaymentMethod | None, profile: WireProfile) -> CustomerReply:

@@ -14,7 +14,7 @@ from mockserver.domain.payment_link import CallToAction, LinkPaymentType, Paymen
 from mockserver.domain.sources import CardDetails, CardSource, ChargeSource, PaymentType, WalletSource
 from mockserver.wire.base import Body, Map, Number, Required, Whole, one_of
 from mockserver.wire.replies import reply_of
-from mockserver.wire.shapes import ListQuery, ReplyAmount, ReplyDateTime
+from mockserver.wire.shapes import ListQuery, ReplyAmount, ReplyDateTime, page_of
 
 _PLAIN = r"[0-9]{1,18}(?:\.[0-9]{1,18})?"
 
@@ -116,11 +116,7 @@ class PaymentLinkReply(TypedDict):
     metadata: dict[str, str] | None
 
 
-class PaymentLinksReply(TypedDict):
-    """A page of links; ``count`` is the number of all matches."""
-
-    paymentLinks: list[PaymentLinkReply]
-    count: int
+PaymentLinksReply = page_of("PaymentLinksReply", "links", bare=True, paymentLinks=PaymentLinkReply)
 
 
 def payment_link_reply(link: PaymentLink, url: str, account_id: str, public_key: str) -> PaymentLinkReply:

@@ -14,13 +14,13 @@ from mockserver.wire.profile import WireProfile
 from mockserver.wire.shapes import (
     BankPaymentReply,
     CardReply,
-    PageReply,
     PayerReply,
     ProviderSummaryReply,
     ReplyDateTime,
     bank_reply,
     card_reply,
     optional_moment,
+    page_of,
     payer_reply,
     plain_map,
     provider_summary_reply,
@@ -76,10 +76,7 @@ class PaymentMethodReply(TypedDict):
     metadata: dict[str, str] | None
 
 
-class PaymentMethodsReply(PageReply):
-    """A page of payment methods; ``count`` is the number of all matches."""
-
-    paymentMethods: list[PaymentMethodReply]
+PaymentMethodsReply = page_of("PaymentMethodsReply", "payment methods", paymentMethods=PaymentMethodReply)
 
 
 MethodListReply = list[PaymentMethodReply]

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from decimal import Decimal
 from functools import lru_cache
-from typing import Annotated, TypeAlias, TypedDict
+from typing import Annotated, Any, TypeAlias, TypedDict
 
 from pydantic import Field, WithJsonSchema
 
@@ -140,12 +140,14 @@ class BankPaymentInformation(Body):
         return BankAccount(self.bank_code, self.account_number, self.account_name)
 
 
-class PageReply(TypedDict):
-    """A page of a list; ``count`` is the number of all matches."""
-
-    limit: int
-    skip: int
-    count: int
+def page_of(name: str, words: str, *, bare: bool = False, **rows: Any) -> Any:
+    """The type of a page of a list, with its rows under the one name of ``rows``; without limit and skip when it is
+    ``bare``."""
+    listed: dict[str, Any] = {field: list.__class_getitem__(row) for field, row in rows.items()}
+    page = {**listed, "count": int} if bare else {"limit": int, "skip": int, "count": int, **listed}
+    kind: Any = TypedDict(name, page)  # type: ignore[misc]
+    kind.__doc__ = f"A page of {words}; ``count`` is the number of all matches."
+    return kind
 
 
 class IinDataReply(TypedDict):

@@ -13,7 +13,7 @@ from mockserver.domain.subscription import EndAfter, Retry, Subscription
 from mockserver.wire.base import Body, Map, Moment, Number, Required, Whole, one_of
 from mockserver.wire.dates import named_moment
 from mockserver.wire.replies import reply_of
-from mockserver.wire.shapes import ListQuery, PageReply, ReplyAmount, ReplyDateTime, WebhookConfig
+from mockserver.wire.shapes import ListQuery, ReplyAmount, ReplyDateTime, WebhookConfig, page_of
 
 
 class EndAfterFields(Body):
@@ -133,10 +133,7 @@ class SubscriptionReply(TypedDict):
     metadata: dict[str, str] | None
 
 
-class SubscriptionsReply(PageReply):
-    """A page of subscriptions; ``count`` is the number of all matches."""
-
-    subscriptions: list[SubscriptionReply]
+SubscriptionsReply = page_of("SubscriptionsReply", "subscriptions", subscriptions=SubscriptionReply)
 
 
 def subscription_reply(row: Subscription) -> SubscriptionReply:

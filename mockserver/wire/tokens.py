@@ -17,10 +17,10 @@ from mockserver.wire.shapes import (
     CardReply,
     CardRequestInformation,
     ListQuery,
-    PageReply,
     ProviderSummaryReply,
     ReplyDateTime,
     card_reply,
+    page_of,
 )
 
 
@@ -86,10 +86,7 @@ class TokenReply(TypedDict):
     threeDsRedirectUrl: NotRequired[str]
 
 
-class TokensReply(PageReply):
-    """A page of tokens; ``count`` is the number of all matches."""
-
-    tokens: list[TokenReply]
+TokensReply = page_of("TokensReply", "tokens", tokens=TokenReply)
 
 
 def token_reply(

@@ -8,7 +8,7 @@ from mockserver.domain.commands import NewTransfer, NewTransferGroup
 from mockserver.domain.transfer import Transfer
 from mockserver.wire.base import Body, Moment, Number, Required
 from mockserver.wire.replies import reply_of
-from mockserver.wire.shapes import ListQuery, PageReply, ReplyAmount, ReplyDateTime
+from mockserver.wire.shapes import ListQuery, ReplyAmount, ReplyDateTime, page_of
 
 
 class TransferFields(Body):
@@ -66,10 +66,7 @@ class TransferReply(TypedDict):
     amount: ReplyAmount
 
 
-class TransfersReply(PageReply):
-    """A page of transfers; ``count`` is the number of all matches."""
-
-    transfers: list[TransferReply]
+TransfersReply = page_of("TransfersReply", "transfers", transfers=TransferReply)
 
 
 class SettlementReply(TypedDict):

@@ -9,7 +9,7 @@ from pydantic import Field
 from mockserver.domain.webhook_subscription import WebhookSubscription, WebhookType
 from mockserver.wire.base import Body, HeaderText, Required, one_of
 from mockserver.wire.replies import reply_of
-from mockserver.wire.shapes import ListQuery, ReplyDateTime
+from mockserver.wire.shapes import ListQuery, ReplyDateTime, page_of
 
 
 class WebhookSubscriptionCreation(Body):
@@ -40,11 +40,9 @@ class WebhookSubscriptionReply(TypedDict):
     dateRemoved: ReplyDateTime | None
 
 
-class WebhookSubscriptionsReply(TypedDict):
-    """A page of subscriptions; ``count`` is the number of all matches."""
-
-    webhookSubscriptions: list[WebhookSubscriptionReply]
-    count: int
+WebhookSubscriptionsReply = page_of(
+    "WebhookSubscriptionsReply", "subscriptions", bare=True, webhookSubscriptions=WebhookSubscriptionReply
+)
 
 
 def webhook_subscription_reply(row: WebhookSubscription, account_id: str) -> WebhookSubscriptionReply:

@@ -66,19 +66,15 @@ class Surroundings(RequestForms, JsonWriter, Protocol):
 
     def place_of(self, scenario: Scenario) -> str:
         """Where a store keeps a scenario."""
-        ...
 
     def scenario(self, place: str) -> Scenario:
         """The scenario of a place. Raises ``LookupError``."""
-        ...
 
     def config(self, scenarios: list[Scenario]) -> SandboxConfig:
         """The config of the server under some scenarios."""
-        ...
 
     def shared(self, config: SandboxConfig) -> SandboxConfig:
         """The config in force for new sandboxes, when it is the same."""
-        ...
 
 
 class DamagedSandbox(ValueError):

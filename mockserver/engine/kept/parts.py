@@ -30,11 +30,9 @@ class JsonWriter(Protocol):
 
     def text(self, value: object) -> bytes:
         """The JSON text of plain data. Raises ``TypeError`` for what is none."""
-        ...
 
     def finished(self, text: bytes) -> object:
         """A text as a part of plain data that are written later."""
-        ...
 
 
 @mutable
@@ -62,11 +60,9 @@ class KeptPart(Protocol):
 
     def gather(self, changes: Changes) -> None:
         """Say what has changed since the last time."""
-        ...
 
     def load(self, rows: Sequence[KeptRow], cards: CardRegistry) -> None:
         """Take over what was kept, in the order of its numbers."""
-        ...
 
 
 class TablePart:

@@ -42,20 +42,16 @@ class RequestForms(Protocol):
 
     def name_of(self, endpoint: object) -> str | None:
         """The name of an operation; None for what is none."""
-        ...
 
     def endpoint(self, name: str | None) -> object:
         """The operation of a name."""
-        ...
 
     def write(self, request: Mapping[str, object], *, is_named: bool) -> object:
         """The fields of a request as plain data, without the text that the journal keeps anyway where the name of the
         operation says how to read it: an entry that cannot be sent again has none."""
-        ...
 
     def read(self, kept: object, endpoint: object, raw: bytes, query: bytes) -> Mapping[str, object]:
         """The same fields again."""
-        ...
 
 
 class Rulebook:
