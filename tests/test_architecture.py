@@ -12,6 +12,7 @@ from graphlib import CycleError, TopologicalSorter
 
 import pytest
 
+from tests.rows import each
 from tools.imports import MODULES, dotted, graph, imports, layer_of
 
 SOURCES = {path: path.read_text("utf-8") for path in MODULES}
@@ -186,7 +187,7 @@ def test_every_module_belongs_to_a_layer() -> None:
     assert {layer_of(dotted(path)) for path in MODULES} <= set(LAYERS)
 
 
-@pytest.mark.parametrize(
+@each(
     ("module", "source"),
     [
         ("mockserver.domain.money", "import pydantic"),
@@ -205,7 +206,7 @@ def test_a_trespass_is_found(module: str, source: str) -> None:
     assert len(trespasses(source, module)) == 1
 
 
-@pytest.mark.parametrize(
+@each(
     ("module", "source"),
     [
         ("mockserver.domain.money", "from decimal import Decimal"),
@@ -220,7 +221,7 @@ def test_an_allowed_import_is_not_reported(module: str, source: str) -> None:
     assert trespasses(source, module) == []
 
 
-@pytest.mark.parametrize(
+@each(
     "source",
     [
         "import time\ntime.time()",
@@ -238,7 +239,7 @@ def test_an_impurity_is_found(source: str) -> None:
     assert len(impurities(source)) == 1
 
 
-@pytest.mark.parametrize("name", ["utils", "charge_helpers", "common", "session_manager", "handlers"])
+@each("name", ["utils", "charge_helpers", "common", "session_manager", "handlers"])
 def test_a_vague_name_is_found(name: str) -> None:
     assert VAGUE.search(name)
 

@@ -12,6 +12,7 @@ import yaml
 
 from mockserver.settings import Settings, unknown_variables
 from tests import warm
+from tests.rows import each
 from tools import docs, tables
 
 TEXTS = {page: page.read_text("utf-8") for page in docs.PAGES}
@@ -128,7 +129,7 @@ def links(page: Path) -> list[Path]:
     return [(page.parent / target).resolve() for target in found]
 
 
-@pytest.mark.parametrize("page", docs.PAGES, ids=lambda page: page.name)
+@each("page", docs.PAGES, ids=lambda page: page.name)
 def test_every_link_leads_somewhere(page: Path) -> None:
     assert [str(target) for target in links(page) if not target.exists()] == []
 

@@ -17,6 +17,7 @@ from mockserver.settings import (
     resolve,
     unknown_variables,
 )
+from tests.rows import each
 
 ROWS = {setting.name: setting for setting in SETTINGS}
 
@@ -30,7 +31,7 @@ def test_nothing_given_means_the_defaults() -> None:
     assert Settings.load({}, {}) == Settings()
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "text", "value"),
     [
         ("host", "0.0.0.0", "0.0.0.0"),
@@ -75,7 +76,7 @@ def test_flag_and_variable_read_the_same_value(name: str, text: str, value: obje
         assert Settings.load({name: flag}, {}) == from_variable
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "text"),
     [
         ("host", "http://localhost"),
@@ -178,7 +179,7 @@ def test_overrides_are_parted_into_settings_and_the_rest() -> None:
     assert Settings(port=1).override({"seed": 7, "log": print}) == (Settings(port=1, seed=7), {"log": print})
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "value", "shown"),
     [
         ("port", 4111, "4111"),

@@ -15,6 +15,7 @@ import pytest
 from mockserver.adapters.tls import authority_pem
 from mockserver.web.transport_faults import Cut
 from tests.driving import Api
+from tests.rows import each
 from tests.scenario.telling import fault, faults, one, told
 from tests.served import serve
 
@@ -40,7 +41,7 @@ REFUSED = [
 ]
 
 
-@pytest.mark.parametrize(("when", "what", "more", "words"), REFUSED, ids=[row[3] for row in REFUSED])
+@each(("when", "what", "more", "words"), REFUSED, ids=[row[3] for row in REFUSED])
 def test_what_cannot_be_known_is_refused(when: str, what: str, more: str, words: str) -> None:
     assert words in fault(one(when, what, more))
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from uvicorn.config import Config
@@ -13,6 +12,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from uvicorn.server import ServerState
 
 from mockserver.adapters.heads import whole
+from tests.rows import each
 
 TARGETS = [
     b"/",
@@ -100,13 +100,13 @@ def is_same(packet: bytes) -> bool:
     return short is not None and plain is not None and {**plain[0], **short[0]} == plain[0] and short[1] == plain[1]
 
 
-@pytest.mark.parametrize("target", TARGETS)
-@pytest.mark.parametrize("method", [b"GET", b"POST", b"DELETE", b"PUT", b"PATCH"])
+@each("target", TARGETS)
+@each("method", [b"GET", b"POST", b"DELETE", b"PUT", b"PATCH"])
 def test_a_target_is_read_as_uvicorn_reads_it(method: bytes, target: bytes) -> None:
     assert is_same(b"%b %b HTTP/1.1\r\n%b\r\n\r\n" % (method, target, PLAIN))
 
 
-@pytest.mark.parametrize("target", UNUSUAL)
+@each("target", UNUSUAL)
 def test_an_unusual_target_goes_the_plain_way(target: bytes) -> None:
     assert whole(b"GET %b HTTP/1.1\r\n%b\r\n\r\n" % (target, PLAIN)) is None
 
@@ -126,14 +126,12 @@ def test_what_is_not_one_whole_request_goes_the_plain_way(fields: list[bytes], r
     assert shortly(packet) is None or is_same(packet)
 
 
-@pytest.mark.parametrize(
-    "field", [*CLOSING, *ODD, b"Transfer-Encoding: chunked", b"Content-Length: 0\r\nContent-Length: 0"]
-)
+@each("field", [*CLOSING, *ODD, b"Transfer-Encoding: chunked", b"Content-Length: 0\r\nContent-Length: 0"])
 def test_a_field_that_says_more_goes_the_plain_way(field: bytes) -> None:
     assert whole(b"GET /a HTTP/1.1\r\nHost: a.test\r\n%b\r\n\r\n" % field) is None
 
 
-@pytest.mark.parametrize(
+@each(
     "packet",
     [b"", b"GET", b"GET / HTTP/1.1\r\n", b"GET / HTTP/1.1\r\nHost: a\r\n", b"\r\nGET / HTTP/1.1\r\nHost: a\r\n\r\n"],
 )
@@ -141,9 +139,7 @@ def test_a_part_of_a_head_goes_the_plain_way(packet: bytes) -> None:
     assert whole(packet) is None
 
 
-@pytest.mark.parametrize(
-    "first", [b"GET / HTTP/1.0", b"HEAD / HTTP/1.1", b"get / HTTP/1.1", b"GET / HTTP/1.1 ", b"GET  / HTTP/1.1"]
-)
+@each("first", [b"GET / HTTP/1.0", b"HEAD / HTTP/1.1", b"get / HTTP/1.1", b"GET / HTTP/1.1 ", b"GET  / HTTP/1.1"])
 def test_an_unusual_first_line_goes_the_plain_way(first: bytes) -> None:
     assert whole(first + b"\r\nHost: a.test\r\n\r\n") is None
 

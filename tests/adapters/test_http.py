@@ -9,6 +9,7 @@ import pytest
 from mockserver.adapters.http import MOST_HEAD
 from mockserver.web.asgi import read_body, send_bytes
 from tests.adapters.connecting import Clock, connected, converse, echo, request
+from tests.rows import each
 
 
 def test_a_request_in_one_piece_is_answered_without_a_task() -> None:
@@ -131,7 +132,7 @@ def chunked(path: str, *lines: str) -> bytes:
     )
 
 
-@pytest.mark.parametrize(
+@each(
     ("chunks", "said"),
     {
         "Java": ([JAVA, b'{"amount":1}'], b'/a {"amount":1}'),

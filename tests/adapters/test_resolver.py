@@ -11,6 +11,7 @@ import pytest
 
 from mockserver.adapters.resolver import THREADS, Resolver
 from mockserver.domain.clock import SECOND
+from tests.rows import each
 
 
 class Names:
@@ -41,7 +42,7 @@ def lived(story: Callable[[Names], Awaitable[None]]) -> Names:
     return names
 
 
-@pytest.mark.parametrize(
+@each(
     ("host", "addresses"),
     [
         ("127.0.0.1", ["127.0.0.1"]),

@@ -18,6 +18,7 @@ from mockserver.domain.clock import SECOND, Clock, ClockMode
 from mockserver.domain.delivery import sign
 from mockserver.settings import DEFAULT_WEBHOOK_KEY
 from tests.driving import DUMMY, NOW, Api
+from tests.rows import each
 
 Answer = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 CARD = {"cardNumber": "4111111111111111", "expiryDate": "12/40"}
@@ -139,7 +140,7 @@ def test_nobody_there_is_told_in_words() -> None:
     assert not sent.final
 
 
-@pytest.mark.parametrize(
+@each(
     ("url", "addresses", "words"),
     [
         ("http://169.254.169.254/latest", ["169.254.169.254"], "link-local"),
@@ -190,7 +191,7 @@ def test_nonsense_is_an_error_of_the_try_and_nothing_else(url: str) -> None:
     assert sent.error
 
 
-@pytest.mark.parametrize(
+@each(
     ("mode", "rate", "at", "real"),
     [
         (ClockMode.REAL, 1, 150, 1050),

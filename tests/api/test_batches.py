@@ -11,6 +11,7 @@ import pytest
 from mockserver.domain.clock import HOUR
 from mockserver.scenario.problems import ScenarioRefused
 from tests.driving import DUMMY, Api, Reply, card, problem_of
+from tests.rows import each
 
 HEADER = "PaymentMethodId,Amount,Currency,Reference"
 RESULTS = HEADER + ",Status,TransactionId,FailureReason,GatewayErrorCode,GatewayErrorResponse,IsRetryable"
@@ -159,7 +160,7 @@ def test_a_row_whose_payment_is_returned_later_agrees_with_its_charge(assumed: s
     assert api.get("/__admin/state?secrets=true").body == document
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         "\ufeff{header}\r\n{pm},1,AUD,a\r\n{pm},2,AUD,b\r\n",
@@ -169,7 +170,8 @@ def test_a_row_whose_payment_is_returned_later_agrees_with_its_charge(assumed: s
         "{header}\r{pm},1,AUD,a\r{pm},2,,b\r",
     ],
 )
-def test_every_form_of_csv_is_taken(api: Api, text: str) -> None:
+def test_every_form_of_csv_is_taken(text: str) -> None:
+    api = Api()
     batch_id = taken(api, text.format(header=HEADER, pm=method(api)), 2)
     api.advance("1s")
     assert standing(api, batch_id) == ("SUCCESS", 1, 2, 0)
@@ -227,10 +229,9 @@ def test_every_faulty_line_is_told_up_to_twenty(api: Api) -> None:
     assert list(reply["details"]) == [f"Batch.Line{line}" for line in range(2, 22)]
 
 
-@pytest.mark.parametrize(
-    "fields", [{"description": "d" * 101}, {"description": None}, {"batch": ""}, {"count": None}, {"count": 1.5}]
-)
-def test_fields_are_checked(api: Api, fields: dict[str, object]) -> None:
+@each("fields", [{"description": "d" * 101}, {"description": None}, {"batch": ""}, {"count": None}, {"count": 1.5}])
+def test_fields_are_checked(fields: dict[str, object]) -> None:
+    api = Api()
     body = {"count": 1, "description": "", "batch": lines("pm,1,AUD,a"), **fields}
     assert problem_of(api.post(PATH, body)) == (400, 90)
     assert api.post(PATH, {**body, "count": 1, "description": "", "batch": lines("pm,1,AUD,a")}).status == 201
@@ -279,7 +280,7 @@ def failed_rows(api: Api, batch_id: str) -> list[int]:
     return [number for number, row in enumerate(results(api, batch_id), 1) if row["Status"] == "FAILED"]
 
 
-@pytest.mark.parametrize(
+@each(
     ("rows", "failed"),
     [
         ("[{at: [3, 7, 99], decline: expired_card}]", [3, 7]),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.driving import DUMMY, VISA, Api, card, card_charge, problem_of, without
+from tests.rows import each
 
 CHARGE_FIELDS = {
     "chargeId", "providerChargeId", "amount", "providerId", "reference", "paymentInformation", "customerId", "status",
@@ -138,7 +139,7 @@ def test_the_default_currency_is_an_assumption() -> None:
     assert api.charge(currency=None)["currency"] == "NZD"
 
 
-@pytest.mark.parametrize(
+@each(
     ("fields", "code", "details"),
     [
         ({"amount": 0}, 90, ["Amount"]),
@@ -174,7 +175,8 @@ def test_the_default_currency_is_an_assumption() -> None:
         ({"paymentInformation": card(threeDSServerTransID="no uuid")}, 59, ["ThreeDSServerTransID"]),
     ],
 )
-def test_what_a_card_charge_refuses(api: Api, fields: dict[str, object], code: int, details: list[str]) -> None:
+def test_what_a_card_charge_refuses(fields: dict[str, object], code: int, details: list[str]) -> None:
+    api = Api()
     refused = api.post("/charge/card", card_charge(**fields))
     assert problem_of(refused) == (400, code)
     assert list(refused["details"]) == details
@@ -234,7 +236,7 @@ def test_a_challenge_waits_for_the_payer(api: Api) -> None:
     assert reply["threeDsRedirectUrl"].endswith(f"/3ds/{reply['chargeId']}")
 
 
-@pytest.mark.parametrize(
+@each(
     ("number", "code", "gateway", "retryable"),
     [
         ("4000000000000002", 905, "05", False),
@@ -249,9 +251,8 @@ def test_a_challenge_waits_for_the_payer(api: Api) -> None:
         ("4000000000000341", 905, "05", False),
     ],
 )
-def test_a_declined_charge_is_refused_and_stored(
-    api: Api, number: str, code: int, gateway: str, retryable: bool
-) -> None:
+def test_a_declined_charge_is_refused_and_stored(number: str, code: int, gateway: str, retryable: bool) -> None:
+    api = Api()
     refused = api.post("/charge/card", card_charge(paymentInformation=card(number), reference="declined"))
     assert problem_of(refused) == (400, code)
     assert (refused["gatewayCode"], refused["isRetryable"]) == (gateway, retryable)

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from tests.driving import DUMMY, VISA, Api, card, problem_of
+from tests.rows import each
 
 FIELDS = {
     "paymentMethodId", "customerId", "type", "card", "bankPayment", "providerId", "providerType", "dateAdded",
@@ -66,7 +67,7 @@ def test_a_vault_expiry_date_counts_too(api: Api) -> None:
     assert api.get(f"/vault/{made['vaultId']}")["expireDate"] == "2031-03-02T00:00:00.0000000Z"
 
 
-@pytest.mark.parametrize(
+@each(
     ("fields", "code", "details"),
     [
         ({"vaultCard": True, "vaultExpireSeconds": 9, "vaultExpireDate": "2032-01-01"}, 85, ["VaultExpireSeconds"]),
@@ -85,7 +86,8 @@ def test_a_vault_expiry_date_counts_too(api: Api) -> None:
         ({"metadata": "x"}, 90, ["Metadata"]),
     ],
 )
-def test_what_is_refused(api: Api, fields: dict[str, object], code: int, details: list[str]) -> None:
+def test_what_is_refused(fields: dict[str, object], code: int, details: list[str]) -> None:
+    api = Api()
     refused = api.post("/payment_method/card", body(**fields))
     assert problem_of(refused) == (400, code)
     assert list(refused["details"]) == details

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.driving import DUMMY, Api, card, problem_of
+from tests.rows import each
 
 BANK = {"bankCode": "123-456", "accountNumber": "12345678", "accountName": "Ann Example"}
 
@@ -36,7 +37,7 @@ def found(api: Api, **query: object) -> str:
     return "".join(charge["reference"] for charge in reply["charges"])
 
 
-@pytest.mark.parametrize(
+@each(
     ("query", "references"),
     [
         ({}, "edcba"),
@@ -116,7 +117,7 @@ def test_equal_values_keep_the_newest_first() -> None:
     assert found(api, sortBy="amount", sortOrder="asc") == "abc"
 
 
-@pytest.mark.parametrize(
+@each(
     ("query", "field"),
     [
         ({"limit": 0}, "Limit"),

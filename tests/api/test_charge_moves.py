@@ -10,6 +10,7 @@ import pytest
 
 from mockserver.domain.states import CHARGE, ChargeEvent, ChargeState
 from tests.driving import DUMMY, Api, Reply, card, card_charge, problem_of
+from tests.rows import each
 
 BANK = {"bankCode": "123-456", "accountNumber": "12345678", "accountName": "Ann Example"}
 
@@ -86,11 +87,12 @@ def test_every_state_can_be_reached_by_a_caller() -> None:
     assert set(MAKERS) == set(ChargeState)
 
 
-@pytest.mark.parametrize("state", list(ChargeState))
-@pytest.mark.parametrize(("method", "path", "query", "event"), OPERATIONS)
+@each("state", list(ChargeState))
+@each(("method", "path", "query", "event"), OPERATIONS)
 def test_every_operation_in_every_state_moves_by_the_table_or_is_refused_and_changes_nothing(
-    api: Api, state: ChargeState, method: str, path: str, query: dict[str, object], event: ChargeEvent
+    state: ChargeState, method: str, path: str, query: dict[str, object], event: ChargeEvent
 ) -> None:
+    api = Api()
     charge_id = MAKERS[state](api)
     before = api.get(f"/charge/{charge_id}")
     assert before["status"] == SHOWN[state]
@@ -107,8 +109,9 @@ def test_every_operation_in_every_state_moves_by_the_table_or_is_refused_and_cha
         assert reply.raw == after.raw
 
 
-@pytest.mark.parametrize("state", list(ChargeState))
-def test_delete_without_query_voids_an_authorised_charge_and_refunds_any_other(api: Api, state: ChargeState) -> None:
+@each("state", list(ChargeState))
+def test_delete_without_query_voids_an_authorised_charge_and_refunds_any_other(state: ChargeState) -> None:
+    api = Api()
     charge_id = MAKERS[state](api)
     reply = api.delete(f"/charge/{charge_id}")
     event = ChargeEvent.VOIDED if state is ChargeState.AUTHORISED else ChargeEvent.FULLY_REFUNDED
@@ -126,8 +129,8 @@ def test_the_meaning_of_delete_is_an_assumption(meaning: str, code: int | None) 
     assert reply.body.get("code") == code
 
 
-@pytest.mark.parametrize(("method", "path"), [("POST", "/charge/{}"), ("POST", "/charge/{}/capture")])
-@pytest.mark.parametrize(
+@each(("method", "path"), [("POST", "/charge/{}"), ("POST", "/charge/{}/capture")])
+@each(
     ("body", "captured"),
     [
         ({}, 20),
@@ -138,7 +141,8 @@ def test_the_meaning_of_delete_is_an_assumption(meaning: str, code: int | None) 
         ({"amount": 0.01}, 0.01),
     ],
 )
-def test_a_capture_takes_the_whole_or_a_part(api: Api, method: str, path: str, body: object, captured: float) -> None:
+def test_a_capture_takes_the_whole_or_a_part(method: str, path: str, body: object, captured: float) -> None:
+    api = Api()
     reply = api.call(method, path.format(_authorised(api)), body)
     assert (reply.status, reply["status"], reply["amount"]) == (200, "SUCCESS", captured)
     assert (reply["authorisationAmount"], reply["successDate"]) == (20, "2031-03-01T00:00:00.0000000Z")
@@ -148,10 +152,9 @@ def test_a_capture_without_any_body_takes_the_whole(api: Api) -> None:
     assert api.send("POST", f"/charge/{_authorised(api)}")["amount"] == 20
 
 
-@pytest.mark.parametrize(
-    ("amount", "code"), [("20.01", 77), (0, 74), (-1, 74), ("0.001", 2), ("x", 90), (True, 90), ([], 90)]
-)
-def test_a_capture_that_is_refused_changes_nothing(api: Api, amount: object, code: int) -> None:
+@each(("amount", "code"), [("20.01", 77), (0, 74), (-1, 74), ("0.001", 2), ("x", 90), (True, 90), ([], 90)])
+def test_a_capture_that_is_refused_changes_nothing(amount: object, code: int) -> None:
+    api = Api()
     charge_id = _authorised(api)
     before = api.get(f"/charge/{charge_id}").raw
     refused = api.post(f"/charge/{charge_id}", {"amount": amount})
@@ -160,8 +163,8 @@ def test_a_capture_that_is_refused_changes_nothing(api: Api, amount: object, cod
     assert api.get(f"/charge/{charge_id}").raw == before
 
 
-@pytest.mark.parametrize("path", ["/refund/{}", "/charge/{}"])
-@pytest.mark.parametrize(
+@each("path", ["/refund/{}", "/charge/{}"])
+@each(
     ("query", "code"),
     [
         ({"amount": "20.01"}, 76),
@@ -173,7 +176,8 @@ def test_a_capture_that_is_refused_changes_nothing(api: Api, amount: object, cod
         ({"amount": "1", "Amount": "2"}, 90),
     ],
 )
-def test_a_refund_that_is_refused_changes_nothing(api: Api, path: str, query: dict[str, object], code: int) -> None:
+def test_a_refund_that_is_refused_changes_nothing(path: str, query: dict[str, object], code: int) -> None:
+    api = Api()
     charge_id = _paid(api)
     before = api.get(f"/charge/{charge_id}").raw
     refused = api.delete(path.format(charge_id), **query)
@@ -213,7 +217,7 @@ def test_a_void_shows_when(api: Api) -> None:
     assert (voided["voidDate"], voided["successDate"]) == ("2031-03-01T01:00:00.0000000Z", None)
 
 
-@pytest.mark.parametrize(
+@each(
     ("method", "path"),
     [
         ("GET", "/charge/{}"),
@@ -224,7 +228,8 @@ def test_a_void_shows_when(api: Api) -> None:
         ("DELETE", "/refund/{}"),
     ],
 )
-def test_an_unknown_charge_is_code_84(api: Api, method: str, path: str) -> None:
+def test_an_unknown_charge_is_code_84(method: str, path: str) -> None:
+    api = Api()
     refused = api.call(method, path.format("0" * 32))
     assert problem_of(refused) == (404, 84)
     assert list(refused["details"]) == ["ChargeId"]

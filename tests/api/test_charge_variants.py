@@ -8,6 +8,7 @@ import pytest
 
 from mockserver.domain.fake_lookups import bank_name
 from tests.driving import DUMMY, Api, card, problem_of, without
+from tests.rows import each
 
 BANK = {"bankCode": "123-456", "accountNumber": "012345678", "accountName": "Ann Example"}
 WALLET = {
@@ -50,8 +51,9 @@ def sources(api: Api) -> dict[str, dict[str, object]]:
 VARIANTS = ["customer", "token", "network_token", "token/apple", "checkout"]
 
 
-@pytest.mark.parametrize("variant", VARIANTS)
-def test_every_variant_takes_the_common_fields(api: Api, variant: str) -> None:
+@each("variant", VARIANTS)
+def test_every_variant_takes_the_common_fields(variant: str) -> None:
+    api = Api()
     fields: dict[str, object] = {
         "Amount": "12.50", "Currency": "aud", "Reference": "r" * 40, "Ip": "203.0.113.9", "Descriptor": "SHOP",
         "Email": "a@example.com", "Phone": "1", "FirstName": "f" * 60, "LastName": "l", "CustomerCode": "c",
@@ -69,8 +71,8 @@ def test_every_variant_takes_the_common_fields(api: Api, variant: str) -> None:
     assert captured["status"] == "SUCCESS"
 
 
-@pytest.mark.parametrize("variant", VARIANTS)
-@pytest.mark.parametrize(
+@each("variant", VARIANTS)
+@each(
     ("fields", "code", "name"),
     [
         ({"amount": None}, 90, "Amount"),
@@ -81,16 +83,16 @@ def test_every_variant_takes_the_common_fields(api: Api, variant: str) -> None:
         ({"initiator": "NOBODY"}, 90, "Initiator"),
     ],
 )
-def test_every_variant_refuses_a_bad_field(
-    api: Api, variant: str, fields: dict[str, object], code: int, name: str
-) -> None:
+def test_every_variant_refuses_a_bad_field(variant: str, fields: dict[str, object], code: int, name: str) -> None:
+    api = Api()
     reply = api.post(f"/charge/{variant}", {"amount": 5, **sources(api)[variant], **fields})
     assert (problem_of(reply), list(reply["details"])) == ((400, code), [name])
     assert api.get("/charge")["count"] == 0
 
 
-@pytest.mark.parametrize("variant", VARIANTS)
-def test_metadata_decides_in_every_variant(api: Api, variant: str) -> None:
+@each("variant", VARIANTS)
+def test_metadata_decides_in_every_variant(variant: str) -> None:
+    api = Api()
     body = {"amount": 5, **sources(api)[variant], "metadata": {"Mock": "do_not_honour"}}
     assert problem_of(api.post(f"/charge/{variant}", body)) == (400, 905)
     assert api.get("/charge", Status="FAILED")["count"] == 1
@@ -272,7 +274,7 @@ def test_a_wallet_that_names_itself_is_the_type_of_the_payment(api: Api, named: 
     assert (shown["type"], shown["displayType"]) == (kind, "A wallet")
 
 
-@pytest.mark.parametrize(
+@each(
     ("provider", "kind", "name"),
     [
         ("paypal", "PAYPAL", "PayPal"),
@@ -282,7 +284,8 @@ def test_a_wallet_that_names_itself_is_the_type_of_the_payment(api: Api, named: 
         ("pay_by_account", "PAYBYACCOUNT", "Pay by Account"),
     ],
 )
-def test_a_checkout_takes_its_own_payment(api: Api, provider: str, kind: str, name: str) -> None:
+def test_a_checkout_takes_its_own_payment(provider: str, kind: str, name: str) -> None:
+    api = Api()
     made = api.post("/provider", {"type": provider, "name": "Ours"})["providerId"]
     api.key = None
     public = {"x-publickey": "pk_tests"}

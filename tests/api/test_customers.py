@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from tests.driving import DUMMY, Api, Reply, card, problem_of, without
+from tests.rows import each
 
 NOW = "2031-03-01T00:00:00.0000000Z"
 FIELDS = [
@@ -402,7 +403,7 @@ def test_removed_customers_are_found_on_demand_only(three: Api) -> None:
     assert found(three, email="ann@example.com", IncludeRemoved="true") == []
 
 
-@pytest.mark.parametrize(
+@each(
     ("query", "name"),
     [
         ({"limit": 0}, "Limit"),
@@ -414,7 +415,8 @@ def test_removed_customers_are_found_on_demand_only(three: Api) -> None:
         ({"includeRemoved": "perhaps"}, "IncludeRemoved"),
     ],
 )
-def test_a_bad_search_is_refused(api: Api, query: dict[str, object], name: str) -> None:
+def test_a_bad_search_is_refused(query: dict[str, object], name: str) -> None:
+    api = Api()
     reply = api.get("/customer", **query)
     assert (problem_of(reply), list(reply["details"])) == ((400, 90), [name])
 

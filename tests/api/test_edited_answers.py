@@ -13,6 +13,7 @@ from mockserver.web.transport_faults import Cut
 from tests.adapters.connecting import converse
 from tests.driving import Api, card_charge
 from tests.findings.test_client_mistakes import found
+from tests.rows import each
 from tests.scenario.telling import fault, one, told
 
 
@@ -50,7 +51,7 @@ PATHS = [
 ]
 
 
-@pytest.mark.parametrize(("value", "edit", "omit", "result"), PATHS)
+@each(("value", "edit", "omit", "result"), PATHS)
 def test_paths(value: Any, edit: dict[str, object], omit: list[str], result: object) -> None:
     before = json.dumps(value)
     assert edited(value, edit, omit) == result
@@ -103,7 +104,7 @@ REFUSED = [
 ]
 
 
-@pytest.mark.parametrize(("transport", "words"), REFUSED, ids=[row[0] for row in REFUSED])
+@each(("transport", "words"), REFUSED, ids=[row[0] for row in REFUSED])
 def test_refused(transport: str, words: str) -> None:
     assert words in fault(one("{op: charge.create}", f"then: {{transport: {transport}}}"))
 

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from tests.driving import DUMMY, Api, card, problem_of
+from tests.rows import each
 
 PUBLIC = {"x-publickey": "pk_tests"}
 LISTS = {
@@ -132,7 +133,7 @@ def test_a_secret_key_of_another_sandbox_beside_the_public_key_does_no_harm() ->
     assert b"hasCardProviders" in reply.raw
 
 
-@pytest.mark.parametrize(
+@each(
     ("assumed", "public", "keys", "status"),
     [
         ("public_key", "pk_tests", [], 200),

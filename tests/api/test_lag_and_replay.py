@@ -11,6 +11,7 @@ from mockserver.engine import indexed_table, past, scans
 from mockserver.web.endpoints import lists
 from tests.driving import DUMMY, Api, Reply, card, card_charge, problem_of
 from tests.findings.test_client_mistakes import finished, found
+from tests.rows import each
 from tests.scenario.telling import fault, one
 
 PAID = card_charge(reference="order-1")
@@ -283,6 +284,6 @@ REFUSED = [
 ]
 
 
-@pytest.mark.parametrize(("when", "what", "words"), REFUSED, ids=[f"{row[0]} {row[1]}" for row in REFUSED])
+@each(("when", "what", "words"), REFUSED, ids=[f"{row[0]} {row[1]}" for row in REFUSED])
 def test_refused(when: str, what: str, words: str) -> None:
     assert words in fault(one(when, what))

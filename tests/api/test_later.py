@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.driving import DUMMY, Api, card, card_charge
+from tests.rows import each
 
 
 def api_with(later: str, op: str = "charge.create", then: str = "") -> Api:
@@ -25,7 +26,7 @@ def bank(api: Api) -> str:
     return made
 
 
-@pytest.mark.parametrize(
+@each(
     ("later", "capture", "after", "refunded"),
     [
         ("{after: 2d, void: {}}", False, "AUTHORISE_CANCELLED", 0),

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from tests.driving import Api, card_charge
+from tests.rows import each
 
 
 def turns(api: Api, method: str, path: str, raw: bytes) -> tuple[int, Any]:
@@ -44,8 +45,8 @@ def test_a_long_body_is_read_in_slices(method: str, path: str, body: dict[str, A
     assert many >= at_once + 10
 
 
-@pytest.mark.parametrize("length", [5, 70_000])
-@pytest.mark.parametrize(
+@each("length", [5, 70_000])
+@each(
     ("begin", "end"),
     [("", ""), ("[]", ""), ("[1", "]"), ('{"a": ', ""), ('{"a": [' * 40, "]}" * 40), ('{"a": [NaN', "]}")],
 )

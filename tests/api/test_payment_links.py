@@ -17,6 +17,7 @@ from mockserver.domain.states import ChargeState
 from mockserver.engine import charges, payment_links, three_ds
 from mockserver.engine.sandbox import Sandbox
 from tests.driving import DUMMY, VISA, Api, problem_of
+from tests.rows import each
 
 LINK_FIELDS = [
     "url", "paymentLinkId", "dateAdded", "accountId", "publicKey", "title", "amount", "currency",
@@ -93,12 +94,13 @@ def test_the_sdk_profile_answers_200() -> None:
     assert Api(profile="sdk").post("/payment_link", {}).status == 200
 
 
-@pytest.mark.parametrize("word", [member.value for member in LinkPaymentType])
-def test_every_documented_payment_type_is_taken(api: Api, word: str) -> None:
+@each("word", [member.value for member in LinkPaymentType])
+def test_every_documented_payment_type_is_taken(word: str) -> None:
+    api = Api()
     assert make(api, allowedPaymentTypes=[word.upper()])["allowedPaymentTypes"] == [word]
 
 
-@pytest.mark.parametrize(
+@each(
     ("field", "value", "code", "place"),
     [
         ("amount", 0, 74, "Amount"),
@@ -128,7 +130,8 @@ def test_every_documented_payment_type_is_taken(api: Api, word: str) -> None:
         ("metadata", {"a": {"b": 1}}, 90, "Metadata"),
     ],
 )
-def test_a_bad_field_is_refused(api: Api, field: str, value: object, code: int, place: str) -> None:
+def test_a_bad_field_is_refused(field: str, value: object, code: int, place: str) -> None:
+    api = Api()
     reply = api.post("/payment_link", {"title": "A lamp", "amount": 20, field: value})
     assert problem_of(reply) == (400, code)
     assert list(reply["details"]) == [place]

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from tests.driving import DUMMY, Api, card, problem_of, without
+from tests.rows import each
 
 NOW = "2031-03-01T00:00:00.0000000Z"
 BANK = {"bankCode": "123-456", "accountNumber": "012345678", "accountName": "Ann Example"}
@@ -101,7 +102,7 @@ def test_a_maximum_within_bounds_is_taken(api: Api, maximum: object) -> None:
     assert made(api, "payto", maximumAmount=maximum)["payToStatus"] == "ACTIVE"
 
 
-@pytest.mark.parametrize(
+@each(
     ("fields", "name"),
     [
         ({"maximumAmount": 0}, "MaximumAmount"),
@@ -111,7 +112,8 @@ def test_a_maximum_within_bounds_is_taken(api: Api, maximum: object) -> None:
         ({"description": ""}, "Description"),
     ],
 )
-def test_a_bad_agreement_is_refused(api: Api, fields: dict[str, object], name: str) -> None:
+def test_a_bad_agreement_is_refused(fields: dict[str, object], name: str) -> None:
+    api = Api()
     reply = api.post("/payment_method/payto", {**AGREEMENT, **fields})
     assert (problem_of(reply), list(reply["details"])) == ((400, 90), [name])
 
@@ -129,9 +131,10 @@ def test_an_agreement_becomes_active_on_the_clock(api: Api) -> None:
     assert problem_of(api.post("/charge/payment_method", {**charge, "amount": 100.01})) == (400, 24)
 
 
-@pytest.mark.parametrize("prefix", ["declined", "expired", "pending"])
-@pytest.mark.parametrize("path", ["/payment_method/payto", "/customer/payto"])
-def test_the_payid_of_a_test_value_decides(api: Api, prefix: str, path: str) -> None:
+@each("prefix", ["declined", "expired", "pending"])
+@each("path", ["/payment_method/payto", "/customer/payto"])
+def test_the_payid_of_a_test_value_decides(prefix: str, path: str) -> None:
+    api = Api()
     agreement = {**AGREEMENT, "payerPayIdDetails": {"payId": f"{prefix}@example.com", "payIdType": "EMAIL"}}
     reply = api.post(path, {"payToAgreement": agreement} if path.startswith("/customer") else agreement)
     assert reply.status == 201, reply.raw
@@ -189,7 +192,7 @@ def test_a_new_number_of_a_vaulted_card_gets_a_vault_item_of_its_own(api: Api) -
     assert api.get(f"/vault/{method['vaultId']}")["cardNumber"] == "4111111111111111"
 
 
-@pytest.mark.parametrize(
+@each(
     ("body", "code"),
     [
         ({}, 90),
@@ -200,7 +203,8 @@ def test_a_new_number_of_a_vaulted_card_gets_a_vault_item_of_its_own(api: Api) -
         ({"card": {"cardNumber": "4111111111111112", "expiryDate": "1"}}, 90),
     ],
 )
-def test_a_bad_change_is_refused_and_changes_nothing(api: Api, body: dict[str, object], code: int) -> None:
+def test_a_bad_change_is_refused_and_changes_nothing(body: dict[str, object], code: int) -> None:
+    api = Api()
     method = made(api)
     assert problem_of(api.put(path_of(method), body)) == (400, code)
     assert api.get(path_of(method)).body == method

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from tests.driving import DUMMY, Api, card, card_charge, problem_of
+from tests.rows import each
 
 FIELDS = {
     "providerId", "type", "name", "environment", "currency", "providerCountry", "authenticationParameters",
@@ -72,7 +71,7 @@ def test_a_removed_provider_takes_no_more_charges(api: Api) -> None:
     assert api.delete(f"/refund/{charge_id}").status == 200
 
 
-@pytest.mark.parametrize(
+@each(
     ("fields", "code", "field"),
     [
         ({"type": "dumy"}, 90, "Type"),
@@ -90,7 +89,8 @@ def test_a_removed_provider_takes_no_more_charges(api: Api) -> None:
         ({"costData": {}}, 90, "CostData"),
     ],
 )
-def test_what_is_refused(api: Api, fields: dict[str, object], code: int, field: str) -> None:
+def test_what_is_refused(fields: dict[str, object], code: int, field: str) -> None:
+    api = Api()
     refused = api.post("/provider", {"type": "dummy", "name": "Mine", **fields})
     assert problem_of(refused) == (400, code)
     assert list(refused["details"]) == [field]

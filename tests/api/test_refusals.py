@@ -8,6 +8,7 @@ import pytest
 
 from mockserver.web.routes import ROUTES
 from tests.driving import DUMMY, VISA, Api, Reply, card_charge, problem_of
+from tests.rows import each
 
 
 @pytest.fixture(scope="module")
@@ -28,14 +29,12 @@ PATHS = sorted({row.path for row in ROUTES})
 WITH_A_BODY = sorted({(row.method, row.path) for row in ROUTES if row.body is not None})
 
 
-@pytest.mark.parametrize(
-    "path", ["/", "/nothing", "/charges", "/charge/a/b/c", "/vault/a/b", "/%2e%2e/etc", "/charge/x/capture/y"]
-)
+@each("path", ["/", "/nothing", "/charges", "/charge/a/b/c", "/vault/a/b", "/%2e%2e/etc", "/charge/x/capture/y"])
 def test_an_unknown_path_is_404_in_json(api: Api, path: str) -> None:
     assert problem_of(api.call("GET", path))[0] == 404
 
 
-@pytest.mark.parametrize("template", PATHS)
+@each("template", PATHS)
 def test_a_wrong_verb_is_405_with_allow(api: Api, template: str) -> None:
     allowed = {row.method for row in ROUTES if path_of(row.path) == path_of(template)}
     for method in {"GET", "POST", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE", "QUERY"} - allowed:
@@ -47,7 +46,7 @@ def test_a_wrong_verb_is_405_with_allow(api: Api, template: str) -> None:
         assert method not in refused.headers["allow"].split(", ")
 
 
-@pytest.mark.parametrize("template", PATHS)
+@each("template", PATHS)
 def test_a_trailing_slash_and_doubled_slashes_make_no_difference(api: Api, template: str) -> None:
     method = next(row.method for row in ROUTES if row.path == template)
     path = path_of(template)
@@ -56,7 +55,7 @@ def test_a_trailing_slash_and_doubled_slashes_make_no_difference(api: Api, templ
         assert api.call(method, other).status == plain.status
 
 
-@pytest.mark.parametrize(
+@each(
     ("key", "why"),
     [
         (None, "required"),
@@ -109,8 +108,8 @@ MALFORMED: dict[str, bytes] = {
 }
 
 
-@pytest.mark.parametrize("name", list(MALFORMED))
-@pytest.mark.parametrize(("method", "template"), WITH_A_BODY)
+@each("name", list(MALFORMED))
+@each(("method", "template"), WITH_A_BODY)
 def test_a_body_that_is_no_json_object_is_400(api: Api, name: str, method: str, template: str) -> None:
     refused = api.send(method, path_of(template), MALFORMED[name], {"content-type": "application/json"})
     assert problem_of(refused) == (400, 90)

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from tests.driving import DUMMY, Api, card, problem_of, without
+from tests.rows import each
 
 FIELDS = [
     "subscriptionId", "paymentMethodId", "amount", "currency", "interval", "frequency", "createdDate", "startDate",
@@ -86,7 +87,7 @@ def test_the_least_that_is_needed(api: Api) -> None:
     assert made["endAfter"] is made["retry"] is made["webhook"] is made["metadata"] is None
 
 
-@pytest.mark.parametrize(
+@each(
     ("field", "value", "code", "place"),
     [
         ("paymentMethodId", "nothing", 56, "PaymentMethodId"),
@@ -109,7 +110,8 @@ def test_the_least_that_is_needed(api: Api) -> None:
         ("webhook", {"authorization": "x"}, 90, "Webhook.Url"),
     ],
 )
-def test_a_bad_field_is_refused(api: Api, field: str, value: object, code: int, place: str) -> None:
+def test_a_bad_field_is_refused(field: str, value: object, code: int, place: str) -> None:
+    api = Api()
     reply = api.post("/subscription/payment_method", body(api, **{field: value}))
     assert (problem_of(reply), list(reply["details"])) == ((400, code), [place])
     assert api.get("/subscription")["count"] == 0
@@ -163,7 +165,7 @@ def test_a_year_at_once_and_day_by_day_make_the_same_payments() -> None:
     assert at_once.get("/charge", **query).raw == by_days.get("/charge", **query).raw
 
 
-@pytest.mark.parametrize(
+@each(
     ("interval", "frequency", "start", "wanted"),
     [
         ("Day", 1, None, ["2031-03-01", "2031-03-02", "2031-03-03"]),
@@ -173,9 +175,8 @@ def test_a_year_at_once_and_day_by_day_make_the_same_payments() -> None:
         ("Day", 10, 1930435200000, ["2031-03-05", "2031-03-15", "2031-03-25"]),
     ],
 )
-def test_payments_fall_on_the_calendar(
-    api: Api, interval: object, frequency: int, start: object, wanted: list[str]
-) -> None:
+def test_payments_fall_on_the_calendar(interval: object, frequency: int, start: object, wanted: list[str]) -> None:
+    api = Api()
     made = subscribe(api, interval=interval, frequency=frequency, startDate=start, endAfter={"count": 3})
     api.advance("1200d")
     assert days(api, made) == wanted

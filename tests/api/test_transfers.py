@@ -9,6 +9,7 @@ import pytest
 
 from mockserver.engine import transfers
 from tests.driving import DUMMY, Api, card_charge, problem_of
+from tests.rows import each
 
 FIELDS = [
     "transferId", "status", "reference", "groupReference", "providerId", "currency", "account", "chargeId",
@@ -53,7 +54,7 @@ def test_pascal_case_and_no_charge(api: Api) -> None:
     assert (rows[0]["chargeId"], rows[0]["currency"], rows[0]["amount"]) == (None, "AUD", 7)
 
 
-@pytest.mark.parametrize(
+@each(
     ("body", "code", "place"),
     [
         (group(providerId="nothing"), 39, "ProviderId"),
@@ -72,7 +73,8 @@ def test_pascal_case_and_no_charge(api: Api) -> None:
         (group({"account": "a"}), 90, "Transfers.0.Amount"),
     ],
 )
-def test_a_bad_group_is_refused_as_a_whole(api: Api, body: dict[str, object], code: int, place: str) -> None:
+def test_a_bad_group_is_refused_as_a_whole(body: dict[str, object], code: int, place: str) -> None:
+    api = Api()
     reply = api.post("/transfer", body)
     assert (problem_of(reply), list(reply["details"])) == ((400, code), [place])
     assert api.get("/transfer")["count"] == 0

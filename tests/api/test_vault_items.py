@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from tests.driving import DUMMY, VISA, Api, card, card_charge, problem_of
+from tests.rows import each
 
 FIELDS = ["vaultId", "createdDate", "expireDate", "maskedCardNumber", "hasCvv"]
 
@@ -54,11 +55,12 @@ def test_any_letter_case_and_every_form_of_a_number_is_taken(api: Api, body: dic
     assert api.get(f"/vault/{made['vaultId']}")["cardNumber"] == VISA
 
 
-@pytest.mark.parametrize(
+@each(
     "date",
     ["2031-03-01T00:01:00Z", "2031-03-01T11:01:00+11:00", "2031-03-01 00: 01:00", 1930089660000, "2031-03-01T00:01:00"],
 )
-def test_an_expiry_date_is_taken_in_every_published_form(api: Api, date: object) -> None:
+def test_an_expiry_date_is_taken_in_every_published_form(date: object) -> None:
+    api = Api()
     assert item(api, ExpireDate=date)["expireDate"] == "2031-03-01T00:01:00.0000000Z"
 
 
@@ -118,7 +120,7 @@ def test_the_length_of_the_delay_is_an_assumption() -> None:
     assert api.get(f"/vault/{vault_id}")["hasCvv"] is False
 
 
-@pytest.mark.parametrize(
+@each(
     ("fields", "code", "field"),
     [
         ({"ExpireSeconds": 60, "ExpireDate": "2031-04-01T00:00:00Z"}, 82, "ExpireSeconds"),
@@ -138,7 +140,8 @@ def test_the_length_of_the_delay_is_an_assumption() -> None:
         ({"CardNumber": None}, 90, "CardNumber"),
     ],
 )
-def test_what_is_refused(api: Api, fields: dict[str, object], code: int, field: str) -> None:
+def test_what_is_refused(fields: dict[str, object], code: int, field: str) -> None:
+    api = Api()
     refused = api.post("/vault", {"CardNumber": VISA, "Ccv": "123", **fields})
     assert problem_of(refused) == (400, code)
     assert list(refused["details"]) == [field]

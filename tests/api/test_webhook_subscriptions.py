@@ -9,6 +9,7 @@ import pytest
 from mockserver.domain.webhook_subscription import WebhookType
 from mockserver.engine import webhook_subscriptions
 from tests.driving import Api, card_charge, problem_of
+from tests.rows import each
 
 PATH = "/webhook/subscription"
 FIELDS = ["webhookSubscriptionId", "accountId", "url", "authorization", "types", "createdDate", "dateRemoved"]
@@ -33,8 +34,9 @@ def test_the_trailing_slash_of_one_client_is_taken(api: Api) -> None:
     assert api.post(PATH + "/", {"url": "http://127.0.0.1:9/x", "types": ["Batch"]}).status == 201
 
 
-@pytest.mark.parametrize("word", [member.value for member in WebhookType])
-def test_every_type_is_taken_in_any_letter_case_and_shown_in_one(api: Api, word: str) -> None:
+@each("word", [member.value for member in WebhookType])
+def test_every_type_is_taken_in_any_letter_case_and_shown_in_one(word: str) -> None:
+    api = Api()
     for given in (word, word.lower(), word.upper(), word[:1].lower() + word[1:]):
         assert make(api, types=[given])["types"] == [word]
 
@@ -49,8 +51,9 @@ def test_no_types_means_all(api: Api, none: object) -> None:
     assert make(api, types=none)["types"] == [member.value for member in WebhookType]
 
 
-@pytest.mark.parametrize("url", ["example.com/x", "ftp://example.com", "https://", "javascript:alert(1)", "http://a b"])
-def test_an_unusable_url_is_refused(api: Api, url: str) -> None:
+@each("url", ["example.com/x", "ftp://example.com", "https://", "javascript:alert(1)", "http://a b"])
+def test_an_unusable_url_is_refused(url: str) -> None:
+    api = Api()
     reply = api.post(PATH, {"url": url, "types": ["Batch"]})
     assert (problem_of(reply), list(reply["details"])) == ((400, 109), ["Url"])
     assert api.get(PATH)["count"] == 0
@@ -69,8 +72,9 @@ NEVER = {
 }
 
 
-@pytest.mark.parametrize("url", NEVER)
-def test_an_address_that_is_never_called_is_refused_at_once(api: Api, url: str) -> None:
+@each("url", NEVER)
+def test_an_address_that_is_never_called_is_refused_at_once(url: str) -> None:
+    api = Api()
     subscribed = api.post(PATH, {"url": url})
     assert (problem_of(subscribed), list(subscribed["details"])) == ((400, 109), ["Url"])
     asked = api.post("/charge/card", card_charge(webhook={"url": url}))

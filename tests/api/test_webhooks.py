@@ -12,6 +12,7 @@ import pytest
 
 from mockserver.settings import DEFAULT_WEBHOOK_KEY
 from tests.driving import DUMMY, Api, card, card_charge, problem_of
+from tests.rows import each
 
 URL = "http://127.0.0.1:4111/__inbox/shop"
 HOOK = {"url": URL, "authorization": "Bearer shop"}
@@ -191,7 +192,7 @@ rules:
     assert [one["type"] for one in logged(api)][-1] == "transaction"
 
 
-@pytest.mark.parametrize(
+@each(
     ("test", "dropped"),
     [
         ("request.data.status: Authorised", ["Authorised"]),
@@ -365,7 +366,7 @@ def test_anything_can_be_told_to_all_subscriptions_of_its_type(api: Api) -> None
     assert arrived(api)[0]["body"]["meta"]["eventType"] == "batch.status.changed"
 
 
-@pytest.mark.parametrize(
+@each(
     ("body", "field"),
     [
         ({"type": "batsch", "url": URL}, "Type"),
@@ -376,7 +377,8 @@ def test_anything_can_be_told_to_all_subscriptions_of_its_type(api: Api) -> None
         ({"type": "batch", "url": URL, "when": "now"}, "When"),
     ],
 )
-def test_a_senseless_event_is_refused(api: Api, body: object, field: str) -> None:
+def test_a_senseless_event_is_refused(body: object, field: str) -> None:
+    api = Api()
     reply = api.post("/__admin/events", body)
     assert problem_of(reply) == (400, 90)
     assert field in reply["details"]

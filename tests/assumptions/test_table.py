@@ -13,6 +13,7 @@ import mockserver
 from mockserver.assumptions import ROWS, Assumed, Assumption, Profile, read
 from mockserver.domain.errors import Invalid
 from tests.driving import DUMMY, VISA, Api, card, card_charge, problem_of, without
+from tests.rows import each
 
 PACKAGE = Path(mockserver.__file__).parent
 
@@ -90,15 +91,15 @@ def _choices(row: Assumption[object]) -> list[str]:
     return row.kind.allowed.split(" | ")
 
 
-@pytest.mark.parametrize("key", QUESTIONS)
+@each("key", QUESTIONS)
 def test_every_question_has_a_row(key: str) -> None:
     row = ROWS[key]
     assert row.question
     assert row.evidence
 
 
-@pytest.mark.parametrize("key", list(ROWS))
-@pytest.mark.parametrize("profile", list(Profile))
+@each("key", list(ROWS))
+@each("profile", list(Profile))
 def test_every_value_can_be_shown_and_read_again(key: str, profile: Profile) -> None:
     row = ROWS[key]
     value = row.value(profile)
@@ -106,7 +107,7 @@ def test_every_value_can_be_shown_and_read_again(key: str, profile: Profile) -> 
     assert Assumed(profile)[row] == value
 
 
-@pytest.mark.parametrize("key", list(ROWS))
+@each("key", list(ROWS))
 def test_every_row_refuses_what_it_cannot_mean_and_says_what_is_allowed(key: str) -> None:
     for wrong in ("no such value", None, -1, [], {"a": 1}):
         if ROWS[key].kind.allowed == "a text" and isinstance(wrong, str):

@@ -12,6 +12,7 @@ from mockserver.engine.sandbox import sandbox_id_of
 from mockserver.web.control.call import ControlRoute
 from mockserver.web.control.control_routes import CONTROL_ROUTES
 from tests.driving import Api
+from tests.rows import each
 
 
 def rows(api: Api, key: str = "sk_tests") -> dict[str, Any]:
@@ -139,8 +140,9 @@ def test_an_id_names_an_open_sandbox_and_opens_none(api: Api) -> None:
 CHANGES = [row for row in CONTROL_ROUTES if row.keyed and row.method != "GET"]
 
 
-@pytest.mark.parametrize("row", CHANGES, ids=[f"{row.method} {row.path}" for row in CHANGES])
-def test_a_public_key_changes_nothing(api: Api, row: ControlRoute) -> None:
+@each("row", CHANGES, ids=[f"{row.method} {row.path}" for row in CHANGES])
+def test_a_public_key_changes_nothing(row: ControlRoute) -> None:
+    api = Api()
     api.try_charge()
     before = api.call("GET", "/__admin/state").raw
     bodies = {"/__admin/events": {"type": "transaction"}, "/__admin/wait": {"for": {"charge": {}}}}

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from tests.driving import Api
+from tests.rows import each
 
 SCENARIO = """
 version: 1
@@ -104,7 +105,7 @@ def test_a_document_without_scenarios_leaves_those_in_force() -> None:
     assert [api.try_charge(reference="a").status for _ in range(2)] == [400, 201]
 
 
-@pytest.mark.parametrize(
+@each(
     ("scenarios", "field", "words"),
     [
         (5, "Scenarios", "wanted a list"),

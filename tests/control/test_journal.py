@@ -9,6 +9,7 @@ import pytest
 
 from mockserver.domain.masking import mask_digits, mask_text
 from tests.driving import CARD, DUMMY, Api
+from tests.rows import each
 
 VISA = "4111111111111111"
 
@@ -137,7 +138,7 @@ def test_a_row_of_a_batch_that_a_rule_decides_is_one_entry(api: Api) -> None:
     assert api.call("POST", "/__admin/verify", {"requests": [expected]}).status == 200
 
 
-@pytest.mark.parametrize(
+@each(
     ("query", "ids"),
     [
         ("?op=charge.get", [2]),
@@ -156,17 +157,17 @@ def test_a_row_of_a_batch_that_a_rule_decides_is_one_entry(api: Api) -> None:
         ("?after=99", []),
     ],
 )
-def test_filters(api: Api, query: str, ids: list[int]) -> None:
+def test_filters(query: str, ids: list[int]) -> None:
+    api = Api()
     api.try_charge()
     api.call("GET", "/charge/nothing")
     api.try_charge()
     assert [entry["id"] for entry in entries(api, query)] == ids
 
 
-@pytest.mark.parametrize(
-    "query", ["limit=0", "limit=1001", "limit=ten", "after=-1", "statsu=200", "status=ok", "status=4"]
-)
-def test_a_senseless_filter_is_refused(api: Api, query: str) -> None:
+@each("query", ["limit=0", "limit=1001", "limit=ten", "after=-1", "statsu=200", "status=ok", "status=4"])
+def test_a_senseless_filter_is_refused(query: str) -> None:
+    api = Api()
     reply = api.call("GET", f"/__admin/journal?{query}")
     assert reply.status == 400
     assert reply.body["details"]
@@ -232,7 +233,7 @@ def test_an_entry_shows_neither_card_number_nor_ccv_nor_key(api: Api) -> None:
     assert "4539********1486" in text
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "masked"),
     [
         (VISA, "4111********1111"),
@@ -279,7 +280,7 @@ def test_masking_takes_time_in_proportion() -> None:
     assert "4111111111111111" not in mask_text(f"{VISA} " * 20_000)
 
 
-@pytest.mark.parametrize("before", range(4_900, 5_010, 3))
+@each("before", range(4_900, 5_010, 3))
 def test_no_number_escapes_where_a_text_has_too_much_to_look_at(before: int) -> None:
     for card in (VISA, "4111 1111 1111 1111", " ".join(VISA)):
         told = mask_text("1 " * (before // 2) + card + " 1" * 100).replace(" ", "")
@@ -332,7 +333,7 @@ def test_masking_twice_is_masking_once() -> None:
     assert mask_digits("a1b22") == "a*b**"
 
 
-@pytest.mark.parametrize(
+@each(
     ("method", "target", "status", "told"),
     [
         ("POST", "/charge/card/leastcost", 404, "no such route - did you mean '/charge/card/least_cost'?"),
@@ -346,8 +347,9 @@ def test_masking_twice_is_masking_once() -> None:
     ],
 )
 def test_what_no_route_takes_is_an_entry_that_names_the_nearest_path(
-    api: Api, method: str, target: str, status: int, told: str
+    method: str, target: str, status: int, told: str
 ) -> None:
+    api = Api()
     body = {"amount": 5, "paymentInformation": CARD}
     refused = api.call(method, f"{target}?Reference=a", body)
     assert refused.status == status

@@ -26,6 +26,7 @@ from mockserver.web.control import state as state_calls
 from mockserver.wire import long_json
 from mockserver.wire.jsonio import dumps
 from tests.driving import CARD, DUMMY, NOW, Api, Reply
+from tests.rows import each
 
 SERVER = "http://127.0.0.1:4111"
 NUMBER, CCV = "4539578763621486", "937"
@@ -325,7 +326,7 @@ def test_a_copy_of_a_copy_and_an_imported_original_name_themselves_rightly(api: 
     assert api.call("GET", path, key="sk_far").body["url"] == f"{link['url']}?sandbox=pk_far"
 
 
-@pytest.mark.parametrize(
+@each(
     ("body", "status", "field"),
     [
         ({}, 400, "To"),
@@ -337,7 +338,8 @@ def test_a_copy_of_a_copy_and_an_imported_original_name_themselves_rightly(api: 
         ({"to": "sk_copy", "form": 1}, 400, "Form"),
     ],
 )
-def test_a_senseless_fork_is_refused(api: Api, body: object, status: int, field: str) -> None:
+def test_a_senseless_fork_is_refused(body: object, status: int, field: str) -> None:
+    api = Api()
     api.try_charge()
     reply = api.call("POST", "/__admin/fork", body)
     assert (reply.status, list(reply.body["details"])) == (status, [field])

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from tests.driving import Api, Reply
+from tests.rows import each
 
 
 def verify(api: Api, *requests: object, **more: object) -> Reply:
@@ -20,7 +21,7 @@ def fill(api: Api) -> None:
     api.call("GET", "/charge/none")
 
 
-@pytest.mark.parametrize(
+@each(
     "request_",
     [
         {"op": "charge.create"},
@@ -40,7 +41,8 @@ def fill(api: Api) -> None:
         {"op": "charge.create", "card": {"last4": "1111"}, "where": {"request.amount": 20}, "count": 1},
     ],
 )
-def test_what_has_happened_holds(api: Api, request_: dict[str, Any]) -> None:
+def test_what_has_happened_holds(request_: dict[str, Any]) -> None:
+    api = Api()
     fill(api)
     reply = verify(api, request_)
     assert (reply.status, reply.body["verified"]) == (200, True), reply.body
@@ -102,7 +104,7 @@ def test_a_count_that_the_journal_cannot_vouch_for_does_not_hold() -> None:
     assert "--journal-limit" in reply.body["message"]
 
 
-@pytest.mark.parametrize(
+@each(
     ("body", "field"),
     [
         ({"requests": {}}, "Requests"),
@@ -129,7 +131,8 @@ def test_a_count_that_the_journal_cannot_vouch_for_does_not_hold() -> None:
         ({"request": []}, "Request"),
     ],
 )
-def test_senseless_expectations_are_refused(api: Api, body: object, field: str) -> None:
+def test_senseless_expectations_are_refused(body: object, field: str) -> None:
+    api = Api()
     reply = api.call("POST", "/__admin/verify", body)
     assert (reply.status, list(reply.body["details"])) == (400, [field])
 

@@ -11,6 +11,7 @@ import pytest
 from mockserver.engine.conditions import SLICE, WaitCondition
 from mockserver.engine.sandbox import Sandbox
 from tests.driving import DUMMY, NOW, Api
+from tests.rows import each
 
 CHARGE = {
     "amount": 5,
@@ -288,7 +289,7 @@ def test_in_real_time_a_wait_lasts_until_the_thing_comes_due() -> None:
     assert time.monotonic_ns() - begun < 10_000_000_000
 
 
-@pytest.mark.parametrize(
+@each(
     ("body", "field"),
     [
         ({}, "For"),
@@ -310,13 +311,14 @@ def test_in_real_time_a_wait_lasts_until_the_thing_comes_due() -> None:
         ({"for": {"charge": {}}, "until": "now"}, "Until"),
     ],
 )
-def test_a_senseless_wait_is_refused(api: Api, body: object, field: str) -> None:
+def test_a_senseless_wait_is_refused(body: object, field: str) -> None:
+    api = Api()
     reply = api.call("POST", "/__admin/wait", body)
     assert (reply.status, reply.body["code"]) == (400, 90)
     assert field in reply.body["details"]
 
 
-@pytest.mark.parametrize(
+@each(
     ("wanted", "words"),
     [
         ({"charge": {"statuss": "SUCCESS"}}, "statuss: no such field - did you mean 'status'?, allowed: "),
@@ -330,7 +332,8 @@ def test_a_senseless_wait_is_refused(api: Api, body: object, field: str) -> None
         ({"charge": {"colour": 1, "statuss": 2}}, "statuss: no such field"),
     ],
 )
-def test_an_unknown_field_is_refused_with_the_nearest_known(api: Api, wanted: Any, words: str) -> None:
+def test_an_unknown_field_is_refused_with_the_nearest_known(wanted: Any, words: str) -> None:
+    api = Api()
     [kind] = wanted
     reply = api.call("POST", "/__admin/wait", {"for": wanted})
     assert (reply.status, reply.body["code"]) == (400, 90)

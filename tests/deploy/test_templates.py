@@ -14,6 +14,7 @@ import pytest
 import yaml
 
 from mockserver.settings import SETTINGS
+from tests.rows import each
 
 DEPLOY = Path(__file__).resolve().parents[2] / "deploy"
 KUBERNETES = "1.34"
@@ -60,7 +61,7 @@ def test_the_compose_file_is_one() -> None:
     check_compose(COMPOSE)
 
 
-@pytest.mark.parametrize(
+@each(
     ("change", "words"),
     [
         (lambda proxy: proxy.update(port=["80:80"]), "port"),

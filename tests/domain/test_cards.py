@@ -18,6 +18,7 @@ from mockserver.domain.cards import (
     prefix_digest,
     read_number,
 )
+from tests.rows import each
 
 DIGITS = st.text("0123456789", min_size=12, max_size=19)
 
@@ -27,12 +28,12 @@ def test_blanks_and_hyphens_are_dropped(text: str) -> None:
     assert clean(text) == "4111111111111111"
 
 
-@pytest.mark.parametrize("text", ["", " ", "4111x", "٤١١١١١١١١١١١١١١١", "4111\n1111", "+4111111111111111"])
+@each("text", ["", " ", "4111x", "٤١١١١١١١١١١١١١١١", "4111\n1111", "+4111111111111111"])
 def test_anything_else_is_no_number(text: str) -> None:
     assert clean(text) is None
 
 
-@pytest.mark.parametrize(("name", "number"), TEST_CARDS.items())
+@each(("name", "number"), TEST_CARDS.items())
 def test_test_cards_pass_the_check_except_the_one_that_must_not(name: str, number: str) -> None:
     assert passes_luhn(number) is (name != "invalid_number")
 
@@ -48,7 +49,7 @@ def test_one_wrong_digit_is_noticed(number: str, place: int, step: int) -> None:
     assert not (passes_luhn(number) and passes_luhn(wrong))
 
 
-@pytest.mark.parametrize(
+@each(
     ("head", "brand"),
     [
         ("4", Brand.VISA),

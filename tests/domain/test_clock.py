@@ -28,6 +28,7 @@ from mockserver.domain.clock import (
 )
 from mockserver.domain.codes import Code
 from mockserver.domain.errors import Invalid
+from tests.rows import each
 
 START = 1_700_000_000 * SECOND
 INSTANTS = st.integers(EARLIEST, LATEST)
@@ -111,7 +112,7 @@ def test_the_written_form_has_seven_digits_and_a_z() -> None:
     assert instant_of(datetime(1970, 1, 1, tzinfo=UTC)) == 0
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "instant"),
     [
         ("2023-11-14T22:13:20Z", START),
@@ -125,7 +126,7 @@ def test_instants_are_read(text: str, instant: int) -> None:
     assert parse_instant(text) == instant
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     ["", "tomorrow", "2023-02-30", "2023-11-14T25:00:00Z", "0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59-14:00"],
 )
@@ -134,7 +135,7 @@ def test_what_is_no_instant_is_refused(text: str) -> None:
         parse_instant(text)
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "length"),
     [
         ("0s", 0),
@@ -154,7 +155,7 @@ def test_durations_are_read(text: str, length: int) -> None:
     assert parse_duration(text) == length
 
 
-@pytest.mark.parametrize("text", ["", "5", "s", "-5s", "5 years", "1e3s", "1.s", "5s!", "999999999999w"])
+@each("text", ["", "5", "s", "-5s", "5 years", "1e3s", "1.s", "5s!", "999999999999w"])
 def test_what_is_no_duration_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match=r"^got '.*', wanted a duration"):
         parse_duration(text)

@@ -11,6 +11,7 @@ import pytest
 from mockserver.domain.errors import WrongState
 from mockserver.domain.law import TransitionTable
 from mockserver.domain.states import TABLES
+from tests.rows import each
 
 
 def _enums(table: TransitionTable[Any, Any]) -> tuple[type[StrEnum], type[StrEnum]]:
@@ -32,7 +33,7 @@ CELLS = [
 ]
 
 
-@pytest.mark.parametrize("table", TABLES.values(), ids=list(TABLES))
+@each("table", TABLES.values(), ids=list(TABLES))
 def test_every_state_has_a_row_and_every_event_a_place(table: TransitionTable[Any, Any]) -> None:
     states, events = _enums(table)
     assert set(table.moves) == set(states)
@@ -41,7 +42,7 @@ def test_every_state_has_a_row_and_every_event_a_place(table: TransitionTable[An
     assert used == set(events)
 
 
-@pytest.mark.parametrize("table", TABLES.values(), ids=list(TABLES))
+@each("table", TABLES.values(), ids=list(TABLES))
 def test_every_state_can_be_reached(table: TransitionTable[Any, Any]) -> None:
     states, _ = _enums(table)
     reached = set(table.begins.values()) if isinstance(table.begins, Mapping) else {table.begins}
@@ -51,7 +52,7 @@ def test_every_state_can_be_reached(table: TransitionTable[Any, Any]) -> None:
     assert set(states) - reached <= {state for state in states if state.name == "ABSENT"}
 
 
-@pytest.mark.parametrize(("table", "state", "event"), CELLS)
+@each(("table", "state", "event"), CELLS)
 def test_every_event_in_every_state_moves_by_the_table_or_is_refused_by_name(
     table: TransitionTable[Any, Any], state: StrEnum, event: StrEnum
 ) -> None:

@@ -16,6 +16,7 @@ from mockserver.domain.ids import Salt, Seed
 from mockserver.domain.record import record
 from mockserver.engine.card_registry import CardRegistry
 from mockserver.engine.codec import ImportFault, form, record_form
+from tests.rows import each
 
 
 class Size(StrEnum):
@@ -62,7 +63,7 @@ CASES: list[tuple[Any, object, object, object, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("kind", "value", "written", "wrong", "why"), CASES)
+@each(("kind", "value", "written", "wrong", "why"), CASES)
 def test_a_value_goes_out_comes_back_and_refuses_what_is_none(
     kind: Any, value: object, written: object, wrong: object, why: str
 ) -> None:
@@ -74,7 +75,7 @@ def test_a_value_goes_out_comes_back_and_refuses_what_is_none(
     assert why in str(refused.value)
 
 
-@pytest.mark.parametrize(
+@each(
     ("change", "faults"),
     [
         ({"limit": 10}, {"limit": "got 10, wanted 1 to 9"}),

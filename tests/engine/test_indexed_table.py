@@ -10,6 +10,7 @@ import pytest
 from mockserver.domain.record import record, replace
 from mockserver.engine.indexed_table import Index, Table
 from mockserver.engine.query import Query
+from tests.rows import each
 
 
 @record
@@ -96,7 +97,7 @@ def test_what_was_derived_from_a_row_goes_with_it() -> None:
     assert table.derived(after) is None
 
 
-@pytest.mark.parametrize(
+@each(
     ("query", "found", "count"),
     [
         (Query(limit=2), ["e", "d"], 5),

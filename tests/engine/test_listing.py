@@ -22,6 +22,7 @@ from mockserver.wire.tokens import TokenQuery
 from mockserver.wire.transfers import TransferQuery
 from mockserver.wire.webhook_subscriptions import WebhookSubscriptionQuery
 from tests.driving import Api
+from tests.rows import each
 
 LISTS: list[tuple[Search[Any], type[Body]]] = [
     (searches.CHARGES, ChargeQuery),
@@ -39,7 +40,7 @@ PAGING = ("added_after", "added_before", "limit", "skip", "sort_by", "sort_order
 """Parameters of every list."""
 
 
-@pytest.mark.parametrize(("search", "query"), LISTS, ids=[query.__name__ for _, query in LISTS])
+@each(("search", "query"), LISTS, ids=[query.__name__ for _, query in LISTS])
 def test_a_query_and_its_list_have_the_same_parameters(search: Search[Any], query: type[Body]) -> None:
     hidden = {"include_removed"} if "include_removed" in query.model_fields else set()
     assert {*search.parameters, *PAGING, *hidden} == set(query.model_fields)
@@ -53,7 +54,7 @@ def sandbox() -> Any:
     return next(iter(api.app.world.sandboxes))
 
 
-@pytest.mark.parametrize(
+@each(
     ("given", "amounts"),
     [
         ({}, [30, 20, 10]),
@@ -71,7 +72,7 @@ def test_charges_are_found(sandbox: Any, given: dict[str, object], amounts: list
     assert [row.amount for row in page.rows] == amounts
 
 
-@pytest.mark.parametrize(
+@each(
     ("given", "field"),
     [
         ({"limit": 0}, "Limit"),

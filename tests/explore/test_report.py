@@ -15,6 +15,7 @@ from mockserver.explore.exploration import Baseline, Cell, Exploration, LeftOut
 from mockserver.explore.kept import CELLS, Kept, OtherExploration
 from mockserver.explore.points import Point
 from mockserver.explore.verdict import Verdict, verdict
+from tests.rows import each
 
 TWICE = {
     "finding": "double-charge",
@@ -144,7 +145,7 @@ def test_the_page_needs_no_network_and_no_script_and_every_cell_leads_to_its_sto
     assert "prefers-color-scheme: dark" in text
 
 
-@pytest.mark.parametrize(
+@each(
     ("code", "severity", "has_struck", "wanted"),
     [
         (0, "warning", True, Verdict.SURVIVED),

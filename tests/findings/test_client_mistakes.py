@@ -8,6 +8,7 @@ import pytest
 
 from mockserver.web.transport_faults import Cut
 from tests.driving import DUMMY, Api, Reply, card, card_charge
+from tests.rows import each
 
 DEAD = "4000000000000002"
 SOFT = "4000000000009995"
@@ -154,7 +155,7 @@ def test_a_search_whose_answer_is_lost_too_is_no_look() -> None:
     assert list(found(api)) == ["double-charge", "blind-retry"]
 
 
-@pytest.mark.parametrize(
+@each(
     ("fault", "is_in_doubt"),
     [
         ("truncate: true", True),
@@ -551,7 +552,7 @@ def test_evidence_is_masked_before_it_is_cut() -> None:
     assert b"41111" not in reply.raw
 
 
-@pytest.mark.parametrize(
+@each(
     "reference", ["1732237337123", "order-41111111111111111", "4111111111111112", "a4111111111111111", "20310301-1000"]
 )
 def test_other_numbers_are_no_card_numbers(reference: str) -> None:

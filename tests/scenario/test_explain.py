@@ -7,6 +7,7 @@ import pytest
 from mockserver.adapters.scenario_files import load
 from mockserver.scenario.compile_rule import outcomes_of
 from mockserver.scenario.explain import explain
+from tests.rows import each
 from tests.scenario.telling import NOW, one, told
 
 RULES = """
@@ -129,7 +130,7 @@ def test_test_values_are_explained() -> None:
     assert "bank-account-insufficient-funds" in fired[0]
 
 
-@pytest.mark.parametrize(
+@each(
     ("request_", "words"),
     [
         ({"op": "charge.creat"}, "did you mean 'charge.create'"),
@@ -146,7 +147,7 @@ def test_refused(request_: dict[str, object], words: str) -> None:
         explain([], request_, now=NOW)
 
 
-@pytest.mark.parametrize(
+@each(
     ("then", "words"),
     [
         ("{approve: {}}", "approve"),

@@ -15,6 +15,7 @@ from mockserver.scenario.operations import OPERATIONS
 from mockserver.scenario.outcome_catalogue import DECLINES
 from mockserver.scenario.reference import json_schema
 from mockserver.scenario.scenario import Advance, ClockPlan, CostMap, SetupCall, Wait
+from tests.rows import each
 from tests.scenario.telling import faults
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -139,7 +140,7 @@ BAD = [
 ]
 
 
-@pytest.mark.parametrize(("text", "words"), BAD, ids=[row[0].removeprefix(HEAD) or "nothing" for row in BAD])
+@each(("text", "words"), BAD, ids=[row[0].removeprefix(HEAD) or "nothing" for row in BAD])
 def test_refused(text: str, words: str) -> None:
     assert words in "\n".join(faults(text))
 
@@ -204,7 +205,7 @@ def test_the_schema_names_what_the_language_knows() -> None:
         assert word in text
 
 
-@pytest.mark.parametrize(
+@each(
     ("rule", "place", "ours"),
     [
         ("then: {decline: generic_decline}", "then.decline", "'do_not_honour'"),

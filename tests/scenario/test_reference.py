@@ -6,10 +6,9 @@ import json
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-import pytest
-
 from mockserver.adapters.scenario_files import read_text
 from mockserver.scenario.reference import SECTIONS, Json, Key, Section, json_schema
+from tests.rows import each
 
 
 def one_rule(part: Json) -> Json:
@@ -119,13 +118,13 @@ def parts(schema: Any, where: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
             yield from parts(below, f"{where}/{index}")
 
 
-@pytest.mark.parametrize("place", [place for place, _ in parts(SCHEMA)])
+@each("place", [place for place, _ in parts(SCHEMA)])
 def test_every_key_of_the_schema_is_described(place: str) -> None:
     properties = dict(parts(SCHEMA))[place]
     assert [name for name, key in properties.items() if not (key.get("description") and "examples" in key)] == []
 
 
-@pytest.mark.parametrize(("section", "key"), EXAMPLES, ids=lambda one: one.name)
+@each(("section", "key"), EXAMPLES, ids=lambda one: one.name)
 def test_every_example_is_read_as_it_stands(section: Section, key: Key) -> None:
     assert key.name in key.example
     file = FILES[section.name](key.example)
@@ -133,7 +132,7 @@ def test_every_example_is_read_as_it_stands(section: Section, key: Key) -> None:
     assert [rule.id for rule in scenario.rules] == [rule["id"] for rule in file.get("rules", [])]
 
 
-@pytest.mark.parametrize("section", SECTIONS, ids=lambda section: section.name)
+@each("section", SECTIONS, ids=lambda section: section.name)
 def test_a_key_is_described_once_and_stands_in_the_schema(section: Section) -> None:
     names = [key.name for key in section.keys]
     assert len(names) == len(set(names))

@@ -6,8 +6,6 @@ from collections.abc import Mapping
 from enum import Enum
 from typing import Any, get_args
 
-import pytest
-
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.state_facts import KINDS
 from mockserver.engine.tables import ROW_CLASSES
@@ -21,6 +19,7 @@ from mockserver.web.routes import ROUTES
 from mockserver.web.three_ds import ANSWER
 from mockserver.wire.base import Body, nested_body
 from tests.driving import DUMMY, Api, card
+from tests.rows import each
 
 ALL = (*ROUTES, PAY, ANSWER)
 UNSERVED = {"batch.row", "subscription.renew", "webhook.deliver"}
@@ -77,7 +76,7 @@ def inner(found: list[type[Body]], name: str) -> list[type[Body]]:
     return [model for model in nested if model is not None]
 
 
-@pytest.mark.parametrize("op", sorted(OPERATIONS.keys() - UNSERVED))
+@each("op", sorted(OPERATIONS.keys() - UNSERVED))
 def test_the_fields_of_an_operation_are_those_of_its_requests(op: str) -> None:
     assert shapes(fields_of([op])) == served(models(op))
 

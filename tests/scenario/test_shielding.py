@@ -9,6 +9,7 @@ import pytest
 from mockserver.adapters.scenario_files import load
 from mockserver.scenario.shielding import warnings
 from tests.driving import SHIPPED
+from tests.rows import each
 from tests.scenario.telling import told
 
 HEAD = "clock: {start: '2031-03-01T00:00:00Z', mode: manual}\nproviders: [{id: acq_main}]\n"
@@ -22,7 +23,7 @@ def warned(*rules: str) -> list[str]:
     return [f"{one.rule} {one.words}" for one in warnings(scenario)]
 
 
-@pytest.mark.parametrize(
+@each(
     ("rule", "words"),
     [
         (
@@ -77,7 +78,7 @@ def test_a_rule_that_never_fires(rule: str, words: str) -> None:
     assert words in found
 
 
-@pytest.mark.parametrize(
+@each(
     "rule",
     [
         f"when: {{op: charge.refund, request.amount: {{gte: 5, lte: 5}}}}, {LOST}",
@@ -100,7 +101,7 @@ def test_a_rule_that_may_fire(rule: str) -> None:
     assert warned(f"{{id: r, {rule}}}") == []
 
 
-@pytest.mark.parametrize(
+@each(
     ("first", "later", "words"),
     [
         (
@@ -137,7 +138,7 @@ def test_a_rule_that_an_earlier_one_shields(first: str, later: str, words: str) 
     assert words in found
 
 
-@pytest.mark.parametrize(
+@each(
     ("first", "later"),
     [
         # Other operations, another stage, another value.
@@ -169,7 +170,7 @@ def test_a_rule_that_no_other_shields(first: str, later: str) -> None:
     assert warned(first, f"{{id: r, {later}}}") == []
 
 
-@pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.stem)
+@each("path", SHIPPED, ids=lambda path: path.stem)
 def test_no_shipped_file_is_warned_of(path: Path) -> None:
     builtin = path.stem == "test-values"
     (scenario,) = load([] if builtin else [str(path)], test_values=builtin)

@@ -24,6 +24,7 @@ from mockserver.scenario.scenario import Example, Scenario, SetupCall, Wait
 from mockserver.web.control.control_routes import CONTROL_ROUTES
 from mockserver.web.routes import ROUTES
 from tests.driving import Api
+from tests.rows import each
 from tests.scenario.telling import NOW, open_app
 from tests.served import CARD, PROVIDER, serve
 
@@ -101,9 +102,7 @@ def plain(path: Path) -> object:
     return json.loads(json.dumps(read(path.read_text("utf-8"), path.name).data, default=float))
 
 
-@pytest.mark.parametrize(
-    "path", [path for path in FILES if path.stem != "connection-reset"], ids=lambda path: path.stem
-)
+@each("path", [path for path in FILES if path.stem != "connection-reset"], ids=lambda path: path.stem)
 def test_every_sandbox_opens_under_it(path: Path) -> None:
     api = Api(scenario=[path.stem])
     assert [api.call("GET", "/charge/search-me", key=key).status for key in ("sk_a", "sk_b", "sk_a")] == [404] * 3
@@ -138,7 +137,7 @@ def one_example(scenario: Scenario, example: Example) -> Scenario:
     return replace(scenario, examples=(example,))
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+@each("path", FILES, ids=lambda path: path.stem)
 def test_file_is_complete(path: Path) -> None:
     scenario = the(path)
     text = path.read_text("utf-8")
@@ -174,7 +173,7 @@ def test_every_refusal_of_the_test_values_is_the_published_one(built_in: Ruleset
         assert said[name] == CATALOGUE[name].provider
 
 
-@pytest.mark.parametrize("name", CATALOGUE)
+@each("name", CATALOGUE)
 def test_metadata_can_name_every_outcome(built_in: Ruleset, name: str) -> None:
     director = Director(built_in, 1, "sandbox")
     asked = Attempt("charge.create", NOW, request={"metadata": {"Mock": name}})

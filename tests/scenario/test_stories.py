@@ -19,6 +19,7 @@ from mockserver.web.transport_faults import Cut
 from tests.adapters.connecting import converse
 from tests.adapters.test_tls import handshake
 from tests.driving import Api, card, card_charge, problem_of
+from tests.rows import each
 
 SCENARIOS = Path(__file__).resolve().parents[2] / "scenarios"
 STORIES = """
@@ -107,7 +108,7 @@ def test_there_are_forty_and_nearly_all_are_short() -> None:
     assert [name for _, name, lines in ROWS if int(lines) > 4] == ["provider-flapping"]
 
 
-@pytest.mark.parametrize(("name", "lines"), [(name, int(lines)) for _, name, lines in ROWS])
+@each(("name", "lines"), [(name, int(lines)) for _, name, lines in ROWS])
 def test_lines(name: str, lines: int) -> None:
     assert lines_of_rules(name) == lines
 

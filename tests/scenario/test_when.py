@@ -13,6 +13,7 @@ from mockserver.domain.clock import DAY, EARLIEST, HOUR, LATEST, MINUTE, parse_i
 from mockserver.scenario.attempt import Stage
 from mockserver.scenario.operations import OPERATIONS, operations_like
 from mockserver.scenario.problems import ScenarioRefused
+from tests.rows import each
 from tests.scenario.telling import NOW, ask, card, directing, fault, fires, one, stored, told
 
 D = Decimal
@@ -56,7 +57,7 @@ KEYS: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
 ]
 
 
-@pytest.mark.parametrize(("when", "taken", "left"), KEYS, ids=[row[0] for row in KEYS])
+@each(("when", "taken", "left"), KEYS, ids=[row[0] for row in KEYS])
 def test_key(when: str, taken: dict[str, Any], left: dict[str, Any]) -> None:
     assert fires(when, **taken)
     assert not fires(when, **left)
@@ -87,7 +88,7 @@ OPERATORS: list[tuple[str, list[object], list[object]]] = [
 ]
 
 
-@pytest.mark.parametrize(("test", "taken", "left"), OPERATORS, ids=[row[0] for row in OPERATORS])
+@each(("test", "taken", "left"), OPERATORS, ids=[row[0] for row in OPERATORS])
 def test_operator(test: str, taken: list[object], left: list[object]) -> None:
     director = directing(told(one(f"{{request.reference: {test}}}")))
     assert [value for value in taken if ask(director, request={"reference": value}).rule is None] == []
@@ -164,12 +165,12 @@ def test_transport_may_join_operations_some_of_which_are_asked_for() -> None:
     assert told(one("{op: 'batch.*'}", "then: {transport: {at: answer, reset: {}}}")).rules
 
 
-@pytest.mark.parametrize(("when", "words"), REFUSED, ids=[row[0] for row in REFUSED])
+@each(("when", "words"), REFUSED, ids=[row[0] for row in REFUSED])
 def test_refused(when: str, words: str) -> None:
     assert words in fault(one(when))
 
 
-@pytest.mark.parametrize("pattern", ["(a+)+b", "(a|aa)+b", "(a*)*b", "(.*a){25}b", "a?" * 50 + "a" * 50 + "b"])
+@each("pattern", ["(a+)+b", "(a|aa)+b", "(a*)*b", "(.*a){25}b", "a?" * 50 + "a" * 50 + "b"])
 def test_no_pattern_takes_longer_than_its_text(pattern: str) -> None:
     director = directing(told(one(f"{{request.reference: {{matches: '{pattern}'}}}}")))
     before = process_time()
@@ -195,7 +196,7 @@ WINDOWS = [
 ]
 
 
-@pytest.mark.parametrize(("when", "inside", "outside"), WINDOWS, ids=[row[0] for row in WINDOWS])
+@each(("when", "inside", "outside"), WINDOWS, ids=[row[0] for row in WINDOWS])
 def test_clock_window(when: str, inside: int, outside: int) -> None:
     assert fires(when, now=inside)
     assert not fires(when, now=outside)
@@ -273,7 +274,7 @@ def test_a_provider_outcome_where_no_provider_is_asked_is_refused() -> None:
 SYDNEY = "clock: {zone: Australia/Sydney}\n"
 
 
-@pytest.mark.parametrize(
+@each(
     ("window", "begins", "ends"),
     [
         # Summer time, and the night in which it ends: 3:00 becomes 2:00 again.

@@ -5,12 +5,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from mockserver.adapters.scenario_files import load, read_text, shipped_texts
 from mockserver.scenario.edits import edited, unfound
 from mockserver.web.absent_members import absent_members
 from tests.driving import Api, card_charge
+from tests.rows import each
 
 HOOK = {"webhook": {"url": "http://127.0.0.1:4111/__inbox/shop"}}
 
@@ -23,7 +22,7 @@ def told(op: str, then: str) -> list[str]:
     return [one.words for one in absent_members(read_text(scenario(op, then), "s.yaml"))]
 
 
-@pytest.mark.parametrize(
+@each(
     ("op", "then", "words"),
     [
         (
@@ -49,7 +48,7 @@ def test_a_member_that_no_webhook_has_is_told() -> None:
     assert found == "omits 'data.ammount', and no webhook has 'ammount' there - did you mean 'amount'?"
 
 
-@pytest.mark.parametrize(
+@each(
     ("op", "then"),
     [
         ("charge.create", "transport: {at: answer, omit: [amount, paymentInformation.card, code, details.Amount]}"),
@@ -101,7 +100,7 @@ def test_the_journal_tells_what_a_webhook_had_nothing_for_once() -> None:
     assert warnings(api) == ["the webhook has nothing for omit 'data.refunds.0.amount'"]
 
 
-@pytest.mark.parametrize(
+@each(
     ("edit", "omit", "lost"),
     [
         ({"a": 1, "new": 2, "b.0": 3, "c.x": 4}, ["a"], []),

@@ -7,23 +7,22 @@ from socket import gethostname
 import pytest
 
 from tests.driving import Api
+from tests.rows import each
 
 EVIL = {"origin": "https://evil.example"}
 OWN = {"host": "127.0.0.1:4111", "origin": "http://127.0.0.1:4111"}
 
 
-@pytest.mark.parametrize(
-    "host", ["127.0.0.1", "localhost:4111", "[::1]:4111", "LOCALHOST", "shop.test", "pay.localhost:80", "testserver"]
-)
-def test_names_of_this_machine_are_answered(api: Api, host: str) -> None:
+@each("host", ["127.0.0.1", "localhost:4111", "[::1]:4111", "LOCALHOST", "shop.test", "pay.localhost:80", "testserver"])
+def test_names_of_this_machine_are_answered(host: str) -> None:
+    api = Api()
     assert api.call("GET", "/charge", headers={"host": host}).status == 200
 
 
-@pytest.mark.parametrize(
-    "host", ["evil.example", "127.0.0.1.evil.example", "evil.example:4111", "a@b", "[::1", "x" * 300]
-)
-@pytest.mark.parametrize("path", ["/charge", "/__admin/sandboxes", "/healthz", "/no/such/path"])
-def test_any_other_name_is_refused_on_every_route(api: Api, host: str, path: str) -> None:
+@each("host", ["evil.example", "127.0.0.1.evil.example", "evil.example:4111", "a@b", "[::1", "x" * 300])
+@each("path", ["/charge", "/__admin/sandboxes", "/healthz", "/no/such/path"])
+def test_any_other_name_is_refused_on_every_route(host: str, path: str) -> None:
+    api = Api()
     reply = api.call("GET", path, headers={"host": host})
     assert (reply.status, list(reply.body["details"])) == (403, ["Host"])
 
@@ -36,8 +35,8 @@ def test_further_names_can_be_allowed(address: str) -> None:
         assert api.call("GET", "/charge", headers={"host": "evil.pay.corp:80"}).status == 403
 
 
-@pytest.mark.parametrize("address", ["0.0.0.0", "::", "192.168.1.5"])
-@pytest.mark.parametrize(
+@each("address", ["0.0.0.0", "::", "192.168.1.5"])
+@each(
     "host",
     [
         *(
@@ -57,28 +56,28 @@ def test_an_open_address_answers_to_addresses_and_names_of_its_network(address: 
     assert Api(host=address).call("GET", "/charge", headers={"host": host}).status == 200
 
 
-@pytest.mark.parametrize("host", ["rebind.evil.example", "evil.example:80", "127.0.0.1.evil.example", "a@tower", "[::"])
-@pytest.mark.parametrize("path", ["/charge", "/__admin/sandboxes", "/__admin/reset?all=true", "/healthz", "/pay/x"])
+@each("host", ["rebind.evil.example", "evil.example:80", "127.0.0.1.evil.example", "a@tower", "[::"])
+@each("path", ["/charge", "/__admin/sandboxes", "/__admin/reset?all=true", "/healthz", "/pay/x"])
 def test_an_open_address_answers_to_no_name_of_a_stranger(host: str, path: str) -> None:
     reply = Api(host="0.0.0.0").call("POST" if "reset" in path else "GET", path, headers={"host": host})
     assert (reply.status, list(reply.body["details"])) == (403, ["Host"])
     assert "--allow-host" in reply.body["details"]["Host"]
 
 
-@pytest.mark.parametrize("headers", [EVIL, {"origin": "null"}, {"sec-fetch-site": "cross-site"}])
-@pytest.mark.parametrize("path", ["/__admin/reset", "//__admin/reset", "/__admin/reset/"])
-def test_another_site_changes_nothing(api: Api, headers: dict[str, str], path: str) -> None:
+@each("headers", [EVIL, {"origin": "null"}, {"sec-fetch-site": "cross-site"}])
+@each("path", ["/__admin/reset", "//__admin/reset", "/__admin/reset/"])
+def test_another_site_changes_nothing(headers: dict[str, str], path: str) -> None:
+    api = Api()
     api.try_charge()
     reply = api.call("POST", path, headers=headers)
     assert (reply.status, list(reply.body["details"])) == (403, ["Origin"])
     assert api.call("GET", "/charge").body["count"] == 1
 
 
-@pytest.mark.parametrize(
-    "headers", [EVIL, {"origin": "null"}, {"sec-fetch-site": "cross-site"}, {"sec-fetch-site": "same-site"}]
-)
-@pytest.mark.parametrize("method", ["POST", "GET", "PUT"])
-def test_an_inbox_takes_nothing_from_a_page_of_another_site(api: Api, headers: dict[str, str], method: str) -> None:
+@each("headers", [EVIL, {"origin": "null"}, {"sec-fetch-site": "cross-site"}, {"sec-fetch-site": "same-site"}])
+@each("method", ["POST", "GET", "PUT"])
+def test_an_inbox_takes_nothing_from_a_page_of_another_site(headers: dict[str, str], method: str) -> None:
+    api = Api()
     api.try_charge()
     for path in ("/__inbox/x?publicKey=pk_tests", "//__inbox/x?publicKey=pk_tests"):
         reply = api.call(method, path, key=None, raw=b"x", headers={**headers, "content-type": "text/plain"})
@@ -122,7 +121,7 @@ def test_a_webhook_that_reaches_the_control_api_by_a_detour_changes_nothing(api:
     assert api.call("POST", "/__inbox/x", {}, headers=headers).status == 200
 
 
-@pytest.mark.parametrize(
+@each(
     ("given", "status"),
     [
         ("application/json", 200),
@@ -132,7 +131,8 @@ def test_a_webhook_that_reaches_the_control_api_by_a_detour_changes_nothing(api:
         ("multipart/form-data", 415),
     ],
 )
-def test_control_calls_that_change_need_json_or_yaml(api: Api, given: str, status: int) -> None:
+def test_control_calls_that_change_need_json_or_yaml(given: str, status: int) -> None:
+    api = Api()
     headers = {"content-type": given, "content-length": "13"}
     assert api.call("POST", "/__admin/clock/advance", {"by": "1h"}, headers=headers).status == status
 
@@ -199,9 +199,9 @@ def test_an_unpublished_number_is_warned_about_once_or_refused(number: str) -> N
     assert strict.try_charge().status == 201
 
 
-@pytest.mark.parametrize("second", ["127.0.0.1", "evil.example", ""])
-@pytest.mark.parametrize("settings", [{}, {"host": "0.0.0.0"}], ids=["loopback", "open"])
-@pytest.mark.parametrize("path", ["/charge", "/__admin/clock", "/healthz"])
+@each("second", ["127.0.0.1", "evil.example", ""])
+@each("settings", [{}, {"host": "0.0.0.0"}], ids=["loopback", "open"])
+@each("path", ["/charge", "/__admin/clock", "/healthz"])
 def test_a_second_host_header_is_refused_whatever_it_says(second: str, settings: dict[str, str], path: str) -> None:
     api = Api(**settings)
     # In a header of the driver's own spelling, so that both reach the server.

@@ -10,6 +10,7 @@ import pytest
 from mockserver import create_app
 from mockserver.domain.money import CURRENCIES
 from tests.driving import VISA, Api, Reply
+from tests.rows import each
 from tests.web.browsing import Document, document, submit, visit
 
 PIXEL = "data:image/gif;base64,R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7"
@@ -171,7 +172,7 @@ def test_a_reload_of_a_declined_form_does_not_ask_the_provider_again(api: Api) -
     assert len(charges(api)) == 1
 
 
-@pytest.mark.parametrize(
+@each(
     ("field", "value", "told"),
     [
         ("cardNumber", "", "Please fill this in."),
@@ -183,7 +184,8 @@ def test_a_reload_of_a_declined_form_does_not_ask_the_provider_again(api: Api) -
         ("cardholder", " ", "Please fill this in."),
     ],
 )
-def test_a_fault_is_told_beside_its_field(api: Api, field: str, value: str, told: str) -> None:
+def test_a_fault_is_told_beside_its_field(field: str, value: str, told: str) -> None:
+    api = Api()
     path = link(api)
     refused = pay(api, path, **{field: value})
     shown = document(refused)
@@ -221,10 +223,9 @@ def test_a_link_without_amount_lets_the_payer_choose(api: Api, amount: str, paid
     assert charges(api)[0]["amount"] == paid
 
 
-@pytest.mark.parametrize(
-    "amount", ["", "0", "-5", "+5", "1.234", "ten", "1e3", "1E3", "1e9999", "NaN", "1,5", "\u0665"]
-)
-def test_an_amount_that_is_none_is_refused_beside_its_field(api: Api, amount: str) -> None:
+@each("amount", ["", "0", "-5", "+5", "1.234", "ten", "1e3", "1E3", "1e9999", "NaN", "1,5", "\u0665"])
+def test_an_amount_that_is_none_is_refused_beside_its_field(amount: str) -> None:
+    api = Api()
     path = link(api, amount=None)
     refused = pay(api, path, amount=amount)
     assert refused.status == 400
@@ -384,7 +385,7 @@ def test_without_test_values_no_decline_is_offered(api: Api) -> None:
     assert "decline" not in shown.texts
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "value", "words"),
     [
         ("expiryDate", "13/30", "Please write the expiry date as MM/YY."),
@@ -398,7 +399,8 @@ def test_without_test_values_no_decline_is_offered(api: Api) -> None:
         ("amount", "1.234", "AUD has 2 digits after the point."),
     ],
 )
-def test_a_fault_is_told_in_the_words_of_a_payer(api: Api, name: str, value: str, words: str) -> None:
+def test_a_fault_is_told_in_the_words_of_a_payer(name: str, value: str, words: str) -> None:
+    api = Api()
     path = link(api, amount=None)
     refused = document(pay(api, path, **{"amount": "5", name: value}))
     assert refused.texts[f"{name}-error"] == words

@@ -17,6 +17,7 @@ from mockserver.web.openapi import document
 from mockserver.web.route import Auth
 from mockserver.web.routes import ROUTES
 from tests.driving import Api, card_charge
+from tests.rows import each
 
 DOCUMENT = document(Assumed(Profile.DOCUMENTED), "http://127.0.0.1:4111")
 OPERATIONS = [(row, DOCUMENT["paths"][row.path][row.method.lower()]) for row in ROUTES]
@@ -53,7 +54,7 @@ def test_operation_ids_are_unique_identifiers() -> None:
     assert all(name.isidentifier() for name in ids)
 
 
-@pytest.mark.parametrize(("row", "operation"), OPERATIONS, ids=NAMES)
+@each(("row", "operation"), OPERATIONS, ids=NAMES)
 def test_an_operation_has_all_its_parts(row: Any, operation: dict[str, Any]) -> None:
     assert set(operation) <= {
         "operationId", "tags", "summary", "description", "parameters", "responses", "requestBody", "security",
@@ -103,7 +104,7 @@ def test_every_schema_is_valid() -> None:
         schemas.meta.validate({"$schema": "https://json-schema.org/draft/2020-12/schema", **schema})
 
 
-@pytest.mark.parametrize("row", [row for row in ROUTES if row.body is not None], ids=lambda row: row.path)
+@each("row", [row for row in ROUTES if row.body is not None], ids=lambda row: row.path)
 def test_every_example_is_a_body_that_its_model_takes(row: Any) -> None:
     content = DOCUMENT["paths"][row.path][row.method.lower()]["requestBody"]["content"]["application/json"]
     row.body.model_validate(content["example"])

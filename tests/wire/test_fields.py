@@ -16,6 +16,7 @@ from mockserver.wire.base import Body, fold, nested_body, validate
 from mockserver.wire.charge_bodies import CardCharge, ProviderCardCharge
 from mockserver.wire.fields import Fields
 from tests.depth import tries
+from tests.rows import each
 
 MODELS = sorted({model for row in ROUTES for model in (row.body, row.query) if model}, key=lambda one: one.__name__)
 STRIDE = tries(7, 1)
@@ -91,7 +92,7 @@ def test_a_body_spelt_in_one_way_is_typed_without_being_folded(capitals: bool, m
     assert said.get("reference") is None
 
 
-@pytest.mark.parametrize(
+@each(
     "body",
     [
         {**CHARGE, "Currency": "AUD"},

@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mockserver.wire.jsonio import MalformedJson, dumps, loads
+from tests.rows import each
 
 
 class Word(StrEnum):
@@ -38,7 +39,7 @@ def refusal(body: bytes) -> str:
     return str(caught.value)
 
 
-@pytest.mark.parametrize(
+@each(
     ("body", "value"),
     [
         (b'{"a": [1, -2, true, false, null, "x"]}', {"a": [1, -2, True, False, None, "x"]}),
@@ -57,7 +58,7 @@ def test_json_is_read(body: bytes, value: object) -> None:
     assert loads(body) == value
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "type_", "digits"),
     [
         ("5", int, "5"),
@@ -78,7 +79,7 @@ def test_numbers_keep_every_digit(text: str, type_: type, digits: str) -> None:
     assert str(number) == digits
 
 
-@pytest.mark.parametrize(
+@each(
     ("body", "reason"),
     [
         (b"", "not JSON: Expecting value (line 1, column 1)"),
@@ -146,7 +147,7 @@ def test_a_refusal_knows_its_place() -> None:
     assert (caught.value.message, caught.value.line, caught.value.column) == ("not JSON: Expecting value", 2, 8)
 
 
-@pytest.mark.parametrize(
+@each(
     ("value", "body"),
     [
         ({"a": [1, None, True, "é"]}, '{"a":[1,null,true,"é"]}'),
@@ -162,7 +163,7 @@ def test_values_go_out(value: object, body: str) -> None:
     assert dumps(value) == body.encode()
 
 
-@pytest.mark.parametrize(
+@each(
     "value",
     [object(), {1: 2}, Record("x"), datetime(2023, 1, 1, tzinfo=UTC), {"a": {1}}, b"x", "\ud800", Decimal("NaN")],
 )

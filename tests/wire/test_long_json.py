@@ -14,6 +14,7 @@ from mockserver.domain.slices import at_once
 from mockserver.wire import long_json
 from mockserver.wire.jsonio import MalformedJson, dumps, loads
 from mockserver.wire.long_json import dumps_in_slices, loads_in_slices
+from tests.rows import each
 
 _TEXTS = ["", "a", "é", "\U0001f4b3", '"', "\\", "\n", "null", "x" * 50, "{[,:]}", "\\ud83d", "ud83d"]
 
@@ -79,7 +80,7 @@ def test_any_text_is_read_as_it_is_at_once(window: int, monkeypatch: pytest.Monk
         assert found == outcome(loads, broken) or found == outcome(loads, broken) == "not UTF-8", broken
 
 
-@pytest.mark.parametrize(
+@each(
     ("raw", "words"),
     [
         (b"", "not JSON: Expecting value (line 1, column 1)"),
