@@ -241,12 +241,9 @@ def config(as_json: bool, **flags: Any) -> None:
         }
         for chosen in resolve(flags, os.environ)
     ]
-    if as_json:
-        echo(json.dumps(rows, indent=2))
-    else:
-        from mockserver.commands.printed_tables import show
+    from mockserver.commands.printed_tables import show
 
-        show(rows, header=False)
+    show(rows, header=False, as_json=as_json)
 
 
 @main.command(params=[*OPTIONS])

@@ -25,11 +25,10 @@ from uvicorn.lifespan.on import LifespanOn
 
 from mockserver.adapters.collector import Collector
 from mockserver.adapters.exit_codes import Exit
-from mockserver.adapters.handshakes import accept
+from mockserver.adapters.handshakes import RefusingProtocol, accept
 from mockserver.adapters.http import Protocol as HttpProtocol
 from mockserver.adapters.listeners import CannotListen, Listeners, allow_connections, listen
 from mockserver.adapters.reloading import reloading, watching
-from mockserver.adapters.resets import RefusingProtocol
 from mockserver.adapters.server_log import Complaints, Echo, RequestLog, ServerLog
 from mockserver.scenario.scenario import Certificate
 from mockserver.settings import Settings, data_directory

@@ -8,8 +8,7 @@ from itertools import groupby
 from operator import itemgetter
 from zlib import crc32
 
-from mockserver.engine.kept.commits import KeptSandbox, Row
-from mockserver.engine.kept.names import HEAD_PART, is_part
+from mockserver.engine.kept.commits import HEAD_PART, KeptSandbox, Row, is_part
 from mockserver.engine.sandbox import masked_key
 
 _MOST_NAMED = 5

@@ -5,12 +5,19 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import click
 
+as_json = click.option("--json", "as_json", is_flag=True, help="Print as JSON.")
+"""The option of every command that can print its rows as JSON."""
 
-def show(rows: Sequence[Mapping[str, str]], *, header: bool = True) -> None:
+
+def show(rows: Sequence[Mapping[str, Any]], *, header: bool = True, as_json: bool = False) -> None:
     """Print rows of one shape in columns: wrapped to the width of a terminal, otherwise each row in one line."""
+    if as_json:
+        click.echo(json.dumps(rows, indent=2))
+        return
     names = list(rows[0])
     if sys.stdout.isatty():
         _show_wrapped(names, rows, header)
@@ -73,7 +80,7 @@ def _move(subject: str, state: str, event: str, after: str) -> dict[str, str]:
 
 
 @click.command()
-@click.option("--json", "as_json", is_flag=True, help="Print as JSON.")
+@as_json
 def assumptions(as_json: bool) -> None:
     """Print how each question that the service's document leaves open is settled, by profile."""
     from mockserver.assumptions import ROWS
@@ -89,14 +96,12 @@ def assumptions(as_json: bool) -> None:
         }
         for row in ROWS.values()
     ]
-    if as_json:
-        click.echo(json.dumps(rows, indent=2))
-    else:
-        show([{name: row[name] for name in ("key", "documented", "sdk", "question", "evidence")} for row in rows])
+    short = [{name: row[name] for name in ("key", "documented", "sdk", "question", "evidence")} for row in rows]
+    show(rows if as_json else short, as_json=as_json)
 
 
 @click.command()
-@click.option("--json", "as_json", is_flag=True, help="Print as JSON.")
+@as_json
 def routes(as_json: bool) -> None:
     """Print every operation: method, path, name, key and source."""
     from mockserver.web.routes import ROUTES
@@ -105,7 +110,4 @@ def routes(as_json: bool) -> None:
         {"method": row.method, "path": row.path, "op": row.op, "auth": row.auth.value, "source": row.source}
         for row in ROUTES
     ]
-    if as_json:
-        click.echo(json.dumps(rows, indent=2))
-    else:
-        show(rows)
+    show(rows, as_json=as_json)

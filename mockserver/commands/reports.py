@@ -62,8 +62,7 @@ def junit(rows: Sequence[Row]) -> str:
             ElementTree.SubElement(case, "system-out").text = plain(text(found))
     suites = ElementTree.Element("testsuites")
     suites.append(suite)
-    ElementTree.indent(suites)
-    return "<?xml version='1.0' encoding='utf-8'?>\n" + ElementTree.tostring(suites, encoding="unicode")
+    return xml_text(suites)
 
 
 def sarif(rows: Sequence[Row]) -> str:
@@ -129,6 +128,12 @@ def _place(line: Mapping[str, Any]) -> str:
     if line["webhook"] is not None:
         return f"webhook {line['webhook']}"
     return f"journal {line['entry']}" if line["entry"] is not None else "-"
+
+
+def xml_text(suites: ElementTree.Element) -> str:
+    """A whole document of JUnit."""
+    ElementTree.indent(suites)
+    return "<?xml version='1.0' encoding='utf-8'?>\n" + ElementTree.tostring(suites, encoding="unicode")
 
 
 def plain(words: str) -> str:
@@ -228,5 +233,4 @@ def checks_junit(files: Sequence[Checked]) -> str:
                 failure.text = plain("\n".join((str(example), *example.messages)))
         if checked.warnings:
             ElementTree.SubElement(suite, "system-err").text = plain("\n".join(checked.warnings))
-    ElementTree.indent(suites)
-    return "<?xml version='1.0' encoding='utf-8'?>\n" + ElementTree.tostring(suites, encoding="unicode")
+    return xml_text(suites)

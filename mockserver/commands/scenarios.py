@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from mockserver.adapters.exit_codes import Exit
+from mockserver.commands.printed_tables import as_json as json_option
 from mockserver.commands.printed_tables import show
 from mockserver.domain.record import record
 
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.option("--json", "as_json", is_flag=True, help="Print as JSON.")
+@json_option
 def outcomes(as_json: bool) -> None:
     """Print every outcome by name, with its codes and their meaning."""
     from mockserver.scenario.outcome_catalogue import CATALOGUE
@@ -39,7 +40,7 @@ def outcomes(as_json: bool) -> None:
             }
             for row in CATALOGUE.values()
         ]
-        click.echo(json.dumps(rows, indent=2))
+        show(rows, as_json=True)
         return
     retry = {True: "yes", False: "no", None: "-"}
     show(
@@ -58,7 +59,7 @@ def outcomes(as_json: bool) -> None:
 
 @click.command()
 @click.argument("name", required=False)
-@click.option("--json", "as_json", is_flag=True, help="Print as JSON.")
+@json_option
 def scenarios(name: str | None, as_json: bool) -> None:
     """Print the shipped scenarios, one line each; with NAME print that file."""
     from mockserver.adapters import scenario_files
@@ -71,10 +72,7 @@ def scenarios(name: str | None, as_json: bool) -> None:
             raise click.UsageError(refused.problems[0].message) from None
         return
     rows = [{"name": known, "description": description} for known, _, description in scenario_files.shipped()]
-    if as_json:
-        click.echo(json.dumps(rows, indent=2))
-    else:
-        show(rows)
+    show(rows, as_json=as_json)
 
 
 @click.command()

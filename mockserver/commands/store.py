@@ -191,15 +191,15 @@ def _named(kept: KeptSandbox) -> dict[str, str | None]:
 
 def _described(reader: StoreReader) -> list[dict[str, Any]]:
     """Every sandbox, in the order of ``GET /__admin/sandboxes``."""
+    from mockserver.domain.reading import camel
     from mockserver.engine.tables import ROW_CLASSES
-    from mockserver.web.control.sandboxes import kind_of
     from mockserver.wire.dates import moment
 
     counts = reader.counts()
     rows = []
     for kept in sorted(reader.sandboxes, key=lambda one: (one.used, one.world), reverse=True):
         parts = counts.get(kept.world, {})
-        objects = {kind_of(name): parts[name] for name in ROW_CLASSES if name in parts}
+        objects = {camel(name): parts[name] for name in ROW_CLASSES if name in parts}
         rows.append({**_named(kept), "lastUsed": moment(kept.touched), "objects": objects})
     return rows
 

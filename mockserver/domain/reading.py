@@ -81,3 +81,17 @@ def choice_of(choices: type[En]) -> Callable[[object], En | None]:
         return by_fold.get(value.lower()) if isinstance(value, str) else None
 
     return read
+
+
+_HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+
+
+def snake(name: str) -> str:
+    """A name of the wire as code spells it: ``paymentMethodId`` as ``payment_method_id``."""
+    return _HUMP.sub("_", name).lower()
+
+
+def camel(name: str) -> str:
+    """The same the other way round."""
+    first, *others = name.split("_")
+    return first + "".join(other.capitalize() for other in others)

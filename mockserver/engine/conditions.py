@@ -11,6 +11,7 @@ from typing import Any
 from mockserver.domain.codes import Code
 from mockserver.domain.delivery import Delivery
 from mockserver.domain.errors import Invalid, nearest
+from mockserver.domain.reading import camel, snake
 from mockserver.domain.record import record
 from mockserver.domain.slices import Slices
 from mockserver.engine.inboxes import InboxMessage
@@ -18,7 +19,7 @@ from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.state_facts import KINDS, value_at
 from mockserver.scenario.kinds import TEXT, Kind
 from mockserver.scenario.matching import FieldTest, compile_test, known_operators
-from mockserver.scenario.stored import STORED, camel, followed, kind_of, snake
+from mockserver.scenario.stored import STORED, followed, kind_of
 
 SLICE = 100
 """Rows that are looked at before others have their turn."""

@@ -163,7 +163,7 @@ class Sandboxes:
     def open(self, key: str | None, real: Micros) -> Sandbox:
         """The sandbox of a secret key, opened on first use. Raises ``Unauthorised`` (40), ``Full`` (37)."""
         sandbox = self.get(key)
-        return sandbox if sandbox is not None else self._begin(self._accepted(key), Beginning(self._config()), real)
+        return sandbox if sandbox is not None else self.reopen(self._accepted(key), Beginning(self._config()), real)
 
     def open_by_public_key(self, public_key: str | None, real: Micros) -> Sandbox:
         """The sandbox that a public key belongs to; ``pk_X`` opens that of ``sk_X``. Raises ``Unauthorised`` (40),
@@ -176,9 +176,35 @@ class Sandboxes:
         raise Unauthorised(Code.INVALID_AUTHENTICATION, {"XPublickey": "no sandbox has this public key"})
 
     def reopen(self, key: str, beginning: Beginning, real: Micros) -> Sandbox:
-        """An empty sandbox in the place of a used one, in memory or on the shelf. When preparing it fails, the used one
-        stays."""
-        return self._begin(key, beginning, real)
+        """An empty sandbox in the place of a used one, in memory or on the shelf, or of none. When preparing it fails,
+        the used one stays."""
+        before = self._by_key.get(key)
+        sandbox = self._by_key[key] = Sandbox(key, beginning.config, real)
+        self._by_public_key[sandbox.public_key] = sandbox
+        if beginning.own is not None:
+            sandbox.settle(beginning.own)
+        # What is judged since a mark goes on over a reset, which begins the journal anew.
+        for name in beginning.marks:
+            sandbox.journal.marks.put(name, 0)
+        try:
+            self._on_open(sandbox)
+            sandbox.note_opened()
+        except Refused:
+            if before is None:
+                del self._by_key[key], self._by_public_key[sandbox.public_key]
+            else:
+                self._by_key[key] = self._by_public_key[sandbox.public_key] = before
+            raise
+        self._replaced(before, sandbox)
+        self._begun(sandbox)
+        return sandbox
+
+    def _begun(self, sandbox: Sandbox) -> None:
+        """A sandbox is the one of its key from now on, and the last of all: so a store keeps it too."""
+        sandbox_id = sandbox_id_of(sandbox.key)
+        self._by_id.pop(sandbox_id, None)
+        self._by_id[sandbox_id] = sandbox.key
+        self._note(sandbox)
 
     def keep_aside(self, sandbox: Sandbox) -> None:
         """Keep a sandbox that another is about to replace; of each key one, and the last few of all."""
@@ -229,43 +255,9 @@ class Sandboxes:
 
     def drop(self, sandbox: Sandbox) -> None:
         """Forget an open sandbox, its name and what was kept aside for it: its key opens another."""
-        key = sandbox.key
-        del self._by_key[key], self._by_public_key[sandbox.public_key], self._by_id[sandbox_id_of(key)]
-        self._names.pop(key, None)
-        self._forget_aside(key)
-        self.room.leave(sandbox.journal)
-        self.room.leave(sandbox.inboxes)
+        self._forget_aside(sandbox.key)
         self.dropped += 1
-        self.on_leave(sandbox)
-
-    def _begin(self, key: str, beginning: Beginning, real: Micros) -> Sandbox:
-        before = self._by_key.get(key)
-        sandbox = self._by_key[key] = Sandbox(key, beginning.config, real)
-        self._by_public_key[sandbox.public_key] = sandbox
-        if beginning.own is not None:
-            sandbox.settle(beginning.own)
-        # What is judged since a mark goes on over a reset, which begins the journal anew.
-        for name in beginning.marks:
-            sandbox.journal.marks.put(name, 0)
-        try:
-            self._on_open(sandbox)
-            sandbox.note_opened()
-        except Refused:
-            if before is None:
-                del self._by_key[key], self._by_public_key[sandbox.public_key]
-            else:
-                self._by_key[key] = self._by_public_key[sandbox.public_key] = before
-            raise
-        self._replaced(before, sandbox)
-        self._begun(sandbox)
-        return sandbox
-
-    def _begun(self, sandbox: Sandbox) -> None:
-        """A sandbox is the one of its key from now on, and the last of all: so a store keeps it too."""
-        sandbox_id = sandbox_id_of(sandbox.key)
-        self._by_id.pop(sandbox_id, None)
-        self._by_id[sandbox_id] = sandbox.key
-        self._note(sandbox)
+        self.put_away(sandbox, kept=False)
 
     def _with_public_key(self, public_key: str) -> Sandbox | None:
         found = self._by_public_key.get(public_key)

@@ -10,12 +10,12 @@ from typing import Any
 from weakref import proxy
 
 from mockserver.assumptions.table import AUTHORISED_WORD
-from mockserver.domain.reading import SpelledWord
+from mockserver.domain.reading import SpelledWord, camel, snake
 from mockserver.domain.states import ChargeState
 from mockserver.engine.indexed_table import Table
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.tables import ROW_CLASSES
-from mockserver.scenario.stored import ALIASES, SECRET, STORED, camel, snake
+from mockserver.scenario.stored import ALIASES, SECRET, STORED
 
 _TABLES = {rows: name for name, rows in ROW_CLASSES.items()}
 KINDS: Mapping[str, tuple[str, Callable[[Sandbox], Table[Any]]]] = {

@@ -8,6 +8,7 @@ from collections.abc import Collection, Mapping, Sequence
 from mockserver.domain.cards import TEST_CARDS, Brand
 from mockserver.domain.clock import iso
 from mockserver.domain.errors import nearest
+from mockserver.domain.reading import camel, snake
 from mockserver.domain.record import record
 from mockserver.domain.zones import Zone
 from mockserver.scenario.attempt import Attempt
@@ -15,7 +16,7 @@ from mockserver.scenario.kinds import NUMBER, TEXT, Kind
 from mockserver.scenario.matching import Reader
 from mockserver.scenario.operations import ALL_OPERATIONS, UNREQUESTED
 from mockserver.scenario.requests import Field, fields_of, parts_of
-from mockserver.scenario.stored import STORED, camel, followed, kind_of, snake
+from mockserver.scenario.stored import STORED, followed, kind_of
 
 _SECRET = frozenset({"cardnumber", "ccv", "cvv", "paymentdata"})
 _SECRET_HEADERS = frozenset({"x-secretkey", "x-publickey", "authorization"})

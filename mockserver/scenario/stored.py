@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import is_dataclass
 from decimal import Decimal
@@ -20,6 +19,7 @@ from mockserver.domain.payment_link import PaymentLink
 from mockserver.domain.payment_method import PaymentMethod
 from mockserver.domain.payto import Agreement
 from mockserver.domain.provider import Provider
+from mockserver.domain.reading import camel, snake
 from mockserver.domain.subscription import Subscription
 from mockserver.domain.token import Token
 from mockserver.domain.transfer import Transfer
@@ -57,7 +57,6 @@ ALIASES: Mapping[str, str] = {
 }
 """Wire names, in snake case, that the entities spell otherwise."""
 
-_HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 SECRET = frozenset({"number", "ccv"})
 
 
@@ -121,14 +120,3 @@ def kind_of(annotation: Any) -> Kind:
 
 def _is_union(annotation: Any) -> bool:
     return get_origin(annotation) in (Union, UnionType)
-
-
-def snake(name: str) -> str:
-    """A wire name as the entities spell it."""
-    return _HUMP.sub("_", name).lower()
-
-
-def camel(name: str) -> str:
-    """An entity's name as the wire spells it."""
-    first, *others = name.split("_")
-    return first + "".join(other.capitalize() for other in others)

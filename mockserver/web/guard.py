@@ -9,6 +9,7 @@ Source: control document, Security.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable
+from contextlib import suppress
 from functools import lru_cache
 from hmac import compare_digest
 from ipaddress import ip_address
@@ -24,7 +25,6 @@ from mockserver.domain.problem import problem
 from mockserver.settings import Settings
 from mockserver.web.access import QUIET_PATHS, Access, Watched
 from mockserver.web.asgi import FEW_FIELDS, Message, RawHeader, RawHeaders, Receive, Scope, Send, fields_of, send_json
-from mockserver.web.last_resort import last_resort
 from mockserver.web.request_counts import OPERATION, REFUSED
 from mockserver.web.transport_faults import Cut
 from mockserver.web.world import World
@@ -227,3 +227,12 @@ async def _refuse(scope: Scope, send: Send, refusal: Refusal) -> None:
     status, code, message, field, words = refusal
     extra: Any = [(b"www-authenticate", b"Bearer")] if status == 401 else None
     await send_json(send, status, problem(status, code, message, scope["path"], {field: words}), extra)
+
+
+async def last_resort(scope: Scope, send: Send) -> None:
+    """Answer 500 for an error that escaped an endpoint, unless the answer has begun; the server logs the error."""
+    # An answer that has begun cannot begin again: the server says so, and cuts it off.
+    with suppress(RuntimeError):
+        body = problem(500, Code.UNKNOWN_ERROR, Code.UNKNOWN_ERROR.message, scope["path"])
+        # The server hangs up after an error: clients that keep connections are told.
+        await send_json(send, 500, body, [(b"connection", b"close")])

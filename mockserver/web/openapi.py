@@ -10,6 +10,7 @@ from typing import Any
 from mockserver.assumptions import Assumed
 from mockserver.assumptions.table import CREATED_STATUS, NOT_FOUND_STATUS, WRONG_STATE_STATUS
 from mockserver.domain.problem import Problem
+from mockserver.domain.reading import camel
 from mockserver.web.event_documents import webhooks
 from mockserver.web.route import Auth, Route, Success
 from mockserver.web.routes import ROUTES
@@ -109,17 +110,12 @@ def _links(row: Route) -> dict[str, Any]:
     return {
         _name(other): {
             "operationId": _name(other),
-            "parameters": {placeholder: f"$response.body#/{_camel(placeholder)}"},
+            "parameters": {placeholder: f"$response.body#/{camel(placeholder)}"},
         }
         for other in ROUTES
         for placeholder in PLACEHOLDER.findall(other.path)
-        if _camel(placeholder) in getattr(row.reply, "__annotations__", ()) and other.path.count("{") == 1
+        if camel(placeholder) in getattr(row.reply, "__annotations__", ()) and other.path.count("{") == 1
     }
-
-
-def _camel(name: str) -> str:
-    first, *rest = name.split("_")
-    return first + "".join(word.capitalize() for word in rest)
 
 
 def _refusals(row: Route, assumed: Assumed) -> set[int]:

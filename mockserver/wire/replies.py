@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from functools import cache, partial
 from operator import attrgetter
 from typing import Any, NotRequired, TypeVar, cast, get_args, get_origin, get_type_hints, is_typeddict
 
 from mockserver.domain.clock import Instant, Micros
+from mockserver.domain.reading import snake
 from mockserver.wire.dates import moment, named_moment
 from mockserver.wire.shapes import ReplyDateTime
 
 R = TypeVar("R")
-
-_HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 
 
 def reply_of(kind: Callable[..., R], value: object, **others: object) -> R:
@@ -43,8 +41,8 @@ def _plan(kind: Any, given: tuple[str, ...]) -> tuple[Any, ...]:
 
 
 def _attribute(name: str) -> str:
-    snake = _HUMP.sub("_", name).lower()
-    return "added" if snake == "created_date" else snake.removeprefix("date_")
+    named = snake(name)
+    return "added" if named == "created_date" else named.removeprefix("date_")
 
 
 def _writer(hint: Any) -> Callable[[Any], object] | None:

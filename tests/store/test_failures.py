@@ -13,9 +13,8 @@ import pytest
 
 from mockserver.domain.errors import NotKept
 from mockserver.engine.kept.batches import BatchPart
-from mockserver.engine.kept.commits import Commit, NotWritten
+from mockserver.engine.kept.commits import Commit, NotWritten, is_part
 from mockserver.engine.kept.keeping import DERIVED
-from mockserver.engine.kept.names import is_part
 from mockserver.engine.sandbox import Sandbox
 from tests.driving import CARD, DUMMY, NOW, card_charge
 from tests.store.twins import Kept, Twins

@@ -6,7 +6,7 @@ import asyncio
 import json
 from typing import Any
 
-from mockserver.web.last_resort import last_resort
+from mockserver.web.guard import last_resort
 from tests.driving import PROBLEM_FIELDS
 
 

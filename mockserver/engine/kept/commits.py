@@ -8,6 +8,7 @@ from zlib import crc32
 
 from mockserver.domain.errors import MockserverError
 from mockserver.domain.record import mutable, record
+from mockserver.engine.tables import ROW_CLASSES
 
 Row: TypeAlias = tuple[str, int, bytes]
 """A row: its part, its number and its content."""
@@ -85,3 +86,33 @@ class KeptFile(Protocol):
 
     def close(self) -> None:
         """Close the file."""
+
+
+HEAD_PART = "head"
+"""The part that every sandbox has."""
+
+_PARTS = frozenset(ROW_CLASSES) | {
+    HEAD_PART,
+    "batch_rows",
+    "deliveries",
+    "fields",
+    "findings",
+    "idempotency",
+    "inbox",
+    "journal",
+    "marks",
+    "past",
+    "replays",
+    "rule_keys",
+    "scenarios",
+    "schedule",
+    "scripts",
+    "setup",
+    "stories",
+}
+_MEMORIES = "findings."
+
+
+def is_part(name: str) -> bool:
+    """Whether a part may have this name; those of the memories of judges follow from the types of their fields."""
+    return name in _PARTS or name.startswith(_MEMORIES)

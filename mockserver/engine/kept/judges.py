@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cache
+from functools import cache, partial
 from typing import Any, get_args, get_origin, get_type_hints
 
 from mockserver.engine.kept.forms import Forms
@@ -28,21 +28,17 @@ def memories(watch: Watch, forms: Forms) -> list[KeptPart]:
         for slot, annotation in _hints(_class_of(judge)).items():
             if get_origin(annotation) is Recent and not (judge is watch.doubts and slot in ("_calls", "_looks")):
                 key, value = map(forms.of, get_args(annotation))
-                parts.append(MemoryPart(f"findings.{name}{slot}", _getter(judge, slot), key, value))
+                parts.append(MemoryPart(f"findings.{name}{slot}", partial(getattr, judge, slot), key, value))
     return parts
 
 
-def _class_of(judge: Any) -> type:
+def _class_of(judge: object) -> Any:
     return type(judge)
 
 
 @cache
 def _hints(cls: type) -> Mapping[str, Any]:
     return get_type_hints(cls)
-
-
-def _getter(judge: object, slot: str) -> Any:
-    return lambda: getattr(judge, slot)
 
 
 def numbers(watch: Watch) -> list[tuple[str, object, str]]:

@@ -7,6 +7,7 @@ A decision is kept by its rule and the place of its outcome there; the rules the
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from operator import attrgetter
 from typing import Any, Protocol
 
 from mockserver.domain.batch import Batch
@@ -35,6 +36,11 @@ _NEW = Step("")
 _UNASKED = Attempt("", 0)
 _ENTRY, _STEP, _ATTEMPT, _DECISION = 10, 20, 14, 8
 """Places of each list. Their order is that of the format: what is new stands at the end."""
+
+_STEP_FACTS = attrgetter("op", "answers", "row", "latency", "urgent", "is_repeat", "pause", "call")
+_ATTEMPT_FACTS = attrgetter(
+    "op", "now", "also", "source", "provider", "attempt", "subject", "row", "bank_account", "call"
+)
 
 
 class RequestForms(Protocol):
@@ -165,14 +171,7 @@ class StepForms:
     def _write_step(self, step: Step, bodies: Mapping[int, object], *, is_named: bool) -> list[object]:
         return _short(
             [
-                step.op,
-                step.answers,
-                step.row,
-                step.latency,
-                step.urgent,
-                step.is_repeat,
-                step.pause,
-                step.call,
+                *_STEP_FACTS(step),
                 step.assumed or None,
                 step.webhooks or None,
                 step.ignored or None,
@@ -224,16 +223,7 @@ class StepForms:
     def _write_attempt(self, attempt: Attempt, step: Step, *, is_named: bool) -> list[object]:
         return _short(
             [
-                attempt.op,
-                attempt.now,
-                attempt.also,
-                attempt.source,
-                attempt.provider,
-                attempt.attempt,
-                attempt.subject,
-                attempt.row,
-                attempt.bank_account,
-                attempt.call,
+                *_ATTEMPT_FACTS(attempt),
                 self._card.to_plain(attempt.card) if attempt.card is not None else None,
                 self._requests.write(attempt.request, is_named=is_named)
                 if attempt.request is not step.request

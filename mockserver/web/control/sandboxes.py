@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from mockserver.domain.codes import Code
 from mockserver.domain.errors import Invalid, NotFound, Unauthorised
 from mockserver.domain.masking import mask_text
+from mockserver.domain.reading import camel
 from mockserver.engine.config import Beginning
 from mockserver.engine.sandbox import Sandbox, masked_key, sandbox_id_of
 from mockserver.engine.sandboxes import MOST_ASIDE, Sandboxes
@@ -160,10 +161,4 @@ def _shown(call: ControlCall, sandbox: Sandbox, public_key: str) -> dict[str, ob
 
 def object_counts(sandbox: Sandbox) -> dict[str, int]:
     """How many objects of each kind a sandbox holds, whatever state they are in."""
-    return {kind_of(name): len(getattr(sandbox, name)) for name in ROW_CLASSES}
-
-
-def kind_of(name: str) -> str:
-    """The rows of a table as documents name them."""
-    first, *others = name.split("_")
-    return first + "".join(part.capitalize() for part in others)
+    return {camel(name): len(getattr(sandbox, name)) for name in ROW_CLASSES}

@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from functools import partial
+from typing import TypeVar
 
 from mockserver.domain.codes import Code
 from mockserver.domain.errors import Invalid, NotFound, nearest
@@ -22,11 +23,13 @@ from mockserver.web.long_work import aside, in_slices, with_pauses
 from mockserver.wire.dates import moment
 from mockserver.wire.jsonio import dumps
 
+T = TypeVar("T")
+
 _OPENING = ("seed", "setup")
 """Parts of a scenario that count when a sandbox opens; its clock does too, and is refused in a used one."""
 
 LONG = 8_000
-"""Signs of a text from which on reading it takes so long that others must not wait for it: some 80 rules."""
+"""Bytes of a text from which on reading it takes so long that others must not wait for it: some 80 rules."""
 
 MANY = 300
 """Rules from which on making a config of them takes so long that others must not wait for it."""
@@ -121,15 +124,15 @@ async def _read(call: ControlCall) -> Scenario:
     # Who may change nothing is told so, whatever the body says.
     call.sandbox()
     try:
-        text = call.raw.decode("utf-8")
-    except UnicodeDecodeError:
-        raise Invalid(Code.VALIDATION_ERROR, {"Body": "not UTF-8"}) from None
-    reader, name = call.world.directory.reader, call.query.name or "posted"
-    try:
-        return await aside(lambda: reader.read_text(text, name)) if len(text) >= LONG else reader.read_text(text, name)
+        return await _in_time(call, lambda: _given(call, call.query.name or "posted"))
     except ScenarioRefused as refused:
         faults = {f"line {fault.line}, column {fault.column}": _words(fault) for fault in refused.problems}
         raise Invalid(Code.VALIDATION_ERROR, faults) from None
+
+
+async def _in_time(call: ControlCall, read: Callable[[], T]) -> T:
+    """What reading the body gives: of a long one aside, so that others need not wait."""
+    return await aside(read) if len(call.raw) >= LONG else read()
 
 
 def _words(fault: ScenarioProblem) -> str:
@@ -155,7 +158,7 @@ def _listed(scenarios: Sequence[Scenario]) -> list[dict[str, object]]:
 
 async def check(call: ControlCall) -> tuple[int, object]:
     """What is wrong with a scenario's text, with line and column, and what it says in vain; nothing is loaded."""
-    return await aside(lambda: _checked(call)) if len(call.raw) >= LONG else _checked(call)
+    return await _in_time(call, lambda: _checked(call))
 
 
 def _checked(call: ControlCall) -> tuple[int, object]:
@@ -190,7 +193,7 @@ async def try_out(call: ControlCall) -> tuple[int, object]:
     if call.raw.strip() in (b"", b"{}"):
         return 200, await _tried(sandbox, in_force, None)
     try:
-        scenario = await aside(lambda: _given(call)) if len(call.raw) >= LONG else _given(call)
+        scenario = await _in_time(call, lambda: _given(call))
     except ScenarioRefused as refused:
         faults = {f"line {one.line}, column {one.column}": one.message for one in refused.problems}
         raise Invalid(Code.VALIDATION_ERROR, faults) from None
@@ -254,10 +257,10 @@ def schema(_: ControlCall) -> tuple[int, bytes]:
     return 200, json.dumps(json_schema()).encode()
 
 
-def _given(call: ControlCall) -> Scenario:
+def _given(call: ControlCall, name: str = "posted") -> Scenario:
     """The scenario of the body. Raises ``ScenarioRefused``, and ``Invalid`` (90) for what is not UTF-8."""
     try:
         given = call.raw.decode("utf-8")
     except UnicodeDecodeError:
         raise Invalid(Code.VALIDATION_ERROR, {"Body": "not UTF-8"}) from None
-    return call.world.directory.reader.read_text(given, "posted")
+    return call.world.directory.reader.read_text(given, name)
