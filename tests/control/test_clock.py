@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 from tests.driving import CARD, DUMMY, Api, Reply
@@ -76,3 +77,46 @@ def test_a_used_sandbox_takes_a_scenario_again_with_the_clock_that_it_began_with
     assert put(api, FAST).status == 400
     api.call("POST", "/__admin/reset")
     assert put(api, FAST).status == 200
+
+
+def renewing(api: Api) -> None:
+    """A subscription that is charged every day."""
+    method = api.call("POST", "/payment_method/card", {"providerId": DUMMY, "paymentInformation": CARD}).body
+    plan = {"paymentMethodId": method["paymentMethodId"], "amount": 1, "currency": "AUD", "interval": "Day"}
+    assert api.call("POST", "/subscription/payment_method", {**plan, "frequency": 1}).status == 201
+
+
+def test_a_move_that_arrives_while_the_server_stops_is_an_ordinary_one(api: Api) -> None:
+    renewing(api)
+    api.app.stopping()
+    moved = api.call("POST", "/__admin/clock/advance", {"by": "3d"}).body
+    assert (moved["now"][:10], moved["ran"], "hint" in moved) == ("2031-03-04", 3, False)
+
+
+def test_a_move_that_a_stop_cuts_short_says_so_and_another_goes_on_from_there(api: Api) -> None:
+    renewing(api)
+    api.app.stopping()
+    moved = api.call("POST", "/__admin/clock/advance", {"by": "900d"}, waits=True).body
+    assert 0 < moved["ran"] < 900
+    assert moved["hint"] == (
+        "the server was asked to stop on the way to 2033-08-17T00:00:00.0000000Z, with work that is due left: "
+        "another call continues from here"
+    )
+    waited = api.call("POST", "/__admin/wait", {"for": {"charge": {"amount": 2}}, "advance": True}, waits=True).body
+    assert waited["hint"] == "the server was asked to stop, and the clock stays where it was then"
+    rest = api.call("POST", "/__admin/clock/advance", {"to": "2033-08-17T00:00:00Z"}, waits=True).body
+    assert (moved["ran"] + rest["ran"], rest["now"][:10], "hint" in rest) == (900, "2033-08-17", False)
+
+
+def test_a_move_says_that_its_sandbox_was_emptied_meanwhile(api: Api) -> None:
+    renewing(api)
+
+    async def both() -> Any:
+        moving = asyncio.create_task(api.calling("POST", "/__admin/clock/advance", {"by": "2000d"}))
+        await asyncio.sleep(0)
+        assert (await api.calling("POST", "/__admin/reset", {})).status == 200
+        return (await moving).body
+
+    assert asyncio.run(both())["hint"] == (
+        "a reset, an import or a fork put another sandbox here during the move to 2036-08-21T00:00:00.0000000Z"
+    )

@@ -16,10 +16,10 @@ from typing import Any
 import pytest
 
 from tests.depth import tries
-from tests.driving import Api, card_charge
+from tests.driving import CARD, DUMMY, START, Api, card_charge
 from tests.served import serve
 from tests.store.killed import FRESH, Line, Served, difference, looks, looks_again, tell, tell_again
-from tests.store.stories import Call, Story
+from tests.store.stories import Call, Done, Story
 from tests.store.test_kills import verify_alone
 from tests.store.twins import VIEWS
 
@@ -77,6 +77,35 @@ def test_a_stop_under_load_loses_nothing(tmp_path: Path) -> None:
     try:
         for story in stories:
             verify_alone(served, story)
+    finally:
+        served.kill()
+
+
+def test_a_stop_cuts_a_move_of_the_clock_short_and_says_so(tmp_path: Path) -> None:
+    served = Served(tmp_path / "s.db")
+    story = Story("cut", "sk_cut", control=True)
+
+    async def tell_one(method: str, target: str, body: object) -> Any:
+        call = Call(method, target, body, story.key, "advance")
+        story.done.append(Done(call, *await _send(served.port, call)))
+        return json.loads(story.done[-1].answer)
+
+    async def run() -> str:
+        method = await tell_one("POST", "/payment_method/card", {"providerId": DUMMY, "paymentInformation": CARD})
+        plan = {"amount": 9, "currency": "AUD", "interval": "Day", "frequency": 1}
+        await tell_one("POST", "/subscription/payment_method", {**plan, "paymentMethodId": method["paymentMethodId"]})
+        moving = asyncio.create_task(tell_one("POST", "/__admin/clock/advance", {"by": "4000d"}))
+        look = Call("GET", "/__admin/clock", None, story.key, "look")
+        while json.loads((await _send(served.port, look))[1])["now"].startswith(START[:10]):
+            pass
+        served.process.terminate()
+        return str((await moving)["hint"])
+
+    try:
+        assert asyncio.run(run()).startswith("the server was asked to stop on the way to 2042-02-11")
+        assert served.stop() == 0
+        served = Served(tmp_path / "s.db")
+        verify_alone(served, story)
     finally:
         served.kill()
 

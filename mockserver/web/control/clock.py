@@ -55,8 +55,8 @@ async def change(call: ControlCall) -> tuple[int, object]:
 async def advance(call: ControlCall) -> tuple[int, object]:
     """Move forward ``by`` a duration or ``to`` a date-time, running everything that comes due on the way.
 
-    Time stands while webhooks are being sent. When the move takes longer than ``timeout`` in real time, it ends at the
-    instant of those that are still being sent, which ``waiting`` counts.
+    Time stands while webhooks are being sent. A move ends at the instant that it has come to when it takes longer than
+    ``timeout`` in real time, or when the server is asked to stop: ``hint`` says so, and what is left there.
     """
     sandbox, body = call.sandbox(), call.body
     if (body.by is None) == (body.to is None):
@@ -106,10 +106,7 @@ async def _move(
             arrive()
             answer = {**_shown(sandbox), "ran": mover.ran}
             if not arrived:
-                answer["hint"] = (
-                    f"timed out on the way to {moment(to)}, while {answer['waiting']} webhooks were being sent: "
-                    "another call continues from here"
-                )
+                answer["hint"] = _why_it_ended(world, sandbox, to)
             journal_move(call, sandbox, op, answer)
     world.runner.used(sandbox)
     return 200, answer
@@ -121,6 +118,18 @@ def journal_move(call: ControlCall, sandbox: Sandbox, op: str, answer: object) -
     step.request = call.document
     route = call.route
     sandbox.journal.note(sandbox.now, step, route.method, None, route.path, b"", call.raw, 200, dumps(answer), None)
+
+
+def _why_it_ended(world: World, sandbox: Sandbox, to: Micros) -> str:
+    """Why a move of the clock ended before all that is due up to ``to`` had."""
+    if not world.sandboxes.is_live(sandbox):
+        return f"a reset, an import or a fork put another sandbox here during the move to {moment(to)}"
+    why = "the server was asked to stop" if world.runner.stopping else "timed out"
+    where = f"on the way to {moment(to)}" if sandbox.now < to else f"at {moment(to)}"
+    waiting = being_sent(sandbox)
+    sent = "1 webhook was" if waiting == 1 else f"{waiting} webhooks were"
+    left = f"while {sent} being sent" if waiting else "with work that is due left"
+    return f"{why} {where}, {left}: another call continues from here"
 
 
 def within_longest(timeout: Micros | None, default: Micros = LONGEST) -> Micros:
@@ -173,17 +182,17 @@ class Mover:
 
     async def advance(self, sandbox: Sandbox, to: Micros) -> bool:
         """Go to an instant, within ``standing``; whether it was reached and all that came due has ended. Else the clock
-        stands at the instant whose webhooks are still being sent. Raises ``HungUp``."""
+        stands where work is left, or webhooks are still being sent. Raises ``HungUp``."""
         before, steps, arrived = sandbox.schedule.ran, 0, False
         while self._world.sandboxes.is_live(sandbox) and (steps < _UNWATCHED or self._caller.stays()):
             if self._world.runner.sending(sandbox):
                 if not await self._try_ends(sandbox):
                     break
-            elif not self._run(sandbox, to):
-                arrived = True
-                break
-            elif self.is_over:
-                break
+            else:
+                self._run(sandbox, to)
+                arrived = not is_behind(sandbox) and not self._world.runner.sending(sandbox)
+                if arrived or self.is_over:
+                    break
             steps += 1
             await self._world.runner.turn(sandbox)
         self.ran += sandbox.schedule.ran - before
@@ -206,13 +215,11 @@ class Mover:
         ended = await self._world.runner.try_ends(sandbox, self._until, self._caller.leaving)
         return ended and self._caller.stays()
 
-    def _run(self, sandbox: Sandbox, to: Micros) -> bool:
-        """Run a slice of what is due up to an instant; whether anything was, or is still."""
-        before = sandbox.schedule.ran
+    def _run(self, sandbox: Sandbox, to: Micros) -> None:
+        """Run a slice of what is due up to an instant."""
         run_slice(sandbox, to)
         sandbox.clock.move_to(sandbox.now, self._world.real_clock())
         self._world.runner.changed(sandbox)
-        return sandbox.schedule.ran > before or is_behind(sandbox)
 
 
 @asynccontextmanager

@@ -60,7 +60,7 @@ async def wait(call: ControlCall) -> tuple[int, object]:
     if advance:
         answer |= {"ran": mover.ran, "waiting": being_sent(sandbox)}
         if why:
-            answer["hint"] = _why_it_ended(mover, sandbox, timeout, within)
+            answer["hint"] = _why_it_ended(call.world, mover, sandbox, timeout, within)
         if sandbox.now > begun or mover.ran:
             journal_move(call, sandbox, "clock.advance", answer)
             call.world.runner.used(sandbox)
@@ -106,7 +106,9 @@ async def _moving(
     return sandbox, why
 
 
-def _why_it_ended(mover: Mover, sandbox: Sandbox, timeout: Micros, within: Micros) -> str:
+def _why_it_ended(world: World, mover: Mover, sandbox: Sandbox, timeout: Micros, within: Micros) -> str:
+    if world.runner.stopping:
+        return "the server was asked to stop, and the clock stays where it was then"
     if mover.is_over:
         return f"the timeout of {duration_text(timeout)} of real time has passed, and the clock stays where it was then"
     entries = sandbox.schedule.entries
