@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import MISSING, dataclass, field, fields
+from collections.abc import Callable
+from dataclasses import MISSING, Field, dataclass, field, fields, is_dataclass
 from functools import cache
+from inspect import get_annotations
 from operator import attrgetter
 from types import CodeType, FunctionType
 from typing import TYPE_CHECKING, Any, TypeVar, dataclass_transform
@@ -17,30 +19,88 @@ def record(cls: type[T]) -> type[T]:
 
     A frozen dataclass sets each field through a call, which triples the cost of making one; a charge makes a dozen.
     """
-    made: Any = mutable(cls)
-    if "__hash__" not in cls.__dict__:
-        made.__hash__ = _hash
-    kind: type[T] = made
-    return kind
+    return _made(cls, _hash)
 
 
 @dataclass_transform(field_specifiers=(field,))
 def mutable(cls: type[T]) -> type[T]:
-    """A slots dataclass.
+    """A slots dataclass."""
+    return _made(cls, None)
 
-    Comparison and representation are shared, and so is the code of constructors of one shape: to write and compile
-    them for each class takes ten times the time of all else that is done for it, at every start.
+
+def _made(cls: type[T], hashed: Callable[[Any], int] | None) -> type[T]:
+    """The class with slots for its fields, whose annotations are texts.
+
+    Comparison and representation are shared, and so is the code of constructors of one shape. Constructors, and what
+    describes the fields, are made when they are first asked for: a server that starts and answers asks for few, and to
+    make all of them takes an eighth of that time.
     """
+    own = _own(cls)
+    names = {name: one for name, one in cls.__dict__.items() if name not in {"__dict__", "__weakref__", *own}}
+    inherited = {name for base in cls.__mro__[1:-1] for name in base.__dict__.get("__slots__", ())}
+    methods = {"__repr__": _shown, "__eq__": _is_equal, "__hash__": hashed}
+    described = {
+        "__doc__": cls.__doc__ or cls.__name__,
+        "__qualname__": cls.__qualname__,
+        "__slots__": tuple(name for name in own if name not in inherited),
+        _OWN: own,
+    }
+    kind: Any = type(cls)
+    made: type[T] = kind(cls.__name__, cls.__bases__, {**_LATE, **methods, **names, **described})
+    return made
+
+
+_OWN = "_own_fields"
+
+
+def _own(cls: type) -> dict[str, tuple[Any, bool]]:
+    """What each field that a class adds is given there, and whether it is set by name alone."""
+    found: dict[str, tuple[Any, bool]] = {}
+    is_keyword = False
+    for name, kind in get_annotations(cls).items():
+        if kind.startswith("KW_ONLY"):
+            is_keyword = True
+        elif not kind.startswith("ClassVar["):
+            found[name] = cls.__dict__.get(name, MISSING), is_keyword
+    return found
+
+
+def _every(cls: type) -> dict[str, tuple[Any, bool]]:
+    """The same of all its fields. The objects with which the standard library describes fields take five times as long
+    to make as a constructor."""
+    return {name: one for base in cls.__mro__[::-1] for name, one in base.__dict__.get(_OWN, {}).items()}
+
+
+class _Late:
+    """An attribute of a class that is made when it is first asked for."""
+
+    def __init__(self, make: Callable[[type], object]) -> None:
+        self._make = make
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name
+
+    def __get__(self, instance: object, owner: type) -> Any:
+        holder = next(cls for cls in owner.__mro__ if cls.__dict__.get(self._name) is self)
+        setattr(holder, self._name, self._make(holder))
+        return getattr(owner if instance is None else instance, self._name)
+
+
+def _standard(cls: type) -> Any:
+    """A class with the same fields of its own, as the standard library makes it."""
+    given = {name: value for name, (value, _) in cls.__dict__[_OWN].items() if value is not MISSING}
     # Without a text of its own a dataclass gets its signature, which takes longer than the rest.
-    cls.__doc__ = cls.__doc__ or cls.__name__
-    made: Any = dataclass(slots=True, init=False, repr=False, eq=False)(cls)
-    for name, method in (("__init__", _constructor(made)), ("__repr__", _shown), ("__eq__", _is_equal)):
-        if name not in cls.__dict__:
-            setattr(made, name, method)
-    if "__hash__" not in cls.__dict__:
-        made.__hash__ = None
-    kind: type[T] = made
-    return kind
+    names = {"__module__": cls.__module__, "__doc__": "", "__annotations__": get_annotations(cls)}
+    return dataclass(init=False, repr=False, eq=False)(type(cls.__name__, (), {**names, **given}))
+
+
+def _fields(cls: type) -> dict[str, Field[Any]]:
+    inherited = [base.__dataclass_fields__ for base in cls.__mro__[:0:-1] if is_dataclass(base)]
+    return {name: one for found in (*inherited, _standard(cls).__dataclass_fields__) for name, one in found.items()}
+
+
+def _match_args(cls: type) -> tuple[str, ...]:
+    return tuple(one.name for one in fields(cls) if one.init and not one.kw_only)
 
 
 _ABSENT = object()
@@ -55,27 +115,28 @@ def _constructor(cls: type) -> FunctionType:
     keywords: list[str] = []
     lines: list[str] = []
     defaults: dict[str, Any] = {}
-    for number, one in enumerate(fields(cls)):
+    for number, (own, (given, is_keyword)) in enumerate(_every(cls).items()):
         name = value = f"f{number}"
-        names[name] = one.name
-        has_factory = one.default_factory is not MISSING
-        if one.init:
-            (keywords if one.kw_only else places).append(name)
-            if has_factory or one.default is not MISSING:
-                defaults[name] = _ABSENT if has_factory else one.default
-        elif one.default is not MISSING:
-            scope[f"default_{name}"] = one.default
+        names[name] = own
+        is_plain = not isinstance(given, Field)
+        default, factory = (given, MISSING) if is_plain else (given.default, given.default_factory)
+        if taken := is_plain or given.init:
+            (keywords if is_keyword else places).append(name)
+            if factory is not MISSING or default is not MISSING:
+                defaults[name] = default if factory is MISSING else _ABSENT
+        elif default is not MISSING:
+            scope[f"default_{name}"] = default
             value = f"default_{name}"
-        elif not has_factory:
+        elif factory is MISSING:
             continue
-        if has_factory:
-            scope[f"make_{name}"] = one.default_factory
-            value = f"{name} if {name} is not ABSENT else make_{name}()" if one.init else f"make_{name}()"
+        if factory is not MISSING:
+            scope[f"make_{name}"] = factory
+            value = f"{name} if {name} is not ABSENT else make_{name}()" if taken else f"make_{name}()"
         lines.append(f"    self.{name} = {value}")
     if hasattr(cls, "__post_init__"):
         lines.append("    self.__post_init__()")
-    taken = ", ".join(["self", *places, *(["*", *keywords] if keywords else [])])
-    shape = _compiled("\n".join([f"def __init__({taken}):", *(lines or ["    pass"])]))
+    arguments = ", ".join(["self", *places, *(["*", *keywords] if keywords else [])])
+    shape = _compiled("\n".join([f"def __init__({arguments}):", *(lines or ["    pass"])]))
     code = shape.replace(
         co_names=tuple(names.get(name, name) for name in shape.co_names),
         co_varnames=tuple(names.get(name, name) for name in shape.co_varnames),
@@ -84,6 +145,14 @@ def _constructor(cls: type) -> FunctionType:
     made = FunctionType(code, scope, "__init__", tuple(defaults[name] for name in places if name in defaults))
     made.__kwdefaults__ = {names[name]: defaults[name] for name in keywords if name in defaults}
     return made
+
+
+_LATE = {
+    "__init__": _Late(_constructor),
+    "__dataclass_fields__": _Late(_fields),
+    "__dataclass_params__": _Late(lambda cls: _standard(cls).__dataclass_params__),
+    "__match_args__": _Late(_match_args),
+}
 
 
 @cache
