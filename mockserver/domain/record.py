@@ -90,7 +90,7 @@ def _standard(cls: type) -> Any:
     """A class with the same fields of its own, as the standard library makes it."""
     given = {name: value for name, (value, _) in cls.__dict__[_OWN].items() if value is not MISSING}
     # Without a text of its own a dataclass gets its signature, which takes longer than the rest.
-    names = {"__module__": cls.__module__, "__doc__": "", "__annotations__": get_annotations(cls)}
+    names = {"__module__": cls.__module__, "__doc__": " ", "__annotations__": get_annotations(cls)}
     return dataclass(init=False, repr=False, eq=False)(type(cls.__name__, (), {**names, **given}))
 
 
@@ -181,7 +181,7 @@ def _is_equal(self: Any, other: Any) -> Any:
 
 @cache
 def _compared(cls: type) -> attrgetter[Any] | None:
-    names = [one.name for one in fields(cls) if one.compare]
+    names = [name for name, (given, _) in _every(cls).items() if not isinstance(given, Field) or given.compare]
     return attrgetter(*names) if names else None
 
 
@@ -205,7 +205,9 @@ else:
 
     @cache
     def _values_of(cls: type) -> attrgetter:
-        return attrgetter(*(field.name for field in fields(cls) if field.init))
+        return attrgetter(
+            *(name for name, (given, _) in _every(cls).items() if not isinstance(given, Field) or given.init)
+        )
 
 
 def updated(value: T, given: Any) -> T:
