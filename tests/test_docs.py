@@ -13,7 +13,7 @@ import yaml
 from mockserver.settings import Settings, unknown_variables
 from tests import warm
 from tests.rows import each
-from tools import docs, tables
+from tools import derived, docs, tables
 
 TEXTS = {page: page.read_text("utf-8") for page in docs.PAGES}
 README = TEXTS[docs.README]
@@ -63,6 +63,11 @@ def test_a_table_that_is_not_the_codes_is_found() -> None:
 
 def test_every_table_is_shown_once() -> None:
     assert sorted(re.findall(r"<!-- table: ([\w-]+) -->", EVERYTHING)) == sorted(tables.PRINT)
+
+
+@each("path", derived.FILES)
+def test_every_file_that_is_printed_from_code_is_what_the_code_prints(path: str) -> None:
+    assert (docs.ROOT / path).read_text("utf-8") == derived.FILES[path](), "python -m tools.docs prints it again"
 
 
 def test_every_file_that_a_page_names_is_there() -> None:

@@ -27,12 +27,8 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, cast
 
-from mockserver.adapters.kept_reading import KEPT, to_keep
-from mockserver.adapters.scenario_files import TEST_VALUES, shipped_file
-from mockserver.adapters.strict_yaml import read
-from tools import tables
+from tools import derived, tables
 
 ROOT = Path(__file__).resolve().parents[1]
 TOP = tuple(ROOT / f"{name}.md" for name in ("README", "CONTRIBUTING", "CHANGELOG", "SECURITY"))
@@ -242,14 +238,6 @@ def difference(page: str, name: str = "page") -> str:
     return "\n".join(difflib.unified_diff(page.splitlines(), wanted.splitlines(), name, "as it is", lineterm=""))
 
 
-def keep_reading() -> None:
-    """Write what the server keeps of the reading of its own scenario."""
-    path = shipped_file(TEST_VALUES)
-    text = path.read_text("utf-8")
-    document = read(text, path.name)
-    KEPT.write_text(to_keep(text, cast(dict[str, Any], document.data), document.positions), "utf-8")
-
-
 def main() -> int:
     """Rewrite the pages, or with ``--check`` only say what would change."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -257,7 +245,7 @@ def main() -> int:
     chosen = parser.parse_args()
     changes = ""
     if not chosen.check:
-        keep_reading()
+        derived.write()
     for page in PAGES:
         text = page.read_text("utf-8")
         if chosen.check:

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import field
 from decimal import Decimal
 from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, ClassVar, get_args
 
 from mockserver.domain.cards import Card
 from mockserver.domain.checkouts import CHECKOUTS
@@ -79,6 +79,8 @@ class CheckoutTransfer:
 class CardSource:
     """Raw card details; ``provider_id`` None lets the cheapest provider take it."""
 
+    word: ClassVar[str] = "card"
+
     details: CardDetails | None
     provider_id: str | None
 
@@ -86,6 +88,8 @@ class CardSource:
 @record
 class BankSource:
     """Raw bank account details."""
+
+    word: ClassVar[str] = "bank_account"
 
     account: BankAccount
     provider_id: str
@@ -95,12 +99,16 @@ class BankSource:
 class MethodSource:
     """A stored payment method."""
 
+    word: ClassVar[str] = "payment_method"
+
     payment_method_id: str
 
 
 @record
 class TokenSource:
     """A payment token; ``transfer`` passes a part of the amount on to another account."""
+
+    word: ClassVar[str] = "token"
 
     token: str
     transfer: CheckoutTransfer | None = None
@@ -110,12 +118,16 @@ class TokenSource:
 class CustomerSource:
     """The default payment method of a customer."""
 
+    word: ClassVar[str] = "customer"
+
     customer_id: str
 
 
 @record
 class NetworkTokenSource:
     """A network token through a provider."""
+
+    word: ClassVar[str] = "network_token"
 
     network_token_id: str | None
     provider_id: str
@@ -128,6 +140,8 @@ class WalletSource:
     ``kind`` is the wallet, where the caller says which.
     """
 
+    word: ClassVar[str] = "wallet"
+
     display_name: str | None
     network: str | None
     provider_id: str | None
@@ -139,20 +153,24 @@ class CheckoutSource:
     """What a payer approved at a checkout. Without ``provider_id`` a provider of the type ``kind`` takes it, else one
     that simulates any checkout."""
 
+    word: ClassVar[str] = "checkout"
+
     kind: str | None
     provider_id: str | None
 
 
 ChargeSource = (
     CardSource
-    | BankSource
-    | MethodSource
     | TokenSource
     | CustomerSource
+    | MethodSource
+    | BankSource
     | NetworkTokenSource
     | WalletSource
     | CheckoutSource
 )
+SOURCE_WORDS: tuple[str, ...] = tuple(kind.word for kind in get_args(ChargeSource))
+"""The names of sources, as rules have them (scenario key ``source``)."""
 
 
 @record

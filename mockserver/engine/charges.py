@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from decimal import Decimal
-from typing import assert_never
 
 from mockserver.assumptions.table import (
     AUTHORISATION_EXPIRES_AFTER,
@@ -42,7 +41,7 @@ from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.schedule import Due
 from mockserver.engine.sources import ChargePlan
 from mockserver.scenario.outcome import Outcome
-from mockserver.scenario.provider_outcome import Approve, Challenge, Decline, PartialApprove, Pending, Settlement
+from mockserver.scenario.provider_outcome import Approve, Challenge, Decline, Pending, Settlement
 
 _NOBODY = Decline(
     "three_ds_challenge", Code.REQUIRE_THREE_D_SECURE, Code.REQUIRE_THREE_D_SECURE.message, None, None, False
@@ -157,7 +156,7 @@ def expire(sandbox: Sandbox, charge_id: str) -> None:
         move(sandbox, charge, charge.after_void(ChargeEvent.EXPIRED, sandbox.now), ChargeEvent.EXPIRED)
 
 
-def _named(command: NewCharge, begun: ChargePlan) -> tuple[str, str | None]:
+def _named(command: NewCharge) -> tuple[str, str | None]:
     """The name of the source that rules see, and the second name of the step that it gives."""
     if command.batch_id is not None:
         return "batch", "batch.row"
@@ -165,7 +164,7 @@ def _named(command: NewCharge, begun: ChargePlan) -> tuple[str, str | None]:
         return "subscription", "subscription.renew"
     if command.payment_link_id is not None:
         return "payment_link", "payment_link.pay"
-    return begun.source, None
+    return command.source.word, None
 
 
 @record
@@ -178,7 +177,7 @@ class _Verdict:
 
 
 def _try_routes(sandbox: Sandbox, command: NewCharge, begun: ChargePlan) -> _Verdict:
-    source, also = _named(command, begun)
+    source, also = _named(command)
     failed: list[FailedAttempt] = []
     scripted = sandbox.step.scripted
     ways: Iterator[ProviderRoute] | None = None
@@ -229,8 +228,8 @@ def ask_provider(
 def _store(sandbox: Sandbox, command: NewCharge, begun: ChargePlan, verdict: _Verdict, money: Money) -> Charge:
     route, outcome, amount = verdict.route, verdict.outcome, money.amount
     event = _event_of(sandbox, command, begun, route, outcome)
-    if isinstance(outcome.provider, PartialApprove):
-        amount = cut(min(amount, outcome.provider.amount), money.currency)
+    if outcome.provider is not None and (approved := outcome.provider.approved(amount)) is not amount:
+        amount = cut(approved, money.currency)
     instrument = route.instrument
     card = instrument.card
     payer = sources.payer_of(command.payer, begun.payer)
@@ -296,24 +295,18 @@ def _answers_later(sandbox: Sandbox) -> bool:
 def _event_of(
     sandbox: Sandbox, command: NewCharge, begun: ChargePlan, route: ProviderRoute, outcome: Outcome
 ) -> ChargeEvent:
-    match outcome.provider:
-        case None:
-            slow = command.capture and route.instrument.type in _SLOW and _answers_later(sandbox)
-            return ChargeEvent.PENDING if slow else _taken(command)
-        case Decline():
-            return ChargeEvent.DECLINED
-        case Challenge():
-            return _taken(command) if begun.verified else ChargeEvent.CHALLENGED
-        case Pending():
-            return ChargeEvent.PENDING
-        case Approve() | PartialApprove():
-            return _taken(command)
-        case _:
-            assert_never(outcome.provider)
+    said = outcome.provider
+    if said is None:
+        slow = command.capture and route.instrument.type in _SLOW and _answers_later(sandbox)
+        event = ChargeEvent.PENDING if slow else None
+    else:
+        event = None if said.event is ChargeEvent.CHALLENGED and begun.verified else said.event
+    return event or taken(capture=command.capture)
 
 
-def _taken(command: NewCharge) -> ChargeEvent:
-    return ChargeEvent.PAID if command.capture else ChargeEvent.AUTHORISED
+def taken(*, capture: bool) -> ChargeEvent:
+    """How a payment begins that nothing keeps back."""
+    return ChargeEvent.PAID if capture else ChargeEvent.AUTHORISED
 
 
 def follow_up(sandbox: Sandbox, charge: Charge, event: ChargeEvent, route: ProviderRoute, outcome: Outcome) -> None:

@@ -42,12 +42,11 @@ from mockserver.engine.sandbox import Sandbox
 
 @record
 class ChargePlan:
-    """Where a charge starts: its first route, the name of its source for rules, and what is known of the payer.
+    """Where a charge starts: its first route, and what is known of the payer.
 
     ``others`` are providers that may take over; ``token`` is used by the charge, whatever becomes of it.
     """
 
-    source: str
     first: ProviderRoute
     others: tuple[Provider, ...] = ()
     payer: Payer | None = None
@@ -63,11 +62,7 @@ def plan(sandbox: Sandbox, command: NewCharge, money: Currency | None, faults: F
             return _card(sandbox, command, source, money, faults)
         case BankSource(account=account, provider_id=provider_id):
             provider = providers.named(sandbox, provider_id, Capability.DIRECT_DEBIT, faults)
-            return (
-                ChargePlan("bank_account", ProviderRoute(provider, prepared_methods.bank_instrument(account)))
-                if provider
-                else None
-            )
+            return ChargePlan(ProviderRoute(provider, prepared_methods.bank_instrument(account))) if provider else None
         case MethodSource(payment_method_id=method_id):
             return _method(sandbox, method_id, command.amount, faults)
         case TokenSource():
@@ -109,7 +104,7 @@ def _card(
         if card is None or provider is None:
             return None
         return ChargePlan(
-            "card", ProviderRoute(provider, sandbox.cards.instrument(card)), verified=_is_verified(sandbox, source)
+            ProviderRoute(provider, sandbox.cards.instrument(card)), verified=_is_verified(sandbox, source)
         )
     if card is None or faults:
         return None
@@ -118,7 +113,7 @@ def _card(
         faults.add(Code.NO_CARD_PROVIDERS_CONFIGURED, "Currency", "no provider takes this card in this currency")
         return None
     first = ProviderRoute(found[0], sandbox.cards.instrument(card))
-    return ChargePlan("card", first, tuple(found[1:]), verified=_is_verified(sandbox, source))
+    return ChargePlan(first, tuple(found[1:]), verified=_is_verified(sandbox, source))
 
 
 def _is_verified(sandbox: Sandbox, source: CardSource) -> bool:
@@ -127,9 +122,7 @@ def _is_verified(sandbox: Sandbox, source: CardSource) -> bool:
     return given and sandbox.assume(THREE_DS) == "trusted"
 
 
-def _method(
-    sandbox: Sandbox, method_id: str, amount: Decimal, faults: Faults, source: str = "payment_method"
-) -> ChargePlan | None:
+def _method(sandbox: Sandbox, method_id: str, amount: Decimal, faults: Faults) -> ChargePlan | None:
     method = sandbox.payment_methods.get(method_id)
     check_in_use(method, method_id, "PaymentMethodId", faults)
     if method is None or method.state is Presence.REMOVED:
@@ -142,7 +135,7 @@ def _method(
             return None
         sandbox.step.about["customer"] = owner
     route = stored_route(sandbox, method, amount, faults)
-    return ChargePlan(source, route, payer=method.payer) if route else None
+    return ChargePlan(route, payer=method.payer) if route else None
 
 
 def _customer(sandbox: Sandbox, customer_id: str, amount: Decimal, faults: Faults) -> ChargePlan | None:
@@ -158,7 +151,7 @@ def _customer(sandbox: Sandbox, customer_id: str, amount: Decimal, faults: Fault
         text = "this customer has no default payment method"
         faults.add(Code.CUSTOMER_HAS_NO_DEFAULT_PAYMENT_METHOD_ID, "CustomerId", text)
         return None
-    return _method(sandbox, method_id, amount, faults, "customer")
+    return _method(sandbox, method_id, amount, faults)
 
 
 def _token(sandbox: Sandbox, source: TokenSource, amount: Decimal, faults: Faults) -> ChargePlan | None:
@@ -176,7 +169,6 @@ def _token(sandbox: Sandbox, source: TokenSource, amount: Decimal, faults: Fault
         return None
     instrument = Instrument(held.type, held.card, held.bank, token_id=token.token_id, display_type=held.display_type)
     return ChargePlan(
-        "token",
         ProviderRoute(provider, instrument),
         verified=token.verified and sandbox.assume(THREE_DS) == "trusted",
         token=token,
@@ -196,9 +188,7 @@ def _network_token(sandbox: Sandbox, source: NetworkTokenSource, faults: Faults)
         customer_id=token.customer_id,
         display_type=token.card.number.brand,
     )
-    return ChargePlan(
-        "network_token", ProviderRoute(provider, instrument), payer=customer.payer() if customer else None
-    )
+    return ChargePlan(ProviderRoute(provider, instrument), payer=customer.payer() if customer else None)
 
 
 def _wallet(sandbox: Sandbox, source: WalletSource, money: Currency | None, faults: Faults) -> ChargePlan | None:
@@ -210,7 +200,7 @@ def _wallet(sandbox: Sandbox, source: WalletSource, money: Currency | None, faul
     if provider is None:
         return None
     shown = source.display_name or source.network
-    return ChargePlan("wallet", ProviderRoute(provider, Instrument(_kind(sandbox, source.kind), display_type=shown)))
+    return ChargePlan(ProviderRoute(provider, Instrument(_kind(sandbox, source.kind), display_type=shown)))
 
 
 def _checkout(sandbox: Sandbox, source: CheckoutSource, money: Currency | None, faults: Faults) -> ChargePlan | None:
@@ -228,7 +218,7 @@ def _checkout(sandbox: Sandbox, source: CheckoutSource, money: Currency | None, 
         faults.add(Code.VALIDATION_ERROR, "ProviderType", f"wanted a checkout such as paypal or zip{known}")
         return None
     shown = Instrument(_kind(sandbox, PaymentType(checkout.payment_type)), display_type=checkout.name)
-    return ChargePlan("checkout", ProviderRoute(provider, shown))
+    return ChargePlan(ProviderRoute(provider, shown))
 
 
 def _kind(sandbox: Sandbox, own: PaymentType | None) -> PaymentType:

@@ -18,7 +18,7 @@ from mockserver.engine import charges, tokens
 from mockserver.engine.routing import ProviderRoute
 from mockserver.engine.sandbox import Sandbox
 from mockserver.scenario.outcome import Outcome
-from mockserver.scenario.provider_outcome import Decline, Pending
+from mockserver.scenario.provider_outcome import Decline
 
 
 def answer(sandbox: Sandbox, charge_id: str, given: ChallengeAnswer) -> Charge:
@@ -100,10 +100,8 @@ def _passed(sandbox: Sandbox, charge: Charge) -> Charge:
     if isinstance(outcome.provider, Decline):
         attempt = charges.failed_attempt(sandbox, charge.provider.provider_id, outcome.provider)
         return _ended(sandbox, charge, ChargeEvent.DECLINED, attempt)
-    if isinstance(outcome.provider, Pending):
-        event = ChargeEvent.PENDING
-    else:
-        event = ChargeEvent.PAID if charge.capture else ChargeEvent.AUTHORISED
+    said = outcome.provider.event if outcome.provider is not None else None
+    event = said or charges.taken(capture=charge.capture)
     passed = _ended(sandbox, charge, event, None)
     if route is not None:
         charges.follow_up(sandbox, passed, event, route, outcome)

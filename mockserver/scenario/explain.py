@@ -66,7 +66,12 @@ def explain(
         lines += [f"{_NOTIFY if op in _DELIVERY else words}:", *_asked(rules, stage, op, decision)]
         fired += [decision] if decision.rule is not None else []
         fault = decision.outcome.transport
-        if fault is not None and fault.at is not At.ANSWER and fault.kind not in (FaultKind.DELAY, FaultKind.SLOW):
+        if (
+            fault is not None
+            and fault.at is not At.ANSWER
+            and fault.kind is not FaultKind.DELAY
+            and not fault.is_reading
+        ):
             return [*lines, "  nothing more is asked: this ends the call before anything has happened"]
     if op not in UNREQUESTED:
         lines += ["as it is answered:", _first(fired, "spoils the answer", lambda one: _spoilt(one.transport))]

@@ -13,14 +13,11 @@ from mockserver.scenario.operations import (
     PAGES,
     PROVIDER_OPERATIONS,
     READS,
+    TAKING,
     UNREQUESTED,
 )
 from mockserver.scenario.outcome import Outcome
-from mockserver.scenario.provider_outcome import Approve, Challenge, Decline, PartialApprove, Pending, ProviderOutcome
 from mockserver.scenario.transport import At
-
-TAKING = frozenset({"charge.create", "batch.row", "payment_link.pay", "subscription.renew"})
-"""Operations in which money is taken."""
 
 TELLING = TAKING | {
     *("charge.challenge", "charge.capture", "charge.void", "charge.refund", "batch.create", "webhook.deliver"),
@@ -50,15 +47,10 @@ DELETABLE: Mapping[str, str] = {
 """Operations after which ``later: delete`` can remove an object, and its kind."""
 
 
-BY_NAME: Mapping[str, frozenset[str]] = {"pending": frozenset({"charge.capture", "charge.refund"})}
-"""Operations in which an outcome happens only to a rule that names them in full: one that means all payments of a card
-does not mean their refunds."""
-
-
 def fitting(outcome: Outcome) -> Iterator[tuple[str, frozenset[str]]]:
     """Each thing that an outcome makes happen, by its word in the file, and the operations in which it can."""
     if outcome.provider is not None:
-        yield _of_provider(outcome.provider)
+        yield outcome.provider.word, outcome.provider.fits
     if outcome.latency is not None:
         yield "latency", _WAITED_FOR
     if outcome.transport is not None:
@@ -77,22 +69,6 @@ def fitting(outcome: Outcome) -> Iterator[tuple[str, frozenset[str]]]:
         yield "replay", ALL_OPERATIONS - READS - UNREQUESTED - PAGES
     for later in outcome.later:
         yield from _of_later(later)
-
-
-def _of_provider(provider: ProviderOutcome) -> tuple[str, frozenset[str]]:
-    match provider:
-        case Approve():
-            return "approve", PROVIDER_OPERATIONS
-        case Decline():
-            return "decline", PROVIDER_OPERATIONS
-        case Pending():
-            return "pending", TAKING | {"charge.challenge"} | BY_NAME["pending"]
-        case Challenge():
-            return "challenge", TAKING | {"token.create"}
-        case PartialApprove():
-            return "partial_approve", TAKING
-        case _:
-            assert_never(provider)
 
 
 def _of_later(later: Later) -> Iterator[tuple[str, frozenset[str]]]:

@@ -13,6 +13,7 @@ from pathlib import Path
 from mockserver.domain.errors import nearest_of
 from mockserver.domain.record import record
 from mockserver.domain.reference_data import read_table
+from mockserver.domain.sources import SOURCE_WORDS
 from mockserver.scenario import foreign_words
 from mockserver.scenario.foreign_words import hint
 
@@ -37,19 +38,7 @@ _ROWS = read_table("operations", Operation, Path(__file__).parent)
 OPERATIONS: Mapping[str, Operation] = {row.name: row for row in _ROWS}
 """Every operation by its name."""
 
-SOURCES = (
-    "card",
-    "token",
-    "customer",
-    "payment_method",
-    "bank_account",
-    "network_token",
-    "wallet",
-    "checkout",
-    "payment_link",
-    "batch",
-    "subscription",
-)
+SOURCES = (*SOURCE_WORDS, "payment_link", "batch", "subscription")
 """Where the money of a charge can come from (service document, What the service does, 3; scenario key ``source``)."""
 
 ALL_OPERATIONS = frozenset(OPERATIONS)
@@ -65,6 +54,9 @@ BODIES = frozenset(row.name for row in _ROWS if row.has_body)
 
 PAGES = frozenset(row.name for row in _ROWS if row.is_page)
 """Operations that are answered by a page, which has no members."""
+
+TAKING = frozenset({"charge.create", "batch.row", "payment_link.pay", "subscription.renew"})
+"""Operations in which money is taken."""
 
 UNREQUESTED = frozenset(row.name for row in _ROWS if row.is_unrequested)
 """What happens without a request: it has no headers and no answer."""

@@ -1,4 +1,5 @@
-"""What a provider can say to a step: each is a part of a file and the value that runs.
+"""What a provider can say to a step: each is a part of a file and the value that runs, and says where it fits and what
+a charge becomes.
 
 Source: scenario language, Outcomes, provider.
 """
@@ -7,14 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import field
+from decimal import Decimal
 from enum import StrEnum
 from math import exp, log
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, get_args
 
 from pydantic import BeforeValidator, Field
 
 from mockserver.domain.clock import SECOND, Micros, duration_text
 from mockserver.domain.record import record
+from mockserver.domain.states import ChargeEvent
+from mockserver.scenario.operations import PROVIDER_OPERATIONS, TAKING
 from mockserver.scenario.part import any_of, given, needs, part
 from mockserver.scenario.scalars import Duration, Positive
 
@@ -22,9 +26,32 @@ _SPREAD = 1 << 32
 _LN_99 = 4.59511985013459
 
 
+class Said:
+    """What each outcome says of itself besides its ``words`` for explanations.
+
+    ``word`` is its key in a file, ``fits`` the operations in which it can happen, ``by_name`` those of them in which it
+    happens only to a rule that names them in full: one that means all payments of a card does not mean their refunds.
+    ``event`` is how a charge that is answered so begins; None takes or authorises it, as the request asks.
+    """
+
+    __slots__ = ()
+
+    word: ClassVar[str]
+    fits: ClassVar[frozenset[str]]
+    by_name: ClassVar[frozenset[str]] = frozenset()
+    event: ClassVar[ChargeEvent | None] = None
+
+    def approved(self, amount: Decimal) -> Decimal:
+        """How much of an amount is charged; what the currency cannot hold is cut off."""
+        return amount
+
+
 @part
-class Approve:
+class Approve(Said):
     """The provider takes the payment."""
+
+    word: ClassVar[str] = "approve"
+    fits: ClassVar[frozenset[str]] = PROVIDER_OPERATIONS
 
     @property
     def words(self) -> str:
@@ -32,12 +59,16 @@ class Approve:
 
 
 @record
-class Decline:
+class Decline(Said):
     """The provider refuses, in the words of one row of the catalogue (or of the file); also outages and time-outs.
 
     ``own_code`` and ``own_message`` are those that the file itself gives. They count also where an operation answers a
     refusal with a code of its own (capture 47, void 48, refund 45).
     """
+
+    word: ClassVar[str] = "decline"
+    fits: ClassVar[frozenset[str]] = PROVIDER_OPERATIONS
+    event: ClassVar[ChargeEvent | None] = ChargeEvent.DECLINED
 
     name: str
     error_code: int
@@ -63,8 +94,13 @@ class Settlement(StrEnum):
 
 
 @part
-class Pending:
+class Pending(Said):
     """The provider answers later."""
+
+    word: ClassVar[str] = "pending"
+    by_name: ClassVar[frozenset[str]] = frozenset({"charge.capture", "charge.refund"})
+    fits: ClassVar[frozenset[str]] = TAKING | {"charge.challenge"} | by_name
+    event: ClassVar[ChargeEvent | None] = ChargeEvent.PENDING
 
     settle: Settlement = Settlement.SUCCESS
     after: Duration | None = None
@@ -85,10 +121,13 @@ class PayerAnswer(StrEnum):
 
 
 @part
-class Challenge:
+class Challenge(Said):
     """3-D Secure: the payer must act; ``payer`` lets the sandbox act for the payer."""
 
     schema: ClassVar[dict[str, Any]] = needs(given("after"), given("payer"))
+    word: ClassVar[str] = "challenge"
+    fits: ClassVar[frozenset[str]] = TAKING | {"token.create"}
+    event: ClassVar[ChargeEvent | None] = ChargeEvent.CHALLENGED
 
     payer: PayerAnswer | None = None
     after: Duration | None = None
@@ -108,10 +147,17 @@ class Challenge:
 
 
 @part
-class PartialApprove:
+class PartialApprove(Said):
     """The provider approves a part of the amount only."""
 
+    word: ClassVar[str] = "partial_approve"
+    fits: ClassVar[frozenset[str]] = TAKING
+
     amount: Positive
+
+    def approved(self, amount: Decimal) -> Decimal:
+        """At most that part."""
+        return min(amount, self.amount)
 
     @property
     def words(self) -> str:
@@ -119,6 +165,7 @@ class PartialApprove:
 
 
 ProviderOutcome = Approve | Decline | Pending | Challenge | PartialApprove
+BY_NAME: Mapping[str, frozenset[str]] = {kind.word: kind.by_name for kind in get_args(ProviderOutcome)}
 
 
 @part

@@ -1,8 +1,9 @@
 """What the request of each operation holds, field by field, and how the API reads it.
 
-``requests.txt`` has a paragraph of operations and one of fields that have fields of their own; each name is followed
-by its fields. ``data`` and ``meta`` are what a webhook says. Source: service document, Endpoints; published facts,
-1.2, 1.3, 6. Tests compare the table with the models of the routes and with webhooks.
+``requests.txt`` is printed from the models of the routes by ``python -m tools.docs``, so that rules are read without
+them; ``unrequested.txt`` is what the engine says of operations that nobody asks for (``data`` and ``meta`` are what a
+webhook says). Each has a paragraph of operations and one of fields that have fields of their own; each name is followed
+by its fields. Source: service document, Endpoints; published facts, 1.2, 1.3, 6.
 """
 
 from __future__ import annotations
@@ -10,23 +11,12 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from functools import cache
 from pathlib import Path
+from pkgutil import resolve_name
 
-from mockserver.domain.calendar import Interval, RetryInterval
-from mockserver.domain.cards import Brand
-from mockserver.domain.payment_link import CallToAction, LinkPaymentType
 from mockserver.domain.record import record
-from mockserver.domain.sources import ChallengeAnswer, Initiator
-from mockserver.domain.states import SubscriptionState
-from mockserver.domain.webhook_subscription import WebhookType
 from mockserver.scenario.kinds import FLAG, NUMBER, TEXT, Kind, choice
 
-_CHOICES = {
-    enum.__name__: choice(enum)
-    for enum in (
-        *(Brand, CallToAction, ChallengeAnswer, Initiator, Interval, LinkPaymentType, RetryInterval),
-        *(SubscriptionState, WebhookType),
-    )
-}
+_FOLDER = Path(__file__).parent
 
 
 @record
@@ -55,15 +45,21 @@ def parts_of(name: str) -> Mapping[str, Field]:
 
 @cache
 def _table() -> Mapping[str, Mapping[str, Field]]:
-    text = Path(__file__).with_suffix(".txt").read_text("utf-8").replace("\n  ", " ")
-    rows = [line.split() for line in text.splitlines() if line]
+    text = "".join((_FOLDER / f"{name}.txt").read_text("utf-8") for name in ("requests", "unrequested"))
+    rows = [line.split() for line in text.replace("\n  ", " ").splitlines() if line]
     return {name: dict(map(_field, words)) for name, *words in rows}
 
 
 def _field(word: str) -> tuple[str, Field]:
-    """A field by its mark: ``#`` a number, ``?`` a flag, ``!`` a choice, ``*`` a map, ``[]`` a list."""
+    """A field by its mark: ``#`` a number, ``?`` a flag, ``*`` a map, ``[]`` a list; after ``!`` the members of an
+    enumeration of the domain that it may hold."""
     word, _, chosen = word.partition("!")
     bare = word.rstrip("#?*[]")
     mark = word.removeprefix(bare)
-    kind = _CHOICES[chosen] if chosen else NUMBER if mark == "#" else FLAG if mark == "?" else TEXT
+    kind = _choice(chosen) if chosen else NUMBER if mark == "#" else FLAG if mark == "?" else TEXT
     return bare, Field(kind, is_list=mark == "[]", is_map=mark == "*")
+
+
+@cache
+def _choice(name: str) -> Kind:
+    return choice(resolve_name(f"mockserver.domain.{name}"))

@@ -57,11 +57,13 @@ class FaultKind(StrEnum):
 
 @record
 class _Row:
-    """Where a kind fits, what it leaves the client in doubt about, and whether it takes the client's time."""
+    """Where a kind fits, what it leaves the client in doubt about, whether it takes the client's time, and whether it
+    strikes the reading of a body, which then goes on."""
 
     places: tuple[At, ...]
     doubt: Doubt | None = None
     is_slow: bool = False
+    is_reading: bool = False
 
 
 _WHOLE, _ANSWER = (At.RECEIVE, At.ANSWER), (At.ANSWER,)
@@ -75,7 +77,7 @@ _KINDS: Mapping[FaultKind, _Row] = {
     FaultKind.GARBAGE: _Row(_WHOLE, Doubt.GARBLED),
     FaultKind.HANG: _Row((At.UPLOAD, *_WHOLE), Doubt.TIMED_OUT, is_slow=True),
     FaultKind.MALFORMED_JSON: _Row(_ANSWER, Doubt.GARBLED),
-    FaultKind.SLOW: _Row((At.UPLOAD,)),
+    FaultKind.SLOW: _Row((At.UPLOAD,), is_reading=True),
     FaultKind.EDIT: _Row(_ANSWER),
 }
 _MISPLACED = {
@@ -214,7 +216,7 @@ class Transport:
         kind = kinds[0] if kinds else FaultKind.EDIT if edits else FaultKind.DELAY
         if self.at not in _KINDS[kind].places:
             word = edits[0] if edits else kind
-            raise ValueError(_MISPLACED[kind is FaultKind.SLOW, self.at].format(word=word))
+            raise ValueError(_MISPLACED[_KINDS[kind].is_reading, self.at].format(word=word))
         if self.at is At.CONNECT and self.delay:
             raise ValueError("delay cannot be used at: connect, which has only reset")
         if framing := [name for name in self.headers or () if name.lower() in _FRAMING and self.status is not None]:
@@ -245,6 +247,11 @@ class Transport:
     def is_slow(self) -> bool:
         """Whether it takes the client's time."""
         return self.delay > 0 or _KINDS[self.kind].is_slow
+
+    @property
+    def is_reading(self) -> bool:
+        """Whether it strikes the reading of a body, and the request goes on."""
+        return _KINDS[self.kind].is_reading
 
     @property
     def lowered(self) -> Mapping[str, str]:

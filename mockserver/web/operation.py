@@ -100,8 +100,8 @@ class OperationEndpoint(Endpoint):
         fault = decision.outcome.transport if decision is not None else None
         if fault is None:
             return None
-        if fault.slow is not None:
-            request.receive = upload.Slowly(request.receive, fault.slow)
+        if fault.is_reading:
+            request.receive = upload.READ[fault.kind](request.receive, fault)
             return None
         request.raw = await upload.first_of(request.receive)
         step = self._begin(request, sandbox)

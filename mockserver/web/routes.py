@@ -1,8 +1,9 @@
-"""THE route table: every operation of the payments API, once, in ``routes.csv``. Served, printed and described from it.
+"""THE route table: every operation of the payments API, once. Served, printed and described from it.
 
-Sources name a paragraph of the service document, or published facts (the paths that the document does not show).
-Endpoints and ``ahead`` are functions of ``mockserver.web.endpoints``, bodies, queries and replies types of
-``mockserver.wire``.
+The creations of charges are in ``charge_routes.csv``, which ``python -m tools.docs`` prints from
+``mockserver.wire.source_bodies``, so that the first answer does not wait for it; all others in ``routes.csv``. Sources
+name a paragraph of the service document, or published facts (the paths that the document does not show). Endpoints and
+``ahead`` are functions of ``mockserver.web.endpoints``, bodies, queries and replies types of ``mockserver.wire``.
 """
 
 from __future__ import annotations
@@ -33,4 +34,4 @@ def _route(**row: str) -> Route:
     )
 
 
-ROUTES = read_table("routes", _route, Path(__file__).parent)
+ROUTES = tuple(row for name in ("charge_routes", "routes") for row in read_table(name, _route, Path(__file__).parent))

@@ -177,6 +177,5 @@ _PERFORM: Mapping[FaultKind, Callable[[Conversation, Transport], Awaitable[None]
     FaultKind.HANG: _hang,
     FaultKind.MALFORMED_JSON: _malformed_json,
     FaultKind.EDIT: _edit,
-    FaultKind.SLOW: _delay,
 }
-"""How each fault is performed."""
+"""How each fault is performed; those of reading are in ``mockserver.web.upload``."""

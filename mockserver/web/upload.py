@@ -6,14 +6,14 @@ Source: scenario language, Outcomes, transport, ``at: upload``.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from mockserver.domain.clock import SECOND
 from mockserver.engine.sandbox import Sandbox
 from mockserver.scenario.attempt import Attempt, Stage
 from mockserver.scenario.director import Decision
-from mockserver.scenario.transport import Dribble, FaultKind
+from mockserver.scenario.transport import Dribble, FaultKind, Transport
 from mockserver.web.asgi import Message, Receive
 
 WINDOW = 65_536
@@ -30,7 +30,7 @@ def decided(sandbox: Sandbox, op: str, headers: Mapping[str, str]) -> Decision |
 def is_cut(decision: Decision) -> bool:
     """Whether the request gets no further."""
     fault = decision.outcome.transport
-    return fault is not None and fault.kind is not FaultKind.SLOW
+    return fault is not None and not fault.is_reading
 
 
 async def first_of(receive: Receive) -> bytes:
@@ -49,9 +49,9 @@ async def first_of(receive: Receive) -> bytes:
 class Slowly:
     """A ``receive`` that takes a body piece by piece: the connection is read no faster."""
 
-    def __init__(self, receive: Receive, pieces: Dribble) -> None:
+    def __init__(self, receive: Receive, fault: Transport) -> None:
         self._receive = receive
-        self._pieces = pieces
+        self._pieces = fault.slow or Dribble(chunk=1, every=0)
 
     async def __call__(self) -> Message:
         """The next part, when its time has come."""
@@ -64,3 +64,7 @@ class Slowly:
         """Whether the client has hung up."""
         is_gone: Any = getattr(self._receive, "is_gone", None)
         return is_gone is not None and bool(is_gone())
+
+
+READ: Mapping[FaultKind, Callable[[Receive, Transport], Receive]] = {FaultKind.SLOW: Slowly}
+"""How a body is read under each fault of reading."""

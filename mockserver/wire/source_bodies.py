@@ -1,4 +1,4 @@
-"""What callers send to charge another source than a card.
+"""What callers send to charge another source than a card, and where each source is charged.
 
 Source: service document, Charges; published facts, 1.2, 1.3.
 """
@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from pydantic import Field
 
+from mockserver.domain.record import record
 from mockserver.domain.sources import (
     BankSource,
     CheckoutSource,
@@ -19,7 +20,7 @@ from mockserver.domain.sources import (
     WalletSource,
 )
 from mockserver.wire.base import Body, Flag, Number, Required
-from mockserver.wire.charge_bodies import ChargeFields, LocatedCharge
+from mockserver.wire.charge_bodies import CardCharge, ChargeFields, LocatedCharge, ProviderCardCharge
 from mockserver.wire.shapes import BankPaymentInformation
 
 
@@ -144,3 +145,46 @@ class CheckoutCharge(ChargeFields):
     def source(self) -> CheckoutSource:
         """The checkout, and who shall take the payment."""
         return CheckoutSource(self.provider_type, self.provider_id)
+
+
+@record
+class ChargeRoute:
+    """Where a charge is asked for, printed as a row of ``mockserver/web/charge_routes.csv``; ``source`` is what that
+    rests on. With ``finds_provider`` its provider may be named by the query or a header as well as by the body."""
+
+    path: str
+    body: type[ChargeFields]
+    summary: str
+    source: str
+    is_public: bool = False
+    finds_provider: bool = False
+
+
+_DOCUMENT = "service document, Charges"
+CHARGE_ROUTES = (
+    ChargeRoute("/charge/card", ProviderCardCharge, "Charge a card", _DOCUMENT),
+    ChargeRoute(
+        "/charge/card/least_cost", CardCharge, "Charge a card, provider chosen by cost", "published facts, 1.1 row 2"
+    ),
+    ChargeRoute("/charge/payment_method", PaymentMethodCharge, "Charge a payment method", _DOCUMENT),
+    ChargeRoute("/charge/bank_account", BankCharge, "Charge a bank account", _DOCUMENT),
+    ChargeRoute("/charge/customer", CustomerCharge, "Charge a customer", _DOCUMENT),
+    ChargeRoute("/charge/token", TokenCharge, "Charge a token", _DOCUMENT),
+    ChargeRoute("/charge/network_token", NetworkTokenCharge, "Charge a network token", "published facts, 1.1 row 7"),
+    ChargeRoute(
+        "/charge/token/apple",
+        WalletCharge,
+        "Charge a wallet",
+        "published facts, 1.1 row 8",
+        is_public=True,
+        finds_provider=True,
+    ),
+    ChargeRoute(
+        "/charge/checkout",
+        CheckoutCharge,
+        "Charge what a payer approved at a checkout",
+        "published facts, 7.1: addCheckout",
+        is_public=True,
+    ),
+)
+"""Every way to charge, in the order in which it is described."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 import pytest
 
@@ -17,8 +16,6 @@ from mockserver.scenario.reference import json_schema
 from mockserver.scenario.scenario import Advance, ClockPlan, CostMap, SetupCall, Wait
 from tests.rows import each
 from tests.scenario.telling import faults
-
-ROOT = Path(__file__).resolve().parents[2]
 
 FULL = """
 version: 1
@@ -192,11 +189,6 @@ def test_a_misspelt_provider_is_found_when_the_file_declares_providers() -> None
     rules = "rules: [{id: a, when: {provider: acq_man}, then: {approve: {}}}]"
     assert "did you mean 'acq_main'?" in faults(f"version: 1\nproviders: [{{id: acq_main}}]\n{rules}")[0]
     assert faults(f"version: 1\n{rules}") == []
-
-
-def test_the_schema_beside_the_scenarios_is_that_of_the_models() -> None:
-    stored = json.loads((ROOT / "scenarios" / "scenario.schema.json").read_text("utf-8"))
-    assert stored == json_schema()
 
 
 def test_the_schema_names_what_the_language_knows() -> None:

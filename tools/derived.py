@@ -1,0 +1,140 @@
+"""Files of the product that are printed from its code, so that the server reads them and does not load that code.
+
+python -m tools.derived         write them; so does python -m tools.docs
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+import textwrap
+from collections.abc import Callable, Iterable, Mapping
+from enum import Enum
+from pathlib import Path
+from typing import Any, cast, get_args
+
+from mockserver.adapters.kept_reading import to_keep
+from mockserver.adapters.scenario_files import TEST_VALUES, shipped_file
+from mockserver.adapters.strict_yaml import read
+from mockserver.domain.reference_data import read_table
+from mockserver.scenario.operations import OPERATIONS
+from mockserver.scenario.reference import json_schema
+from mockserver.wire.base import Body, nested_body
+from mockserver.wire.source_bodies import CHARGE_ROUTES, ChargeRoute
+
+ROOT = Path(__file__).resolve().parents[1]
+_WIDTH = 120
+_READERS = {"read_number": "#", "_read_whole": "#", "_read_payer_amount": "#", "_read_flag": "?"}
+"""The marks of ``mockserver.scenario.requests`` by the functions that read values."""
+
+
+def charge_routes() -> str:
+    """The rows of the route table in which charges are made."""
+    columns = read_table("routes", lambda **row: list(row), ROOT / "mockserver/web")[0]
+    printed = io.StringIO()
+    table = csv.DictWriter(printed, columns, restval="", lineterminator="\n")
+    table.writeheader()
+    table.writerows(map(_charge_route, CHARGE_ROUTES))
+    return printed.getvalue()
+
+
+def _charge_route(route: ChargeRoute) -> dict[str, str]:
+    row = {
+        "method": "POST",
+        "path": route.path,
+        "op": "charge.create",
+        "endpoint": "charges.create",
+        "body": f"{route.body.__module__.rpartition('.')[2]}.{route.body.__name__}",
+        "reply": "charges.ChargeReply",
+        "creates": "yes",
+        "public": "yes" if route.is_public else "",
+        "summary": route.summary,
+        "source": route.source,
+    }
+    if route.finds_provider:
+        row |= {"endpoint": "charges.create_from_wallet", "query": "tokens.ProviderQuery", "headers": "ProviderId"}
+    return row
+
+
+def requests() -> str:
+    """The fields of the requests that rules may name: of each operation, and of each field that has some of its own."""
+    # After the routes of charges, which may just have been written.
+    from mockserver.web.hosted import PAY
+    from mockserver.web.routes import ROUTES
+    from mockserver.web.three_ds import ANSWER
+
+    tops: dict[str, dict[str, str]] = {op: {} for op in OPERATIONS}
+    parts: dict[str, dict[str, str]] = {}
+
+    def gather(model: type[Body], fields: dict[str, str]) -> None:
+        for name, info in model.model_fields.items():
+            word = info.alias or name
+            inner = nested_body(info.annotation)
+            fields[word] = word + _mark(info.annotation, info.metadata, inner)
+            if inner is not None:
+                gather(inner, parts.setdefault(word, {}))
+
+    for row in (*ROUTES, PAY, ANSWER):
+        for model in (row.body, row.query):
+            if model is not None:
+                gather(model, tops[row.op])
+    paragraphs = (tops, dict(sorted(parts.items())))
+    return "\n".join("".join(_line(name, words.values()) for name, words in one.items()) for one in paragraphs)
+
+
+def _mark(annotation: Any, metadata: list[Any], inner: type[Body] | None) -> str:
+    """How the value of a field is read, as a mark."""
+    text = f"{annotation}{metadata}"
+    chosen = _enum_of(annotation) if inner is None else None
+    many = "[]" if re.search(r"list\[|tuple\[", text) else "*" if "read_map" in text else ""
+    if chosen is not None:
+        return f"{many}!{chosen.__module__.removeprefix('mockserver.domain.')}.{chosen.__name__}"
+    found = [mark for reader, mark in _READERS.items() if inner is None and reader in text]
+    return many or "".join(found[:1])
+
+
+def _enum_of(annotation: Any) -> type[Enum] | None:
+    if isinstance(annotation, type):
+        return annotation if issubclass(annotation, Enum) else None
+    return next((found for part in get_args(annotation) if (found := _enum_of(part))), None)
+
+
+def _line(name: str, words: Iterable[str]) -> str:
+    if not words:
+        return ""
+    text = " ".join([name, *sorted(words)])
+    return textwrap.fill(text, _WIDTH, subsequent_indent="  ", break_on_hyphens=False) + "\n"
+
+
+def schema() -> str:
+    """The schema of scenario files for editors."""
+    return json.dumps(json_schema(), indent=1) + "\n"
+
+
+def kept_reading() -> str:
+    """What the server keeps of the reading of its own scenario."""
+    path = shipped_file(TEST_VALUES)
+    text = path.read_text("utf-8")
+    document = read(text, path.name)
+    return to_keep(text, cast(dict[str, Any], document.data), document.positions)
+
+
+FILES: Mapping[str, Callable[[], str]] = {
+    "mockserver/web/charge_routes.csv": charge_routes,
+    "mockserver/scenario/requests.txt": requests,
+    "scenarios/scenario.schema.json": schema,
+    "mockserver/adapters/kept_reading.json": kept_reading,
+}
+"""What each file holds, in the order in which they are written: the second is made of the first."""
+
+
+def write() -> None:
+    """Write every file."""
+    for path, text in FILES.items():
+        (ROOT / path).write_text(text(), "utf-8")
+
+
+if __name__ == "__main__":
+    write()
