@@ -6,6 +6,7 @@ has done nothing but importing. A server that such a process starts is forked fr
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import marshal
 import os
@@ -119,7 +120,9 @@ class Started:
     def send_signal(self, number: int) -> None:
         """Tell it something, if it has not ended."""
         if self.poll() is None:
-            os.kill(self.pid, number)
+            # It may have ended since, or before and this has not been told yet.
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(self.pid, number)
 
     def terminate(self) -> None:
         self.send_signal(signal.SIGTERM)

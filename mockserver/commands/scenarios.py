@@ -160,7 +160,7 @@ def explain(files: tuple[str, ...], request: Path, no_test_values: bool) -> None
     if not no_test_values:
         chosen = [*chosen, *load([], test_values=True)]
     try:
-        asked = loads(request.read_bytes())
+        asked = loads(request.read_bytes(), unique=True)
         if not isinstance(asked, dict):
             raise ValueError("wanted a JSON object")
         lines = explained(chosen, asked, now=machine_now(), op_of=operation_of)

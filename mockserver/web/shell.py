@@ -47,13 +47,14 @@ class Endpoint:
     """One row of a table as an ASGI application. ``op`` is what its requests are counted as; ``largest`` is the
     greatest body in bytes, None for that of the settings; ``headers`` are those of an answer that brings none;
     ``searches`` says that the sandbox of a request may have to be looked for, ``in_parts`` that its body is read in
-    parts."""
+    parts, ``unique_keys`` that no object of its JSON may have a key twice."""
 
     op: str
     headers: tuple[RawHeader, ...] = (JSON_TYPE, NOSNIFF)
     largest: int | None = None
     searches = False
     in_parts = False
+    unique_keys = False
 
     def __init__(self, world: World) -> None:
         self.world = world
@@ -115,7 +116,8 @@ class Endpoint:
                         await self.fetch(request)
                     request.known = sandbox = self.authenticate(request)
                     if len(request.raw) > LONG and self.reads_json:
-                        request.ahead = await with_pauses(read_ahead(request.raw, self.depth_for(request)))
+                        reading = read_ahead(request.raw, self.depth_for(request), unique=self.unique_keys)
+                        request.ahead = await with_pauses(reading)
                         request.known = sandbox = self.authenticate(request)
                     if sandbox is not None and not world.runner.visit(sandbox):
                         await world.runner.catch_up(sandbox)

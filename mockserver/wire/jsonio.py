@@ -7,10 +7,11 @@ import re
 from collections.abc import Callable
 from decimal import Decimal
 from functools import lru_cache
-from typing import NoReturn
+from typing import Any, NoReturn, TypeAlias
 
 import orjson
 
+from mockserver.domain.masking import mask_start
 from mockserver.domain.money import number_text
 from mockserver.domain.reading import MAX_NUMBER
 
@@ -37,8 +38,13 @@ _TOKEN = re.compile(
 )
 
 
+_COLON = re.compile(f"[{BLANKS}]*+:")
+_MOST_OF_KEY = 60
+
+
 class MalformedJson(ValueError):
-    """A body that is not strict JSON. The text says what and where, and never quotes the body."""
+    """A body that is not strict JSON. The text says what and where, and quotes no more of it than the masked name of a
+    key."""
 
     def __init__(self, message: str, line: int, column: int) -> None:
         self.message = message
@@ -47,12 +53,13 @@ class MalformedJson(ValueError):
         super().__init__(f"{message} (line {line}, column {column})")
 
 
-class BadNumber(ValueError):
-    """A number that is JSON and is refused all the same. Its place is not known where it is raised."""
+class NotTaken(ValueError):
+    """A number or an object that is JSON and is refused all the same. Its place is not known where it is raised."""
 
 
-def loads(body: bytes, max_depth: int = MAX_DEPTH) -> object:
-    """The value of a JSON text in UTF-8, with or without a byte order mark. Of equal keys the last one counts.
+def loads(body: bytes, max_depth: int = MAX_DEPTH, *, unique: bool = False) -> object:
+    """The value of a JSON text in UTF-8, with or without a byte order mark. Of equal keys the last one counts, or with
+    ``unique`` none may come twice: for what people write, where one of them is a mistake.
 
     Numbers are ``int``, or ``Decimal`` with every digit when they have a fraction, an exponent or over 18 digits.
     Raises ``MalformedJson``: not UTF-8, not JSON, NaN or Infinity, a number of over 400 digits or an exponent beyond
@@ -66,19 +73,19 @@ def loads(body: bytes, max_depth: int = MAX_DEPTH) -> object:
         raise _malformed("not UTF-8", body[: error.start].decode(), error.start) from None
     start = len(text) - len(text.lstrip(BLANKS))
     try:
-        value, end = _SCAN(text, start)
+        value, end = (_UNIQUE_SCAN if unique else _SCAN)(text, start)
     except StopIteration as nothing:
         raise _malformed("not JSON: Expecting value", text, nothing.value) from None
     except json.JSONDecodeError as error:
         raise _malformed(f"not JSON: {error.msg}", text, error.pos) from None
-    except (BadNumber, RecursionError):
-        raise _refused(text, max_depth) from None
+    except (NotTaken, RecursionError):
+        raise _refused(text, max_depth, unique=unique) from None
     if end != len(text) and (more := text[end:].lstrip(BLANKS)):
         raise _malformed("not JSON: more text after the value", text, len(text) - len(more))
     # Rarely true, and cheap to ask (one sign is found ten times faster than two): only then is it worth a walk.
     openings = text.count("{") + (text.count("[") if "[" in text else 0)
     if openings > max_depth and depth_of(value) > max_depth:
-        raise _refused(text, max_depth)
+        raise _refused(text, max_depth, unique=unique)
     if "\\" in text and SURROGATE.search(text) and (place := half_pair_in(text)) is not None:
         raise _malformed("half of a surrogate pair", text, place)
     return value
@@ -112,9 +119,9 @@ def _decimal(number: str) -> Decimal:
         return Decimal(number)
     mantissa, _, exponent = number.lower().partition("e")
     if len(mantissa) > MAX_NUMBER:
-        raise BadNumber(f"a number is longer than {MAX_NUMBER} digits")
+        raise NotTaken(f"a number is longer than {MAX_NUMBER} digits")
     if len(exponent) > _LONG or abs(int(exponent or 0)) > MAX_NUMBER:
-        raise BadNumber(f"the exponent of a number is beyond {MAX_NUMBER}")
+        raise NotTaken(f"the exponent of a number is beyond {MAX_NUMBER}")
     return Decimal(number)
 
 
@@ -124,11 +131,24 @@ def _integer(number: str) -> int | Decimal:
 
 
 def _constant(_: str) -> NoReturn:
-    raise BadNumber("NaN and Infinity are not JSON")
+    raise NotTaken("NaN and Infinity are not JSON")
 
 
-DECODER = json.JSONDecoder(parse_float=_decimal, parse_int=_integer, parse_constant=_constant)
-_SCAN: Callable[[str, int], tuple[object, int]] = vars(DECODER)["scan_once"]
+def _unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    made = dict(pairs)
+    if len(made) != len(pairs):
+        raise NotTaken
+    return made
+
+
+_READS: dict[str, Any] = {"parse_float": _decimal, "parse_int": _integer, "parse_constant": _constant}
+DECODER = json.JSONDecoder(**_READS)
+UNIQUE_DECODER = json.JSONDecoder(**_READS, object_pairs_hook=_unique)
+"""Refuses an object with a key that comes twice."""
+
+_Scan: TypeAlias = Callable[[str, int], tuple[object, int]]
+_SCAN: _Scan = vars(DECODER)["scan_once"]
+_UNIQUE_SCAN: _Scan = vars(UNIQUE_DECODER)["scan_once"]
 
 
 def depth_of(value: object) -> int:
@@ -151,23 +171,33 @@ def half_pair_in(text: str) -> int | None:
     return next((escape.start() for escape in _ESCAPE.finditer(text) if escape["lone"]), None)
 
 
-def _refused(text: str, max_depth: int) -> MalformedJson:
-    """The first level that is too deep, or number that is refused, with its place."""
-    depth = 0
+def given_twice(key: str) -> str:
+    """What is wrong with a key that an object has already."""
+    return f"got the key '{mask_start(key, _MOST_OF_KEY).encode(errors='replace').decode()}' twice"
+
+
+def _refused(text: str, max_depth: int, *, unique: bool) -> MalformedJson:
+    """The first level that is too deep, number that is refused or key that comes twice, with its place."""
+    open_keys: list[set[str]] = []
     for token in _TOKEN.finditer(text):
         match token[0][0]:
-            case '"':
+            case '"' if not unique or not _COLON.match(text, token.end()):
                 continue
+            case '"':
+                key = json.loads(token[0])
+                if key in open_keys[-1]:
+                    return _malformed(given_twice(key), text, token.start())
+                open_keys[-1].add(key)
             case "[" | "{":
-                depth += 1
-                if depth > max_depth:
+                open_keys.append(set())
+                if len(open_keys) > max_depth:
                     return _malformed(f"more than {max_depth} levels", text, token.start())
             case "]" | "}":
-                depth -= 1
+                open_keys.pop()
             case _:
                 try:
                     _constant(token[0]) if token[0].endswith(("NaN", "Infinity")) else _decimal(token[0])
-                except BadNumber as reason:
+                except NotTaken as reason:
                     return _malformed(str(reason), text, token.start())
     return _malformed("more levels than can be read", text, 0)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from codecs import getincrementaldecoder
 from collections.abc import Generator, Iterable
-from json import JSONDecodeError
+from json import JSONDecodeError, JSONDecoder
 from typing import Any
 
 from mockserver.domain.slices import Slices
@@ -19,10 +19,12 @@ from mockserver.wire.jsonio import (
     DECODER,
     MAX_DEPTH,
     SURROGATE,
-    BadNumber,
+    UNIQUE_DECODER,
     MalformedJson,
+    NotTaken,
     depth_of,
     dumps,
+    given_twice,
     half_pair_in,
 )
 
@@ -70,12 +72,12 @@ class ReadAhead:
         return self._value
 
 
-def read_ahead(body: bytes, max_depth: int) -> Slices[ReadAhead]:
-    """Read a JSON text, or find out what is wrong with it."""
+def read_ahead(body: bytes, max_depth: int, *, unique: bool) -> Slices[ReadAhead]:
+    """Read a JSON text as ``jsonio.loads`` does, or find out what is wrong with it."""
     if not body.strip():
         return ReadAhead({})
     try:
-        return ReadAhead((yield from loads_in_slices([body], max_depth)))
+        return ReadAhead((yield from loads_in_slices([body], max_depth, unique=unique)))
     except MalformedJson as fault:
         return ReadAhead(None, fault)
 
@@ -150,9 +152,9 @@ def _is_long(value: object, levels: int) -> bool:
     return len(value) > ROWS or (levels > 0 and any(_is_long(one, levels - 1) for one in inner))
 
 
-def loads_in_slices(body: Iterable[bytes], max_depth: int = MAX_DEPTH) -> Slices[object]:
+def loads_in_slices(body: Iterable[bytes], max_depth: int = MAX_DEPTH, *, unique: bool = False) -> Slices[object]:
     """What ``jsonio.loads`` makes of a text that comes in parts. Raises ``MalformedJson`` for what that refuses."""
-    text = _Window(body)
+    text = _Window(body, UNIQUE_DECODER if unique else DECODER)
     # Containers that are open, each with the key under which the next value goes; None in an array.
     stack: list[tuple[Any, str | None]] = []
     value: Any = None
@@ -165,7 +167,7 @@ def loads_in_slices(body: Iterable[bytes], max_depth: int = MAX_DEPTH) -> Slices
         begun = text.at
         read = yield from _whole(text, max_depth - len(stack))
         if read is not None:
-            (value,) = read
+            value, _ = read
         else:
             opened: Any = {} if text.sign() == "{" else []
             if text.sign() not in ("{", "["):
@@ -174,7 +176,7 @@ def loads_in_slices(body: Iterable[bytes], max_depth: int = MAX_DEPTH) -> Slices
                 raise text.malformed(f"more than {max_depth} levels")
             text.go(1)
             if text.sign() not in ("}", "]"):
-                stack.append((opened, (yield from _key(text)) if isinstance(opened, dict) else None))
+                stack.append((opened, (yield from _key(text, opened)) if isinstance(opened, dict) else None))
                 continue
             _close(text, opened)
             value = opened
@@ -189,7 +191,7 @@ def loads_in_slices(body: Iterable[bytes], max_depth: int = MAX_DEPTH) -> Slices
                 text.run_into(container, max_depth - len(stack) - 1)
             if text.sign() == ",":
                 text.go(1)
-                stack.append((container, (yield from _key(text)) if key is not None else None))
+                stack.append((container, (yield from _key(text, container)) if key is not None else None))
                 break
             _close(text, container)
             value = container
@@ -205,20 +207,23 @@ def _close(text: _Window, container: object) -> None:
     text.go(1)
 
 
-def _key(text: _Window) -> Slices[str]:
+def _key(text: _Window, into: dict[str, Any]) -> Slices[str]:
     if text.sign() != '"':
         raise text.malformed("not JSON: Expecting property name enclosed in double quotes")
     read = yield from _whole(text, 0)
+    key, begin = read if read is not None else ("", text.at)
+    if text.unique and key in into:
+        text.at = begin
+        raise text.malformed(given_twice(key))
     if text.sign() != ":":
         raise text.malformed("not JSON: Expecting ':' delimiter")
     text.go(1)
-    key: str = read[0] if read is not None else ""
-    return key
+    return str(key)
 
 
-def _whole(text: _Window, levels: int) -> Generator[None, None, tuple[Any] | None]:
-    """The value that begins here, when it can be read at once; None for a container that is to be opened: it is too
-    long, too deep, or its fault is to be found."""
+def _whole(text: _Window, levels: int) -> Generator[None, None, tuple[Any, int] | None]:
+    """The value that begins here, and where in the window that is, when it can be read at once; None for a container
+    that is to be opened: it is too long, too deep, or its fault is to be found."""
     while True:
         if text.refill():
             yield
@@ -226,8 +231,8 @@ def _whole(text: _Window, levels: int) -> Generator[None, None, tuple[Any] | Non
         if sign not in ("{", "[", '"') and len(text.signs) - begin < _LONGEST_SCALAR and text.grow():
             continue
         try:
-            value, end = DECODER.raw_decode(text.signs, begin)
-        except (JSONDecodeError, BadNumber, RecursionError) as fault:
+            value, end = text.decoder.raw_decode(text.signs, begin)
+        except (JSONDecodeError, NotTaken, RecursionError) as fault:
             if sign in ("{", "["):
                 return None
             if sign == '"' and text.grow():
@@ -240,13 +245,15 @@ def _whole(text: _Window, levels: int) -> Generator[None, None, tuple[Any] | Non
             return None
         text.check(begin, end)
         text.at = end
-        return (value,)
+        return value, begin
 
 
 class _Window:
     """The part of a text that is decoded: ``signs``, read as far as ``at``."""
 
-    def __init__(self, body: Iterable[bytes]) -> None:
+    def __init__(self, body: Iterable[bytes], decoder: JSONDecoder) -> None:
+        self.decoder = decoder
+        self.unique = decoder is UNIQUE_DECODER
         self._parts = iter(body)
         self._part = memoryview(b"")
         self._is_last = False
@@ -335,11 +342,12 @@ class _Window:
                 continue
             run = f"{opening}{self.signs[begin:end]}{closing}"
             try:
-                values, stop = DECODER.raw_decode(run)
-            except (JSONDecodeError, BadNumber, RecursionError):
+                values, stop = self.decoder.raw_decode(run)
+            except (JSONDecodeError, NotTaken, RecursionError):
                 continue
             too_deep = self.openings(begin, end) > levels and depth_of(values) - 1 > levels
-            if values and stop == len(run) and not too_deep:
+            is_new = not self.unique or isinstance(container, list) or container.keys().isdisjoint(values)
+            if values and stop == len(run) and not too_deep and is_new:
                 (container.extend if isinstance(container, list) else container.update)(values)
                 self.at = end
                 return

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from time import process_time
 from typing import Any
@@ -11,7 +12,8 @@ import pytest
 
 from mockserver.web.control.call import ControlRoute
 from mockserver.web.control.control_routes import CONTROL_ROUTES
-from tests.driving import Api, Reply, names_of
+from mockserver.web.shell import LONG
+from tests.driving import Api, Reply, card_charge, names_of
 
 NONSENSE: list[Any] = [
     None,
@@ -119,6 +121,32 @@ def test_a_misspelt_parameter_is_refused_and_nothing_is_done(api: Api, method: s
     assert told.startswith("unknown parameter")
     assert told.endswith(words)
     assert api.call("GET", "/charge").body["count"] == 1
+
+
+@pytest.mark.parametrize("length", [0, LONG])
+@pytest.mark.parametrize(
+    ("method", "path", "raw", "key"),
+    [
+        ("PUT", "/__admin/state", b'{"format": "a", "tables": {"charges": [], "charges": []}}', "charges"),
+        ("PUT", "/__admin/assumptions", b'{"vault.ccv_delay": "10m", "vault.ccv_delay": "20m"}', "vault.ccv_delay"),
+        ("POST", "/__admin/marks", b'{"name": "one", "name": "two"}', "name"),
+        ("PUT", "/__admin/scenarios", b'{"version": 1, "name": "one", "name": "two"}', "name"),
+    ],
+)
+def test_a_key_that_comes_twice_is_refused_and_named(
+    api: Api, method: str, path: str, raw: bytes, key: str, length: int
+) -> None:
+    before = api.call("GET", "/__admin/state").raw
+    reply = api.call(method, path, raw=raw + b" " * length, waits=True)
+    assert (reply.status, reply.body["code"]) == (400, 90)
+    [told] = reply.body["details"].values()
+    assert told.startswith(f"got the key '{key}' twice")
+    assert api.call("GET", "/__admin/state").raw == before
+
+
+def test_of_a_key_that_a_payment_has_twice_the_last_counts(api: Api) -> None:
+    body = json.dumps(card_charge(amount=1)).encode()
+    assert api.call("POST", "/charge/card", raw=body[:-1] + b', "amount": 2}').body["amount"] == 2
 
 
 def test_a_check_of_health_may_carry_anything(api: Api) -> None:

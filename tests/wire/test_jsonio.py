@@ -141,6 +141,22 @@ def test_a_refusal_never_quotes_the_body(body: bytes) -> None:
     assert "4111" not in refusal(body)
 
 
+@each(
+    ("body", "words"),
+    [
+        (b'{"a": 1,\n "a": 1}', "got the key 'a' twice (line 2, column 2)"),
+        (b'[{"a": "x: y", "b": {"a": 1}, "\\u0061" : 2}]', "got the key 'a' twice (line 1, column 31)"),
+        (b'{"a": {"b": [{}, {"c": 1, "c": 2}]}, "a": 0}', "got the key 'c' twice (line 1, column 27)"),
+        (b'{"4111111111111111": 1, "4111111111111111": 2}', "got the key '4111********1111' twice (line 1, column 25)"),
+        (b'{"\\ud83d": 1, "\\ud83d": 2}', "got the key '?' twice (line 1, column 15)"),
+    ],
+)
+def test_where_keys_are_unique_one_that_comes_twice_is_named_with_its_place(body: bytes, words: str) -> None:
+    with pytest.raises(MalformedJson) as caught:
+        loads(body, unique=True)
+    assert str(caught.value) == words
+
+
 def test_a_refusal_knows_its_place() -> None:
     with pytest.raises(MalformedJson) as caught:
         loads(b'{\n  "a": oops\n}')

@@ -80,6 +80,29 @@ def test_any_text_is_read_as_it_is_at_once(window: int, monkeypatch: pytest.Monk
         assert found == outcome(loads, broken) or found == outcome(loads, broken) == "not UTF-8", broken
 
 
+def doubled(random: Random, depth: int = 0) -> str:
+    """A text in which now and then a key comes twice."""
+    if depth == 3:
+        return str(random.randrange(100))
+    values = [doubled(random, depth + 1) for _ in range(random.randrange(1, 5))]
+    if random.random() < 0.3:
+        return f"[{', '.join(values)}]"
+    members = ",\n".join(f'"{random.choice("abcdefghijklmnopqrstuvwxyz") * 3}": {value}' for value in values)
+    return f"{{{members}}}"
+
+
+@pytest.mark.parametrize("window", [1, 7, 64, 65_536])
+def test_a_key_that_comes_twice_is_found_as_it_is_at_once(window: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(long_json, "WINDOW", window)
+    random, refused = Random(window), 0
+    for _ in range(300):
+        raw = doubled(random).encode()
+        found = outcome(lambda body: at_once(loads_in_slices(cut(body, random), unique=True)), raw)
+        assert found == outcome(lambda body: loads(body, unique=True), raw), raw
+        refused += isinstance(found, tuple)
+    assert 50 < refused < 250
+
+
 @each(
     ("raw", "words"),
     [

@@ -86,7 +86,7 @@ class ControlCall:
     @cached_property
     def document(self) -> dict[str, Any]:
         """The JSON object of the body. Raises ``MalformedJson``, ``Invalid`` (90) for anything but an object."""
-        value = self.ahead.value if self.ahead is not None else loads(self.raw) if self.raw.strip() else {}
+        value = self.ahead.value if self.ahead is not None else loads(self.raw, unique=True) if self.raw.strip() else {}
         if not isinstance(value, dict):
             raise Invalid(Code.VALIDATION_ERROR, {"Body": "wanted a JSON object"})
         return value
@@ -170,6 +170,7 @@ class ControlEndpoint(Endpoint):
 
     op = "control"
     headers = (JSON_TYPE, NOSNIFF, NO_STORE)
+    unique_keys = True
 
     def __init__(self, route: ControlRoute, world: World) -> None:
         super().__init__(world)

@@ -53,7 +53,7 @@ async def write(call: ControlCall) -> tuple[int, object]:
     # Who may change nothing is told so before anything is read.
     call.sandbox()
     is_blank = not any(part.strip() for part in call.parts)
-    document = {} if is_blank else await with_pauses(loads_in_slices(_taken(call.parts)))
+    document = {} if is_blank else await with_pauses(loads_in_slices(_taken(call.parts), unique=True))
     if not isinstance(document, dict):
         raise Invalid(Code.VALIDATION_ERROR, {"Body": "wanted a JSON object"})
     reading = await with_pauses(importing.read(document))
