@@ -23,7 +23,7 @@ from mockserver.findings.catalogue import CATALOGUE as FINDINGS
 from mockserver.scenario.outcome_catalogue import CATALOGUE
 from mockserver.scenario.reference import SECTIONS, Key, json_schema, parts_of
 from mockserver.settings import SETTINGS
-from mockserver.web.control.control_routes import CONTROL_ROUTES
+from mockserver.web.control.call import CONTROL_ROUTES
 from mockserver.web.control.metrics import METRICS
 from mockserver.web.page import PAGE_ROUTES
 from mockserver.web.routes import ROUTES

@@ -14,8 +14,7 @@ from mockserver.adapters.machine_clock import machine_now
 from mockserver.domain.clock import Micros, parse_duration
 from mockserver.scenario.scenario import Certificate, Scenario
 from mockserver.settings import LogRecord, Settings
-from mockserver.web.control.call import ControlEndpoint
-from mockserver.web.control.control_routes import CONTROL_ROUTES
+from mockserver.web.control.call import CONTROL_ROUTES, ControlEndpoint
 from mockserver.web.control.inbox import INBOX_METHODS, INBOX_PATH, InboxEndpoint
 from mockserver.web.directory import ScenarioReader
 from mockserver.web.freeing import Freeing

@@ -33,7 +33,7 @@ from mockserver.web.page import (
 )
 from mockserver.web.payer_words import COMPLETE, OUTCOMES, WAYS, failure_of, faults_of, paid_with, refusal_of
 from mockserver.web.request import Reply
-from mockserver.web.route import OperationCall, Route, StatusReply, Success
+from mockserver.web.routes import OperationCall, Route, StatusReply, Success
 from mockserver.web.templating import render
 from mockserver.wire.charges import ChargeReply
 from mockserver.wire.payment_links import LinkPaymentInput

@@ -12,8 +12,7 @@ from mockserver.assumptions.table import CREATED_STATUS, NOT_FOUND_STATUS, WRONG
 from mockserver.domain.problem import Problem
 from mockserver.domain.reading import camel
 from mockserver.web.event_documents import webhooks
-from mockserver.web.route import Auth, Route, Success
-from mockserver.web.routes import ROUTES
+from mockserver.web.routes import ROUTES, Auth, Route, Success
 from mockserver.wire.profile import profile_of
 from mockserver.wire.schemas import PLACEHOLDER, Schemas
 

@@ -28,7 +28,7 @@ from mockserver.web import upload, watching
 from mockserver.web.asgi import JSON_TYPE, NOSNIFF
 from mockserver.web.request import Reply, Request, Unanswerable, refusal
 from mockserver.web.retelling import as_of, replayed
-from mockserver.web.route import Auth, OperationCall, Route, StatusReply, Success
+from mockserver.web.routes import Auth, OperationCall, Route, StatusReply, Success
 from mockserver.web.shell import Endpoint
 from mockserver.web.transport_faults import Cut
 from mockserver.web.world import World

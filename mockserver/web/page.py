@@ -21,7 +21,7 @@ from mockserver.web.asgi import RawHeader, TooLarge
 from mockserver.web.lazy import RouteRow, deferred
 from mockserver.web.operation import OperationEndpoint
 from mockserver.web.request import Reply, Request, retry_after
-from mockserver.web.route import Route
+from mockserver.web.routes import Route
 from mockserver.web.shell import Endpoint
 from mockserver.web.world import World
 from mockserver.wire.jsonio import dumps

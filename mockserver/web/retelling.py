@@ -15,7 +15,7 @@ from mockserver.engine.replays import Replays
 from mockserver.engine.step import Step
 from mockserver.scenario.transport import Transport
 from mockserver.web.request import Reply
-from mockserver.web.route import OperationCall, Route
+from mockserver.web.routes import OperationCall, Route
 
 
 def as_of(past: Past, route: Route, call: OperationCall) -> object:

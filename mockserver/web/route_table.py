@@ -13,7 +13,7 @@ from starlette.types import Lifespan
 from mockserver.web.asgi import Receive, Scope, Send
 from mockserver.web.operation import OperationEndpoint
 from mockserver.web.request_counts import OPERATION
-from mockserver.web.route import Auth
+from mockserver.web.routes import Auth
 from mockserver.web.shell import Endpoint
 from mockserver.web.unrouted import Unrouted
 from mockserver.web.world import World

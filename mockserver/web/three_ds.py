@@ -34,7 +34,7 @@ from mockserver.web.page import (
 )
 from mockserver.web.payer_words import OUTCOMES, failure_of, paid_with
 from mockserver.web.request import Reply
-from mockserver.web.route import Route
+from mockserver.web.routes import Route
 from mockserver.web.templating import render
 from mockserver.wire.charge_bodies import ChallengeInput
 from mockserver.wire.charges import ChargeReply

@@ -9,8 +9,7 @@ import pytest
 
 from mockserver.assumptions import ROWS
 from mockserver.engine.sandbox import sandbox_id_of
-from mockserver.web.control.call import ControlRoute
-from mockserver.web.control.control_routes import CONTROL_ROUTES
+from mockserver.web.control.call import CONTROL_ROUTES, ControlRoute
 from tests.driving import Api
 from tests.rows import each
 

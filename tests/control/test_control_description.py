@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from mockserver.web.control.control_routes import CONTROL_ROUTES
+from mockserver.web.control.call import CONTROL_ROUTES
 from tests.driving import Api
 
 

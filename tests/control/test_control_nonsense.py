@@ -10,8 +10,7 @@ from urllib.parse import quote
 
 import pytest
 
-from mockserver.web.control.call import ControlRoute
-from mockserver.web.control.control_routes import CONTROL_ROUTES
+from mockserver.web.control.call import CONTROL_ROUTES, ControlRoute
 from mockserver.web.shell import LONG
 from tests.driving import Api, Reply, card_charge, names_of
 

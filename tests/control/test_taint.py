@@ -17,10 +17,9 @@ from urllib.parse import quote
 import pytest
 
 from mockserver.domain.errors import Refused
-from mockserver.web.control.control_routes import CONTROL_ROUTES
+from mockserver.web.control.call import CONTROL_ROUTES
 from mockserver.web.page import PAGE_ROUTES
-from mockserver.web.route import Auth, Route
-from mockserver.web.routes import ROUTES
+from mockserver.web.routes import ROUTES, Auth, Route
 from mockserver.wire.base import Body
 from tests.depth import tries
 from tests.driving import CARD, DUMMY, Api, names_of

@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
-from mockserver.web.route import Route
-from mockserver.web.routes import ROUTES
+from mockserver.web.routes import ROUTES, Route
 from tests.depth import tries
 from tests.driving import DUMMY, Api
 from tests.tables.test_document import Book

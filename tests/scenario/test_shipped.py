@@ -21,7 +21,7 @@ from mockserver.scenario.parse import parse
 from mockserver.scenario.provider_outcome import Challenge, Decline
 from mockserver.scenario.ruleset import Ruleset
 from mockserver.scenario.scenario import Example, Scenario, SetupCall, Wait
-from mockserver.web.control.control_routes import CONTROL_ROUTES
+from mockserver.web.control.call import CONTROL_ROUTES
 from mockserver.web.routes import ROUTES
 from tests.driving import Api
 from tests.rows import each

@@ -158,8 +158,7 @@ def test_a_token_guards_every_control_call() -> None:
 
 
 def test_a_browser_reaches_the_public_key_operations_only() -> None:
-    from mockserver.web.route import Auth
-    from mockserver.web.routes import ROUTES
+    from mockserver.web.routes import ROUTES, Auth
 
     api = Api()
     for route in ROUTES:

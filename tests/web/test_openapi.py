@@ -14,8 +14,7 @@ from mockserver.assumptions import Assumed, Profile
 from mockserver.cli import main
 from mockserver.domain.cards import TEST_CARDS, clean, passes_luhn
 from mockserver.web.openapi import document
-from mockserver.web.route import Auth
-from mockserver.web.routes import ROUTES
+from mockserver.web.routes import ROUTES, Auth
 from tests.driving import Api, card_charge
 from tests.rows import each
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mockserver.web.control.control_routes import CONTROL_ROUTES
+from mockserver.web.control.call import CONTROL_ROUTES
 from mockserver.web.page import PAGE_ROUTES
 from mockserver.web.routes import ROUTES
 from mockserver.wire.base import Body

@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Awaitable, Callable, Mapping
-from functools import cached_property
+from functools import cached_property, partial
+from pathlib import Path
 from typing import Any
 
 from mockserver.assumptions import Assumed
@@ -13,9 +14,10 @@ from mockserver.domain.codes import Code
 from mockserver.domain.errors import Invalid, nearest
 from mockserver.domain.masking import mask_start
 from mockserver.domain.reading import whole_of
+from mockserver.domain.reference_data import read_table
 from mockserver.engine.sandbox import Sandbox
 from mockserver.web.asgi import JSON_TYPE, NO_STORE, NOSNIFF, HungUp, Receive
-from mockserver.web.lazy import RouteRow
+from mockserver.web.lazy import RouteRow, deferred
 from mockserver.web.request import Reply, Request
 from mockserver.web.shell import Endpoint
 from mockserver.web.world import StorePort, World
@@ -223,3 +225,30 @@ class ControlEndpoint(Endpoint):
         if isinstance(body, Parts):
             return Reply(status, b"", headers=self._answer_headers, parts=body)
         return Reply(status, body, headers=self._answer_headers)
+
+
+_call = partial(deferred, "mockserver.web.control")
+_model = partial(deferred, "mockserver.wire.control_bodies")
+
+
+def _route(**row: str) -> ControlRoute:
+    answers = (one.split(": ", 1) for one in row["answers"].split("; ") if one)
+    return ControlRoute(
+        method=row["method"],
+        path=row["path"],
+        handle=_call(row["call"]),
+        summary=row["summary"],
+        query=_model(row["query"]),
+        body=_model(row["body"]),
+        keyed=bool(row["keyed"]),
+        success=int(row["success"]),
+        answers={int(status): words for status, words in answers},
+        # A state document is far larger than a request of the payments API may be.
+        largest=int(row["largest"]) if row["largest"] else None,
+        media=row["media"] or JSON,
+    )
+
+
+CONTROL_ROUTES = read_table("control_routes", _route, Path(__file__).parent)
+"""The table of the control API, ``control_routes.csv``: calls are functions of ``mockserver.web.control``, queries and
+bodies models of ``mockserver.wire``. ``success`` is a status; ``answers`` names further ones, parted by semicolons."""

@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from mockserver.web.control.call import ControlCall, ControlRoute
-from mockserver.web.control.control_routes import CONTROL_ROUTES
+from mockserver.web.control.call import CONTROL_ROUTES, ControlCall, ControlRoute
 from mockserver.wire.schemas import PLACEHOLDER, Schemas
 
 _JSON = "application/json"

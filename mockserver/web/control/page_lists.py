@@ -26,8 +26,7 @@ from mockserver.web.control.journal_facts import facts_of, status_of
 from mockserver.web.control.journal_search import fitting, searched
 from mockserver.web.control.object_search import object_tests
 from mockserver.web.long_work import in_slices, with_pauses
-from mockserver.web.route import OperationCall, Route, StatusReply
-from mockserver.web.routes import ROUTES
+from mockserver.web.routes import ROUTES, OperationCall, Route, StatusReply
 from mockserver.wire.dates import moment
 from mockserver.wire.jsonio import dumps
 from mockserver.wire.masked_bodies import mask_body

@@ -8,7 +8,7 @@ from mockserver.engine import batches, searches
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.step import Step
 from mockserver.web.endpoints.lists import ListOf
-from mockserver.web.route import OperationCall
+from mockserver.web.routes import OperationCall
 from mockserver.wire.batches import (
     BatchQuery,
     BatchReply,

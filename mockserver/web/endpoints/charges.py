@@ -8,7 +8,7 @@ from mockserver.domain.sources import ChargeSource
 from mockserver.domain.states import ChargeState
 from mockserver.engine import charges, searches, three_ds
 from mockserver.web.endpoints.lists import ListOf
-from mockserver.web.route import OperationCall, StatusReply
+from mockserver.web.routes import OperationCall, StatusReply
 from mockserver.wire.charge_bodies import ChargeFields, ChargeQuery
 from mockserver.wire.charges import ChargeReply, charge_reply
 from mockserver.wire.jsonio import Encoded, encoded

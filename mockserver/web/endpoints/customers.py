@@ -7,7 +7,7 @@ from mockserver.engine import customers, searches
 from mockserver.web.endpoints import payment_methods
 from mockserver.web.endpoints.lists import ListOf
 from mockserver.web.endpoints.use_case import UseCase
-from mockserver.web.route import OperationCall
+from mockserver.web.routes import OperationCall
 from mockserver.wire.customers import CustomerQuery, CustomerReply, customer_reply
 
 

@@ -10,7 +10,7 @@ from mockserver.domain.clock import parse_instant
 from mockserver.domain.provider import Capability, Provider
 from mockserver.engine import info, providers
 from mockserver.web.endpoints.providers import shown
-from mockserver.web.route import OperationCall
+from mockserver.web.routes import OperationCall
 from mockserver.wire.dates import moment
 from mockserver.wire.info import (
     InfoProviderReply,

@@ -12,7 +12,7 @@ from mockserver.engine.listing import Search
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.scans import SLICE
 from mockserver.engine.step import Step
-from mockserver.web.route import OperationCall
+from mockserver.web.routes import OperationCall
 from mockserver.wire.base import Body
 from mockserver.wire.fields import Fields
 

@@ -6,7 +6,7 @@ from mockserver.domain.payment_link import PaymentLink
 from mockserver.engine import payment_links, searches
 from mockserver.web.endpoints.lists import ListOf
 from mockserver.web.endpoints.use_case import UseCase
-from mockserver.web.route import OperationCall
+from mockserver.web.routes import OperationCall
 from mockserver.wire.payment_links import PaymentLinkQuery, PaymentLinkReply, payment_link_reply
 
 

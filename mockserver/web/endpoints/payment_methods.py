@@ -6,7 +6,7 @@ from mockserver.domain.payment_method import PaymentMethod
 from mockserver.engine import payment_methods, searches
 from mockserver.web.endpoints.lists import ListOf
 from mockserver.web.endpoints.use_case import UseCase
-from mockserver.web.route import OperationCall
+from mockserver.web.routes import OperationCall
 from mockserver.wire.method_bodies import PaymentMethodQuery
 from mockserver.wire.payment_methods import PaymentMethodReply, payment_method_reply
 

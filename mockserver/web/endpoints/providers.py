@@ -5,7 +5,7 @@ from __future__ import annotations
 from mockserver.domain.provider import Provider
 from mockserver.engine import providers
 from mockserver.web.endpoints.use_case import UseCase
-from mockserver.web.route import OperationCall
+from mockserver.web.routes import OperationCall
 from mockserver.wire.providers import ProviderReply, provider_reply
 
 

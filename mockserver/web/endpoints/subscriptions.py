@@ -6,7 +6,7 @@ from mockserver.domain.subscription import Subscription
 from mockserver.engine import searches, subscriptions
 from mockserver.web.endpoints.lists import ListOf
 from mockserver.web.endpoints.use_case import UseCase
-from mockserver.web.route import OperationCall
+from mockserver.web.routes import OperationCall
 from mockserver.wire.subscriptions import SubscriptionQuery, SubscriptionReply, subscription_reply
 
 

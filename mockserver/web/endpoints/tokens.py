@@ -6,7 +6,7 @@ from mockserver.domain.token import Token
 from mockserver.engine import searches, three_ds, tokens
 from mockserver.web.endpoints.lists import ListOf
 from mockserver.web.endpoints.use_case import UseCase
-from mockserver.web.route import OperationCall
+from mockserver.web.routes import OperationCall
 from mockserver.wire.tokens import TokenQuery, TokenReply, token_reply
 
 

@@ -10,7 +10,7 @@ from mockserver.engine.step import Step
 from mockserver.engine.transfers import SettlementRow
 from mockserver.web.endpoints.lists import ListOf
 from mockserver.web.endpoints.use_case import UseCase
-from mockserver.web.route import OperationCall
+from mockserver.web.routes import OperationCall
 from mockserver.wire.dates import moment
 from mockserver.wire.fields import Fields
 from mockserver.wire.jsonio import dumps

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from mockserver.web.route import OperationCall
+from mockserver.web.routes import OperationCall
 
 
 class UseCase:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from mockserver.domain.vault import VaultItem
 from mockserver.engine import vault
 from mockserver.web.endpoints.use_case import UseCase
-from mockserver.web.route import OperationCall
+from mockserver.web.routes import OperationCall
 from mockserver.wire.vault import VaultReply, vault_reply, vault_secrets_reply
 
 

@@ -6,7 +6,7 @@ from mockserver.domain.webhook_subscription import WebhookSubscription
 from mockserver.engine import searches, webhook_subscriptions
 from mockserver.web.endpoints.lists import ListOf
 from mockserver.web.endpoints.use_case import UseCase
-from mockserver.web.route import OperationCall
+from mockserver.web.routes import OperationCall
 from mockserver.wire.webhook_subscriptions import (
     WebhookSubscriptionQuery,
     WebhookSubscriptionReply,
