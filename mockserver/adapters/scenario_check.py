@@ -14,7 +14,7 @@ from mockserver.domain.masking import mask_start
 from mockserver.domain.record import record
 from mockserver.scenario.answers import ready, unexpected
 from mockserver.scenario.matching import json_text
-from mockserver.scenario.scenario import Advance, Example, Scenario, SetupCall, Wait
+from mockserver.scenario.scenario import AdvanceMap, CallMap, ExampleMap, Scenario, WaitMap
 
 OpenApp = Callable[[Sequence[Scenario]], Any]
 """Makes the ASGI application that runs these scenarios, its machine clock standing still. Its ``open`` opens the
@@ -64,19 +64,20 @@ def check(scenario: Scenario, others: Sequence[Scenario], open_app: OpenApp) -> 
 
 async def _check(scenario: Scenario, others: Sequence[Scenario], open_app: OpenApp) -> list[ExampleReport]:
     reports = []
-    for example in scenario.examples or (Example("opens (no examples)", (), 1),):
+    for number, example in enumerate(scenario.examples or (ExampleMap("opens (no examples)", []),)):
+        line = scenario.line("examples", number)
         app = open_app([*others, scenario] if not scenario.builtin else [scenario])
         messages: list[str] = []
         try:
-            await _run(app, scenario, example, messages)
+            await _run(app, scenario, number, example, messages)
         except _Unexpected as found:
             reports.append(ExampleReport(scenario.file, found.line, example.name, str(found), tuple(messages)))
         else:
-            reports.append(ExampleReport(scenario.file, example.line, example.name, None, tuple(messages)))
+            reports.append(ExampleReport(scenario.file, line, example.name, None, tuple(messages)))
     return reports
 
 
-async def _run(app: Any, scenario: Scenario, example: Example, messages: list[str]) -> None:
+async def _run(app: Any, scenario: Scenario, number: int, example: ExampleMap, messages: list[str]) -> None:
     import httpx
 
     async def note(response: httpx.Response) -> None:
@@ -91,14 +92,15 @@ async def _run(app: Any, scenario: Scenario, example: Example, messages: list[st
         headers={"x-secretkey": EXAMPLE_KEY},
         event_hooks={"response": [note]},
     ) as client:
-        for step in example.steps:
+        for place, step in enumerate(example.calls):
+            line = scenario.line("examples", number, "calls", place)
             match step:
-                case SetupCall():
-                    await _call(client, step, answers)
-                case Advance():
-                    await _advance(client, step.by, step.line)
-                case Wait():
-                    await _wait(client, step, answers)
+                case CallMap():
+                    await _call(client, step, line, answers)
+                case AdvanceMap():
+                    await _advance(client, step.advance, line)
+                case WaitMap():
+                    await _wait(client, step, line, answers)
                 case _:
                     assert_never(step)
 
@@ -112,19 +114,19 @@ def _opened(app: Any, scenario: Scenario) -> dict[str, object]:
         for place, call in enumerate(scenario.setup):
             words = (refused.details or {}).get(f"Setup.{call.id or place}")
             if words is not None:
-                raise _Unexpected(call.line, words) from None
+                raise _Unexpected(scenario.line("setup", place), words) from None
         raise
 
 
-async def _call(client: Any, call: SetupCall, answers: dict[str, object]) -> None:
+async def _call(client: Any, call: CallMap, line: int, answers: dict[str, object]) -> None:
     """Make a call; keep its answer under its id. Raises ``_Unexpected``."""
     import httpx
 
     try:
         asked = ready(call, answers)
     except LookupError as problem:
-        raise _Unexpected(call.line, f"{call}: {problem.args[0]}") from None
-    headers, content = dict(asked.headers), None
+        raise _Unexpected(line, f"{call}: {problem.args[0]}") from None
+    headers, content = dict(asked.headers or {}), None
     if asked.body is not None:
         headers["content-type"] = "application/json"
         content = json_text(asked.body)
@@ -132,13 +134,13 @@ async def _call(client: Any, call: SetupCall, answers: dict[str, object]) -> Non
         response = await client.request(asked.method, asked.path, content=content, headers=headers)
     except (ConnectionError, httpx.DecodingError) as cut:
         if asked.expect is None or not asked.expect.fault:
-            raise _Unexpected(call.line, f"{call}: no whole answer came: {cut}") from None
+            raise _Unexpected(line, f"{call}: no whole answer came: {cut}") from None
         return
     answer = _read(response.content)
     answers.update({call.id: answer} if call.id is not None else {})
     faults = unexpected(asked.expect, response.status_code, response.headers, answer) if asked.expect else []
     if faults:
-        raise _Unexpected(call.line, f"{call}: {'; '.join(faults)}")
+        raise _Unexpected(line, f"{call}: {'; '.join(faults)}")
 
 
 async def _advance(client: Any, by: Micros, line: int) -> None:
@@ -147,19 +149,19 @@ async def _advance(client: Any, by: Micros, line: int) -> None:
         raise _Unexpected(line, f"the clock would not advance: {response.text}")
 
 
-async def _wait(client: Any, wait: Wait, answers: dict[str, object]) -> None:
+async def _wait(client: Any, wait: WaitMap, line: int, answers: dict[str, object]) -> None:
     left = wait.timeout
     while True:
         try:
-            await _call(client, wait.call, answers)
+            await _call(client, wait.call, line, answers)
         except _Unexpected as found:
             if left <= 0:
-                raise _Unexpected(wait.line, f"after {duration_text(wait.timeout)}: {found}") from None
+                raise _Unexpected(line, f"after {duration_text(wait.timeout)}: {found}") from None
         else:
             return
         step = min(left, max(1, wait.timeout // WAIT_STEPS))
         left -= step
-        await _advance(client, step, wait.line)
+        await _advance(client, step, line)
 
 
 def _message(method: str, path: bytes, response: Any) -> str:

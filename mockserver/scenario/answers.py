@@ -12,23 +12,22 @@ from typing import Any
 
 from mockserver.domain.record import replace
 from mockserver.scenario.matching import OPERATORS, canonical, compile_test, shown
-from mockserver.scenario.scenario import ReplyMap, SetupCall
+from mockserver.scenario.scenario import CallMap, ReplyMap
 
 _FIRST_BAD = 400
 
 
-def ready(call: SetupCall, answers: Mapping[str, object]) -> SetupCall:
+def ready(call: CallMap, answers: Mapping[str, object]) -> CallMap:
     """The call with the members of earlier answers in its texts, and the names of its headers in lower case. Raises
     ``LookupError`` naming one that is not there."""
     expect = call.expect
     if expect is not None:
         expect = replace(expect, body=filled(expect.body, answers))
-    return replace(
-        call,
-        # The blank keeps a path that is one placeholder a text.
-        path=str(filled(f"{call.path} ", answers)).rstrip(),
+    return CallMap(
+        id=call.id,
+        call=filled(call.call, answers).rstrip(),
         body=filled(call.body, answers),
-        headers={name.lower(): str(filled(value, answers)) for name, value in call.headers.items()},
+        headers={name.lower(): str(filled(value, answers)) for name, value in (call.headers or {}).items()},
         expect=expect,
     )
 

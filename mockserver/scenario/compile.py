@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import fields
-from typing import assert_never
 
 from mockserver.assumptions import read as read_assumption
 from mockserver.domain.clock import FAST, ClockMode
@@ -13,27 +12,10 @@ from mockserver.domain.money import currency
 from mockserver.domain.provider import CAPABILITIES, DEFAULT_PROVIDER_ID
 from mockserver.domain.record import replace
 from mockserver.scenario.answers import placeholders
-from mockserver.scenario.model import (
-    AdvanceMap,
-    CallMap,
-    ClockMap,
-    ExampleMap,
-    FindingsMap,
-    ScenarioFile,
-    WaitMap,
-)
+from mockserver.scenario.model import ClockMap, FindingsMap, ScenarioFile
 from mockserver.scenario.problems import Path, Problems
 from mockserver.scenario.rule import Rule
-from mockserver.scenario.scenario import (
-    Advance,
-    ClockPlan,
-    Example,
-    ExampleStep,
-    ProviderMap,
-    Scenario,
-    SetupCall,
-    Wait,
-)
+from mockserver.scenario.scenario import AdvanceMap, CallMap, ClockPlan, ExampleMap, ProviderMap, Scenario, WaitMap
 
 
 def compile_scenario(
@@ -54,7 +36,9 @@ def compile_scenario(
     if isinstance(asked, dict) and asked.keys() == {"zone"}:
         clock = None
     _check_providers(model.providers, problems)
-    setup, ids = _setup(model.setup, problems)
+    ids = _check_setup(model.setup, problems)
+    for index, example in enumerate(model.examples):
+        _check_example(example, index, set(ids), problems)
     return Scenario(
         name=model.name or name,
         file=problems.file,
@@ -63,11 +47,12 @@ def compile_scenario(
         clock=clock,
         assumptions=model.assumptions,
         providers=tuple(replace(one, currency=one.currency.upper()) for one in model.providers),
-        setup=setup,
+        setup=tuple(model.setup),
         rules=rules,
         findings=_findings(model.findings),
         certificate=model.tls.certificate if model.tls is not None else None,
-        examples=tuple(_example(one, index, ids, problems) for index, one in enumerate(model.examples)),
+        examples=tuple(model.examples),
+        lines={path: problems.place(path)[0] for path in _calls(model)},
         builtin=builtin,
         source=data,
     )
@@ -107,23 +92,28 @@ def _check_providers(models: list[ProviderMap], problems: Problems) -> None:
             currency(model.currency)
 
 
-def _setup(models: list[CallMap], problems: Problems) -> tuple[tuple[SetupCall, ...], frozenset[str]]:
+def _check_setup(models: list[CallMap], problems: Problems) -> set[str]:
+    """The ids of the calls."""
     known: set[str] = set()
-    calls = []
     for index, model in enumerate(models):
         path: Path = ("setup", index)
         if model.expect is not None and model.expect.fault:
             problems.add((*path, "expect", "fault"), "set-up calls meet no faults, so a whole answer always arrives")
-        calls.append(_call(model, path, known, problems))
-    return tuple(calls), frozenset(known)
+        _check_call(model, path, known, problems)
+    return known
 
 
-def _call(model: CallMap, path: Path, known: set[str], problems: Problems) -> SetupCall:
-    method, _, target = model.call.partition(" ")
-    expect = model.expect
-    headers = dict(model.headers or {})
-    parts = (("call", target), ("body", model.body), ("headers", headers), ("expect", expect.body if expect else None))
-    for key, value in parts:
+def _calls(model: ScenarioFile) -> Iterator[Path]:
+    """The places of all calls, and of the examples."""
+    yield from (("setup", index) for index in range(len(model.setup)))
+    for index, example in enumerate(model.examples):
+        yield "examples", index
+        yield from (("examples", index, "calls", number) for number in range(len(example.calls)))
+
+
+def _check_call(model: CallMap, path: Path, known: set[str], problems: Problems) -> None:
+    expect = model.expect.body if model.expect is not None else None
+    for key, value in (("call", model.path), ("body", model.body), ("headers", model.headers), ("expect", expect)):
         for name, text in placeholders(value):
             if name not in known:
                 hint = nearest(name, known)
@@ -132,23 +122,10 @@ def _call(model: CallMap, path: Path, known: set[str], problems: Problems) -> Se
         if model.id in known:
             problems.add((*path, "id"), f"got '{model.id}' a second time; the id of a call must be unique")
         known.add(model.id)
-    return SetupCall(method, target, model.id, model.body, headers, expect, problems.place(path)[0])
 
 
-def _example(model: ExampleMap, index: int, ids: frozenset[str], problems: Problems) -> Example:
-    known = set(ids)
-    steps: list[ExampleStep] = []
+def _check_example(model: ExampleMap, index: int, known: set[str], problems: Problems) -> None:
     for number, step in enumerate(model.calls):
-        path: Path = ("examples", index, "calls", number)
-        line = problems.place(path)[0]
-        match step:
-            case CallMap():
-                steps.append(_call(step, path, known, problems))
-            case AdvanceMap():
-                steps.append(Advance(step.advance, line))
-            case WaitMap():
-                asked = CallMap(call=step.wait, headers=step.headers, expect=step.expect)
-                steps.append(Wait(_call(asked, path, known, problems), step.timeout, line))
-            case _:
-                assert_never(step)
-    return Example(model.name, tuple(steps), problems.place(("examples", index))[0])
+        if not isinstance(step, AdvanceMap):
+            call = step.call if isinstance(step, WaitMap) else step
+            _check_call(call, ("examples", index, "calls", number), known, problems)

@@ -6,7 +6,7 @@ durations are texts with a unit, amounts exact decimals, instants ISO 8601 in UT
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, field
+from dataclasses import field
 from typing import Annotated, Any, Literal
 
 from pydantic import (
@@ -46,7 +46,7 @@ from mockserver.scenario.scalars import (
     ZoneName,
     whole,
 )
-from mockserver.scenario.scenario import Certificate, ProviderMap, ReplyMap
+from mockserver.scenario.scenario import CallMap, Certificate, ExampleMap, ProviderMap
 from mockserver.scenario.transport import At
 
 MAX_RULES = 10_000
@@ -254,59 +254,6 @@ class TlsMap:
     yet."""
 
     certificate: Certificate
-
-
-_CALL = r"^(GET|POST|PUT|DELETE) /\S*$"
-CallLine = Annotated[str, Field(pattern=_CALL)]
-
-
-@part
-class CallMap:
-    """An API call; texts may hold {id.path} of an earlier answer."""
-
-    _: KW_ONLY
-    id: Id | None = None
-    call: CallLine
-    headers: dict[str, Text] | None = None
-    body: Any = None
-    expect: ReplyMap | None = None
-
-
-@part
-class AdvanceMap:
-    """Move the clock forward."""
-
-    advance: Duration
-
-
-@part
-class WaitMap:
-    """Repeat a GET while time moves on, until the answer is as expected."""
-
-    wait: Annotated[str, Field(pattern=r"^GET /\S*$")]
-    expect: ReplyMap
-    headers: dict[str, Text] | None = None
-    timeout: Duration = 60_000_000
-
-
-def _step_kind(value: object) -> str:
-    if isinstance(value, dict):
-        return next((f"<{kind}>" for kind in ("advance", "wait") if kind in value), "<call>")
-    return "<call>"
-
-
-StepWord = Annotated[
-    Annotated[CallMap, Tag("<call>")] | Annotated[AdvanceMap, Tag("<advance>")] | Annotated[WaitMap, Tag("<wait>")],
-    Discriminator(_step_kind),
-]
-
-
-@part
-class ExampleMap:
-    """An example of the scenario, as calls."""
-
-    name: Annotated[str, Field(min_length=1, max_length=200)]
-    calls: Annotated[list[StepWord], Field(min_length=1, max_length=1000)]
 
 
 class _ReadLater:

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import KW_ONLY, field
 from decimal import Decimal
 from enum import StrEnum
 from typing import Annotated, Any
 
-from pydantic import Field, WithJsonSchema
+from pydantic import Discriminator, Field, Tag, WithJsonSchema
 
 from mockserver.domain.clock import ClockMode, Micros
 from mockserver.domain.provider import CAPABILITIES
 from mockserver.domain.record import record
 from mockserver.scenario.part import part
+from mockserver.scenario.problems import Path
 from mockserver.scenario.provider_outcome import LatencyWord
 from mockserver.scenario.rule import Rule
-from mockserver.scenario.scalars import Flag, Id, Number, Text, whole
+from mockserver.scenario.scalars import Duration, Flag, Id, Number, Text, whole
 
 
 @record
@@ -71,52 +72,69 @@ class ReplyMap:
     fault: Flag = False
 
 
-@record
-class SetupCall:
-    """An ordinary API call of ``setup`` or an example; texts may hold ``{id.path}`` of an earlier call's answer, until
-    it is made ready. ``expect`` is None when any answer will do."""
+@part
+class CallMap:
+    """An API call; texts may hold {id.path} of an earlier answer."""
 
-    method: str
-    path: str
-    id: str | None = None
-    body: object = None
-    headers: Mapping[str, str] = field(default_factory=dict)
+    _: KW_ONLY
+    id: Id | None = None
+    call: Annotated[str, Field(pattern=r"^(GET|POST|PUT|DELETE) /\S*$")]
+    headers: dict[str, Text] | None = None
+    body: Any = None
     expect: ReplyMap | None = None
-    line: int = 0
+
+    @property
+    def method(self) -> str:
+        return self.call.partition(" ")[0]
+
+    @property
+    def path(self) -> str:
+        return self.call.partition(" ")[2]
 
     def __str__(self) -> str:
-        return f"{self.method} {self.path}"
+        return self.call
 
 
-@record
-class Advance:
-    """Move the sandbox's clock forward by so many microseconds, doing all due work."""
+@part
+class AdvanceMap:
+    """Move the clock forward."""
 
-    by: Micros
-    line: int = 0
-
-
-@record
-class Wait:
-    """Wait until an answer is as expected: the call is repeated and time moves on, at most ``timeout``
-    of sandbox time.
-    """
-
-    call: SetupCall
-    timeout: Micros
-    line: int = 0
+    advance: Duration
 
 
-ExampleStep = SetupCall | Advance | Wait
+@part
+class WaitMap:
+    """Repeat a GET while time moves on, until the answer is as expected."""
+
+    wait: Annotated[str, Field(pattern=r"^GET /\S*$")]
+    expect: ReplyMap
+    headers: dict[str, Text] | None = None
+    timeout: Duration = 60_000_000
+
+    @property
+    def call(self) -> CallMap:
+        """What is repeated."""
+        return CallMap(call=self.wait, headers=self.headers, expect=self.expect)
 
 
-@record
-class Example:
-    """An example of the scenario, as calls with their expected answers."""
+def _step_kind(value: object) -> str:
+    if isinstance(value, dict):
+        return next((f"<{kind}>" for kind in ("advance", "wait") if kind in value), "<call>")
+    return "<call>"
 
-    name: str
-    steps: tuple[ExampleStep, ...]
-    line: int = 0
+
+StepWord = Annotated[
+    Annotated[CallMap, Tag("<call>")] | Annotated[AdvanceMap, Tag("<advance>")] | Annotated[WaitMap, Tag("<wait>")],
+    Discriminator(_step_kind),
+]
+
+
+@part
+class ExampleMap:
+    """An example of the scenario, as calls."""
+
+    name: Annotated[str, Field(min_length=1, max_length=200)]
+    calls: Annotated[list[StepWord], Field(min_length=1, max_length=1000)]
 
 
 @record
@@ -131,11 +149,16 @@ class Scenario:
     clock: ClockPlan | None = None
     assumptions: Mapping[str, object] = field(default_factory=dict)
     providers: tuple[ProviderMap, ...] = ()
-    setup: tuple[SetupCall, ...] = ()
+    setup: tuple[CallMap, ...] = ()
     rules: tuple[Rule, ...] = ()
     findings: Mapping[str, Any] = field(default_factory=dict)
-    examples: tuple[Example, ...] = ()
+    examples: tuple[ExampleMap, ...] = ()
     certificate: Certificate | None = None
     builtin: bool = False
     source: Mapping[str, object] = field(default_factory=dict, repr=False, compare=False)
     text: str = field(default="", repr=False, compare=False)
+    lines: Mapping[Path, int] = field(default_factory=dict, repr=False, compare=False)
+
+    def line(self, *path: str | int) -> int:
+        """The line of a call of ``setup``, of an example or of a call of one."""
+        return self.lines.get(path, 1)

@@ -11,7 +11,7 @@ from mockserver.domain.problem import problem
 from mockserver.engine import due
 from mockserver.engine.sandbox import Sandbox
 from mockserver.scenario.answers import ready, unexpected
-from mockserver.scenario.scenario import ReplyMap, SetupCall
+from mockserver.scenario.scenario import CallMap, ReplyMap
 from mockserver.web.operation import OperationEndpoint
 from mockserver.web.request import Reply, Request
 from mockserver.web.route_table import RouteTable
@@ -45,7 +45,7 @@ def prepare(sandbox: Sandbox, routes: RouteTable) -> None:
             sandbox.setup[scenario.name] = answers
 
 
-def _run(sandbox: Sandbox, routes: RouteTable, call: SetupCall) -> tuple[int, object]:
+def _run(sandbox: Sandbox, routes: RouteTable, call: CallMap) -> tuple[int, object]:
     """Status and body of the answer, read as a client reads them."""
     target = urlsplit(call.path)
     path = unquote(target.path)
@@ -58,7 +58,7 @@ def _run(sandbox: Sandbox, routes: RouteTable, call: SetupCall) -> tuple[int, ob
         resource=path,
         path=parameters,
         query=target.query.encode(),
-        headers={**call.headers, "x-secretkey": sandbox.key},
+        headers={**(call.headers or {}), "x-secretkey": sandbox.key},
         raw=dumps(call.body) if call.body is not None else b"",
         known=sandbox,
     )

@@ -13,7 +13,7 @@ from mockserver.scenario import foreign_words
 from mockserver.scenario.operations import OPERATIONS
 from mockserver.scenario.outcome_catalogue import DECLINES
 from mockserver.scenario.reference import json_schema
-from mockserver.scenario.scenario import Advance, ClockPlan, CostMap, SetupCall, Wait
+from mockserver.scenario.scenario import AdvanceMap, CallMap, ClockPlan, CostMap, WaitMap
 from tests.rows import each
 from tests.scenario.telling import faults
 
@@ -60,17 +60,17 @@ def test_a_whole_file() -> None:
     assert (backup.type, backup.currency, backup.cost) == ("dummy", "AUD", None)
     assert [call.path for call in scenario.setup] == ["/customer/card", "/customer/{ann.customerId}"]
     assert [rule.id for rule in scenario.rules] == ["down"]
-    paid, advance, got, wait, info = scenario.examples[0].steps
-    assert isinstance(paid, SetupCall)
+    paid, advance, got, wait, info = scenario.examples[0].calls
+    assert isinstance(paid, CallMap)
     assert (paid.method, paid.path, paid.id) == ("POST", "/charge/customer", "paid")
-    assert isinstance(advance, Advance)
-    assert advance.by == HOUR
-    assert isinstance(got, SetupCall)
+    assert isinstance(advance, AdvanceMap)
+    assert advance.advance == HOUR
+    assert isinstance(got, CallMap)
     assert got.expect is not None
     assert got.expect.body == {"providerId": "acq_backup"}
-    assert isinstance(wait, Wait)
+    assert isinstance(wait, WaitMap)
     assert (wait.timeout, wait.call.method) == (2 * HOUR, "GET")
-    assert isinstance(info, SetupCall)
+    assert isinstance(info, CallMap)
     assert info.headers == {"x-run": "7"}
     assert info.expect is not None
     assert info.expect.fault

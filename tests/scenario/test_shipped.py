@@ -20,7 +20,7 @@ from mockserver.scenario.outcome_catalogue import CATALOGUE
 from mockserver.scenario.parse import parse
 from mockserver.scenario.provider_outcome import Challenge, Decline
 from mockserver.scenario.ruleset import Ruleset
-from mockserver.scenario.scenario import Example, Scenario, SetupCall, Wait
+from mockserver.scenario.scenario import CallMap, ExampleMap, Scenario, WaitMap
 from mockserver.web.control.call import CONTROL_ROUTES
 from mockserver.web.routes import ROUTES
 from tests.driving import Api
@@ -56,16 +56,16 @@ def the(path: Path) -> Scenario:
     return scenario
 
 
-def unserved(example: Example) -> str | None:
+def unserved(example: ExampleMap) -> str | None:
     """The first call of an example for which there is no route yet."""
-    for step in example.steps:
-        call = step.call if isinstance(step, Wait) else step
-        if isinstance(call, SetupCall) and not served(call):
+    for step in example.calls:
+        call = step.call if isinstance(step, WaitMap) else step
+        if isinstance(call, CallMap) and not served(call):
             return f"{call.method} {call.path}"
     return None
 
 
-def served(call: SetupCall) -> bool:
+def served(call: CallMap) -> bool:
     path = call.path.partition("?")[0]
     patterns = [(row.method, re.sub(r"\{[^}]*\}", "[^/]+", row.path)) for row in (*ROUTES, *CONTROL_ROUTES)]
     return any(method == call.method and re.fullmatch(pattern, path) for method, pattern in patterns)
@@ -133,7 +133,7 @@ def test_every_file_is_served_for_real() -> None:
         server.stop()
 
 
-def one_example(scenario: Scenario, example: Example) -> Scenario:
+def one_example(scenario: Scenario, example: ExampleMap) -> Scenario:
     return replace(scenario, examples=(example,))
 
 
