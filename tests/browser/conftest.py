@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import re
 import shutil
@@ -72,6 +73,11 @@ class Box:
         return found
 
 
+def client(url: str, key: str) -> httpx.Client:
+    """A client with a secret key. It loads no certificates, which takes longer than most requests do."""
+    return httpx.Client(base_url=url, headers={"x-secretkey": key}, timeout=15, trust_env=False, verify=False)
+
+
 @contextmanager
 def serving(folder: Path, *options: str) -> Iterator[str]:
     """A server process with a clock that stands still in every sandbox; its address."""
@@ -105,7 +111,7 @@ def server_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 def sandbox(server_url: str, request: pytest.FixtureRequest) -> Iterator[Box]:
     """A sandbox of this test alone."""
     key = "sk_" + re.sub(r"[^a-z0-9]+", "_", request.node.name.lower())
-    with httpx.Client(base_url=server_url, headers={"x-secretkey": key}, timeout=15, trust_env=False) as http:
+    with client(server_url, key) as http:
         yield Box(server_url, key, http)
 
 
@@ -159,17 +165,29 @@ def fields(page: Any, kind: str = "card") -> Any:
     return page.frame_locator(f"[data-testid=payfurl-{kind}]")
 
 
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    """Chromium without a window. Not for the whole session: while it runs, so does an event loop in this thread."""
+@pytest.fixture(scope="session")
+def chromium() -> Iterator[tuple[Any, asyncio.AbstractEventLoop]]:
+    """Chromium without a window, and the event loop that runs in this thread for as long as Playwright does."""
     playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed (pip install '.[dev]')")
     if CHROMIUM is None:
         pytest.skip("no Chromium on this machine (apt-get install chromium)")
     playwright.expect.set_options(timeout=PATIENCE_MS)
     with playwright.sync_playwright() as running:
+        loop = asyncio.get_running_loop()
         launched = running.chromium.launch(executable_path=CHROMIUM, args=list(QUIET))
-        yield launched
+        asyncio._set_running_loop(None)
+        yield launched, loop
+        asyncio._set_running_loop(loop)
         launched.close()
+
+
+@pytest.fixture
+def browser(chromium: tuple[Any, asyncio.AbstractEventLoop]) -> Iterator[Any]:
+    """Chromium, for one test. Only meanwhile is its event loop the running one: other tests run loops of their own."""
+    launched, loop = chromium
+    asyncio._set_running_loop(loop)
+    yield launched
+    asyncio._set_running_loop(None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,13 +224,10 @@ class Tab:
         assert self.thrown == []
 
 
-@pytest.fixture(scope="module")
-def tabs(browser: Any) -> Iterator[dict[str, Tab]]:
-    """The open pages, by the options of their contexts."""
-    opened: dict[str, Tab] = {}
-    yield opened
-    for tab in opened.values():
-        tab.page.context.close()
+@pytest.fixture(scope="session")
+def tabs() -> dict[str, Tab]:
+    """The open pages, by the options of their contexts. They end with the browser."""
+    return {}
 
 
 @pytest.fixture
@@ -256,24 +271,46 @@ def accessible(page: Any, where: str, widths: tuple[int, ...] = (WIDE, NARROW)) 
     axe = pytest.importorskip("axe_playwright_python.base", reason="axe is not installed").AXE_SCRIPT
     found: list[str] = []
     before = page.viewport_size
+    for frame in page.frames:
+        if frame.evaluate("typeof axe") == "undefined":
+            frame.evaluate(axe)
     for width in widths:
         page.set_viewport_size({"width": width, "height": 800})
         for scheme in ("dark", "light"):
             page.emulate_media(color_scheme=scheme)
-            for frame in page.frames:
-                if frame.evaluate("typeof axe") == "undefined":
-                    frame.evaluate(axe)
-            options: dict[str, Any] = {"resultTypes": ["violations"], "preload": False}
-            if scheme == "dark":
-                options["runOnly"] = ["color-contrast"]
-            elif width == NARROW:
-                options["rules"] = {"color-contrast": {"enabled": False}}
-            found += [f"{where}, {width}, {scheme}: {one}" for one in page.evaluate(AXE, options)]
+            if scheme == "dark" or width == WIDE:
+                found += [f"{where}, {width}, {scheme}: {one}" for one in page.evaluate(CONTRAST, f"{scheme} {width}")]
+        found += [f"{where}, {width}: {one}" for one in page.evaluate(ALL_ELSE)]
         if page.evaluate("document.documentElement.scrollWidth > window.innerWidth"):
             found.append(f"{where}, {width}: cut off")
     page.set_viewport_size(before)
     return found
 
 
-AXE = """async (options) => (await axe.run(document, options)).violations
-  .map((one) => `${one.id} ${one.nodes[0].html.slice(0, 120)}`)"""
+ALL_ELSE = """async () => (await axe.run(document, {
+    resultTypes: ["violations"], preload: false, rules: { "color-contrast": { enabled: false } },
+  })).violations.map((one) => `${one.id} ${one.nodes[0].html.slice(0, 120)}`)"""
+
+CONTRAST = """async (seen) => {
+  // One text of each look, once in the life of a page: what else looks the same is as easy to read.
+  const known = (window.looks ??= {})[seen] ??= new Set();
+  const look = (at) => {
+    const under = [];
+    for (let one = at; one; one = one.parentElement) {
+      const { backgroundColor, backgroundImage, opacity, filter, position } = getComputedStyle(one);
+      under.push(backgroundColor, backgroundImage, opacity, filter, position);
+    }
+    const { color, fontSize, fontWeight, textShadow } = getComputedStyle(at);
+    return [color, fontSize, fontWeight, textShadow, at.matches(":disabled, :disabled *"), ...under].join();
+  };
+  const shown = (at) => at.checkVisibility({ visibilityProperty: true });
+  const reads = (at) => at.matches("input, select, textarea")
+    || [...at.childNodes].some((node) => node.nodeType === Node.TEXT_NODE && node.data.trim());
+  const texts = [...document.querySelectorAll("body *")].filter((at) => reads(at) && shown(at));
+  const fresh = texts.filter((at) => { const key = look(at); return !known.has(key) && known.add(key); });
+  const inside = [...document.querySelectorAll("body *")].filter((at) => at.shadowRoot || at.matches("iframe"));
+  const include = [...fresh, ...inside];
+  if (!include.length) return [];
+  const options = { resultTypes: ["violations"], preload: false, runOnly: ["color-contrast"] };
+  return (await axe.run({ include }, options)).violations.map((one) => `${one.id} ${one.nodes[0].html.slice(0, 120)}`);
+}"""

@@ -9,7 +9,7 @@ import httpx
 import pytest
 
 from mockserver.engine.sandbox import sandbox_id_of
-from tests.browser.conftest import Box, Site, serving
+from tests.browser.conftest import Box, Site, client, serving
 
 expect = pytest.importorskip("playwright.sync_api", reason="playwright is not installed").expect
 
@@ -18,12 +18,9 @@ POOR = "4000000000009995"
 
 @pytest.fixture
 def control(page: Any, sandbox: Box) -> Any:
-    """The control page with the test's sandbox chosen by its key."""
+    """The control page of the test's sandbox, to which one request has been sent."""
     sandbox.call("GET", "/info/providers")
-    page.goto(f"{sandbox.url}/__admin/")
-    page.get_by_test_id("key").fill(sandbox.key)
-    page.get_by_test_id("open").click()
-    expect(page.get_by_test_id("sandbox")).to_have_value(sandbox.sandbox_id)
+    page.goto(f"{sandbox.url}/__admin/?sandbox={sandbox.sandbox_id}")
     expect(page.get_by_test_id("live")).to_have_text("live")
     expect(rows(page)).to_have_count(1)
     return page
@@ -212,9 +209,9 @@ def test_a_sandbox_is_emptied(control: Any, sandbox: Box) -> None:
     expect(rows(control).filter(has_text="/charge/card")).to_have_count(1)
 
 
-def test_another_sandbox_is_chosen_and_keys_stay_masked(control: Any, sandbox: Box) -> None:
+def test_another_sandbox_is_chosen_or_opened_by_its_key_and_keys_stay_masked(control: Any, sandbox: Box) -> None:
     other = f"{sandbox.key}_other"
-    with httpx.Client(base_url=sandbox.url, headers={"x-secretkey": other}, trust_env=False) as http:
+    with client(sandbox.url, other) as http:
         http.get("/info/providers")
         http.get("/charge")
     listed = control.get_by_test_id("sandbox").locator(f"option[value='{sandbox_id_of(other)}']")
@@ -222,6 +219,12 @@ def test_another_sandbox_is_chosen_and_keys_stay_masked(control: Any, sandbox: B
     control.get_by_test_id("sandbox").select_option(sandbox_id_of(other))
     expect(rows(control)).to_have_count(2)
     assert other not in control.content()
+    control.get_by_test_id("key").fill(sandbox.key)
+    control.get_by_test_id("open").click()
+    expect(control.get_by_test_id("sandbox")).to_have_value(sandbox.sandbox_id)
+    expect(control.get_by_test_id("live")).to_have_text("live")
+    expect(rows(control)).to_have_count(1)
+    assert sandbox.key not in control.content()
 
 
 LOSSY = """version: 1
@@ -334,7 +337,7 @@ def test_a_request_says_that_it_was_a_repeat(control: Any, sandbox: Box) -> None
 
 def test_a_server_that_judges_nothing_says_so(page: Any, tmp_path: Path) -> None:
     with serving(tmp_path, "--findings", "off") as url:
-        with httpx.Client(base_url=url, headers={"x-secretkey": "sk_off"}, trust_env=False) as http:
+        with client(url, "sk_off") as http:
             http.get("/charge")
         page.goto(f"{url}/__admin/#findings")
         expect(page.get_by_test_id("detail")).to_contain_text("--findings off")
@@ -358,7 +361,7 @@ def test_the_sandbox_that_was_used_last_is_opened(page: Any, sandbox: Box) -> No
 
 
 def test_a_page_loaded_again_follows_its_sandbox(control: Any, sandbox: Box) -> None:
-    with httpx.Client(base_url=sandbox.url, headers={"x-secretkey": f"{sandbox.key}_other"}, trust_env=False) as http:
+    with client(sandbox.url, f"{sandbox.key}_other") as http:
         http.get("/charge")
     control.reload()
     expect(control.get_by_test_id("live")).to_have_text("live")
@@ -530,7 +533,7 @@ def test_an_inbox_is_cleared(control: Any, sandbox: Box) -> None:
 
 def test_a_guarded_server_asks_for_its_token(page: Any, tmp_path: Path) -> None:
     with serving(tmp_path, "--admin-token", "let-me-in") as url:
-        httpx.get(f"{url}/info/providers", headers={"x-secretkey": "sk_guarded"}, trust_env=False)
+        httpx.get(f"{url}/info/providers", headers={"x-secretkey": "sk_guarded"}, trust_env=False, verify=False)
         page.goto(f"{url}/__admin/")
         page.get_by_test_id("token").fill("let-me-out")
         page.get_by_test_id("token-use").click()
