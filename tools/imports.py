@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
@@ -23,18 +23,21 @@ def layer_of(module: str) -> str:
     return "root" if len(parts) == 1 or parts[1] == "__main__" else parts[1]
 
 
-def imports(source: str, module: str, *, package: bool = False) -> Iterator[tuple[int, str]]:
+@cache
+def imports(source: str, module: str, *, package: bool = False) -> Sequence[tuple[int, str]]:
     """Line and absolute dotted name of every module that ``source`` imports."""
+    found: list[tuple[int, str]] = []
     for node in _statements(ast.parse(source)):
         if isinstance(node, ast.Import):
-            yield from ((node.lineno, alias.name) for alias in node.names)
+            found += ((node.lineno, alias.name) for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
             above = module.split(".")
             base = above[: len(above) - node.level + (1 if package else 0)] if node.level else []
             origin = ".".join([*base, *([node.module] if node.module else [])])
             for alias in node.names:
                 name = f"{origin}.{alias.name}"
-                yield node.lineno, name if name in _names() else origin
+                found.append((node.lineno, name if name in _names() else origin))
+    return found
 
 
 def _statements(node: ast.AST) -> Iterator[ast.AST]:

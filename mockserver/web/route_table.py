@@ -69,6 +69,8 @@ class RouteTable(Router):
         for row in rows:
             self._named[row.endpoint] = row.path
             self._methods(row.path).update(dict.fromkeys(row.methods, row.endpoint))
+        for shelf in self._templates.values():
+            shelf.sort(key=lambda entry: sum(part.startswith("{") for part in entry[0]))
         self._paths = [path.split("/") for path in dict.fromkeys(self._named.values())]
 
     @property
@@ -86,7 +88,6 @@ class RouteTable(Router):
                 return methods
         methods = {}
         shelf.append((segments, methods))
-        shelf.sort(key=lambda entry: sum(part.startswith("{") for part in entry[0]))
         return methods
 
     def __call__(self, scope: Scope, receive: Receive, send: Send) -> Coroutine[Any, Any, None]:

@@ -7,6 +7,7 @@ import re
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -97,6 +98,12 @@ def test_story(path: Path, number: int) -> None:
     assert [str(report) for report in reports if report.failure] == []
 
 
+@cache
+def validator() -> Any:
+    jsonschema = pytest.importorskip("jsonschema_rs", reason="needs a JSON Schema validator (extra dev)")
+    return jsonschema.validator_for(SCHEMA)
+
+
 def plain(path: Path) -> object:
     """The data of a file as JSON knows them."""
     return json.loads(json.dumps(read(path.read_text("utf-8"), path.name).data, default=float))
@@ -180,13 +187,12 @@ def test_metadata_can_name_every_outcome(built_in: Ruleset, name: str) -> None:
     assert director.decide(Stage.PROVIDER, asked).outcome.provider == CATALOGUE[name].provider
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+@each("path", FILES, ids=lambda path: path.stem)
 def test_editors_accept_what_the_sandbox_accepts(path: Path) -> None:
-    jsonschema = pytest.importorskip("jsonschema_rs", reason="needs a JSON Schema validator (extra dev)")
-    assert [str(error) for error in jsonschema.validator_for(SCHEMA).iter_errors(plain(path))] == []
+    assert [str(error) for error in validator().iter_errors(plain(path))] == []
 
 
-@pytest.mark.parametrize(
+@each(
     "rule",
     [
         {"id": "a", "then": {"aprove": {}}},
@@ -206,11 +212,9 @@ def test_editors_accept_what_the_sandbox_accepts(path: Path) -> None:
     ],
 )
 def test_editors_refuse_what_the_sandbox_refuses(rule: dict[str, object]) -> None:
-    jsonschema = pytest.importorskip("jsonschema_rs", reason="needs a JSON Schema validator (extra dev)")
-    validator = jsonschema.validator_for(SCHEMA)
     good = {"version": 1, "rules": [{"id": "a", "then": {"approve": {}}}]}
-    assert validator.is_valid(good)
-    assert not validator.is_valid({"version": 1, "rules": [rule]})
+    assert validator().is_valid(good)
+    assert not validator().is_valid({"version": 1, "rules": [rule]})
 
 
 def test_the_test_values_mean_the_same_without_the_models_of_the_language() -> None:
@@ -220,7 +224,7 @@ def test_the_test_values_mean_the_same_without_the_models_of_the_language() -> N
     assert replace(started, builtin=False, examples=checked.examples) == checked
 
 
-@pytest.mark.parametrize(
+@each(
     "rule",
     [
         {"id": "a", "when": {"op": "charge.create"}, "then": {"decline": {"errorCode": 1}}},
