@@ -51,23 +51,6 @@ class Sandboxes:
     ``named_times`` counts the names that were given, ``dropped`` the sandboxes that were dropped or put away on the
     ``shelf``."""
 
-    __slots__ = (
-        "_aside",
-        "_by_id",
-        "_by_key",
-        "_by_public_key",
-        "_config",
-        "_keys",
-        "_names",
-        "_on_open",
-        "dropped",
-        "most",
-        "named_times",
-        "on_leave",
-        "room",
-        "shelf",
-    )
-
     def __init__(
         self,
         config: Callable[[], SandboxConfig],

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sized
-
 from mockserver.domain.clock import Micros
 from mockserver.domain.codes import Code
 from mockserver.domain.record import mutable
@@ -37,17 +35,12 @@ _TECHNICAL = frozenset(
 
 @mutable
 class Declines:
-    """The declined cards and accounts of one sandbox. ``pending`` is empty while none was declined for good."""
+    """The declined cards and accounts of one sandbox."""
 
     _ledger: Ledger
     policy: Policy
-    _final: Recent[str, tuple[Evidence, str | None]] = memory(_MOST)
+    _final: Recent[str, tuple[Evidence, str | None]] = memory(_MOST, is_pending=True)
     _tries: Recent[str, tuple[tuple[Micros, Evidence], ...]] = memory(_MOST)
-
-    @property
-    def pending(self) -> tuple[Sized, ...]:
-        """What is empty while nothing that was seen before asks for whole calls."""
-        return (self._final,)
 
     def called(self, call: Call) -> None:
         """A charge was created, or refused by its provider."""

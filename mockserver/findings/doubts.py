@@ -3,7 +3,7 @@ sent twice."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sized
+from collections.abc import Callable
 from dataclasses import field
 
 from mockserver.domain.charge import Charge, Refund
@@ -91,25 +91,15 @@ class Chains:
 
 @mutable
 class Doubts:
-    """The calls in doubt of one sandbox. ``charge_of`` gives a charge as it is now. ``pending`` is empty while the
-    client is in doubt about nothing."""
+    """The calls in doubt of one sandbox. ``charge_of`` gives a charge as it is now."""
 
     _ledger: Ledger
     _charge_of: Callable[[str], Charge | None]
     _arrivals: int = field(init=False, default=0)
-    _calls: Recent[int, _Doubtful] = memory(_MOST)
+    _calls: Recent[int, _Doubtful] = memory(_MOST, is_pending=True)
     _looks: Recent[int, list[_Doubtful]] = memory(_MOST)
-    _misled: Recent[str, None] = memory(_MOST)
-    _pairs: Recent[str, tuple[str, str, str, tuple[Evidence, ...]]] = memory(_MOST)
-
-    @property
-    def pending(self) -> tuple[Sized, ...]:
-        """What is empty while nothing that was seen before asks for whole calls."""
-        return (
-            self._calls,
-            self._misled,
-            self._pairs,
-        )
+    _misled: Recent[str, None] = memory(_MOST, is_pending=True)
+    _pairs: Recent[str, tuple[str, str, str, tuple[Evidence, ...]]] = memory(_MOST, is_pending=True)
 
     def chains(self) -> Chains:
         """The calls in doubt, as they hold one another."""

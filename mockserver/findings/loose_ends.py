@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sized
 from decimal import Decimal
 
 from mockserver.domain.charge import Charge
@@ -35,20 +34,14 @@ class _Short:
 
 @mutable
 class LooseEnds:
-    """Open authorisations, waiting challenges and partial approvals of one sandbox. ``pending`` is empty while no
-    partial approval waits for a second charge."""
+    """Open authorisations, waiting challenges and partial approvals of one sandbox."""
 
     _ledger: Ledger
     _doubts: Doubts
     _authorised: Recent[str, Evidence] = memory(_MOST)
     _challenged: Recent[str, Evidence] = memory(_MOST)
     _visited: Recent[str, Evidence] = memory(_MOST)
-    _short: Recent[str, _Short] = memory(_MOST_SHORT)
-
-    @property
-    def pending(self) -> tuple[Sized, ...]:
-        """What is empty while nothing that was seen before asks for whole calls."""
-        return (self._short,)
+    _short: Recent[str, _Short] = memory(_MOST_SHORT, is_pending=True)
 
     def called(self, call: Call) -> None:
         """A call about a charge was decided."""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sized
-
 from mockserver.domain.clock import SECOND, Micros
 from mockserver.domain.ids import digest
 from mockserver.domain.record import mutable, record
@@ -28,18 +26,13 @@ class _Wait:
 
 @mutable
 class Pace:
-    """The pace of one sandbox's client, in real time. ``pending`` is empty while it was asked to wait for nothing."""
+    """The pace of one sandbox's client, in real time."""
 
     _ledger: Ledger
     policy: Policy
-    _pauses: Recent[bytes, tuple[Micros, Evidence]] = memory(_MOST)
+    _pauses: Recent[bytes, tuple[Micros, Evidence]] = memory(_MOST, is_pending=True)
     _hanging: Recent[int, _Wait] = memory(_MOST)
     _reads: Recent[str, tuple[tuple[Micros, int], ...]] = memory(_MOST)
-
-    @property
-    def pending(self) -> tuple[Sized, ...]:
-        """What is empty while nothing that was seen before asks for whole calls."""
-        return (self._pauses,)
 
     def called(self, call: Call) -> None:
         """A call was decided."""

@@ -19,6 +19,7 @@ from mockserver.findings.ledger import Ledger
 from mockserver.findings.loose_ends import LooseEnds
 from mockserver.findings.pace import Pace
 from mockserver.findings.policy import DEFAULT, Policy
+from mockserver.findings.recent import pending
 from mockserver.findings.webhooks import Webhooks
 
 _KINDS = "charge customer payment_method batch token transfer subscription payment_link vault"
@@ -50,12 +51,12 @@ class Watch:
         self._webhooks = Webhooks(ledger, policy)
         self._loose_ends = LooseEnds(ledger, self.doubts)
         self._habits = Habits(ledger)
-        self._before_read = (*self.doubts.pending, *self._pace.pending)
+        self._before_read = (*pending(self.doubts), *pending(self._pace))
         self._before_create = (
             *self._before_read,
-            *self._declines.pending,
-            *self._webhooks.pending,
-            *self._loose_ends.pending,
+            *pending(self._declines),
+            *pending(self._webhooks),
+            *pending(self._loose_ends),
         )
 
     @property

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sized
-
 from mockserver.domain.clock import MINUTE, SECOND, Micros
 from mockserver.domain.errors import WrongState
 from mockserver.domain.record import mutable, record, replace
@@ -58,26 +56,17 @@ class _Refusal:
 
 @mutable
 class Webhooks:
-    """The webhooks of one sandbox that were tried. ``pending`` is empty while none was sent or taken."""
+    """The webhooks of one sandbox that were tried."""
 
     _ledger: Ledger
     policy: Policy
-    _taken: Recent[str, _Copies] = memory(_MOST)
+    _taken: Recent[str, _Copies] = memory(_MOST, is_pending=True)
     _repeated: Recent[str, _Copies] = memory(_MOST)
-    _reported: Recent[str, tuple[str, Evidence]] = memory(_MOST)
-    _sent: Recent[str, int] = memory(_MOST)
+    _reported: Recent[str, tuple[str, Evidence]] = memory(_MOST, is_pending=True)
+    _sent: Recent[str, int] = memory(_MOST, is_pending=True)
     _seen: Recent[str, int] = memory(_MOST)
     _refused: Recent[str, _Refusal] = memory(_MOST)
     _moves: Recent[int, _Move] = memory(_MOST)
-
-    @property
-    def pending(self) -> tuple[Sized, ...]:
-        """What is empty while nothing that was seen before asks for whole calls."""
-        return (
-            self._sent,
-            self._taken,
-            self._reported,
-        )
 
     def called(self, call: Call) -> None:
         """The client asked for a money operation."""

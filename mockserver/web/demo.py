@@ -14,7 +14,7 @@ from mockserver.domain.errors import Unauthorised
 from mockserver.domain.reading import whole_of
 from mockserver.domain.states import ChargeState
 from mockserver.engine.sandbox import Sandbox
-from mockserver.web.page import PageCall, carry_out, html, policy, redirect, spoilt
+from mockserver.web.page import PageCall, carry_out, html, policy, redirect, spoilt, unknown
 from mockserver.web.payer_words import COMPLETE, OUTCOMES, failure_of, paid_with, refusal_of
 from mockserver.web.request import Reply, Request
 from mockserver.web.routes import ROUTES
@@ -112,7 +112,7 @@ def _shop(sandbox: Sandbox, alert: str | None, status: int) -> Reply:
 
 def _closed() -> Reply:
     text = "No sandbox has the public key of this address. Give one: /demo?key=pk_..., where sk_... is your secret key."
-    return html(404, render("unknown.html", what="The shop is closed", text=text), policy())
+    return unknown("The shop is closed", text)
 
 
 def _thanks(sandbox: Sandbox, charge_id: str) -> str:

@@ -23,7 +23,6 @@ from mockserver.scenario.problems import ScenarioRefused
 from mockserver.scenario.scenario import ClockPlan, Scenario
 from mockserver.settings import Settings
 from mockserver.web.connections import Connections
-from mockserver.web.long_work import aside
 from mockserver.web.webhook_bodies import webhook_body
 from mockserver.wire.jsonio import dumps
 
@@ -91,7 +90,7 @@ class Directory:
         time. Bad ones leave the old rules in force; ``ready_problems`` say why."""
         before = self.config
         try:
-            self.config = await aside(self._read_again)
+            self.config = await asyncio.to_thread(self._read_again)
         except (ScenarioRefused, Refused) as refused:
             self.ready_problems[:] = str(refused).splitlines()
             return

@@ -28,6 +28,7 @@ from mockserver.web.page import (
     policy,
     redirect,
     spoilt,
+    unknown,
     web_address,
     with_query,
 )
@@ -45,6 +46,7 @@ _KEPT = ("amount", "cardholder", "expiryDate")
 """Fields of a refused form that are shown again; number and ccv never are."""
 
 _CARD_FIELDS = frozenset({"CardNumber", "ExpiryDate", "Ccv", "Cardholder"})
+_NO_LINK = ("No such payment link", "The address names no payment link. Check it.")
 _VIEW = re.compile(r"[0-9a-f]{24}")
 
 
@@ -110,7 +112,7 @@ def page(call: PageCall) -> Reply:
     """The form, a simulated way to pay, what became of a charge, or why no payment is taken."""
     view = _found(call, call.query.get("view", ""))
     if view is None:
-        return _unknown()
+        return unknown(*_NO_LINK)
     charge = view.charge(call.query.get("chargeId"))
     if charge is not None and charge.status is not ChargeState.FAILED:
         stays = charge.status is not ChargeState.PENDING_CHECKOUT and away_address(view.link, charge) is None
@@ -140,7 +142,7 @@ def pay(call: PageCall) -> Reply:
     key = form.get("attempt", "")
     view = _found(call, _view_of(key))
     if view is None:
-        return _unknown()
+        return unknown(*_NO_LINK)
     if form.get("result") == "cancel":
         return redirect(view.address(cancelled="1"))
     link = view.link
@@ -253,11 +255,6 @@ def _form(view: _View, way: str | None, status: int) -> Reply:
 
 def _closed(link: PaymentLink, status: int) -> Reply:
     return html(status, render("closed.html", link=link), policy())
-
-
-def _unknown() -> Reply:
-    body = render("unknown.html", what="No such payment link", text="The address names no payment link. Check it.")
-    return html(404, body, policy())
 
 
 def _found(call: PageCall, view: str) -> _View | None:

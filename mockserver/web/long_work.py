@@ -25,11 +25,6 @@ async def with_pauses(work: Slices[T]) -> T:
         await asyncio.sleep(0)
 
 
-async def aside(work: Callable[[], T]) -> T:
-    """What long work makes that touches no sandbox and cannot pause: in a thread, while others have their turn."""
-    return await asyncio.to_thread(work)
-
-
 async def one_by_one(items: Iterable[T]) -> list[T]:
     """All that an iterator makes, letting others have their turn after each."""
     made = []

@@ -23,6 +23,7 @@ from mockserver.web.operation import OperationEndpoint
 from mockserver.web.request import Reply, Request, retry_after
 from mockserver.web.routes import Route
 from mockserver.web.shell import Endpoint
+from mockserver.web.templating import render
 from mockserver.web.world import World
 from mockserver.wire.jsonio import dumps
 
@@ -179,6 +180,11 @@ def policy(*, forms_to: str = "'self'", scripts: bool = False, frames: bool = Fa
         (b"referrer-policy", b"no-referrer"),
         (b"cache-control", b"no-store"),
     )
+
+
+def unknown(what: str, text: str) -> Reply:
+    """The page for an address that names nothing."""
+    return html(404, render("unknown.html", what=what, text=text), policy())
 
 
 def web_address(text: str | None) -> str | None:

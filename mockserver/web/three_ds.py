@@ -29,6 +29,7 @@ from mockserver.web.page import (
     policy,
     redirect,
     spoilt,
+    unknown,
     web_address,
     with_query,
 )
@@ -41,6 +42,7 @@ from mockserver.wire.charges import ChargeReply
 from mockserver.wire.profile import profile_of
 from mockserver.wire.tokens import TokenReply
 
+_NO_CHALLENGE = ("No payment waits here", "The address names no 3-D Secure challenge.")
 _NO_ANSWER = "Choose one of the three answers."
 _TOKEN_OUTCOMES: Mapping[ChallengeAnswer | None, tuple[str, str]] = {
     ChallengeAnswer.PASS: ("Thank you", "You are verified. The shop can take the payment now."),
@@ -80,7 +82,7 @@ def page(call: PageCall) -> Reply:
     """The challenge, or what became of it."""
     sandbox, charge = _found(call)
     if sandbox is None or charge is None:
-        return _unknown()
+        return unknown(*_NO_CHALLENGE)
     if sandbox.watch is not None:
         sandbox.watch.visited(charge.charge_id)
     return _shown(sandbox, charge)
@@ -90,7 +92,7 @@ def answer(call: PageCall) -> Reply:
     """Take the payer's answer and send the payer back to the shop, or to what became of the charge."""
     sandbox, charge = _found(call)
     if sandbox is None or charge is None:
-        return _unknown()
+        return unknown(*_NO_CHALLENGE)
     reply = carry_out(call, ANSWER, {"result": call.form.get("result", "")})
     charge = sandbox.charges.get(charge.charge_id) or charge
     if reply.fault is not None:
@@ -103,14 +105,14 @@ def answer(call: PageCall) -> Reply:
 def token_page(call: PageCall) -> Reply:
     """The challenge before a token is used, or how it ended."""
     sandbox, token = _found_token(call)
-    return _token_shown(token) if sandbox is not None and token is not None else _unknown()
+    return _token_shown(token) if sandbox is not None and token is not None else unknown(*_NO_CHALLENGE)
 
 
 def token_answer(call: PageCall) -> Reply:
     """Take the payer's answer and show how the challenge ended."""
     sandbox, token = _found_token(call)
     if sandbox is None or token is None:
-        return _unknown()
+        return unknown(*_NO_CHALLENGE)
     reply = carry_out(call, TOKEN_ANSWER, {"result": call.form.get("result", "")})
     token = sandbox.tokens.get(token.token_id) or token
     if reply.fault is not None:
@@ -191,8 +193,3 @@ def _reach(sandbox: Sandbox, charge: Charge) -> str:
 
 def _link_of(sandbox: Sandbox, charge: Charge) -> PaymentLink | None:
     return sandbox.payment_links.get(charge.payment_link_id) if charge.payment_link_id else None
-
-
-def _unknown() -> Reply:
-    body = render("unknown.html", what="No payment waits here", text="The address names no 3-D Secure challenge.")
-    return html(404, body, policy())

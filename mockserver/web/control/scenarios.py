@@ -3,6 +3,7 @@ and what an editor of them needs: check a text without loading it, try it on the
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -19,7 +20,7 @@ from mockserver.scenario.scenario import Scenario
 from mockserver.scenario.shielding import warnings
 from mockserver.web.absent_members import absent_members
 from mockserver.web.control.call import ControlCall
-from mockserver.web.long_work import aside, in_slices, with_pauses
+from mockserver.web.long_work import in_slices, with_pauses
 from mockserver.wire.dates import moment
 from mockserver.wire.jsonio import dumps
 
@@ -99,7 +100,7 @@ async def _put(call: ControlCall, chosen: Callable[[Sequence[Scenario]], list[Sc
         is_long = sum(len(one.rules) for one in scenarios) >= MANY
         # What takes long is made aside, and again when the sandbox has other scenarios by then.
         make = partial(directory.config_under, scenarios)
-        config = await aside(make) if is_long else make()
+        config = await asyncio.to_thread(make) if is_long else make()
         if is_long:
             await world.runner.catch_up(sandbox)
         if world.sandboxes.present(sandbox) is sandbox and sandbox.config is before:
@@ -132,7 +133,7 @@ async def _read(call: ControlCall) -> Scenario:
 
 async def _in_time(call: ControlCall, read: Callable[[], T]) -> T:
     """What reading the body gives: of a long one aside, so that others need not wait."""
-    return await aside(read) if len(call.raw) >= LONG else read()
+    return await asyncio.to_thread(read) if len(call.raw) >= LONG else read()
 
 
 def _words(fault: ScenarioProblem) -> str:

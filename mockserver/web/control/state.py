@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections import deque
 from collections.abc import Iterator
 from functools import partial
@@ -14,7 +15,7 @@ from mockserver.web.activity import SERVER
 from mockserver.web.control.call import ControlCall, Parts
 from mockserver.web.control.sandboxes import object_counts
 from mockserver.web.control.scenarios import MANY
-from mockserver.web.long_work import aside, with_pauses
+from mockserver.web.long_work import with_pauses
 from mockserver.web.replay import replay
 from mockserver.wire.long_json import dumps_in_slices, loads_in_slices
 
@@ -58,7 +59,7 @@ async def write(call: ControlCall) -> tuple[int, object]:
         raise Invalid(Code.VALIDATION_ERROR, {"Body": "wanted a JSON object"})
     reading = await with_pauses(importing.read(document))
     make = partial(reading.config, call.sandbox().config, world.directory.server_config.config)
-    config = await aside(make) if reading.carried_rules >= MANY else make()
+    config = await asyncio.to_thread(make) if reading.carried_rules >= MANY else make()
     made = await with_pauses(importing.sandbox_of(reading, call.sandbox().key, config, world.real_clock()))
     made.journal.gap_reason = "a state was imported"
     if call.query.undo:
