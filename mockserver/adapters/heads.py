@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any
 
 _LINE = re.compile(
     rb"(GET|POST|PUT|PATCH|DELETE) (/(?!/)[A-Za-z0-9._~@:,;=!$&'()*+/-]*+)(?:\?([!-\"$-~]*+))? HTTP/1\.1\r\n"
@@ -44,19 +44,9 @@ class Headers(tuple[Header, ...]):
         return self is not other
 
 
-class Whole(NamedTuple):
-    """A request that has come whole. ``query`` is empty when there is none."""
-
-    method: str
-    path: str
-    raw_path: bytes
-    query: bytes
-    headers: Headers
-    body: bytes
-
-
-def whole(data: bytes) -> Whole | None:
-    """The request that a packet is; None when it is none, more than one, or an unusual one."""
+def whole(data: bytes, connection: dict[str, Any]) -> tuple[dict[str, Any], bytes] | None:
+    """The scope and the body of the request that a packet is; None when it is none, more than one, or an unusual one.
+    ``connection`` is what the scopes of all its requests have in common."""
     line = _LINE.match(data)
     if line is None:
         return None
@@ -71,8 +61,10 @@ def whole(data: bytes) -> Whole | None:
     body = data[end + 2 :]
     if len(body) != length:
         return None
-    method, path, query = line.groups(b"")
-    return Whole(_METHODS[method], path.decode("ascii"), path, query, headers, body)
+    scope = connection.copy()
+    method, scope["raw_path"], scope["query_string"] = line.groups(b"")
+    scope["method"], scope["path"], scope["headers"] = _METHODS[method], scope["raw_path"].decode("ascii"), headers
+    return scope, body
 
 
 _METHODS = {name.encode(): name for name in ("GET", "POST", "PUT", "PATCH", "DELETE")}
@@ -91,10 +83,3 @@ def _fields(lines: bytes) -> tuple[Headers, int] | None:
     if lengths and not _LENGTH.fullmatch(lengths[0]):
         return None
     return headers, int(lengths[0]) if lengths else 0
-
-
-def scope_of(request: Whole, connection: dict[str, Any]) -> dict[str, Any]:
-    """The scope of a request; ``connection`` is what is the same for all of its connection."""
-    scope = connection.copy()
-    scope["method"], scope["path"], scope["raw_path"], scope["query_string"], scope["headers"], _ = request
-    return scope

@@ -25,7 +25,7 @@ from uvicorn.server import ServerState
 
 from mockserver.adapters import bad_request
 from mockserver.adapters.exchange import Begun, WholeCycle, answer, in_reserve
-from mockserver.adapters.heads import Whole, scope_of, whole
+from mockserver.adapters.heads import whole
 
 TRANSPORT = "mockserver.transport"
 """The scope extension under which the application finds the connection's transport."""
@@ -114,8 +114,10 @@ class Protocol(HttpToolsProtocol):
         """Read, and serve the requests that this completes."""
         if self._refusal is not None:
             return
-        if self._is_between() and (request := whole(data)) is not None:
-            self._serve_whole(request)
+        cycle = self._answering
+        is_between = not self._open and (cycle is None or cycle.response_complete) and not self.root_path
+        if is_between and (request := whole(data, self._same)) is not None:
+            self._serve_whole(*request)
             return
         if len(data) > MOST_HEAD and not self._open and 0 < data.find(b"\r\n") < MOST_HEAD < data.find(b"\r\n\r\n"):
             self._refuse(bad_request.endless(MOST_HEAD, self.server_state.default_headers))
@@ -267,14 +269,8 @@ class Protocol(HttpToolsProtocol):
 
     # Answering
 
-    def _is_between(self) -> bool:
-        """Whether no request is being read or answered."""
-        cycle = self._answering
-        return not self._open and (cycle is None or cycle.response_complete) and not self.root_path
-
-    def _serve_whole(self, request: Whole) -> None:
-        scope = scope_of(request, self._same)
-        self._answering = self.cycle = cycle = WholeCycle(self, scope, request.body)
+    def _serve_whole(self, scope: dict[str, Any], body: bytes) -> None:
+        self._answering = self.cycle = cycle = WholeCycle(self, scope, body)
         if not self.flow.write_paused:
             self._due = None
         serving = answer(self.app, cycle, self)

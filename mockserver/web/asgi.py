@@ -37,18 +37,19 @@ class HungUp(Exception):
     """The client went away before it had sent its body."""
 
 
-async def read_body(receive: Receive, scope: Scope, limit: int) -> bytes:
-    """The whole body. Raises ``TooLarge`` as soon as it is known to be, ``HungUp`` when it never ends.
-
-    A server that can hand over a body that has come already has a ``whole`` at its ``receive``.
-    """
+def body_at_hand(receive: Receive, limit: int) -> bytes | None:
+    """The whole body, when a server can hand it over that has come already: its ``receive`` has a ``whole``. Raises
+    ``TooLarge``."""
     whole = getattr(receive, "whole", None)
     here: bytes | None = whole() if whole is not None else None
-    if here is None:
-        return b"".join(await read_parts(receive, scope, limit))
-    if len(here) > limit:
+    if here is not None and len(here) > limit:
         raise TooLarge(limit)
     return here
+
+
+async def read_body(receive: Receive, scope: Scope, limit: int) -> bytes:
+    """The whole body. Raises ``TooLarge`` as soon as it is known to be, ``HungUp`` when it never ends."""
+    return b"".join(await read_parts(receive, scope, limit))
 
 
 async def read_parts(receive: Receive, scope: Scope, limit: int) -> deque[bytes]:

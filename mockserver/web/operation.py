@@ -7,6 +7,7 @@ the transaction. Time that a scenario asks for is spent before it or after it, n
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
 from typing import Any
@@ -16,6 +17,7 @@ from mockserver.domain.clock import SECOND, Micros, duration_text
 from mockserver.domain.codes import Code
 from mockserver.domain.errors import Invalid, Refused
 from mockserver.domain.record import record
+from mockserver.domain.slices import Slices
 from mockserver.engine import idempotency, step_effects
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.state_facts import reader_of
@@ -54,10 +56,24 @@ class Arrival:
 class OperationEndpoint(Endpoint):
     """One row of the route table."""
 
+    _is_known = False
+    _body: type[Body] | None
+    _query: type[Body] | None
+    _ahead: Callable[[Sandbox, Step], Slices[object] | None] | None
+    _handle: Callable[[OperationCall], object]
+
     def __init__(self, route: Route, world: World) -> None:
         super().__init__(world)
         self.route = route
         self.op = route.op
+        self._takes_secret_key = route.auth is Auth.SECRET
+        self._creates = route.success is Success.CREATED
+
+    def _know(self) -> None:
+        """Load what the row names. Every look at a row that can load costs more than one here."""
+        row = self.route
+        self._body, self._query, self._ahead, self._handle = row.body, row.query, row.ahead, row.handle
+        self._is_known = True
 
     @property
     def model(self) -> type[Body] | None:
@@ -76,15 +92,15 @@ class OperationEndpoint(Endpoint):
     def authenticate(self, request: Request) -> Sandbox:
         """The sandbox of the key. Raises ``Unauthorised`` (40)."""
         directory, headers = self.world.directory, request.headers
-        return directory.of_secret_key(headers) if self.route.auth is Auth.SECRET else directory.of_either_key(headers)
+        return directory.of_secret_key(headers) if self._takes_secret_key else directory.of_either_key(headers)
 
-    def note(self, request: Request, reply: Reply, step: Step, body: bytes) -> None:
+    def note(self, request: Request, sandbox: Sandbox, reply: Reply, step: Step, body: bytes) -> None:
         """Keep a step in the journal, with what its fault could not change in the answer."""
         fault = reply.fault
         if fault is not None and (fault.edit or fault.omit):
             lost = unfound(loads(body), fault.edit or {}, fault.omit)
             step.warnings += tuple(f"the answer has nothing for {path}" for path in lost)
-        super().note(request, reply, step, body)
+        super().note(request, sandbox, reply, step, body)
 
     async def interrupted(self, request: Request) -> Reply | None:
         """Let the rules decide that know the head of a request. In process each request is a connection of its own."""
@@ -115,7 +131,7 @@ class OperationEndpoint(Endpoint):
         sandbox, runner, limit = request.sandbox, self.world.runner, self.world.rate_limit
         if limit is not None and (wait := limit.take(sandbox.key, self.world.real_clock())):
             return self._put_off(request, wait)
-        arrived = self.arrive(request)
+        arrived = self.arrive(request, sandbox)
         sandbox.step.answered = False
         if isinstance(arrived, Reply):
             return arrived
@@ -123,10 +139,10 @@ class OperationEndpoint(Endpoint):
             watching.arrived(sandbox, arrived.step, self.world.real_clock())
             await asyncio.sleep(arrived.delay / SECOND)
             await runner.catch_up(sandbox)
-        ahead = self.route.ahead
+        ahead = self._ahead
         work = ahead(sandbox, arrived.step) if ahead is not None else None
         ready = await runner.in_slices(sandbox, work) if work is not None else None
-        return self.carry_out(request, arrived, ready)
+        return self.carry_out(request, sandbox, arrived, ready)
 
     def _put_off(self, request: Request, wait: Micros) -> Reply:
         """Refuse a request unread. It is an entry of the journal that cannot be sent again."""
@@ -143,15 +159,15 @@ class OperationEndpoint(Endpoint):
         return Reply(status, problem, step=step, repeatable=False, headers=headers)
 
     def _begin(self, request: Request, sandbox: Sandbox) -> Step:
-        sandbox.step = request.step = step = Step(self.op, answers=True, headers=request.headers, path=request.path)
+        sandbox.step = request.step = step = Step(self.op)
+        step.answers, step.headers, step.path = True, request.headers, request.path
         if request.decided is not None:
             step.decisions += (request.decided,)
         return step
 
-    def arrive(self, request: Request, *, is_setup: bool = False) -> Arrival | Reply:
+    def arrive(self, request: Request, sandbox: Sandbox, *, is_setup: bool = False) -> Arrival | Reply:
         """Read the request and ask the rules of arrival: it may be acted on, or is answered already. A set-up call
         suffers no fault and has no number among the calls of its operation."""
-        sandbox = request.sandbox
         step = self._begin(request, sandbox)
         if not is_setup:
             step.call = sandbox.director.count(step.op)
@@ -171,13 +187,15 @@ class OperationEndpoint(Endpoint):
         return Reply(None, b"", step, fault)
 
     def _fields(self, request: Request, sandbox: Sandbox) -> tuple[Fields, Fields]:
-        route, profile = self.route, profile_of(sandbox.assumed)
+        if not self._is_known:
+            self._know()
+        profile = profile_of(sandbox.assumed)
         body = query = NO_FIELDS
         commas = profile.reads_commas
-        if route.body is not None:
-            body = Fields.of_body(route.body, request.raw, profile.json_depth, commas=commas, ahead=request.ahead)
+        if self._body is not None:
+            body = Fields.of_body(self._body, request.raw, profile.json_depth, commas, request.ahead)
         if request.query:
-            query = Fields.of_query(route.query or Body, request.query, commas=commas)
+            query = Fields.of_query(self._query or Body, request.query, commas)
         return body, query
 
     def _early_fault(self, sandbox: Sandbox, step: Step) -> Transport | None:
@@ -197,22 +215,17 @@ class OperationEndpoint(Endpoint):
         fault = sandbox.ask(Stage.ARRIVAL, asked).outcome.transport
         return fault if fault is not None and fault.at is At.RECEIVE else None
 
-    def carry_out(self, request: Request, arrived: Arrival, ready: object = None) -> Reply:
+    def carry_out(self, request: Request, sandbox: Sandbox, arrived: Arrival, ready: object = None) -> Reply:
         """Do it, in one step, unless it repeats one; ``ready`` is what was made ahead of it."""
-        sandbox, step = request.sandbox, arrived.step
-        sandbox.step = step
+        sandbox.step = step = arrived.step
+        act = self._once if idempotency.HEADER in request.headers else self._carry_out
         if sandbox.config.rules.replays:
-            return replayed(sandbox.replays, step, partial(self._once, request, arrived, ready), _spoiling(step))
-        return self._once(request, arrived, ready)
+            return replayed(sandbox.replays, step, partial(act, request, sandbox, arrived, ready), _spoiling(step))
+        return act(request, sandbox, arrived, ready)
 
-    def _once(self, request: Request, arrived: Arrival, ready: object) -> Reply:
+    def _once(self, request: Request, sandbox: Sandbox, arrived: Arrival, ready: object) -> Reply:
         """The first answer under the request's idempotency key, or a new one (assumption ``request.idempotency``)."""
-        sandbox = request.sandbox
-        if (
-            idempotency.HEADER not in request.headers
-            or sandbox.assumed[IDEMPOTENCY] != "by_header"
-            or self.route.method == "GET"
-        ):
+        if sandbox.assumed[IDEMPOTENCY] != "by_header" or self.route.method == "GET":
             return self._carry_out(request, sandbox, arrived, ready)
         step = arrived.step
         sandbox.assume(IDEMPOTENCY)
@@ -232,11 +245,11 @@ class OperationEndpoint(Endpoint):
         return reply
 
     def _carry_out(self, request: Request, sandbox: Sandbox, arrived: Arrival, ready: object) -> Reply:
-        step, route, profile = arrived.step, self.route, profile_of(sandbox.assumed)
+        step, profile = arrived.step, profile_of(sandbox.assumed)
         try:
             body, query = self._form(sandbox.config.strict or profile.refuses_unknown, arrived)
             call = OperationCall(sandbox, profile, step.path, body, query, request.headers, request.resource, ready)
-            reply = route.handle(call) if sandbox.past is None else as_of(sandbox.past, route, call)
+            reply = self._handle(call) if sandbox.past is None else as_of(sandbox.past, self.route, call)
             step_effects.plan(sandbox)
         except Refused as refused:
             step.assumed += refusals.shaped_by(refused)
@@ -245,7 +258,7 @@ class OperationEndpoint(Endpoint):
             return Reply(None, b"", step, unreached.fault)
         if isinstance(reply, StatusReply):
             return Reply(reply.status, reply.body, step, _spoiling(step))
-        status = sandbox.assume(CREATED_STATUS) if route.success is Success.CREATED else 200
+        status = sandbox.assume(CREATED_STATUS) if self._creates else 200
         return Reply(status, reply, step, _spoiling(step))
 
     def _refused(self, request: Request, step: Step, refused: Exception, fault: Transport | None = None) -> Reply:
@@ -257,15 +270,16 @@ class OperationEndpoint(Endpoint):
         body = query = None
         faults: dict[str, str] = {}
         try:
-            body = _typed(self.route.body, arrived.body, strict=strict)
+            body = _typed(self._body, arrived.body, strict=strict)
         except Invalid as refused:
             faults = dict(refused.details or {})
         try:
-            if self.route.query is not None or strict:
-                query = _typed(self.route.query, arrived.query, strict=strict)
+            if self._query is not None or strict:
+                query = _typed(self._query, arrived.query, strict=strict)
         except Invalid as refused:
             faults = {**(refused.details or {}), **faults}
-        _note_ignored(arrived.step, arrived.body, arrived.query)
+        if not (arrived.body.all_known and arrived.query.all_known):
+            _note_ignored(arrived.step, arrived.body, arrived.query)
         if faults:
             raise Invalid(Code.VALIDATION_ERROR, faults)
         return body, query

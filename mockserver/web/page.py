@@ -148,15 +148,16 @@ def carry_out(call: PageCall, route: Route, body: Mapping[str, object], path: st
         raw=dumps(body),
         known=call.sandbox,
     )
-    arrived = operation.arrive(request)
-    step = call.request.step = request.sandbox.step
+    sandbox = request.sandbox
+    arrived = operation.arrive(request, sandbox)
+    step = call.request.step = sandbox.step
     step.answered = False
     if isinstance(arrived, Reply):
         reply = arrived
     else:
-        reply = operation.carry_out(request, arrived)
+        reply = operation.carry_out(request, sandbox, arrived)
         step.latency += arrived.delay
-    operation.note(request, reply, step, reply.text())
+    operation.note(request, sandbox, reply, step, reply.text())
     return reply
 
 

@@ -68,8 +68,8 @@ def _repeat(past: Sandbox, entry: JournalEntry, operation: OperationEndpoint) ->
     if decision is not None and upload.is_cut(decision):
         past.director.count(entry.step.op)
         return
-    arrived = operation.arrive(request)
-    reply = arrived if isinstance(arrived, Reply) else operation.carry_out(request, arrived)
+    arrived = operation.arrive(request, past)
+    reply = arrived if isinstance(arrived, Reply) else operation.carry_out(request, past, arrived)
     if operation.route.is_dated:
         # It showed how things stood when it was asked, and was noted when it had been written; nothing follows from it.
         return

@@ -95,7 +95,7 @@ class RouteTable(Router):
         if scope["type"] != "http":
             return super().__call__(scope, receive, send)
         path: str = scope["path"]
-        methods, parameters = self._tidied(path)
+        methods, parameters = self._find(path)
         endpoint = methods.get(scope["method"]) if methods else None
         scope["path_params"] = parameters
         endpoint = endpoint or Unrouted(self._world, self._paths, methods)
@@ -105,7 +105,7 @@ class RouteTable(Router):
 
     def endpoint(self, method: str, path: str) -> tuple[Any, dict[str, str]]:
         """The endpoint of an operation and the values of its placeholders; None where there is none."""
-        methods, parameters = self._tidied(path)
+        methods, parameters = self._find(path)
         return (methods or {}).get(method), parameters
 
     def path_of(self, method: str, path: str) -> str | None:
@@ -115,18 +115,12 @@ class RouteTable(Router):
 
     def public_methods(self, path: str) -> list[str]:
         """The methods of a path that a public key opens."""
-        methods, _ = self._tidied(path)
+        methods, _ = self._find(path)
         return [
             method
             for method, endpoint in (methods or {}).items()
             if isinstance(endpoint, OperationEndpoint) and endpoint.route.auth is Auth.PUBLIC
         ]
-
-    def _tidied(self, path: str) -> tuple[Methods | None, dict[str, str]]:
-        methods, parameters = self._find(path)
-        if methods is None and (path.endswith("/") or "//" in path):
-            return self._find(_SLASHES.sub("/", path).rstrip("/") or "/")
-        return methods, parameters
 
     def _find(self, path: str) -> tuple[Methods | None, dict[str, str]]:
         methods = self._exact.get(path)
@@ -139,7 +133,8 @@ class RouteTable(Router):
             parameters = _match(template, segments)
             if parameters is not None:
                 return found, parameters
-        return None, {}
+        tidy = _SLASHES.sub("/", path).rstrip("/") or "/"
+        return self._find(tidy) if tidy != path else (None, {})
 
 
 def _match(template: tuple[str, ...], segments: list[str]) -> dict[str, str] | None:

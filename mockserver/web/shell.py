@@ -23,6 +23,7 @@ from mockserver.web.asgi import (
     Receive,
     Scope,
     Send,
+    body_at_hand,
     headers_of,
     read_body,
     read_parts,
@@ -111,7 +112,8 @@ class Endpoint:
                     if self.in_parts:
                         request.parts = await read_parts(request.receive, scope, largest)
                     else:
-                        request.raw = await read_body(request.receive, scope, largest)
+                        here = body_at_hand(request.receive, largest)
+                        request.raw = here if here is not None else await read_body(request.receive, scope, largest)
                     if world.store is not None or self.searches:
                         await self.fetch(request)
                     request.known = sandbox = self.authenticate(request)
@@ -128,7 +130,7 @@ class Endpoint:
                 reply = self.refused(fault, request)
             body = reply.text()
             if reply.step is not None:
-                self.note(request, reply, reply.step, body)
+                self.note(request, request.sandbox, reply, reply.step, body)
             if world.store is not None:
                 try:
                     await self.kept(world.store, request)
@@ -150,9 +152,8 @@ class Endpoint:
             store.note(request.known)
             await store.kept(request.known)
 
-    def note(self, request: Request, reply: Reply, step: Step, body: bytes) -> None:
+    def note(self, request: Request, sandbox: Sandbox, reply: Reply, step: Step, body: bytes) -> None:
         """Keep a step in the journal, and let the findings judge it."""
-        sandbox = request.sandbox
         sandbox.journal.note(
             at=sandbox.now,
             step=step,
@@ -168,7 +169,7 @@ class Endpoint:
         # A request that was refused for its idempotency key did nothing, and its answer says nothing of the first one.
         if sandbox.watch is not None and (reply.repeatable or not step.is_repeat):
             model = self.model if step.ignored else None
-            watching.called(request, reply, step, body, model, self.world.real_clock)
+            watching.called(request, sandbox, sandbox.watch, reply, step, body, model, self.world.real_clock)
         if isinstance(step.request, Fields):
             step.request.rest()
         dropped.warn(sandbox)

@@ -21,6 +21,7 @@ from mockserver.engine.step import Step
 from mockserver.findings.facts import Call, Doubt
 from mockserver.findings.habits import is_clean
 from mockserver.findings.ledger import Finding
+from mockserver.findings.watch import Watch
 from mockserver.scenario.provider_outcome import PartialApprove
 from mockserver.scenario.transport import FaultKind, Transport
 from mockserver.web.request import Reply, Request
@@ -39,18 +40,17 @@ _ANOTHER = (FaultKind.STATUS, FaultKind.EDIT)
 
 def called(
     request: Request,
+    sandbox: Sandbox,
+    watch: Watch,
     reply: Reply,
     step: Step,
     answer: bytes,
     model: type[Body] | None,
     real_clock: Callable[[], Micros],
 ) -> None:
-    """Report a step that a client asked for, the newest of the journal; ``model`` has the fields that are read, where
-    others were given."""
-    sandbox, status, fault = request.known, reply.status, reply.fault
-    watch = sandbox.watch if sandbox is not None else None
-    if sandbox is None or watch is None:
-        return
+    """Report a step that a client asked for, the newest of the journal, to the ``watch`` of its sandbox; ``model`` has
+    the fields that are read, where others were given."""
+    status, fault = reply.status, reply.fault
     if step.op in PAYER_OPERATIONS:
         for event in step.events:
             watch.moved(event)

@@ -34,16 +34,17 @@ class FieldsKind(NamedTuple):
 
 
 class Fields(Mapping[str, object]):
-    """The fields of a body or a query under their canonical names. ``text`` is what ``read`` made ``given`` of.
+    """The fields of a body or a query under their canonical names. ``text`` is what ``read`` made ``given`` of;
+    ``all_known`` says that no name is unknown, as far as was looked by now.
 
     After :meth:`rest` only the text is kept, and is read again when it is needed: the journal holds many requests, and
     few are ever read.
     """
 
-    __slots__ = ("_all_known", "_capitals", "_commas", "_folded", "_given", "_model", "_read", "_text", "_typed")
+    __slots__ = ("_capitals", "_commas", "_folded", "_given", "_model", "_read", "_text", "_typed", "all_known")
 
     def __init__(
-        self, model: type[Body], given: Mapping[str, Any], text: bytes, read: FieldReader, *, commas: bool = False
+        self, model: type[Body], given: Mapping[str, Any], text: bytes, read: FieldReader, commas: bool = False
     ) -> None:
         self._model = model
         self._given: Mapping[str, Any] | None = given
@@ -51,23 +52,23 @@ class Fields(Mapping[str, object]):
         self._text = text
         self._read = read
         self._commas = commas
-        self._all_known = not given
+        self.all_known = not given
         self._capitals: bool | None = None
         self._typed: Body | None = None
 
     @classmethod
     def of_body(
-        cls, model: type[Body], raw: bytes, deepest: int, *, commas: bool = False, ahead: ReadAhead | None = None
+        cls, model: type[Body], raw: bytes, deepest: int, commas: bool = False, ahead: ReadAhead | None = None
     ) -> Fields:
         """The fields of a JSON body of at most ``deepest`` levels, which may have been read ``ahead``; with ``commas``
         numeric texts may have a decimal comma. Raises ``MalformedJson``."""
         given = _object(raw, deepest) if ahead is None else _as_object(ahead.value)
-        return cls(model, given, raw, _object, commas=commas)
+        return cls(model, given, raw, _object, commas)
 
     @classmethod
-    def of_query(cls, model: type[Body], raw: bytes, *, commas: bool = False) -> Fields:
+    def of_query(cls, model: type[Body], raw: bytes, commas: bool = False) -> Fields:
         """The fields of a query string; ``commas`` as for a body."""
-        return cls(model, _parameters(raw), raw, _parameters, commas=commas)
+        return cls(model, _parameters(raw), raw, _parameters, commas)
 
     @classmethod
     def again(cls, model: type[Body], text: bytes, kind: FieldsKind) -> Fields:
@@ -84,7 +85,7 @@ class Fields(Mapping[str, object]):
     @property
     def unknown(self) -> Sequence[str]:
         """The names that no field knows, as they were given."""
-        return () if self._all_known else self.folded.unknown
+        return () if self.all_known else self.folded.unknown
 
     @property
     def folded(self) -> Folded:
@@ -107,7 +108,7 @@ class Fields(Mapping[str, object]):
             capitals = next(iter(given))[:1].isupper()
             body = _if_plain(model, given, capitals=capitals)
             if body is not None:
-                self._all_known = True
+                self.all_known = True
                 self._capitals = capitals
         else:
             body = None
@@ -159,7 +160,8 @@ def _object(raw: bytes, deepest: int = sys.maxsize) -> dict[str, Any]:
     """The body as an object: nothing and ``[]`` are empty ones (published facts, 1.0). Raises ``MalformedJson``."""
     if not raw.strip():
         return {}
-    return _as_object(loads(raw, deepest))
+    value = loads(raw, deepest)
+    return value if isinstance(value, dict) else _as_object(value)
 
 
 def _as_object(value: object) -> dict[str, Any]:
