@@ -49,7 +49,8 @@ def body_at_hand(receive: Receive, limit: int) -> bytes | None:
 
 async def read_body(receive: Receive, scope: Scope, limit: int) -> bytes:
     """The whole body. Raises ``TooLarge`` as soon as it is known to be, ``HungUp`` when it never ends."""
-    return b"".join(await read_parts(receive, scope, limit))
+    here = body_at_hand(receive, limit)
+    return b"".join(await read_parts(receive, scope, limit)) if here is None else here
 
 
 async def read_parts(receive: Receive, scope: Scope, limit: int) -> deque[bytes]:
