@@ -71,9 +71,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def pytest_collection_finish() -> None:
     """Let the garbage collector leave alone what stays to the end, thousands of tests and everything imported, and look
     at the rest less often: most of what tests leave behind is gone without it."""
-    gc.collect()
     gc.freeze()
-    gc.set_threshold(50_000)
+    gc.set_threshold(200_000)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

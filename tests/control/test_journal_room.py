@@ -205,7 +205,6 @@ def test_a_reset_frees_a_sandbox_without_the_garbage_collector() -> None:
     api = Api()
     for _ in range(3):
         api.try_charge()
-    gc.collect()
     gc.disable()
     try:
         before = ref(api.app.world.sandboxes.open("sk_tests", 0))

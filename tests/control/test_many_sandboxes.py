@@ -135,7 +135,7 @@ def test_a_page_out_of_bounds_is_refused(query: str, field: str) -> None:
 def test_an_empty_sandbox_takes_less_than_20_kib() -> None:
     sandboxes = Api().app.world.sandboxes
     sandboxes.open("sk_first", 0)
-    gc.collect()
+    gc.freeze()
     tracemalloc.start()
     try:
         for number in range(300):

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import cache
 from random import Random
 from typing import Any
 
@@ -34,15 +35,21 @@ def stored(number: int, random: Random) -> Stored:
     return Stored(f"id{number}", random.choice(["red", "blue"]), random.randrange(50), tags, number // 3)
 
 
-def table_of(count: int, random: Random) -> Table[Stored]:
+@cache
+def beginning() -> Sequence[Stored]:
+    random = Random(1)
+    return [stored(number, random) for number in range(ROWS)]
+
+
+def filled_table() -> Table[Stored]:
     indexes: list[Index[Stored]] = [
         Index("colour", lambda row: row.colour),
         Index("price", lambda row: row.price),
         Index("tag", lambda row: row.tags, several=True),
     ]
     table: Table[Stored] = Table(lambda row: row.key, indexes)
-    for number in range(count):
-        table.add(stored(number, random))
+    for row in beginning():
+        table.add(row)
     return table
 
 
@@ -82,7 +89,7 @@ def drive(work: Slices[Any], between: Callable[[], None]) -> tuple[Any, int]:
 @pytest.mark.parametrize("writes", [0, 1, 40])
 def test_a_sliced_search_finds_what_one_at_once_finds(name: str, writes: int) -> None:
     random = Random(name)
-    table, query = table_of(ROWS, random), QUERIES[name]
+    table, query = filled_table(), QUERIES[name]
 
     def write() -> None:
         for _ in range(writes):
@@ -102,7 +109,7 @@ def test_a_sliced_search_finds_what_one_at_once_finds(name: str, writes: int) ->
 @pytest.mark.parametrize("name", QUERIES)
 def test_a_sliced_search_finds_what_there_was_once_newer_changes_are_taken_back(name: str) -> None:
     random = Random(name)
-    table, query = table_of(ROWS, random), QUERIES[name]
+    table, query = filled_table(), QUERIES[name]
     before = list(table.rows)
     wanted = table.search(query)
     for number in range(40):
@@ -119,7 +126,7 @@ def test_a_sliced_search_finds_what_there_was_once_newer_changes_are_taken_back(
 
 
 def test_a_scan_answers_no_other_query() -> None:
-    table = table_of(ROWS, Random(1))
+    table = filled_table()
     scan, _ = drive(table.scan(Query(10, sort=price)), lambda: None)
     other: Query[Stored] = Query(10, sort=price, descending=False)
     assert table.search(other, scan) == table.search(other) != table.search(Query(10, sort=price))
@@ -127,12 +134,13 @@ def test_a_scan_answers_no_other_query() -> None:
 
 @pytest.mark.parametrize("query", [Query(10), Query(10, equal=[("price", [7])], sort=price)])
 def test_what_an_index_finds_needs_no_scan(query: Query[Stored]) -> None:
-    table = table_of(ROWS, Random(1))
+    table = filled_table()
     assert drive(table.scan(query), lambda: None)[0] is None
 
 
 def test_a_scan_that_nobody_finishes_is_forgotten() -> None:
-    table = table_of(ROWS, Random(1))
+    gc.freeze()
+    table = filled_table()
     work = table.scan(Query(10, sort=price))
     next(work)
     del work
