@@ -15,7 +15,6 @@ import click
 from mockserver.adapters.exit_codes import Exit
 from mockserver.commands.printed_tables import as_json as json_option
 from mockserver.commands.printed_tables import show
-from mockserver.domain.record import record
 
 if TYPE_CHECKING:
     from mockserver.scenario.scenario import Scenario
@@ -181,34 +180,14 @@ def operation_of(method: str, path: str) -> str | None:
     return None
 
 
-@record
-class _Given:
-    """A reader that gives these scenarios."""
-
-    scenarios: Sequence[Scenario]
-
-    def load(self) -> list[Scenario]:
-        return list(self.scenarios)
-
-    def read_text(self, text: str, name: str) -> Scenario:
-        from mockserver.adapters.scenario_files import read_text
-
-        return read_text(text, name)
-
-    def shipped(self) -> list[tuple[str, str, str]]:
-        from mockserver.adapters.scenario_files import shipped_texts
-
-        return shipped_texts()
-
-
 def _open_app(scenarios: Sequence[Scenario]) -> Any:
     """The whole sandbox in process, its machine clock standing still."""
     from mockserver.adapters.machine_clock import machine_now
     from mockserver.settings import Settings
-    from mockserver.web.app import Application
+    from mockserver.web.app import Application, Files
 
     now = machine_now()
-    return Application(Settings(), lambda: now, _Given(scenarios))
+    return Application(Settings(), lambda: now, Files(lambda: list(scenarios)))
 
 
 def _loaded(names: Sequence[str]) -> list[Scenario]:

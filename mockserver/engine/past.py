@@ -102,10 +102,7 @@ class Past:
     def seen(self, read: Callable[[], T]) -> T:
         """What the step that is being taken reads, as far behind as the rules say that decided it. Raises what ``read``
         raises."""
-        lag = lag_of(self._sandbox.step)
-        if not lag:
-            return read()
-        until = self._sandbox.now - lag
+        until = self._sandbox.now - lag_of(self._sandbox.step)
         newer = [change for change in self._changes if change.at > until]
         self._is_rewound = True
         try:

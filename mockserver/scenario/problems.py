@@ -24,14 +24,6 @@ def path_text(path: Sequence[str | int]) -> str:
     return text
 
 
-class Misplaced(ValueError):
-    """A senseless value, with its place inside the part that is being given its meaning."""
-
-    def __init__(self, path: Path, message: str) -> None:
-        super().__init__(message)
-        self.path = path
-
-
 @record
 class ScenarioProblem:
     """One fault of a file. Lines and columns count from 1; ``path`` is the place in words, empty for the whole file."""
@@ -99,8 +91,6 @@ class _Place:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> bool:
         match error:
-            case Misplaced():
-                self.problems.add((*self.path, *error.path), str(error))
             case ValueError():
                 self.problems.add(self.path, str(error))
             case Refused():

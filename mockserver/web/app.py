@@ -157,21 +157,16 @@ def _keep(app: Application, path: str) -> None:
     world.keep(Store(file, world.sandboxes, app.store_room(file.rows(SERVER)), world.real_clock, world.runner.changed))
 
 
-class _Files:
-    """Scenarios from files, shipped or given."""
+class Files:
+    """The scenarios that ``load`` gives, and those of texts and of the product."""
 
-    def __init__(self, settings: Settings) -> None:
-        self._settings = settings
-
-    def load(self) -> list[Scenario]:
-        from mockserver.adapters import scenario_files
-
-        return scenario_files.load(self._settings.scenario, test_values=self._settings.test_values)
+    def __init__(self, load: Callable[[], list[Scenario]]) -> None:
+        self.load = load
 
     def read_text(self, text: str, name: str) -> Scenario:
-        from mockserver.adapters import scenario_files
+        from mockserver.adapters.scenario_files import read_text
 
-        return scenario_files.read_text(text, name)
+        return read_text(text, name)
 
     def shipped(self) -> list[tuple[str, str, str]]:
         from mockserver.adapters.scenario_files import shipped_texts
@@ -184,7 +179,10 @@ def create_app(
 ) -> Application:
     """The whole sandbox as a plain ASGI application: no thread, no port. ``traces`` gets a span of each request and of
     each try of a webhook. Raises ``ScenarioRefused`` for bad files."""
-    app = Application(settings, real_clock, _Files(settings))
+    from mockserver.adapters.scenario_files import load
+
+    files = Files(lambda: load(settings.scenario, test_values=settings.test_values))
+    app = Application(settings, real_clock, files)
     if traces is not None:
         from mockserver.web.tracing import Tracing
 

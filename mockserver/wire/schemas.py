@@ -71,8 +71,6 @@ class Schemas:
                 return self.reply(parts[0])
             case typing.Union | types.UnionType:
                 return {"anyOf": [self.reply(part) for part in parts]}
-            case typing.Literal:
-                return {"enum": list(parts)}
             case builtins.list:
                 return {"type": "array", "items": self.reply(parts[0])}
             case builtins.dict:
