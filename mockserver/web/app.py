@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Mapping
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from starlette.applications import Starlette
 from starlette.types import ASGIApp
@@ -14,7 +14,6 @@ from mockserver.adapters.machine_clock import machine_now
 from mockserver.domain.clock import Micros, parse_duration
 from mockserver.scenario.scenario import Certificate, Scenario
 from mockserver.settings import LogRecord, Settings
-from mockserver.web.asgi import Receive, Scope, Send
 from mockserver.web.control.call import CONTROL_ROUTES, ControlEndpoint
 from mockserver.web.control.inbox import INBOX_METHODS, INBOX_PATH, InboxEndpoint
 from mockserver.web.directory import ScenarioReader
@@ -54,16 +53,6 @@ class Application(Starlette):
         world.prepare = lambda sandbox: prepare(sandbox, table)
         if settings.store is not None:
             _keep(self, settings.store)
-
-    def __call__(self, scope: Scope, receive: Receive, send: Send) -> Coroutine[Any, Any, None]:
-        """Serve one connection."""
-        guard: Any = self.middleware_stack
-        if guard is None:
-            return super().__call__(scope, receive, send)
-        # What Starlette does for every request but the first, without a coroutine of its own around the guard's.
-        scope["app"] = self
-        serving: Coroutine[Any, Any, None] = guard(scope, receive, send)
-        return serving
 
     def build_middleware_stack(self) -> ASGIApp:
         """The router behind the guard, which answers what nobody foresaw: endpoints answer every error themselves, so
