@@ -14,7 +14,7 @@ from difflib import get_close_matches
 from enum import Enum
 from ipaddress import ip_address
 from pathlib import Path
-from typing import Any, Protocol, assert_never
+from typing import Any, Protocol
 
 from mockserver.domain.record import record
 from mockserver.option_values import (
@@ -185,8 +185,6 @@ class Setting:
                     return self.read(text.strip())
                 case OptionKind.LIST:
                     return tuple(self.read(part.strip()) for part in text.split(",") if part.strip())
-                case _:
-                    assert_never(self.kind)
         except ValueError:
             raise SettingsError(self._refusal(text, origin)) from None
 

@@ -16,7 +16,7 @@ from mockserver.domain.constraints import NonNegative
 from mockserver.domain.ids import Seed
 from mockserver.domain.masking import EFFORT
 from mockserver.domain.record import mutable
-from mockserver.domain.slices import Slices, at_once
+from mockserver.domain.slices import Slices
 from mockserver.engine.card_registry import CardRegistry
 from mockserver.engine.carried_scenarios import Carried, carried
 from mockserver.engine.codec import Write, form, record_form
@@ -77,14 +77,9 @@ class State:
     salt: str | None = field(default=None, repr=False)
 
 
-def export(sandbox: Sandbox, *, secrets: bool) -> ExportedState:
-    """The sandbox as plain data; card numbers and ccv only with ``secrets``."""
-    return at_once(export_in_slices(sandbox, secrets=secrets))
-
-
-def export_in_slices(sandbox: Sandbox, *, secrets: bool) -> Slices[ExportedState]:
-    """The same, with a rest after each piece of work, in which the sandbox may change: the document is that of the
-    beginning."""
+def export(sandbox: Sandbox, *, secrets: bool) -> Slices[ExportedState]:
+    """The sandbox as plain data; card numbers and ccv only with ``secrets``. After each piece of work there is a rest,
+    in which the sandbox may change: the document is that of the beginning."""
     document: ExportedState = form(State).write(_state(sandbox, secrets=secrets), secrets)
     for tally in document["rules"]["rules"].values():
         tally["keys"] = dict(sorted(tally["keys"].items()))

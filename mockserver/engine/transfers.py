@@ -23,7 +23,7 @@ from mockserver.domain.ids import digest
 from mockserver.domain.money import Currency, currency, exact, number_text
 from mockserver.domain.provider import Provider
 from mockserver.domain.record import record
-from mockserver.domain.slices import Slices, at_once
+from mockserver.domain.slices import Slices
 from mockserver.domain.states import TRANSFER, ChargeState, TransferEvent, TransferState
 from mockserver.domain.transfer import Transfer
 from mockserver.engine import providers
@@ -190,16 +190,12 @@ class SettlementRow:
     amount: Decimal
 
 
-def settlements(sandbox: Sandbox, first: Micros, last: Micros | None) -> list[SettlementRow]:
-    """Rows whose settlement is of the days from ``first`` to ``last`` (None: today), the oldest first.
+def settlements(sandbox: Sandbox, first: Micros, last: Micros | None) -> Slices[list[SettlementRow]]:
+    """Rows whose settlement is of the days from ``first`` to ``last`` (None: today), the oldest first, with rests: of
+    days that are over nothing changes meanwhile.
 
     A day settles at the midnight (UTC) after it. Raises ``Invalid`` (90) when ``last`` lies before ``first``.
     """
-    return at_once(settlements_in_slices(sandbox, first, last))
-
-
-def settlements_in_slices(sandbox: Sandbox, first: Micros, last: Micros | None) -> Slices[list[SettlementRow]]:
-    """The same, with rests: of days that are over nothing changes meanwhile."""
     begin = first - first % DAY
     until = sandbox.now if last is None else min(last - last % DAY + DAY - 1, sandbox.now)
     if last is not None and last < begin:

@@ -16,6 +16,7 @@ import pytest
 
 from mockserver.domain.batch import Batch
 from mockserver.domain.clock import SECOND
+from mockserver.domain.slices import at_once
 from mockserver.engine import consistency, importing, snapshot
 from mockserver.engine.card_registry import CardRegistry
 from mockserver.engine.codec import ImportFault, form
@@ -206,7 +207,7 @@ APART = {
 
 def test_every_part_of_a_sandbox_is_exported_or_left_out_for_a_reason() -> None:
     sandbox = Api().app.world.sandboxes.open("sk_any", NOW)
-    document = snapshot.export(sandbox, secrets=True)
+    document = at_once(snapshot.export(sandbox, secrets=True))
     written = {*document, *document["tables"], *document["records"], "replays"}
     parts = [*Tables.__slots__, *Sandbox.__slots__]
     assert set(parts) - APART.keys() - written == set()
@@ -546,8 +547,8 @@ def everything() -> tuple[Api, Sandbox]:
 def test_an_export_tells_how_things_stood_when_it_began(secrets: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(snapshot, "SLICE", 1)
     api, sandbox = everything()
-    before = snapshot.export(sandbox, secrets=secrets)
-    exporting = snapshot.export_in_slices(sandbox, secrets=secrets)
+    before = at_once(snapshot.export(sandbox, secrets=secrets))
+    exporting = snapshot.export(sandbox, secrets=secrets)
     next(exporting)
     [batch] = before["tables"]["batches"]
     api.try_charge(3)
@@ -558,7 +559,7 @@ def test_an_export_tells_how_things_stood_when_it_began(secrets: bool, monkeypat
     rests, document = to_the_end(exporting)
     assert document == before
     assert rests > 30
-    assert snapshot.export(sandbox, secrets=secrets) != before
+    assert at_once(snapshot.export(sandbox, secrets=secrets)) != before
 
 
 def test_others_have_their_turn_while_a_state_is_exported(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -625,8 +626,8 @@ def test_an_export_rests_after_each_row_with_a_long_text(api: Api) -> None:
             "/charge/card",
             {"amount": 1, "providerId": DUMMY, "paymentInformation": CARD, "metadata": {"a": text}},
         )
-    short, _ = to_the_end(snapshot.export_in_slices(api.app.world.sandboxes.open("sk_empty", NOW), secrets=False))
-    rests, _ = to_the_end(snapshot.export_in_slices(api.app.world.sandboxes.open(api.key, NOW), secrets=False))
+    short, _ = to_the_end(snapshot.export(api.app.world.sandboxes.open("sk_empty", NOW), secrets=False))
+    rests, _ = to_the_end(snapshot.export(api.app.world.sandboxes.open(api.key, NOW), secrets=False))
     assert rests >= short + 3
 
 
@@ -639,7 +640,7 @@ def test_the_text_of_a_state_is_that_of_the_document(rows: int, monkeypatch: pyt
     api.call("PUT", "/__admin/assumptions", {"vault.ccv_delay": "10m"})
     for secrets in (False, True):
         reply = api.call("GET", f"/__admin/state?secrets={secrets}")
-        assert reply.raw == dumps(snapshot.export(sandbox, secrets=secrets))
+        assert reply.raw == dumps(at_once(snapshot.export(sandbox, secrets=secrets)))
         assert reply.headers["content-length"] == str(len(reply.raw))
         assert reply.headers["content-type"] == "application/json; charset=utf-8"
 

@@ -30,7 +30,7 @@ async def read(call: ControlCall) -> tuple[int, bytes | Parts]:
     """
     secrets = call.query.secrets
     sandbox = call.world.directory.of_secret_key(call.headers) if secrets else call.sandbox()
-    return 200, await _text(await with_pauses(snapshot.export_in_slices(sandbox, secrets=secrets)))
+    return 200, await _text(await with_pauses(snapshot.export(sandbox, secrets=secrets)))
 
 
 async def _text(document: snapshot.ExportedState) -> bytes | Parts:

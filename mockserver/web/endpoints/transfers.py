@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mockserver.domain.errors import Invalid
-from mockserver.domain.slices import Slices
+from mockserver.domain.slices import Slices, at_once
 from mockserver.engine import searches, transfers
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.step import Step
@@ -22,7 +22,8 @@ def settled(call: OperationCall) -> list[SettlementReply] | bytes:
     written: bytes | None = call.ready
     if written is not None:
         return written
-    return list(map(_shown, transfers.settlements(call.sandbox, call.query.start_date, call.query.end_date)))
+    rows = at_once(transfers.settlements(call.sandbox, call.query.start_date, call.query.end_date))
+    return list(map(_shown, rows))
 
 
 def settled_ahead(sandbox: Sandbox, step: Step) -> Slices[bytes | None]:
@@ -32,7 +33,7 @@ def settled_ahead(sandbox: Sandbox, step: Step) -> Slices[bytes | None]:
         return None
     try:
         query = asked.typed(SettlementQuery, strict=False)
-        rows = yield from transfers.settlements_in_slices(sandbox, query.start_date, query.end_date)
+        rows = yield from transfers.settlements(sandbox, query.start_date, query.end_date)
     except Invalid:
         return None
     parts: list[bytes] = []
