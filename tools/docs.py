@@ -28,7 +28,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tools import derived, tables
+from tools import derived
 
 ROOT = Path(__file__).resolve().parents[1]
 TOP = tuple(ROOT / f"{name}.md" for name in ("README", "CONTRIBUTING", "CHANGELOG", "SECURITY"))
@@ -202,6 +202,9 @@ def steady(text: str) -> str:
 
 def refreshed(page: str, folder: Path) -> str:
     """A page as it should be: every block run again in order, every table printed again."""
+    # After ``derived.write``, whose files it reads.
+    from tools import tables
+
     sessions = Sessions(folder)
 
     def renew(block: re.Match[str]) -> str:

@@ -14,4 +14,5 @@ _Row = TypeVar("_Row")
 def read_table(name: str, row: Callable[..., _Row], folder: Path = _FOLDER) -> tuple[_Row, ...]:
     """The rows of ``NAME.csv``, in its order, each made by ``row`` from the named columns, which are texts."""
     with open(folder / f"{name}.csv", encoding="utf-8", newline="") as file:
-        return tuple(row(**columns) for columns in csv.DictReader(file))
+        names, *rows = csv.reader(file)
+    return tuple(row(**dict(zip(names, cells, strict=True))) for cells in rows)

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import field
 from decimal import Decimal
 from enum import StrEnum
-from typing import Annotated, ClassVar, get_args
+from typing import Annotated, get_args
 
 from mockserver.domain.cards import Card
 from mockserver.domain.checkouts import CHECKOUTS
@@ -79,7 +79,7 @@ class CheckoutTransfer:
 class CardSource:
     """Raw card details; ``provider_id`` None lets the cheapest provider take it."""
 
-    word: ClassVar[str] = "card"
+    word = "card"
 
     details: CardDetails | None
     provider_id: str | None
@@ -89,7 +89,7 @@ class CardSource:
 class BankSource:
     """Raw bank account details."""
 
-    word: ClassVar[str] = "bank_account"
+    word = "bank_account"
 
     account: BankAccount
     provider_id: str
@@ -99,7 +99,7 @@ class BankSource:
 class MethodSource:
     """A stored payment method."""
 
-    word: ClassVar[str] = "payment_method"
+    word = "payment_method"
 
     payment_method_id: str
 
@@ -108,7 +108,7 @@ class MethodSource:
 class TokenSource:
     """A payment token; ``transfer`` passes a part of the amount on to another account."""
 
-    word: ClassVar[str] = "token"
+    word = "token"
 
     token: str
     transfer: CheckoutTransfer | None = None
@@ -118,7 +118,7 @@ class TokenSource:
 class CustomerSource:
     """The default payment method of a customer."""
 
-    word: ClassVar[str] = "customer"
+    word = "customer"
 
     customer_id: str
 
@@ -127,7 +127,7 @@ class CustomerSource:
 class NetworkTokenSource:
     """A network token through a provider."""
 
-    word: ClassVar[str] = "network_token"
+    word = "network_token"
 
     network_token_id: str | None
     provider_id: str
@@ -140,7 +140,7 @@ class WalletSource:
     ``kind`` is the wallet, where the caller says which.
     """
 
-    word: ClassVar[str] = "wallet"
+    word = "wallet"
 
     display_name: str | None
     network: str | None
@@ -153,7 +153,7 @@ class CheckoutSource:
     """What a payer approved at a checkout. Without ``provider_id`` a provider of the type ``kind`` takes it, else one
     that simulates any checkout."""
 
-    word: ClassVar[str] = "checkout"
+    word = "checkout"
 
     kind: str | None
     provider_id: str | None

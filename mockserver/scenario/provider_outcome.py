@@ -50,8 +50,8 @@ class Said:
 class Approve(Said):
     """The provider takes the payment."""
 
-    word: ClassVar[str] = "approve"
-    fits: ClassVar[frozenset[str]] = PROVIDER_OPERATIONS
+    word = "approve"
+    fits = PROVIDER_OPERATIONS
 
     @property
     def words(self) -> str:
@@ -66,9 +66,9 @@ class Decline(Said):
     refusal with a code of its own (capture 47, void 48, refund 45).
     """
 
-    word: ClassVar[str] = "decline"
-    fits: ClassVar[frozenset[str]] = PROVIDER_OPERATIONS
-    event: ClassVar[ChargeEvent | None] = ChargeEvent.DECLINED
+    word = "decline"
+    fits = PROVIDER_OPERATIONS
+    event = ChargeEvent.DECLINED
 
     name: str
     error_code: int
@@ -97,10 +97,10 @@ class Settlement(StrEnum):
 class Pending(Said):
     """The provider answers later."""
 
-    word: ClassVar[str] = "pending"
-    by_name: ClassVar[frozenset[str]] = frozenset({"charge.capture", "charge.refund"})
-    fits: ClassVar[frozenset[str]] = TAKING | {"charge.challenge"} | by_name
-    event: ClassVar[ChargeEvent | None] = ChargeEvent.PENDING
+    word = "pending"
+    by_name = frozenset({"charge.capture", "charge.refund"})
+    fits = TAKING | {"charge.challenge"} | by_name
+    event = ChargeEvent.PENDING
 
     settle: Settlement = Settlement.SUCCESS
     after: Duration | None = None
@@ -125,9 +125,9 @@ class Challenge(Said):
     """3-D Secure: the payer must act; ``payer`` lets the sandbox act for the payer."""
 
     schema: ClassVar[dict[str, Any]] = needs(given("after"), given("payer"))
-    word: ClassVar[str] = "challenge"
-    fits: ClassVar[frozenset[str]] = TAKING | {"token.create"}
-    event: ClassVar[ChargeEvent | None] = ChargeEvent.CHALLENGED
+    word = "challenge"
+    fits = TAKING | {"token.create"}
+    event = ChargeEvent.CHALLENGED
 
     payer: PayerAnswer | None = None
     after: Duration | None = None
@@ -150,8 +150,8 @@ class Challenge(Said):
 class PartialApprove(Said):
     """The provider approves a part of the amount only."""
 
-    word: ClassVar[str] = "partial_approve"
-    fits: ClassVar[frozenset[str]] = TAKING
+    word = "partial_approve"
+    fits = TAKING
 
     amount: Positive
 

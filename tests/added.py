@@ -1,0 +1,98 @@
+"""Uses the additions of ``tests/test_additions.py`` as a user does, in a copy of the package that has them."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from traceback import format_exc
+from typing import Any
+
+import mockserver
+from tests.driving import DUMMY, Api
+
+
+def scripted(rule: str) -> Api:
+    return Api(scenario=f"version: 1\nrules: [{{id: r, {rule}}}]")
+
+
+def named_outcome() -> Any:
+    reply = scripted("then: {decline: issuer_on_holiday}").try_charge()
+    return [reply[name] for name in ("code", "gatewayCode", "gatewayMessage", "isRetryable")]
+
+
+def outcome() -> Any:
+    api = scripted("when: {op: 'charge.*'}, then: {whole_units: {}}")
+    charge = api.charge(amount=5.75)
+    described = api.get("/__admin/scenarios/schema")["$defs"]["ThenMap"]["properties"]["whole_units"]
+    return [charge["status"], charge["amount"], described["description"]]
+
+
+def fault() -> Any:
+    return scripted("then: {transport: {at: answer, shout: true}}").get("/charge").body
+
+
+def source() -> Any:
+    api = scripted("when: {source: voucher, request.voucherCode: SPENT}, then: {decline: insufficient_funds}")
+    body = {"amount": 5, "currency": "AUD", "providerId": DUMMY}
+    paid = api.post("/charge/voucher", {**body, "voucherCode": "NEW"})
+    spent = api.post("/charge/voucher", {**body, "voucherCode": "SPENT"})
+    described = api.get("/openapi.json")["paths"]["/charge/voucher"]["post"]
+    return [paid["status"], spent["code"], described["summary"]]
+
+
+def code() -> Any:
+    reply = Api().try_charge(amount=13)
+    return [reply.status, reply["code"], reply["message"], reply["details"]]
+
+
+def control() -> Any:
+    api = Api()
+    greeted, refused = (api.post("/__admin/greeting", {name: "Ann"}) for name in ("name", "nom"))
+    described = api.get("/__admin/openapi.json")["paths"]["/__admin/greeting"]["post"]
+    return [greeted["greeting"], refused.status, described["summary"]]
+
+
+def assumption() -> Any:
+    api, link = Api(), {"amount": 5, "currency": "AUD"}
+    taken = api.post("/payment_link", link)
+    api.put("/__admin/assumptions", {"link.untitled": "refuse"})
+    return [taken.status, api.post("/payment_link", link)["details"]]
+
+
+def finding() -> Any:
+    api = Api()
+    for amount in (4999, 5000):
+        api.charge(amount=amount, reference=f"order-{amount}")
+    return [[one["finding"], one["evidence"][0]["line"]] for one in api.get("/__admin/findings")["findings"]]
+
+
+def page() -> Any:
+    reply = Api().send("GET", "/hello/%3CAnn%3E")
+    found = re.search("<h1>.*</h1>", reply.raw.decode())
+    return [reply.status, found and found[0]]
+
+
+USES = {
+    "an outcome of a provider, by name": named_outcome,
+    "a new kind of provider outcome": outcome,
+    "a transport fault": fault,
+    "a payment source": source,
+    "an error code": code,
+    "a control operation": control,
+    "an assumption": assumption,
+    "a finding": finding,
+    "a page": page,
+}
+
+
+def main() -> None:
+    """Print what is seen of each addition, or why it is not, as JSON. The folder of the copy is the current one."""
+    assert Path(mockserver.__file__).is_relative_to(Path.cwd())
+    seen: dict[str, Any] = {}
+    for what, use in USES.items():
+        try:
+            seen[what] = use()
+        except Exception:
+            seen[what] = format_exc()
+    print(json.dumps(seen))

@@ -1,0 +1,324 @@
+"""What *Where do I add* of ``docs/architecture.md`` promises, by example: each addition touches the files that its row
+names, three at most, and works. ``tests/added.py`` uses them all in a copy of the package."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+MOST_FILES = 3
+
+Insertion = tuple[str, str]
+"""A text, and what it goes before; at the end of the file where that is empty."""
+
+CONTROL = "mockserver/web/control"
+ADDITIONS: Mapping[str, Mapping[str, list[Insertion]]] = {
+    "an outcome of a provider, by name": {
+        "mockserver/scenario/outcomes.csv": [
+            ("issuer_on_holiday,PROVIDER_SERVICE_ERROR,Z9,Gone fishing,yes,nobody is at the issuer\n", "")
+        ]
+    },
+    "a new kind of provider outcome": {
+        "mockserver/scenario/provider_outcome.py": [
+            (
+                """@part
+class WholeUnits(Said):
+    \"\"\"The provider approves no cents.\"\"\"
+
+    word: ClassVar[str] = "whole_units"
+    fits: ClassVar[frozenset[str]] = TAKING
+
+    def approved(self, amount: Decimal) -> Decimal:
+        return amount // 1
+
+    @property
+    def words(self) -> str:
+        return "approve whole units only"
+
+
+""",
+                "ProviderOutcome = ",
+            ),
+            (" | WholeUnits", "\nBY_NAME: "),
+        ],
+        "mockserver/scenario/outcome_map.py": [
+            (", WholeUnits", "\nfrom mockserver.scenario.scalars import"),
+            (', "whole_units"', ")\n\n\ndef _amount("),
+            ("    whole_units: WholeUnits | None = None\n", "    latency: LatencyWord | None = None\n"),
+        ],
+        "mockserver/scenario/reference.md": [
+            (
+                '| `whole_units` | cents are not approved | the usual outcome | `{"whole_units": {}}` |\n',
+                "| `partial_approve` | ",
+            )
+        ],
+    },
+    "a transport fault": {
+        "mockserver/scenario/transport.py": [
+            ('    SHOUT = "shout"\n', '    SLOW = "slow"\n'),
+            ("    FaultKind.SHOUT: _Row(_ANSWER),\n", "    FaultKind.SLOW: _Row("),
+            ("    shout: Switch = False\n", "    kind: FaultKind = field("),
+        ],
+        "mockserver/web/transport_faults.py": [
+            (
+                """async def _shout(talk: Conversation, fault: Transport) -> None:
+    await send_bytes(talk.send, talk.status, talk.body.upper(), talk.headers)
+
+
+""",
+                "_PERFORM: Mapping",
+            ),
+            ("    FaultKind.SHOUT: _shout,\n", "    FaultKind.EDIT: _edit,\n"),
+        ],
+        "mockserver/scenario/reference.md": [
+            ('| `shout` | capitals only | | `{"at": "answer", "shout": true}` |\n', "| `truncate` | ")
+        ],
+    },
+    "a payment source": {
+        "mockserver/domain/sources.py": [
+            (
+                """@record
+class VoucherSource:
+    \"\"\"A voucher of a shop.\"\"\"
+
+    word: ClassVar[str] = "voucher"
+
+    voucher_code: str
+    provider_id: str
+
+
+""",
+                "ChargeSource = (",
+            ),
+            ("    | VoucherSource\n", ")\nSOURCE_WORDS"),
+        ],
+        "mockserver/engine/sources.py": [
+            ("    VoucherSource,\n", "    WalletSource,\n)"),
+            (
+                """        case VoucherSource():
+            provider = providers.named(sandbox, source.provider_id, Capability.WALLET, faults)
+            shown = Instrument(PaymentType.WALLET, display_type="voucher")
+            return ChargePlan(ProviderRoute(provider, shown)) if provider else None
+""",
+                "        case _:\n            assert_never(source)",
+            ),
+        ],
+        "mockserver/wire/source_bodies.py": [
+            ("    VoucherSource,\n", "    WalletSource,\n)"),
+            (
+                """class VoucherCharge(ChargeFields):
+    \"\"\"Charge a voucher.\"\"\"
+
+    voucher_code: Required
+    provider_id: Required
+
+    def source(self) -> VoucherSource:
+        return VoucherSource(self.voucher_code, self.provider_id)
+
+
+""",
+                "@record\nclass ChargeRoute:",
+            ),
+            (
+                '    ChargeRoute("/charge/voucher", VoucherCharge, "Charge a voucher", "an example"),\n',
+                ')\n"""Every way to charge',
+            ),
+        ],
+    },
+    "an error code": {
+        "mockserver/domain/codes.py": [("    UNLUCKY_AMOUNT = 118\n", "    VALIDATION_ERROR = 90\n")],
+        "mockserver/engine/amount_check.py": [
+            (
+                """    if amount == 13:
+        faults.add(Code.UNLUCKY_AMOUNT, "Amount", "got 13, wanted another")
+        return None
+""",
+                "    try:\n        return Money(",
+            )
+        ],
+    },
+    "a control operation": {
+        "mockserver/wire/control_bodies.py": [
+            (
+                """class Greeting(ControlBody):
+    \"\"\"Whom to greet.\"\"\"
+
+    name: str = Field(description="a name")
+
+
+""",
+                "class Mark(",
+            )
+        ],
+        f"{CONTROL}/greeting.py": [
+            (
+                """from mockserver.web.control.call import ControlCall
+
+
+def greet(call: ControlCall) -> tuple[int, object]:
+    return 200, {"greeting": f"Hello, {call.body.name}"}
+""",
+                "",
+            )
+        ],
+        f"{CONTROL}/control_routes.csv": [
+            ("POST,/__admin/greeting,greeting.greet,,Greeting,yes,200,,,,Be greeted\n", "")
+        ],
+    },
+    "an assumption": {
+        "mockserver/assumptions/table.csv": [("link.untitled,taken,,payment links without a title,an example\n", "")],
+        "mockserver/assumptions/table.py": [
+            ('UNTITLED = _row("link.untitled", choice("taken", "refuse"))\n', "LINK_URL = _row(")
+        ],
+        "mockserver/engine/payment_links.py": [
+            ("from mockserver.assumptions.table import UNTITLED\n", "from mockserver.assumptions.table import"),
+            (
+                """    if not command.title and sandbox.assume(UNTITLED) == "refuse":
+        faults.add(Code.VALIDATION_ERROR, "Title", "required")
+""",
+                "    faults.refuse()\n",
+            ),
+        ],
+    },
+    "a finding": {
+        "mockserver/findings/catalogue.md": [
+            (
+                """## large-amount
+
+- severity: note
+- title: A large amount was charged
+- why: Large payments are looked at by hand.
+- advice: Charge less.
+- raised: A charge of 5000 or more is made.
+- wrong: {"amount": 5000}
+- right: {"amount": 4999}
+
+""",
+                "## polled-hard",
+            )
+        ],
+        "mockserver/findings/habits.py": [
+            (
+                """    def large(self, entry: int, at: Micros, charge: Charge) -> None:
+        self._ledger.add("large-amount", at, (Evidence(f"{charge.amount}", entry=entry),), operation="charge.create")
+
+""",
+                "    def unnamed(",
+            )
+        ],
+        "mockserver/findings/watch.py": [
+            (
+                """        if charge.amount >= 5000:
+            self._habits.large(entry, at, charge)
+""",
+                "        if not charge.reference:\n            self._habits",
+            )
+        ],
+    },
+    "a page": {
+        "mockserver/web/pages.csv": [("GET,/hello/{name},hello.page,,Says hello\n", "")],
+        "mockserver/web/hello.py": [
+            (
+                """from mockserver.web.page import PageCall, html, policy
+from mockserver.web.request import Reply
+from mockserver.web.templating import render
+
+
+def page(call: PageCall) -> Reply:
+    return html(200, render("hello.html", who=call.path["name"]), policy())
+""",
+                "",
+            )
+        ],
+        "mockserver/web/templates/hello.html": [
+            ('{% extends "layout.html" %}\n{% block main %}<h1>Hello, {{ who }}</h1>{% endblock %}\n', "")
+        ],
+    },
+}
+"""By the name of its row in the table: the texts that an addition puts into each file."""
+
+WORKS: Mapping[str, Any] = {
+    "an outcome of a provider, by name": [34, "Z9", "Gone fishing", True],
+    "a new kind of provider outcome": ["SUCCESS", 5, "cents are not approved; default: the usual outcome"],
+    "a transport fault": {"LIMIT": 100, "SKIP": 0, "COUNT": 0, "CHARGES": []},
+    "a payment source": ["SUCCESS", 15, "Charge a voucher"],
+    "an error code": [400, 118, "Unlucky Amount", {"Amount": "got 13, wanted another"}],
+    "a control operation": ["Hello, Ann", 400, "Be greeted"],
+    "an assumption": [201, {"Title": "required"}],
+    "a finding": [["large-amount", "5000"]],
+    "a page": [200, "<h1>Hello, &lt;Ann&gt;</h1>"],
+}
+"""What ``tests/added.py`` sees of each."""
+
+
+def promised() -> dict[str, list[list[str]]]:
+    """The table: for each addition the places of each file, which stand between semicolons."""
+    section = (ROOT / "docs" / "architecture.md").read_text("utf-8").partition("## Where do I add")[2]
+    rows = [line.strip("|").split("|") for line in section.splitlines() if line.startswith("| ")][2:]
+    return {
+        what.strip(): [re.findall(r"`(mockserver/[\w./-]+)`", one) for one in re.split("; ", files)]
+        for what, files in rows
+    }
+
+
+PROMISED = promised()
+
+USE = "from tools import derived; derived.write(); from tests import added; added.main()"
+"""Print again what is printed from code, then use everything."""
+
+
+@pytest.fixture(scope="module")
+def seen(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """What is seen of every addition in a copy of the package that has them all."""
+    folder = tmp_path_factory.mktemp("added")
+    for name in ("mockserver", "scenarios"):
+        shutil.copytree(ROOT / name, folder / name)
+    (folder / "tools").mkdir()
+    shutil.copy(ROOT / "tools" / "derived.py", folder / "tools")
+    for files in ADDITIONS.values():
+        for path, insertions in files.items():
+            add(folder / path, insertions)
+    used = subprocess.run(
+        [sys.executable, "-c", USE],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+    )
+    assert used.returncode == 0, used.stderr
+    found: dict[str, Any] = json.loads(used.stdout)
+    return found
+
+
+def add(path: Path, insertions: list[Insertion]) -> None:
+    text = path.read_text("utf-8") if path.exists() else ""
+    for new, place in insertions:
+        before, found, after = text.partition(place) if place else (text, "", "")
+        assert not place or found, f"{path.name}: {place}"
+        text = f"{before}{new}{found}{after}"
+    path.write_text(text, "utf-8")
+
+
+@pytest.mark.parametrize("what", ADDITIONS)
+def test_an_addition_touches_the_files_that_the_table_names(what: str) -> None:
+    places, touched = PROMISED[what], list(ADDITIONS[what])
+    assert len(places) == len(touched) <= MOST_FILES
+    for path, named in zip(touched, places, strict=True):
+        # A row may leave to the reader which rule raises a code, or which module asks an assumption.
+        assert not named or any(path == one or (one.endswith("/") and path.startswith(one)) for one in named), path
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("what", ADDITIONS)
+def test_an_addition_works(what: str, seen: dict[str, Any]) -> None:
+    assert seen[what] == WORKS[what]
