@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 import uvicorn
+from uvicorn.lifespan.off import LifespanOff
 from uvicorn.lifespan.on import LifespanOn
 
 from mockserver.adapters.collector import Collector
@@ -90,7 +91,9 @@ async def _serve(app: Any, bound: Listeners, log: ServerLog, echo: Echo) -> int:
                 for line in problems:
                     log.error(line)
                 return Exit.USAGE
-            server.lifespan = _AlreadyRunning(server.config, lifespan.state)
+            # The application runs already.
+            server.lifespan = LifespanOff(server.config)
+            server.lifespan.state = lifespan.state
             await server.startup(sockets=[bound.plain])
             return await _run(app, bound, server, context, log, echo)
         finally:
@@ -133,21 +136,6 @@ async def _run(
         requests.close()
         collector.stop()
     return Exit.STOPPED
-
-
-class _AlreadyRunning:
-    """The lifespan of a listener whose application was started by :func:`_serve`."""
-
-    def __init__(self, config: uvicorn.Config, state: dict[str, Any]) -> None:
-        self.config = config
-        self.should_exit = False
-        self.state = state
-
-    async def startup(self) -> None:
-        pass
-
-    async def shutdown(self) -> None:
-        pass
 
 
 def _config(app: Any) -> uvicorn.Config:
