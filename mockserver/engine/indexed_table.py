@@ -9,7 +9,7 @@ from __future__ import annotations
 from bisect import bisect_left, insort
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from itertools import chain
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeAlias, TypeVar
 from weakref import ref
 
 from mockserver.domain.record import record
@@ -19,6 +19,8 @@ from mockserver.engine.scans import SLICE, Scan
 
 R = TypeVar("R", bound=TableRow)
 
+Candidates: TypeAlias = tuple[Sequence[int], list[Callable[[R], bool]]]
+"""The places where the rows of a query may be, in order, and what is to be checked of each."""
 
 DERIVED = 128
 """Rows of a table of which something worked out is kept."""
@@ -254,7 +256,11 @@ class Table(Generic[R]):
         if scan is not None and is_same(scan.query, query):
             page, count = scan.page(self._fitting(query))
             return ListPage([rows[seq] for seq in page], count, query.limit, query.skip)
-        places, checks = self._candidates(query)
+        return self.page(query, self._candidates(query))
+
+    def page(self, query: Query[R], candidates: Candidates[R]) -> ListPage[R]:
+        """The page of a query out of its candidates."""
+        rows, (places, checks) = self.rows, candidates
         if checks:
             places = [seq for seq in places if all(check(rows[seq]) for check in checks)]
         count = len(places)
@@ -265,13 +271,14 @@ class Table(Generic[R]):
             return ListPage(found[query.skip : query.skip + query.limit], count, query.limit, query.skip)
         return ListPage([rows[seq] for seq in cut(places, query)], count, query.limit, query.skip)
 
-    def is_quick(self, query: Query[R]) -> bool:
-        """Whether :meth:`search` has little to look at: there is nothing that :meth:`scan` would do for it."""
+    def few(self, query: Query[R]) -> Candidates[R] | None:
+        """The candidates of a query when there is nothing that :meth:`scan` would do for it; else None."""
         for name, _ in query.equal:
             if len(self.rows) - self._index(name).known > SLICE:
-                return False
-        candidates, checks = self._candidates(query)
-        return len(candidates) <= SLICE or not (checks or query.sort)
+                return None
+        candidates = self._candidates(query)
+        places, checks = candidates
+        return candidates if len(places) <= SLICE or not (checks or query.sort) else None
 
     def scan(self, query: Query[R]) -> Slices[Scan[R] | None]:
         """Look ahead for :meth:`search` at what is too long for one step; None when nothing is, by now."""
@@ -307,7 +314,7 @@ class Table(Generic[R]):
         checks = [*(_check(self._places[name].index, values) for name, values in query.equal), *query.where]
         return lambda seq: first <= seq < last and all(check(rows[seq]) for check in checks)
 
-    def _candidates(self, query: Query[R]) -> tuple[Sequence[int], list[Callable[[R], bool]]]:
+    def _candidates(self, query: Query[R]) -> Candidates[R]:
         narrow, checks = self._narrow(query.equal)
         checks.extend(query.where)
         first, last = window(self.rows, query)

@@ -18,7 +18,7 @@ from mockserver.domain.errors import Invalid, nearest
 from mockserver.domain.record import record
 from mockserver.domain.slices import Slices
 from mockserver.domain.states import Presence
-from mockserver.engine.indexed_table import ListPage, Table
+from mockserver.engine.indexed_table import Candidates, ListPage, Table
 from mockserver.engine.query import Query, TableRow
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.scans import Scan
@@ -102,6 +102,15 @@ class Ahead(Generic[R]):
     assumed: Assumed
 
 
+@record
+class Asked(Generic[R]):
+    """The query of a quick search that follows at once, its candidates, and the assumptions that it rests on."""
+
+    query: Query[R]
+    candidates: Candidates[R]
+    assumed: list[str]
+
+
 def search(sandbox: Sandbox, wanted: Search[R], given: Mapping[str, Any], ahead: Ahead[R] | None = None) -> ListPage[R]:
     """The rows that fit the given parameters, newest first; ``ahead`` is what :func:`looking_ahead` made. Raises
     ``Invalid`` (90) for a bad value, page or sort."""
@@ -109,21 +118,29 @@ def search(sandbox: Sandbox, wanted: Search[R], given: Mapping[str, Any], ahead:
     return wanted.table(sandbox).search(_query(sandbox, wanted, given), scan)
 
 
+def found(sandbox: Sandbox, wanted: Search[R], asked: Asked[R]) -> ListPage[R]:
+    """The same of a quick search: nothing has happened since :func:`looking_ahead`."""
+    sandbox.step.assumed += asked.assumed
+    return wanted.table(sandbox).page(asked.query, asked.candidates)
+
+
 def looking_ahead(
     sandbox: Sandbox, step: Step, wanted: Search[R], given: Mapping[str, Any]
-) -> Slices[Ahead[R] | None] | None:
-    """Look at the rows of a long list before the step that shows it; None when there is little to look at, or the
-    parameters are faulty."""
+) -> Slices[Ahead[R] | None] | Asked[R] | None:
+    """Look at the rows of a long list before the step that shows it. Where there is little to look at, what is asked;
+    None when the parameters are faulty."""
     sandbox.step, noted, assumed = step, len(step.assumed), sandbox.assumed
     try:
         query = _query(sandbox, wanted, given)
+        rests_on = step.assumed[noted:]
     except Invalid:
         return None
     finally:
         # The step itself will note what it rests on.
         del step.assumed[noted:]
     table = wanted.table(sandbox)
-    return None if table.is_quick(query) else _ahead(table, query, assumed)
+    few = table.few(query)
+    return _ahead(table, query, assumed) if few is None else Asked(query, few, rests_on)
 
 
 def _ahead(table: Table[R], query: Query[R], assumed: Assumed) -> Slices[Ahead[R] | None]:
@@ -133,10 +150,8 @@ def _ahead(table: Table[R], query: Query[R], assumed: Assumed) -> Slices[Ahead[R
 
 def _query(sandbox: Sandbox, wanted: Search[R], given: Mapping[str, Any]) -> Query[R]:
     faults, criteria = Faults(), Criteria()
-    for name, add in wanted.parameters.items():
-        value = given.get(name)
-        if value is not None:
-            add(sandbox, value, criteria, faults)
+    for name in [name for name in wanted.parameters if name in given]:
+        wanted.parameters[name](sandbox, given[name], criteria, faults)
     if wanted.hides_removed and not given.get("include_removed"):
         criteria.equal.append(("state", (Presence.ACTIVE,)))
     after, before = _window(sandbox, given.get("added_after"), given.get("added_before"))
@@ -149,16 +164,7 @@ def _query(sandbox: Sandbox, wanted: Search[R], given: Mapping[str, Any]) -> Que
         faults.add(Code.VALIDATION_ERROR, "Skip", f"got {skip}, wanted 0 or more")
     sort, descending = _sort(sandbox, given.get("sort_by"), given.get("sort_order"), wanted.sorts, faults)
     faults.refuse()
-    return Query(
-        limit=limit,
-        skip=skip,
-        equal=criteria.equal,
-        where=criteria.where,
-        after=after,
-        before=before,
-        sort=sort,
-        descending=descending,
-    )
+    return Query(limit, skip, criteria.equal, criteria.where, after, before, sort, descending)
 
 
 def _window(sandbox: Sandbox, after: Micros | None, before: Micros | None) -> tuple[Micros | None, Micros | None]:

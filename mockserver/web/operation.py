@@ -7,7 +7,7 @@ the transaction. Time that a scenario asks for is spent before it or after it, n
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from contextlib import suppress
 from functools import partial
 from typing import Any
@@ -17,7 +17,6 @@ from mockserver.domain.clock import SECOND, Micros, duration_text
 from mockserver.domain.codes import Code
 from mockserver.domain.errors import Invalid, Refused
 from mockserver.domain.record import record
-from mockserver.domain.slices import Slices
 from mockserver.engine import idempotency, step_effects
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.state_facts import reader_of
@@ -59,7 +58,7 @@ class OperationEndpoint(Endpoint):
     _is_known = False
     _body: type[Body] | None
     _query: type[Body] | None
-    _ahead: Callable[[Sandbox, Step], Slices[object] | None] | None
+    _ahead: Callable[[Sandbox, Step], object] | None
     _handle: Callable[[OperationCall], object]
 
     def __init__(self, route: Route, world: World) -> None:
@@ -140,8 +139,9 @@ class OperationEndpoint(Endpoint):
             await asyncio.sleep(arrived.delay / SECOND)
             await runner.catch_up(sandbox)
         ahead = self._ahead
-        work = ahead(sandbox, arrived.step) if ahead is not None else None
-        ready = await runner.in_slices(sandbox, work) if work is not None else None
+        ready = ahead(sandbox, arrived.step) if ahead is not None else None
+        if isinstance(ready, Generator):
+            ready = await runner.in_slices(sandbox, ready)
         return self.carry_out(request, sandbox, arrived, ready)
 
     def _put_off(self, request: Request, wait: Micros) -> Reply:

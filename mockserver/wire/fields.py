@@ -68,7 +68,10 @@ class Fields(Mapping[str, object]):
     @classmethod
     def of_query(cls, model: type[Body], raw: bytes, commas: bool = False) -> Fields:
         """The fields of a query string; ``commas`` as for a body."""
-        return cls(model, _parameters(raw), raw, _parameters, commas)
+        made = cls(model, _parameters(raw), raw, _parameters, commas)
+        if len(raw) <= _SHORT:
+            made._folded, made._typed = _read_query(model, raw, commas)
+        return made
 
     @classmethod
     def again(cls, model: type[Body], text: bytes, kind: FieldsKind) -> Fields:
@@ -187,6 +190,15 @@ _SHORT = 500
 @lru_cache(maxsize=512)
 def _pairs(query_string: bytes) -> list[tuple[str, str]]:
     return parse_qsl(query_string.decode("utf-8", "replace"), errors="replace")
+
+
+@lru_cache(maxsize=512)
+def _read_query(model: type[Body], raw: bytes, commas: bool) -> tuple[Folded, Body | None]:
+    """A query in canonical names, and as a model when it is right. Clients ask the same again, of lists above all."""
+    folded = fold(model, _parameters(raw), commas=commas)
+    if folded.unknown or folded.twice:
+        return folded, None
+    return folded, _if_plain(model, folded.values, capitals=False)
 
 
 def _if_plain(model: type[B], given: Mapping[str, Any], *, capitals: bool) -> B | None:

@@ -8,7 +8,7 @@ from typing import Any
 from mockserver.domain.errors import Invalid
 from mockserver.domain.slices import Slices
 from mockserver.engine import listing
-from mockserver.engine.listing import Search
+from mockserver.engine.listing import Asked, Search
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.scans import SLICE
 from mockserver.engine.step import Step
@@ -39,14 +39,18 @@ class ListOf:
         self._bare = bare
 
     def __call__(self, call: OperationCall) -> dict[str, object]:
-        page = listing.search(call.sandbox, self._wanted, call.query.present(), call.ready)
+        ready, sandbox = call.ready, call.sandbox
+        if type(ready) is Asked:
+            page = listing.found(sandbox, self._wanted, ready)
+        else:
+            page = listing.search(sandbox, self._wanted, call.query.present(), ready)
         rows = [self._shown(call, row) for row in page.rows]
         if self._bare:
             return {self._name: rows, "count": page.count}
         return {"limit": page.limit, "skip": page.skip, "count": page.count, self._name: rows}
 
-    def ahead(self, sandbox: Sandbox, step: Step) -> Slices[object] | None:
-        """Look at the rows before the step, once the list is long."""
+    def ahead(self, sandbox: Sandbox, step: Step) -> Slices[object] | Asked[Any] | None:
+        """Look at the rows before the step, once the list is long: long work, or what is asked of a few rows."""
         asked = step.request
         if len(self._wanted.table(sandbox)) <= SLICE or not isinstance(asked, Fields):
             return None

@@ -1,0 +1,88 @@
+"""What a row of the route table says, and what a handler is given."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from enum import StrEnum
+from typing import Any
+
+from mockserver.domain.record import record
+from mockserver.engine.sandbox import Sandbox
+from mockserver.engine.step import Step
+from mockserver.web.lazy import RouteRow
+from mockserver.wire.base import Body
+from mockserver.wire.profile import WireProfile
+
+
+class Auth(StrEnum):
+    """Which key opens an operation."""
+
+    SECRET = "secret key"
+    PUBLIC = "public or secret key"
+
+
+class Success(StrEnum):
+    """Whether an operation creates something: it decides the HTTP status (assumption ``response.created_status``)."""
+
+    CREATED = "created"
+    OK = "ok"
+
+
+@record
+class OperationCall:
+    """One authenticated, validated call. ``body`` and ``query`` are the models of the route, ``path`` its
+    placeholders; ``ready`` is what the route's ``ahead`` has made, None when it was not asked to."""
+
+    sandbox: Sandbox
+    profile: WireProfile
+    path: Mapping[str, str]
+    body: Any
+    query: Any
+    headers: Mapping[str, str]
+    resource: str
+    ready: Any = None
+
+    @property
+    def provider(self) -> str | None:
+        """The provider that is named in the header, the query or the body (published facts, 8 rows 18-19)."""
+        named: str | None = self.headers.get("providerid") or self.query.provider_id or self.body.provider_id
+        return named
+
+
+@record
+class StatusReply:
+    """An answer that sets its own status; handlers return a plain reply when the route's will do."""
+
+    status: int
+    body: object
+
+
+class Route(RouteRow):
+    """One operation: where it is, what it takes, who may call it, what it answers, and on which source that rests.
+
+    ``handle`` is the endpoint function, ``reply`` the type of its answer, ``body`` and ``query`` the models of what it
+    takes. ``ahead`` is work that the operation needs and that changes nothing: what it has made, or, when it is long,
+    slices of it to be done before the step. With ``is_dated`` the answer shows how things stood when it was asked, not when it was given.
+    """
+
+    method: str
+    path: str
+    op: str
+    handle: Callable[[OperationCall], object]
+    reply: Any
+    source: str
+    body: type[Body] | None
+    query: type[Body] | None
+    headers: tuple[str, ...]
+    auth: Auth
+    success: Success
+    summary: str
+    ahead: Callable[[Sandbox, Step], object] | None
+    is_dated: bool
+    defaults = {  # noqa: RUF012
+        **dict.fromkeys(("body", "query", "ahead")),
+        "headers": (),
+        "auth": Auth.SECRET,
+        "success": Success.OK,
+        "is_dated": False,
+    }
