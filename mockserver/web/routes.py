@@ -16,7 +16,6 @@ from typing import Any
 
 from mockserver.domain.record import record
 from mockserver.domain.reference_data import read_table
-from mockserver.domain.slices import Slices
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.step import Step
 from mockserver.web.lazy import RouteRow, deferred
@@ -71,8 +70,9 @@ class Route(RouteRow):
     """One operation: where it is, what it takes, who may call it, what it answers, and on which source that rests.
 
     ``handle`` is the endpoint function, ``reply`` the type of its answer, ``body`` and ``query`` the models of what it
-    takes. ``ahead`` is long work that the operation needs and that changes nothing, done in slices before its step.
-    With ``is_dated`` the answer shows how things stood when it was asked, not when it was given.
+    takes. ``ahead`` is work that the operation needs and that changes nothing: what it has made, or, when it is long,
+    slices of it to be done before the step. With ``is_dated`` the answer shows how things stood when it was asked, not
+    when it was given.
     """
 
     method: str
@@ -87,7 +87,7 @@ class Route(RouteRow):
     auth: Auth
     success: Success
     summary: str
-    ahead: Callable[[Sandbox, Step], Slices[object] | None] | None
+    ahead: Callable[[Sandbox, Step], object] | None
     is_dated: bool
     defaults = {  # noqa: RUF012
         **dict.fromkeys(("body", "query", "ahead")),

@@ -10,7 +10,7 @@ from mockserver.domain.broken_rules import Faults
 from mockserver.domain.codes import Code
 from mockserver.domain.errors import Invalid, NotFound
 from mockserver.engine import charges, listing, lookup, searches
-from mockserver.engine.listing import Search
+from mockserver.engine.listing import Asked, Search
 from mockserver.wire.base import Body
 from mockserver.wire.batches import BatchQuery
 from mockserver.wire.charge_bodies import ChargeQuery
@@ -54,22 +54,36 @@ def sandbox() -> Any:
     return next(iter(api.app.world.sandboxes))
 
 
-@each(
-    ("given", "amounts"),
-    [
-        ({}, [30, 20, 10]),
-        ({"limit": 1, "skip": 1}, [20]),
-        ({"sort_by": "Amount", "sort_order": "asc"}, [10, 20, 30]),
-        ({"amount_greater_than": 10, "amount_less_than": 30}, [20]),
-        ({"reference": "r10"}, [10]),
-        ({"status": "success", "currency": "aud"}, [30, 20, 10]),
-        ({"card_number": "4111"}, [30, 20, 10]),
-        ({"card_number": "4000"}, []),
-    ],
-)
+FOUND: list[tuple[dict[str, object], list[int]]] = [
+    ({}, [30, 20, 10]),
+    ({"limit": 1, "skip": 1}, [20]),
+    ({"sort_by": "Amount", "sort_order": "asc"}, [10, 20, 30]),
+    ({"amount_greater_than": 10, "amount_less_than": 30}, [20]),
+    ({"reference": "r10"}, [10]),
+    ({"status": "success", "currency": "aud"}, [30, 20, 10]),
+    ({"card_number": "4111"}, [30, 20, 10]),
+    ({"card_number": "4000"}, []),
+]
+
+
+@each(("given", "amounts"), FOUND)
 def test_charges_are_found(sandbox: Any, given: dict[str, object], amounts: list[int]) -> None:
     page = listing.search(sandbox, searches.CHARGES, given)
     assert [row.amount for row in page.rows] == amounts
+
+
+@each("given", [given for given, _ in FOUND])
+def test_a_search_that_was_looked_at_ahead_finds_and_notes_the_same(sandbox: Any, given: dict[str, object]) -> None:
+    noted = sandbox.step.assumed
+    noted.clear()
+    page = listing.search(sandbox, searches.CHARGES, given)
+    rests_on = noted.copy()
+    noted.clear()
+    asked = listing.looking_ahead(sandbox, sandbox.step, searches.CHARGES, given)
+    assert isinstance(asked, Asked)
+    assert noted == []
+    assert listing.found(sandbox, searches.CHARGES, asked) == page
+    assert noted == rests_on
 
 
 @each(

@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator
 from itertools import islice, product
 from typing import Any
+from urllib.parse import parse_qsl
 
 import pytest
 
@@ -13,7 +14,7 @@ from mockserver.domain.errors import Invalid
 from mockserver.web.routes import ROUTES
 from mockserver.wire import fields
 from mockserver.wire.base import Body, fold, nested_body, validate
-from mockserver.wire.charge_bodies import CardCharge, ProviderCardCharge
+from mockserver.wire.charge_bodies import CardCharge, ChargeQuery, ProviderCardCharge
 from mockserver.wire.fields import Fields
 from tests.depth import tries
 from tests.rows import each
@@ -129,3 +130,25 @@ def test_a_query_is_read_again_too() -> None:
     said = Fields.of_query(CardCharge, b"Amount=5&firstname=Ann&Currency=")
     said.rest()
     assert dict(said) == {"amount": "5", "firstName": "Ann"}
+
+
+@each(
+    "query", [b"reference=a&limit=5", b"Reference=a&LIMIT=5", b"limit=x", b"reference=a&colour=red", b"limit=5&Limit=6"]
+)
+def test_a_query_that_comes_again_is_read_as_it_was_the_first_time(query: bytes) -> None:
+    first, again = (_read(Fields.of_query(ChargeQuery, query)) for _ in range(2))
+    assert first == again == _read(Fields(ChargeQuery, dict(parse_qsl(query.decode())), query, _never))
+
+
+def _read(fields: Fields) -> tuple[object, ...]:
+    found: list[object] = [list(fields.unknown), dict(fields.items())]
+    for strict in (False, True):
+        try:
+            found.append(fields.typed(ChargeQuery, strict=strict))
+        except Invalid as refused:
+            found.append(refused.details)
+    return tuple(found)
+
+
+def _never(text: bytes) -> dict[str, object]:
+    raise AssertionError(text)
