@@ -276,10 +276,9 @@ def accessible(page: Any, where: str, widths: tuple[int, ...] = (WIDE, NARROW)) 
             frame.evaluate(axe)
     for width in widths:
         page.set_viewport_size({"width": width, "height": 800})
-        for scheme in ("dark", "light"):
+        for scheme in ("light", "dark") if width == WIDE else ("dark",):
             page.emulate_media(color_scheme=scheme)
-            if scheme == "dark" or width == WIDE:
-                found += [f"{where}, {width}, {scheme}: {one}" for one in page.evaluate(CONTRAST, f"{scheme} {width}")]
+            found += [f"{where}, {width}, {scheme}: {one}" for one in page.evaluate(CONTRAST)]
         found += [f"{where}, {width}: {one}" for one in page.evaluate(ALL_ELSE)]
         if page.evaluate("document.documentElement.scrollWidth > window.innerWidth"):
             found.append(f"{where}, {width}: cut off")
@@ -291,26 +290,39 @@ ALL_ELSE = """async () => (await axe.run(document, {
     resultTypes: ["violations"], preload: false, rules: { "color-contrast": { enabled: false } },
   })).violations.map((one) => `${one.id} ${one.nodes[0].html.slice(0, 120)}`)"""
 
-CONTRAST = """async (seen) => {
+CONTRAST = """async () => {
   // One text of each look, once in the life of a page: what else looks the same is as easy to read.
-  const known = (window.looks ??= {})[seen] ??= new Set();
-  const look = (at) => {
-    const under = [];
-    for (let one = at; one; one = one.parentElement) {
-      const { backgroundColor, backgroundImage, opacity, filter, position } = getComputedStyle(one);
-      under.push(backgroundColor, backgroundImage, opacity, filter, position);
+  const known = window.looks ??= new Set();
+  const grounds = new Map([[null, ""]]);
+  const ground = (at) => {
+    if (!grounds.has(at)) {
+      const { backgroundColor, backgroundImage, opacity, filter } = getComputedStyle(at);
+      grounds.set(at, [backgroundColor, backgroundImage, opacity, filter, ground(at.parentElement)].join());
     }
+    return grounds.get(at);
+  };
+  const look = (at) => {
     const { color, fontSize, fontWeight, textShadow } = getComputedStyle(at);
-    return [color, fontSize, fontWeight, textShadow, at.matches(":disabled, :disabled *"), ...under].join();
+    return [color, fontSize, fontWeight, textShadow, at.matches(":disabled, :disabled *"), ground(at)].join();
   };
   const shown = (at) => at.checkVisibility({ visibilityProperty: true });
   const reads = (at) => at.matches("input, select, textarea")
     || [...at.childNodes].some((node) => node.nodeType === Node.TEXT_NODE && node.data.trim());
-  const texts = [...document.querySelectorAll("body *")].filter((at) => reads(at) && shown(at));
-  const fresh = texts.filter((at) => { const key = look(at); return !known.has(key) && known.add(key); });
-  const inside = [...document.querySelectorAll("body *")].filter((at) => at.shadowRoot || at.matches("iframe"));
-  const include = [...fresh, ...inside];
-  if (!include.length) return [];
-  const options = { resultTypes: ["violations"], preload: false, runOnly: ["color-contrast"] };
-  return (await axe.run({ include }, options)).violations.map((one) => `${one.id} ${one.nodes[0].html.slice(0, 120)}`);
+  const all = [...document.querySelectorAll("body *")];
+  const unknown = ([key]) => !known.has(key);
+  const texts = all.filter((at) => reads(at) && shown(at)).map((at) => [look(at), at]).filter(unknown);
+  const found = [];
+  const judge = async (include) => {
+    if (!include.length) return;
+    const { passes, violations } = await axe.run({ include }, {
+      resultTypes: ["passes", "violations"], preload: false, runOnly: ["color-contrast"], elementRef: true,
+    });
+    const judged = [...passes, ...violations].flatMap(({ nodes }) => nodes).filter(({ element }) => element);
+    for (const { element } of judged) known.add(look(element));
+    found.push(...violations.map((one) => `${one.id} ${one.nodes[0].html.slice(0, 120)}`));
+  };
+  await judge([...new Map(texts.reverse()).values(), ...all.filter((at) => at.shadowRoot || at.matches("iframe"))]);
+  // What is out of sight cannot be judged: another one of the same look may be.
+  await judge(texts.filter(unknown).map(([, at]) => at));
+  return found;
 }"""

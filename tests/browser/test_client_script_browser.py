@@ -233,17 +233,13 @@ ORDER_SENT = {
 }
 INFO = f"{{ ...{ORDER}, customer: {CUSTOMER}, billingAddress: {ADDRESS} }}"
 WAYS = [
-    pytest.param("addPaypal('pay', 12.5, 'AUD', pp)", "paypal", "PAYPAL", "/charge/checkout", id="paypal by id"),
-    pytest.param("addPaypal('pay', 12.5, 'AUD')", "paypal", "PAYPAL", "/charge/checkout", id="paypal"),
-    pytest.param("addGooglePay('pay', 12.5, 'AUD')", "googlepay", "GOOGLEPAY", "/charge/token/apple", id="google pay"),
-    pytest.param("addApplePay('pay', 12.5, 'AUD')", "applepay", "APPLEPAY", "/charge/token/apple", id="apple pay"),
-    pytest.param(
-        "addCheckout('pay', 12.5, 'AUD', 'zip', zip, {}, {})", "zip", "ZIP", "/charge/checkout", id="checkout"
-    ),
-    pytest.param(
-        "addCheckout('pay', 12.5, 'AUD', 'azupay', azupay, {}, {})", "payid", "PAYID", "/charge/checkout", id="payid"
-    ),
-    pytest.param(f"addBnpl('pay', 12.5, 'AUD', 'zip', zip, {INFO}, {{}})", "zip", "ZIP", "/charge/checkout", id="bnpl"),
+    ("addPaypal('pay', 12.5, 'AUD', pp)", "paypal", "PAYPAL", "/charge/checkout"),
+    ("addPaypal('pay', 12.5, 'AUD')", "paypal", "PAYPAL", "/charge/checkout"),
+    ("addGooglePay('pay', 12.5, 'AUD')", "googlepay", "GOOGLEPAY", "/charge/token/apple"),
+    ("addApplePay('pay', 12.5, 'AUD')", "applepay", "APPLEPAY", "/charge/token/apple"),
+    ("addCheckout('pay', 12.5, 'AUD', 'zip', zip, {}, {})", "zip", "ZIP", "/charge/checkout"),
+    ("addCheckout('pay', 12.5, 'AUD', 'azupay', azupay, {}, {})", "payid", "PAYID", "/charge/checkout"),
+    (f"addBnpl('pay', 12.5, 'AUD', 'zip', zip, {INFO}, {{}})", "zip", "ZIP", "/charge/checkout"),
 ]
 """A call, the word of its button, the type of the payment, and the path that takes it."""
 
@@ -258,25 +254,41 @@ def offered(sandbox: Box) -> str:
 
 
 def check_charge(sandbox: Box, charge_id: str, kind: str, path: str) -> None:
+    """The newest call to a path made the charge, with all that the shop knows."""
     charge = sandbox.call("GET", f"/charge/{charge_id}")
     assert (charge["status"], charge["amount"], charge["paymentInformation"]["type"]) == ("SUCCESS", 12.5, kind)
     assert {name: charge["customer"][name] for name in PAYER} == PAYER
-    (body,) = sent(sandbox, path)
+    body, *_ = sent(sandbox, path)
     assert body["order"] == ORDER_SENT
     assert body["address"] == ADDRESS_SENT
 
 
-@pytest.mark.parametrize(("call", "button", "kind", "path"), WAYS)
-def test_a_plain_page_pays_as_the_plugin_for_woocommerce_calls(
-    elsewhere: Any, sandbox: Box, call: str, button: str, kind: str, path: str
-) -> None:
-    extra = "" if "customer:" in call else f"_pf{EXTRA};"
-    page = elsewhere(f"{offered(sandbox)} window._pf = payfurl.init('sandbox', key, false); {extra} _pf.{call}{KEEP};")
-    page.get_by_test_id(f"payfurl-{button}").click()
-    page.get_by_test_id("payfurl-approve").click()
-    got = told(page)
-    assert got["token"] == ""
-    check_charge(sandbox, got["transactionId"], kind, path)
+def pay_each_way(page: Any, sandbox: Box) -> None:
+    """Pay by each call of a shop whose function ``add`` makes the call of a number."""
+    for number, (_, button, kind, path) in enumerate(WAYS):
+        before = len(sandbox.charges()), len(sent(sandbox, path))
+        page.evaluate(f"add({number})")
+        page.get_by_test_id(f"payfurl-{button}").click()
+        page.get_by_test_id("payfurl-approve").click()
+        got = told(page, number)
+        assert got["token"] == ""
+        check_charge(sandbox, got["transactionId"], kind, path)
+        assert (len(sandbox.charges()), len(sent(sandbox, path))) == (before[0] + 1, before[1] + 1)
+
+
+def test_a_plain_page_pays_as_the_plugin_for_woocommerce_calls(elsewhere: Any, sandbox: Box) -> None:
+    calls = ", ".join(
+        f"() => {{ window._pf = payfurl.init('sandbox', key, false); {extra_of(call)} _pf.{call}{KEEP}; }}"
+        for call, *_ in WAYS
+    )
+    pay_each_way(elsewhere(f"{offered(sandbox)} const calls = [{calls}]; {ADD}"), sandbox)
+
+
+def extra_of(call: str) -> str:
+    return "" if "customer:" in call else f"_pf{EXTRA};"
+
+
+ADD = "window.add = (number) => { document.getElementById('pay').replaceChildren(); calls[number](); };"
 
 
 @pytest.fixture
@@ -295,18 +307,15 @@ def with_loader(page: Any, sandbox: Box, other_site: Site) -> Callable[[str, str
     return opened
 
 
-@pytest.mark.parametrize(("call", "button", "kind", "path"), WAYS)
-def test_a_page_with_an_amd_loader_pays_as_the_plugin_for_magento_calls(
-    with_loader: Any, sandbox: Box, call: str, button: str, kind: str, path: str
-) -> None:
-    page = with_loader(f"""{offered(sandbox)} require(['payfurljs'], (payfurl) => {{
-        payfurl{KEEP};
-        payfurl.setAmount(99);
-        payfurl.init('sandbox', key, true).preloadClickToPay(){EXTRA}.{call};
-    }});""")
-    page.get_by_test_id(f"payfurl-{button}").click()
-    page.get_by_test_id("payfurl-approve").click()
-    check_charge(sandbox, told(page)["transactionId"], kind, path)
+def test_a_page_with_an_amd_loader_pays_as_the_plugin_for_magento_calls(with_loader: Any, sandbox: Box) -> None:
+    calls = ", ".join(
+        f"() => {{ payfurl{KEEP}; payfurl.setAmount(99);"
+        f" payfurl.init('sandbox', key, true).preloadClickToPay(){EXTRA}.{call}; }}"
+        for call, *_ in WAYS
+    )
+    page = with_loader(f"{offered(sandbox)} require(['payfurljs'], (payfurl) => {{ const calls = [{calls}]; {ADD} }});")
+    page.wait_for_function("() => 'add' in window")
+    pay_each_way(page, sandbox)
 
 
 def test_a_card_form_in_a_form_of_magento_yields_a_token_and_leaves_the_order_to_the_shop(
@@ -445,30 +454,40 @@ def test_a_form_that_the_shop_handles_itself_and_one_whose_fields_are_hidden_are
 # Callbacks.
 
 
-@pytest.mark.parametrize("answer", ["false", "0", "''", "null", "NaN", "undefined", "Promise.resolve(false)"])
-def test_every_false_answer_of_onvalidate_blocks(elsewhere: Any, answer: str) -> None:
+BLOCKING = ["false", "0", "''", "null", "NaN", "undefined", "Promise.resolve(false)"]
+PASSING = ["true", "1", "'yes'", "{}", "Promise.resolve(true)"]
+
+
+def test_every_false_answer_of_onvalidate_blocks(elsewhere: Any) -> None:
     lines: list[str] = []
     page = elsewhere(
-        "payfurl.init('sandbox', key).addPaypal('pay', 8, 'AUD')"
-        f".onValidate(() => {{ told.push('asked'); return {answer}; }}){KEEP};"
+        f"const answers = [{', '.join(BLOCKING)}]; payfurl.init('sandbox', key).addPaypal('pay', 8, 'AUD')"
+        f".onValidate(() => {{ told.push(String(answers[0])); return answers[0]; }}){KEEP};"
     )
     page.on("console", lambda line: lines.append(line.text))
-    for place in (0, 1):
-        page.get_by_test_id("payfurl-paypal").click()
-        assert told(page, place) == "asked"
-    expect(page.get_by_test_id("payfurl-dialog")).to_have_count(0)
-    assert [line for line in lines if "onValidate" in line] == (
-        ["payfurl: onValidate answered undefined, which counts as false: nothing is submitted"] * 2
-        if answer == "undefined"
-        else []
+    for number, answer in enumerate(BLOCKING):
+        for place in (2 * number, 2 * number + 1):
+            page.get_by_test_id("payfurl-paypal").click()
+            assert told(page, place) == page.evaluate("String(answers[0])")
+        expect(page.get_by_test_id("payfurl-dialog")).to_have_count(0)
+        said = [line for line in lines if "onValidate" in line]
+        words = "payfurl: onValidate answered undefined, which counts as false: nothing is submitted"
+        assert said == ([words] * 2 if answer == "undefined" else []), answer
+        lines.clear()
+        page.evaluate("answers.shift()")
+
+
+def test_every_true_answer_of_onvalidate_passes(elsewhere: Any) -> None:
+    page = elsewhere(
+        f"const answers = [{', '.join(PASSING)}]; payfurl.init('sandbox', key).addPaypal('pay', 8, 'AUD')"
+        f".onValidate(() => answers.shift()){KEEP};"
     )
-
-
-@pytest.mark.parametrize("answer", ["true", "1", "'yes'", "{}", "Promise.resolve(true)"])
-def test_every_true_answer_of_onvalidate_passes(elsewhere: Any, answer: str) -> None:
-    page = elsewhere(f"payfurl.init('sandbox', key).addPaypal('pay', 8, 'AUD').onValidate(() => ({answer})){KEEP};")
-    page.get_by_test_id("payfurl-paypal").click()
-    expect(page.get_by_test_id("payfurl-dialog")).to_be_visible()
+    for place in range(len(PASSING)):
+        page.get_by_test_id("payfurl-paypal").click()
+        page.get_by_test_id("payfurl-cancel").click()
+        told(page, place)
+        expect(page.get_by_test_id("payfurl-dialog")).to_have_count(0)
+    assert page.evaluate("answers.length") == 0
 
 
 @pytest.mark.parametrize("thrown", ["throw error", "return Promise.reject(error)"])
@@ -525,12 +544,16 @@ def challenged(elsewhere: Any) -> Any:
         "payfurl.init('sandbox', key)"
         f".addCardLeastCost('card', 12.5, 'AUD', {{ threeDSEmail: 'ann@example.com' }}){KEEP};"
     )
+    challenge(page)
+    assert page.evaluate("told.length") == 0
+    return page
+
+
+def challenge(page: Any) -> None:
     type_card(page, CHALLENGED)
     page.evaluate("_pf.execute()")
     expect(page.get_by_role("dialog", name="3-D Secure")).to_contain_text("Pay AUD 12.5")
     expect(page.frame_locator("[data-testid=payfurl-challenge]").get_by_test_id("card")).to_have_text("VISA •••• 3220")
-    assert page.evaluate("told.length") == 0
-    return page
 
 
 def test_a_payer_who_passes_hands_over_a_verified_token(challenged: Any, sandbox: Box) -> None:
@@ -540,23 +563,22 @@ def test_a_payer_who_passes_hands_over_a_verified_token(challenged: Any, sandbox
     expect(challenged.get_by_test_id("payfurl-dialog")).to_have_count(0)
 
 
-@pytest.mark.parametrize(
-    ("answer", "words"),
-    [("fail", "3-D Secure failed: the payer was not verified"), ("cancel", "3-D Secure was cancelled")],
-)
-def test_a_payer_who_does_not_pass_hands_over_nothing(challenged: Any, answer: str, words: str) -> None:
-    challenged.frame_locator("[data-testid=payfurl-challenge]").get_by_test_id(answer).click()
-    assert told(challenged) == words
-    expect(challenged.get_by_test_id("payfurl-dialog")).to_have_count(0)
-
-
-@pytest.mark.parametrize("way", ["Escape", "button"])
-def test_a_payer_who_closes_the_challenge_hands_over_nothing(challenged: Any, way: str) -> None:
-    if way == "button":
-        challenged.get_by_test_id("payfurl-cancel").click()
-    else:
-        challenged.keyboard.press("Escape")
-    assert told(challenged) == "3-D Secure was cancelled"
+def test_a_payer_who_does_not_pass_or_closes_the_challenge_hands_over_nothing(challenged: Any) -> None:
+    frame = challenged.frame_locator("[data-testid=payfurl-challenge]")
+    cancelled = "3-D Secure was cancelled"
+    ways = [
+        (lambda: frame.get_by_test_id("fail").click(), "3-D Secure failed: the payer was not verified"),
+        (lambda: frame.get_by_test_id("cancel").click(), cancelled),
+        (lambda: challenged.get_by_test_id("payfurl-cancel").click(), cancelled),
+        (lambda: challenged.keyboard.press("Escape"), cancelled),
+    ]
+    for place, (refuse, words) in enumerate(ways):
+        if place:
+            challenge(challenged)
+        refuse()
+        assert told(challenged, place) == words
+        expect(challenged.get_by_test_id("payfurl-dialog")).to_have_count(0)
+    assert challenged.evaluate("told.length") == len(ways)
 
 
 def test_without_an_email_the_charge_is_challenged_as_before(elsewhere: Any, sandbox: Box) -> None:

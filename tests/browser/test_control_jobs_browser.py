@@ -476,8 +476,8 @@ def test_no_view_fetches_much_while_fifty_requests_a_second_come_in(own_page: An
             sandbox.charge(webhook={"url": f"{sandbox.url}/__inbox/shop"}, colour="red")
 
     def settle(milliseconds: int) -> None:
-        for _ in range(milliseconds // 50):
-            page.clock.run_for(50)
+        for _ in range(milliseconds // 100):
+            page.clock.run_for(100)
             page.wait_for_timeout(1)
             while open_now:
                 page.wait_for_timeout(1)
@@ -487,7 +487,7 @@ def test_no_view_fetches_much_while_fifty_requests_a_second_come_in(own_page: An
         end = time.monotonic() + PATIENCE_MS / 1000
         while not what.is_visible():
             assert time.monotonic() < end
-            settle(50)
+            settle(100)
 
     def ended(request: Any) -> None:
         open_now.discard(request)

@@ -43,7 +43,9 @@ export function setClock(event) {
 function tick() {
   if (!clock.base) return;
   const text = new Date(clock.base + (performance.now() - clock.at) * clock.rate).toISOString();
-  byId("now").textContent = `${text.slice(0, 10)} ${text.slice(11, 19)}`;
+  const shown = `${text.slice(0, 10)} ${text.slice(11, 19)}`;
+  // A text that is set is laid out and drawn anew, even the same one.
+  if (byId("now").textContent !== shown) byId("now").textContent = shown;
   byId("now").dateTime = text;
 }
 
