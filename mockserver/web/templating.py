@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from mockserver.domain.masking import mask_text
 from mockserver.domain.money import CURRENCIES
+from mockserver.web import assets
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -52,5 +53,6 @@ def _environment() -> Environment:
         finalize=_shown,
     )
     made.globals["money"] = money
+    made.globals["static"] = assets.path()
     made.filters["clip"] = clip
     return made

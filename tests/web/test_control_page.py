@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from mockserver.engine.state_facts import KINDS
+from mockserver.web import assets
 from mockserver.web.control_page import MOST_STREAMS
 from tests.driving import VISA, Api, card, problem_of
 
@@ -52,8 +53,17 @@ def test_every_file_that_the_page_names_is_there(api: Api) -> None:
         assert reply.status == 200, path
         text = reply.raw.decode()
         waiting += [part.split('"')[0] for part in text.split('="')[1:] if part.startswith("/__static/")]
-        waiting += ["/__static/" + part.split('"')[0] for part in text.split('from "./')[1:]]
-    assert {"/__static/admin.js", "/__static/admin-dom.js", "/__static/admin.css"} <= seen
+        folder = path.rpartition("/")[0]
+        waiting += [folder + "/" + part.split('"')[0] for part in text.split('from "./')[1:]]
+        kept = "immutable" in reply.headers.get("cache-control", "")
+        assert kept == path.startswith("/__static/"), path
+    folder = assets.path()
+    assert {f"{folder}/admin.js", f"{folder}/admin-dom.js", f"{folder}/admin.css"} <= seen
+
+
+def test_a_file_of_another_version_is_not_kept(api: Api) -> None:
+    for path in ("/__static/admin.js", "/__static/0123456789abcdef/admin.js"):
+        assert api.send("GET", path).headers["cache-control"] == "no-cache"
 
 
 def test_a_sandbox_is_named_by_its_public_key_where_no_secret_is_known(api: Api) -> None:
