@@ -103,7 +103,7 @@ class Ahead(Generic[R]):
 
 
 @record
-class Asked(Generic[R]):
+class QuickSearch(Generic[R]):
     """The query of a quick search that follows at once, its candidates, and the assumptions that it rests on."""
 
     query: Query[R]
@@ -118,7 +118,7 @@ def search(sandbox: Sandbox, wanted: Search[R], given: Mapping[str, Any], ahead:
     return wanted.table(sandbox).search(_query(sandbox, wanted, given), scan)
 
 
-def found(sandbox: Sandbox, wanted: Search[R], asked: Asked[R]) -> ListPage[R]:
+def found(sandbox: Sandbox, wanted: Search[R], asked: QuickSearch[R]) -> ListPage[R]:
     """The same of a quick search: nothing has happened since :func:`looking_ahead`."""
     sandbox.step.assumed += asked.assumed
     return wanted.table(sandbox).page(asked.query, asked.candidates)
@@ -126,7 +126,7 @@ def found(sandbox: Sandbox, wanted: Search[R], asked: Asked[R]) -> ListPage[R]:
 
 def looking_ahead(
     sandbox: Sandbox, step: Step, wanted: Search[R], given: Mapping[str, Any]
-) -> Slices[Ahead[R] | None] | Asked[R] | None:
+) -> Slices[Ahead[R] | None] | QuickSearch[R] | None:
     """Look at the rows of a long list before the step that shows it. Where there is little to look at, what is asked;
     None when the parameters are faulty."""
     sandbox.step, noted, assumed = step, len(step.assumed), sandbox.assumed
@@ -140,7 +140,7 @@ def looking_ahead(
         del step.assumed[noted:]
     table = wanted.table(sandbox)
     few = table.few(query)
-    return _ahead(table, query, assumed) if few is None else Asked(query, few, rests_on)
+    return _ahead(table, query, assumed) if few is None else QuickSearch(query, few, rests_on)
 
 
 def _ahead(table: Table[R], query: Query[R], assumed: Assumed) -> Slices[Ahead[R] | None]:

@@ -10,7 +10,7 @@ from mockserver.domain.broken_rules import Faults
 from mockserver.domain.codes import Code
 from mockserver.domain.errors import Invalid, NotFound
 from mockserver.engine import charges, listing, lookup, searches
-from mockserver.engine.listing import Asked, Search
+from mockserver.engine.listing import QuickSearch, Search
 from mockserver.wire.base import Body
 from mockserver.wire.batches import BatchQuery
 from mockserver.wire.charge_bodies import ChargeQuery
@@ -80,7 +80,7 @@ def test_a_search_that_was_looked_at_ahead_finds_and_notes_the_same(sandbox: Any
     rests_on = noted.copy()
     noted.clear()
     asked = listing.looking_ahead(sandbox, sandbox.step, searches.CHARGES, given)
-    assert isinstance(asked, Asked)
+    assert isinstance(asked, QuickSearch)
     assert noted == []
     assert listing.found(sandbox, searches.CHARGES, asked) == page
     assert noted == rests_on

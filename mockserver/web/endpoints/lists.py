@@ -8,7 +8,7 @@ from typing import Any
 from mockserver.domain.errors import Invalid
 from mockserver.domain.slices import Slices
 from mockserver.engine import listing
-from mockserver.engine.listing import Asked, Search
+from mockserver.engine.listing import QuickSearch, Search
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.scans import SLICE
 from mockserver.engine.step import Step
@@ -40,7 +40,7 @@ class ListOf:
 
     def __call__(self, call: OperationCall) -> dict[str, object]:
         ready, sandbox = call.ready, call.sandbox
-        if type(ready) is Asked:
+        if type(ready) is QuickSearch:
             page = listing.found(sandbox, self._wanted, ready)
         else:
             page = listing.search(sandbox, self._wanted, call.query.present(), ready)
@@ -49,7 +49,7 @@ class ListOf:
             return {self._name: rows, "count": page.count}
         return {"limit": page.limit, "skip": page.skip, "count": page.count, self._name: rows}
 
-    def ahead(self, sandbox: Sandbox, step: Step) -> Slices[object] | Asked[Any] | None:
+    def ahead(self, sandbox: Sandbox, step: Step) -> Slices[object] | QuickSearch[Any] | None:
         """Look at the rows before the step, once the list is long: long work, or what is asked of a few rows."""
         asked = step.request
         if len(self._wanted.table(sandbox)) <= SLICE or not isinstance(asked, Fields):
