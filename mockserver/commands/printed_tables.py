@@ -64,10 +64,7 @@ def states(subject: str | None, as_mermaid: bool, profile: str) -> None:
     rows = []
     for name in chosen:
         table = TABLES[name]
-        if isinstance(table.begins, Mapping):
-            rows += [_move(name, "(new)", event.value, word(after)) for event, after in table.begins.items()]
-        else:
-            rows.append(_move(name, "(new)", "-", word(table.begins)))
+        rows += [_move(name, "(new)", str(event or "-"), word(after)) for event, after in table.begins.items()]
         for state, moves in table.moves.items():
             rows += [_move(name, word(state), event.value, word(after)) for event, after in moves.items()]
             if not moves:

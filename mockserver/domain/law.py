@@ -22,19 +22,17 @@ E = TypeVar("E", bound=StrEnum)
 
 @record
 class TransitionTable(Generic[S, E]):
-    """The law of one kind of object: how it begins and how it moves; ``refusal`` is the code of an illegal move."""
+    """The law of one kind of object: how it begins (by the event None when it needs none) and how it moves; ``refusal``
+    is the code of an illegal move."""
 
     subject: str
-    begins: Mapping[E, S] | S
+    begins: Mapping[E | None, S]
     moves: Mapping[S, Mapping[E, S]]
     refusal: Code
 
     def begin(self, event: E) -> S:
         """The first state of an object that ``event`` brings into being. Raises ``WrongState`` when none does."""
-        begins = self.begins
-        if isinstance(begins, StrEnum):
-            return begins
-        state = begins.get(event)
+        state = self.begins.get(event)
         if state is None:
             raise WrongState(self.refusal, {"Status": f"no {self.subject} begins by being {event}"})
         return state
@@ -68,12 +66,12 @@ def law(
 
     Raises ``ValueError`` for a state or an event that there is not.
     """
-    begins: dict[E, S] | S = {}
+    begins: dict[E | None, S] = {}
     moves: dict[S, dict[E, S]] = {}
     for arrow in _ARROW.finditer(_diagrams()[diagram]):
         before, after, event = arrow.group("before", "after", "event")
         if before == "[*]":
-            begins = {**begins, events(event): states(after)} if isinstance(begins, dict) and event else states(after)
+            begins[events(event) if event else None] = states(after)
         elif after == "[*]":
             moves[states(before)] = {}
         else:
@@ -90,11 +88,7 @@ def _diagrams() -> Mapping[str, str]:
 def mermaid(table: TransitionTable[Any, Any], word: Callable[[str], str] = str) -> str:
     """The table as a Mermaid state diagram; ``word`` spells a state."""
     lines = ["stateDiagram-v2"]
-    begins = table.begins
-    if isinstance(begins, Mapping):
-        lines += [f"    [*] --> {word(state)}: {event.value}" for event, state in begins.items()]
-    else:
-        lines.append(f"    [*] --> {word(begins)}")
+    lines += [f"    [*] --> {word(state)}" + (f": {event}" if event else "") for event, state in table.begins.items()]
     for state, row in table.moves.items():
         lines += [f"    {word(state)} --> {word(after)}: {event.value}" for event, after in row.items()]
         if not row:

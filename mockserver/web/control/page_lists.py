@@ -104,11 +104,7 @@ def states(call: ControlCall) -> tuple[int, object]:
     return 200, {
         name: {
             "subject": table.subject,
-            "begins": (
-                {str(event): word(state) for event, state in table.begins.items()}
-                if isinstance(table.begins, Mapping)
-                else {"": word(table.begins)}
-            ),
+            "begins": {str(event or ""): word(state) for event, state in table.begins.items()},
             "moves": {
                 word(state): {str(event): word(after) for event, after in row.items()}
                 for state, row in table.moves.items()
