@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import shutil
 import sys
 from functools import cache
 from pathlib import Path
@@ -41,6 +42,14 @@ def pytest_configure(config: pytest.Config) -> None:
     if config.getoption("--deep"):
         depth.dig()
     _keep_bytecode(config)
+    _keep_files_in_memory()
+
+
+def _keep_files_in_memory() -> None:
+    """Let tests write their files where no disk makes them wait, if there is such a place with room."""
+    memory = Path("/dev/shm")
+    if os.access(memory, os.W_OK) and shutil.disk_usage(memory).free > 2 * 2**30:
+        os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(memory))
 
 
 def _keep_bytecode(config: pytest.Config) -> None:

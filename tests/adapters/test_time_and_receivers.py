@@ -64,9 +64,11 @@ def slow(seconds: float) -> Receiver:
     return Receiver(answer=answer)
 
 
-def silent() -> Receiver:
+def silent(over: asyncio.Event | None = None) -> Receiver:
+    """It answers nothing; ``over`` makes it leave."""
+
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        await reader.read()
+        await (over.wait() if over is not None else reader.read())
 
     return Receiver(answer=answer)
 
@@ -270,7 +272,8 @@ def test_who_hangs_up_moves_the_clock_no_further(path: str, body: object) -> Non
     api = Api()
 
     async def story() -> None:
-        async with listening(silent()) as receiver:
+        over = asyncio.Event()
+        async with listening(silent(over)) as receiver:
             await call(api, "POST", "/charge/card", {**charge(receiver.url), "capture": False})
             gone = asyncio.Event()
             moving = asyncio.create_task(api.calling("POST", path, body, gone=gone))
@@ -279,6 +282,8 @@ def test_who_hangs_up_moves_the_clock_no_further(path: str, body: object) -> Non
             gone.set()
             assert (await asyncio.wait_for(moving, 5)).status == 0
             assert (await call(api, "GET", "/__admin/clock"))["now"] == DAY_0
+            # The stop need not wait for the try under way.
+            over.set()
 
     lived(api, story)
 

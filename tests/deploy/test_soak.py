@@ -5,16 +5,16 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
+from tests import warm
 from tests.depth import tries
 from tests.served import CHARGE, serve
 
 ROOT = Path(__file__).resolve().parents[2]
-SECONDS = tries(("6", "4"), ("60", "20"))
+SECONDS = tries(("3", "2"), ("60", "20"))
 
 pytestmark = [
     pytest.mark.slow,
@@ -25,7 +25,7 @@ pytestmark = [
 def soak(folder: Path, *options: str) -> dict[str, dict[str, float]]:
     """The figures of a run that went well."""
     figures = folder / "figures.json"
-    command = [sys.executable, "-m", "benchmarks.soak", "--json", str(figures), *options]
+    command = [*warm.python(), "-m", "benchmarks.soak", "--json", str(figures), *options]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=200)
     assert done.returncode == 0, done.stdout + done.stderr
     told: dict[str, dict[str, float]] = json.loads(figures.read_text())["calls"]
@@ -52,7 +52,7 @@ def test_a_wrong_answer_ends_the_run_with_a_failure(tmp_path: Path) -> None:
     server = serve("--scenario", str(scenario))
     try:
         assert server.call("POST", "/charge/card", CHARGE)[0] == 400
-        command = [sys.executable, "-m", "benchmarks.soak", "--seconds", "1", "--connections", "2"]
+        command = [*warm.python(), "-m", "benchmarks.soak", "--seconds", "1", "--connections", "2"]
         done = subprocess.run(
             [*command, "--port", str(server.port)], cwd=ROOT, capture_output=True, text=True, timeout=60
         )
