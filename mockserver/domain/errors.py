@@ -1,4 +1,5 @@
-"""The one tree of refusals. A refused command has changed nothing.
+"""The one tree of refusals. A refused command has changed nothing; every rule that it breaks is collected first, so
+that a caller can put them all right at once.
 
 MockserverError
   Refused                 the caller asked for something the rules do not allow
@@ -121,3 +122,39 @@ def nearest_of(word: str, known: Iterable[str]) -> str | None:
     by_fold = {name.lower(): name for name in known}
     found = get_close_matches(word.lower(), by_fold, n=1, cutoff=0.6)
     return by_fold[found[0]] if found else None
+
+
+_MUTE = frozenset({Code.INVALID_CARD_NUMBER})
+"""Codes whose error object carries no details (published facts, 4.1: asserted by a client suite)."""
+
+
+class Faults:
+    """Faults found so far: a code and, per PascalCase field, what was got and what is allowed."""
+
+    __slots__ = ("_found",)
+
+    def __init__(self) -> None:
+        self._found: list[tuple[Code, str, str]] = []
+
+    def add(self, code: Code, field: str, text: str) -> None:
+        """Remember one fault."""
+        self._found.append((code, field, text))
+
+    def absorb(self, refused: Invalid) -> None:
+        """Remember the faults of a check that raises when it is asked alone."""
+        self._found += [(refused.code, field, text) for field, text in (refused.details or {}).items()]
+
+    def blames(self, field: str) -> bool:
+        """Whether a fault of a field, or of something in it, is known: what follows from the field is then in doubt."""
+        return any(name == field or name.startswith(field + ".") for _, name, _ in self._found)
+
+    def __bool__(self) -> bool:
+        return bool(self._found)
+
+    def refuse(self) -> None:
+        """Raise ``Invalid`` when there is a fault: with the code that all of them share, else with 90."""
+        if not self._found:
+            return
+        codes = {code for code, _, _ in self._found}
+        code = codes.pop() if len(codes) == 1 else Code.VALIDATION_ERROR
+        raise Invalid(code, None if code in _MUTE else {field: text for _, field, text in self._found})

@@ -13,11 +13,10 @@ from enum import StrEnum
 from typing import Annotated
 
 from mockserver.domain.addresses import is_web_address
-from mockserver.domain.broken_rules import Faults
 from mockserver.domain.clock import Micros
 from mockserver.domain.codes import Code
 from mockserver.domain.constraints import MOST, Amount, ChargeId, CurrencyCode, Within
-from mockserver.domain.errors import nearest
+from mockserver.domain.errors import Faults, nearest
 from mockserver.domain.record import record, replace
 from mockserver.domain.states import ChargeState
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 from decimal import Decimal
 from typing import Annotated
 
-from mockserver.domain.broken_rules import Faults
 from mockserver.domain.clock import Micros
 from mockserver.domain.codes import Code
 from mockserver.domain.constraints import Within
+from mockserver.domain.errors import Faults
 from mockserver.domain.money import number_text
 from mockserver.domain.provider import ProviderSummary
 from mockserver.domain.record import record, replace

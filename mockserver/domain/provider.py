@@ -12,12 +12,12 @@ from decimal import Decimal
 from enum import StrEnum
 from typing import Annotated
 
-from mockserver.domain.broken_rules import Faults
 from mockserver.domain.cards import Brand, CardNumber
 from mockserver.domain.checkouts import CHECKOUTS
 from mockserver.domain.clock import MILLISECOND, Micros
 from mockserver.domain.codes import Code
 from mockserver.domain.constraints import CurrencyCode, OneOf, ProviderId, Within
+from mockserver.domain.errors import Faults
 from mockserver.domain.fake_lookups import iin_data
 from mockserver.domain.money import Currency, share
 from mockserver.domain.reading import whole_of

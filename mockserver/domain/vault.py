@@ -9,10 +9,10 @@ from __future__ import annotations
 from dataclasses import field
 from decimal import Decimal
 
-from mockserver.domain.broken_rules import Faults
 from mockserver.domain.cards import CardNumber
 from mockserver.domain.clock import LATEST, SECOND, Instant, Micros, iso
 from mockserver.domain.codes import Code
+from mockserver.domain.errors import Faults
 from mockserver.domain.record import record, replace
 from mockserver.domain.states import CCV, VAULT, CcvEvent, CcvState, VaultEvent, VaultState
 

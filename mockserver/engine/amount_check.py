@@ -8,9 +8,8 @@ from __future__ import annotations
 from decimal import Decimal
 
 from mockserver.assumptions.table import AMOUNT_MAXIMUM, AMOUNT_MINIMUM, CURRENCY_DEFAULT
-from mockserver.domain.broken_rules import Faults
 from mockserver.domain.codes import Code
-from mockserver.domain.errors import Invalid
+from mockserver.domain.errors import Faults, Invalid
 from mockserver.domain.money import CURRENCIES, Currency, check_length, currency, exact, number_text
 from mockserver.domain.record import record
 from mockserver.domain.sources import CheckoutTransfer

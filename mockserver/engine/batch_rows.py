@@ -11,11 +11,10 @@ from decimal import Decimal
 
 from mockserver.assumptions.table import PROVIDER_LATENCY
 from mockserver.domain.batch import Batch, BatchRow, RowFailure
-from mockserver.domain.broken_rules import Faults
 from mockserver.domain.charge import Charge
 from mockserver.domain.clock import DAY
 from mockserver.domain.commands import NewCharge
-from mockserver.domain.errors import Refused
+from mockserver.domain.errors import Faults, Refused
 from mockserver.domain.money import CURRENCIES
 from mockserver.domain.provider import Provider
 from mockserver.domain.record import record, replace

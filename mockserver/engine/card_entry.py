@@ -9,10 +9,10 @@ import re
 from functools import lru_cache
 
 from mockserver.assumptions.table import CARD_CCV, CARD_EXPIRED, CARD_REQUIRED
-from mockserver.domain.broken_rules import Faults
 from mockserver.domain.cards import MAX_LENGTH, MIN_LENGTH, Card, CardNumber, ccv_length, clean, passes_luhn
 from mockserver.domain.clock import DAY, datetime_of
 from mockserver.domain.codes import Code
+from mockserver.domain.errors import Faults
 from mockserver.domain.sources import CardDetails
 from mockserver.engine.sandbox import Sandbox
 

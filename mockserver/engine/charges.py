@@ -21,12 +21,11 @@ from mockserver.assumptions.table import (
     REFUND_AMOUNT,
     SUBSCRIPTION_THREE_DS,
 )
-from mockserver.domain.broken_rules import Faults
 from mockserver.domain.charge import ZERO, Charge, FailedAttempt
 from mockserver.domain.clock import Micros
 from mockserver.domain.codes import Code
 from mockserver.domain.commands import NewCharge
-from mockserver.domain.errors import WrongState
+from mockserver.domain.errors import Faults, WrongState
 from mockserver.domain.events import Subject
 from mockserver.domain.money import CURRENCIES, cut
 from mockserver.domain.provider import Capability

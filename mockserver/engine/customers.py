@@ -7,11 +7,10 @@ Sources: service document, Customers; published facts, 1.1 rows 14-28; assumptio
 from __future__ import annotations
 
 from mockserver.assumptions.table import REMOVAL_TAKES_METHODS, REMOVED_IN_LIST
-from mockserver.domain.broken_rules import Faults
 from mockserver.domain.codes import Code
 from mockserver.domain.commands import NewCustomer, NewMethod
 from mockserver.domain.customer import Customer, CustomerDetails
-from mockserver.domain.errors import WrongState
+from mockserver.domain.errors import Faults, WrongState
 from mockserver.domain.events import Subject
 from mockserver.domain.payment_method import PaymentMethod
 from mockserver.domain.record import replace

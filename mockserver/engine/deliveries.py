@@ -21,12 +21,11 @@ from mockserver.domain.record import record
 from mockserver.domain.states import ChargeState, PresenceEvent
 from mockserver.domain.webhook_subscription import WebhookType
 from mockserver.engine import inboxes, webhook_subscriptions
-from mockserver.engine.notices import notice_of
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.schedule import Due
 from mockserver.engine.state_facts import KINDS, reader_of
 from mockserver.engine.step import Step
-from mockserver.engine.webhook_content import content_of
+from mockserver.engine.webhook_content import content_of, notice_of
 from mockserver.findings.facts import WebhookTry
 from mockserver.scenario.attempt import Attempt, Stage
 from mockserver.scenario.webhook_plan import WebhookPlan

@@ -11,10 +11,9 @@ from typing import Any, Generic, TypeAlias, TypeVar
 
 from mockserver.assumptions import Assumed
 from mockserver.assumptions.table import PAGE_DEFAULT, PAGE_MAXIMUM, PAGE_ORDER, SEARCH_BOUNDS, SORT_UNKNOWN
-from mockserver.domain.broken_rules import Faults
 from mockserver.domain.clock import Micros
 from mockserver.domain.codes import Code
-from mockserver.domain.errors import Invalid, nearest
+from mockserver.domain.errors import Faults, Invalid, nearest
 from mockserver.domain.record import record
 from mockserver.domain.slices import Slices
 from mockserver.domain.states import Presence

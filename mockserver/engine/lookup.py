@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TypeVar
 
-from mockserver.domain.broken_rules import Faults
 from mockserver.domain.codes import Code
-from mockserver.domain.errors import NotFound
+from mockserver.domain.errors import Faults, NotFound
 from mockserver.domain.payment_method import PaymentMethod
 from mockserver.domain.states import Presence
 from mockserver.engine.indexed_table import Table

@@ -5,9 +5,9 @@ Source: service document, Payment method, networkToken; assumption ``network_tok
 
 from __future__ import annotations
 
-from mockserver.domain.broken_rules import Faults
 from mockserver.domain.cards import Card
 from mockserver.domain.codes import Code
+from mockserver.domain.errors import Faults
 from mockserver.domain.events import Subject
 from mockserver.domain.network_token import NetworkToken
 from mockserver.domain.payment_method import PaymentMethod

@@ -6,11 +6,10 @@ Sources: service document, Payment links, and Limits; assumptions ``link.*``.
 from __future__ import annotations
 
 from mockserver.assumptions.table import CURRENCY_DEFAULT, LINK_IMAGE_MAXIMUM, LINK_REFUSAL, LINK_URL, PROVIDER_CURRENCY
-from mockserver.domain.broken_rules import Faults
 from mockserver.domain.charge import Charge
 from mockserver.domain.codes import Code
 from mockserver.domain.commands import LinkPayment, NewCharge, NewPaymentLink
-from mockserver.domain.errors import Invalid, WrongState
+from mockserver.domain.errors import Faults, Invalid, WrongState
 from mockserver.domain.events import Subject
 from mockserver.domain.money import currency, exact, number_text
 from mockserver.domain.payment_link import PaymentLink, check_image, check_redirect, check_types

@@ -7,11 +7,10 @@ Sources: service document, Payment methods; published facts, 1.1 rows 29-39; ass
 from __future__ import annotations
 
 from mockserver.assumptions.table import DEFAULT_REMOVED
-from mockserver.domain.broken_rules import Faults
 from mockserver.domain.codes import Code
 from mockserver.domain.commands import CardChanges, NewMethod
 from mockserver.domain.customer import Customer
-from mockserver.domain.errors import Invalid, WrongState
+from mockserver.domain.errors import Faults, Invalid, WrongState
 from mockserver.domain.events import Subject
 from mockserver.domain.payment_method import PaymentMethod
 from mockserver.domain.record import or_kept, replace

@@ -6,10 +6,10 @@ Sources: service document, NewPayToAgreement; assumptions ``payto.status``, ``pa
 from __future__ import annotations
 
 from mockserver.assumptions.table import PAYTO_ACTIVE_AFTER
-from mockserver.domain.broken_rules import Faults
 from mockserver.domain.clock import Micros
 from mockserver.domain.codes import Code
 from mockserver.domain.commands import NewPayToMethod
+from mockserver.domain.errors import Faults
 from mockserver.domain.events import Subject
 from mockserver.domain.payto import LEAST_MAXIMUM, MOST_MAXIMUM, Agreement
 from mockserver.domain.provider import Capability, Provider

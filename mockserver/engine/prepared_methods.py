@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import field, replace
 
-from mockserver.domain.broken_rules import Faults
 from mockserver.domain.cards import CardNumber
 from mockserver.domain.clock import Instant
 from mockserver.domain.codes import Code
@@ -24,6 +23,7 @@ from mockserver.domain.commands import (
     TokenKind,
 )
 from mockserver.domain.customer import Customer
+from mockserver.domain.errors import Faults
 from mockserver.domain.fake_lookups import bank_name
 from mockserver.domain.payment_method import PaymentMethod
 from mockserver.domain.provider import Capability, Provider

@@ -17,12 +17,11 @@ from mockserver.assumptions.table import (
     PROVIDER_FOREIGN,
     PROVIDER_LATENCY,
 )
-from mockserver.domain.broken_rules import Faults
 from mockserver.domain.cards import CardNumber
 from mockserver.domain.checkouts import CHECKOUTS, Checkout
 from mockserver.domain.clock import Micros
 from mockserver.domain.codes import Code
-from mockserver.domain.errors import Invalid, NotFound, nearest
+from mockserver.domain.errors import Faults, Invalid, NotFound, nearest
 from mockserver.domain.events import Subject
 from mockserver.domain.money import CURRENCIES, ZERO, Currency, currency
 from mockserver.domain.provider import (

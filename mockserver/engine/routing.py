@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from decimal import Decimal
 
-from mockserver.domain.broken_rules import Faults
+from mockserver.domain.errors import Faults
 from mockserver.domain.payment_method import PaymentMethod
 from mockserver.domain.payto import check_charge
 from mockserver.domain.provider import Provider

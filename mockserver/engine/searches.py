@@ -11,11 +11,11 @@ from typing import Any
 
 from mockserver.assumptions.table import SEARCH_CARD
 from mockserver.domain.batch import Batch
-from mockserver.domain.broken_rules import Faults
 from mockserver.domain.cards import MIN_LENGTH, PREFIX_LENGTHS, clean
 from mockserver.domain.charge import Charge
 from mockserver.domain.codes import Code
 from mockserver.domain.customer import Customer
+from mockserver.domain.errors import Faults
 from mockserver.domain.payment_link import PaymentLink
 from mockserver.domain.payment_method import PaymentMethod
 from mockserver.domain.states import CHARGE_STATE_BY_WORD, BatchState, ChargeState, TokenState

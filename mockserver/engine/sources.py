@@ -10,12 +10,11 @@ from decimal import Decimal
 from typing import assert_never
 
 from mockserver.assumptions.table import CHECKOUT_WORD, THREE_DS, WALLET_WORD
-from mockserver.domain.broken_rules import Faults
 from mockserver.domain.charge import Payer
 from mockserver.domain.checkouts import CHECKOUTS, checkout_named
 from mockserver.domain.codes import Code
 from mockserver.domain.commands import NewCharge
-from mockserver.domain.errors import nearest
+from mockserver.domain.errors import Faults, nearest
 from mockserver.domain.money import Currency
 from mockserver.domain.payto import check_charge
 from mockserver.domain.provider import Capability, Provider

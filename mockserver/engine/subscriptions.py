@@ -14,11 +14,10 @@ from mockserver.assumptions.table import (
     SUBSCRIPTION_PAST_START,
     SUBSCRIPTION_PAST_START_DATES,
 )
-from mockserver.domain.broken_rules import Faults
 from mockserver.domain.clock import Instant, Micros, iso
 from mockserver.domain.codes import Code
 from mockserver.domain.commands import ChangeSubscription, NewCharge, NewSubscription
-from mockserver.domain.errors import Invalid, Refused
+from mockserver.domain.errors import Faults, Invalid, Refused
 from mockserver.domain.events import Subject
 from mockserver.domain.money import currency, exact, number_text
 from mockserver.domain.payment_method import PaymentMethod

@@ -9,11 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from mockserver.assumptions.table import TOKEN_LIFETIME, TOKEN_USES
-from mockserver.domain.broken_rules import Faults
 from mockserver.domain.cards import Card
 from mockserver.domain.codes import Code
 from mockserver.domain.commands import NewCardToken, NewPayToMethod
-from mockserver.domain.errors import Invalid
+from mockserver.domain.errors import Faults, Invalid
 from mockserver.domain.events import Subject
 from mockserver.domain.money import ZERO, Currency, currency
 from mockserver.domain.provider import Capability, Provider

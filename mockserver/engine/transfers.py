@@ -12,12 +12,11 @@ from collections.abc import Iterator, Sequence
 from decimal import Decimal
 
 from mockserver.assumptions.table import TRANSFER_SETTLES_AFTER
-from mockserver.domain.broken_rules import Faults
 from mockserver.domain.charge import ZERO, Charge
 from mockserver.domain.clock import DAY, Micros, iso
 from mockserver.domain.codes import Code
 from mockserver.domain.commands import NewTransfer, NewTransferGroup
-from mockserver.domain.errors import Invalid, WrongState
+from mockserver.domain.errors import Faults, Invalid, WrongState
 from mockserver.domain.events import Subject
 from mockserver.domain.ids import digest
 from mockserver.domain.money import Currency, currency, exact, number_text

@@ -6,12 +6,11 @@ Source: service document, Vault; What the service does, 6-9.
 from __future__ import annotations
 
 from mockserver.assumptions.table import VAULT_CCV_DELAY, VAULT_CCV_SPENT_BY, VAULT_GONE
-from mockserver.domain.broken_rules import Faults
 from mockserver.domain.cards import CardNumber
 from mockserver.domain.clock import Instant
 from mockserver.domain.codes import Code
 from mockserver.domain.commands import NewVaultItem
-from mockserver.domain.errors import NotFound
+from mockserver.domain.errors import Faults, NotFound
 from mockserver.domain.events import Subject
 from mockserver.domain.states import CcvEvent, CcvState, VaultEvent, VaultState
 from mockserver.domain.vault import INDEPENDENT, VaultItem, check_expiry

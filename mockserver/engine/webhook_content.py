@@ -1,4 +1,5 @@
-"""What a webhook is sent as: JSON and its signature, or what a scenario makes of them.
+"""What a webhook has to report of an event, and what it is sent as: JSON and its signature, or what a scenario
+makes of them.
 
 Sources: published facts, 6; scenario language, Outcomes, webhook.
 """
@@ -7,12 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import Any
 from urllib.parse import quote
 
+from mockserver.domain.charge import Charge
 from mockserver.domain.clock import DAY, EARLIEST, LATEST, Micros
 from mockserver.domain.delivery import Content, MediaType, WebhookMessage, padded, sign
+from mockserver.domain.events import Event, Subject
 from mockserver.domain.notice import Notice
+from mockserver.domain.states import ChargeState
+from mockserver.engine import customers
 from mockserver.engine.sandbox import Sandbox
+from mockserver.engine.state_facts import KINDS
 from mockserver.scenario.edits import edited, unfound
 from mockserver.scenario.webhook_plan import Signature, WebhookPlan
 
@@ -78,3 +85,40 @@ def _text(sandbox: Sandbox, value: object) -> str:
     if value is None or isinstance(value, str):
         return value or ""
     return sandbox.config.write(value).decode()
+
+
+def notice_of(
+    sandbox: Sandbox, message: WebhookMessage, event: Event | None, data: object, *, stale: bool = False
+) -> Notice:
+    """The object of an event, or without one ``data``; ``stale`` takes the object as it was before the event."""
+    if event is None:
+        return Notice(sandbox.now, data)
+    subject, at = _subject(sandbox, message, event), event.at
+    if stale and event.data is None:
+        subject, at = _stale(subject, event), subject.added
+    match event.subject:
+        case Subject.CHARGE | Subject.BATCH | Subject.SUBSCRIPTION:
+            return Notice(at, subject, event.subject, extra=event.data)
+        case Subject.CUSTOMER:
+            return Notice(at, subject, Subject.CUSTOMER, default_method=customers.default_method(sandbox, subject))
+        case _:
+            return Notice(
+                at,
+                subject,
+                Subject.PAYMENT_METHOD,
+                agreement=sandbox.payto.get(subject.payto_id) if subject.payto_id else None,
+                network_token=sandbox.network_tokens.get(subject.network_token_id)
+                if subject.network_token_id
+                else None,
+            )
+
+
+def _subject(sandbox: Sandbox, message: WebhookMessage, event: Event) -> Any:
+    kind = Subject.PAYMENT_METHOD if event.subject is Subject.PAYTO else event.subject
+    return KINDS[kind.value][1](sandbox).get(message.subject_id or "")
+
+
+def _stale(subject: Any, event: Event) -> Any:
+    if isinstance(subject, Charge) and event.before is not None:
+        return subject.as_before(ChargeState(event.before))
+    return subject

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from mockserver.domain.addresses import is_web_address, never_called
-from mockserver.domain.broken_rules import Faults
 from mockserver.domain.codes import Code
+from mockserver.domain.errors import Faults
 from mockserver.domain.events import Subject
 from mockserver.domain.states import Presence, PresenceEvent
 from mockserver.domain.webhook_subscription import WebhookSubscription, WebhookType

@@ -17,9 +17,8 @@ from mockserver.settings import LogRecord, Settings
 from mockserver.web.control.call import CONTROL_ROUTES, ControlEndpoint
 from mockserver.web.control.inbox import INBOX_METHODS, INBOX_PATH, InboxEndpoint
 from mockserver.web.directory import ScenarioReader
-from mockserver.web.freeing import Freeing
 from mockserver.web.guard import Guard
-from mockserver.web.idle import IDLE_IN_STORE, Idle
+from mockserver.web.idle import IDLE_IN_STORE, Freeing, Idle
 from mockserver.web.operation import OperationEndpoint
 from mockserver.web.page import PAGE_ROUTES, PageEndpoint
 from mockserver.web.route_table import RouteTable, TableRoute

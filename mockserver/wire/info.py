@@ -1,13 +1,15 @@
-"""What the account can do, on the wire. Source: published facts, 1.3, 2.13, 2.14 (version)."""
+"""What the account can do, on the wire. Source: published facts, 1.3, 2.13, 2.14 (version); countries ISO 3166-1, time
+zones those of the IANA database that belong to a country, and UTC."""
 
 from __future__ import annotations
 
 from functools import cache
 from typing import TypedDict
 
-from mockserver.domain.countries import countries, time_zones
 from mockserver.domain.money import CURRENCIES
 from mockserver.domain.provider import Capability, Provider
+from mockserver.domain.record import record
+from mockserver.domain.reference_data import read_table
 from mockserver.wire.base import Body, Number
 from mockserver.wire.replies import reply_of
 from mockserver.wire.shapes import ReplyAmount, ReplyDateTime
@@ -223,3 +225,26 @@ def info_provider_reply(provider: Provider, three_ds: Provider | None) -> InfoPr
         "googlePay": google_pay_reply(provider),
         "clientParameters": {},
     }
+
+
+@record
+class Country:
+    """A row of ISO 3166-1: its two codes, the three-digit number as text, the everyday name and the standard's."""
+
+    two_letter_code: str
+    three_letter_code: str
+    numeric_code: str
+    friendly_name: str
+    name: str
+
+
+@cache
+def countries() -> dict[str, Country]:
+    """Every country by its two-letter code, in alphabetical order of the codes."""
+    return {row.two_letter_code: row for row in read_table("countries", Country)}
+
+
+@cache
+def time_zones() -> tuple[str, ...]:
+    """Names of time zones, in alphabetical order."""
+    return read_table("time_zones", lambda name: str(name))

@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mockserver.domain.cards import TEST_CARDS, Brand, Funding
-from mockserver.domain.countries import countries, time_zones
 from mockserver.domain.fake_lookups import IinData, IpInfo, bank_name, iin_data, ip_info
+from mockserver.wire.info import countries, time_zones
 from tests.depth import tries
 from tests.rows import each
 

@@ -6,9 +6,8 @@ from typing import Any
 
 import pytest
 
-from mockserver.domain.broken_rules import Faults
 from mockserver.domain.codes import Code
-from mockserver.domain.errors import Invalid, NotFound
+from mockserver.domain.errors import Faults, Invalid, NotFound
 from mockserver.engine import charges, listing, lookup, searches
 from mockserver.engine.listing import QuickSearch, Search
 from mockserver.wire.base import Body

@@ -25,8 +25,7 @@ from mockserver.engine.kept.batches import BatchPart
 from mockserver.engine.kept.forms import Forms, KeptForm
 from mockserver.engine.kept.head import Head, KeptConfig, KeptCounters, counted
 from mockserver.engine.kept.judges import memories, number_of, numbers
-from mockserver.engine.kept.lag import PastPart
-from mockserver.engine.kept.logs import RuleKeys, deliveries_part, inbox_part, schedule_part
+from mockserver.engine.kept.logs import PastPart, RuleKeys, deliveries_part, inbox_part, schedule_part
 from mockserver.engine.kept.parts import (
     BLOCK,
     Changes,
