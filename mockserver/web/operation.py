@@ -7,9 +7,10 @@ the transaction. Time that a scenario asks for is spent before it or after it, n
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Generator
+from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
+from types import GeneratorType
 from typing import Any
 
 from mockserver.assumptions.table import CREATED_STATUS, IDEMPOTENCY
@@ -140,7 +141,7 @@ class OperationEndpoint(Endpoint):
             await runner.catch_up(sandbox)
         ahead = self._ahead
         ready = ahead(sandbox, arrived.step) if ahead is not None else None
-        if isinstance(ready, Generator):
+        if isinstance(ready, GeneratorType):
             ready = await runner.in_slices(sandbox, ready)
         return self.carry_out(request, sandbox, arrived, ready)
 

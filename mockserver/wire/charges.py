@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Any, NotRequired, TypedDict
 
+from mockserver.domain.cards import Card
 from mockserver.domain.charge import Charge, FailedAttempt, Refund
 from mockserver.wire.dates import moment
+from mockserver.wire.jsonio import Encoded, encoded
 from mockserver.wire.profile import WireProfile
 from mockserver.wire.shapes import (
     BankPaymentReply,
@@ -95,6 +97,11 @@ class ChargeReply(TypedDict):
     metadata: dict[str, str] | None
 
 
+MOST_CARD_TEXTS = 1_000
+"""Cards whose texts are kept: half a megabyte."""
+
+_CARD_TEXTS: dict[int, tuple[Card, WireProfile, Encoded]] = {}
+
 ChargesReply = page_of("ChargesReply", "charges", charges=ChargeReply)
 
 
@@ -102,7 +109,7 @@ def charge_reply(charge: Charge, profile: WireProfile, seed: int, redirect_url: 
     """A charge as the documented object, null where nothing is known; its payer is challenged at ``redirect_url``."""
     instrument = charge.instrument
     added, succeeded = moment(charge.added), charge.succeeded
-    card = card_reply(instrument.card, profile)
+    card = _card_text(instrument.card, profile)
     information: PaymentInformationReply = {
         "paymentMethodId": instrument.payment_method_id,
         "card": card,
@@ -147,6 +154,20 @@ def charge_reply(charge: Charge, profile: WireProfile, seed: int, redirect_url: 
         "subscriptionId": charge.subscription_id,
         "metadata": None if charge.metadata is None else plain_map(charge.metadata),
     }
+
+
+def _card_text(card: Card | None, profile: WireProfile) -> Any:
+    """A card as JSON text. The charges of a card share it, and whoever lists them sees the same ten times: to word it
+    takes an eighth of the time that a charge takes."""
+    if card is None:
+        return None
+    # By its identity, which no other gets while the card is kept beside it.
+    kept = _CARD_TEXTS.get(id(card))
+    if kept is None or kept[1] is not profile:
+        if len(_CARD_TEXTS) >= MOST_CARD_TEXTS:
+            _CARD_TEXTS.clear()
+        kept = _CARD_TEXTS[id(card)] = card, profile, encoded(card_reply(card, profile))
+    return kept[2]
 
 
 def _refund(refund: Refund) -> RefundReply:
