@@ -154,13 +154,9 @@ class StoreRoom:
             raise LookupError(f"scenario {name}: {refused}") from None
 
     def config(self, scenarios: list[Scenario]) -> SandboxConfig:
-        """The config of the server under some scenarios."""
-        return self._directory.config_of(scenarios)
-
-    def shared(self, config: SandboxConfig) -> SandboxConfig:
-        """The config in force for new sandboxes, when it is the same: then reloaded files count for both."""
+        """The config of the server under some scenarios: that in force for new sandboxes, when they are the same."""
         present = self._directory.config
-        return present if _told(present) == _told(config) else config
+        return present if tuple(scenarios) == present.scenarios else self._directory.config_of(scenarios)
 
 
 def _listed(parts: Mapping[str, Sequence[KeptRow]], part: str) -> Sequence[KeptRow]:
@@ -173,10 +169,6 @@ def _listed(parts: Mapping[str, Sequence[KeptRow]], part: str) -> Sequence[KeptR
         if not isinstance(row, list) or [type(place) for place in row] != [str, list]:
             raise Unreadable(f"row {number} of {part}: {row!r}"[:_LONGEST])
     return listed
-
-
-def _told(config: SandboxConfig) -> tuple[object, ...]:
-    return config.seed, config.clock, config.assumed.profile, config.assumed.overrides, config.scenarios
 
 
 def _name(operation: OperationEndpoint) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import threading
 import time
 from itertools import pairwise
@@ -28,6 +29,7 @@ class FullDisk:
         self._write = store._file.write
         self.is_full = False
         self.left: int | None = None
+        self.sizes: list[int] = []
         monkeypatch.setattr(store._file, "write", self.write)
 
     def write(self, commit: Commit) -> None:
@@ -35,7 +37,15 @@ class FullDisk:
             self.left -= 1
         if self.is_full or (self.left is not None and self.left < 0):
             raise NotWritten("database or disk is full")
+        self.sizes.append(sum(_things(part, value) for _, part, _, value in commit.puts))
         self._write(commit)
+
+
+def _things(part: str, value: bytes) -> int:
+    """How many things a row holds that a sandbox may have any number of: of what only grows several at a time."""
+    if part.startswith("findings"):
+        return 0
+    return len(json.loads(value)) if part in ("journal", "stories") else 1
 
 
 def test_a_full_disk_refuses_and_goes_on_when_there_is_room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -201,6 +211,24 @@ def test_a_large_copy_goes_into_the_file_bit_by_bit_and_is_there_at_once(
     twins.kept.restart()
     assert twins.kept.call("GET", "/__admin/sandboxes")["count"] == 2
     twins.look(twins.key or "", "sk_copy")
+
+
+def test_what_a_large_sandbox_comes_back_with_goes_into_the_file_bit_by_bit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("mockserver.web.storing.SLICE", 5)
+    twins = Twins(tmp_path / "s.db", every=1_000)
+    for number in range(23):
+        twins.charge(reference=f"o-{number}", capture=False)
+    twins.advance("8d")
+    assert twins.call("POST", "/__admin/reset?undo=true").status == 200
+    disk = FullDisk(twins.kept, monkeypatch)
+    assert twins.call("POST", "/__admin/undo").status == 200
+    assert len(disk.sizes) > 20
+    # The last commit has the head, too.
+    assert max(disk.sizes) <= 5 + 1
+    twins.kept.restart()
+    twins.look()
 
 
 @pytest.mark.parametrize("written", range(8))

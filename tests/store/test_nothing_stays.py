@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import tracemalloc
 from collections.abc import Iterator
 from pathlib import Path
 from weakref import ref
@@ -63,3 +64,20 @@ def test_one_that_is_reset_is_gone_with_the_next_commit(api: Kept) -> None:
     api.charge()
     assert gone() is None
     assert left() == set()
+
+
+def test_a_sandbox_that_was_hardly_used_takes_less_than_36_kib(tmp_path: Path) -> None:
+    api = Kept(tmp_path / "small.db")
+    for number in range(50):
+        api.call("GET", "/charge", key=f"sk_first_{number}")
+    gc.collect()
+    tracemalloc.start()
+    try:
+        for number in range(200):
+            api.call("GET", "/charge", key=f"sk_{number}")
+        gc.collect()
+        held, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    api.kill()
+    assert held / 200 < 36 * 1024

@@ -18,7 +18,7 @@ from mockserver.domain.states import BatchState
 from mockserver.engine.card_registry import CardRegistry
 from mockserver.engine.indexed_table import Table
 from mockserver.engine.kept.forms import Forms
-from mockserver.engine.kept.parts import Changes, KeptRow
+from mockserver.engine.kept.parts import Changes, JsonWriter, KeptRow
 
 BLOCK = 200
 """Transactions of a block: as many as are taken in one go."""
@@ -40,16 +40,16 @@ class BatchPart:
         self._batch = forms.of(Batch)
         self._failure = forms.of(RowFailure | None)
         self._known: list[tuple[object, ...]] = []
-        self._ahead: dict[int, tuple[list[BatchRow], list[object]]] = {}
+        self._ahead: dict[int, tuple[list[BatchRow], bytes]] = {}
 
-    def write_ahead(self) -> Slices[None]:
+    def write_ahead(self, writer: JsonWriter) -> Slices[None]:
         """Write the transactions of new batches, of which there may be 100,000. One that moves meanwhile is another
         value, and its block is written again."""
         for batch in self._table.rows[len(self._known) :]:
             for block in range(-(-len(batch.rows) // BLOCK)):
                 rows, number = batch.rows[block * BLOCK : (block + 1) * BLOCK], batch.seq * _BLOCKS + block
                 if number not in self._ahead:
-                    self._ahead[number] = rows, list(map(self._write_row, rows))
+                    self._ahead[number] = rows, writer.text(list(map(self._write_row, rows)))
                     yield
 
     def gather(self, changes: Changes) -> None:
@@ -69,9 +69,10 @@ class BatchPart:
     def _put_rows(self, changes: Changes, batch: Batch, moved: Iterable[int]) -> None:
         for block in sorted({place // BLOCK for place in moved}):
             rows, number = batch.rows[block * BLOCK : (block + 1) * BLOCK], batch.seq * _BLOCKS + block
-            known, written = self._ahead.pop(number, ([], []))
-            is_same = len(known) == len(rows) and all(map(is_, known, rows))
-            changes.put(self.rows_name, number, written if is_same else list(map(self._write_row, rows)))
+            known, text = self._ahead.pop(number, ([], b""))
+            if len(known) != len(rows) or not all(map(is_, known, rows)):
+                text = changes.writer.text(list(map(self._write_row, rows)))
+            changes.puts.append((self.rows_name, number, text))
 
     def load(self, rows: Sequence[KeptRow], cards: CardRegistry) -> None:
         """The batches, without their transactions. Raises ``ValueError`` when one is missing."""

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from functools import cache, partial
+from functools import cache
 from typing import Any, get_args, get_origin, get_type_hints
 
 from mockserver.engine.kept.forms import Forms
@@ -25,30 +24,37 @@ def memories(watch: Watch, forms: Forms) -> list[KeptPart]:
         )
     ]
     for name, judge in watch.judges.items():
-        for slot, annotation in _hints(_class_of(judge)).items():
-            if get_origin(annotation) is Recent and not (judge is watch.doubts and slot in ("_calls", "_looks")):
-                key, value = map(forms.of, get_args(annotation))
-                parts.append(MemoryPart(f"findings.{name}{slot}", partial(getattr, judge, slot), key, value))
+        for part, slot, key, value in _memories_of(name, _class_of(judge)):
+            if not (judge is watch.doubts and slot in ("_calls", "_looks")):
+                parts.append(MemoryPart(part, judge, slot, forms.of(key), forms.of(value)))
     return parts
-
-
-def _class_of(judge: object) -> Any:
-    return type(judge)
-
-
-@cache
-def _hints(cls: type) -> Mapping[str, Any]:
-    return get_type_hints(cls)
 
 
 def numbers(watch: Watch) -> list[tuple[str, object, str]]:
     """The counters of the judges, by name."""
     return [
-        (f"{name}.{slot}", judge, slot)
+        (counter, judge, slot)
         for name, judge in watch.judges.items()
-        for slot, annotation in _hints(_class_of(judge)).items()
-        if annotation is int
+        for counter, slot in _counters_of(name, _class_of(judge))
     ]
+
+
+def _class_of(judge: Any) -> type:
+    return type(judge)
+
+
+@cache
+def _memories_of(name: str, cls: type) -> list[tuple[str, str, Any, Any]]:
+    """The memories of a kind of judge: the name of the part, the slot, the types of keys and values."""
+    hints = get_type_hints(cls)
+    return [
+        (f"findings.{name}{slot}", slot, *get_args(hint)) for slot, hint in hints.items() if get_origin(hint) is Recent
+    ]
+
+
+@cache
+def _counters_of(name: str, cls: type) -> list[tuple[str, str]]:
+    return [(f"{name}.{slot}", slot) for slot, hint in get_type_hints(cls).items() if hint is int]
 
 
 def number_of(finding: Finding) -> int:

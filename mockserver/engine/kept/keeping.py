@@ -13,7 +13,6 @@ from operator import attrgetter
 from typing import Any, Protocol
 
 from mockserver.domain.batch import Batch
-from mockserver.domain.events import Subject
 from mockserver.domain.ids import Seed
 from mockserver.domain.masking import mask_text
 from mockserver.domain.slices import Slices
@@ -24,23 +23,22 @@ from mockserver.engine.journal import size_of
 from mockserver.engine.kept.batches import BatchPart
 from mockserver.engine.kept.forms import Forms, KeptForm
 from mockserver.engine.kept.head import Head, KeptConfig, KeptCounters, counted
+from mockserver.engine.kept.journalled import EntriesPart, StoriesPart
 from mockserver.engine.kept.judges import memories, number_of, numbers
 from mockserver.engine.kept.logs import PastPart, RuleKeys, deliveries_part, inbox_part, schedule_part
 from mockserver.engine.kept.parts import (
-    BLOCK,
     Changes,
-    GrowingPart,
     JsonWriter,
     KeptPart,
     KeptRow,
     ListedPart,
     MemoryPart,
     TablePart,
+    compact,
 )
 from mockserver.engine.kept.steps import RequestForms, Rulebook, StepForms
 from mockserver.engine.replays import FirstAnswer
 from mockserver.engine.sandbox import Sandbox
-from mockserver.engine.stories import Cause
 from mockserver.engine.tables import ROW_CLASSES
 from mockserver.findings.ledger import Finding
 from mockserver.scenario.provider_outcome import ProviderOutcome
@@ -70,10 +68,8 @@ class Surroundings(RequestForms, JsonWriter, Protocol):
         """The scenario of a place. Raises ``LookupError``."""
 
     def config(self, scenarios: list[Scenario]) -> SandboxConfig:
-        """The config of the server under some scenarios."""
-
-    def shared(self, config: SandboxConfig) -> SandboxConfig:
-        """The config in force for new sandboxes, when it is the same."""
+        """The config of the server under some scenarios: that in force for new sandboxes, when they are the same."""
+        ...
 
 
 class DamagedSandbox(ValueError):
@@ -93,19 +89,16 @@ class Keeping:
         self._around = around
         self._books = dict(books or {})
         self._rulebook = Rulebook(sandbox.config.rules, book, self._rules_of)
-        self._steps = StepForms(sandbox, self._rulebook, around, around.forms)
+        self._steps = steps = StepForms(sandbox, self._rulebook, around, around.forms)
         form = around.forms.of
         self._head_form = form(Head)
-        self._causes = form(tuple[Cause, ...])
         self._finding = form(Finding)
         self._bodies: dict[int, object] = {}
-        self._journalled = 0
-        self._cut: dict[str, int] = {}
         self._paged = dict.fromkeys(PAGES, 0)
         self._head = b""
         self._batches = BatchPart(sandbox.batches, around.forms)
-        self._entries = GrowingPart("journal", self._take_journal)
-        self._stories = GrowingPart("stories", self._take_stories)
+        self._entries = EntriesPart(sandbox.journal, steps)
+        self._stories = StoriesPart(sandbox.journal, around.forms)
         self._findings = ListedPart("findings", self._take_findings)
         self._raised = self._cleared = 0
         self._judged = numbers(sandbox.watch) if sandbox.watch is not None else []
@@ -121,18 +114,17 @@ class Keeping:
             RuleKeys(sandbox),
             deliveries_part(sandbox, around.forms),
             inbox_part(sandbox, around.forms),
-            MemoryPart("marks", lambda: sandbox.journal.marks, form(str), form(int)),
-            MemoryPart("scripts", lambda: sandbox.scripts, form(str), form(dict[int, ProviderOutcome])),
-            MemoryPart("setup", lambda: sandbox.setup, form(str), form(dict[str, object])),
-            MemoryPart("idempotency", lambda: sandbox.idempotency.firsts, form(str), self._first_form(form(First))),
-            MemoryPart("replays", lambda: sandbox.replays.firsts, form(str), self._first_form(form(FirstAnswer))),
+            MemoryPart("marks", sandbox.journal, "marks", form(str), form(int)),
+            MemoryPart("scripts", sandbox, "scripts", form(str), form(dict[int, ProviderOutcome])),
+            MemoryPart("setup", sandbox, "setup", form(str), form(dict[str, object])),
+            MemoryPart("idempotency", sandbox.idempotency, "firsts", form(str), self._first_form(form(First))),
+            MemoryPart("replays", sandbox.replays, "firsts", form(str), self._first_form(form(FirstAnswer))),
         ]
         if sandbox.watch is not None:
             self._parts += memories(sandbox.watch, around.forms)
-        stories = sandbox.journal.stories
-        for number, changes in stories.by_entry().items():
-            self._note_story(number, changes)
-        stories.on_change = self._note_story
+        # Those that know how much of them has changed.
+        self._told = [part for part in self._parts if isinstance(part, TablePart | ListedPart)]
+        self._told += [self._entries, self._stories]
 
     def close(self) -> None:
         """Hear no more of the sandbox, and let it go: parts refer to this, and garbage may stay for good."""
@@ -145,29 +137,26 @@ class Keeping:
         if sandbox.past is not None:
             # One that is kept aside may come back.
             sandbox.past.listen(tables)
-        for part in (*(part for part in self._parts if isinstance(part, ListedPart)), self):
-            vars(part).clear()
-
-    def _note_story(self, number: int, changes: list[tuple[str, Any]]) -> None:
-        self._stories.note(number, lambda: self._write_changes(changes))
+        for part in (*self._told, self):
+            if not isinstance(part, TablePart):
+                vars(part).clear()
 
     def ahead(self, most: int) -> Changes | None:
         """Some of what has changed when there is more of it than one commit should hold, about ``most`` rows; None when
         there is not. Only for a sandbox that the file does not name yet: it is whole with the last of them."""
-        large = [part for part in self._parts if isinstance(part, TablePart | ListedPart) and len(part) > most]
-        if not large:
+        if self.waiting() <= most:
             return None
         found = Changes(self._around)
-        large[0].take_some(found, most)
+        max(self._told, key=len).take_some(found, most)
         return found
 
     def prepared(self) -> Slices[None]:
         """Write ahead, in slices, what is too much for one step."""
-        yield from self._batches.write_ahead()
+        yield from self._batches.write_ahead(self._around)
 
     def waiting(self) -> int:
         """How many rows have changed since the last time, roughly."""
-        return sum(len(part) for part in self._parts if isinstance(part, TablePart | ListedPart))
+        return sum(map(len, self._told))
 
     def changes(self) -> Changes:
         """What has changed since the last time."""
@@ -176,7 +165,8 @@ class Keeping:
             self._books[self._rulebook.present] = self._places(sandbox.config.scenarios)
         for part in self._parts:
             part.gather(found)
-        self._gather_journal(found)
+        self._entries.gather(found)
+        self._stories.gather(found)
         self._gather_findings(found)
         for name, length in self._paged.items():
             table = getattr(sandbox, name)
@@ -184,31 +174,10 @@ class Keeping:
             self._paged[name] = len(table)
         head = self._around.text(self._head_form.to_plain(self._written_head()))
         if head != self._head:
-            self._head = head
+            self._head = compact(head)
             found.puts.append(("head", 0, head))
         self._bodies.clear()
         return found
-
-    def _gather_journal(self, changes: Changes) -> None:
-        journal = self.sandbox.journal
-        if journal.last == self._journalled:
-            return
-        entries, write = list(journal.since(self._journalled)), self._steps.write_entry
-        for first in range(0, len(entries), BLOCK):
-            block = entries[first : first + BLOCK]
-            try:
-                written = [(entry.number, write(entry, self._bodies)) for entry in block]
-                changes.put("journal", block[-1].number, written)
-            except TypeError:
-                # Halves of surrogate pairs are written by a writer that takes no finished texts.
-                changes.put("journal", block[-1].number, [(entry.number, write(entry, {})) for entry in block])
-        self._journalled = journal.last
-        self._stories.gather(changes)
-        oldest = journal.stories.oldest or journal.last + 1
-        for part, gone in (("journal", journal.dropped), ("stories", oldest - 1)):
-            if gone - self._cut.get(part, 0) >= BLOCK:
-                self._cut[part] = gone
-                changes.cuts.append((part, gone))
 
     def _gather_findings(self, changes: Changes) -> None:
         watch = self.sandbox.watch
@@ -276,7 +245,7 @@ class Keeping:
             while table.rows:
                 table.take_back()
         part = "head"
-        self._journalled = head.journal.dropped
+        self._entries.written = head.journal.dropped
         try:
             for one in self._parts:
                 part = one.name
@@ -315,23 +284,9 @@ class Keeping:
             setattr(judge, slot, head.judged.get(name, 0))
         if sandbox.watch is not None:
             self._raised, self._cleared = sandbox.watch.ledger.raised, sandbox.watch.ledger.cleared
-        self._journalled = journal.last
+        self._entries.written = journal.last
         self._paged = {name: len(getattr(sandbox, name)) for name in PAGES}
         self._head = b""
-
-    def _take_journal(self, rows: Iterable[KeptRow], cards: CardRegistry) -> None:
-        entries, dropped = self.sandbox.journal.entries, self._journalled
-        for number, raw in rows:
-            if number > dropped:
-                entries.append(self._steps.read_entry(number, raw, cards))
-
-    def _take_stories(self, rows: Iterable[KeptRow], cards: CardRegistry) -> None:
-        changes = (
-            (subject_id, (number, op, self._causes.to_value(causes), Subject(subject), *what))
-            for number, written in rows
-            for subject_id, op, causes, subject, *what in written
-        )
-        self.sandbox.journal.stories.take_over(changes)
 
     def _take_findings(self, rows: Iterable[KeptRow], cards: CardRegistry) -> None:
         if self.sandbox.watch is not None:
@@ -361,9 +316,3 @@ class Keeping:
             return Ruleset.of([self._around.scenario(place) for place in self._books[number]])
         except LookupError:
             return None
-
-    def _write_changes(self, changes: list[tuple[str, Any]]) -> list[object]:
-        return [
-            [subject_id, op, self._causes.to_plain(causes), subject.value, *what]
-            for subject_id, (_, op, causes, subject, *what) in changes
-        ]

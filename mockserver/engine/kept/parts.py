@@ -8,7 +8,7 @@ place, so that comparing costs no more than a look at each.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, MutableMapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import field
 from itertools import islice
 from typing import Any, Protocol, TypeAlias
@@ -23,6 +23,11 @@ BLOCK = 50
 
 KeptRow: TypeAlias = tuple[int, Any]
 """A row of a part as it is read: its number, and its plain data."""
+
+
+def compact(text: bytes) -> bytes:
+    """A text to keep: the encoder leaves it in a far larger buffer, which a copy does not have."""
+    return bytes(memoryview(text))
 
 
 class JsonWriter(Protocol):
@@ -66,35 +71,47 @@ class KeptPart(Protocol):
 
 
 class TablePart:
-    """The rows of one table, by their place."""
+    """The rows of one table, by their place: the first ``_known`` were gathered, of which some have changed since."""
 
-    __slots__ = ("_changed", "_kept", "_table", "name")
+    __slots__ = ("_changed", "_kept", "_known", "_table", "name")
 
     def __init__(self, name: str, table: Table[Any], kept: KeptForm) -> None:
         self.name = name
         self._table = table
         self._kept = kept
-        self._changed = set(range(len(table.rows)))
-        table.watch(lambda _, row, __: self._changed.add(row.seq))
+        self._known = 0
+        # Of most tables nothing has changed, and an empty dictionary takes a third of the memory of an empty set.
+        self._changed: dict[int, None] = {}
+        table.watch(self._hear)
+
+    def _hear(self, _: Table[Any], row: Any, __: Any) -> None:
+        if row.seq < self._known:
+            self._changed[row.seq] = None
 
     def __len__(self) -> int:
-        return len(self._changed)
+        return len(self._table.rows) - self._known + len(self._changed)
 
     def take_some(self, changes: Changes, most: int) -> None:
-        """Some of the rows that are new or have another value."""
+        """Some of the rows that have another value, or the first of those that are new."""
         rows, write = self._table.rows, self._kept.to_plain
-        for _ in range(min(most, len(self._changed))):
-            seq = self._changed.pop()
+        some: Iterable[int] = list(islice(self._changed, most))
+        for seq in some:
+            del self._changed[seq]
+        if not some:
+            first, self._known = self._known, min(self._known + most, len(rows))
+            some = range(first, self._known)
+        for seq in some:
             changes.put(self.name, seq, write(rows[seq]))
 
     def gather(self, changes: Changes) -> None:
-        """Rows that are new or have another value."""
-        if self._changed:
-            rows, write = self._table.rows, self._kept.to_plain
-            for seq in sorted(self._changed):
+        """Rows that have another value, and those that are new."""
+        rows, write = self._table.rows, self._kept.to_plain
+        if len(rows) > self._known or self._changed:
+            for seq in (*sorted(self._changed), *range(self._known, len(rows))):
                 body = changes.writer.text(write(row := rows[seq]))
                 changes.puts.append((self.name, seq, body))
                 changes.bodies[id(row)] = changes.writer.finished(body)
+            self._known = len(rows)
             self._changed.clear()
 
     def load(self, rows: Sequence[KeptRow], cards: CardRegistry) -> None:
@@ -107,32 +124,34 @@ class TablePart:
                 raise ValueError(f"row {place} is missing")
             add(read(raw, cards))
         self._table.on_change = heard
-        self._changed.clear()
+        self._known = len(rows)
 
 
 class MemoryPart:
     """A bounded dictionary whose values are replaced, never changed: each entry is a row, in the order of the numbers.
 
-    ``key`` and ``value`` are the forms of both. An entry that moves to the end gets another number.
+    It is the attribute ``slot`` of its ``owner``; ``key`` and ``value`` are the forms of both. An entry that moves to
+    the end gets another number.
     """
 
-    __slots__ = ("_key", "_known", "_last", "_memory", "_value", "name")
+    __slots__ = ("_key", "_known", "_last", "_owner", "_slot", "_value", "name")
 
-    def __init__(
-        self, name: str, memory: Callable[[], MutableMapping[Any, Any]], key: KeptForm, value: KeptForm
-    ) -> None:
+    def __init__(self, name: str, owner: object, slot: str, key: KeptForm, value: KeptForm) -> None:
         self.name = name
-        self._memory = memory
+        self._owner = owner
+        self._slot = slot
         self._key = key
         self._value = value
-        self._known: dict[Any, tuple[int, Any]] = {}
+        self._known: dict[Any, tuple[int, Any]] | None = None
         self._last = 0
 
     def gather(self, changes: Changes) -> None:
         """Entries that are new, moved or have another value, and those that are gone."""
-        memory, known = self._memory(), self._known
+        memory, known = getattr(self._owner, self._slot), self._known
         if not memory and not known:
             return
+        if known is None:
+            known = self._known = {}
         before = 0
         for key, value in memory.items():
             here = known.get(key)
@@ -152,12 +171,13 @@ class MemoryPart:
 
     def load(self, rows: Sequence[KeptRow], cards: CardRegistry) -> None:
         """Every entry, in order."""
-        memory = self._memory()
+        memory, known = getattr(self._owner, self._slot), {}
         for number, (key, value) in rows:
             name = self._key.to_value(key, cards)
             memory[name] = made = self._value.to_value(value, cards)
-            self._known[name] = number, made
+            known[name] = number, made
             self._last = number
+        self._known = known or None
 
 
 class WholePart:
@@ -175,7 +195,7 @@ class WholePart:
         """All of it, if anything is different."""
         now = changes.writer.text(self._write())
         if now != self._kept:
-            self._kept = now
+            self._kept = compact(now)
             changes.puts.append((self.name, 0, now))
 
     def load(self, rows: Sequence[KeptRow], cards: CardRegistry) -> None:
@@ -212,7 +232,7 @@ class ListedPart:
 
     def gather(self, changes: Changes) -> None:
         """The rows that were noted."""
-        self.take_some(changes, len(self._changed))
+        self.take_some(changes, len(self))
 
     def load(self, rows: Sequence[KeptRow], cards: CardRegistry) -> None:
         """All rows."""
@@ -224,6 +244,16 @@ class GrowingPart(ListedPart):
     """What only grows at its end: a row has the entries that a commit holds, some at most, under the number of the
     last. ``note`` is told of an entry once, in order. What is too old goes by the row (``Changes.cuts``), so that the
     oldest row may hold entries which are gone already."""
+
+    def __init__(self, name: str, take: Callable[[Iterable[KeptRow], CardRegistry], None]) -> None:
+        super().__init__(name, take)
+        self._cut = 0
+
+    def cut(self, changes: Changes, gone: int) -> None:
+        """The entries up to a number are gone: as many rows with them as are worth a statement."""
+        if gone - self._cut >= BLOCK:
+            self._cut = gone
+            changes.cuts.append((self.name, gone))
 
     def take_some(self, changes: Changes, most: int) -> None:
         """The oldest of the entries that were noted."""
