@@ -15,8 +15,7 @@ from enum import Enum
 from pathlib import Path
 from typing import Any, cast, get_args
 
-from mockserver.adapters.kept_reading import to_keep
-from mockserver.adapters.scenario_files import TEST_VALUES, shipped_file
+from mockserver.adapters.scenario_files import TEST_VALUES, shipped_file, to_keep
 from mockserver.adapters.strict_yaml import read
 from mockserver.domain.reference_data import read_table
 from mockserver.scenario.operations import OPERATIONS

@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, TypeVar
 
-from mockserver.assumptions.row import Assumption as Assumption
-from mockserver.assumptions.row import Profile as Profile
-from mockserver.assumptions.row import ValueKind as ValueKind
 from mockserver.assumptions.table import ROWS as ROWS
+from mockserver.assumptions.table import Assumption as Assumption
+from mockserver.assumptions.table import Profile as Profile
+from mockserver.assumptions.table import ValueKind as ValueKind
 from mockserver.domain.codes import Code
 from mockserver.domain.errors import Invalid, nearest
 

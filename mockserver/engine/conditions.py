@@ -17,8 +17,7 @@ from mockserver.domain.slices import Slices
 from mockserver.engine.inboxes import InboxMessage
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.state_facts import KINDS, value_at
-from mockserver.scenario.kinds import TEXT, Kind
-from mockserver.scenario.matching import FieldTest, compile_test, known_operators
+from mockserver.scenario.matching import TEXT, FieldTest, Kind, compile_test, known_operators
 from mockserver.scenario.stored import STORED, followed, kind_of
 
 SLICE = 100

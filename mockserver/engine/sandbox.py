@@ -17,13 +17,12 @@ from mockserver.domain.record import replace
 from mockserver.engine.card_registry import CardRegistry
 from mockserver.engine.config import Beginning, SandboxConfig
 from mockserver.engine.delivery_log import DeliveryLog
-from mockserver.engine.idempotency import Idempotency
+from mockserver.engine.idempotency import Idempotency, Replays
 from mockserver.engine.inboxes import Inboxes
 from mockserver.engine.indexed_table import Table
 from mockserver.engine.journal import Journal
 from mockserver.engine.past import Past
 from mockserver.engine.query import TableRow
-from mockserver.engine.replays import Replays
 from mockserver.engine.schedule import Schedule
 from mockserver.engine.step import Step
 from mockserver.engine.tables import ROW_CLASSES, Tables

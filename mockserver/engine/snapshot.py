@@ -21,9 +21,8 @@ from mockserver.engine.card_registry import CardRegistry
 from mockserver.engine.carried_scenarios import Carried, carried
 from mockserver.engine.codec import Write, form, record_form
 from mockserver.engine.config import SandboxConfig
-from mockserver.engine.idempotency import First, Idempotency
+from mockserver.engine.idempotency import First, FirstAnswer, Idempotency, Replays
 from mockserver.engine.indexed_table import Table
-from mockserver.engine.replays import FirstAnswer, Replays
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.schedule import Schedule, ScheduledWork
 from mockserver.engine.tables import ROW_CLASSES

@@ -14,8 +14,7 @@ from pydantic import Field, PlainValidator, WithJsonSchema
 
 from mockserver.domain.errors import nearest
 from mockserver.scenario.declining import DeclineWord, Down, TimedOut
-from mockserver.scenario.kinds import NUMBER, TEXT
-from mockserver.scenario.matching import FieldTest, compile_test, known_operators, shown
+from mockserver.scenario.matching import NUMBER, TEXT, FieldTest, compile_test, known_operators, shown
 from mockserver.scenario.part import keys_of, one_of, only_one, part
 from mockserver.scenario.provider_outcome import Approve, Pending, ProviderOutcome
 from mockserver.scenario.scalars import Count, Duration, Flag, Share, whole

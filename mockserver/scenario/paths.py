@@ -12,8 +12,7 @@ from mockserver.domain.reading import camel, snake
 from mockserver.domain.record import record
 from mockserver.domain.zones import Zone
 from mockserver.scenario.attempt import Attempt
-from mockserver.scenario.kinds import NUMBER, TEXT, Kind
-from mockserver.scenario.matching import Reader
+from mockserver.scenario.matching import NUMBER, TEXT, Kind, Reader
 from mockserver.scenario.operations import ALL_OPERATIONS, UNREQUESTED
 from mockserver.scenario.requests import Field, fields_of, parts_of
 from mockserver.scenario.stored import STORED, followed, kind_of

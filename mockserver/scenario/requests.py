@@ -14,7 +14,7 @@ from pathlib import Path
 from pkgutil import resolve_name
 
 from mockserver.domain.record import record
-from mockserver.scenario.kinds import FLAG, NUMBER, TEXT, Kind, choice
+from mockserver.scenario.matching import FLAG, NUMBER, TEXT, Kind, choice
 
 _FOLDER = Path(__file__).parent
 

@@ -25,7 +25,7 @@ from mockserver.domain.token import Token
 from mockserver.domain.transfer import Transfer
 from mockserver.domain.vault import VaultItem
 from mockserver.domain.webhook_subscription import WebhookSubscription
-from mockserver.scenario.kinds import FLAG, NUMBER, TEXT, Kind, choice
+from mockserver.scenario.matching import FLAG, NUMBER, TEXT, Kind, choice
 
 STORED: Mapping[str, type] = {
     "charge": Charge,

@@ -9,9 +9,9 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 
+from mockserver.engine.idempotency import Replays
 from mockserver.engine.listing import Ahead
 from mockserver.engine.past import Past, lag_of
-from mockserver.engine.replays import Replays
 from mockserver.engine.step import Step
 from mockserver.scenario.transport import Transport
 from mockserver.web.request import Reply

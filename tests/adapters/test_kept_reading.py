@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from mockserver.adapters import kept_reading as kept
+from mockserver.adapters import scenario_files as kept
 from mockserver.adapters.scenario_files import TEST_VALUES, load, shipped_file
 from mockserver.adapters.strict_yaml import read
 

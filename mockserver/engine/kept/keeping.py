@@ -18,7 +18,7 @@ from mockserver.domain.masking import mask_text
 from mockserver.domain.slices import Slices
 from mockserver.engine.card_registry import CardRegistry
 from mockserver.engine.config import SandboxConfig
-from mockserver.engine.idempotency import First
+from mockserver.engine.idempotency import First, FirstAnswer
 from mockserver.engine.journal import size_of
 from mockserver.engine.kept.batches import BatchPart
 from mockserver.engine.kept.forms import Forms, KeptForm
@@ -37,7 +37,6 @@ from mockserver.engine.kept.parts import (
     compact,
 )
 from mockserver.engine.kept.steps import RequestForms, Rulebook, StepForms
-from mockserver.engine.replays import FirstAnswer
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.tables import ROW_CLASSES
 from mockserver.findings.ledger import Finding

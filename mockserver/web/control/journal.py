@@ -17,8 +17,7 @@ from mockserver.engine.sandbox import Sandbox
 from mockserver.scenario.director import Decision
 from mockserver.web.asgi import Message, Scope
 from mockserver.web.control.call import ControlCall
-from mockserver.web.control.journal_facts import status_of
-from mockserver.web.control.journal_search import filters_of, fitting
+from mockserver.web.control.journal_search import filters_of, fitting, status_of
 from mockserver.web.long_work import one_by_one, with_pauses
 from mockserver.web.operation import OperationEndpoint
 from mockserver.web.transport_faults import Cut

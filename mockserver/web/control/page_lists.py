@@ -22,8 +22,7 @@ from mockserver.engine.stories import Change
 from mockserver.scenario.operations import OPERATIONS
 from mockserver.web.control.call import ControlCall
 from mockserver.web.control.journal import shown_event
-from mockserver.web.control.journal_facts import facts_of, status_of
-from mockserver.web.control.journal_search import fitting, searched
+from mockserver.web.control.journal_search import facts_of, fitting, searched, status_of
 from mockserver.web.control.object_search import object_tests
 from mockserver.web.long_work import in_slices, with_pauses
 from mockserver.web.routes import ROUTES, OperationCall, Route, StatusReply
