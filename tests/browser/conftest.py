@@ -299,7 +299,8 @@ CONTRAST = """async () => {
   const ground = (at) => {
     if (!grounds.has(at)) {
       const { backgroundColor, backgroundImage, opacity, filter } = getComputedStyle(at);
-      grounds.set(at, [backgroundColor, backgroundImage, opacity, filter, ground(at.parentElement)].join());
+      const own = [backgroundColor, backgroundImage, opacity, filter].join();
+      grounds.set(at, (own === "rgba(0, 0, 0, 0),none,1,none" ? "" : `${own} `) + ground(at.parentElement));
     }
     return grounds.get(at);
   };
