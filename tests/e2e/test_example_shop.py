@@ -21,7 +21,7 @@ from tests.depth import tries
 
 ROOT = Path(mockserver.__file__).resolve().parents[1]
 WIRED = re.compile(tries("transport:|latency|webhook", ""))
-STRIDE = tries(2, 1)
+STRIDE = tries(4, 1)
 """What a scenario has that needs a wire, and one in how many of them is taken; under all scenarios the client of
 ``test_careful_client`` is careful."""
 SHOP, NAIVE = Path(__file__).with_name("shop"), Path(__file__).with_name("naive")

@@ -73,7 +73,7 @@ def cut(body: bytes, random: Random) -> Iterator[bytes]:
 def test_any_text_is_read_as_it_is_at_once(window: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(long_json, "WINDOW", window)
     random, cuts = Random(window), Random(window)
-    for _ in range(tries(150, 2_000)):
+    for _ in range(tries(150, 400)):
         raw = text_of(random)
         assert outcome(lambda body: at_once(loads_in_slices(cut(body, cuts))), raw) == outcome(loads, raw), raw
         broken = spoilt(raw, random)
@@ -155,7 +155,7 @@ def document_of(random: Random, levels: int) -> Any:
 def test_any_document_is_written_as_it_is_at_once(rows: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(long_json, "ROWS", rows)
     random = Random(rows)
-    for _ in range(tries(80, 1_000)):
+    for _ in range(tries(80, 300)):
         document = {f"part {number}": document_of(random, 5) for number in range(3)}
         wanted = dumps(document)
         assert b"".join(at_once(dumps_in_slices(document))) == wanted
