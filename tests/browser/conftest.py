@@ -202,9 +202,9 @@ class Tab:
 
     @classmethod
     def opened(cls, browser: Any, options: dict[str, Any]) -> Tab:
-        """A page of a fresh browser profile, low, so that less is drawn."""
+        """A page of a fresh browser profile."""
         thrown: list[str] = []
-        context = browser.new_context(**{"viewport": {"width": 1280, "height": 480}, **options})
+        context = browser.new_context(**{"viewport": {"width": 1280, "height": 800}, **options})
         context.set_default_timeout(PATIENCE_MS)
         page = context.new_page()
         page.on("pageerror", lambda error: thrown.append(str(error)))
