@@ -327,10 +327,9 @@ class Table(Generic[R]):
     ) -> tuple[list[int] | None, list[Callable[[R], bool]]]:
         if not equal:
             return None, []
-        found = sorted(
-            ((self._lists(name, values), name, values) for name, values in equal),
-            key=lambda entry: sum(map(len, entry[0])),
-        )
+        found = [(self._lists(name, values), name, values) for name, values in equal]
+        if len(found) > 1:
+            found.sort(key=lambda entry: sum(map(len, entry[0])))
         lists, _, _ = found[0]
         narrow = lists[0] if len(lists) == 1 else sorted(chain.from_iterable(lists))
         return narrow, [_check(self._places[name].index, values) for _, name, values in found[1:]]

@@ -30,8 +30,8 @@ R = TypeVar("R", bound=TableRow)
 class Criteria:
     """What rows must have: values by which an index finds them, and tests."""
 
-    equal: list[tuple[str, tuple[Hashable, ...]]] = field(default_factory=list)
-    where: list[Callable[[Any], bool]] = field(default_factory=list)
+    equal: list[tuple[str, tuple[Hashable, ...]]]
+    where: list[Callable[[Any], bool]]
 
 
 Parameter: TypeAlias = Callable[[Sandbox, Any, Criteria, Faults], None]
@@ -148,7 +148,7 @@ def _ahead(table: Table[R], query: Query[R], assumed: Assumed) -> Slices[Ahead[R
 
 
 def _query(sandbox: Sandbox, wanted: Search[R], given: Mapping[str, Any]) -> Query[R]:
-    faults, criteria = Faults(), Criteria()
+    faults, criteria = Faults(), Criteria([], [])
     for name in [name for name in wanted.parameters if name in given]:
         wanted.parameters[name](sandbox, given[name], criteria, faults)
     if wanted.hides_removed and not given.get("include_removed"):
@@ -161,7 +161,10 @@ def _query(sandbox: Sandbox, wanted: Search[R], given: Mapping[str, Any]) -> Que
         faults.add(Code.VALIDATION_ERROR, "Limit", f"got {limit}, wanted 1 to {most}")
     if skip < 0:
         faults.add(Code.VALIDATION_ERROR, "Skip", f"got {skip}, wanted 0 or more")
-    sort, descending = _sort(sandbox, given.get("sort_by"), given.get("sort_order"), wanted.sorts, faults)
+    descending = sandbox.assume(PAGE_ORDER) == "newest_first"
+    sort, by, order = None, given.get("sort_by"), given.get("sort_order")
+    if by or order:
+        sort, descending = _sort(sandbox, by, order, wanted.sorts, descending, faults)
     faults.refuse()
     return Query(limit, skip, criteria.equal, criteria.where, after, before, sort, descending)
 
@@ -177,10 +180,14 @@ _ORDERS: Mapping[str, bool] = {"desc": True, "descending": True, "asc": False, "
 
 
 def _sort(
-    sandbox: Sandbox, by: str | None, order: str | None, sorts: Mapping[str, Callable[[R], Any]], faults: Faults
+    sandbox: Sandbox,
+    by: str | None,
+    order: str | None,
+    sorts: Mapping[str, Callable[[R], Any]],
+    descending: bool,
+    faults: Faults,
 ) -> tuple[Callable[[R], Any] | None, bool]:
-    descending = sandbox.assume(PAGE_ORDER) == "newest_first"
-    lenient = bool(by or order) and sandbox.assume(SORT_UNKNOWN) == "ignore"
+    lenient = sandbox.assume(SORT_UNKNOWN) == "ignore"
     if order:
         wanted = _ORDERS.get(order.lower())
         if wanted is not None:
