@@ -22,7 +22,7 @@ from mockserver.web.transport_faults import Cut
 from tests.depth import tries
 from tests.driving import DUMMY, SHIPPED, Api, card
 
-OPERATIONS = tries(60, -(-100_000 // len(SHIPPED)))
+OPERATIONS = tries(40, -(-100_000 // len(SHIPPED)))
 """Of each client."""
 TEST_CARDS = ("4000000000000002", "4000000000009995", "4000000000000127", "4000000000003220", "4000000000000341")
 # References that some scenarios wait for. The client uses them under all.

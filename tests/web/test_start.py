@@ -51,6 +51,7 @@ print(got[0]["status"], adapter.cache_info().currsize, sorted(HEAVY & set(sys.mo
 """
 
 
+@pytest.mark.slow
 def test_a_first_charge_loads_nothing_that_it_does_not_need() -> None:
     program = f"HEAVY = {HEAVY!r}\n{FIRST_CHARGE}"
     root = Path(mockserver.__file__).resolve().parents[1]
