@@ -21,9 +21,12 @@ T = TypeVar("T")
 
 
 class Assumed:
-    """The values in force for one sandbox: a profile and the overrides on top of it; ``values`` by key."""
+    """The values in force for one sandbox: a profile and the overrides on top of it; ``values`` by key.
 
-    __slots__ = ("overrides", "profile", "values")
+    They never change, and sandboxes share them. ``worked_out`` is what others have made of them, and goes with them.
+    """
+
+    __slots__ = ("overrides", "profile", "values", "worked_out")
 
     def __init__(self, profile: Profile, overrides: Mapping[str, object] | None = None) -> None:
         self.profile = profile
@@ -31,10 +34,17 @@ class Assumed:
         self.values: dict[str, Any] = {key: row.value(profile) for key, row in ROWS.items()}
         for key, given in self.overrides.items():
             self.values[key] = read(key, given)
+        self.worked_out: Any = None
 
     def __getitem__(self, row: Assumption[T]) -> T:
         value: T = self.values[row.key]
         return value
+
+    def or_else(self, profile: Profile, overrides: Mapping[str, object]) -> Assumed:
+        """These, when they are of this profile and have just these overrides; else others. Raises ``Invalid`` (90)."""
+        # By the texts, as 1 is equal to True.
+        is_same = profile is self.profile and repr(dict(overrides)) == repr(self.overrides)
+        return self if is_same else Assumed(profile, overrides)
 
     def with_overrides(self, overrides: Mapping[str, object]) -> Assumed:
         """These values with more overrides on top. Raises ``Invalid`` (90) naming every bad row."""

@@ -180,7 +180,7 @@ class Sandbox(Tables):
         """Let the profile and overrides of this sandbox alone count before those of its config; None forgets them."""
         self.own = own
         above = self.config.assumed
-        self.assumed = above if own is None else Assumed(own.profile, {**above.overrides, **own.overrides})
+        self.assumed = above if own is None else above.or_else(own.profile, {**above.overrides, **own.overrides})
 
     def is_untouched(self) -> bool:
         """Whether nothing has been asked of it since it was opened, so that it can as well be opened anew."""

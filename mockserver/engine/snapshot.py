@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import field, make_dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from mockserver.assumptions import ROWS, Assumed, Profile
+from mockserver.assumptions import ROWS, Profile
 from mockserver.domain.clock import Clock, ClockMode, Micros
 from mockserver.domain.constraints import NonNegative
 from mockserver.domain.ids import Seed
@@ -170,7 +170,7 @@ def opened(
     real: Micros,
 ) -> Sandbox:
     """The sandbox of a state, with these tables and cards. Its schedule holds a heap."""
-    assumed = Assumed(state.profile, state.assumptions)
+    assumed = config.assumed.or_else(state.profile, state.assumptions)
     sandbox = Sandbox(key, config if config.seed == state.seed else replace(config, seed=state.seed), real)
     sandbox.origin, sandbox.own, sandbox.assumed = state.origin, assumed, assumed
     cards.salt = sandbox.cards.salt if state.salt is None else state.salt

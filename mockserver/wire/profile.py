@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from functools import lru_cache
 
 from mockserver.assumptions import Assumed
 from mockserver.assumptions.table import (
@@ -31,7 +30,6 @@ class WireProfile:
     """The wire forms that the assumptions of a sandbox settle, worked out once."""
 
     __slots__ = (
-        "assumed",
         "card_data",
         "iin_digits",
         "json_depth",
@@ -46,7 +44,6 @@ class WireProfile:
     )
 
     def __init__(self, assumed: Assumed) -> None:
-        self.assumed = assumed
         self.json_depth = assumed[JSON_DEPTH]
         self.reads_commas = assumed[DECIMAL_COMMA] == "read"
         self.refuses_unknown = assumed[UNKNOWN_FIELDS] == "refuse"
@@ -83,10 +80,12 @@ class WireProfile:
         return number if self.shows_account else "*" * (len(number) - 4) + number[-4:]
 
 
-@lru_cache(maxsize=4096)
 def profile_of(assumed: Assumed) -> WireProfile:
     """The wire profile of a set of assumptions."""
-    return WireProfile(assumed)
+    profile: WireProfile | None = assumed.worked_out
+    if profile is None:
+        profile = assumed.worked_out = WireProfile(assumed)
+    return profile
 
 
 _BY_FIELD: Mapping[str, tuple[str, ...]] = {

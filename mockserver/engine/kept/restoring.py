@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from mockserver.assumptions import Assumed, Profile
+from mockserver.assumptions import Assumed
 from mockserver.domain.clock import EARLIEST, Micros
 from mockserver.domain.delivery import DeliveryState
 from mockserver.engine import deliveries
@@ -38,7 +38,7 @@ def kept_sandbox(
         # Time stood still for a try of a webhook, which is made again.
         sandbox.clock.real = real
     sandbox.own = _own(head)
-    sandbox.assumed = _assumed(*head.config.assumed, config.assumed)
+    sandbox.assumed = config.assumed.or_else(*head.config.assumed)
     by_id = sandbox.config.rules.by_id
     sandbox.director.tallies = Tallies(
         head.first_asked,
@@ -79,16 +79,10 @@ def _config(kept: KeptConfig, around: Surroundings, scenarios: list[Scenario]) -
     """The config of a sandbox: what it was opened with counts, and the rest is that of the server. Where both are the
     same it is the config of the server itself, so that reloaded files count for the sandbox too."""
     config, seed = around.config(scenarios), int(kept.seed)
-    assumed = _assumed(kept.profile, kept.overrides, config.assumed)
+    assumed = config.assumed.or_else(kept.profile, kept.overrides)
     if assumed is config.assumed and (seed, kept.clock) == (config.seed, config.clock):
         return config
     return replace(config, seed=seed, clock=kept.clock, assumed=assumed)
-
-
-def _assumed(profile: Profile, overrides: dict[str, object], like: Assumed) -> Assumed:
-    """Assumptions; others themselves when they are the same: most sandboxes share those of the server."""
-    is_same = (profile, overrides) == (like.profile, like.overrides)
-    return like if is_same else Assumed(profile, overrides)
 
 
 def _release(sandbox: Sandbox) -> None:
