@@ -14,7 +14,7 @@ from mockserver.scenario.scenario import ClockPlan
 
 @mutable
 class KeptCounters:
-    """KeptCounters of the journal and what stands beside it."""
+    """The counters of the journal, and of the deliveries and inboxes beside it."""
 
     opened: Micros
     last: int
@@ -28,7 +28,7 @@ class KeptCounters:
 
 @mutable
 class Counted:
-    """KeptCounters of one rule."""
+    """The counters of one rule."""
 
     calls: int
     hits: int

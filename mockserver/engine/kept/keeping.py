@@ -98,7 +98,6 @@ class Keeping:
         self._batches = BatchPart(sandbox.batches, around.forms)
         self._entries = EntriesPart(sandbox.journal, steps)
         self._stories = StoriesPart(sandbox.journal, around.forms)
-        self._findings = ListedPart("findings", self._take_findings)
         self._raised = self._cleared = 0
         self._judged = numbers(sandbox.watch) if sandbox.watch is not None else []
         self._parts: list[KeptPart] = [
@@ -254,9 +253,11 @@ class Keeping:
             for part in head.lengths:
                 if (got := len(getattr(sandbox, part))) != head.lengths[part]:
                     raise ValueError(f"{got} rows, wanted {head.lengths[part]}")
-            for one in (self._entries, self._stories, self._findings):
+            for one in (self._entries, self._stories):
                 part = one.name
                 one.load(rows.get(part, []), cards)
+            part = "findings"
+            self._take_findings(rows.get(part, []))
         except (ValueError, LookupError, TypeError, ArithmeticError, AttributeError) as fault:
             raise DamagedSandbox(f"{part}: {type(fault).__name__}: {fault}"[:300]) from fault
         cards.alike.clear()
@@ -287,7 +288,7 @@ class Keeping:
         self._paged = {name: len(getattr(sandbox, name)) for name in PAGES}
         self._head = b""
 
-    def _take_findings(self, rows: Iterable[KeptRow], cards: CardRegistry) -> None:
+    def _take_findings(self, rows: Iterable[KeptRow]) -> None:
         if self.sandbox.watch is not None:
             self.sandbox.watch.ledger.take_over(self._finding.to_value(raw) for _, raw in rows)
 
