@@ -81,8 +81,10 @@ class _Late:
         self._name = name
 
     def __get__(self, instance: object, owner: type) -> Any:
-        holder = next(cls for cls in owner.__mro__ if cls.__dict__.get(self._name) is self)
-        setattr(holder, self._name, self._make(holder))
+        holder = next((cls for cls in owner.__mro__ if cls.__dict__.get(self._name) is self), None)
+        # Another thread may have made it meanwhile.
+        if holder is not None:
+            setattr(holder, self._name, self._make(holder))
         return getattr(owner if instance is None else instance, self._name)
 
 

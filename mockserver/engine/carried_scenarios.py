@@ -68,14 +68,18 @@ def config_under(
     *,
     secrets: bool,
 ) -> SandboxConfig:
-    """The config under carried scenarios: the one in force when it has the same. Raises ``ImportFault`` for a scenario
-    that would be refused as a file."""
+    """The config under carried scenarios: the one in force when it has the same. Of others, a scenario that is in force
+    is taken as it is, with its place. Raises ``ImportFault`` for a scenario that would be refused as a file."""
     write = form(list[Carried]).write
-    if write(given, secrets) == write(carried(in_force.scenarios, secrets=secrets), secrets):
+    wanted, ours = write(given, secrets), write(carried(in_force.scenarios, secrets=secrets), secrets)
+    if wanted == ours:
         return in_force
     scenarios: list[Scenario] = []
     faults: list[tuple[str, str]] = []
     for place, one in enumerate(given):
+        if wanted[place] in ours:
+            scenarios.append(in_force.scenarios[ours.index(wanted[place])])
+            continue
         data = one.data if one.setup is None else {**one.data, "setup": one.setup}
         try:
             scenarios.append(parse(data, {}, file=one.file, name=one.name, builtin=one.built_in))

@@ -153,3 +153,16 @@ def test_replace_gives_a_copy_with_other_values() -> None:
     before = Point(1, 5, "s", "n")
     assert replace(before, x=3) == Point(3, 5, "s")
     assert (before.x, replace(before, x=3).note) == (1, "n")
+
+
+def test_a_thread_that_comes_second_gets_what_the_first_has_made() -> None:
+    @record
+    class Late:
+        a: int
+        b: int = 1
+
+    found_before = vars(Late)["__init__"]
+    Late(5)
+    made = Late.__new__(Late)
+    found_before.__get__(made, Late)(6)
+    assert (made.a, made.b) == (6, 1)

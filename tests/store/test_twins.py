@@ -132,3 +132,14 @@ def test_what_a_refused_repeat_asked_for_comes_back(tmp_path: Path) -> None:
         assert reply.status == status
     twins.look()
     assert twins.get("/__admin/timeline").body["lines"][-1][-1]["reference"] == "order-1"
+
+
+def test_an_imported_sandbox_names_the_places_of_rules_that_are_in_force_here(tmp_path: Path) -> None:
+    twins = Twins(tmp_path / "s.db", every=1)
+    rule = {"id": "slow", "when": {"op": "charge.get"}, "then": {"latency": "1s"}}
+    twins.call("PUT", "/__admin/scenarios", {"version": 1, "name": "mine", "rules": [rule]})
+    rules = twins.call("GET", "/__admin/rules").body["rules"]
+    document = twins.call("GET", "/__admin/state?secrets=true").body
+    twins.call("PUT", "/__admin/state", document, key="sk_imported")
+    twins.look("sk_imported")
+    assert twins.call("GET", "/__admin/rules", key="sk_imported").body["rules"] == rules
