@@ -136,10 +136,11 @@ def test_what_a_refused_repeat_asked_for_comes_back(tmp_path: Path) -> None:
 
 def test_an_imported_sandbox_names_the_places_of_rules_that_are_in_force_here(tmp_path: Path) -> None:
     twins = Twins(tmp_path / "s.db", every=1)
-    rule = {"id": "slow", "when": {"op": "charge.get"}, "then": {"latency": "1s"}}
-    twins.call("PUT", "/__admin/scenarios", {"version": 1, "name": "mine", "rules": [rule]})
+    rule = {"id": "no", "when": {"op": "charge.create"}, "then": {"decline": "lost_card"}}
+    put = twins.call("PUT", "/__admin/scenarios", {"version": 1, "name": "mine", "rules": [rule]})
+    assert put.status == 200
     rules = twins.call("GET", "/__admin/rules").body["rules"]
     document = twins.call("GET", "/__admin/state?secrets=true").body
-    twins.call("PUT", "/__admin/state", document, key="sk_imported")
+    assert twins.call("PUT", "/__admin/state", document, key="sk_imported").status == 200
     twins.look("sk_imported")
     assert twins.call("GET", "/__admin/rules", key="sk_imported").body["rules"] == rules
