@@ -56,7 +56,7 @@ class Arrival:
 class OperationEndpoint(Endpoint):
     """One row of the route table."""
 
-    _is_known = False
+    _is_loaded = False
     _body: type[Body] | None
     _query: type[Body] | None
     _ahead: Callable[[Sandbox, Step], object] | None
@@ -69,11 +69,11 @@ class OperationEndpoint(Endpoint):
         self._takes_secret_key = route.auth is Auth.SECRET
         self._creates = route.success is Success.CREATED
 
-    def _know(self) -> None:
+    def _load(self) -> None:
         """Load what the row names. Every look at a row that can load costs more than one here."""
         row = self.route
         self._body, self._query, self._ahead, self._handle = row.body, row.query, row.ahead, row.handle
-        self._is_known = True
+        self._is_loaded = True
 
     @property
     def model(self) -> type[Body] | None:
@@ -188,8 +188,8 @@ class OperationEndpoint(Endpoint):
         return Reply(None, b"", step, fault)
 
     def _fields(self, request: Request, sandbox: Sandbox) -> tuple[Fields, Fields]:
-        if not self._is_known:
-            self._know()
+        if not self._is_loaded:
+            self._load()
         profile = profile_of(sandbox.assumed)
         body = query = NO_FIELDS
         commas = profile.reads_commas

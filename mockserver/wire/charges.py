@@ -157,8 +157,8 @@ def charge_reply(charge: Charge, profile: WireProfile, seed: int, redirect_url: 
 
 
 def _card_text(card: Card | None, profile: WireProfile) -> Any:
-    """A card as JSON text. The charges of a card share it, and whoever lists them sees the same ten times: to word it
-    takes an eighth of the time that a charge takes."""
+    """A card as JSON text, which its charges share: a page of a list may show one card ten times, and to word it takes
+    an eighth of the time of a charge."""
     if card is None:
         return None
     # By its identity, which no other gets while the card is kept beside it.

@@ -168,7 +168,7 @@ def test_every_key_is_answered_as_by_one_server(proxy: Proxy, shards: list[Proce
     held = [len(everything(shard.port)) for shard in shards]
     assert sum(held) >= KEYS
     # By the ports, which are other ones in every run: 0.55 and 0.72 were the least of 4,000 draws.
-    assert min(held) > KEYS / 3 * tries(0.4, 0.6)
+    assert min(held) > KEYS / 3 * tries(0.4, 0.7)
 
 
 def everything(port: int) -> list[dict[str, Any]]:
@@ -241,7 +241,7 @@ def test_only_the_keys_of_a_server_that_is_down_see_errors_until_it_is_back(
     victim.process.wait(20)
     after = [status_of(proxy.port, "/charge", key) for key in keys]
     lost = after.count(None)
-    assert 0 < lost < 50
+    assert 3 < lost < 40
     assert set(after) == {200, None}
     assert [status_of(proxy.port, "/charge", key) for key in keys] == after
     shards[1] = serve(*CLOCK, "--public-url", f"http://127.0.0.1:{proxy.port}/s/2", port=victim.port)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -21,9 +20,7 @@ from mockserver.scenario.outcome_catalogue import CATALOGUE
 from mockserver.scenario.parse import parse
 from mockserver.scenario.provider_outcome import Challenge, Decline
 from mockserver.scenario.ruleset import Ruleset
-from mockserver.scenario.scenario import CallMap, ExampleMap, Scenario, WaitMap
-from mockserver.web.control.call import CONTROL_ROUTES
-from mockserver.web.routes import ROUTES
+from mockserver.scenario.scenario import ExampleMap, Scenario
 from tests.driving import Api
 from tests.rows import each
 from tests.scenario.telling import NOW, open_app
@@ -45,9 +42,6 @@ test-values
 OF_THE_SERVER = {path.stem for path in FILES if path.stem.startswith(("certificate-", "connection-"))}
 """Files that no sandbox can be given alone."""
 
-UNSERVED = {}
-"""Stories that the sandbox cannot tell yet, although it serves their routes: take a row out as soon as it can."""
-
 
 @cache
 def the(path: Path) -> Scenario:
@@ -57,30 +51,8 @@ def the(path: Path) -> Scenario:
     return scenario
 
 
-def unserved(example: ExampleMap) -> str | None:
-    """The first call of an example for which there is no route yet."""
-    for step in example.calls:
-        call = step.call if isinstance(step, WaitMap) else step
-        if isinstance(call, CallMap) and not served(call):
-            return f"{call.method} {call.path}"
-    return None
-
-
-def served(call: CallMap) -> bool:
-    path = call.path.partition("?")[0]
-    patterns = [(row.method, re.sub(r"\{[^}]*\}", "[^/]+", row.path)) for row in (*ROUTES, *CONTROL_ROUTES)]
-    return any(method == call.method and re.fullmatch(pattern, path) for method, pattern in patterns)
-
-
 EXAMPLES = [
-    pytest.param(
-        path,
-        number,
-        id=f"{path.stem}-{number}",
-        marks=[pytest.mark.xfail(reason=UNSERVED[path.stem], strict=True)]
-        if path.stem in UNSERVED and (number == 0)
-        else [],
-    )
+    pytest.param(path, number, id=f"{path.stem}-{number}")
     for path in FILES
     for number in range(len(the(path).examples))
 ]
@@ -90,9 +62,6 @@ EXAMPLES = [
 def test_story(path: Path, number: int) -> None:
     scenario = the(path)
     example = scenario.examples[number]
-    missing = unserved(example) or next((f"{c.method} {c.path}" for c in scenario.setup if not served(c)), None)
-    if missing:
-        pytest.skip(f"the sandbox does not serve {missing} yet")
     behind = [] if scenario.builtin else [the(TEST_VALUES)]
     reports = check(one_example(scenario, example), behind, open_app)
     assert [str(report) for report in reports if report.failure] == []
