@@ -3,8 +3,6 @@
 Source: service document, Charges; published facts, 1.2, 1.3.
 """
 
-from __future__ import annotations
-
 from pydantic import Field
 
 from mockserver.domain.charge import Payer

@@ -3,8 +3,6 @@
 Source: service document, Common request objects, and Charge; published facts, 2.2-2.4.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from decimal import Decimal
 from functools import lru_cache
