@@ -30,24 +30,25 @@ class Field:
 
 def fields_of(operations: Collection[str]) -> Mapping[str, Field]:
     """The fields that the request of any of some operations may have. Where two read one differently, it is a text."""
-    table, found = _table(), dict[str, Field]()
+    found = dict[str, Field]()
     for op in operations:
-        for name, field in table.get(op, {}).items():
+        for name, field in parts_of(op).items():
             alike = found.get(name, field).kind is field.kind
             found[name] = field if alike else Field(TEXT, field.is_list, field.is_map)
     return found
 
 
+@cache
 def parts_of(name: str) -> Mapping[str, Field]:
-    """The fields inside the field of a name; none where it has no such."""
-    return _table().get(name, {})
+    """The fields of the request of an operation, or inside the field of a name; none where it has no such."""
+    return dict(map(_field, _table().get(name, "").split()))
 
 
 @cache
-def _table() -> Mapping[str, Mapping[str, Field]]:
+def _table() -> Mapping[str, str]:
     text = "".join((_FOLDER / f"{name}.txt").read_text("utf-8") for name in ("requests", "unrequested"))
-    rows = [line.split() for line in text.replace("\n  ", " ").splitlines() if line]
-    return {name: dict(map(_field, words)) for name, *words in rows}
+    rows = [line.partition(" ") for line in text.replace("\n  ", " ").splitlines() if line]
+    return {name: words for name, _, words in rows}
 
 
 def _field(word: str) -> tuple[str, Field]:
@@ -62,4 +63,5 @@ def _field(word: str) -> tuple[str, Field]:
 
 @cache
 def _choice(name: str) -> Kind:
-    return choice(resolve_name(f"mockserver.domain.{name}"))
+    # The colon says where the module ends, so that no module of the name of the class is looked for.
+    return choice(resolve_name(f"mockserver.domain.{name.replace('.', ':', 1)}"))

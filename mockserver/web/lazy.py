@@ -9,7 +9,8 @@ from typing import Any, ClassVar
 
 
 class Deferred:
-    """Something in a module that has not been imported yet, by its full name."""
+    """Something in a module that has not been imported yet, by its module and its name there:
+    ``package.module:name``."""
 
     __slots__ = ("_name",)
 
@@ -24,7 +25,8 @@ class Deferred:
 
 def deferred(package: str, name: str) -> Any:
     """What a cell of a table names: ``charges.create`` of a package, not imported yet. None of an empty cell."""
-    return Deferred(f"{package}.{name}") if name else None
+    # The colon says where the module ends, so that no module of the name of the function is looked for.
+    return Deferred(f"{package}.{name.replace('.', ':', 1)}") if name else None
 
 
 class RouteRow:
