@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import MISSING, Field, dataclass, field, fields, is_dataclass
 from functools import cache
-from inspect import get_annotations
 from operator import attrgetter
 from types import CodeType, FunctionType
 from typing import TYPE_CHECKING, Any, TypeVar, dataclass_transform
@@ -36,13 +35,15 @@ def _made(cls: type[T], hashed: Callable[[Any], int] | None) -> type[T]:
     make all of them takes an eighth of that time.
     """
     own = _own(cls)
-    names = {name: one for name, one in cls.__dict__.items() if name not in {"__dict__", "__weakref__", *own}}
+    names = dict(cls.__dict__)
+    for name in ("__dict__", "__weakref__", *own):
+        names.pop(name, None)
     inherited = {name for base in cls.__mro__[1:-1] for name in base.__dict__.get("__slots__", ())}
     methods = {"__repr__": _shown, "__eq__": _is_equal, "__hash__": hashed}
     described = {
         "__doc__": cls.__doc__ or cls.__name__,
         "__qualname__": cls.__qualname__,
-        "__slots__": tuple(name for name in own if name not in inherited),
+        "__slots__": tuple(name for name in own if name not in inherited) if inherited else tuple(own),
         _OWN: own,
     }
     kind: Any = type(cls)
@@ -57,11 +58,12 @@ def _own(cls: type) -> dict[str, tuple[Any, bool]]:
     """What each field that a class adds is given there, and whether it is set by name alone."""
     found: dict[str, tuple[Any, bool]] = {}
     is_keyword = False
-    for name, kind in get_annotations(cls).items():
+    given = cls.__dict__
+    for name, kind in cls.__annotations__.items():
         if kind.startswith("KW_ONLY"):
             is_keyword = True
         elif not kind.startswith("ClassVar["):
-            found[name] = cls.__dict__.get(name, MISSING), is_keyword
+            found[name] = given.get(name, MISSING), is_keyword
     return found
 
 
@@ -74,11 +76,9 @@ def _every(cls: type) -> dict[str, tuple[Any, bool]]:
 class _Late:
     """An attribute of a class that is made when it is first asked for."""
 
-    def __init__(self, make: Callable[[type], object]) -> None:
-        self._make = make
-
-    def __set_name__(self, owner: type, name: str) -> None:
+    def __init__(self, name: str, make: Callable[[type], object]) -> None:
         self._name = name
+        self._make = make
 
     def __get__(self, instance: object, owner: type) -> Any:
         holder = next((cls for cls in owner.__mro__ if cls.__dict__.get(self._name) is self), None)
@@ -92,7 +92,7 @@ def _standard(cls: type) -> Any:
     """A class with the same fields of its own, as the standard library makes it."""
     given = {name: value for name, (value, _) in cls.__dict__[_OWN].items() if value is not MISSING}
     # Without a text of its own a dataclass gets its signature, which takes longer than the rest.
-    names = {"__module__": cls.__module__, "__doc__": " ", "__annotations__": get_annotations(cls)}
+    names = {"__module__": cls.__module__, "__doc__": " ", "__annotations__": cls.__annotations__}
     return dataclass(init=False, repr=False, eq=False)(type(cls.__name__, (), {**names, **given}))
 
 
@@ -149,12 +149,13 @@ def _constructor(cls: type) -> FunctionType:
     return made
 
 
-_LATE = {
-    "__init__": _Late(_constructor),
-    "__dataclass_fields__": _Late(_fields),
-    "__dataclass_params__": _Late(lambda cls: _standard(cls).__dataclass_params__),
-    "__match_args__": _Late(_match_args),
+_MAKERS: dict[str, Callable[[type], object]] = {
+    "__init__": _constructor,
+    "__dataclass_fields__": _fields,
+    "__dataclass_params__": lambda cls: _standard(cls).__dataclass_params__,
+    "__match_args__": _match_args,
 }
+_LATE = {name: _Late(name, make) for name, make in _MAKERS.items()}
 
 
 @cache
