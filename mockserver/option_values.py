@@ -73,12 +73,12 @@ def read_clock(text: str) -> str:
     return text
 
 
-_LENGTH = re.compile(r"[1-9]\d{0,6}(s|m|h|d)")
+_LENGTH = r"[1-9]\d{0,6}(s|m|h|d)"
 
 
 def read_length(text: str) -> str:
     """A length of time as text: a whole number above 0 with its unit."""
-    if not _LENGTH.fullmatch(text):
+    if not re.fullmatch(_LENGTH, text):
         raise ValueError(text)
     return text
 

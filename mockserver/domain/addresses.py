@@ -15,7 +15,7 @@ CONTROL_WORDS = "a control API is never called by a webhook"
 
 _CONTROL = "__admin"
 _MOST_DECODED = 3
-_AUTHORITY = re.compile(r"(?:[^@]*@)?(?:\w(?:[\w.-]*\w)?\.?|\[[0-9A-Fa-f:.]+(?:%\w+)?\])(?::[0-9]{0,5})?")
+_AUTHORITY = r"(?:[^@]*@)?(?:\w(?:[\w.-]*\w)?\.?|\[[0-9A-Fa-f:.]+(?:%\w+)?\])(?::[0-9]{0,5})?"
 
 _FORBIDDEN = (
     # This host and link-local, where most clouds have their metadata service; multicast, reserved, broadcast.
@@ -42,7 +42,7 @@ def is_web_address(text: str) -> bool:
     except ValueError:
         return False
     plain = text.isprintable() and " " not in text
-    return plain and parts.scheme in ("http", "https") and _AUTHORITY.fullmatch(parts.netloc) is not None
+    return plain and parts.scheme in ("http", "https") and re.fullmatch(_AUTHORITY, parts.netloc) is not None
 
 
 def never_called(url: str) -> str | None:

@@ -21,7 +21,7 @@ _NO_TEST_NUMBER = (
 )
 _CCV = re.compile(r"[0-9]{3,4}")
 _EXPIRY = re.compile(r"(0?[1-9]|1[0-2])\s*/\s*((?:20)?[0-9]{2})")
-_TRANS_ID = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
+_TRANS_ID = r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}"
 
 
 def check(
@@ -41,7 +41,7 @@ def check(
     dated = details.expiry or sandbox.assume(CARD_REQUIRED) == "number_and_expiry"
     expiry = check_expiry_date(sandbox, details.expiry, faults, skip=skip_expiry_check) if dated else None
     trans_id = details.three_ds_server_trans_id or None
-    if trans_id is not None and not _TRANS_ID.fullmatch(trans_id):
+    if trans_id is not None and not re.fullmatch(_TRANS_ID, trans_id):
         faults.add(Code.INVALID_THREE_DS_SERVER_TRANS_ID, "ThreeDSServerTransID", "wanted a UUID")
     if facts is None or (dated and expiry is None):
         return None

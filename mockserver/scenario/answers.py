@@ -99,14 +99,14 @@ def _kind(value: object) -> str:
             return shown(value)
 
 
-PLACEHOLDER = re.compile(r"\{([A-Za-z0-9_-]+)\.([A-Za-z0-9_][A-Za-z0-9_.-]*)\}")
+_PLACEHOLDER = r"\{([A-Za-z0-9_-]+)\.([A-Za-z0-9_][A-Za-z0-9_.-]*)\}"
 
 
 def placeholders(value: object) -> Iterator[tuple[str, str]]:
     """Every placeholder in the texts of a value: the id of the call, and the whole of it."""
     match value:
         case str():
-            yield from ((found[1], found[0]) for found in PLACEHOLDER.finditer(value))
+            yield from ((found[1], found[0]) for found in re.finditer(_PLACEHOLDER, value))
         case Mapping():
             for one in value.values():
                 yield from placeholders(one)
@@ -123,10 +123,10 @@ def filled(value: Any, answers: Mapping[str, object]) -> Any:
     Raises ``LookupError`` naming a placeholder whose member no answer has.
     """
     if isinstance(value, str):
-        whole = PLACEHOLDER.fullmatch(value)
+        whole = re.fullmatch(_PLACEHOLDER, value)
         if whole is not None:
             return _member(whole, answers)
-        return PLACEHOLDER.sub(lambda found: _text(_member(found, answers)), value)
+        return re.sub(_PLACEHOLDER, lambda found: _text(_member(found, answers)), value)
     if isinstance(value, Mapping):
         return {key: filled(one, answers) for key, one in value.items()}
     if isinstance(value, list | tuple):

@@ -16,8 +16,8 @@ from mockserver.domain.reading import number_of
 from mockserver.domain.zones import Zone, zone
 from mockserver.scenario.matching import shown
 
-_TIME_OF_DAY = re.compile(r"([01]?[0-9]|2[0-3]):([0-5][0-9])(?::([0-5][0-9]))?")
-_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
+_TIME_OF_DAY = r"([01]?[0-9]|2[0-3]):([0-5][0-9])(?::([0-5][0-9]))?"
+_ID = r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}"
 _DURATION_PATTERN = r"^\s*([0-9]+(\.[0-9]+)?\s*(us|ms|s|m|h|d|w)\s*)+$"
 
 
@@ -54,7 +54,7 @@ def read_instant(value: object) -> Micros:
 
 def read_point(value: object) -> tuple[Micros, bool]:
     """An instant, or a time of day (then True) in microseconds after midnight."""
-    if isinstance(value, str) and (found := _TIME_OF_DAY.fullmatch(value.strip())):
+    if isinstance(value, str) and (found := re.fullmatch(_TIME_OF_DAY, value.strip())):
         hours, minutes, seconds = (int(part or 0) for part in found.groups())
         return hours * HOUR + minutes * MINUTE + seconds * SECOND, True
     try:
@@ -93,7 +93,7 @@ def read_id(value: object) -> str:
     """A name of up to 100 letters, digits, dots, hyphens and underscores."""
     if isinstance(value, int) and not isinstance(value, bool):
         value = str(value)
-    if not isinstance(value, str) or not _ID.fullmatch(value):
+    if not isinstance(value, str) or not re.fullmatch(_ID, value):
         raise ValueError(
             f"got {shown(value)}, wanted a name of letters, digits, dots, hyphens and underscores (at most 100)"
         )
@@ -184,7 +184,7 @@ Point = Annotated[
 Number = Annotated[Decimal, BeforeValidator(read_number), WithJsonSchema(_NUMBER_SCHEMA)]
 Share = Annotated[Decimal, BeforeValidator(read_share), WithJsonSchema({**_NUMBER_SCHEMA, "maximum": 1})]
 Positive = Annotated[Decimal, BeforeValidator(read_positive), WithJsonSchema({"type": "number", "exclusiveMinimum": 0})]
-Id = Annotated[str, BeforeValidator(read_id), WithJsonSchema({"type": "string", "pattern": f"^{_ID.pattern}$"})]
+Id = Annotated[str, BeforeValidator(read_id), WithJsonSchema({"type": "string", "pattern": f"^{_ID}$"})]
 Text = Annotated[str, BeforeValidator(read_text), WithJsonSchema({"type": ["string", "integer"]})]
 Flag = Annotated[bool, BeforeValidator(read_flag), WithJsonSchema({"type": "boolean"})]
 Switch = Annotated[bool, BeforeValidator(read_switch), WithJsonSchema(_SWITCH_SCHEMA)]

@@ -24,8 +24,8 @@ _FIRST_BAD, _BROKEN = 400, 500
 _BODILESS = (204, 205, 304)
 _FRAMING = frozenset({"content-length", "transfer-encoding"})
 _UNREADABLE = _FRAMING | {"content-encoding"}
-_HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
-_HEADER_VALUE = re.compile(r"[\t\x20-\x7e\xa0-\xff]*")
+_HEADER_NAME = r"[!#$%&'*+.^_`|~0-9A-Za-z-]+"
+_HEADER_VALUE = r"[\t\x20-\x7e\xa0-\xff]*"
 _LONGEST_PAUSE = 86_400
 
 
@@ -118,13 +118,13 @@ class Dribble:
 
 
 def _header_name(name: str) -> str:
-    if _HEADER_NAME.fullmatch(name) is None:
+    if re.fullmatch(_HEADER_NAME, name) is None:
         raise ValueError(f"got '{name[:60]}', which is not the name of a header")
     return name
 
 
 def _header_value(text: str) -> str:
-    if _HEADER_VALUE.fullmatch(text) is None:
+    if re.fullmatch(_HEADER_VALUE, text) is None:
         raise ValueError("wanted one line of Latin-1 text")
     return text
 

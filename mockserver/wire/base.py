@@ -40,7 +40,7 @@ MOST_NAMED = 100
 _SHORT = 10
 """Digits that any 32-bit number has fewer of."""
 
-_COMMA = re.compile(r"\s*[+-]?\d{1,18},\d{1,18}\s*", re.ASCII)
+_COMMA = r"(?a)\s*[+-]?\d{1,18},\d{1,18}\s*"
 _WORDS: Mapping[str, str] = {
     "missing": "required",
     "string_type": "wanted a text",
@@ -61,7 +61,7 @@ def read_number(value: object) -> Decimal:
     number = number_of(value)
     if number is not None:
         return number
-    if isinstance(value, str) and _COMMA.fullmatch(value):
+    if isinstance(value, str) and re.fullmatch(_COMMA, value):
         raise refuse("got a decimal comma, wanted a point as in 1.5 (the assumption request.decimal_comma reads both)")
     raise refuse("wanted a number")
 
@@ -298,7 +298,7 @@ def _write_points(model: type[Body], values: dict[str, Any]) -> None:
     spellings = _spellings(model)
     for name, value in values.items():
         spelling = spellings[name]
-        if spelling.number and isinstance(value, str) and _COMMA.fullmatch(value):
+        if spelling.number and isinstance(value, str) and re.fullmatch(_COMMA, value):
             values[name] = value.replace(",", ".")
         for inner in value if isinstance(value, list) else [value]:
             if spelling.nested is not None and isinstance(inner, dict):

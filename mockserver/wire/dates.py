@@ -26,26 +26,24 @@ _ALLOWED = "wanted an ISO 8601 date-time such as 2031-03-01T18:00:00Z, or millis
 _TIME = r"(?P<hour>\d{2}):(?P<minute>\d{2}):(?P<second>\d{2})"
 _ZONE_OFFSET = r"[+-]\d{2}(?::?\d{2})?"
 
-_ISO = re.compile(
+# Few requests name a moment, so the module ``re`` makes these when one does, and keeps them.
+_ISO = (
     # One client writes a blank after the hour; a plus sign that was not escaped in a query arrives as a blank.
     r"(?P<year>\d{4})-(?P<month>\d{2})-(?P<day>\d{2})"
     r"(?:[Tt ](?P<hour>\d{2}): ?(?P<minute>\d{2})(?::(?P<second>\d{2})(?:[.,](?P<fraction>\d{1,9}))?)?"
-    rf"(?: ?(?P<zone>[Zz]|UTC|GMT|{_ZONE_OFFSET})|(?P<plus> \d{{2}}:?\d{{2}}))?)?",
-    re.ASCII,
+    rf"(?: ?(?P<zone>[Zz]|UTC|GMT|{_ZONE_OFFSET})|(?P<plus> \d{{2}}:?\d{{2}}))?)?"
 )
-_BASIC = re.compile(
+_BASIC = (
     r"(?P<year>\d{4})(?P<month>\d{2})(?P<day>\d{2})"
     r"(?:[Tt](?P<hour>\d{2})(?P<minute>\d{2})(?:(?P<second>\d{2})(?:[.,](?P<fraction>\d{1,9}))?)?"
-    rf"(?P<zone>[Zz]|{_ZONE_OFFSET})?)?",
-    re.ASCII,
+    rf"(?P<zone>[Zz]|{_ZONE_OFFSET})?)?"
 )
-_JAVA = re.compile(
+_JAVA = (
     r"(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun) (?P<month>[A-Z][a-z]{2}) (?P<day>\d{1,2}) "
-    rf"{_TIME} (?P<zone>[A-Z]{{1,5}}|(?:GMT|UTC)?{_ZONE_OFFSET}) (?P<year>\d{{4}})",
-    re.ASCII,
+    rf"{_TIME} (?P<zone>[A-Z]{{1,5}}|(?:GMT|UTC)?{_ZONE_OFFSET}) (?P<year>\d{{4}})"
 )
-_EPOCH = re.compile(r"-?\d{11,}", re.ASCII)
-_CARD_LIKE = re.compile(r"\d(?:[ -]?\d){11,}")
+_EPOCH = r"-?\d{11,}"
+_CARD_LIKE = r"\d(?:[ -]?\d){11,}"
 
 _MONTH_NAMES = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 _MONTHS = {name: number for number, name in enumerate(_MONTH_NAMES, 1)}
@@ -100,9 +98,9 @@ def read_moment(value: object) -> Instant:
 
 def _read_text(text: str) -> Instant:
     bare = text.strip()
-    if _EPOCH.fullmatch(bare):
+    if re.fullmatch(_EPOCH, bare, re.ASCII):
         return _from_milliseconds(int(bare) if len(bare) <= 18 else LATEST)
-    found = _ISO.fullmatch(bare) or _BASIC.fullmatch(bare) or _JAVA.fullmatch(bare)
+    found = next(filter(None, (re.fullmatch(form, bare, re.ASCII) for form in (_ISO, _BASIC, _JAVA))), None)
     if not found:
         raise ValueError(f"got {_quoted(bare)}, {_ALLOWED}")
     part = found.groupdict()
@@ -154,5 +152,5 @@ def _within_bounds(instant: Micros, tenths: int = 0) -> Instant:
 
 def _quoted(text: str) -> str:
     """The text for a refusal: cut, and without what may be a card number in the wrong place."""
-    shown = _CARD_LIKE.sub("...", text)[:_SHOWN]
+    shown = re.sub(_CARD_LIKE, "...", text)[:_SHOWN]
     return f"'{shown}'"

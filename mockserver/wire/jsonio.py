@@ -27,16 +27,11 @@ BLANKS = " \t\n\r"
 _OPTIONS = orjson.OPT_PASSTHROUGH_DATACLASS | orjson.OPT_PASSTHROUGH_DATETIME
 
 # Escapes one after the other from the left, so that an escaped backslash is never taken for the begin of a surrogate.
-_ESCAPE = re.compile(
-    r"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(?P<lone>u[dD][89a-fA-F])|.)", re.DOTALL
-)
+_ESCAPE = r"(?s)\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(?P<lone>u[dD][89a-fA-F])|.)"
 SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 
 # What a search for the place of a fault must distinguish: texts, brackets, numbers.
-_TOKEN = re.compile(
-    r'"(?:[^"\\]++|\\.)*+"?|[\[{]|[\]}]|-?[0-9]++(?:\.[0-9]++)?(?:[eE][+-]?[0-9]++)?|NaN|-?Infinity', re.DOTALL
-)
-
+_TOKEN = r'(?s)"(?:[^"\\]++|\\.)*+"?|[\[{]|[\]}]|-?[0-9]++(?:\.[0-9]++)?(?:[eE][+-]?[0-9]++)?|NaN|-?Infinity'
 
 _COLON = re.compile(f"[{BLANKS}]*+:")
 _MOST_OF_KEY = 60
@@ -168,7 +163,7 @@ def depth_of(value: object) -> int:
 
 def half_pair_in(text: str) -> int | None:
     """Where the first half of a surrogate pair stands; None where there is none."""
-    return next((escape.start() for escape in _ESCAPE.finditer(text) if escape["lone"]), None)
+    return next((escape.start() for escape in re.finditer(_ESCAPE, text) if escape["lone"]), None)
 
 
 def given_twice(key: str) -> str:
@@ -179,7 +174,7 @@ def given_twice(key: str) -> str:
 def _refused(text: str, max_depth: int, *, unique: bool) -> MalformedJson:
     """The first level that is too deep, number that is refused or key that comes twice, with its place."""
     open_keys: list[set[str]] = []
-    for token in _TOKEN.finditer(text):
+    for token in re.finditer(_TOKEN, text):
         match token[0][0]:
             case '"' if not unique or not _COLON.match(text, token.end()):
                 continue

@@ -23,7 +23,7 @@ from mockserver.domain.cards import CardNumber
 from mockserver.domain.states import ChargeState
 
 _AUTHORISED_WORDS = ("Authorised", "AUTHORISE")
-_AUTHORISED = re.compile(rf"\b{ChargeState.AUTHORISED.value}\b")
+_AUTHORISED = rf"\b{ChargeState.AUTHORISED.value}\b"
 
 
 class WireProfile:
@@ -73,7 +73,7 @@ class WireProfile:
 
     def sentence(self, text: str) -> str:
         """A sentence that names states of charges, in the words of the API."""
-        return _AUTHORISED.sub(self.status[ChargeState.AUTHORISED], text)
+        return re.sub(_AUTHORISED, self.status[ChargeState.AUTHORISED], text)
 
     def account(self, number: str) -> str:
         """A bank account number as it is shown (assumption ``bank_account.masking``)."""
