@@ -1,12 +1,13 @@
 """Tables with indexes and the one search. Rows are kept in order of their adding, which is the order of sandbox
 time.
 
-An index learns of new rows when it is next asked, so rows that nobody looks for cost no more than their keeping.
+An index or an order learns of new rows when it is next asked, so rows that nobody looks for cost no more than their
+keeping.
 """
 
 from __future__ import annotations
 
-from bisect import bisect_left, insort
+from bisect import bisect_left
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from itertools import chain
 from typing import Any, Generic, TypeAlias, TypeVar
@@ -14,8 +15,10 @@ from weakref import ref
 
 from mockserver.domain.record import record
 from mockserver.domain.slices import Slices
+from mockserver.engine.places import LOT, Index, ManyPlaces, Places
 from mockserver.engine.query import Query, TableRow, cut, is_same, window
-from mockserver.engine.scans import SLICE, Scan
+from mockserver.engine.scans import Scan
+from mockserver.engine.sorted_places import SLICE, ChangedPlaces, SortedPlaces
 
 R = TypeVar("R", bound=TableRow)
 
@@ -24,16 +27,6 @@ Candidates: TypeAlias = tuple[Sequence[int], list[Callable[[R], bool]]]
 
 DERIVED = 128
 """Rows of a table of which something worked out is kept."""
-
-
-@record
-class Index(Generic[R]):
-    """How rows are found by a value. With ``several`` a row has a tuple of different values, and ``Table.find`` finds
-    it by each of them."""
-
-    name: str
-    read: Callable[[R], Any]
-    several: bool = False
 
 
 @record
@@ -46,99 +39,16 @@ class ListPage(Generic[R]):
     skip: int
 
 
-class _Places(Generic[R]):
-    """Where the first ``known`` rows of a table stand by the value that an index reads; a single place is not in a
-    list."""
-
-    __slots__ = ("_by_value", "index", "known")
-
-    def __init__(self, index: Index[R]) -> None:
-        self.index = index
-        self.known = 0
-        self._by_value: dict[Hashable, int | list[int]] = {}
-
-    def learn(self, rows: Sequence[R], until: int) -> None:
-        """Take in the rows before ``until`` that have been added since."""
-        by_value, read = self._by_value, self.index.read
-        for seq in range(self.known, until):
-            value = read(rows[seq])
-            if value is not None:
-                here = by_value.get(value)
-                if here is None:
-                    by_value[value] = seq
-                elif type(here) is list:
-                    here.append(seq)
-                elif type(here) is int:
-                    by_value[value] = [here, seq]
-        self.known = until
-
-    def values(self) -> list[Hashable]:
-        """The values that rows have, in no order."""
-        return list(self._by_value)
-
-    def contents(self) -> dict[Hashable, int | list[int]]:
-        """The places by value."""
-        return self._by_value
-
-    def of(self, value: Hashable) -> list[int]:
-        """The places of a value, in order; nobody changes them but this."""
-        here = self._by_value.get(value)
-        return here if isinstance(here, list) else [] if here is None else [here]
-
-    def put(self, value: Hashable | None, seq: int) -> None:
-        """A row has got this value."""
-        if value is None:
-            return
-        here = self._by_value.get(value)
-        if here is None:
-            self._by_value[value] = seq
-        elif isinstance(here, int):
-            self._by_value[value] = sorted((here, seq))
-        else:
-            insort(here, seq)
-
-    def take(self, value: Hashable | None, seq: int) -> None:
-        """A row has lost this value."""
-        if value is None:
-            return
-        here = self._by_value[value]
-        if isinstance(here, int):
-            del self._by_value[value]
-        else:
-            del here[bisect_left(here, seq)]
-            if not here:
-                del self._by_value[value]
-
-
-class _ManyPlaces(_Places[R]):
-    """The same for an index by ``several`` values."""
-
-    __slots__ = ()
-
-    def learn(self, rows: Sequence[R], until: int) -> None:
-        """Take in the rows before ``until`` that have been added since."""
-        for seq in range(self.known, until):
-            self.put(self.index.read(rows[seq]), seq)
-        self.known = until
-
-    def put(self, value: Any, seq: int) -> None:
-        """A row has got these values."""
-        for one in value:
-            super().put(one, seq)
-
-    def take(self, value: Any, seq: int) -> None:
-        """A row has lost these values."""
-        for one in value:
-            super().take(one, seq)
-
-
 class Table(Generic[R]):
     """Rows of one kind by id, by place and by index. ``on_change`` gets each new value of a row, with the table
-    and the value before (None: a new row)."""
+    and the value before (None: a new row). ``is_steady`` says that rows never change in place: then what they are
+    sorted by may be kept."""
 
-    __slots__ = ("_by_id", "_derived", "_id_of", "_indexes", "_places", "_scans", "on_change", "rows")
+    __slots__ = (
+        "_by_id", "_changes", "_derived", "_id_of", "_indexes", "_orders", "_places", "is_steady", "on_change", "rows"
+    )  # fmt: skip
 
-    def __init__(self, id_of: Callable[[R], str], indexes: Sequence[Index[R]] = ()) -> None:
+    def __init__(self, id_of: Callable[[R], str], indexes: Sequence[Index[R]] = (), *, is_steady: bool = True) -> None:
         self.rows: list[R] = []
         self.on_change: Callable[[Table[Any], R, R | None], None] | None = None
         self._id_of = id_of
@@ -146,8 +56,10 @@ class Table(Generic[R]):
         self._derived: dict[int, object] = {}
         self._indexes = indexes
         # Of the indexes that have been asked: a table that nobody searches takes no room for them.
-        self._places: dict[str, _Places[R]] = {}
-        self._scans: list[ref[Scan[R]]] = []
+        self._places: dict[str, Places[R]] = {}
+        self._orders: dict[Callable[[R], Any], SortedPlaces[R]] = {}
+        self._changes: list[ref[ChangedPlaces]] = []
+        self.is_steady = is_steady
 
     def watch(self, heard: Callable[[Table[Any], R, R | None], None]) -> None:
         """Tell one more of each new value of a row."""
@@ -169,7 +81,7 @@ class Table(Generic[R]):
         made.seq = len(self.rows)
         self.rows.append(row)
         self._by_id[self._id_of(row)] = row
-        if self._scans:
+        if self._changes:
             self._report(made.seq)
         if self.on_change is not None:
             self.on_change(self, row, None)
@@ -177,21 +89,22 @@ class Table(Generic[R]):
 
     def take_back(self) -> None:
         """Forget the newest row."""
+        seq = len(self.rows) - 1
+        for order in self._orders.values():
+            order.take_back(seq)
         row = self.rows.pop()
-        seq = len(self.rows)
         del self._by_id[self._id_of(row)]
         self._derived.pop(seq, None)
         for places in self._places.values():
             if seq < places.known:
-                places.take(places.index.read(row), seq)
-                places.known = seq
-        if self._scans:
+                places.take_back(row, seq)
+        if self._changes:
             self._report(seq)
 
     def copied(self, copy_row: Callable[[R], R] | None = None) -> Table[R]:
         """A table of its own with the same rows, without an ``on_change`` yet. Rows that change in place are copied by
         ``copy_row``; all others are shared."""
-        copy: Table[R] = Table(self._id_of, self._indexes)
+        copy: Table[R] = Table(self._id_of, self._indexes, is_steady=self.is_steady)
         if copy_row is None:
             copy.rows, copy._by_id = self.rows.copy(), self._by_id.copy()
         else:
@@ -217,7 +130,12 @@ class Table(Generic[R]):
         seq = before.seq
         if self.rows[seq] is not before:
             raise RuntimeError(f"row {seq} has moved on, {self._id_of(before)} cannot be replaced")
+        moved = [order for order in self._orders.values() if order.moves(before, after)]
+        for order in moved:
+            order.take(seq)
         self.rows[seq] = self._by_id[self._id_of(after)] = after
+        for order in moved:
+            order.put(seq)
         self._derived.pop(seq, None)
         for places in self._places.values():
             if seq < places.known:
@@ -225,7 +143,7 @@ class Table(Generic[R]):
                 if new != old:
                     places.take(old, seq)
                     places.put(new, seq)
-        if self._scans:
+        if self._changes:
             self._report(seq)
         if self.on_change is not None:
             self.on_change(self, after, before)
@@ -282,15 +200,24 @@ class Table(Generic[R]):
 
     def scan(self, query: Query[R]) -> Slices[Scan[R] | None]:
         """Look ahead for :meth:`search` at what is too long for one step; None when nothing is, by now."""
-        rows = self.rows
         for name, _ in query.equal:
             yield from self.learning(name)
-        candidates, checks = self._candidates(query)
-        if len(candidates) <= SLICE or not (checks or query.sort):
+        if self.few(query) is not None:
             return None
-        scan = Scan(rows, query)
-        self._scans = [*(known for known in self._scans if known() is not None), ref(scan)]
-        yield from scan.run(candidates, checks)
+        scan = Scan(self.rows, query)
+        self._hear(scan.changed)
+        marks = []
+        for name, values in query.equal:
+            marks.append((yield from self._marked(name, values)))
+        for bound in query.bounds:
+            order = yield from self._order(bound.read)
+            marks.append((yield from order.marks(bound)))
+        yield from scan.look(marks)
+        if query.sort is not None and scan.is_short:
+            scan.sort()
+        elif query.sort is not None:
+            order = yield from self._order(query.sort)
+            yield from scan.follow(order)
         return scan
 
     def learning(self, index: str) -> Slices[None]:
@@ -300,23 +227,50 @@ class Table(Generic[R]):
             places.learn(rows, places.known + SLICE)
             yield
 
+    def _marked(self, name: str, values: Sequence[Hashable]) -> Slices[bytearray]:
+        places, until = self._up_to_date(name), len(self.rows)
+        if len(values) == 1:
+            return (yield from places.marks(values[0], until))
+        marks = bytearray(until)
+        for value in values:
+            here = tuple(places.of(value))
+            for start in range(0, len(here), LOT):
+                for seq in here[start : start + LOT]:
+                    marks[seq] = 1
+                yield
+        return marks
+
+    def _order(self, read: Callable[[R], Any]) -> Slices[SortedPlaces[R]]:
+        order = self._orders.get(read)
+        if order is None:
+            order = SortedPlaces(self.rows, read)
+            self._hear(changed := ChangedPlaces())
+            yield from order.build(changed)
+            if self.is_steady:
+                order = self._orders.setdefault(read, order)
+        yield from order.learn()
+        return order
+
+    def _hear(self, changed: ChangedPlaces) -> None:
+        self._changes = [*(known for known in self._changes if known() is not None), ref(changed)]
+
     def _report(self, seq: int) -> None:
-        """Let the scans that are under way know that a row has changed."""
-        for known in self._scans:
-            scan = known()
-            if scan is None:
-                self._scans = [one for one in self._scans if one() is not None]
+        """Let those who look at the rows know that one has changed."""
+        for known in self._changes:
+            changed = known()
+            if changed is None:
+                self._changes = [one for one in self._changes if one() is not None]
             else:
-                scan.changed.add(seq)
+                changed.add(seq)
 
     def _fitting(self, query: Query[R]) -> Callable[[int], bool]:
         rows, (first, last) = self.rows, window(self.rows, query)
-        checks = [*(_check(self._places[name].index, values) for name, values in query.equal), *query.where]
+        checks = [*(_check(self._places[name].index, values) for name, values in query.equal), *_tests(query)]
         return lambda seq: first <= seq < last and all(check(rows[seq]) for check in checks)
 
     def _candidates(self, query: Query[R]) -> Candidates[R]:
         narrow, checks = self._narrow(query.equal)
-        checks.extend(query.where)
+        checks.extend(_tests(query))
         first, last = window(self.rows, query)
         if narrow is None:
             return range(first, last), checks
@@ -338,17 +292,17 @@ class Table(Generic[R]):
         places = self._up_to_date(name)
         return [here for value in dict.fromkeys(values) if (here := places.of(value))] or [[]]
 
-    def _up_to_date(self, name: str) -> _Places[R]:
+    def _up_to_date(self, name: str) -> Places[R]:
         places = self._index(name)
         if places.known < len(self.rows):
             places.learn(self.rows, len(self.rows))
         return places
 
-    def _index(self, name: str) -> _Places[R]:
+    def _index(self, name: str) -> Places[R]:
         places = self._places.get(name)
         if places is None:
             index = {index.name: index for index in self._indexes}[name]
-            places = self._places[name] = (_ManyPlaces if index.several else _Places)(index)
+            places = self._places[name] = (ManyPlaces if index.several else Places)(index)
         return places
 
 
@@ -358,6 +312,10 @@ def _both(first: Callable[..., None], second: Callable[..., None]) -> Callable[.
         second(*change)
 
     return heard
+
+
+def _tests(query: Query[R]) -> Iterator[Callable[[R], bool]]:
+    return chain(query.where, (bound.holds for bound in query.bounds))
 
 
 def _check(index: Index[R], values: Sequence[Hashable]) -> Callable[[R], bool]:

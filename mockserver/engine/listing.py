@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import field
+from operator import attrgetter
 from typing import Any, Generic, TypeAlias, TypeVar
 
 from mockserver.assumptions import Assumed
@@ -18,7 +19,7 @@ from mockserver.domain.record import record
 from mockserver.domain.slices import Slices
 from mockserver.domain.states import Presence
 from mockserver.engine.indexed_table import Candidates, ListPage, Table
-from mockserver.engine.query import Query, TableRow
+from mockserver.engine.query import Bound, Query, TableRow
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.scans import Scan
 from mockserver.engine.step import Step
@@ -28,11 +29,15 @@ R = TypeVar("R", bound=TableRow)
 
 @record
 class Criteria:
-    """What rows must have: values by which an index finds them, and tests."""
+    """What rows must have: values by which an index finds them, bounds, and tests."""
 
-    equal: list[tuple[str, tuple[Hashable, ...]]]
-    where: list[Callable[[Any], bool]]
+    equal: list[tuple[str, tuple[Hashable, ...]]] = field(default_factory=list)
+    bounds: list[Bound[Any]] = field(default_factory=list)
+    where: list[Callable[[Any], bool]] = field(default_factory=list)
 
+
+Sort: TypeAlias = Callable[[Any], Any] | None
+"""What rows are sorted by; None leaves them in the order of their adding."""
 
 Parameter: TypeAlias = Callable[[Sandbox, Any, Criteria, Faults], None]
 """Adds what a given value asks for, or a fault of it."""
@@ -40,11 +45,12 @@ Parameter: TypeAlias = Callable[[Sandbox, Any, Criteria, Faults], None]
 
 @record
 class Search(Generic[R]):
-    """How one kind of object is listed. ``sorts`` are the fields that ``SortBy`` may name, in any letter case. With
+    """How one kind of object is listed. ``sorts`` are the fields that ``SortBy`` may name, in any letter case; None is
+    the order of adding. With
     ``hides_removed`` those in use are found, all only with the parameter ``include_removed``."""
 
     table: Callable[[Sandbox], Table[R]]
-    sorts: Mapping[str, Callable[[R], Any]]
+    sorts: Mapping[str, Sort]
     parameters: Mapping[str, Parameter] = field(default_factory=dict)
     hides_removed: bool = False
 
@@ -63,14 +69,15 @@ def passing(make: Callable[[Any], Callable[[Any], bool]]) -> Parameter:
     return lambda sandbox, value, criteria, faults: criteria.where.append(make(value))
 
 
+amount_of = attrgetter("amount")
+"""The amount of a charge or a subscription: lists are sorted and bounded by the same."""
+
+
 def amount_beyond(*, above: bool) -> Parameter:
     """Rows with an amount above or below the value (assumption ``search.bounds``)."""
 
     def add(sandbox: Sandbox, bound: Any, criteria: Criteria, faults: Faults) -> None:
-        inclusive = sandbox.assume(SEARCH_BOUNDS) == "inclusive"
-        criteria.where.append(
-            lambda row: (row.amount > bound if above else row.amount < bound) or (inclusive and row.amount == bound)
-        )
+        criteria.bounds.append(Bound(amount_of, bound, above, sandbox.assume(SEARCH_BOUNDS) == "inclusive"))
 
     return add
 
@@ -148,7 +155,7 @@ def _ahead(table: Table[R], query: Query[R], assumed: Assumed) -> Slices[Ahead[R
 
 
 def _query(sandbox: Sandbox, wanted: Search[R], given: Mapping[str, Any]) -> Query[R]:
-    faults, criteria = Faults(), Criteria([], [])
+    faults, criteria = Faults(), Criteria()
     for name in [name for name in wanted.parameters if name in given]:
         wanted.parameters[name](sandbox, given[name], criteria, faults)
     if wanted.hides_removed and not given.get("include_removed"):
@@ -166,7 +173,7 @@ def _query(sandbox: Sandbox, wanted: Search[R], given: Mapping[str, Any]) -> Que
     if by or order:
         sort, descending = _sort(sandbox, by, order, wanted.sorts, descending, faults)
     faults.refuse()
-    return Query(limit, skip, criteria.equal, criteria.where, after, before, sort, descending)
+    return Query(limit, skip, criteria.equal, criteria.where, criteria.bounds, after, before, sort, descending)
 
 
 def _window(sandbox: Sandbox, after: Micros | None, before: Micros | None) -> tuple[Micros | None, Micros | None]:
@@ -183,10 +190,10 @@ def _sort(
     sandbox: Sandbox,
     by: str | None,
     order: str | None,
-    sorts: Mapping[str, Callable[[R], Any]],
+    sorts: Mapping[str, Sort],
     descending: bool,
     faults: Faults,
-) -> tuple[Callable[[R], Any] | None, bool]:
+) -> tuple[Sort, bool]:
     lenient = sandbox.assume(SORT_UNKNOWN) == "ignore"
     if order:
         wanted = _ORDERS.get(order.lower())
@@ -196,8 +203,7 @@ def _sort(
             faults.add(Code.VALIDATION_ERROR, "SortOrder", f"got '{order[:20]}', wanted asc or desc")
     if not by or by.lower() == "none":
         return None, descending
-    sort = sorts.get(by.lower())
-    if sort is None and not lenient:
+    if by.lower() not in sorts and not lenient:
         words = f"got '{by[:40]}', wanted one of {', '.join(sorts)}{nearest(by, sorts)}"
         faults.add(Code.VALIDATION_ERROR, "SortBy", words)
-    return sort, descending
+    return sorts.get(by.lower()), descending

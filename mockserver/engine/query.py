@@ -26,8 +26,25 @@ R = TypeVar("R", bound=TableRow)
 
 
 @record
+class Bound(Generic[R]):
+    """Rows that have a value, as ``read``, above or below another."""
+
+    read: Callable[[R], Any]
+    value: Any
+    above: bool
+    inclusive: bool
+
+    def holds(self, row: R) -> bool:
+        """Whether a row is within it."""
+        value = self.read(row)
+        is_beyond: bool = value > self.value if self.above else value < self.value
+        return is_beyond or (self.inclusive and bool(value == self.value))
+
+
+@record
 class Query(Generic[R]):
-    """What is searched: ``equal`` names indexes and the values each may have; ``where`` holds for every row found.
+    """What is searched: ``equal`` names indexes and the values each may have; every row found is within all ``bounds``,
+    and ``where`` holds for it.
 
     ``after`` and ``before`` bound the time of adding, exclusively. Without ``sort`` the newest come first.
     """
@@ -36,6 +53,7 @@ class Query(Generic[R]):
     skip: int = 0
     equal: Sequence[tuple[str, Sequence[Hashable]]] = ()
     where: Sequence[Callable[[R], bool]] = ()
+    bounds: Sequence[Bound[R]] = ()
     after: Micros | None = None
     before: Micros | None = None
     sort: Callable[[R], Any] | None = None
@@ -52,14 +70,21 @@ def cut(places: Sequence[int], query: Query[Any]) -> list[int]:
 
 def is_same(one: Query[Any], other: Query[Any]) -> bool:
     """Whether two queries made of the same parameters still ask for the same."""
-    same: Callable[[Query[Any]], tuple[object, ...]] = lambda query: (  # noqa: E731
-        query.limit, query.skip, _values(query.equal), query.after, query.before, query.sort, query.descending
-    )  # fmt: skip
-    return same(one) == same(other)
+    return _asked(one) == _asked(other)
 
 
-def _values(equal: Sequence[tuple[str, Sequence[Hashable]]]) -> list[tuple[str, tuple[Hashable, ...]]]:
-    return [(name, tuple(values)) for name, values in equal]
+def _asked(query: Query[Any]) -> tuple[object, ...]:
+    equal = [(name, tuple(values)) for name, values in query.equal]
+    return (
+        query.limit,
+        query.skip,
+        equal,
+        list(query.bounds),
+        query.after,
+        query.before,
+        query.sort,
+        query.descending,
+    )
 
 
 def window(rows: Sequence[TableRow], query: Query[Any]) -> tuple[int, int]:

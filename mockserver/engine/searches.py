@@ -7,7 +7,6 @@ Sources: service document, Charges, Customers, Payment methods and Batches; publ
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
 
 from mockserver.assumptions.table import SEARCH_CARD
 from mockserver.domain.batch import Batch
@@ -23,11 +22,11 @@ from mockserver.domain.subscription import Subscription
 from mockserver.domain.token import Token
 from mockserver.domain.transfer import Transfer
 from mockserver.domain.webhook_subscription import WebhookSubscription
-from mockserver.engine.listing import Criteria, Search, amount_beyond, by, in_state, passing
+from mockserver.engine.listing import Criteria, Search, Sort, amount_beyond, amount_of, by, in_state, passing
 from mockserver.engine.sandbox import Sandbox
 
-_NEWEST: Mapping[str, Callable[[Any], Any]] = {"date": lambda row: row.seq}
-_ADDED: Mapping[str, Callable[[Any], Any]] = {"dateadded": lambda row: row.seq, **_NEWEST}
+_NEWEST: Mapping[str, Sort] = {"date": None}
+_ADDED: Mapping[str, Sort] = {"dateadded": None, **_NEWEST}
 _AMOUNTS = {"amount_greater_than": amount_beyond(above=True), "amount_less_than": amount_beyond(above=False)}
 
 
@@ -45,7 +44,7 @@ CHARGES: Search[Charge] = Search(
     lambda sandbox: sandbox.charges,
     {
         **_ADDED,
-        "amount": lambda charge: charge.amount,
+        "amount": amount_of,
         "currency": lambda charge: charge.currency,
         "status": lambda charge: charge.status.value,
         "reference": lambda charge: charge.reference or "",
@@ -173,7 +172,7 @@ PAYMENT_LINKS: Search[PaymentLink] = Search(
     lambda sandbox: sandbox.payment_links,
     {
         **_NEWEST,
-        "dateadded": lambda link: link.seq,
+        "dateadded": None,
         "title": lambda link: (link.title or "").lower(),
         "amount": lambda link: link.amount or 0,
     },
@@ -183,10 +182,10 @@ SUBSCRIPTIONS: Search[Subscription] = Search(
     lambda sandbox: sandbox.subscriptions,
     {
         **_NEWEST,
-        "createddate": lambda row: row.seq,
+        "createddate": None,
         "status": lambda row: row.status.value,
         "currency": lambda row: row.currency,
-        "amount": lambda row: row.amount,
+        "amount": amount_of,
         "startdate": lambda row: row.start,
     },
     {"status": by("status"), "currency": by("currency", str.upper), **_AMOUNTS},
@@ -196,7 +195,7 @@ BATCHES: Search[Batch] = Search(
     lambda sandbox: sandbox.batches,
     {
         **_NEWEST,
-        "dateadded": lambda batch: batch.seq,
+        "dateadded": None,
         "description": lambda batch: batch.description.lower(),
         "status": lambda batch: batch.status.value,
         "count": lambda batch: len(batch.rows),
@@ -212,7 +211,7 @@ TRANSFERS: Search[Transfer] = Search(
     lambda sandbox: sandbox.transfers,
     {
         **_NEWEST,
-        "dateadded": lambda row: row.seq,
+        "dateadded": None,
         "amount": lambda row: row.amount,
         "reference": lambda row: row.reference or "",
         "status": lambda row: row.status.value,
@@ -228,7 +227,7 @@ TRANSFERS: Search[Transfer] = Search(
 
 WEBHOOK_SUBSCRIPTIONS: Search[WebhookSubscription] = Search(
     lambda sandbox: sandbox.webhook_subscriptions,
-    {**_NEWEST, "createddate": lambda row: row.seq, "url": lambda row: row.url},
+    {**_NEWEST, "createddate": None, "url": lambda row: row.url},
     {
         "type": passing(lambda wanted: lambda row: wanted in row.types),
         "id": passing(lambda wanted: lambda row: row.webhook_subscription_id == wanted),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping
 from operator import attrgetter
 from typing import Any, get_args, get_type_hints
 
@@ -20,7 +20,8 @@ from mockserver.domain.token import Token
 from mockserver.domain.transfer import Transfer
 from mockserver.domain.vault import VaultItem
 from mockserver.domain.webhook_subscription import WebhookSubscription
-from mockserver.engine.indexed_table import Index, Table
+from mockserver.engine.indexed_table import Table
+from mockserver.engine.places import Index
 
 
 def _by(name: str, path: str = "") -> Index[Any]:
@@ -51,12 +52,13 @@ def _email(customer: Customer) -> Hashable | None:
     return customer.email.lower() if customer.email is not None else None
 
 
-def _shape(id_name: str, *indexes: Index[Any]) -> tuple[Callable[[Any], str], Sequence[Index[Any]]]:
-    return attrgetter(id_name), indexes
+def _shape(id_name: str, *indexes: Index[Any], is_steady: bool = True) -> Callable[[], Table[Any]]:
+    id_of = attrgetter(id_name)
+    return lambda: Table(id_of, indexes, is_steady=is_steady)
 
 
 _SHAPES = {
-    "batches": _shape("batch_id"),
+    "batches": _shape("batch_id", is_steady=False),
     "charges": _shape(
         "charge_id",
         _by("reference"),
@@ -128,8 +130,8 @@ class Tables:
     __slots__ = tuple(__annotations__)
 
     def __init__(self) -> None:
-        for name, (id_of, indexes) in _SHAPES.items():
-            setattr(self, name, Table(id_of, indexes))
+        for name, made in _SHAPES.items():
+            setattr(self, name, made())
 
 
 ROW_CLASSES: Mapping[str, type] = {name: get_args(table)[0] for name, table in get_type_hints(Tables).items()}

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from mockserver.domain.record import record, replace
-from mockserver.engine.indexed_table import Index, Table
+from mockserver.engine.indexed_table import Table
+from mockserver.engine.places import Index
 from mockserver.engine.query import Query
 from tests.rows import each
 

@@ -12,9 +12,10 @@ import pytest
 
 from mockserver.domain.record import record, replace
 from mockserver.domain.slices import Slices
-from mockserver.engine.indexed_table import Index, Table
-from mockserver.engine.query import Query
-from mockserver.engine.scans import SLICE
+from mockserver.engine.indexed_table import Table
+from mockserver.engine.places import Index
+from mockserver.engine.query import Bound, Query
+from mockserver.engine.sorted_places import SLICE
 from tests.driving import Api
 
 ROWS = 3 * SLICE + 7
@@ -69,6 +70,19 @@ QUERIES: dict[str, Query[Stored]] = {
     "tested, oldest first": Query(10, 5, where=[is_cheap], descending=False),
     "two indexes": Query(10, equal=[("colour", ["red"]), ("tag", ["x"])]),
     "an index of several values, sorted": Query(10, 3, equal=[("price", range(40))], sort=price),
+    "above, and an index": Query(
+        10, equal=[("colour", ["red"])], bounds=[Bound(price, 20, above=True, inclusive=False)]
+    ),
+    "between, sorted": Query(
+        10,
+        3,
+        bounds=[Bound(price, 20, above=True, inclusive=True), Bound(price, 40, above=False, inclusive=False)],
+        sort=price,
+    ),
+    "not above, tested, oldest first": Query(
+        10, where=[is_cheap], bounds=[Bound(price, 15, above=False, inclusive=True)], descending=False
+    ),
+    "above all": Query(10, bounds=[Bound(price, 1_000, above=True, inclusive=True)]),
     "a window, sorted": Query(10, after=100, before=1_900, equal=[("colour", ["red", "blue"])], sort=price),
 }
 
@@ -123,6 +137,35 @@ def test_a_sliced_search_finds_what_there_was_once_newer_changes_are_taken_back(
         if table.rows[row.seq] is not row:
             table.replace(table.rows[row.seq], row)
     assert table.search(query, scan) == wanted
+
+
+@pytest.mark.parametrize("name", QUERIES)
+def test_what_a_search_has_worked_out_follows_the_rows(name: str) -> None:
+    random = Random(name)
+    table, query = filled_table(), QUERIES[name]
+    for _ in range(6):
+        for _ in range(random.choice([3, 500])):
+            row = table.rows[random.randrange(len(table))]
+            made = stored(row.seq, random)
+            table.replace(row, replace(row, colour=made.colour, price=made.price, tags=made.tags))
+        for _ in range(random.choice([1, 300])):
+            table.add(stored(len(table), random))
+        for _ in range(random.choice([0, 20])):
+            table.take_back()
+        scan, _ = drive(table.scan(query), lambda: None)
+        assert table.search(query, scan) == table.search(query)
+
+
+def test_what_changes_in_place_is_sorted_anew() -> None:
+    table: Table[Stored] = Table(lambda row: row.key, is_steady=False)
+    for row in beginning():
+        table.add(replace(row))
+    query = Query(10, sort=price)
+    for dear in (1_000, 2_000):
+        drive(table.scan(query), lambda: None)
+        table.rows[dear].price = dear
+        scan, _ = drive(table.scan(query), lambda: None)
+        assert table.search(query, scan).rows[0].seq == dear
 
 
 def test_a_scan_answers_no_other_query() -> None:

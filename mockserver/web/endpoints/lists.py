@@ -10,7 +10,7 @@ from mockserver.domain.slices import Slices
 from mockserver.engine import listing
 from mockserver.engine.listing import QuickSearch, Search
 from mockserver.engine.sandbox import Sandbox
-from mockserver.engine.scans import SLICE
+from mockserver.engine.sorted_places import SLICE
 from mockserver.engine.step import Step
 from mockserver.web.routes import OperationCall
 from mockserver.wire.base import Body

@@ -1,0 +1,146 @@
+"""The rows of a long table in the order that a list sorts by."""
+
+from __future__ import annotations
+
+from array import array
+from bisect import bisect_left
+from collections.abc import Callable, Iterator, Sequence
+from heapq import merge
+from itertools import filterfalse, islice
+from math import inf
+from typing import Any, Generic, TypeAlias, TypeVar
+
+from mockserver.domain.slices import Slices
+from mockserver.engine.query import Bound, TableRow
+
+R = TypeVar("R", bound=TableRow)
+
+SLICE = 2_000
+"""Rows that are looked at without a pause: some milliseconds. A search that has no more to look at makes none."""
+
+BLOCKS = 20
+"""Blocks that are gone through without a pause: a millisecond."""
+
+_BLOCK = 1_000
+_PUT = 200
+
+Block: TypeAlias = "array[int]"
+
+
+class ChangedPlaces(set[int]):
+    """The places of rows that were added, replaced or taken back since something began to look at them."""
+
+
+class SortedPlaces(Generic[R]):
+    """The places of the first ``known`` rows by a value, those of one value in the order of their adding.
+
+    They are in blocks, so that a place is found in a few comparisons and put in without moving the others. A block
+    never changes: whoever has the blocks of an instant may go through them while rows change.
+    """
+
+    __slots__ = ("_blocks", "_read", "_rows", "known")
+
+    def __init__(self, rows: Sequence[R], read: Callable[[R], Any]) -> None:
+        self.known = 0
+        self._rows = rows
+        self._read = read
+        self._blocks: list[Block] = []
+
+    def build(self, changed: ChangedPlaces) -> Slices[None]:
+        """Take in all rows; ``changed`` hears of those that change meanwhile."""
+        rows, runs = self._rows, list[Block]()
+        start = 0
+        while start < len(rows):
+            runs.append(array("Q", sorted(range(start, min(start + SLICE, len(rows))), key=self._key)))
+            start += SLICE
+            yield
+        self.known = len(rows)
+        # What has changed since its run was sorted stands in no order.
+        unchanged = [(seq for seq in run if seq not in changed) for run in runs]
+        merged = merge(*unchanged, key=self._key)
+        while block := array("Q", islice(merged, _BLOCK)):
+            self._blocks.append(block)
+            yield
+        if changed:
+            left = (array("Q", filterfalse(changed.__contains__, block)) for block in self._blocks)
+            self._blocks = [block for block in left if block]
+            self.known = min(self.known, len(rows))
+            for seq in changed:
+                if seq < self.known:
+                    self.put(seq)
+
+    def learn(self) -> Slices[None]:
+        """Take in the rows that have been added since."""
+        while len(self._rows) - self.known > _PUT:
+            self._learn(self.known + _PUT)
+            yield
+        self._learn(len(self._rows))
+
+    def _learn(self, until: int) -> None:
+        for seq in range(self.known, until):
+            self.put(seq)
+        self.known = until
+
+    def blocks(self, *, descending: bool) -> Iterator[Block]:
+        """All blocks of this instant, in order."""
+        blocks = list(self._blocks)
+        return (block[::-1] for block in reversed(blocks)) if descending else iter(blocks)
+
+    def marks(self, bound: Bound[R]) -> Slices[bytearray]:
+        """A byte for each row, 1 where its value is within the bound."""
+        marks = bytearray(len(self._rows))
+        for number, block in enumerate(self._within(bound)):
+            if number % BLOCKS == 0:
+                yield
+            for seq in block:
+                marks[seq] = 1
+        return marks
+
+    def moves(self, before: R, after: R) -> bool:
+        """Whether a row stands elsewhere, or may, once it has its next value."""
+        return before.seq < self.known and bool(self._read(before) != self._read(after))
+
+    def put(self, seq: int) -> None:
+        """A row has got its value."""
+        key, blocks = self._key(seq), self._blocks
+        number = min(self._block_of(key), len(blocks) - 1)
+        if number < 0:
+            blocks.append(array("Q", [seq]))
+            return
+        block = blocks[number]
+        at = bisect_left(block, key, key=self._key)
+        longer = block[:at] + array("Q", [seq]) + block[at:]
+        half = len(longer) // 2
+        blocks[number : number + 1] = [longer] if half < _BLOCK else [longer[:half], longer[half:]]
+
+    def take(self, seq: int) -> None:
+        """A row is about to lose its value."""
+        key, blocks = self._key(seq), self._blocks
+        number = self._block_of(key)
+        block = blocks[number]
+        at = bisect_left(block, key, key=self._key)
+        shorter = block[:at] + block[at + 1 :]
+        blocks[number : number + 1] = [shorter] if shorter else []
+
+    def take_back(self, seq: int) -> None:
+        """The newest row is about to be no more."""
+        if seq < self.known:
+            self.take(seq)
+            self.known = seq
+
+    def _within(self, bound: Bound[R]) -> list[Block]:
+        # Between the rows that have the value itself and those beyond it.
+        key = bound.value, inf if bound.above != bound.inclusive else -1
+        number, blocks = self._block_of(key), self._blocks
+        if number < len(blocks):
+            at = bisect_left(blocks[number], key, key=self._key)
+            parts = blocks[number][at:], blocks[number][:at]
+        else:
+            parts = array("Q"), array("Q")
+        return [parts[0], *blocks[number + 1 :]] if bound.above else [*blocks[:number], parts[1]]
+
+    def _block_of(self, key: tuple[Any, float]) -> int:
+        return bisect_left(self._blocks, key, key=lambda block: self._key(block[-1]))
+
+    def _key(self, seq: int) -> tuple[Any, float]:
+        return self._read(self._rows[seq]), seq
