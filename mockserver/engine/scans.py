@@ -13,6 +13,7 @@ from itertools import chain, compress, islice
 from typing import Any, Generic, TypeVar
 
 from mockserver.domain.slices import Slices
+from mockserver.engine.places import LOT
 from mockserver.engine.query import Query, TableRow, window
 from mockserver.engine.sorted_places import BLOCKS, SLICE, Block, ChangedPlaces, SortedPlaces
 
@@ -83,13 +84,7 @@ class Scan(Generic[R]):
         query, changed, found = self.query, self.changed, self._found
         fresh = sorted(seq for seq in changed if fits(seq))
         count = self._count + len(fresh) - sum(found[seq] for seq in changed if seq < len(found))
-        places: Iterable[int]
-        if query.sort is not None:
-            places = self._in_order()
-        elif query.descending:
-            places = compress(range(len(found) - 1, -1, -1), reversed(found))
-        else:
-            places = compress(range(len(found)), found)
+        places: Iterable[int] = self._in_order() if query.sort is not None else self._by_place()
         if changed:
             unchanged = (seq for seq in places if seq not in changed)
             again = sorted(fresh, key=self._key, reverse=query.descending)
@@ -98,6 +93,18 @@ class Scan(Generic[R]):
 
     def _found_in(self, block: Block) -> Iterator[int]:
         return compress(block, map(self._found.__getitem__, block))
+
+    def _by_place(self) -> Iterator[int]:
+        found, lots = self._found, range(0, len(self._found), LOT)
+        for start in reversed(lots) if self.query.descending else lots:
+            lot = found[start : start + LOT]
+            # To see that a lot has none takes a hundredth of the time of going through it.
+            if 1 not in lot:
+                continue
+            if self.query.descending:
+                yield from compress(range(start + len(lot) - 1, start - 1, -1), reversed(lot))
+            else:
+                yield from compress(range(start, start + len(lot)), lot)
 
     def _in_order(self) -> Iterator[int]:
         yield from self._first

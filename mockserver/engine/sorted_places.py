@@ -10,6 +10,7 @@ from itertools import filterfalse, islice
 from math import inf
 from typing import Any, Generic, TypeAlias, TypeVar
 
+from mockserver.domain.record import replace
 from mockserver.domain.slices import Slices
 from mockserver.engine.query import Bound, TableRow
 
@@ -88,12 +89,16 @@ class SortedPlaces(Generic[R]):
 
     def marks(self, bound: Bound[R]) -> Slices[bytearray]:
         """A byte for each row, 1 where its value is within the bound."""
-        marks = bytearray(len(self._rows))
-        for number, block in enumerate(self._within(bound)):
+        blocks, mark = self._within(bound), 1
+        beyond = self._within(replace(bound, above=not bound.above, inclusive=not bound.inclusive))
+        if len(beyond) < len(blocks):
+            blocks, mark = beyond, 0
+        marks = bytearray([1 - mark]) * len(self._rows)
+        for number, block in enumerate(blocks):
             if number % BLOCKS == 0:
                 yield
             for seq in block:
-                marks[seq] = 1
+                marks[seq] = mark
         return marks
 
     def moves(self, before: R, after: R) -> bool:
