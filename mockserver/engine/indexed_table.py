@@ -274,7 +274,9 @@ class Table(Generic[R]):
         first, last = window(self.rows, query)
         if narrow is None:
             return range(first, last), checks
-        return narrow[bisect_left(narrow, first) : bisect_left(narrow, last)], checks
+        if first > 0 or last < len(self.rows):
+            narrow = narrow[bisect_left(narrow, first) : bisect_left(narrow, last)]
+        return narrow, checks
 
     def _narrow(
         self, equal: Sequence[tuple[str, Sequence[Hashable]]]
