@@ -19,6 +19,7 @@ from mockserver.engine.places import LOT, Index, ManyPlaces, Places
 from mockserver.engine.query import Query, TableRow, cut, is_same, window
 from mockserver.engine.scans import Scan
 from mockserver.engine.sorted_places import SLICE, ChangedPlaces, SortedPlaces
+from mockserver.engine.spread import Spread
 
 R = TypeVar("R", bound=TableRow)
 
@@ -52,7 +53,7 @@ class Table(Generic[R]):
         self.rows: list[R] = []
         self.on_change: Callable[[Table[Any], R, R | None], None] | None = None
         self._id_of = id_of
-        self._by_id: dict[str, R] = {}
+        self._by_id: Spread[str, R] = Spread()
         self._derived: dict[int, object] = {}
         self._indexes = indexes
         # Of the indexes that have been asked: a table that nobody searches takes no room for them.
@@ -69,7 +70,7 @@ class Table(Generic[R]):
     def __len__(self) -> int:
         return len(self.rows)
 
-    def __contains__(self, row_id: object) -> bool:
+    def __contains__(self, row_id: str) -> bool:
         return row_id in self._by_id
 
     def __iter__(self) -> Iterator[R]:
@@ -109,12 +110,17 @@ class Table(Generic[R]):
             copy.rows, copy._by_id = self.rows.copy(), self._by_id.copy()
         else:
             copy.rows = [copy_row(row) for row in self.rows]
-            copy._by_id = {self._id_of(row): row for row in copy.rows}
+            for row in copy.rows:
+                copy._by_id[self._id_of(row)] = row
         return copy
 
     def contents(self) -> list[Any]:
         """The lists and dictionaries that it consists of."""
-        return [self._by_id, *(places.contents() for places in self._places.values()), self.rows]
+        return [
+            *self._by_id.parts,
+            *(part for places in self._places.values() for part in places.contents()),
+            self.rows,
+        ]
 
     def id_of(self, row: R) -> str:
         """The id of a row."""

@@ -8,6 +8,7 @@ from typing import Any, Generic, TypeVar
 
 from mockserver.domain.record import record
 from mockserver.domain.slices import Slices
+from mockserver.engine.spread import Spread
 
 R = TypeVar("R")
 
@@ -40,7 +41,7 @@ class Places(Generic[R]):
     def __init__(self, index: Index[R]) -> None:
         self.index = index
         self.known = 0
-        self._by_value: dict[Hashable, int | list[int]] = {}
+        self._by_value: Spread[Hashable, int | list[int]] = Spread()
         # Each is right as far as it goes.
         self._marks: dict[Hashable, bytearray] = {}
 
@@ -63,9 +64,9 @@ class Places(Generic[R]):
         """The values that rows have, in no order."""
         return list(self._by_value)
 
-    def contents(self) -> dict[Hashable, int | list[int]]:
+    def contents(self) -> list[dict[Hashable, int | list[int]]]:
         """The places by value."""
-        return self._by_value
+        return self._by_value.parts
 
     def of(self, value: Hashable) -> list[int]:
         """The places of a value, in order; nobody changes them but this."""
