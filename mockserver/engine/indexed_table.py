@@ -42,8 +42,8 @@ class ListPage(Generic[R]):
 
 class Table(Generic[R]):
     """Rows of one kind by id, by place and by index. ``on_change`` gets each new value of a row, with the table
-    and the value before (None: a new row). ``is_steady`` says that rows never change in place: then what they are
-    sorted by may be kept."""
+    and the value before (None: a new row). ``is_steady`` says that rows never change in place: then they may be
+    looked at in slices, and what they are sorted by is kept."""
 
     __slots__ = (
         "_by_id", "_changes", "_derived", "_id_of", "_indexes", "_orders", "_places", "is_steady", "on_change", "rows"
@@ -202,7 +202,9 @@ class Table(Generic[R]):
                 return None
         candidates = self._candidates(query)
         places, checks = candidates
-        return candidates if len(places) <= SLICE or not (checks or query.sort) else None
+        # Nobody hears of what changes in place, so that only what is found at once is right.
+        is_quick = len(places) <= SLICE or not (checks or query.sort) or not self.is_steady
+        return candidates if is_quick else None
 
     def scan(self, query: Query[R]) -> Slices[Scan[R] | None]:
         """Look ahead for :meth:`search` at what is too long for one step; None when nothing is, by now."""
@@ -237,13 +239,19 @@ class Table(Generic[R]):
         places, until = self._up_to_date(name), len(self.rows)
         if len(values) == 1:
             return (yield from places.marks(values[0], until))
-        marks = bytearray(until)
+        marks, looked = bytearray(until), 0
         for value in values:
-            here = tuple(places.of(value))
+            here = places.of(value)
+            # More may have been learnt since the last pause.
+            here = here[: bisect_left(here, until)]
             for start in range(0, len(here), LOT):
-                for seq in here[start : start + LOT]:
+                lot = here[start : start + LOT]
+                for seq in lot:
                     marks[seq] = 1
-                yield
+                looked += len(lot)
+                if looked >= LOT:
+                    looked = 0
+                    yield
         return marks
 
     def _order(self, read: Callable[[R], Any]) -> Slices[SortedPlaces[R]]:
@@ -252,8 +260,7 @@ class Table(Generic[R]):
             order = SortedPlaces(self.rows, read)
             self._hear(changed := ChangedPlaces())
             yield from order.build(changed)
-            if self.is_steady:
-                order = self._orders.setdefault(read, order)
+            order = self._orders.setdefault(read, order)
         yield from order.learn()
         return order
 

@@ -74,14 +74,15 @@ class Places(Generic[R]):
         return here if isinstance(here, list) else [] if here is None else [here]
 
     def marks(self, value: Hashable, until: int) -> Slices[bytearray]:
-        """The marks of a value for at least the rows before ``until``, which must be known."""
+        """The marks of a value for at least those rows before ``until``, which must be known, that stay."""
         marks = self._marks.get(value)
         if marks is None:
             if len(self._marks) >= _MARKED:
                 del self._marks[next(iter(self._marks))]
             marks = self._marks[value] = bytearray()
-        while (start := len(marks)) < until:
-            end, here = min(start + LOT, until), self.of(value)
+        # Rows that are taken back meanwhile are known no more, and marked when they are learnt anew.
+        while (start := len(marks)) < min(until, self.known):
+            end, here = min(start + LOT, until, self.known), self.of(value)
             marks.extend(bytes(end - start))
             for seq in here[bisect_left(here, start) : bisect_left(here, end)]:
                 marks[seq] = 1

@@ -7,9 +7,9 @@ since it began, and those alone are looked at again when the page is asked for.
 from __future__ import annotations
 
 from array import array
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from heapq import merge
-from itertools import chain, compress, islice
+from itertools import chain, compress, filterfalse, islice
 from typing import Any, Generic, TypeVar
 
 from mockserver.domain.slices import Slices
@@ -62,14 +62,14 @@ class Scan(Generic[R]):
 
     def sort(self) -> None:
         """Sort the few rows that were found."""
-        places = compress(range(len(self._found)), self._found)
+        places = compress(range(len(self._rows)), self._found)
         self._first = array("Q", sorted(places, key=self._key, reverse=self.query.descending))
 
     def follow(self, order: SortedPlaces[R]) -> Slices[None]:
         """Take the rows that were found in an order of all."""
         query, found = self.query, self._found
         # What was added since is in the order too, and is looked at when the page is asked for.
-        found.extend(bytes(len(self._rows) - len(found)))
+        found.extend(bytes(max(len(self._rows) - len(found), 0)))
         blocks = order.blocks(descending=query.descending)
         for number, block in enumerate(blocks, 1):
             self._first.extend(self._found_in(block))
@@ -82,14 +82,30 @@ class Scan(Generic[R]):
     def page(self, fits: Callable[[int], bool]) -> tuple[list[int], int]:
         """The places on the page, and how many there are on all; ``fits`` says whether a row is one of them now."""
         query, changed, found = self.query, self.changed, self._found
-        fresh = sorted(seq for seq in changed if fits(seq))
+        fresh = [seq for seq in changed if fits(seq)]
         count = self._count + len(fresh) - sum(found[seq] for seq in changed if seq < len(found))
-        places: Iterable[int] = self._in_order() if query.sort is not None else self._by_place()
+        end = query.skip + query.limit
+        in_order = query.sort is not None
+        places: Iterable[int] = chain(self._first, self._further()) if in_order else self._by_place()
         if changed:
-            unchanged = (seq for seq in places if seq not in changed)
-            again = sorted(fresh, key=self._key, reverse=query.descending)
-            places = merge(unchanged, again, key=self._key, reverse=query.descending)
-        return list(islice(places, query.skip, query.skip + query.limit)), count
+            unchanged = list(islice(filterfalse(changed.__contains__, places), end))
+            places = self._put_in(unchanged, fresh)
+        return list(islice(places, query.skip, end)), count
+
+    def _put_in(self, unchanged: list[int], fresh: Iterable[int]) -> list[int]:
+        """All in order: a few places put in between many takes a tenth of the time of a merge, which reads them all."""
+        if self.query.descending:
+            unchanged.reverse()
+        all_places, start = list[int](), 0
+        for seq in sorted(fresh, key=self._key):
+            at = bisect_left(unchanged, self._key(seq), start, key=self._key)
+            all_places += unchanged[start:at]
+            all_places.append(seq)
+            start = at
+        all_places += unchanged[start:]
+        if self.query.descending:
+            all_places.reverse()
+        return all_places
 
     def _found_in(self, block: Block) -> Iterator[int]:
         return compress(block, map(self._found.__getitem__, block))
@@ -106,8 +122,7 @@ class Scan(Generic[R]):
             else:
                 yield from compress(range(start, start + len(lot)), lot)
 
-    def _in_order(self) -> Iterator[int]:
-        yield from self._first
+    def _further(self) -> Iterator[int]:
         for seq in self._rest:
             self._first.append(seq)
             yield seq

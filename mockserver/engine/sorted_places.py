@@ -6,7 +6,7 @@ from array import array
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
 from heapq import merge
-from itertools import filterfalse, islice
+from itertools import islice
 from math import inf
 from typing import Any, Generic, TypeAlias, TypeVar
 
@@ -48,27 +48,32 @@ class SortedPlaces(Generic[R]):
         self._blocks: list[Block] = []
 
     def build(self, changed: ChangedPlaces) -> Slices[None]:
-        """Take in all rows; ``changed`` hears of those that change meanwhile."""
+        """Take in all rows, as they are now; then what ``changed`` has heard of meanwhile, until there is no more."""
         rows, runs = self._rows, list[Block]()
-        start = 0
-        while start < len(rows):
-            runs.append(array("Q", sorted(range(start, min(start + SLICE, len(rows))), key=self._key)))
-            start += SLICE
+        self._rows = seen = list(rows)
+        for start in range(0, len(seen), SLICE):
+            runs.append(array("Q", sorted(range(start, min(start + SLICE, len(seen))), key=self._key)))
             yield
-        self.known = len(rows)
-        # What has changed since its run was sorted stands in no order.
-        unchanged = [(seq for seq in run if seq not in changed) for run in runs]
-        merged = merge(*unchanged, key=self._key)
+        self.known = len(seen)
+        merged = merge(*runs, key=self._key)
         while block := array("Q", islice(merged, _BLOCK)):
             self._blocks.append(block)
             yield
-        if changed:
-            left = (array("Q", filterfalse(changed.__contains__, block)) for block in self._blocks)
-            self._blocks = [block for block in left if block]
-            self.known = min(self.known, len(rows))
-            for seq in changed:
+        lot = 0
+        while changed or self.known > len(rows):
+            while self.known > len(rows):
+                self.take_back(self.known - 1)
+            # More at each turn, so that it ends however much changes meanwhile.
+            lot += _PUT
+            for _ in range(min(lot, len(changed))):
+                seq = changed.pop()
                 if seq < self.known:
+                    self.take(seq)
+                    seen[seq] = rows[seq]
                     self.put(seq)
+            if changed:
+                yield
+        self._rows = rows
 
     def learn(self) -> Slices[None]:
         """Take in the rows that have been added since."""

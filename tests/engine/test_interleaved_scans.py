@@ -1,0 +1,194 @@
+"""Scans of a table that changes: many under way at once, each answers as a plain look at all rows would."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from random import Random
+from typing import Any
+
+import pytest
+
+from mockserver.domain.record import record, replace
+from mockserver.domain.slices import Slices, at_once
+from mockserver.engine import indexed_table, places, scans, sorted_places
+from mockserver.engine.indexed_table import Table
+from mockserver.engine.places import Index
+from mockserver.engine.query import Bound, Query
+from mockserver.engine.scans import Scan
+
+
+@record
+class Stored:
+    key: str
+    colour: str | None
+    price: int
+    tags: tuple[str, ...]
+    added: int
+    seq: int = -1
+
+
+def price(row: Stored) -> int:
+    return row.price
+
+
+def colour(row: Stored) -> str:
+    return row.colour or ""
+
+
+def is_cheap(row: Stored) -> bool:
+    return row.price < 4
+
+
+def values(random: Random) -> dict[str, Any]:
+    tags = tuple(sorted({random.choice("xyz") for _ in range(random.randrange(3))}))
+    return {"colour": random.choice(["red", "blue", None]), "price": random.randrange(9), "tags": tags}
+
+
+def asked(random: Random, rows: int) -> Query[Stored]:
+    equal: list[tuple[str, Sequence[Any]]] = []
+    if random.random() < 0.5:
+        equal.append(("colour", random.choices(["red", "blue", "none"], k=random.choice([1, 1, 3]))))
+    if random.random() < 0.3:
+        equal.append(("price", random.choices(range(10), k=random.choice([1, 5]))))
+    if random.random() < 0.3:
+        equal.append(("tag", [random.choice("xyz")]))
+    bounds = [
+        Bound(price, random.randrange(-1, 10), above=random.random() < 0.5, inclusive=random.random() < 0.5)
+        for _ in range(random.choice([0, 0, 1, 2]))
+    ]
+    return Query(
+        random.choice([1, 10, 100]),
+        random.choice([0, 0, 5, 60]),
+        equal,
+        [is_cheap] if random.random() < 0.2 else [],
+        bounds,
+        random.randrange(rows) // 3 if random.random() < 0.2 else None,
+        random.randrange(rows) // 3 if random.random() < 0.2 else None,
+        random.choice([None, price, colour]),
+        random.random() < 0.5,
+    )
+
+
+def plainly(table: Table[Stored], query: Query[Stored]) -> tuple[list[int], int]:
+    read = {"colour": lambda row: {row.colour}, "price": lambda row: {row.price}, "tag": lambda row: {*row.tags}}
+    found = [
+        row
+        for row in table.rows
+        if all(read[name](row) & set(wanted) for name, wanted in query.equal)
+        and all(test(row) for test in [*query.where, *(bound.holds for bound in query.bounds)])
+        and (query.after is None or row.added > query.after)
+        and (query.before is None or row.added < query.before)
+    ]
+    if query.descending:
+        found.reverse()
+    if query.sort is not None:
+        found.sort(key=query.sort, reverse=query.descending)
+    return [row.seq for row in found[query.skip : query.skip + query.limit]], len(found)
+
+
+class Driven:
+    """A table, and the scans of it that are under way."""
+
+    def __init__(self, random: Random) -> None:
+        indexes: list[Index[Stored]] = [
+            Index("colour", lambda row: row.colour),
+            Index("price", price),
+            Index("tag", lambda row: row.tags, several=True),
+        ]
+        self.random = random
+        self.table: Table[Stored] = Table(lambda row: row.key, indexes)
+        self.under_way: list[tuple[Query[Stored], Slices[Scan[Stored] | None]]] = []
+        for _ in range(random.choice([0, 40, 120])):
+            self.add()
+
+    def add(self) -> None:
+        number = len(self.table)
+        self.table.add(Stored(f"id{number}", **values(self.random), added=number // 3))
+
+    def replace(self) -> None:
+        if self.table.rows:
+            row = self.random.choice(self.table.rows)
+            self.table.replace(row, replace(row, **values(self.random)))
+
+    def take_back(self) -> None:
+        for _ in range(min(self.random.choice([1, 5]), len(self.table))):
+            self.table.take_back()
+
+    def look_back(self) -> None:
+        """As a read that lags does."""
+        row, taken = self.table.rows[0] if self.table.rows else None, self.table.rows[1:][-3:]
+        for _ in taken:
+            self.table.take_back()
+        if row is not None:
+            before = replace(row, price=9)
+            self.table.replace(row, before)
+            self.check(asked(self.random, 50), None)
+            self.table.replace(before, row)
+        for one in taken:
+            self.table.add(one)
+
+    def begin(self) -> None:
+        repeated = self.under_way and self.random.random() < 0.3
+        query = self.random.choice(self.under_way)[0] if repeated else asked(self.random, 50)
+        self.under_way.append((query, self.table.scan(query)))
+
+    def go_on(self) -> None:
+        if self.under_way:
+            query, work = one = self.random.choice(self.under_way)
+            try:
+                next(work)
+            except StopIteration as end:
+                self.under_way.remove(one)
+                self.check(query, end.value)
+                self.replace()
+                self.check(query, end.value)
+
+    def drop(self) -> None:
+        if self.under_way:
+            self.under_way.pop()
+
+    def copy(self) -> None:
+        query, copy = asked(self.random, 50), self.table.copied()
+        page = copy.search(query, at_once(copy.scan(query)))
+        assert ([row.seq for row in page.rows], page.count) == plainly(copy, query)
+
+    def check(self, query: Query[Stored], scan: Scan[Stored] | None) -> None:
+        page = self.table.search(query, scan)
+        assert ([row.seq for row in page.rows], page.count) == plainly(self.table, query), query
+
+
+@pytest.mark.parametrize("seed", range(24))
+def test_every_scan_answers_as_a_plain_look_at_all_rows(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    random = Random(seed)
+    for name, some in (("SLICE", [1, 5, 20]), ("LOT", [1, 3, 10]), ("BLOCKS", [1, 2]), ("_BLOCK", [1, 8]),
+                       ("_PUT", [1, 4]), ("_MARKED", [1, 4])):  # fmt: skip
+        size = random.choice(some)
+        for module in (places, scans, sorted_places, indexed_table):
+            if hasattr(module, name):
+                monkeypatch.setattr(module, name, size)
+    driven = Driven(random)
+    acts = [driven.add, driven.replace, driven.take_back, driven.look_back, driven.begin, driven.go_on, driven.drop]
+    for act in random.choices([*acts, driven.copy], [8, 10, 2, 2, 4, 30, 1, 1], k=350):
+        act()
+
+
+def test_more_is_learnt_of_one_value_while_others_are_marked() -> None:
+    table: Table[Stored] = Table(lambda row: row.key, [Index("price", price)])
+    for number in range(places.LOT + 10):
+        table.add(Stored(f"id{number}", None, 1, (), 0))
+    query: Query[Stored] = Query(10, equal=[("price", [1, 2])], sort=colour)
+    work = table.scan(query)
+    for _ in work:
+        table.add(Stored(f"id{len(table)}", None, 2, (), 0))
+        table.values("price")
+    assert table.search(query).count == len(table)
+
+
+def test_an_order_is_made_while_rows_change_without_end() -> None:
+    table: Table[Stored] = Table(lambda row: row.key)
+    for number in range(sorted_places.SLICE + 10):
+        table.add(Stored(f"id{number}", None, number % 50, (), 0))
+    for pause, _ in enumerate(table.scan(Query(10, sort=price))):
+        for row in table.rows[:300]:
+            table.replace(row, replace(row, price=row.price + 1))
+        assert pause < 30
