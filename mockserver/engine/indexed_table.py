@@ -91,8 +91,8 @@ class Table(Generic[R]):
     def take_back(self) -> None:
         """Forget the newest row."""
         seq = len(self.rows) - 1
-        for order in self._orders.values():
-            order.take_back(seq)
+        if self._orders:
+            self._orders = {read: order for read, order in self._orders.items() if order.take_back(seq)}
         row = self.rows.pop()
         del self._by_id[self._id_of(row)]
         self._derived.pop(seq, None)

@@ -39,10 +39,11 @@ class SortedPlaces(Generic[R]):
     never changes: whoever has the blocks of an instant may go through them while rows change.
     """
 
-    __slots__ = ("_blocks", "_read", "_rows", "known")
+    __slots__ = ("_blocks", "_gone", "_read", "_rows", "known")
 
     def __init__(self, rows: Sequence[R], read: Callable[[R], Any]) -> None:
         self.known = 0
+        self._gone = 0
         self._rows = rows
         self._read = read
         self._blocks: list[Block] = []
@@ -62,7 +63,8 @@ class SortedPlaces(Generic[R]):
         lot = 0
         while changed or self.known > len(rows):
             while self.known > len(rows):
-                self.take_back(self.known - 1)
+                self.known -= 1
+                self.take(self.known)
             # More at each turn, so that it ends however much changes meanwhile.
             lot += _PUT
             for _ in range(min(lot, len(changed))):
@@ -77,6 +79,7 @@ class SortedPlaces(Generic[R]):
 
     def learn(self) -> Slices[None]:
         """Take in the rows that have been added since."""
+        self._gone = 0
         while len(self._rows) - self.known > _PUT:
             self._learn(self.known + _PUT)
             yield
@@ -132,11 +135,16 @@ class SortedPlaces(Generic[R]):
         shorter = block[:at] + block[at + 1 :]
         blocks[number : number + 1] = [shorter] if shorter else []
 
-    def take_back(self, seq: int) -> None:
-        """The newest row is about to be no more."""
+    def take_back(self, seq: int) -> bool:
+        """The newest row is about to be no more. False when so many rows have gone since :meth:`learn` that the order
+        is better made anew: a lagging read takes thousands back at once."""
+        self._gone += 1
+        if self._gone > _PUT:
+            return False
         if seq < self.known:
             self.take(seq)
             self.known = seq
+        return True
 
     def _within(self, bound: Bound[R]) -> list[Block]:
         # Between the rows that have the value itself and those beyond it.
