@@ -70,7 +70,8 @@ class JournalRoom:
         if after != before:
             del self._ranks[before][lodger]
             self._ranks[after][lodger] = None
-        if self.held > self.most:
+        # Who gives up an entry shrinks, and must not ask for room again: thousands may go for one large entry.
+        if by > 0 and self.held > self.most:
             self._make_room()
 
     def news(self) -> str | None:

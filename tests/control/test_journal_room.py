@@ -64,6 +64,26 @@ def test_what_is_larger_than_the_room_is_not_kept() -> None:
     assert (len(journal.entries), journal.size, room.held, room.dropped) == (0, 0, 0, 1)
 
 
+def test_one_large_entry_pushes_out_thousands_of_small_ones() -> None:
+    room = JournalRoom(2_000 * ENTRY)
+    [journal] = journals(room, 1, limit=5_000)
+    for _ in range(1_900):
+        note(journal)
+    note(journal, 1_990 * ENTRY)
+    assert journal.entries[-1].number == 1_901
+    assert journal.dropped == room.dropped > 1_800
+    assert room.held == journal.size == held([journal]) <= room.most
+
+
+def test_a_large_body_is_answered_where_it_pushes_out_many_entries() -> None:
+    api = Api(journal_memory=1_000_000)
+    for _ in range(300):
+        api.get("/charge/unknown")
+    made = api.try_charge(metadata={"note": "x" * 990_000})
+    assert made.status == 201
+    assert api.get(f"/charge/{made.body['chargeId']}").body["metadata"] == {"note": "x" * 990_000}
+
+
 def test_a_journal_that_left_gives_its_room_back_and_is_counted_no_longer() -> None:
     room = JournalRoom(100 * ENTRY)
     gone, stays = journals(room, 2)
