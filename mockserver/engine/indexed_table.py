@@ -255,14 +255,17 @@ class Table(Generic[R]):
         return marks
 
     def _order(self, read: Callable[[R], Any]) -> Slices[SortedPlaces[R]]:
-        order = self._orders.get(read)
-        if order is None:
-            order = SortedPlaces(self.rows, read)
-            self._hear(changed := ChangedPlaces())
-            yield from order.build(changed)
-            order = self._orders.setdefault(read, order)
-        yield from order.learn()
-        return order
+        while True:
+            order = self._orders.get(read)
+            if order is None:
+                order = SortedPlaces(self.rows, read)
+                self._hear(changed := ChangedPlaces())
+                yield from order.build(changed)
+                order = self._orders.setdefault(read, order)
+            yield from order.learn()
+            # One that was given up meanwhile has not heard of what changed since.
+            if self._orders.get(read) is order:
+                return order
 
     def _hear(self, changed: ChangedPlaces) -> None:
         self._changes = [*(known for known in self._changes if known() is not None), ref(changed)]

@@ -17,7 +17,7 @@ from mockserver.engine.query import Bound, TableRow
 R = TypeVar("R", bound=TableRow)
 
 SLICE = 2_000
-"""Rows that are looked at without a pause: some milliseconds. A search that has no more to look at makes none."""
+"""Rows that a search looks at without a pause: some milliseconds. A search that has no more to look at makes none."""
 
 BLOCKS = 20
 """Blocks that are gone through without a pause: a millisecond."""
@@ -36,7 +36,7 @@ class SortedPlaces(Generic[R]):
     """The places of the first ``known`` rows by a value, those of one value in the order of their adding.
 
     They are in blocks, so that a place is found in a few comparisons and put in without moving the others. A block
-    never changes: whoever has the blocks of an instant may go through them while rows change.
+    never changes, so a search may go through the blocks of one instant while rows change.
     """
 
     __slots__ = ("_blocks", "_gone", "_read", "_rows", "known")

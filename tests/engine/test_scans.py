@@ -156,6 +156,27 @@ def test_what_a_search_has_worked_out_follows_the_rows(name: str) -> None:
         assert table.search(query, scan) == table.search(query)
 
 
+def test_an_order_that_is_given_up_while_a_search_learns_it_is_made_anew() -> None:
+    random = Random(3)
+    table, query = filled_table(), Query(2 * ROWS, sort=price, descending=False)
+    drive(table.scan(query), lambda: None)
+    for _ in range(1_000):
+        table.add(stored(len(table), random))
+    work = table.scan(query)
+    next(work)
+    while not table._orders[price].known > ROWS:
+        next(work)
+    back = [table.rows[-number] for number in range(1, 301)]
+    for _ in back:
+        table.take_back()
+    for row in reversed(back):
+        table.add(row)
+    for row in table.rows[:ROWS]:
+        table.replace(row, replace(row, price=random.randrange(50)))
+    scan, _ = drive(work, lambda: None)
+    assert table.search(query, scan) == table.search(query)
+
+
 def test_what_changes_in_place_is_sorted_anew() -> None:
     table: Table[Stored] = Table(lambda row: row.key, is_steady=False)
     for row in beginning():
