@@ -48,7 +48,7 @@ class Watch:
         self.doubts = Doubts(ledger, charge_of)
         self._declines = Declines(ledger, policy)
         self._pace = Pace(ledger, policy)
-        self._webhooks = Webhooks(ledger, policy)
+        self._webhooks = Webhooks(ledger, self.doubts, policy)
         self._loose_ends = LooseEnds(ledger, self.doubts)
         self._habits = Habits(ledger)
         self._before_read = (*pending(self.doubts), *pending(self._pace))

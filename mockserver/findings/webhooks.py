@@ -6,6 +6,7 @@ from mockserver.domain.clock import MINUTE, SECOND, Micros
 from mockserver.domain.errors import WrongState
 from mockserver.domain.record import mutable, record, replace
 from mockserver.domain.states import CHARGE, ChargeEvent, ChargeState
+from mockserver.findings.doubts import Doubts
 from mockserver.findings.facts import Call, WebhookTry
 from mockserver.findings.intents import MONEY, Intent, evidence_of, intent_of
 from mockserver.findings.ledger import Evidence, Ledger
@@ -59,6 +60,7 @@ class Webhooks:
     """The webhooks of one sandbox that were tried."""
 
     _ledger: Ledger
+    _doubts: Doubts
     policy: Policy
     _taken: Recent[str, _Copies] = memory(_MOST, is_pending=True)
     _repeated: Recent[str, _Copies] = memory(_MOST)
@@ -76,6 +78,8 @@ class Webhooks:
             self._judge_repeat(move, call.at)
             self._moves.put(move.entry, move)
         if call.code == _WRONG_STATE and call.subject is not None and (self._sent or self._reported):
+            if self._doubts.is_about(call.subject):
+                return
             refusal = _Refusal(call.entry, self._seen.get(call.subject, 0), call.op, evidence_of(call))
             self._refused.put(call.subject, refusal)
             self._judge_belief(call.subject, call.at)

@@ -193,6 +193,14 @@ def test_an_outdated_webhook_that_the_sandbox_took_itself_misleads_nobody(story:
     assert story.found() == ["wrong-state"]
 
 
+def test_a_client_that_was_shown_an_earlier_state_believed_no_webhook(story: Story) -> None:
+    story.charges["ch_1"] = charge_in(ChargeState.AUTHORISE_CANCELLED)
+    story.call("charge.get", is_late=True, is_ours=False)
+    story.webhook()
+    story.call(code=54, charge=story.charges["ch_1"])
+    assert story.found() == []
+
+
 def test_an_outdated_webhook_is_believed(story: Story) -> None:
     story.charges["ch_1"] = charge_in(ChargeState.AUTHORISE_CANCELLED)
     story.webhook()
