@@ -124,6 +124,21 @@ def test_a_misspelt_parameter_is_refused_and_nothing_is_done(api: Api, method: s
 
 @pytest.mark.parametrize("length", [0, LONG])
 @pytest.mark.parametrize(
+    ("method", "path"),
+    [("POST", "/__admin/reset"), ("DELETE", "/__admin/scenarios"), ("POST", "/__admin/findings/finish")],
+)
+def test_a_body_is_refused_where_none_is_read(api: Api, method: str, path: str, length: int) -> None:
+    api.try_charge()
+    reply = api.call(method, path, raw=b'{"all": true}' + b" " * length)
+    assert (reply.status, reply.body["details"]) == (400, {"All": "unknown field, allowed: none"})
+    assert api.call(method, path, raw=b"[]").body["details"] == {"Body": "wanted a JSON object"}
+    assert api.call(method, path, raw=b"{").status == 400
+    assert api.call("GET", "/charge").body["count"] == 1
+    assert api.call(method, path, raw=b" {} " + b" " * length).status == 200
+
+
+@pytest.mark.parametrize("length", [0, LONG])
+@pytest.mark.parametrize(
     ("method", "path", "raw", "key"),
     [
         ("PUT", "/__admin/state", b'{"format": "a", "tables": {"charges": [], "charges": []}}', "charges"),

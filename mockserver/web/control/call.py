@@ -185,10 +185,11 @@ class ControlEndpoint(Endpoint):
 
     @property
     def reads_json(self) -> bool:
-        """Whether the model of the body is read, as it is of all but scenarios."""
+        """Whether the body is read as JSON, as it is of all but scenarios."""
         from mockserver.wire.control_bodies import ScenarioText
 
-        return self.route.body not in (None, ScenarioText) and not self.in_parts
+        body = self.route.body
+        return (self.route.keyed or body is not None) and body is not ScenarioText and not self.in_parts
 
     def authenticate(self, request: Request) -> Sandbox | None:
         """The open sandbox that the call names, if any; its function opens another."""
@@ -214,8 +215,10 @@ class ControlEndpoint(Endpoint):
         """Let the function of the row answer."""
         call = ControlCall(self.route, self.world, request)
         if self.route.keyed:
-            # A misspelt parameter must not widen what a call does.
+            # A parameter that is misspelt, or that came in a body which nobody reads, must not widen what a call does.
             _ = call.query
+            if self.route.body is None:
+                _ = call.body
         answer = self.route.handle(call)
         status, body = answer if isinstance(answer, tuple) else await answer
         if request.method != "GET":
