@@ -129,6 +129,7 @@ class Client:
 
     def __init__(self, number: int, port: int, receiver: str, seen: Seen, *, is_alone: bool = True) -> None:
         self.is_alone = is_alone
+        self.number = number
         self.random = Random(number)
         self.connection = Connection(port, f"sk_soak_{number}", seen)
         self.call = self.connection.call
@@ -249,9 +250,11 @@ class Client:
         ]  # fmt: skip
         weights, actions = zip(*jobs, strict=True)
         await self.begin()
+        # Each connection begins with another thing, so that a short run does everything, too.
+        action = actions[self.number % len(actions)]
         while time.monotonic() < end:
-            [action] = self.random.choices(actions, weights)
             await action()
+            [action] = self.random.choices(actions, weights)
         await self.search()
 
 
