@@ -190,7 +190,8 @@ class Client:
             if self.chance.random() < 0.7:
                 result = self.chance.choice(("pass", "fail", "cancel"))
                 self.made += 1
-                self.api.post(path, {"result": result})
+                form = {"content-type": "application/x-www-form-urlencoded"}
+                assert self.api.send("POST", path, f"result={result}".encode(), form).status == 303
             charge = self.look(f"/charge/{charge['chargeId']}").body
         if charge["status"] == "PENDING_CHECKOUT":
             self.waiting.append(charge["chargeId"])
