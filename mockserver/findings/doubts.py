@@ -52,7 +52,7 @@ class _Doubtful:
     retries: list[_Doubtful] = field(default_factory=list)
 
 
-def _doubtful(call: Call, *, is_settled: bool) -> _Doubtful:
+def _doubtful(call: Call) -> _Doubtful:
     return _Doubtful(
         entry=call.entry,
         at=call.at,
@@ -63,7 +63,7 @@ def _doubtful(call: Call, *, is_settled: bool) -> _Doubtful:
         has_acted=bool(call.events) or _waits(call),
         is_repeat=call.is_repeat,
         root=call.subject,
-        is_settled=is_settled,
+        is_settled=call.doubt is not None,
     )
 
 
@@ -74,7 +74,7 @@ def _refunds_of(charge: Charge) -> tuple[Refund, ...]:
 
 def _waits(call: Call) -> bool:
     """Whether a call has made a refund that is not shown yet."""
-    reserved = call.charge.reserved if call.charge is not None and call.op == "charge.refund" else None
+    reserved = call.charge.reserved if call.charge is not None else None
     return any(refund.added == call.at for refund in reserved or ())
 
 
@@ -146,7 +146,7 @@ class Doubts:
         self._arrivals += 1
         place = -self._arrivals
         if call.op in MONEY:
-            self._calls.put(place, _doubtful(call, is_settled=False))
+            self._calls.put(place, _doubtful(call))
         return place
 
     def moved(self, event: Event) -> None:
@@ -158,7 +158,8 @@ class Doubts:
         if self._hold_money(earlier, later):
             paid = Evidence(f"{event.subject_id}: the charge is {event.after}")
             self._ledger.add("double-charge", event.at, (*both, paid), charge=root)
-            self._pairs.pop(event.subject_id)
+            self._pairs.pop(earlier, None)
+            self._pairs.pop(later, None)
 
     def ended(self, entry: int, doubt: Doubt | None) -> None:
         """The answer of an open call has ended, whole or in doubt."""
@@ -172,11 +173,10 @@ class Doubts:
             del self._calls[entry]
             return
         doubtful.is_settled = True
-        doubtful.evidence = Evidence(f"{doubtful.asked}: {doubt.value}", entry)
-        for later in doubtful.retries:
-            self._retried(doubtful, later)
-        if doubtful.retries:
-            self._calls.pop(entry, None)
+        # One that has not been acted on has no place in the journal yet.
+        doubtful.evidence = Evidence(f"{doubtful.asked}: {doubt.value}", entry if entry > 0 else None)
+        if self._was_retried(doubtful):
+            del self._calls[entry]
 
     def took(self, tried: WebhookTry) -> None:
         """A receiver took a webhook: the client has heard of its subject."""
@@ -194,10 +194,10 @@ class Doubts:
         """The story has ended: calls of the next one are not retries. Answers on their way are still waited for,
         unless the client has asked again meanwhile."""
         for entry, doubtful in list(self._calls.items()):
-            if doubtful.retries and not doubtful.is_settled:
+            if doubtful.retries:
                 self.ended(entry, Doubt.TIMED_OUT)
-            if doubtful.is_settled:
-                self._calls.pop(entry, None)
+            elif doubtful.is_settled:
+                del self._calls[entry]
         self._pairs.clear()
         self._misled.clear()
 
@@ -210,7 +210,7 @@ class Doubts:
                 del self._calls[entry]
 
     def _money(self, call: Call) -> None:
-        new = _doubtful(call, is_settled=not call.is_open or call.doubt is not None)
+        new = _doubtful(call)
         waited = self._calls.pop(call.waited_as, new)
         new.retries, new.looked = waited.retries, waited.looked
         for entry, doubtful in list(self._calls.items()):
@@ -224,8 +224,16 @@ class Doubts:
                 self._retried(doubtful, new)
                 new.root = doubtful.root or new.root
                 del self._calls[entry]
+        if call.doubt is not None and self._was_retried(new):
+            return
         if call.doubt is not None or call.is_open:
             self._calls.put(call.entry, new)
+
+    def _was_retried(self, doubtful: _Doubtful) -> bool:
+        """Judge what came while a call that is now in doubt was waiting."""
+        for later in doubtful.retries:
+            self._retried(doubtful, later)
+        return bool(doubtful.retries)
 
     def _retried(self, first: _Doubtful, later: _Doubtful) -> None:
         """A call of the same intent came after one in doubt."""
@@ -273,7 +281,7 @@ class Doubts:
         return charge is not None and charge.status in _UNDONE
 
     def _look(self, call: Call) -> None:
-        shown = [doubtful for doubtful in self._calls.values() if not doubtful.looked and self._shows(call, doubtful)]
+        shown = [doubtful for doubtful in self._calls.values() if self._shows(call, doubtful)]
         if call.is_open:
             self._looks.put(call.entry, shown)
             return

@@ -24,6 +24,7 @@ MONEY = frozenset(
 )
 """Operations that move money, or promise to."""
 
+_LONGEST_WORD = 40
 _SOURCE_FIELDS = ("paymentMethodId", "customerId", "token", "networkTokenId")
 
 
@@ -52,10 +53,9 @@ def intent_of(call: Call) -> Intent:
     """What a call of a money operation wants."""
     request = call.request
     if call.op in ("charge.capture", "charge.void", "charge.refund"):
-        charge_id = call.path.get("charge_id") or call.subject or ""
-        return Intent(call.op, frozenset((charge_id,)), amount_of(request.get("amount")), None, None)
+        return Intent(call.op, frozenset((call.path["charge_id"],)), amount_of(request.get("amount")), None, None)
     if call.op == "batch.create":
-        rows = str(request.get("batch") or "").strip()
+        rows = str(request.get("batch")).strip()
         return Intent(call.op, frozenset((digest("rows", rows).hex(),)), None, None, None)
     if call.op == "transfer.create":
         rows, group = repr(request.get("transfers")), request.get("groupReference")
@@ -116,17 +116,14 @@ def instrument_of(charge: Charge) -> str | None:
     return f"paymentMethodId:{stored}" if stored is not None else None
 
 
-def ccv_of(call: Call) -> str | None:
-    """What distinguishes one ccv from another."""
+def ccv_of(call: Call) -> str:
+    """What distinguishes one ccv, or none, from another."""
     card = call.request.get("paymentInformation")
-    ccv = card.get("ccv") if isinstance(card, Mapping) else None
-    return digest("ccv", str(ccv)).hex() if ccv else None
+    return digest("ccv", card.get("ccv") if isinstance(card, Mapping) else None).hex()
 
 
 def amount_of(value: object) -> Decimal | None:
     """An amount as sent, or None when it is none."""
-    if isinstance(value, bool) or value is None:
-        return None
     try:
         amount = Decimal(str(value).strip())
     except InvalidOperation:
@@ -141,19 +138,12 @@ def evidence_of(call: Call, said: str | None = None) -> Evidence:
 
 def asked_of(call: Call) -> str:
     """What was asked, in a few words."""
-    words = [call.op]
-    amount = call.request.get("amount")
-    if isinstance(amount, str | int | Decimal) and not isinstance(amount, bool):
-        words.append(str(amount)[:40])
-    currency = call.charge.currency if call.charge is not None else call.request.get("currency")
-    if isinstance(currency, str):
-        words.append(currency.upper()[:3])
-    reference = call.request.get("reference")
-    if isinstance(reference, str) and reference:
-        words.append(mask_start(reference, 40))
-    if call.subject is not None:
-        words.append(call.subject)
-    return mask_text(" ".join(words))
+    charge, request = call.charge, call.request
+    currency = request.get("currency") if charge is None else charge.currency
+    about = (request.get("amount"), currency, request.get("reference"), call.subject)
+    return mask_text(
+        " ".join((call.op, *(mask_start(str(one), _LONGEST_WORD) for one in about if one not in (None, ""))))
+    )
 
 
 def ending_of(call: Call) -> str:

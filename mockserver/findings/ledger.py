@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import field
+from operator import itemgetter
 
 from mockserver.domain.clock import Micros
 from mockserver.domain.record import mutable, record
@@ -41,7 +42,7 @@ class Finding:
 
     def last_entry(self) -> int:
         """The newest journal entry among its evidence, 0 without one."""
-        return max((line.entry or 0 for line in self.evidence), default=0)
+        return max(line.entry or 0 for line in self.evidence)
 
 
 @mutable
@@ -87,12 +88,10 @@ class Ledger:
                 if len(finding.evidence) == MOST_EVIDENCE:
                     finding.evidence.pop()
                 finding.evidence.append(line)
-        finding.evidence.sort(key=_age)
+        finding.evidence = _by_age(finding.evidence)
 
     def again(self, name: str, at: Micros, **about: str) -> bool:
-        """Count a habit once more when its evidence is complete or it is allowed; False when it is to be raised."""
-        if name in self.allowed:
-            return True
+        """Count a habit once more when its evidence is complete; False when it is to be raised."""
         finding = self._by_subject.get((name, tuple(about.items())))
         if finding is None or len(finding.evidence) < MOST_EVIDENCE:
             return False
@@ -133,5 +132,8 @@ class Ledger:
         self.unreported.clear()
 
 
-def _age(line: Evidence) -> int:
-    return line.entry or 0
+def _by_age(lines: Iterable[Evidence]) -> list[Evidence]:
+    """Lines in the order of the journal; one without an entry stays behind that which it followed."""
+    age = 0
+    ages = [(age := line.entry or age, line) for line in lines]
+    return [line for _, line in sorted(ages, key=itemgetter(0))]

@@ -43,16 +43,15 @@ class LooseEnds:
     _visited: Recent[str, Evidence] = memory(_MOST)
     _short: Recent[str, _Short] = memory(_MOST_SHORT, is_pending=True)
 
-    def called(self, call: Call) -> None:
+    def called(self, call: Call, charge: Charge) -> None:
         """A call about a charge was decided."""
         if call.code == _WRONG_STATE and call.op in _MOVES:
-            self._refused(call)
-            return
+            self._refused(call, charge.charge_id)
         for event in call.events:
             if event.subject is Subject.CHARGE:
                 self._moved(event, call)
-        if call.op == "charge.create" and call.charge is not None and call.code is None:
-            self._created(call, call.charge)
+        if call.op == "charge.create" and call.code is None:
+            self._created(call, charge)
 
     def moved(self, event: Event) -> None:
         """Time or a payer has moved a charge."""
@@ -86,9 +85,8 @@ class LooseEnds:
         for one in (self._authorised, self._challenged, self._short):
             one.clear()
 
-    def _refused(self, call: Call) -> None:
-        charge_id = call.subject
-        if charge_id is None or self._doubts.is_about(charge_id):
+    def _refused(self, call: Call, charge_id: str) -> None:
+        if self._doubts.is_about(charge_id):
             return
         waiting = self._challenged.get(charge_id)
         if waiting is not None and call.op != "charge.void":

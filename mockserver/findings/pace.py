@@ -44,10 +44,7 @@ class Pace:
     def read(self, op: str, entry: int, at: Micros, real: Micros, subject: str) -> None:
         """One object was read."""
         reads = (*self._reads.get(subject, ()), (real, entry))[-self.policy.poll_limit - 1 :]
-        if subject in self._reads:
-            self._reads[subject] = reads
-        else:
-            self._reads.put(subject, reads)
+        self._reads.put(subject, reads)
         if len(reads) > self.policy.poll_limit and real - reads[0][0] < SECOND:
             lines = (Evidence(f"{op} {subject}", entry=reads[0][1]), Evidence(f"{op} {subject}", entry=entry))
             self._ledger.add("polled-hard", at, lines, **{op.partition(".")[0]: subject})

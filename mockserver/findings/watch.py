@@ -107,7 +107,7 @@ class Watch:
             self._pace.called(call)
             return
         if call.charge is not None and (call.events or call.code is not None):
-            self._loose_ends.called(call)
+            self._loose_ends.called(call, call.charge)
         if call.op == "charge.create":
             if call.charge is not None and not call.charge.reference and call.code is None:
                 self._habits.unnamed(call.entry, call.at, call.charge)

@@ -73,11 +73,16 @@ class Webhooks:
     def called(self, call: Call) -> None:
         """The client asked for a money operation."""
         if (self._sent or self._taken) and call.op in MONEY:
-            has_gone_well = call.code is None and call.doubt is None and not _is_declined(call)
+            is_declined = call.charge is not None and call.charge.status is ChargeState.FAILED
+            has_gone_well = call.code is None and call.doubt is None and not is_declined
             move = _Move(call.entry, intent_of(call), evidence_of(call), has_gone_well)
-            self._judge_repeat(move, call.at)
+            for event_id, copies in list(self._repeated.items()):
+                if call.at - copies.repeated > _REPEAT:
+                    del self._repeated[event_id]
+                else:
+                    self._judge_repeat(event_id, copies, move, call.at)
             self._moves.put(move.entry, move)
-        if call.code == _WRONG_STATE and call.subject is not None and (self._sent or self._reported):
+        if call.code == _WRONG_STATE and call.subject is not None and call.op in _EVENTS:
             if self._doubts.is_about(call.subject):
                 return
             refusal = _Refusal(call.entry, self._seen.get(call.subject, 0), call.op, evidence_of(call))
@@ -92,11 +97,9 @@ class Webhooks:
         """A webhook was sent and has arrived or not; ``state`` is that of its charge now."""
         began = self._sent.pop(tried.delivery_id, 0)
         about = {"webhook": tried.delivery_id}
-        evidence = Evidence(
-            f"{tried.event_type} {tried.subject or ''} try {tried.number}: {tried.result}",
-            entry=tried.caused_by,
-            webhook=tried.delivery_id,
-        )
+        what = tried.event_type if tried.subject is None else f"{tried.event_type} {tried.subject}"
+        line = f"{what} try {tried.number}: {tried.result}"
+        evidence = Evidence(line, entry=tried.caused_by, webhook=tried.delivery_id)
         if tried.is_accepted and not tried.is_scripted:
             if not tried.is_genuine:
                 self._ledger.add("forged-webhook-accepted", tried.at, (evidence,), **about)
@@ -123,26 +126,24 @@ class Webhooks:
             self._judge_belief(charge_id, tried.at)
 
     def _took(self, tried: WebhookTry, evidence: Evidence, began: int) -> None:
-        copies = self._taken.get(tried.event_id)
-        if copies is None:
+        first = self._taken.get(tried.event_id)
+        if first is None:
             self._taken.put(tried.event_id, _Copies(began, evidence))
             return
-        again = replace(copies, repeated_at=began, repeated=tried.at, repeat=evidence)
-        self._taken[tried.event_id] = again
-        self._repeated.put(tried.event_id, again)
-        for move in [move for move in self._moves.values() if move.entry > began]:
-            self._judge_repeat(move, tried.at)
+        copies = replace(first, repeated_at=began, repeated=tried.at, repeat=evidence)
+        self._repeated.put(tried.event_id, copies)
+        for move in self._moves.values():
+            self._judge_repeat(tried.event_id, copies, move, tried.at)
 
-    def _judge_repeat(self, again: _Move, at: Micros) -> None:
-        repeated = self._repeated
-        while repeated and at - repeated[oldest := next(iter(repeated))].repeated > _REPEAT:
-            del repeated[oldest]
-        for first in self._moves.values() if repeated else ():
-            if first.has_gone_well and first.intent.is_same(again.intent):
-                for event_id, copies in repeated.items():
-                    if copies.first_at < first.entry <= copies.repeated_at < again.entry:
-                        lines = (copies.evidence, first.evidence, copies.repeat, again.evidence)
-                        self._ledger.add("webhook-not-deduplicated", at, lines, event=event_id)
+    def _judge_repeat(self, event_id: str, copies: _Copies, again: _Move, at: Micros) -> None:
+        """Whether a move repeats one that came between the two copies of an event."""
+        if again.entry <= copies.repeated_at:
+            return
+        for first in self._moves.values():
+            is_between = copies.first_at < first.entry <= copies.repeated_at
+            if is_between and first.has_gone_well and first.intent.is_same(again.intent):
+                lines = (copies.evidence, first.evidence, copies.repeat, again.evidence)
+                self._ledger.add("webhook-not-deduplicated", at, lines, event=event_id)
 
     def read(self, subject: str, entry: int) -> None:
         """The client has read an object: what it does now rests on that, not on a webhook before it, not even on one
@@ -153,21 +154,17 @@ class Webhooks:
 
     def finish(self) -> None:
         """The story has ended: calls of the next one are not reactions to its webhooks."""
-        for one in (self._repeated, self._reported, self._seen, self._refused):
+        for one in (self._taken, self._repeated, self._moves, self._reported, self._seen, self._refused):
             one.clear()
 
     def _judge_belief(self, charge_id: str, at: Micros) -> None:
         refused = self._refused[charge_id]
-        event, reported = _EVENTS.get(refused.op), self._reported.get(charge_id)
-        if event is None or reported is None:
+        reported = self._reported.get(charge_id)
+        if reported is None:
             return
         state, evidence = reported
         try:
-            CHARGE.advance(ChargeState(state), event)
+            CHARGE.advance(ChargeState(state), _EVENTS[refused.op])
         except (WrongState, ValueError):
             return
         self._ledger.add("stale-webhook-believed", at, (evidence, refused.evidence), charge=charge_id)
-
-
-def _is_declined(call: Call) -> bool:
-    return call.op == "charge.create" and call.charge is not None and call.charge.status is ChargeState.FAILED

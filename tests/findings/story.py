@@ -1,0 +1,117 @@
+"""The facts of one client, told to the findings as they would come from a sandbox."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from decimal import Decimal
+
+from mockserver.domain.charge import Charge, FailedAttempt
+from mockserver.domain.clock import SECOND
+from mockserver.domain.events import Event, Subject
+from mockserver.domain.provider import ProviderSummary
+from mockserver.domain.sources import Instrument, PaymentType
+from mockserver.domain.states import ChargeState
+from mockserver.findings.facts import Call, WebhookTry
+from mockserver.findings.policy import Policy
+from mockserver.findings.watch import Watch
+
+STORED = Instrument(PaymentType.CARD, payment_method_id="pm_1")
+
+
+def charge_in(state: ChargeState, charge_id: str = "ch_1", **fields: object) -> Charge:
+    known = {
+        "charge_id": charge_id,
+        "provider_charge_id": None,
+        "amount": Decimal(20),
+        "currency": "AUD",
+        "status": state,
+        "provider": ProviderSummary("p", "dummy", "Dummy"),
+        "instrument": Instrument(PaymentType.CARD),
+        "added": 0,
+        "reference": "order-5",
+    }
+    return Charge(**{**known, **fields})  # type: ignore[arg-type]
+
+
+def declined(*codes: int, may_retry: bool = False, instrument: Instrument = STORED) -> Charge:
+    """A charge that one provider after the other has declined."""
+    attempts = tuple(FailedAttempt("p", 0, code, "No", "43", "No", may_retry) for code in codes)
+    return charge_in(ChargeState.FAILED, failed_attempts=attempts, instrument=instrument)
+
+
+class Story:
+    """One sandbox's facts, a second apart; ``charges`` are those that it holds."""
+
+    def __init__(self, policy: Policy | None = None) -> None:
+        self.charges = {"ch_1": charge_in(ChargeState.AUTHORISED)}
+        self.watch = Watch(self.charges.get, policy or Policy())
+        self.entry = 0
+
+    def asked(self, op: str, subject: str | None, **facts: object) -> Call:
+        """A call that nobody has judged yet."""
+        self.entry += 1
+        instant = self.entry * SECOND
+        fields = {"entry": self.entry, "at": instant, "real": instant, "op": op, "request": {}}
+        return Call(**{**fields, "path": {"charge_id": subject}, "subject": subject, **facts})  # type: ignore[arg-type]
+
+    def call(self, op: str = "charge.capture", subject: str | None = "ch_1", **facts: object) -> Call:
+        call = self.asked(op, subject, **facts)
+        self.watch.called(call)
+        return call
+
+    def pay(self, charge_id: str | None, state: ChargeState | None = ChargeState.SUCCESS, **facts: object) -> Call:
+        """A charge of one and the same order; without a ``state`` none is made."""
+        if charge_id is not None and state is not None:
+            self.charges[charge_id] = charge_in(state, charge_id)
+        charge = self.charges.get(charge_id or "")
+        return self.call("charge.create", charge_id, **{"request": {"token": "tok"}, "charge": charge, **facts})
+
+    def end(self, call: Call, doubt: object = None) -> None:
+        """The answer of an open call has ended."""
+        self.watch.ended(call.entry, doubt, call.at, call.real)  # type: ignore[arg-type]
+
+    def move(self, charge_id: str, what: str, after: ChargeState) -> None:
+        """Time or a payer moves a charge."""
+        before = self.charges[charge_id].status
+        self.charges[charge_id] = charge_in(after, charge_id)
+        self.watch.moved(Event(Subject.CHARGE, charge_id, what, before, after, self.entry * SECOND))
+
+    def webhook(self, meanwhile: Callable[[], object] | None = None, **facts: object) -> None:
+        """A webhook that is sent and answered; the client acts ``meanwhile``."""
+        fields = {
+            "at": self.entry * SECOND,
+            "delivery_id": "wh_1",
+            "event_id": "evt_1",
+            "event_type": "transaction.status.changed",
+            "subject": "ch_1",
+            "caused_by": 1,
+            "reported": "AUTHORISE",
+            "number": 1,
+            "is_accepted": True,
+            "is_genuine": True,
+            "is_scripted": False,
+            "gave_up": False,
+            "took": 0,
+            "result": "200",
+        }
+        tried = WebhookTry(**{**fields, **facts})  # type: ignore[arg-type]
+        self.watch.sent(tried.delivery_id, self.entry)
+        if meanwhile is not None:
+            meanwhile()
+        self.watch.tried(tried)
+
+    def finish(self) -> None:
+        self.watch.finish(self.entry * SECOND)
+
+    def found(self) -> list[str]:
+        return [finding.kind.name for finding in self.watch.ledger.select()]
+
+    def raised(self) -> dict[str, int]:
+        """How often each kind was raised."""
+        counts: dict[str, int] = {}
+        for finding in self.watch.ledger:
+            counts[finding.kind.name] = counts.get(finding.kind.name, 0) + finding.count
+        return counts
+
+    def lines(self) -> list[str]:
+        return [line.line for finding in self.watch.ledger for line in finding.evidence]

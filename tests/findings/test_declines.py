@@ -1,0 +1,147 @@
+"""Clients that charge declined cards again, from the facts themselves."""
+
+from __future__ import annotations
+
+import pytest
+
+from mockserver.domain.clock import DAY
+from mockserver.domain.codes import Code
+from mockserver.domain.sources import BankAccount, Instrument, PaymentType
+from mockserver.domain.states import ChargeState
+from mockserver.findings.facts import Call, Doubt
+from mockserver.findings.policy import Policy
+from tests.findings.story import STORED, Story, charge_in, declined
+from tests.rows import each
+
+STOLEN, SOFT, WRONG_CCV = Code.STOLEN_CARD_PICK_UP, Code.INSUFFICIENT_FUNDS, Code.INVALID_CCV
+PAID = charge_in(ChargeState.SUCCESS, instrument=STORED)
+HARD = declined(STOLEN)
+
+
+@pytest.fixture
+def story() -> Story:
+    return Story()
+
+
+def pay(story: Story, charge: object = HARD, ccv: str | None = None, **facts: object) -> Call:
+    request = {"paymentInformation": {"ccv": ccv}}
+    return story.call("charge.create", f"ch_{story.entry}", charge=charge, request=request, **facts)
+
+
+def retried(story: Story) -> int:
+    return story.raised().get("hard-decline-retried", 0)
+
+
+@each(
+    ("instrument", "about"),
+    [
+        (STORED, {"paymentMethod": "pm_1"}),
+        (Instrument(PaymentType.CARD, token_id="tok"), {"source": "CARD"}),
+        (Instrument(PaymentType.CARD, token_id="tok", display_type="Visa"), {"source": "Visa"}),
+        (Instrument(PaymentType.BANK_ACCOUNT, bank=BankAccount("1", "2", "Ann")), {"source": "BANK_ACCOUNT"}),
+        # What was charged is not known: two calls may be of two payers.
+        (Instrument(PaymentType.CARD), None),
+    ],
+)
+def test_what_was_declined(instrument: Instrument, about: dict[str, str] | None) -> None:
+    story = Story()
+    pay(story, declined(STOLEN, instrument=instrument))
+    pay(story, declined(STOLEN, instrument=instrument))
+    assert [finding.about for finding in story.watch.ledger] == ([about] if about else [])
+    assert all("declined" not in line or line.endswith("declined, not retryable") for line in story.lines())
+
+
+@each(
+    ("first", "facts", "is_final"),
+    [
+        (declined(SOFT, STOLEN), {}, True),
+        (declined(STOLEN, SOFT, may_retry=True), {}, False),
+        # One provider has declined it, and the next has taken it.
+        (charge_in(ChargeState.SUCCESS, instrument=STORED, failed_attempts=HARD.failed_attempts), {}, False),
+        (HARD, {"is_ours": False}, False),
+        (HARD, {"doubt": Doubt.RESET}, False),
+    ],
+)
+def test_what_the_client_was_told_last(first: object, facts: dict[str, object], is_final: bool) -> None:
+    story = Story()
+    pay(story, first, **facts)
+    pay(story, PAID)
+    assert retried(story) == is_final
+
+
+@pytest.mark.parametrize(("ends", "count"), [(None, 1), (Doubt.HUNG_UP, 0)])
+def test_a_decline_that_the_client_waited_for_was_told(story: Story, ends: Doubt | None, count: int) -> None:
+    story.end(pay(story, is_open=True), ends)
+    pay(story)
+    assert retried(story) == count
+
+
+def test_a_decline_stays_told_when_the_client_hangs_up_on_another_call(story: Story) -> None:
+    pay(story)
+    story.end(pay(story, is_open=True), Doubt.HUNG_UP)
+    pay(story)
+    assert retried(story) == 2
+
+
+def test_a_card_that_pays_again_is_no_longer_declined(story: Story) -> None:
+    for charge in (HARD, HARD, PAID, PAID):
+        pay(story, charge)
+    assert retried(story) == 2
+
+
+def test_a_decline_that_is_repeated_by_its_key_is_no_second_try(story: Story) -> None:
+    pay(story)
+    pay(story, is_repeat=True)
+    assert story.found() == []
+
+
+@each(
+    ("tries", "count"),
+    [
+        ([(WRONG_CCV, "1"), (None, "2"), (None, "2")], 0),
+        ([(WRONG_CCV, "1"), (WRONG_CCV, "2"), (WRONG_CCV, "3")], 0),
+        ([(WRONG_CCV, "1"), (WRONG_CCV, "1")], 1),
+        ([(WRONG_CCV, "1"), (WRONG_CCV, "2"), (WRONG_CCV, "2")], 1),
+        ([(WRONG_CCV, "1"), (WRONG_CCV, "2"), (WRONG_CCV, "1")], 1),
+        ([(WRONG_CCV, "1"), (STOLEN, "2"), (None, "3")], 1),
+        ([(STOLEN, "1"), (WRONG_CCV, "2"), (None, "3")], 2),
+        # It was right after all.
+        ([(WRONG_CCV, "1"), (None, "1"), (None, "1")], 1),
+        ([(WRONG_CCV, None), (None, "1")], 0),
+    ],
+)
+def test_a_wrong_ccv_may_be_corrected_and_nothing_else(tries: list[tuple[int | None, str | None]], count: int) -> None:
+    story = Story()
+    for code, ccv in tries:
+        pay(story, PAID if code is None else declined(code), ccv)
+    assert retried(story) == count
+
+
+@each(
+    ("instants", "found"),
+    [
+        ([0, 0], []),
+        ([0, 0, 30 * DAY], [0, 2]),
+        ([0, 0, 30 * DAY + 1], []),
+        ([0, 31 * DAY, 31 * DAY, 31 * DAY], [1, 3]),
+        ([0, 0, "finish", 0], []),
+    ],
+)
+def test_tries_within_thirty_days_are_counted(instants: list[object], found: list[int]) -> None:
+    story = Story(Policy(retry_limit=2))
+    for at in instants:
+        if at == "finish":
+            story.finish()
+        else:
+            pay(story, declined(SOFT, may_retry=True), at=at)
+    evidence = [line for finding in story.watch.ledger for line in finding.evidence]
+    assert [(line.entry or 0) - 1 for line in evidence] == found
+    assert all(line.line.endswith(": declined, retryable") for line in evidence)
+
+
+def test_evidence_is_in_the_order_of_the_journal() -> None:
+    story = Story(Policy(retry_limit=2))
+    for _ in range(4):
+        pay(story, declined(SOFT, may_retry=True), at=0)
+    (finding,) = story.watch.ledger
+    assert [line.entry for line in finding.evidence] == [1, 2, 3, 4]
