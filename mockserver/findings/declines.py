@@ -74,8 +74,8 @@ class Declines:
         self._tries.clear()
 
     def _declined(self, call: Call, charge: Charge, instrument: str, with_ccv: str) -> None:
-        said = charge.failed_attempts[-1]
-        if said.error_code in _TECHNICAL:
+        said = charge.failed_attempts[-1] if charge.failed_attempts else None
+        if said is None or said.error_code in _TECHNICAL:
             return
         evidence = evidence_of(call, "declined, retryable" if said.is_retryable else "declined, not retryable")
         is_told = call.doubt is None and call.is_ours and said.error_code not in _OF_THE_PAYMENT

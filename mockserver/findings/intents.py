@@ -140,10 +140,12 @@ def asked_of(call: Call) -> str:
     """What was asked, in a few words."""
     charge, request = call.charge, call.request
     currency = request.get("currency") if charge is None else charge.currency
-    about = (request.get("amount"), currency, request.get("reference"), call.subject)
-    return mask_text(
-        " ".join((call.op, *(mask_start(str(one), _LONGEST_WORD) for one in about if one not in (None, ""))))
-    )
+    words = [call.op]
+    for one in (request.get("amount"), currency, request.get("reference"), call.subject):
+        # Anything else may hold what must not be shown.
+        if isinstance(one, str | int | Decimal) and one != "":
+            words.append(mask_start(str(one), _LONGEST_WORD))
+    return mask_text(" ".join(words))
 
 
 def ending_of(call: Call) -> str:

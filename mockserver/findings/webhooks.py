@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from mockserver.domain.clock import MINUTE, SECOND, Micros
 from mockserver.domain.errors import WrongState
 from mockserver.domain.record import mutable, record, replace
@@ -76,11 +78,10 @@ class Webhooks:
             is_declined = call.charge is not None and call.charge.status is ChargeState.FAILED
             has_gone_well = call.code is None and call.doubt is None and not is_declined
             move = _Move(call.entry, intent_of(call), evidence_of(call), has_gone_well)
-            for event_id, copies in list(self._repeated.items()):
-                if call.at - copies.repeated > _REPEAT:
-                    del self._repeated[event_id]
-                else:
-                    self._judge_repeat(event_id, copies, move, call.at)
+            repeated = self._repeated
+            while repeated and call.at - repeated[oldest := next(iter(repeated))].repeated > _REPEAT:
+                del repeated[oldest]
+            self._judge_repeat(repeated, move, call.at)
             self._moves.put(move.entry, move)
         if call.code == _WRONG_STATE and call.subject is not None and call.op in _EVENTS:
             if self._doubts.is_about(call.subject):
@@ -133,17 +134,17 @@ class Webhooks:
         copies = replace(first, repeated_at=began, repeated=tried.at, repeat=evidence)
         self._repeated.put(tried.event_id, copies)
         for move in self._moves.values():
-            self._judge_repeat(tried.event_id, copies, move, tried.at)
+            if move.entry > began:
+                self._judge_repeat({tried.event_id: copies}, move, tried.at)
 
-    def _judge_repeat(self, event_id: str, copies: _Copies, again: _Move, at: Micros) -> None:
+    def _judge_repeat(self, repeated: Mapping[str, _Copies], again: _Move, at: Micros) -> None:
         """Whether a move repeats one that came between the two copies of an event."""
-        if again.entry <= copies.repeated_at:
-            return
-        for first in self._moves.values():
-            is_between = copies.first_at < first.entry <= copies.repeated_at
-            if is_between and first.has_gone_well and first.intent.is_same(again.intent):
-                lines = (copies.evidence, first.evidence, copies.repeat, again.evidence)
-                self._ledger.add("webhook-not-deduplicated", at, lines, event=event_id)
+        for first in self._moves.values() if repeated else ():
+            if first.has_gone_well and first.intent.is_same(again.intent):
+                for event_id, copies in repeated.items():
+                    if copies.first_at < first.entry <= copies.repeated_at < again.entry:
+                        lines = (copies.evidence, first.evidence, copies.repeat, again.evidence)
+                        self._ledger.add("webhook-not-deduplicated", at, lines, event=event_id)
 
     def read(self, subject: str, entry: int) -> None:
         """The client has read an object: what it does now rests on that, not on a webhook before it, not even on one

@@ -548,6 +548,16 @@ def test_a_partial_approval_that_the_provider_cancelled_is_over(later: str, name
     assert list(finished(api)) == names
 
 
+def test_evidence_shows_no_object_that_stands_where_a_text_should() -> None:
+    api = Api()
+    hidden = {"ccv": "987", "expiryDate": "11/39"}
+    for name in ("amount", "currency", "reference"):
+        charge(api, colour="red", **{name: hidden})
+    lines = [row["line"] for row in found(api)["unknown-field"]["evidence"]]
+    assert len(lines) == 3
+    assert not any(secret in line for line in lines for secret in hidden.values())
+
+
 def test_a_batch_sent_again_blindly_is_accepted_twice() -> None:
     api = lossy("batch.create")
     method = api.post("/payment_method/card", {"providerId": DUMMY, "paymentInformation": card()})["paymentMethodId"]

@@ -56,6 +56,8 @@ def test_what_was_declined(instrument: Instrument, about: dict[str, str] | None)
     [
         (declined(SOFT, STOLEN), {}, True),
         (declined(STOLEN, SOFT, may_retry=True), {}, False),
+        # It was taken, and returned before its answer.
+        (charge_in(ChargeState.FAILED, instrument=STORED), {}, False),
         # One provider has declined it, and the next has taken it.
         (charge_in(ChargeState.SUCCESS, instrument=STORED, failed_attempts=HARD.failed_attempts), {}, False),
         (HARD, {"is_ours": False}, False),
