@@ -187,10 +187,9 @@ def explore(
                     break
                 done, _ = wait(running, return_when=FIRST_COMPLETED)
                 for one in done:
-                    experiment = running.pop(one)
                     cell = one.result()
                     keep(cell)
-                    take(cell, experiment)
+                    take(cell, running.pop(one))
         except KeyboardInterrupt:
             made.is_interrupted = True
             lab.commands.end_all()

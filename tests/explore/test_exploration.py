@@ -1,0 +1,243 @@
+"""What is tried, how long it may take, and what is said of it, with a laboratory whose command does as it is told."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from mockserver.adapters.scenario_files import read_text
+from mockserver.domain.clock import SECOND
+from mockserver.explore.command import Ended
+from mockserver.explore.exploration import Baseline, Cell, Exploration, NoBaseline, Plan, baseline, explore
+from mockserver.explore.fault_table import fault
+from mockserver.explore.points import Point
+from mockserver.explore.trial import Trial
+from mockserver.explore.verdict import Verdict
+from tests.rows import each
+
+PAY, READ = Point("charge.create", 1, tells=True), Point("charge.get", 1)
+DOUBLE = {"finding": "double-charge", "severity": "error", "title": "The customer was charged twice"}
+RETRY = {"finding": "blind-retry", "severity": "warning", "title": "Repeated"}
+NAMES = ("declined_soft", "lost_answer", "too_slow")
+CELLS = ["charge.create-1-declined_soft", *(f"charge.{op}-1-{by}" for op in ("create", "get") for by in NAMES[1:])]
+Client = Callable[[str], Mapping[str, Any]]
+
+
+@dataclass
+class Lab:
+    """``client`` says what is seen of each run, by its name, where it differs from a run that goes well."""
+
+    folder: Path
+    client: Client = lambda name: {}
+    argv: Sequence[str] = ("python", "shop.py")
+    seed: int = 7
+    tried: dict[str, tuple[Mapping[str, Any], float]] = field(default_factory=dict)
+    is_ended: bool = False
+
+    @property
+    def commands(self) -> Any:
+        return self
+
+    def end_all(self) -> None:
+        self.is_ended = True
+
+    def try_out(self, name: str, scenario: Mapping[str, Any], timeout: float) -> Trial:
+        self.tried[name] = dict(scenario), timeout
+        seen = {"exit": 0, "seconds": 0.5, "findings": (), "calls": ((PAY, 201), (READ, 200)), **self.client(name)}
+        entries = [
+            {"op": point.op, "call": point.nth, "status": status, "webhooks": ["w"] * point.tells}
+            for point, status in seen["calls"]
+        ]
+        # Some request that is no operation, as another tool may send it.
+        entries.append({"op": "none", "call": None, "status": 404, "webhooks": []})
+        output = self.folder / f"{name}.log"
+        output.write_text(f"the words of {name}")
+        struck = seen.get("struck", frozenset(rule["id"] for rule in scenario["rules"]))
+        ended = Ended(seen["exit"], seen["seconds"])
+        return Trial(ended, entries, seen["findings"], struck, "its timeline", output, seen.get("is_manual", False))
+
+
+def prepared(folder: Path, client: Client = lambda name: {}) -> Any:
+    return Lab(folder, client)
+
+
+def explored(lab: Any, *, is_manual: bool = False, known: Sequence[Cell] = (), **asked: Any) -> Exploration:
+    faults = tuple(map(fault, NAMES))
+    plan = {"operations": frozenset({PAY.op, READ.op}), "faults": faults, "client_timeout": 30 * SECOND, "jobs": 1}
+    base = Baseline(((PAY, 201), (READ, 200)), 0.5, is_manual)
+    return explore(lab, Plan(**{**plan, **asked}), base, known=known)
+
+
+def verdicts(made: Exploration) -> dict[str, Verdict]:
+    return {cell.name: cell.verdict for cell in made.cells}
+
+
+@pytest.mark.parametrize(("timeout", "limit"), [(None, 600.0), (20.0, 20.0)])
+def test_the_command_is_run_twice_without_any_fault(tmp_path: Path, timeout: float | None, limit: float) -> None:
+    lab = prepared(tmp_path, lambda name: {"seconds": 2 if name == "baseline-1" else 1, "findings": [RETRY]})
+    base = baseline(lab, timeout)
+    assert base == Baseline(((PAY, 201), (READ, 200)), 2, is_manual=False)
+    assert base.points == [PAY, READ]
+    assert {name: limit for name, (_, limit) in lab.tried.items()} == {"baseline-1": limit, "baseline-2": limit}
+    assert [scenario["rules"] for scenario, _ in lab.tried.values()] == [[], []]
+
+
+@each(
+    ("seen", "words"),
+    [
+        ({"exit": None}, "was not done in 0 s (--timeout); it printed:\nthe words of baseline-2"),
+        ({"exit": 3}, "ended with exit code 3; it printed:\nthe words of baseline-2"),
+        ({"calls": ()}, "no call arrived in the sandbox"),
+        ({"findings": [RETRY, DOUBLE]}, "error:\ndouble-charge: The customer was charged twice\nits timeline"),
+        ({"calls": ((PAY, 201),)}, "two runs without any fault made different calls:\ncharge.get answered 200: once"),
+    ],
+)
+def test_a_command_that_fails_without_any_fault(tmp_path_factory: Any, seen: Any, words: str) -> None:
+    lab = prepared(tmp_path_factory.mktemp("lab"), lambda name: seen if name == "baseline-2" else {})
+    with pytest.raises(NoBaseline) as refused:
+        baseline(lab, None)
+    assert words in str(refused.value)
+    assert "blind-retry" not in str(refused.value)
+
+
+@each(
+    ("seen", "verdict", "story"),
+    [
+        ({}, Verdict.SURVIVED, None),
+        ({"findings": [RETRY]}, Verdict.SURVIVED, None),
+        ({"exit": 4, "findings": [RETRY]}, Verdict.FAILED, "Failed, exit code 4"),
+        ({"exit": None}, Verdict.HUNG, "Hung, not done in time"),
+        ({"findings": [RETRY, DOUBLE]}, Verdict.UNSAFE, "Unsafe, exit code 0: double-charge"),
+        ({"struck": frozenset()}, Verdict.NOT_REACHED, "Not reached, exit code 0"),
+    ],
+)
+def test_a_run_under_a_fault(tmp_path_factory: Any, seen: Any, verdict: Verdict, story: str | None) -> None:
+    folder = tmp_path_factory.mktemp("lab")
+    lab, name = prepared(folder, lambda name: seen), "charge.create-1-lost_answer"
+    made = explored(lab, operations=frozenset({PAY.op}), faults=[fault("lost_answer")])
+    (cell,) = made.cells
+    assert (cell.name, cell.point, cell.fault) == (name, "charge.create#1", "lost_answer")
+    assert (cell.verdict, cell.exit, cell.seconds) == (verdict, seen.get("exit", 0), 0.5)
+    assert (list(cell.findings), cell.timeline) == (seen.get("findings", []), "its timeline")
+    assert cell.calls == (("charge.create", 1, True), ("charge.get", 1, False))
+    assert cell.output == (f"the words of {name}" if story else "")
+    assert bool(cell.scenario) is (story is not None)
+    if story:
+        assert [rule.id for rule in read_text(cell.scenario, "kept.yaml").rules] == ["lost_answer-charge.create-1"]
+        assert yaml.safe_load(cell.scenario)["description"].endswith(f". {story}")
+    # What is kept of its output is kept elsewhere.
+    assert list(folder.iterdir()) == []
+    assert made.reaches(verdict)
+    assert not made.reaches(Verdict.UNSAFE) or verdict is Verdict.UNSAFE
+
+
+def test_each_fault_is_tried_where_it_fits_and_shown_in_the_order_of_calls_and_table(tmp_path: Path) -> None:
+    lab = prepared(tmp_path)
+    told: list[tuple[int, int]] = []
+    kept: list[Cell] = []
+    plan = Plan(frozenset({PAY.op, READ.op}), tuple(map(fault, NAMES)), 30 * SECOND, 1)
+    base = Baseline(((PAY, 201), (READ, 200)), 0.5, is_manual=False)
+    made = explore(lab, plan, base, keep=kept.append, told=lambda done, total: told.append((done, total)))
+    assert [cell.name for cell in made.cells] == CELLS
+    assert next(iter(lab.tried)) == kept[0].name == "charge.create-1-lost_answer"
+    assert len(kept) == 5
+    assert told == [(number, 5) for number in range(1, 6)]
+    assert made.left_out == []
+    assert list(verdicts(explored(prepared(tmp_path), operations=frozenset({READ.op})))) == CELLS[3:]
+
+
+@each(
+    ("asked", "limits"),
+    [
+        ({}, {"lost_answer": 15, "too_slow": 46}),
+        ({"timeout": 5}, {"lost_answer": 5, "too_slow": 36}),
+        ({"is_manual": True}, {"lost_answer": 15, "too_slow": 15}),
+        ({"client_timeout": 2 * SECOND}, {"lost_answer": 15, "too_slow": 18}),
+    ],
+)
+def test_a_run_may_take_ten_times_as_long_and_the_patience_of_the_client(
+    tmp_path_factory: Any, asked: dict[str, Any], limits: dict[str, float]
+) -> None:
+    lab = prepared(tmp_path_factory.mktemp("lab"))
+    explored(lab, **asked)
+    assert {name.rpartition("-")[2]: limit for name, (_, limit) in lab.tried.items() if "get" in name} == limits
+
+
+def test_what_is_known_is_not_tried_again(tmp_path: Path) -> None:
+    known = explored(prepared(tmp_path, lambda name: {"exit": 1})).cells[:2]
+    lab = prepared(tmp_path)
+    made = explored(lab, known=known)
+    assert list(verdicts(made).values()) == [Verdict.FAILED] * 2 + [Verdict.SURVIVED] * 3
+    assert sorted(lab.tried) == sorted(CELLS[2:])
+
+
+def test_a_budget_that_is_spent_leaves_the_rest_out(tmp_path: Path) -> None:
+    made = explored(prepared(tmp_path), budget=0)
+    assert made.cells == []
+    assert {(one.point, one.fault) for one in made.left_out} >= {("charge.get#1", "too_slow")}
+    assert {one.why for one in made.left_out} == {"budget"}
+    assert not made.is_interrupted
+
+
+def test_an_interruption_ends_the_commands_and_keeps_what_was_found(tmp_path: Path) -> None:
+    def interrupted(name: str) -> Mapping[str, Any]:
+        if "too_slow" in name:
+            raise KeyboardInterrupt
+        return {}
+
+    lab = prepared(tmp_path, interrupted)
+    made = explored(lab)
+    assert made.is_interrupted
+    assert lab.is_ended
+    assert len(made.cells) + len(made.left_out) == 5
+    assert {one.why for one in made.left_out} == {"interrupted"}
+    assert ("charge.create#1", "too_slow") in {(one.point, one.fault) for one in made.left_out}
+
+
+def test_a_server_that_is_gone_ends_the_commands(tmp_path: Path) -> None:
+    def gone(name: str) -> Mapping[str, Any]:
+        raise OSError("gone")
+
+    lab = prepared(tmp_path, gone)
+    with pytest.raises(OSError, match="gone"):
+        explored(lab)
+    assert lab.is_ended
+
+
+@each(
+    ("seen", "has_pairs"),
+    [
+        ({}, True),
+        ({"exit": 1}, True),
+        ({"exit": None}, False),
+        ({"findings": [DOUBLE]}, False),
+        ({"struck": frozenset()}, False),
+    ],
+)
+def test_a_second_fault_strikes_where_the_first_did_no_harm(
+    tmp_path_factory: Any, seen: dict[str, Any], has_pairs: bool
+) -> None:
+    only = {"operations": frozenset({PAY.op}), "faults": [fault("lost_answer")], "pairs": True}
+    # It tries again, and reads in between.
+    calls = ((PAY, 201), (READ, 200), (Point(PAY.op, 2), 201))
+    lab = prepared(tmp_path_factory.mktemp("lab"), lambda name: {"calls": calls, **seen})
+    made = explored(lab, **only)
+    first, pair = "charge.create-1-lost_answer", "charge.create-1-lost_answer--charge.create-2-lost_answer"
+    assert list(verdicts(made)) == [first, *([pair] if has_pairs else [])]
+    if has_pairs:
+        assert made.cells[1].strikes == [("charge.create#1", "lost_answer"), ("charge.create#2", "lost_answer")]
+        assert len(lab.tried[pair][0]["rules"]) == 2
+    assert list(verdicts(explored(lab, **{**only, "pairs": False}))) == [first]
+
+
+def test_a_pair_of_which_one_has_not_struck_is_not_reached(tmp_path: Path) -> None:
+    lab = prepared(
+        tmp_path, lambda name: {"struck": frozenset({"lost_answer-charge.create-1"})} if "create" in name else {}
+    )
+    made = explored(lab, faults=[fault("lost_answer")], pairs=True)
+    assert verdicts(made)["charge.create-1-lost_answer--charge.get-1-lost_answer"] is Verdict.NOT_REACHED
