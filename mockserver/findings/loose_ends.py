@@ -95,12 +95,11 @@ class LooseEnds:
 
     def _moved(self, event: Event, call: Call) -> None:
         charge_id = event.subject_id
-        if event.after == ChargeState.AUTHORISED and event.before != ChargeState.AUTHORISED:
-            self._forget(charge_id)
+        if event.after == ChargeState.AUTHORISED:
             self._authorised.put(charge_id, evidence_of(call))
         elif event.after == ChargeState.PENDING_CHECKOUT:
             self._challenged.put(charge_id, evidence_of(call))
-        elif self._authorised or self._challenged or self._visited or self._short:
+        else:
             self._forget(charge_id)
             if event.what in _UNDONE:
                 self._short.pop(charge_id, None)
