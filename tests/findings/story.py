@@ -66,6 +66,11 @@ class Story:
         charge = self.charges.get(charge_id or "")
         return self.call("charge.create", charge_id, **{"request": {"token": "tok"}, "charge": charge, **facts})
 
+    def pay_in_part(self) -> None:
+        """A charge of which its provider approves a part only."""
+        paid = Event(Subject.CHARGE, "ch_2", "paid", None, ChargeState.SUCCESS, 0)
+        self.pay("ch_2", request={"amount": 50}, is_partial=True, events=[paid])
+
     def end(self, call: Call, doubt: object = None) -> None:
         """The answer of an open call has ended."""
         self.watch.ended(call.entry, doubt, call.at, call.real)  # type: ignore[arg-type]

@@ -141,6 +141,43 @@ def test_tries_within_thirty_days_are_counted(instants: list[object], found: lis
     assert all(line.line.endswith(": declined, retryable") for line in evidence)
 
 
+@pytest.mark.parametrize(("tries", "after", "count"), [(15, 0, 0), (16, 30 * DAY, 1), (16, 30 * DAY + 1, 0)])
+def test_fifteen_tries_in_thirty_days_are_allowed(story: Story, tries: int, after: int, count: int) -> None:
+    for number in range(tries):
+        pay(story, declined(SOFT, may_retry=True), at=after * (number > 0))
+    assert story.raised() == ({"too-many-retries": count} if count else {})
+
+
+@each(
+    ("code", "is_final", "is_counted"),
+    [
+        (STOLEN, True, True),
+        # Said of one payment.
+        (Code.AMOUNT_EXCEEDS_MAX_AMOUNT_FOR_PAYTO_AGREEMENT, False, True),
+        (Code.AMOUNT_TOO_LARGE, False, True),
+        (Code.CURRENCY_NOT_SUPPORTED, False, True),
+        (Code.DUPLICATE_TRANSACTION, False, True),
+        (Code.ISSUER_INVALID_AMOUNT, False, True),
+        (Code.LOCATION_NOT_SUPPORTED, False, True),
+        (Code.PAYTO_AGREEMENT_IS_NOT_ACTIVE, False, True),
+        (Code.THREE_D_SECURE_FAILED, False, True),
+        # No issuer has said it.
+        (Code.PROVIDER_SERVICE_ERROR, False, False),
+        (Code.GATEWAY_TIMEOUT, False, False),
+        (Code.RATE_LIMITING_APPLIED, False, False),
+        (Code.RETRY_LATER, False, False),
+    ],
+)
+def test_what_a_code_says_of_the_card(code: int, is_final: bool, is_counted: bool) -> None:
+    story = Story(Policy(retry_limit=1))
+    for _ in range(2):
+        pay(story, declined(code))
+    assert story.raised() == {
+        **({"hard-decline-retried": 1} if is_final else {}),
+        **({"too-many-retries": 1} if is_counted else {}),
+    }
+
+
 def test_evidence_is_in_the_order_of_the_journal() -> None:
     story = Story(Policy(retry_limit=2))
     for _ in range(4):

@@ -9,9 +9,11 @@ import pytest
 from mockserver.domain.charge import Refund
 from mockserver.domain.clock import SECOND
 from mockserver.domain.events import Event, Subject
+from mockserver.domain.record import replace
 from mockserver.domain.sources import BankAccount, Instrument, PaymentType
 from mockserver.domain.states import ChargeState
 from mockserver.findings.facts import Doubt
+from mockserver.findings.ledger import Evidence
 from tests.findings.story import STORED, Story, charge_in
 from tests.rows import each
 
@@ -34,7 +36,8 @@ def test_a_client_that_hangs_up_and_asks_again_is_in_doubt(story: Story, hung_up
         story.end(first, Doubt.HUNG_UP)
     story.pay("ch_3")
     assert story.raised() == {"double-charge": 1, "blind-retry": 1}
-    assert "charge.create AUD ch_1: the client hung up before the answer" in story.lines()
+    double, _ = story.watch.ledger
+    assert double.evidence[0] == Evidence("charge.create AUD ch_1: the client hung up before the answer", 1)
 
 
 def test_an_answer_that_was_broken_off_does_not_become_whole(story: Story) -> None:
@@ -122,6 +125,7 @@ def test_an_idempotent_repeat_is_no_blind_retry_and_ends_the_doubt(story: Story)
         ({"amount": "NaN"}, {"amount": "NaN"}),
         ({"token": None, "card": "4111 1111 1111 1111"}, {"token": None, "card": "4111111111111111"}),
         ({"token": None, "customerId": "c"}, {"token": None, "customerId": "c", "paymentMethodId": "p"}),
+        ({"token": None, "networkTokenId": "n"}, {"token": None, "networkTokenId": "n"}),
     ],
 )
 def test_the_same_intent_in_other_words(first: dict[str, object], second: dict[str, object]) -> None:
@@ -162,6 +166,7 @@ ACCOUNT = Instrument(PaymentType.BANK_ACCOUNT, bank=BankAccount("123456", "00012
     [
         ({"bankPaymentInformation": {"bankCode": "123456", "accountNumber": "00012345"}}, ACCOUNT),
         ({"paymentMethodId": "pm_1"}, STORED),
+        ({"paymentMethodId": "pm_1"}, replace(ACCOUNT, payment_method_id="pm_1")),
     ],
 )
 def test_the_same_source_by_another_way(request_: dict[str, object], instrument: Instrument) -> None:
@@ -170,6 +175,20 @@ def test_the_same_source_by_another_way(request_: dict[str, object], instrument:
     charge = charge_in(ChargeState.SUCCESS, instrument=instrument)
     story.call("charge.create", "ch_2", request={"customerId": "c"}, charge=charge)
     assert story.found() == ["blind-retry"]
+
+
+@each("op", ["charge.create", "charge.capture", "charge.void", "charge.refund", "batch.create", "transfer.create"])
+def test_operations_that_move_money(op: str) -> None:
+    story = Story()
+    for doubt in (Doubt.RESET, None):
+        story.call(op, "ch_1", request={"token": "tok"}, doubt=doubt)
+    assert story.found() == ["blind-retry"]
+
+
+def test_what_moves_no_money_may_be_repeated(story: Story) -> None:
+    for doubt in (Doubt.RESET, None):
+        story.call("payment_method.create", None, request={"token": "tok"}, doubt=doubt)
+    assert story.found() == []
 
 
 def test_a_void_after_a_capture_in_doubt_is_no_retry(story: Story) -> None:
@@ -237,6 +256,16 @@ def test_a_search_for_what_was_never_made(op: str, reference: object, sought: ob
     story.call(op, None, request={"reference": sought} if sought else {})
     story.pay("ch_2")
     assert story.found() == ([] if is_look else ["blind-retry"])
+
+
+@each("kind", ["batch", "transfer"])
+def test_a_search_of_its_kind_is_a_look(kind: str) -> None:
+    for searched, found in ((kind, []), ("charge", ["blind-retry"])):
+        story = Story()
+        story.call(f"{kind}.create", None, doubt=Doubt.RESET)
+        story.call(f"{searched}.search", None)
+        story.call(f"{kind}.create", None)
+        assert story.found() == found
 
 
 @each(

@@ -94,6 +94,25 @@ def test_what_is_no_partial_approval(asked: int, approved: int, facts: dict[str,
     assert story.found() == []
 
 
+@each("what", ["voided", "partly_refunded", "fully_refunded"])
+def test_a_partial_approval_that_was_undone(what: str) -> None:
+    story = Story()
+    pay(story, 20, 5)
+    undone = Event(Subject.CHARGE, "ch_1", what, None, "AUTHORISE_CANCELLED", 0)
+    story.call("charge.refund", charge=story.charges["ch_1"], events=[undone])
+    story.finish()
+    assert story.found() == []
+
+
+@each(("op", "found"), [(op, ["wrong-state"]) for op in ("charge.capture", "charge.void", "charge.refund")])
+def test_moves_that_do_not_fit_the_state(op: str, found: list[str]) -> None:
+    story = Story()
+    story.call(op, code=54, charge=story.charges["ch_1"])
+    story.call(op, code=55, charge=story.charges["ch_1"])
+    story.call("transfer.create", None, code=54, charge=story.charges["ch_1"])
+    assert story.raised() == {"wrong-state": 1}
+
+
 def test_a_capture_does_not_complete_a_partial_approval(story: Story) -> None:
     pay(story, 20, 5, state=ChargeState.AUTHORISED)
     captured = Event(Subject.CHARGE, "ch_1", "captured", "AUTHORISE", "SUCCESS", 0)

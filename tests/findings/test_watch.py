@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
 from mockserver.domain.clock import MINUTE, SECOND
@@ -225,6 +227,14 @@ def test_a_webhook_that_is_true_is_no_excuse(story: Story) -> None:
     assert story.found() == ["wrong-state"]
 
 
+@pytest.mark.parametrize(("op", "reported"), [("charge.void", "AUTHORISE"), ("charge.refund", "SUCCESS")])
+def test_every_move_that_an_outdated_webhook_promises(story: Story, op: str, reported: str) -> None:
+    story.charges["ch_1"] = charge_in(ChargeState.AUTHORISE_CANCELLED)
+    story.webhook(reported=reported)
+    story.call(op, code=54, charge=story.charges["ch_1"])
+    assert story.found() == ["wrong-state", "stale-webhook-believed"]
+
+
 def test_a_move_that_the_reported_state_would_not_allow_either(story: Story) -> None:
     story.charges["ch_1"] = charge_in(ChargeState.AUTHORISE_CANCELLED)
     story.webhook()
@@ -302,6 +312,7 @@ def test_a_client_that_has_its_answer_waits_no_longer(story: Story) -> None:
         # Each burst counts once.
         ("charge.get", [0] * 22, 2),
         ("charge.get", [None] * 11, 0),
+        ("batch.status", [0] * 11, 1),
         ("customer.update", [0] * 11, 0),
     ],
 )
@@ -313,7 +324,7 @@ def test_reads_within_a_second(story: Story, way: str, op: str, instants: list[i
             assert story.watch.read(op, entry, SECOND, pace, "ch_1")
     assert story.raised() == ({"polled-hard": count} if count else {})
     for finding in story.watch.ledger:
-        assert finding.about == {"charge": "ch_1"}
+        assert finding.about == {op.partition(".")[0]: "ch_1"}
         last = len(instants) - 11 * (count - 1)
         assert [line.entry for line in finding.evidence][:2] == [last - 10, last]
 
@@ -337,4 +348,33 @@ def test_memory_is_bounded() -> None:
     assert story.watch.ledger.dropped == 100
     kept = [getattr(judge, name) for judge in story.watch.judges.values() for name in type(judge).__slots__]
     assert all(len(memory) <= memory.most for memory in kept if isinstance(memory, Recent))
-    assert len(story.watch.doubts.chains().doubtful) <= 600
+    story = Story()
+    story.pay(None, is_open=True)
+    for _ in range(300):
+        story.pay(None)
+    assert len(story.watch.doubts.chains().doubtful) == 257
+
+
+@pytest.mark.parametrize(
+    ("tell", "asks_reads"),
+    [
+        (lambda story: story.pay("ch_2", doubt=Doubt.RESET), True),
+        (lambda story: story.call("charge.get", is_late=True, is_ours=False), True),
+        (lambda story: [story.pay("ch_2", ChargeState.PENDING_CHECKOUT, doubt=Doubt.RESET), story.pay("ch_3")], True),
+        (lambda story: story.call("charge.search", None, retry_after=SECOND), True),
+        (lambda story: story.pay("ch_2", charge=declined(943)), False),
+        (lambda story: story.webhook(), False),
+        (lambda story: story.watch.sent("wh_1", 1), False),
+        (lambda story: story.pay_in_part(), False),
+    ],
+    ids=["doubt", "misled", "pair", "pause", "declined", "webhook", "sent", "part"],
+)
+def test_what_was_seen_before_asks_for_whole_calls(
+    story: Story, tell: Callable[[Story], object], asks_reads: bool
+) -> None:
+    paid = charge_in(ChargeState.SUCCESS)
+    assert story.watch.paid(1, 0, paid)
+    assert story.watch.read("charge.get", 1, 0, None, "ch_1")
+    tell(story)
+    assert not story.watch.paid(1, 0, paid)
+    assert story.watch.read("charge.get", 1, 0, None, "ch_1") is not asks_reads
