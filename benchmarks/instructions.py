@@ -1,11 +1,12 @@
 """Instructions of the processor that a request takes, from the bytes that came to the bytes that go, without network.
 
-    python -m benchmarks.instructions [--time] [create get get-many search search-many]
+    python -m benchmarks.instructions [--time] [--reference] [create get get-many search search-many]
 
 Needs ``valgrind``. A count is the same in every run, whoever else uses the machine: it shows a change of one per cent.
 The packets of ``requests`` requests are given to the connection as the server has it; two runs, one with a thousand
 requests more, leave out start and preparation. ``--time`` counts CPU time instead, the best of many short stretches,
 without ``valgrind``. Everything is on that is on by itself: journal, test values, findings, metrics, request log.
+``--reference`` counts the bare reference in the place of the sandbox, served by uvicorn's own protocol.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ STRETCHES = 100
 
 
 class Transport(asyncio.Transport):
-    """Keeps the last answer."""
+    """Keeps the parts of the last answer."""
 
     written: bytes = b""
 
@@ -45,7 +46,7 @@ class Transport(asyncio.Transport):
         return ("127.0.0.1", 1) if name in ("peername", "sockname") else default
 
     def write(self, data: bytes) -> None:
-        self.written = data
+        self.written += data
 
     def is_closing(self) -> bool:
         return False
@@ -61,7 +62,19 @@ class Transport(asyncio.Transport):
 class Connection:
     """One connection to a server that has no network."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, reference: bool = False) -> None:
+        self._transport = Transport()
+        self._protocol: Any = (self._reference if reference else self._sandbox)()
+        self._protocol.connection_made(self._transport)
+
+    def _reference(self) -> asyncio.Protocol:
+        from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+        from benchmarks.reference import app
+
+        return HttpToolsProtocol(_config(app, access_log=False), ServerState(), {})
+
+    def _sandbox(self) -> asyncio.Protocol:
         from mockserver import create_app
         from mockserver.adapters.http import Protocol
         from mockserver.adapters.server_log import RequestLog
@@ -70,11 +83,7 @@ class Connection:
         app: Any = create_app(Settings.load({}, {}))
         sink = open(os.devnull, "w")  # noqa: SIM115
         app.log = RequestLog(lambda text: sink.write(text) and None, as_json=False)
-        config = Config(app, ws="none", lifespan="off", interface="asgi3", log_config=None, proxy_headers=False)
-        config.load()
-        self._transport = Transport()
-        self._protocol = Protocol(config, ServerState(), {})
-        self._protocol.connection_made(self._transport)
+        return Protocol(_config(app), ServerState(), {})
 
     async def ask(self, packet: bytes) -> bytes:
         """The answer to a request. Raises ``RuntimeError`` when it is a refusal."""
@@ -85,6 +94,12 @@ class Connection:
         if not answer.startswith(b"HTTP/1.1 20"):
             raise RuntimeError(answer[:300])
         return answer
+
+
+def _config(app: Any, **further: Any) -> Config:
+    config = Config(app, ws="none", lifespan="off", interface="asgi3", log_config=None, proxy_headers=False, **further)
+    config.load()
+    return config
 
 
 def packet(method: str, path: str, body: bytes = b"") -> bytes:
@@ -119,9 +134,9 @@ async def packets(kind: str, connection: Connection) -> Iterator[bytes]:
     return cycle([packet("GET", path) for path in found[kind]])
 
 
-async def run(kind: str, requests: int) -> float:
+async def run(kind: str, requests: int, *, reference: bool = False) -> float:
     """Serve so many; the CPU time of one in the best stretch, in microseconds."""
-    connection = Connection()
+    connection = Connection(reference=reference)
     given = await packets(kind, connection)
     best = float("inf")
     for _ in range(requests // STRETCH):
@@ -133,10 +148,10 @@ async def run(kind: str, requests: int) -> float:
     return best / STRETCH * 1e6
 
 
-def instructions(kind: str, requests: int) -> int:
+def instructions(kind: str, requests: int, further: list[str]) -> int:
     """What a process takes that serves so many."""
     valgrind = ["valgrind", "--tool=cachegrind", "--cache-sim=no", "--cachegrind-out-file=/dev/null"]
-    command = [*valgrind, sys.executable, "-m", "benchmarks.instructions", "--serve", str(requests), kind]
+    command = [*valgrind, sys.executable, "-m", "benchmarks.instructions", "--serve", str(requests), *further, kind]
     environment = {**os.environ, "PYTHONHASHSEED": "0"}
     done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
     found = re.search(r"I\s+refs:\s+([\d,]+)", done.stderr)
@@ -150,17 +165,20 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="What a request takes, without network.")
     parser.add_argument("kinds", nargs="*", metavar="KIND", help=f"of {', '.join(KINDS)}; all when none is given")
     parser.add_argument("--time", action="store_true", help="CPU time instead of instructions")
+    parser.add_argument("--reference", action="store_true", help="of the bare reference instead of the sandbox")
     parser.add_argument("--serve", type=int, help=argparse.SUPPRESS)
     args = parser.parse_args()
     if unknown := set(args.kinds) - set(KINDS):
         parser.error(f"no kind is called {', '.join(sorted(unknown))}: there are {', '.join(KINDS)}")
     for kind in args.kinds or KINDS:
         if args.serve is not None:
-            asyncio.run(run(kind, args.serve))
+            asyncio.run(run(kind, args.serve, reference=args.reference))
         elif args.time:
-            print(f"| {kind} | {asyncio.run(run(kind, STRETCH * STRETCHES)):.1f} us |", flush=True)
+            best = asyncio.run(run(kind, STRETCH * STRETCHES, reference=args.reference))
+            print(f"| {kind} | {best:.1f} us |", flush=True)
         else:
-            taken = (instructions(kind, MANY) - instructions(kind, FEW)) / (MANY - FEW)
+            further = ["--reference"] if args.reference else []
+            taken = (instructions(kind, MANY, further) - instructions(kind, FEW, further)) / (MANY - FEW)
             print(f"| {kind} | {taken:,.0f} |", flush=True)
 
 

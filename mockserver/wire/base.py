@@ -255,7 +255,7 @@ def _spellings(model: type[Body]) -> dict[str, _Spelling]:
     for name, info in model.model_fields.items():
         alias = info.alias or name
         many = any(word in str(info.annotation) for word in ("list[", "tuple["))
-        spelling = _Spelling(alias, nested_body(info.annotation), many, Decimal in _parts(info.annotation))
+        spelling = _Spelling(alias, nested_body(info.annotation), many, Decimal in parts_of(info.annotation))
         others = info.json_schema_extra.get("also", ()) if isinstance(info.json_schema_extra, dict) else ()
         for word in (alias, *(others if isinstance(others, Sequence) else ())):
             text = str(word)
@@ -271,17 +271,11 @@ def nested_body(annotation: Any) -> type[Body] | None:
     return next((found for part in get_args(annotation) if (found := nested_body(part))), None)
 
 
-def _parts(annotation: Any) -> Iterator[Any]:
+def parts_of(annotation: Any) -> Iterator[Any]:
     """An annotation and everything inside it."""
     yield annotation
     for part in get_args(annotation):
-        yield from _parts(part)
-
-
-def plain_names(model: type[Body]) -> list[str]:
-    """The canonical names of the fields without fields of their own, whose values folding leaves alone."""
-    spellings = _spellings(model).items()
-    return [name for name, spelling in spellings if spelling.alias == name and spelling.nested is None]
+        yield from parts_of(part)
 
 
 def fold(model: type[Body], raw: Mapping[str, Any], *, commas: bool = False) -> Folded:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from itertools import islice, product
+from random import Random
 from typing import Any
 from urllib.parse import parse_qsl
 
@@ -16,6 +17,7 @@ from mockserver.wire import fields
 from mockserver.wire.base import Body, fold, nested_body, validate
 from mockserver.wire.charge_bodies import CardCharge, ChargeQuery, ProviderCardCharge
 from mockserver.wire.fields import Fields
+from mockserver.wire.jsonio import MalformedJson, loads
 from tests.depth import tries
 from tests.rows import each
 
@@ -55,6 +57,8 @@ def outcome(typed: Any) -> object:
         return typed()
     except Invalid as refused:
         return refused.details
+    except MalformedJson as fault:
+        return str(fault)
 
 
 @pytest.mark.parametrize("capitals", [False, True])
@@ -65,12 +69,83 @@ def test_both_ways_agree(model: type[Body], capitals: bool) -> None:
         text = json.dumps(body).encode()
         for strict in (False, True):
             said = Fields.of_body(model, text, 64)
-            wanted = fold(model, Fields.of_body(model, text, 64)._given or {})
+            wanted = fold(model, loads(text))
             assert outcome(lambda s=said, x=strict: s.typed(model, strict=x)) == outcome(
                 lambda w=wanted, x=strict: validate(model, w, strict=x)
             ), body
             assert list(said.unknown) == wanted.unknown
-            assert {name: said.get(name) for name in wanted.values} == wanted.values
+            assert {name: said.get(name, ...) for name in names(model, False).values()} == {
+                name: wanted.values.get(name, ...) for name in names(model, False).values()
+            }
+
+
+NUMBERS = (
+    *("5", "-5", "-0", "1.25", "1.50", "1.0", "-0.0", "1e2", "1.5E1", "150e-2", "1.5e-1", "0.000001", "0.0000012"),
+    *("0.1000000000000000055", "1000000000000000055e-19", "1000000000000000055E-19", "999999999.5", "1000000000.5"),
+    *("12345678901234567.5", "1e400", "1e-400", "1e401", "NaN", "-Infinity", "05", "5.", ".5", "+5", "9" * 30),
+    *("9" * 401, "9" * 5_000, '"1.50"', '" 5 "', '"1,5"', "true", "null", "[]"),
+)
+
+
+@pytest.mark.parametrize(
+    "place", ['{"Amount":%s}', '{"amount": 7, "order": {"freightAmount": %s, "items": [{"amount":%s}]}}']
+)
+@each("number", NUMBERS)
+def test_a_number_keeps_every_digit(number: str, place: str) -> None:
+    assert_alike(CardCharge, place.replace("%s", number).encode())
+
+
+@each(
+    "text",
+    [
+        b"",
+        b"[]",
+        b"{}",
+        b" {} ",
+        b"{} x",
+        b"null",
+        b'"',
+        b'{"',
+        b"\xef\xbb\xbf{}",
+        b"[1]",
+        b'{"Amount":5,"Amount":"6"}',
+    ],
+)
+def test_a_text_that_is_hardly_a_body(text: bytes) -> None:
+    assert_alike(CardCharge, text)
+
+
+@pytest.mark.parametrize("seed", range(tries(4, 40)))
+def test_a_text_that_is_spoilt_somewhere(seed: int) -> None:
+    draw = Random(seed)
+    body = {
+        **CHARGE,
+        "amount": 12.5,
+        "reference": "\\ \u00e9 \U0001f600",
+        "order": {"freightAmount": 0.25, "items": [{"amount": 1}]},
+    }
+    text = json.dumps(body, ensure_ascii=bool(seed % 2), indent=seed % 3 or None).encode()
+    for _ in range(250):
+        place, end = draw.randrange(len(text)), draw.randrange(3)
+        put = bytes(draw.choices(b'"\\{}[]:,.-+eE019aN \n\x00\x7f\xc3\xff', k=draw.randrange(3)))
+        assert_alike(ProviderCardCharge, text[:place] + put + text[place + end :])
+
+
+def assert_alike(model: type[Body], text: bytes) -> None:
+    """Fields read from the text at once are what its value says, which the plain reader makes."""
+
+    def plainly() -> object:
+        value = loads(text) if text.strip() else {}
+        if not isinstance(value, dict) and value != []:
+            raise MalformedJson("wanted a JSON object", 1, 1)
+        wanted = fold(model, value or {})
+        return validate(model, wanted), wanted.unknown, wanted.values
+
+    def at_once() -> object:
+        said = Fields.of_body(model, text, 64)
+        return said.typed(model, strict=False), list(said.unknown), {name: said[name] for name in said}
+
+    assert outcome(at_once) == outcome(plainly), text
 
 
 def read(body: object, model: type[Body] = ProviderCardCharge) -> Fields:
