@@ -412,6 +412,7 @@ def test_an_authorisation_that_expires_was_forgotten() -> None:
     row = found(api, finding="authorisation-forgotten")["authorisation-forgotten"]
     assert row["about"] == {"charge": charge_id}
     assert [line["entry"] for line in row["evidence"]] == [1, None]
+    assert found(api, since=1) == {}
     assert row["last"] == "2031-03-08T00:00:00.0000000Z"
     assert finished(api)["authorisation-forgotten"]["count"] == 1
 
@@ -747,6 +748,9 @@ def test_evidence_of_many_repeats_is_the_oldest_and_the_newest() -> None:
     assert numbers == {"no-reference": [*range(2, 21, 2)], "unknown-field": [*range(4, 21, 2), 24]}
     assert [(row["id"], row["count"]) for row in rows.values()] == [("finding-1", 12), ("finding-2", 11)]
     assert {row["last"][17:19] for row in rows.values()} == {"12"}
+    known = api.get("/__admin/findings")["raised"]
+    charge(api, reference=None)
+    assert list(found(api, raised=known)) == ["no-reference"]
     assert list(found(api, finding="unknown-field")) == list(found(api, severity="warning")) == ["unknown-field"]
     api.delete("/__admin/findings")
     charge(api, reference=None)

@@ -54,7 +54,7 @@ def test_what_was_declined(instrument: Instrument, about: dict[str, str] | None)
 @each(
     ("first", "facts", "is_final"),
     [
-        (declined(SOFT, STOLEN), {}, True),
+        (declined(Code.AMOUNT_TOO_LARGE, STOLEN), {}, True),
         (declined(STOLEN, SOFT, may_retry=True), {}, False),
         # It was taken, and returned before its answer.
         (charge_in(ChargeState.FAILED, instrument=STORED), {}, False),
