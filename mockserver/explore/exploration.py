@@ -168,8 +168,9 @@ def explore(
         nonlocal total
         made.cells.append(cell)
         if plan.pairs and len(experiment.strikes) == 1 and cell.verdict in (Verdict.SURVIVED, Verdict.FAILED):
-            more = followed(experiment, [Point(*call) for call in cell.calls], plan.faults)
-            queue.extend(one for one in more if one.strikes[1][0].op in plan.operations)
+            calls = [point for call in cell.calls if (point := Point(*call)).op in plan.operations]
+            more = followed(experiment, calls, plan.faults)
+            queue.extend(more)
             queue.sort(key=lambda one: -one.priority)
             total += len(more)
         told(len(made.cells), total)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from threading import Barrier, Lock
 from typing import Any
 
 import pytest
@@ -168,11 +169,32 @@ def test_a_run_may_take_ten_times_as_long_and_the_patience_of_the_client(
     assert {name.rpartition("-")[2]: limit for name, (_, limit) in lab.tried.items() if "get" in name} == limits
 
 
+@pytest.mark.parametrize("jobs", [2, 9])
+def test_as_many_run_at_once_as_there_are_jobs(tmp_path: Path, jobs: int) -> None:
+    at_once, most, lock, met = 0, 0, Lock(), Barrier(min(jobs, 5))
+
+    def count(name: str) -> Mapping[str, Any]:
+        nonlocal at_once, most
+        with lock:
+            at_once += 1
+            most = max(most, at_once)
+        if name != CELLS[-1] or jobs > 5:
+            met.wait(20)
+        with lock:
+            at_once -= 1
+        return {}
+
+    assert list(verdicts(explored(prepared(tmp_path, count), jobs=jobs, budget=60))) == CELLS
+    assert most == min(jobs, 5)
+
+
 def test_what_is_known_is_not_tried_again(tmp_path: Path) -> None:
     known = explored(prepared(tmp_path, lambda name: {"exit": 1})).cells[:2]
     lab = prepared(tmp_path)
     made = explored(lab, known=known)
     assert list(verdicts(made).values()) == [Verdict.FAILED] * 2 + [Verdict.SURVIVED] * 3
+    assert made.reaches(Verdict.FAILED)
+    assert not made.reaches(Verdict.HUNG)
     assert sorted(lab.tried) == sorted(CELLS[2:])
 
 
@@ -239,5 +261,12 @@ def test_a_pair_of_which_one_has_not_struck_is_not_reached(tmp_path: Path) -> No
     lab = prepared(
         tmp_path, lambda name: {"struck": frozenset({"lost_answer-charge.create-1"})} if "create" in name else {}
     )
-    made = explored(lab, faults=[fault("lost_answer")], pairs=True)
+    told: list[tuple[int, int]] = []
+    faults = [fault("too_slow"), fault("lost_answer")]
+    plan = Plan(frozenset({PAY.op, READ.op}), faults, 30 * SECOND, 1, pairs=True)
+    base = Baseline(((PAY, 201), (READ, 200)), 0.5, is_manual=False)
+    made = explore(lab, plan, base, told=lambda done, total: told.append((done, total)))
+    pairs = [f"charge.create-1-lost_answer--charge.get-1-{by}" for by in ("lost_answer", "too_slow")]
+    assert [name for name in lab.tried if name.count("--") and "create-1-lost" in name] == pairs
+    assert told[-1] == (len(made.cells), len(made.cells))
     assert verdicts(made)["charge.create-1-lost_answer--charge.get-1-lost_answer"] is Verdict.NOT_REACHED
