@@ -116,11 +116,7 @@ class Table(Generic[R]):
 
     def contents(self) -> list[Any]:
         """The lists and dictionaries that it consists of."""
-        return [
-            *self._by_id.parts,
-            *(part for places in self._places.values() for part in places.contents()),
-            self.rows,
-        ]
+        return [self._by_id, *(places.contents() for places in self._places.values()), self.rows]
 
     def id_of(self, row: R) -> str:
         """The id of a row."""

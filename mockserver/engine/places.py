@@ -64,9 +64,9 @@ class Places(Generic[R]):
         """The values that rows have, in no order."""
         return list(self._by_value)
 
-    def contents(self) -> list[dict[Hashable, int | list[int]]]:
+    def contents(self) -> Spread[Hashable, int | list[int]]:
         """The places by value."""
-        return self._by_value.parts
+        return self._by_value
 
     def of(self, value: Hashable) -> list[int]:
         """The places of a value, in order; nobody changes them but this."""

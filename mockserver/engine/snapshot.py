@@ -76,6 +76,13 @@ class State:
     salt: str | None = field(default=None, repr=False)
 
 
+def preparing() -> Slices[None]:
+    """Work out the forms of all rows, of which the first export needs all at once."""
+    for row in ROW_CLASSES.values():
+        record_form(row)
+        yield
+
+
 def export(sandbox: Sandbox, *, secrets: bool) -> Slices[ExportedState]:
     """The sandbox as plain data; card numbers and ccv only with ``secrets``. After each piece of work there is a rest,
     in which the sandbox may change: the document is that of the beginning."""
@@ -84,7 +91,8 @@ def export(sandbox: Sandbox, *, secrets: bool) -> Slices[ExportedState]:
         tally["keys"] = dict(sorted(tally["keys"].items()))
     entries: list[Any] = sorted(sandbox.schedule.entries)
     forms = {name: record_form(row) for name, row in ROW_CLASSES.items()}
-    taken = {name: table.rows for name, table in _shared(sandbox).items()}
+    taken: dict[str, list[Any]] = {name: getattr(sandbox, name).rows.copy() for name in ROW_CLASSES}
+    taken["batches"] = [batch.copied() for batch in taken["batches"]]
     document["schedule"]["entries"] = entries
     document["tables"] = taken
     for batch in taken["batches"]:
@@ -153,12 +161,8 @@ def copied(sandbox: Sandbox, key: str, real: Micros) -> Sandbox:
             {name: replace(first) for name, first in (records.replays or {}).items()},
         ),
     )
-    return opened(key, sandbox.config, state, _shared(sandbox), sandbox.cards.copied(), real)
-
-
-def _shared(sandbox: Sandbox) -> dict[str, Table[Any]]:
-    """Tables of their own with the rows of a sandbox."""
-    return {name: getattr(sandbox, name).copied(getattr(row, "copied", None)) for name, row in ROW_CLASSES.items()}
+    tables = {name: getattr(sandbox, name).copied(getattr(row, "copied", None)) for name, row in ROW_CLASSES.items()}
+    return opened(key, sandbox.config, state, tables, sandbox.cards.copied(), real)
 
 
 def opened(

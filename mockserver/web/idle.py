@@ -13,6 +13,7 @@ from weakref import finalize
 
 from mockserver.domain.clock import SECOND, Micros, duration_text, iso
 from mockserver.engine.sandbox import Sandbox
+from mockserver.engine.spread import Spread
 from mockserver.web.activity import SERVER
 from mockserver.web.world import World
 from mockserver.wire.jsonio import dumps
@@ -133,6 +134,9 @@ class Freeing:
 def _shorten(held: Any) -> None:
     if isinstance(held, list):
         del held[-_FREED:]
+        return
+    if isinstance(held, Spread):
+        held.shorten(_FREED)
         return
     for _ in range(min(_FREED, len(held))):
         held.popitem()

@@ -11,6 +11,9 @@ from mockserver.domain.slices import Slices
 T = TypeVar("T")
 U = TypeVar("U")
 
+MANY_RULES = 300
+"""Rules from which on making a config of them takes so long that others must not wait for it."""
+
 _SLICE = 10
 
 

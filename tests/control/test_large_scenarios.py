@@ -49,7 +49,7 @@ def test_others_are_answered_while_a_long_scenario_is_read(api: Api) -> None:
 def test_scenarios_that_are_added_at_once_are_all_in_force(
     api: Api, many: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(scenarios, "MANY", many)
+    monkeypatch.setattr(scenarios, "MANY_RULES", many)
 
     async def add_all() -> list[Reply]:
         adding = (api.calling("POST", "/__admin/scenarios", raw=rules_of(name)) for name in ("a", "b", "c"))

@@ -20,7 +20,7 @@ from mockserver.scenario.scenario import Scenario
 from mockserver.scenario.shielding import warnings
 from mockserver.web.absent_members import absent_members
 from mockserver.web.control.call import ControlCall
-from mockserver.web.long_work import in_slices, with_pauses
+from mockserver.web.long_work import MANY_RULES, in_slices, with_pauses
 from mockserver.wire.dates import moment
 from mockserver.wire.jsonio import dumps
 
@@ -31,9 +31,6 @@ _OPENING = ("seed", "setup")
 
 LONG = 8_000
 """Bytes of a text from which on reading it takes so long that others must not wait for it: some 80 rules."""
-
-MANY = 300
-"""Rules from which on making a config of them takes so long that others must not wait for it."""
 
 
 def listing(call: ControlCall) -> tuple[int, object]:
@@ -97,7 +94,7 @@ async def _put(call: ControlCall, chosen: Callable[[Sequence[Scenario]], list[Sc
     while True:
         sandbox = call.sandbox()
         before, scenarios = sandbox.config, chosen(_own(sandbox))
-        is_long = sum(len(one.rules) for one in scenarios) >= MANY
+        is_long = sum(len(one.rules) for one in scenarios) >= MANY_RULES
         # What takes long is made aside, and again when the sandbox has other scenarios by then.
         make = partial(directory.config_under, scenarios)
         config = await asyncio.to_thread(make) if is_long else make()

@@ -14,8 +14,7 @@ from mockserver.engine.sandbox import Sandbox, masked_key
 from mockserver.web.activity import SERVER
 from mockserver.web.control.call import ControlCall, Parts
 from mockserver.web.control.sandboxes import object_counts
-from mockserver.web.control.scenarios import MANY
-from mockserver.web.long_work import with_pauses
+from mockserver.web.long_work import MANY_RULES, with_pauses
 from mockserver.web.replay import replay
 from mockserver.wire.long_json import dumps_in_slices, loads_in_slices
 
@@ -29,6 +28,7 @@ async def read(call: ControlCall) -> tuple[int, bytes | Parts]:
     Others have their turn while it is written; it shows how things stood when it was asked for.
     """
     secrets = call.query.secrets
+    await with_pauses(snapshot.preparing())
     sandbox = call.world.directory.of_secret_key(call.headers) if secrets else call.sandbox()
     return 200, await _text(await with_pauses(snapshot.export(sandbox, secrets=secrets)))
 
@@ -59,7 +59,7 @@ async def write(call: ControlCall) -> tuple[int, object]:
         raise Invalid(Code.VALIDATION_ERROR, {"Body": "wanted a JSON object"})
     reading = await with_pauses(importing.read(document))
     make = partial(reading.config, call.sandbox().config, world.directory.server_config.config)
-    config = await asyncio.to_thread(make) if reading.carried_rules >= MANY else make()
+    config = await asyncio.to_thread(make) if reading.carried_rules >= MANY_RULES else make()
     made = await with_pauses(importing.sandbox_of(reading, call.sandbox().key, config, world.real_clock()))
     made.journal.gap_reason = "a state was imported"
     if call.query.undo:
