@@ -76,23 +76,22 @@ class State:
     salt: str | None = field(default=None, repr=False)
 
 
-def preparing() -> Slices[None]:
-    """Work out the forms of all rows, of which the first export needs all at once."""
-    for row in ROW_CLASSES.values():
-        record_form(row)
-        yield
-
-
 def export(sandbox: Sandbox, *, secrets: bool) -> Slices[ExportedState]:
     """The sandbox as plain data; card numbers and ccv only with ``secrets``. After each piece of work there is a rest,
     in which the sandbox may change: the document is that of the beginning."""
-    document: ExportedState = form(State).write(_state(sandbox, secrets=secrets), secrets)
-    for tally in document["rules"]["rules"].values():
-        tally["keys"] = dict(sorted(tally["keys"].items()))
-    entries: list[Any] = sorted(sandbox.schedule.entries)
-    forms = {name: record_form(row) for name, row in ROW_CLASSES.items()}
+    state = _state(sandbox, secrets=secrets)
+    entries: list[Any] = sorted(state.schedule.entries)
+    state.schedule.entries = []
     taken: dict[str, list[Any]] = {name: getattr(sandbox, name).rows.copy() for name in ROW_CLASSES}
     taken["batches"] = [batch.copied() for batch in taken["batches"]]
+    forms = {}
+    for name, row in ROW_CLASSES.items():
+        # Each is worked out when it is first asked for: all of them take as long as others may wait.
+        forms[name] = record_form(row)
+        yield
+    document: ExportedState = form(State).write(state, secrets)
+    for tally in document["rules"]["rules"].values():
+        tally["keys"] = dict(sorted(tally["keys"].items()))
     document["schedule"]["entries"] = entries
     document["tables"] = taken
     for batch in taken["batches"]:
@@ -117,7 +116,7 @@ def _write(items: list[Any], write: Write, secrets: bool) -> Iterator[None]:
 
 
 def _state(sandbox: Sandbox, *, secrets: bool) -> State:
-    """All of a document but what there may be very much of."""
+    """All of a document but the rows of its tables, of this instant whatever happens afterwards."""
     overrides, tallies = sandbox.assumed.overrides, sandbox.director.tallies
     return State(
         format=FORMAT,
@@ -128,39 +127,29 @@ def _state(sandbox: Sandbox, *, secrets: bool) -> State:
         profile=sandbox.assumed.profile,
         assumptions={key: ROWS[key].kind.show(sandbox.assumed[ROWS[key]]) for key in sorted(overrides)},
         # A clock that stands needs no machine time; without it equal stories export equal bytes.
-        clock=replace(sandbox.clock, real=0) if sandbox.clock.mode is ClockMode.MANUAL else sandbox.clock,
+        clock=replace(sandbox.clock, real=0 if sandbox.clock.mode is ClockMode.MANUAL else sandbox.clock.real),
         counters=dict(sorted(sandbox.ids.counters.items())),
-        schedule=Schedule(sandbox.schedule.order, []),
-        rules=Tallies(tallies.first, dict(sorted(tallies.rules.items())), dict(sorted(tallies.calls.items()))),
+        schedule=Schedule(sandbox.schedule.order, sandbox.schedule.entries.copy()),
+        rules=Tallies(
+            tallies.first,
+            {name: replace(tally, keys=tally.keys.copy()) for name, tally in sorted(tallies.rules.items())},
+            dict(sorted(tallies.calls.items())),
+        ),
         tables=Rows(**{name: [] for name in ROW_CLASSES}),
-        records=_records(sandbox),
+        records=Records(
+            {batch_id: rows.copy() for batch_id, rows in sandbox.scripts.items()},
+            {name: replace(first) for name, first in sandbox.idempotency.firsts.items()},
+            {name: replace(first) for name, first in sandbox.replays.firsts.items()} or None,
+        ),
         scenarios=carried(sandbox.config.scenarios, secrets=secrets),
         salt=sandbox.cards.salt,
     )
 
 
-def _records(sandbox: Sandbox) -> Records:
-    return Records(sandbox.scripts, sandbox.idempotency.firsts, sandbox.replays.firsts or None)
-
-
 def copied(sandbox: Sandbox, key: str, real: Micros) -> Sandbox:
     """The same sandbox under another key, as an export with secrets would restore it, at once: both share the rows,
     which are values, so that each takes room only for what then differs."""
-    tallies, records = sandbox.director.tallies, _records(sandbox)
-    state = replace(
-        _state(sandbox, secrets=True),
-        schedule=Schedule(sandbox.schedule.order, sandbox.schedule.entries.copy()),
-        rules=Tallies(
-            tallies.first,
-            {name: replace(tally, keys=tally.keys.copy()) for name, tally in tallies.rules.items()},
-            tallies.calls.copy(),
-        ),
-        records=Records(
-            {batch_id: rows.copy() for batch_id, rows in sandbox.scripts.items()},
-            {name: replace(first) for name, first in records.idempotency.items()},
-            {name: replace(first) for name, first in (records.replays or {}).items()},
-        ),
-    )
+    state = _state(sandbox, secrets=True)
     tables = {name: getattr(sandbox, name).copied(getattr(row, "copied", None)) for name, row in ROW_CLASSES.items()}
     return opened(key, sandbox.config, state, tables, sandbox.cards.copied(), real)
 

@@ -608,6 +608,15 @@ def test_a_refused_import_of_many_rows_names_the_first_faults_and_leaves_everyth
     assert api.call("GET", "/__admin/state").raw == before
 
 
+def test_a_fork_has_a_clock_of_its_own() -> None:
+    api = Api(clock="real")
+    api.charge()
+    assert api.call("POST", "/__admin/fork", {"to": "sk_two"}).status == 201
+    before = api.call("GET", "/__admin/clock", key="sk_two")["now"]
+    assert api.call("POST", "/__admin/clock/advance", {"by": "1h"}).status == 200
+    assert api.call("GET", "/__admin/clock", key="sk_two")["now"] == before != api.call("GET", "/__admin/clock")["now"]
+
+
 def test_a_fork_shares_the_rows(api: Api) -> None:
     fill(api)
     fill_everything(api)

@@ -28,7 +28,6 @@ async def read(call: ControlCall) -> tuple[int, bytes | Parts]:
     Others have their turn while it is written; it shows how things stood when it was asked for.
     """
     secrets = call.query.secrets
-    await with_pauses(snapshot.preparing())
     sandbox = call.world.directory.of_secret_key(call.headers) if secrets else call.sandbox()
     return 200, await _text(await with_pauses(snapshot.export(sandbox, secrets=secrets)))
 
