@@ -32,7 +32,7 @@ class JournalEntry:
 
     ``at`` is sandbox time; ``endpoint`` carried the request out, and can again. ``raw`` and the step's headers are the
     request as it came, secrets included. ``answer`` is what the step answered, which a ``fault`` may have kept from
-    the client.
+    the client; of one that is too long for one piece only its beginning, and ``beyond`` counts the bytes behind it.
     """
 
     number: int
@@ -46,6 +46,7 @@ class JournalEntry:
     status: int | None = None
     answer: bytes = field(default=b"", repr=False)
     fault: Transport | None = None
+    beyond: int = 0
 
 
 def size_of(entry: JournalEntry) -> int:
@@ -97,13 +98,14 @@ class Journal(Lodger):
         status: int | None,
         answer: bytes,
         fault: Transport | None,
+        beyond: int = 0,
     ) -> None:
         """Keep a request and its answer."""
         self.last = number = self.last + 1
         # The encoder leaves its answer in a far larger buffer, which a copy does not keep.
         kept = bytes(memoryview(answer))
         # In the order of the fields: every request is kept here, and keywords would take 0.9 us instead of 0.4.
-        self._keep(JournalEntry(number, at, step, method, endpoint, path, query, raw, status, kept, fault))
+        self._keep(JournalEntry(number, at, step, method, endpoint, path, query, raw, status, kept, fault, beyond))
 
     def note_due(self, at: Micros, step: Step) -> None:
         """Keep a piece of due work, unless it found nothing left to do."""

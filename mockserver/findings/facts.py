@@ -5,9 +5,10 @@ Instants named ``at`` are sandbox time, those named ``real`` the machine's, both
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import field
 from enum import StrEnum
+from typing import Any
 
 from mockserver.domain.charge import Charge
 from mockserver.domain.clock import Micros
@@ -50,7 +51,7 @@ class Call:
     text: bytes = b""
     where: str = ""
     headers: Mapping[str, str] = field(default_factory=dict)
-    answer: bytes = b""
+    answer: Container[Any] = b""
     code: int | None = None
     doubt: Doubt | None = None
     charge: Charge | None = None

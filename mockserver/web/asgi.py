@@ -9,6 +9,7 @@ from functools import lru_cache
 from typing import Any
 
 from mockserver.wire.jsonio import dumps
+from mockserver.wire.long_text import Parts
 
 Scope = MutableMapping[str, Any]
 Message = MutableMapping[str, Any]
@@ -123,13 +124,13 @@ async def send_bytes(send: Send, status: int, body: bytes, headers: Iterable[Raw
     await send({"type": "http.response.body", "body": body})
 
 
-async def send_parts(send: Send, status: int, parts: list[bytes], headers: Iterable[RawHeader]) -> None:
+async def send_parts(send: Send, status: int, parts: Parts, headers: Iterable[RawHeader]) -> None:
     """One whole answer in parts, which are given back one by one, letting others have their turn after each."""
-    length = str(sum(map(len, parts))).encode()
+    length = str(parts.length).encode()
     await send({"type": "http.response.start", "status": status, "headers": [*headers, (b"content-length", length)]})
     parts.reverse()
     while parts:
-        await send({"type": "http.response.body", "body": parts.pop(), "more_body": True})
+        await send({"type": "http.response.body", "body": bytes(parts.pop()), "more_body": True})
         await asyncio.sleep(0)
     await send({"type": "http.response.body", "body": b""})
 

@@ -17,6 +17,7 @@ from mockserver.assumptions.table import CREATED_STATUS, IDEMPOTENCY
 from mockserver.domain.clock import SECOND, Micros, duration_text
 from mockserver.domain.codes import Code
 from mockserver.domain.errors import Invalid, Refused
+from mockserver.domain.masking import LONGEST_TEXT
 from mockserver.domain.record import record
 from mockserver.engine import idempotency, step_effects
 from mockserver.engine.sandbox import Sandbox
@@ -38,6 +39,7 @@ from mockserver.wire import refusals
 from mockserver.wire.base import Body
 from mockserver.wire.fields import NO_FIELDS, Fields
 from mockserver.wire.jsonio import MalformedJson, loads
+from mockserver.wire.long_text import Parts
 from mockserver.wire.profile import profile_of
 
 _SILENT = (SILENCE[Stage.ARRIVAL],)
@@ -143,7 +145,11 @@ class OperationEndpoint(Endpoint):
         ready = ahead(sandbox, arrived.step) if ahead is not None else None
         if isinstance(ready, GeneratorType):
             ready = await runner.in_slices(sandbox, ready)
-        return self.carry_out(request, sandbox, arrived, ready)
+        reply = self.carry_out(request, sandbox, arrived, ready)
+        if isinstance(reply.body, Parts) and reply.fault is None:
+            # More of it the journal would not show.
+            reply.parts, reply.body = reply.body, reply.body.beginning(LONGEST_TEXT)
+        return reply
 
     def _put_off(self, request: Request, wait: Micros) -> Reply:
         """Refuse a request unread. It is an entry of the journal that cannot be sent again."""

@@ -73,6 +73,7 @@ def _repeat(past: Sandbox, entry: JournalEntry, operation: OperationEndpoint) ->
     if operation.route.is_dated:
         # It showed how things stood when it was asked, and was noted when it had been written; nothing follows from it.
         return
-    if (reply.status, reply.text()) != (entry.status, entry.answer):
+    text, kept = reply.text(), len(entry.answer)
+    if (reply.status, text[:kept], len(text)) != (entry.status, entry.answer, kept + entry.beyond):
         words = f"entry {entry.number} would be answered differently: something happened before it besides requests"
         raise Invalid(Code.VALIDATION_ERROR, {"At": words})

@@ -20,6 +20,7 @@ from mockserver.web.asgi import Message, RawHeader, Receive, TooLarge
 from mockserver.wire import refusals
 from mockserver.wire.jsonio import MalformedJson, dumps
 from mockserver.wire.long_json import ReadAhead
+from mockserver.wire.long_text import Parts
 
 Headers = Mapping[str, str]
 
@@ -81,7 +82,8 @@ class Reply:
 
     ``step`` is the step to be noted in the journal; ``fault`` spoils the answer on the way. ``repeatable`` is False
     when the request must not be taken again to repeat its story. ``headers`` is None for those of the endpoint.
-    ``chunks`` are an answer that goes on until the client leaves, ``parts`` one that is too long for one piece.
+    ``chunks`` are an answer that goes on until the client leaves, ``parts`` one that is too long for one piece, of
+    which ``body`` is what the journal keeps.
     """
 
     status: int | None
@@ -91,11 +93,13 @@ class Reply:
     repeatable: bool = True
     headers: tuple[RawHeader, ...] | None = None
     chunks: AsyncGenerator[bytes, None] | None = None
-    parts: list[bytes] | None = None
+    parts: Parts | None = None
 
     def text(self) -> bytes:
         """The body as it is sent."""
-        return self.body if isinstance(self.body, bytes) else dumps(self.body)
+        if isinstance(self.body, bytes):
+            return self.body
+        return self.body.whole() if isinstance(self.body, Parts) else dumps(self.body)
 
 
 def retry_after(fault: Exception) -> tuple[RawHeader, ...]:

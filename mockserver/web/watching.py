@@ -97,7 +97,7 @@ def called(
             text=request.raw,
             where=where,
             headers=headers,
-            answer=answer,
+            answer=answer if reply.parts is None else reply.parts,
             code=_code_of(answer) if status is not None and status >= 400 else None,
             doubt=fault.doubt if fault is not None else None,
             charge=charge if isinstance(charge, Charge) else None,

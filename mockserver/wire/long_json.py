@@ -27,6 +27,7 @@ from mockserver.wire.jsonio import (
     given_twice,
     half_pair_in,
 )
+from mockserver.wire.long_text import Parts
 
 WINDOW = 65_536
 """Signs that are decoded, and read, at a time."""
@@ -82,7 +83,7 @@ def read_ahead(body: bytes, max_depth: int, *, unique: bool) -> Slices[ReadAhead
         return ReadAhead(None, fault)
 
 
-def dumps_in_slices(document: dict[str, Any]) -> Slices[list[bytes]]:
+def dumps_in_slices(document: dict[str, Any]) -> Slices[Parts]:
     """The parts of the text that ``jsonio.dumps`` makes of a document. The document is used up: its lists are given
     back bit by bit, as all at once would take as long as the writing."""
     text = _Text()
@@ -95,13 +96,13 @@ class _Text:
     """A text that is being written."""
 
     def __init__(self) -> None:
-        self.parts: list[bytes] = []
+        self.parts = Parts()
         self._part: list[bytes] = []
         self._length = 0
 
     def end_part(self) -> None:
         """What has been written since the last part is the next."""
-        self.parts.append(b"".join(self._part))
+        self.parts.add(self._part)
         self._part.clear()
         self._length = 0
 

@@ -13,10 +13,10 @@ from mockserver.wire.jsonio import MalformedJson, loads
 _MOST_VALUES = 50_000
 
 
-def mask_body(raw: bytes) -> object:
+def mask_body(raw: bytes, beyond: int = 0) -> object:
     """A body as it may be shown. One that is not JSON, or holds too many values to be looked at one by one, is shown as
-    the beginning of its text with every digit masked."""
-    return _shown(raw, mask_json)
+    the beginning of its text with every digit masked; so is one with bytes ``beyond`` those that are there."""
+    return _shown(raw, mask_json, beyond)
 
 
 def sendable_body(raw: bytes) -> object:
@@ -24,13 +24,14 @@ def sendable_body(raw: bytes) -> object:
     return _shown(raw, sendable_json)
 
 
-def _shown(raw: bytes, show: Callable[[object], object]) -> object:
+def _shown(raw: bytes, show: Callable[[object], object], beyond: int = 0) -> object:
     if not raw or raw.isspace():
         return None
-    if raw.count(b",") <= _MOST_VALUES:
+    if not beyond and raw.count(b",") <= _MOST_VALUES:
         try:
             return show(loads(raw))
         except MalformedJson:
             pass
     text = mask_digits(raw[:LONGEST_TEXT].decode("utf-8", "replace"))
-    return text if len(raw) <= LONGEST_TEXT else f"{text}... ({len(raw)} bytes)"
+    whole = len(raw) + beyond
+    return text if whole <= LONGEST_TEXT else f"{text}... ({whole} bytes)"

@@ -34,7 +34,7 @@ _TABLES = {cls: name for name, cls in ROW_CLASSES.items()}
 
 _NEW = Step("")
 _UNASKED = Attempt("", 0)
-_ENTRY, _STEP, _ATTEMPT, _DECISION = 10, 20, 14, 8
+_ENTRY, _STEP, _ATTEMPT, _DECISION = 11, 20, 14, 8
 """Places of each list. Their order is that of the format: what is new stands at the end."""
 
 _STEP_FACTS = attrgetter("op", "answers", "row", "latency", "urgent", "is_repeat", "pause", "call")
@@ -130,12 +130,13 @@ class StepForms:
                 entry.status,
                 write(entry.answer) or None,
                 place,
+                entry.beyond or None,
             ]
         )
 
     def read_entry(self, number: int, raw: Any, cards: CardRegistry) -> JournalEntry:
         """The entry again; its answer has ended by now."""
-        at, plain, method, name, path, *texts, fault = _whole(raw, _ENTRY)
+        at, plain, method, name, path, *texts, fault, beyond = _whole(raw, _ENTRY)
         query, body, status, answer = texts
         endpoint = self._requests.endpoint(name)
         query, body, answer = (self._bytes.to_value(text or "") for text in (query, body, answer))
@@ -152,6 +153,7 @@ class StepForms:
             status=status,
             answer=answer,
             fault=step.decisions[fault].outcome.transport if fault is not None else None,
+            beyond=beyond or 0,
         )
 
     def write_about(self, step: Step | None, bodies: Mapping[int, object]) -> object:

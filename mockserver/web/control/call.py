@@ -24,12 +24,9 @@ from mockserver.web.world import StorePort, World
 from mockserver.wire.base import Body
 from mockserver.wire.control_fields import ControlBody, read_exactly
 from mockserver.wire.jsonio import loads
+from mockserver.wire.long_text import Parts
 
 JSON = "application/json"
-
-
-class Parts(list[bytes]):
-    """An answer that is too long for one piece."""
 
 
 class ControlCall:

@@ -12,11 +12,12 @@ from mockserver.domain.errors import Invalid
 from mockserver.engine import importing, snapshot
 from mockserver.engine.sandbox import Sandbox, masked_key
 from mockserver.web.activity import SERVER
-from mockserver.web.control.call import ControlCall, Parts
+from mockserver.web.control.call import ControlCall
 from mockserver.web.control.sandboxes import object_counts
 from mockserver.web.long_work import MANY_RULES, with_pauses
 from mockserver.web.replay import replay
 from mockserver.wire.long_json import dumps_in_slices, loads_in_slices
+from mockserver.wire.long_text import Parts
 
 _SHORT = 1_000_000
 """Bytes that are put together and sent in one go."""
@@ -35,7 +36,7 @@ async def read(call: ControlCall) -> tuple[int, bytes | Parts]:
 async def _text(document: snapshot.ExportedState) -> bytes | Parts:
     """The JSON text of a document, which is used up."""
     parts = await with_pauses(dumps_in_slices(document))
-    return b"".join(parts) if sum(map(len, parts)) <= _SHORT else Parts(parts)
+    return parts.whole() if parts.length <= _SHORT else parts
 
 
 def _taken(parts: deque[bytes]) -> Iterator[bytes]:

@@ -14,19 +14,23 @@ from mockserver.web.routes import OperationCall
 from mockserver.wire.dates import moment
 from mockserver.wire.fields import Fields
 from mockserver.wire.jsonio import dumps
+from mockserver.wire.long_text import Parts
 from mockserver.wire.transfers import SettlementQuery, SettlementReply, TransferQuery, transfer_reply
 
+LONG = 10_000
+"""Rows of a list that is not put together: they hold more values than the journal shows one by one."""
 
-def settled(call: OperationCall) -> list[SettlementReply] | bytes:
+
+def settled(call: OperationCall) -> list[SettlementReply] | bytes | Parts:
     """List settlements: a bare list."""
-    written: bytes | None = call.ready
+    written: bytes | Parts | None = call.ready
     if written is not None:
         return written
     rows = at_once(transfers.settlements(call.sandbox, call.query.start_date, call.query.end_date))
     return list(map(_shown, rows))
 
 
-def settled_ahead(sandbox: Sandbox, step: Step) -> Slices[bytes | None]:
+def settled_ahead(sandbox: Sandbox, step: Step) -> Slices[bytes | Parts | None]:
     """Write the settlements of many charges as they stand now; None for few, and when the query is faulty."""
     asked = step.request
     if len(sandbox.charges) <= transfers.SLICE or not isinstance(asked, Fields):
@@ -36,18 +40,17 @@ def settled_ahead(sandbox: Sandbox, step: Step) -> Slices[bytes | None]:
         rows = yield from transfers.settlements(sandbox, query.start_date, query.end_date)
     except Invalid:
         return None
-    parts: list[bytes] = []
+    parts = Parts()
+    is_long = len(rows) > LONG
     # Given back bit by bit: all at once would take as long as others may wait.
     rows.reverse()
     while rows:
         some = rows[: -transfers.SLICE - 1 : -1]
         del rows[-transfers.SLICE :]
-        parts += [b"," if parts else b"", dumps(list(map(_shown, some)))[1:-1]]
+        parts.add([b"," if parts else b"[", dumps(list(map(_shown, some)))[1:-1]])
         yield
-    # One copy: what it takes to put 30 MB together is a good part of what others may wait.
-    written = b"".join([b"[", *parts, b"]"])
-    yield
-    return written
+    parts.add([b"]" if parts else b"[]"])
+    return parts if is_long else parts.whole()
 
 
 def _shown(row: SettlementRow) -> SettlementReply:
