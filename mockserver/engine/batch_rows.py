@@ -41,6 +41,12 @@ def run(sandbox: Sandbox, batch_id: str) -> None:
     batch = sandbox.batches.get(batch_id)
     if batch is None or batch.status is not BatchState.IN_PROGRESS:
         return
+    with sandbox.batches.changing(batch):
+        _run(sandbox, batch)
+
+
+def _run(sandbox: Sandbox, batch: Batch) -> None:
+    batch_id = batch.batch_id
     step = sandbox.step
     entries, scripts = sandbox.schedule.entries, sandbox.scripts.get(batch_id)
     models: dict[tuple[str, str | None], _Model | None] = {}

@@ -145,14 +145,16 @@ def follow(sandbox: Sandbox, charge: Charge, before: ChargeState | None) -> None
         return
     place = batch.place_of(charge.charge_id)
     if place is not None:
-        batch.return_row(place, _RETURNED)
+        with sandbox.batches.changing(batch):
+            batch.return_row(place, _RETURNED)
 
 
 def _move_open(sandbox: Sandbox, batch_id: str, event: BatchEvent) -> Batch | None:
     batch = sandbox.batches.get(batch_id)
     if batch is None or event not in BATCH.moves[batch.status]:
         return None
-    move(sandbox, batch, event)
+    with sandbox.batches.changing(batch):
+        move(sandbox, batch, event)
     return batch
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from itertools import chain
 from typing import Any, Generic, TypeAlias, TypeVar
 from weakref import ref
@@ -16,10 +17,11 @@ from weakref import ref
 from mockserver.domain.record import record
 from mockserver.domain.slices import Slices
 from mockserver.engine.places import LOT, Index, ManyPlaces, Places
-from mockserver.engine.query import Query, TableRow, cut, is_same, window
+from mockserver.engine.query import Contains, Query, TableRow, cut, is_same, window
 from mockserver.engine.scans import Scan
 from mockserver.engine.sorted_places import SLICE, ChangedPlaces, SortedPlaces
 from mockserver.engine.spread import Spread
+from mockserver.engine.texts import Texts
 
 R = TypeVar("R", bound=TableRow)
 
@@ -42,14 +44,13 @@ class ListPage(Generic[R]):
 
 class Table(Generic[R]):
     """Rows of one kind by id, by place and by index. ``on_change`` gets each new value of a row, with the table
-    and the value before (None: a new row). ``is_steady`` says that rows never change in place: then they may be
-    looked at in slices, and what they are sorted by is kept."""
+    and the value before (None: a new row)."""
 
     __slots__ = (
-        "_by_id", "_changes", "_derived", "_id_of", "_indexes", "_orders", "_places", "is_steady", "on_change", "rows"
+        "_by_id", "_changes", "_derived", "_id_of", "_indexes", "_orders", "_places", "_texts", "on_change", "rows"
     )  # fmt: skip
 
-    def __init__(self, id_of: Callable[[R], str], indexes: Sequence[Index[R]] = (), *, is_steady: bool = True) -> None:
+    def __init__(self, id_of: Callable[[R], str], indexes: Sequence[Index[R]] = ()) -> None:
         self.rows: list[R] = []
         self.on_change: Callable[[Table[Any], R, R | None], None] | None = None
         self._id_of = id_of
@@ -59,8 +60,8 @@ class Table(Generic[R]):
         # Of the indexes that have been asked: a table that nobody searches takes no room for them.
         self._places: dict[str, Places[R]] = {}
         self._orders: dict[Callable[[R], Any], SortedPlaces[R]] = {}
+        self._texts: dict[Callable[[R], str], Texts[R]] = {}
         self._changes: list[ref[ChangedPlaces]] = []
-        self.is_steady = is_steady
 
     def watch(self, heard: Callable[[Table[Any], R, R | None], None]) -> None:
         """Tell one more of each new value of a row."""
@@ -99,13 +100,15 @@ class Table(Generic[R]):
         for places in self._places.values():
             if seq < places.known:
                 places.take_back(row, seq)
+        for texts in self._texts.values():
+            texts.take_back(seq)
         if self._changes:
             self._report(seq)
 
     def copied(self, copy_row: Callable[[R], R] | None = None) -> Table[R]:
         """A table of its own with the same rows, without an ``on_change`` yet. Rows that change in place are copied by
         ``copy_row``; all others are shared."""
-        copy: Table[R] = Table(self._id_of, self._indexes, is_steady=self.is_steady)
+        copy: Table[R] = Table(self._id_of, self._indexes)
         if copy_row is None:
             copy.rows, copy._by_id = self.rows.copy(), self._by_id.copy()
         else:
@@ -132,23 +135,32 @@ class Table(Generic[R]):
         seq = before.seq
         if self.rows[seq] is not before:
             raise RuntimeError(f"row {seq} has moved on, {self._id_of(before)} cannot be replaced")
-        moved = [order for order in self._orders.values() if order.moves(before, after)]
-        for order in moved:
-            order.take(seq)
         self.rows[seq] = self._by_id[self._id_of(after)] = after
-        for order in moved:
-            order.put(seq)
-        self._derived.pop(seq, None)
         for places in self._places.values():
-            if seq < places.known:
-                old, new = places.index.read(before), places.index.read(after)
-                if new != old:
-                    places.take(old, seq)
-                    places.put(new, seq)
-        if self._changes:
-            self._report(seq)
+            places.move(places.index.read(before), places.index.read(after), seq)
+        self._look_again(seq)
         if self.on_change is not None:
             self.on_change(self, after, before)
+
+    @contextmanager
+    def changing(self, row: R) -> Iterator[None]:
+        """Keep every index right while a row changes in place."""
+        known = [(places, places.index.read(row)) for places in self._places.values()]
+        try:
+            yield
+        finally:
+            for places, before in known:
+                places.move(before, places.index.read(row), row.seq)
+            self._look_again(row.seq)
+
+    def _look_again(self, seq: int) -> None:
+        self._derived.pop(seq, None)
+        for order in self._orders.values():
+            order.look_again(seq)
+        for texts in self._texts.values():
+            texts.look_again(seq)
+        if self._changes:
+            self._report(seq)
 
     def derived(self, row: R) -> Any:
         """What :meth:`derive` kept of a row; None when it kept nothing, or the row has changed since."""
@@ -198,9 +210,7 @@ class Table(Generic[R]):
                 return None
         candidates = self._candidates(query)
         places, checks = candidates
-        # Nobody hears of what changes in place, so that only what is found at once is right.
-        is_quick = len(places) <= SLICE or not (checks or query.sort) or not self.is_steady
-        return candidates if is_quick else None
+        return candidates if len(places) <= SLICE or not (checks or query.sort) else None
 
     def scan(self, query: Query[R]) -> Slices[Scan[R] | None]:
         """Look ahead for :meth:`search` at what is too long for one step; None when nothing is, by now."""
@@ -216,7 +226,14 @@ class Table(Generic[R]):
         for bound in query.bounds:
             order = yield from self._order(bound.read)
             marks.append((yield from order.marks(bound)))
-        yield from scan.look(marks)
+        checks = list[Callable[[R], bool]]()
+        for test in query.where:
+            if isinstance(test, Contains):
+                texts = self._texts.setdefault(test.read, Texts(self.rows, test.read))
+                marks.append((yield from texts.marks(test.text)))
+            else:
+                checks.append(test)
+        yield from scan.look(marks, checks)
         if query.sort is not None and scan.is_short:
             scan.sort()
         elif query.sort is not None:

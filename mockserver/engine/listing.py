@@ -5,7 +5,7 @@ Sources: assumptions ``paging``, ``sort``, ``search.bounds``.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import field
 from operator import attrgetter
 from typing import Any, Generic, TypeAlias, TypeVar
@@ -19,7 +19,7 @@ from mockserver.domain.record import record
 from mockserver.domain.slices import Slices
 from mockserver.domain.states import Presence
 from mockserver.engine.indexed_table import Candidates, ListPage, Table
-from mockserver.engine.query import Bound, Query, TableRow
+from mockserver.engine.query import Bound, Contains, Query, TableRow
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.scans import Scan
 from mockserver.engine.step import Step
@@ -64,9 +64,22 @@ def by(index: str, read: Callable[[Any], Hashable] = lambda value: value) -> Par
     return add
 
 
-def passing(make: Callable[[Any], Callable[[Any], bool]]) -> Parameter:
-    """Rows that pass the test made of the value."""
-    return lambda sandbox, value, criteria, faults: criteria.where.append(make(value))
+def saying(words: Callable[[Any], Iterable[str | None]]) -> Parameter:
+    """Rows of whose words one has the value in it, in any letter case."""
+
+    def read(row: Any) -> str:
+        return _APART.join(word for word in words(row) if word).lower()
+
+    def add(sandbox: Sandbox, value: str, criteria: Criteria, faults: Faults) -> None:
+        folded = value.lower()
+        criteria.where.append(Contains(read, folded))
+        if _APART in folded:
+            criteria.where.append(lambda row: any(folded in word.lower() for word in words(row) if word))
+
+    return add
+
+
+_APART = "\0"
 
 
 amount_of = attrgetter("amount")
@@ -82,17 +95,13 @@ def amount_beyond(*, above: bool) -> Parameter:
     return add
 
 
-def in_state(words: Mapping[str, Any], allowed: str, index: str | None = None) -> Parameter:
-    """Rows in the state that a word names, in any letter case, found by an index or by their ``status``. Adds a fault
-    (90) for any other word."""
+def in_state(words: Mapping[str, Any], allowed: str, index: str) -> Parameter:
+    """Rows in the state that a word names, in any letter case. Adds a fault (90) for any other word."""
     by_fold = {word.lower(): state for word, state in words.items()}
 
     def add(sandbox: Sandbox, word: Any, criteria: Criteria, faults: Faults) -> None:
         state = by_fold.get(word.lower())
-        if index is not None:
-            criteria.equal.append((index, (state,)))
-        else:
-            criteria.where.append(lambda row: row.status is state)
+        criteria.equal.append((index, (state,)))
         if state is None:
             text = f"got '{word[:40]}', wanted one of {allowed}{nearest(word, words)}"
             faults.add(Code.VALIDATION_ERROR, "Status", text)

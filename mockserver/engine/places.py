@@ -89,6 +89,12 @@ class Places(Generic[R]):
             yield
         return marks
 
+    def move(self, before: Any, after: Any, seq: int) -> None:
+        """A row may have another value by now."""
+        if seq < self.known and after != before:
+            self.take(before, seq)
+            self.put(after, seq)
+
     def put(self, value: Hashable | None, seq: int) -> None:
         """A row has got this value."""
         if value is None:

@@ -42,6 +42,18 @@ class Bound(Generic[R]):
 
 
 @record
+class Contains(Generic[R]):
+    """Whether what ``read`` says of a row has a text in it: one of the tests of a query, for which a long table keeps
+    what it says of each row."""
+
+    read: Callable[[R], str]
+    text: str
+
+    def __call__(self, row: R) -> bool:
+        return self.text in self.read(row)
+
+
+@record
 class Query(Generic[R]):
     """What is searched: ``equal`` names indexes and the values each may have; every row found is within all ``bounds``,
     and ``where`` holds for it.

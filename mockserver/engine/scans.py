@@ -35,8 +35,9 @@ class Scan(Generic[R]):
         self._first = array("Q")
         self._rest: Iterator[int] = iter(())
 
-    def look(self, marks: Sequence[bytearray]) -> Slices[None]:
-        """Find the rows that are marked in all ``marks``, pass the tests of the query and were added in its time."""
+    def look(self, marks: Sequence[bytearray], checks: Sequence[Callable[[R], bool]]) -> Slices[None]:
+        """Find the rows that are marked in all ``marks``, pass the ``checks`` and were added in the time of the
+        query."""
         (first, last), total = window(self._rows, self.query), len(self._rows)
         common = None
         for one in marks:
@@ -47,7 +48,7 @@ class Scan(Generic[R]):
         self._found = found = bytearray(b"\1" * total if common is None else common.to_bytes(total, "little"))
         found[:first] = bytes(first)
         found[last:] = bytes(total - last)
-        rows, checks = self._rows, self.query.where
+        rows = self._rows
         for start in range(first, last, SLICE) if checks else ():
             for seq in compress(range(start, len(rows)), found[start : min(start + SLICE, last)]):
                 if not all(check(rows[seq]) for check in checks):

@@ -6,7 +6,7 @@ Sources: service document, Charges, Customers, Payment methods and Batches; publ
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 from mockserver.assumptions.table import SEARCH_CARD
 from mockserver.domain.batch import Batch
@@ -22,7 +22,7 @@ from mockserver.domain.subscription import Subscription
 from mockserver.domain.token import Token
 from mockserver.domain.transfer import Transfer
 from mockserver.domain.webhook_subscription import WebhookSubscription
-from mockserver.engine.listing import Criteria, Search, Sort, amount_beyond, amount_of, by, in_state, passing
+from mockserver.engine.listing import Criteria, Search, Sort, amount_beyond, amount_of, by, in_state, saying
 from mockserver.engine.sandbox import Sandbox
 
 _NEWEST: Mapping[str, Sort] = {"date": None}
@@ -73,16 +73,10 @@ CHARGES: Search[Charge] = Search(
 )
 
 
-def _customer_text(text: str) -> Callable[[Customer], bool]:
-    """Looked for in reference, names, e-mail and phone."""
-    folded = text.lower()
-
-    def holds(customer: Customer) -> bool:
-        names = (customer.reference, customer.first_name, customer.last_name, customer.email, customer.phone)
-        full = f"{customer.first_name or ''} {customer.last_name or ''}"
-        return any(folded in name.lower() for name in (*names, full) if name)
-
-    return holds
+def _customer_words(customer: Customer) -> tuple[str | None, ...]:
+    """Reference, names, e-mail and phone."""
+    full = f"{customer.first_name or ''} {customer.last_name or ''}"
+    return customer.reference, full, customer.email, customer.phone
 
 
 def _owner_of_method(sandbox: Sandbox, payment_method_id: str, criteria: Criteria, faults: Faults) -> None:
@@ -107,28 +101,22 @@ CUSTOMERS: Search[Customer] = Search(
         "payment_method_id": _owner_of_method,
         "reference": by("reference"),
         "email": by("email", str.lower),
-        "search": passing(_customer_text),
+        "search": saying(_customer_words),
     },
     hides_removed=True,
 )
 
 
-def _method_text(text: str) -> Callable[[PaymentMethod], bool]:
-    """Looked for in what people know a method by."""
-    folded = text.lower()
-
-    def holds(method: PaymentMethod) -> bool:
-        card, bank, payer = method.instrument.card, method.instrument.bank, method.payer
-        words = (
-            method.payment_method_id,
-            method.email,
-            *((card.cardholder, card.number.masked) if card else ()),
-            *((bank.account_name, bank.account_number) if bank else ()),
-            *((payer.reference, payer.first_name, payer.last_name, payer.email, payer.phone) if payer else ()),
-        )
-        return any(folded in word.lower() for word in words if word)
-
-    return holds
+def _method_words(method: PaymentMethod) -> tuple[str | None, ...]:
+    """What people know a method by."""
+    card, bank, payer = method.instrument.card, method.instrument.bank, method.payer
+    return (
+        method.payment_method_id,
+        method.email,
+        *((card.cardholder, card.number.masked) if card else ()),
+        *((bank.account_name, bank.account_number) if bank else ()),
+        *((payer.reference, payer.first_name, payer.last_name, payer.email, payer.phone) if payer else ()),
+    )
 
 
 PAYMENT_METHODS: Search[PaymentMethod] = Search(
@@ -148,7 +136,7 @@ PAYMENT_METHODS: Search[PaymentMethod] = Search(
         "customer_id": by("customer"),
         "payment_type": by("payment_type", str.upper),
         "card_type": by("brand", str.upper),
-        "search": passing(_method_text),
+        "search": saying(_method_words),
     },
     hides_removed=True,
 )
@@ -202,8 +190,8 @@ BATCHES: Search[Batch] = Search(
         "progress": lambda batch: batch.progress,
     },
     {
-        "description": passing(lambda words: lambda batch: words.lower() in batch.description.lower()),
-        "status": in_state({state.value: state for state in BatchState}, ", ".join(BatchState)),
+        "description": saying(lambda batch: (batch.description,)),
+        "status": in_state({state.value: state for state in BatchState}, ", ".join(BatchState), "status"),
     },
 )
 
@@ -220,8 +208,7 @@ TRANSFERS: Search[Transfer] = Search(
     {
         "provider_id": by("provider"),
         "status": by("status", str.upper),
-        # That of a transfer or of its group.
-        "reference": passing(lambda wanted: lambda row: wanted in (row.reference, row.group_reference)),
+        "reference": by("references"),
     },
 )
 
@@ -229,8 +216,8 @@ WEBHOOK_SUBSCRIPTIONS: Search[WebhookSubscription] = Search(
     lambda sandbox: sandbox.webhook_subscriptions,
     {**_NEWEST, "createddate": None, "url": lambda row: row.url},
     {
-        "type": passing(lambda wanted: lambda row: wanted in row.types),
-        "id": passing(lambda wanted: lambda row: row.webhook_subscription_id == wanted),
+        "type": by("types"),
+        "id": by("id"),
     },
     hides_removed=True,
 )

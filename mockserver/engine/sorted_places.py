@@ -36,46 +36,45 @@ class SortedPlaces(Generic[R]):
     """The places of the first ``known`` rows by a value, those of one value in the order of their adding.
 
     They are in blocks, so that a place is found in a few comparisons and put in without moving the others. A block
-    never changes, so a search may go through the blocks of one instant while rows change.
+    never changes, so a search may go through the blocks of one instant while rows change. The values are kept, so that
+    a place is found also once its row has another.
     """
 
-    __slots__ = ("_blocks", "_gone", "_read", "_rows", "known")
+    __slots__ = ("_blocks", "_gone", "_read", "_rows", "_values")
 
     def __init__(self, rows: Sequence[R], read: Callable[[R], Any]) -> None:
-        self.known = 0
         self._gone = 0
         self._rows = rows
         self._read = read
+        self._values: list[Any] = []
         self._blocks: list[Block] = []
+
+    @property
+    def known(self) -> int:
+        """How many rows it knows."""
+        return len(self._values)
 
     def build(self, changed: ChangedPlaces) -> Slices[None]:
         """Take in all rows, as they are now; then what ``changed`` has heard of meanwhile, until there is no more."""
-        rows, runs = self._rows, list[Block]()
-        self._rows = seen = list(rows)
-        for start in range(0, len(seen), SLICE):
-            runs.append(array("Q", sorted(range(start, min(start + SLICE, len(seen))), key=self._key)))
+        rows, values, runs, total = self._rows, self._values, list[Block](), len(self._rows)
+        while (start := len(values)) < min(total, len(rows)):
+            values += map(self._read, rows[start : min(start + SLICE, total)])
+            runs.append(array("Q", sorted(range(start, len(values)), key=self._key)))
             yield
-        self.known = len(seen)
         merged = merge(*runs, key=self._key)
         while block := array("Q", islice(merged, _BLOCK)):
             self._blocks.append(block)
             yield
         lot = 0
-        while changed or self.known > len(rows):
-            while self.known > len(rows):
-                self.known -= 1
-                self.take(self.known)
+        while changed or len(values) > len(rows):
+            while len(values) > len(rows):
+                self._forget()
             # More at each turn, so that it ends however much changes meanwhile.
             lot += _PUT
             for _ in range(min(lot, len(changed))):
-                seq = changed.pop()
-                if seq < self.known:
-                    self.take(seq)
-                    seen[seq] = rows[seq]
-                    self.put(seq)
+                self.look_again(changed.pop())
             if changed:
                 yield
-        self._rows = rows
 
     def learn(self) -> Slices[None]:
         """Take in the rows that have been added since."""
@@ -87,8 +86,8 @@ class SortedPlaces(Generic[R]):
 
     def _learn(self, until: int) -> None:
         for seq in range(self.known, until):
-            self.put(seq)
-        self.known = until
+            self._values.append(self._read(self._rows[seq]))
+            self._put(seq)
 
     def blocks(self, *, descending: bool) -> Iterator[Block]:
         """All blocks of this instant, in order."""
@@ -109,12 +108,16 @@ class SortedPlaces(Generic[R]):
                 marks[seq] = mark
         return marks
 
-    def moves(self, before: R, after: R) -> bool:
-        """Whether a row stands elsewhere, or may, once it has its next value."""
-        return before.seq < self.known and bool(self._read(before) != self._read(after))
+    def look_again(self, seq: int) -> None:
+        """A row may have another value by now."""
+        if seq < len(self._values):
+            value = self._read(self._rows[seq])
+            if value != self._values[seq]:
+                self._take(seq)
+                self._values[seq] = value
+                self._put(seq)
 
-    def put(self, seq: int) -> None:
-        """A row has got its value."""
+    def _put(self, seq: int) -> None:
         key, blocks = self._key(seq), self._blocks
         number = min(self._block_of(key), len(blocks) - 1)
         if number < 0:
@@ -126,8 +129,7 @@ class SortedPlaces(Generic[R]):
         half = len(longer) // 2
         blocks[number : number + 1] = [longer] if half < _BLOCK else [longer[:half], longer[half:]]
 
-    def take(self, seq: int) -> None:
-        """A row is about to lose its value."""
+    def _take(self, seq: int) -> None:
         key, blocks = self._key(seq), self._blocks
         number = self._block_of(key)
         block = blocks[number]
@@ -136,15 +138,18 @@ class SortedPlaces(Generic[R]):
         blocks[number : number + 1] = [shorter] if shorter else []
 
     def take_back(self, seq: int) -> bool:
-        """The newest row is about to be no more. False when so many rows have gone since :meth:`learn` that the order
-        is better made anew: a lagging read takes thousands back at once."""
+        """The newest row is no more. False when so many have gone since :meth:`learn` that the order is better made
+        anew: a lagging read takes thousands back at once."""
         self._gone += 1
         if self._gone > _PUT:
             return False
         if seq < self.known:
-            self.take(seq)
-            self.known = seq
+            self._forget()
         return True
+
+    def _forget(self) -> None:
+        self._take(len(self._values) - 1)
+        self._values.pop()
 
     def _within(self, bound: Bound[R]) -> list[Block]:
         # Between the rows that have the value itself and those beyond it.
@@ -161,4 +166,4 @@ class SortedPlaces(Generic[R]):
         return bisect_left(self._blocks, key, key=lambda block: self._key(block[-1]))
 
     def _key(self, seq: int) -> tuple[Any, float]:
-        return self._read(self._rows[seq]), seq
+        return self._values[seq], seq

@@ -52,13 +52,19 @@ def _email(customer: Customer) -> Hashable | None:
     return customer.email.lower() if customer.email is not None else None
 
 
-def _shape(id_name: str, *indexes: Index[Any], is_steady: bool = True) -> Callable[[], Table[Any]]:
+def _references(transfer: Transfer) -> tuple[str, ...]:
+    """That of a transfer and that of its group."""
+    given = transfer.reference, transfer.group_reference
+    return tuple(one for one in dict.fromkeys(given) if one is not None)
+
+
+def _shape(id_name: str, *indexes: Index[Any]) -> Callable[[], Table[Any]]:
     id_of = attrgetter(id_name)
-    return lambda: Table(id_of, indexes, is_steady=is_steady)
+    return lambda: Table(id_of, indexes)
 
 
 _SHAPES = {
-    "batches": _shape("batch_id", is_steady=False),
+    "batches": _shape("batch_id", _by("status")),
     "charges": _shape(
         "charge_id",
         _by("reference"),
@@ -102,10 +108,16 @@ _SHAPES = {
         _by("charge", "charge_id"),
         _by("group", "group_reference"),
         _by("reference"),
+        Index("references", _references, several=True),
         _by("status"),
     ),
     "vault": _shape("vault_id", Index("card_with_ccv", _card_with_ccv)),
-    "webhook_subscriptions": _shape("webhook_subscription_id", _by("state")),
+    "webhook_subscriptions": _shape(
+        "webhook_subscription_id",
+        _by("id", "webhook_subscription_id"),
+        _by("state"),
+        Index("types", attrgetter("types"), several=True),
+    ),
 }
 """How the rows of each table are found: by their id and by indexes. All sandboxes share it."""
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from mockserver.domain.codes import Code
 from mockserver.domain.errors import Faults, Invalid, NotFound
@@ -43,6 +45,18 @@ PAGING = ("added_after", "added_before", "limit", "skip", "sort_by", "sort_order
 def test_a_query_and_its_list_have_the_same_parameters(search: Search[Any], query: type[Body]) -> None:
     hidden = {"include_removed"} if "include_removed" in query.model_fields else set()
     assert {*search.parameters, *PAGING, *hidden} == set(query.model_fields)
+
+
+SIGNS = "aAiI\u0130\u03a3\u03c3\u03c2\u0307 .\0"
+"""Some of which change with their neighbours, or their number, in small letters."""
+
+
+@given(st.lists(st.none() | st.text(SIGNS, max_size=5), max_size=4), st.text(SIGNS, max_size=4))
+def test_a_part_is_found_in_one_word_alone(words: list[str | None], part: str) -> None:
+    criteria = listing.Criteria()
+    listing.saying(lambda row: row)(None, part, criteria, Faults())  # type: ignore[arg-type]
+    plain = any(part.lower() in word.lower() for word in words if word)
+    assert all(test(words) for test in criteria.where) == plain or (not part and not any(words))
 
 
 @pytest.fixture(scope="module")
