@@ -32,6 +32,12 @@ DERIVED = 128
 """Rows of a table of which something worked out is kept."""
 
 
+_MOST_TEXTS = 2
+"""Ways to read rows as a text of which that of each row is kept."""
+
+_OTHERS = bytes([1, *bytes(255)])
+
+
 @record
 class ListPage(Generic[R]):
     """One page of a list; ``count`` is the number of all matches."""
@@ -229,8 +235,8 @@ class Table(Generic[R]):
         checks = list[Callable[[R], bool]]()
         for test in query.where:
             if isinstance(test, Contains):
-                texts = self._texts.setdefault(test.read, Texts(self.rows, test.read))
-                marks.append((yield from texts.marks(test.text)))
+                found = yield from self._said(test.read).marks(test.text)
+                marks.append(found if test.present else found.translate(_OTHERS))
             else:
                 checks.append(test)
         yield from scan.look(marks, checks)
@@ -266,6 +272,14 @@ class Table(Generic[R]):
                     looked = 0
                     yield
         return marks
+
+    def _said(self, read: Callable[[R], str]) -> Texts[R]:
+        texts = self._texts.get(read)
+        if texts is None:
+            if len(self._texts) >= _MOST_TEXTS:
+                del self._texts[next(iter(self._texts))]
+            texts = self._texts[read] = Texts(self.rows, read)
+        return texts
 
     def _order(self, read: Callable[[R], Any]) -> Slices[SortedPlaces[R]]:
         while True:

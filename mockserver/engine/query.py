@@ -43,14 +43,15 @@ class Bound(Generic[R]):
 
 @record
 class Contains(Generic[R]):
-    """Whether what ``read`` says of a row has a text in it: one of the tests of a query, for which a long table keeps
-    what it says of each row."""
+    """Whether what ``read`` says of a row has a text in it, or unless ``present`` has not: one of the tests of a query,
+    for which a long table keeps what it says of each row."""
 
     read: Callable[[R], str]
     text: str
+    present: bool = True
 
     def __call__(self, row: R) -> bool:
-        return self.text in self.read(row)
+        return (self.text in self.read(row)) is self.present
 
 
 @record

@@ -7,6 +7,7 @@ from urllib.parse import urlencode
 
 import pytest
 
+from mockserver.engine import indexed_table, texts
 from tests.driving import CARD, Api
 from tests.rows import each
 
@@ -143,6 +144,27 @@ def test_older_lines_are_read_page_by_page(told: Api) -> None:
 def test_objects_are_found(told: Api, q: str, found: int) -> None:
     reply = told.call("GET", f"/__admin/objects?{urlencode({'kind': 'charge', 'q': q})}")
     assert (reply.body["count"], len(reply.body["objects"])) == (found, found)
+
+
+WORDS = ["order", "5", "-5", "12.5", "aud", '"success aud"', '"failed aud 12.5"', "state:success", "-state:SUCCESS",
+         "id:3", "ref:order-5", "-ref:5", "amount:12.50", "-amount:5", "currency:aud", "is:finding",
+         "-order -12.5"]  # fmt: skip
+
+
+@pytest.mark.parametrize("size", [1, 3])
+def test_many_objects_are_found_as_few_are(size: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    api, few = Api(), dict[str, Any]()
+    for number in range(12):
+        api.try_charge((5, 12.5)[number % 2], reference=f"order-{number}" if number % 3 else None)
+    api.try_charge(12.5, POOR, reference="a\2aud 5\3")
+    for word in WORDS:
+        few[word] = api.call("GET", f"/__admin/objects?{urlencode({'kind': 'charge', 'q': word})}").body
+    for module in (indexed_table, texts):
+        monkeypatch.setattr(module, "SLICE", size)
+    for word in WORDS:
+        assert api.call("GET", f"/__admin/objects?{urlencode({'kind': 'charge', 'q': word})}").body == few[word]
+    assert few["order"]["count"] == 8
+    assert few["currency:aud"]["count"] == 13
 
 
 @pytest.mark.parametrize("q", ["sate:x", "amount:x", "is:found"])

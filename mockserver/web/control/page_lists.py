@@ -6,6 +6,7 @@ Everything here is in the control API too, at greater length; these calls are ch
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from typing import Any
 
 from mockserver.domain.codes import Code
@@ -23,7 +24,7 @@ from mockserver.scenario.operations import OPERATIONS
 from mockserver.web.control.call import ControlCall
 from mockserver.web.control.journal import shown_event
 from mockserver.web.control.journal_search import facts_of, fitting, searched, status_of
-from mockserver.web.control.object_search import object_tests
+from mockserver.web.control.object_search import Reader, object_tests
 from mockserver.web.long_work import in_slices, with_pauses
 from mockserver.web.routes import ROUTES, OperationCall, Route, StatusReply
 from mockserver.wire.dates import moment
@@ -72,15 +73,11 @@ async def objects(call: ControlCall) -> tuple[int, object]:
     _, table = _known(kind)
     limit, skip = min(query.limit, MOST_OBJECTS), query.skip
     rows, profile = table(sandbox), profile_of(sandbox.assumed)
-    tests = object_tests(sandbox, kind, query.q, lambda row: _said(row, rows.id_of(row), profile))
-    if tests:
-        found = await with_pauses(fitting(rows.rows[::-1], tests))
-        count, page = len(found), found[skip : skip + limit]
-    else:
-        searched = rows.search(Query(limit=limit, skip=skip))
-        count, page = searched.count, list(searched.rows)
-    shown = await in_slices(page, lambda row: _row(row, rows.id_of(row), profile))
-    return 200, {"counts": counts, "count": count, "objects": shown}
+    asked = Query(limit=limit, skip=skip, where=object_tests(sandbox, query.q, _reader(kind, profile)))
+    scan = await with_pauses(rows.scan(asked))
+    found = rows.search(asked, scan)
+    shown = await in_slices(found.rows, lambda row: _row(row, rows.id_of(row), profile))
+    return 200, {"counts": counts, "count": found.count, "objects": shown}
 
 
 def one(call: ControlCall) -> tuple[int, object]:
@@ -164,6 +161,13 @@ def _said(row: Any, row_id: str, profile: WireProfile) -> dict[str, object]:
         "amount": f"{currency} {number_text(amount)}".strip() if amount is not None else None,
         "label": mask_start(str(label), 120) if label else None,
     }
+
+
+@lru_cache(64)
+def _reader(kind: str, profile: WireProfile) -> Reader:
+    """One and the same as long as it reads alike: what it has read is kept."""
+    id_name = f"{kind}_id"
+    return Reader(id_name, lambda row: _said(row, getattr(row, id_name), profile))
 
 
 def _read(sandbox: Sandbox, route: Route, path: Mapping[str, str]) -> object:
