@@ -27,7 +27,7 @@ _BARE = str.maketrans(dict.fromkeys(_ENDS, " "))
 
 
 @record
-class Reader:
+class ObjectReader:
     """How an object is read: as the list shows it, and as one text in small letters with a sign of its own after its
     id, its state and its amount. Such a text is kept for each row of a long table, so that a word is found in it in
     a fortieth of the time."""
@@ -48,7 +48,7 @@ class Reader:
         return found
 
 
-def object_tests(sandbox: Sandbox, text: str, reader: Reader) -> list[Test]:
+def object_tests(sandbox: Sandbox, text: str, reader: ObjectReader) -> list[Test]:
     """What an object must pass. Raises ``Invalid`` (90) for a search that means nothing."""
     try:
         return [test for word in words_of(text, _OPERATORS) for test in _tests(sandbox, word, reader)]
@@ -60,28 +60,28 @@ _Found: TypeAlias = tuple[str, Test | None]
 """A part of its line that each object has which fits; and what else must hold, None when that says it all."""
 
 
-def _tests(sandbox: Sandbox, word: Word, reader: Reader) -> list[Test]:
+def _tests(sandbox: Sandbox, word: Word, reader: ObjectReader) -> list[Test]:
     part, test = _OPERATORS[word.operator](word.value, reader, sandbox) if word.operator else _text(word.value, reader)
     if word.excludes:
         return [Contains(reader.line, part, present=False) if test is None else lambda row: not test(row)]
     return [*([Contains(reader.line, part)] if part else ()), *([test] if test is not None else ())]
 
 
-def _text(wanted: str, reader: Reader) -> _Found:
+def _text(wanted: str, reader: ObjectReader) -> _Found:
     if wanted.isprintable() and " " not in wanted:
         return wanted, None
     # A phrase may go from one part of the line to the next.
     return "", lambda row: wanted in " ".join(str(one) for one in reader.shown(row).values() if one).lower()
 
 
-def _amount(wanted: str, _: Reader, __: Sandbox) -> _Found:
+def _amount(wanted: str, _: ObjectReader, __: Sandbox) -> _Found:
     number = number_of(wanted)
     if number is None:
         raise ValueError(f"got '{wanted[:20]}', wanted an amount such as 12.50")
     return f"{number_text(number)}\3", lambda row: getattr(row, "amount", None) == number
 
 
-def _with_findings(wanted: str, reader: Reader, sandbox: Sandbox) -> _Found:
+def _with_findings(wanted: str, reader: ObjectReader, sandbox: Sandbox) -> _Found:
     if wanted != "finding":
         raise ValueError(f"got '{wanted[:20]}'{nearest(wanted, ['finding'])}, allowed: finding")
     ledger = sandbox.watch.ledger if sandbox.watch is not None else ()
@@ -89,16 +89,16 @@ def _with_findings(wanted: str, reader: Reader, sandbox: Sandbox) -> _Found:
     return "", lambda row: reader.id_of(row) in found
 
 
-def _state(wanted: str, _: Reader, __: Sandbox) -> _Found:
+def _state(wanted: str, _: ObjectReader, __: Sandbox) -> _Found:
     return f"\1{wanted.lower()}\2", None
 
 
-def _id(wanted: str, reader: Reader, _: Sandbox) -> _Found:
+def _id(wanted: str, reader: ObjectReader, _: Sandbox) -> _Found:
     part = wanted.lower()
     return _bare(part), lambda row: part in reader.id_of(row).lower()
 
 
-def _reference(wanted: str, reader: Reader, _: Sandbox) -> _Found:
+def _reference(wanted: str, reader: ObjectReader, _: Sandbox) -> _Found:
     part = wanted.lower()
     return _bare(part), lambda row: part in str(reader.shown(row)["label"] or "").lower()
 
@@ -107,7 +107,7 @@ def _bare(part: str) -> str:
     return part.translate(_BARE)
 
 
-_OPERATORS: Mapping[str, Callable[[str, Reader, Sandbox], _Found]] = {
+_OPERATORS: Mapping[str, Callable[[str, ObjectReader, Sandbox], _Found]] = {
     "state": _state,
     "status": _state,
     "id": _id,

@@ -24,7 +24,7 @@ from mockserver.scenario.operations import OPERATIONS
 from mockserver.web.control.call import ControlCall
 from mockserver.web.control.journal import shown_event
 from mockserver.web.control.journal_search import facts_of, fitting, searched, status_of
-from mockserver.web.control.object_search import Reader, object_tests
+from mockserver.web.control.object_search import ObjectReader, object_tests
 from mockserver.web.long_work import in_slices, with_pauses
 from mockserver.web.routes import ROUTES, OperationCall, Route, StatusReply
 from mockserver.wire.dates import moment
@@ -164,10 +164,10 @@ def _said(row: Any, row_id: str, profile: WireProfile) -> dict[str, object]:
 
 
 @lru_cache(64)
-def _reader(kind: str, profile: WireProfile) -> Reader:
+def _reader(kind: str, profile: WireProfile) -> ObjectReader:
     """One and the same as long as it reads alike: what it has read is kept."""
     id_name = f"{kind}_id"
-    return Reader(id_name, lambda row: _said(row, getattr(row, id_name), profile))
+    return ObjectReader(id_name, lambda row: _said(row, getattr(row, id_name), profile))
 
 
 def _read(sandbox: Sandbox, route: Route, path: Mapping[str, str]) -> object:
