@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -204,6 +205,12 @@ def test_a_budget_that_is_spent_leaves_the_rest_out(tmp_path: Path) -> None:
     assert {(one.point, one.fault) for one in made.left_out} >= {("charge.get#1", "too_slow")}
     assert {one.why for one in made.left_out} == {"budget"}
     assert not made.is_interrupted
+
+
+def test_nothing_begins_when_the_budget_is_spent(tmp_path: Path) -> None:
+    lab = prepared(tmp_path, lambda name: time.sleep(0.7) or {})
+    made = explored(lab, budget=0.5)
+    assert (len(made.cells), len(made.left_out), len(lab.tried)) == (1, 4, 1)
 
 
 def test_an_interruption_ends_the_commands_and_keeps_what_was_found(tmp_path: Path) -> None:
