@@ -94,6 +94,7 @@ def test_points_are_the_calls_of_a_journal_and_nothing_else() -> None:
 def test_runs_are_the_same_when_the_same_calls_were_answered_alike_in_any_order() -> None:
     first = [entry("charge.create", 1, 201), entry("charge.get", 1)]
     assert differences(first, first[::-1]) == []
+    assert differences(first, [*first, entry("none", None, 404)]) == []
     assert differences(first, [entry("charge.create", 1, 400), entry("charge.get", 1), entry("charge.get", 2)]) == [
         "charge.create answered 201: once in the first run, never in the second",
         "charge.get answered 200: once in the first run, twice in the second",

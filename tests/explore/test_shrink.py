@@ -43,16 +43,25 @@ class Shop:
     argv: tuple[str, ...] = ("python", "shop.py")
     struck: frozenset[int] = STRUCK
     calls: bool = True
+    dropped: int = 0
+    is_aimed: bool = True
     tried: list[frozenset[int]] = field(default_factory=list)
+    limits: list[float] = field(default_factory=list)
     keys: set[str | None] = field(default_factory=set)
 
     def try_out(self, name: str, scenario: Mapping[str, Any], timeout: float, key: str | None = None) -> Trial:
         declined, decisions = self._declined(scenario)
         self.tried.append(declined)
+        self.limits.append(timeout)
         self.keys.add(key)
         code, findings = self.client(declined)
         entries = [
-            {"id": number, "op": "charge.create", "call": number, "decisions": decisions.get(number, [])}
+            {
+                "id": number + self.dropped,
+                "op": "charge.create",
+                "call": number if self.is_aimed or number == 1 else None,
+                "decisions": decisions.get(number, []) if self.is_aimed or number > 1 else [],
+            }
             for number in (range(1, 21) if self.calls else ())
         ]
         return Trial(Ended(code, 0.1), entries, findings, frozenset(), "", Path("/dev/null"), is_manual=False)
@@ -101,6 +110,28 @@ def test_the_file_tells_its_story_and_is_a_scenario_like_any() -> None:
     assert len(read_text(scenario_text(made.scenario), "small.yaml").rules) == 2
 
 
+def test_each_run_is_told() -> None:
+    told: list[str] = []
+    shrink(needs(5), told=told.append)
+    one = "decline at charge.create#5"
+    assert told == [
+        "without any fault: passes",
+        "under storm, with 5 faults at 5 calls: ends with exit code 1",
+        "5 faults at 5 calls, one rule for each call: still fails",
+        "3 faults at 3 calls: still fails",
+        "2 faults at 2 calls: passes",
+        f"{one}: still fails",
+        *(f"{one}: confirmed {turn} of 3" for turn in (1, 2, 3)),
+    ]
+
+
+@pytest.mark.parametrize(("timeout", "first", "others"), [(None, 600, 11), (5.0, 5, 5)])
+def test_a_run_may_take_ten_times_as_long_as_without_faults(timeout: float | None, first: float, others: float) -> None:
+    _, lab = shrink(needs(5), timeout=timeout)
+    assert lab.limits[0] == first
+    assert set(lab.limits[1:]) == {others}
+
+
 def test_every_run_has_the_same_key() -> None:
     _, lab = shrink(needs(5), key="sk_mine")
     assert lab.keys == {"sk_mine"}
@@ -128,6 +159,8 @@ def test_another_exit_code_is_another_failure() -> None:
 def test_what_hangs_is_a_failure_of_its_own() -> None:
     made, _ = shrink(lambda declined: (None if 8 in declined else 1 if declined else 0, []))
     assert made.failure == Failure()
+    assert "`python shop.py` is not done in time" in made.scenario["description"]
+    assert "this one is enough (charge.create#8)" in made.scenario["description"]
     assert made.scenario["name"] == "storm-hung"
 
 
@@ -149,11 +182,21 @@ def test_a_command_that_does_not_use_the_sandbox_is_told() -> None:
         Shrinking(lab, STORM).shrink()
 
 
-def test_a_failure_that_struck_nothing_is_told() -> None:
-    lab: Any = Shop(lambda declined: (len(lab.tried) > 1, []), struck=frozenset())
-    source = {**STORM, "rules": []}
-    with pytest.raises(NotRepeated, match="and no fault had struck a call"):
-        Shrinking(lab, source).shrink()
+@pytest.mark.parametrize(
+    ("seen", "rules", "words"),
+    [
+        ({"struck": frozenset()}, [], ""),
+        ({"struck": frozenset(), "dropped": 1}, [], "; the journal of the server has dropped its first entries"),
+        ({"is_aimed": False}, STORM["rules"], "; rules that struck where none can be aimed at one call: odd"),
+    ],
+    ids=["nothing", "dropped", "beyond"],
+)
+def test_a_failure_that_struck_nothing_is_told(seen: dict[str, Any], rules: list[Any], words: str) -> None:
+    lab: Any = Shop(lambda declined: (len(lab.tried) > 1, []), **seen)
+    with pytest.raises(NotRepeated) as refused:
+        Shrinking(lab, {**STORM, "rules": rules}).shrink()
+    assert f"and no fault had struck a call{words}" in str(refused.value)
+    assert words or str(refused.value).endswith("struck a call")
 
 
 def test_a_failure_of_a_mood_is_told() -> None:
@@ -177,7 +220,7 @@ def test_what_was_found_until_an_interruption_is_kept() -> None:
     lab: Any = Shop(needs(2, 3))
 
     def client(declined: frozenset[int]) -> tuple[int, list[dict[str, str]]]:
-        if len(lab.tried) == 6:
+        if len(lab.tried) == 7:
             raise KeyboardInterrupt
         return needs(2, 3)(declined)
 
@@ -185,5 +228,5 @@ def test_what_was_found_until_an_interruption_is_kept() -> None:
     with pytest.raises(Stopped) as stopped:
         Shrinking(lab, STORM).shrink()
     left = {strike.place.nth for strike in stopped.value.made.strikes}
-    assert {2, 3} <= left < set(STRUCK)
+    assert left == {2, 3}
     assert "interrupted, so there may be a smaller one" in stopped.value.made.scenario["description"]

@@ -106,7 +106,10 @@ def test_renewals_are_counted_by_themselves() -> None:
 def test_faults_where_no_rule_can_be_aimed_are_named_and_no_others() -> None:
     rows = [entry("batch.row", None, decided("odd", choice)) for choice in (1, 2)]
     assert struck(rows[:1], CHAOS).beyond == ()
-    assert struck([*rows, entry("charge.refund", 3, decided("turns", None))], CHAOS).beyond == ("odd", "turns")
+    search = entry("charge.search", None, decided("always", 1, "arrival"))
+    turns = entry("charge.refund", 3, decided("turns", None))
+    assert struck([*rows, search, turns], CHAOS).beyond == ("odd", "always", "turns")
+    assert strikes(*rows, search, turns) == []
 
 
 def test_what_goes_its_ordinary_way_is_no_fault() -> None:
