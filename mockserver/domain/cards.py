@@ -130,9 +130,12 @@ def _range_of(number: str) -> tuple[Brand, tuple[int, ...]]:
     return Brand.UNKNOWN, ()
 
 
+_AMEX = Brand.AMEX
+
+
 def ccv_length(brand: Brand) -> tuple[int, int]:
     """Allowed lengths of the card verification value (assumption ``card.required``)."""
-    return (4, 4) if brand is Brand.AMEX else (3, 4)
+    return (4, 4) if brand is _AMEX else (3, 4)
 
 
 def prefix_digest(salt: str, prefix: str) -> str:

@@ -17,6 +17,8 @@ from mockserver.scenario.outcome import Outcome
 from mockserver.scenario.provider_outcome import Decline
 from mockserver.scenario.transport import At, FaultKind
 
+_PROVIDER = Stage.PROVIDER
+
 
 def ask(
     sandbox: Sandbox,
@@ -50,7 +52,7 @@ def ask(
         bank.account_number if bank else None,
         step.call,
     )
-    decision = sandbox.ask(Stage.PROVIDER, attempt)
+    decision = sandbox.ask(_PROVIDER, attempt)
     fault = decision.outcome.transport
     if fault is not None and fault.at is At.RECEIVE and step.answers:
         if fault.kind is not FaultKind.DELAY:

@@ -42,6 +42,10 @@ from mockserver.engine.sources import ChargePlan
 from mockserver.scenario.outcome import Outcome
 from mockserver.scenario.provider_outcome import Approve, Challenge, Decline, Pending, Settlement
 
+_AUTHORISED, _PAID, _PENDING = ChargeEvent.AUTHORISED, ChargeEvent.PAID, ChargeEvent.PENDING
+_CHALLENGED, _DECLINED = ChargeEvent.CHALLENGED, ChargeEvent.DECLINED
+_CHARGE, _UNKNOWN = Subject.CHARGE, Code.INVALID_CHARGE_ID
+
 _NOBODY = Decline(
     "three_ds_challenge", Code.REQUIRE_THREE_D_SECURE, Code.REQUIRE_THREE_D_SECURE.message, None, None, False
 )
@@ -120,7 +124,7 @@ def refund(sandbox: Sandbox, charge_id: str, amount: Decimal | None, comment: st
 
 def get(sandbox: Sandbox, charge_id: str) -> Charge:
     """A charge. Raises ``NotFound`` (84)."""
-    return found(sandbox, sandbox.charges, "charge", charge_id, Code.INVALID_CHARGE_ID)
+    return found(sandbox, sandbox.charges, "charge", charge_id, _UNKNOWN)
 
 
 def settle(sandbox: Sandbox, charge_id: str, event: ChargeEvent) -> None:
@@ -235,8 +239,8 @@ def _store(sandbox: Sandbox, command: NewCharge, begun: ChargePlan, verdict: _Ve
     if begun.token is not None:
         tokens.use(sandbox, begun.token)
     charge_id = sandbox.ids.hex32("charge")
-    declined = event is ChargeEvent.DECLINED
-    challenged = event is ChargeEvent.CHALLENGED
+    declined = event is _DECLINED
+    challenged = event is _CHALLENGED
     # In the order of the fields: every charge is made here, and 33 keywords would take 2.1 us instead of 0.9.
     charge = sandbox.charges.add(
         Charge(
@@ -257,7 +261,7 @@ def _store(sandbox: Sandbox, command: NewCharge, begun: ChargePlan, verdict: _Ve
             ZERO,
             (),
             verdict.failed,
-            sandbox.now if event is ChargeEvent.PAID else None,
+            sandbox.now if event is _PAID else None,
             None,
             route.provider.cost_of(amount, money.currency, card.number if card else None),
             begun.verified,
@@ -276,7 +280,7 @@ def _store(sandbox: Sandbox, command: NewCharge, begun: ChargePlan, verdict: _Ve
         )
     )
     sandbox.step.about["charge"] = charge
-    sandbox.emit(Subject.CHARGE, charge_id, event, None, charge.status)
+    sandbox.emit(_CHARGE, charge_id, event, None, charge.status)
     follow_up(sandbox, charge, event, route, outcome)
     charge_effects.follow(sandbox, charge, None)
     return charge
@@ -297,26 +301,26 @@ def _event_of(
     said = outcome.provider
     if said is None:
         slow = command.capture and route.instrument.type in _SLOW and _answers_later(sandbox)
-        event = ChargeEvent.PENDING if slow else None
+        event = _PENDING if slow else None
     else:
-        event = None if said.event is ChargeEvent.CHALLENGED and begun.verified else said.event
+        event = None if said.event is _CHALLENGED and begun.verified else said.event
     return event or taken(capture=command.capture)
 
 
 def taken(*, capture: bool) -> ChargeEvent:
     """How a payment begins that nothing keeps back."""
-    return ChargeEvent.PAID if capture else ChargeEvent.AUTHORISED
+    return _PAID if capture else _AUTHORISED
 
 
 def follow_up(sandbox: Sandbox, charge: Charge, event: ChargeEvent, route: ProviderRoute, outcome: Outcome) -> None:
     """Plan what time will do to a charge that has just begun or was just paid, and spend the ccv of its card."""
-    if event is ChargeEvent.AUTHORISED:
+    if event is _AUTHORISED:
         due = sandbox.now + sandbox.assume(AUTHORISATION_EXPIRES_AFTER)
         sandbox.schedule.plan(due, Due.AUTHORISATION_EXPIRY, charge.charge_id)
-    elif event is ChargeEvent.PENDING:
+    elif event is _PENDING:
         pending = outcome.provider if isinstance(outcome.provider, Pending) else Pending()
         _await(sandbox, charge.charge_id, pending, (Due.SETTLEMENT, Due.RETURN))
-    elif event is ChargeEvent.CHALLENGED:
+    elif event is _CHALLENGED:
         sandbox.schedule.plan(
             sandbox.now + sandbox.assume(CHALLENGE_EXPIRES_AFTER), Due.CHALLENGE_EXPIRY, charge.charge_id
         )

@@ -35,6 +35,7 @@ PATIENCE = MINUTE
 
 _OP = "webhook.deliver"
 _ORDINARY = WebhookPlan()
+_PAYTO, _SUBSCRIPTION = Subject.PAYTO, Subject.WEBHOOK_SUBSCRIPTION
 _TYPES: Mapping[Subject, WebhookType] = {
     Subject.CHARGE: WebhookType.TRANSACTION,
     Subject.BATCH: WebhookType.BATCH,
@@ -89,7 +90,7 @@ def plan(sandbox: Sandbox) -> None:
         if decision.rule is not None:
             scripted = scripted or decision.outcome.webhook
     for event in step.events:
-        if event.subject is Subject.WEBHOOK_SUBSCRIPTION and event.what == PresenceEvent.REMOVED:
+        if event.subject is _SUBSCRIPTION and event.what == PresenceEvent.REMOVED:
             _withdraw(sandbox, event.subject_id)
         kind = _TYPES.get(event.subject)
         if kind is not None and _concerns(sandbox, event):
@@ -194,7 +195,7 @@ def _withdraw(sandbox: Sandbox, subscription_id: str) -> None:
 
 def _concerns(sandbox: Sandbox, event: Event) -> bool:
     """Whether there may be a receiver: asked of every event, so it is cheap."""
-    if sandbox.webhook_subscriptions.rows or event.subject is Subject.PAYTO:
+    if sandbox.webhook_subscriptions.rows or event.subject is _PAYTO:
         return True
     subject = _KEPT[event.subject](sandbox).get(event.subject_id)
     return (

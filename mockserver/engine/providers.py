@@ -133,10 +133,13 @@ def delete(sandbox: Sandbox, provider_id: str) -> Provider:
     return after
 
 
+_REMOVED = Presence.REMOVED
+
+
 def known(sandbox: Sandbox, provider_id: str | None) -> Provider | None:
     """The provider of an id, while it is in use."""
     provider = sandbox.providers.get(provider_id) if provider_id else None
-    return None if provider is None or provider.state is Presence.REMOVED else provider
+    return None if provider is None or provider.state is _REMOVED else provider
 
 
 def get(sandbox: Sandbox, provider_id: str) -> Provider:

@@ -38,6 +38,8 @@ from mockserver.engine.lookup import check_in_use, unknown
 from mockserver.engine.routing import ProviderRoute, stored_route
 from mockserver.engine.sandbox import Sandbox
 
+_CARD = Capability.CARD
+
 
 @record
 class ChargePlan:
@@ -99,7 +101,7 @@ def _card(
 ) -> ChargePlan | None:
     card = card_entry.check(sandbox, source.details, faults)
     if source.provider_id is not None:
-        provider = providers.named(sandbox, source.provider_id, Capability.CARD, faults)
+        provider = providers.named(sandbox, source.provider_id, _CARD, faults)
         if card is None or provider is None:
             return None
         return ChargePlan(

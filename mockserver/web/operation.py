@@ -42,7 +42,8 @@ from mockserver.wire.jsonio import MalformedJson, loads
 from mockserver.wire.long_text import Parts
 from mockserver.wire.profile import profile_of
 
-_SILENT = (SILENCE[Stage.ARRIVAL],)
+_ARRIVAL = Stage.ARRIVAL
+_SILENT = (SILENCE[_ARRIVAL],)
 
 
 @record
@@ -207,7 +208,7 @@ class OperationEndpoint(Endpoint):
 
     def _early_fault(self, sandbox: Sandbox, step: Step) -> Transport | None:
         """What the rules of arrival do to the request before anything happens."""
-        if not sandbox.director.listens(Stage.ARRIVAL, step.op):
+        if not sandbox.director.listens(_ARRIVAL, step.op):
             step.decisions = _SILENT if not step.decisions else (*step.decisions, *_SILENT)
             return None
         asked = Attempt(
@@ -219,7 +220,7 @@ class OperationEndpoint(Endpoint):
             subject=step.named,
             call=step.call,
         )
-        fault = sandbox.ask(Stage.ARRIVAL, asked).outcome.transport
+        fault = sandbox.ask(_ARRIVAL, asked).outcome.transport
         return fault if fault is not None and fault.at is At.RECEIVE else None
 
     def carry_out(self, request: Request, sandbox: Sandbox, arrived: Arrival, ready: object = None) -> Reply:

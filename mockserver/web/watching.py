@@ -29,6 +29,7 @@ from mockserver.wire.base import Body
 from mockserver.wire.jsonio import MalformedJson, dumps, loads
 
 _REFUSED = 400
+_MANUAL, _SUCCESS = ClockMode.MANUAL, ChargeState.SUCCESS
 _LONGEST_ID = 60
 _MOST_UNKNOWN = 20
 PAYER_OPERATIONS = frozenset({"charge.challenge", "payment_link.pay"})
@@ -71,7 +72,7 @@ def called(
     ):
         # A call that went well, as nearly all do: mostly there is nothing more to judge.
         if step.op == "charge.create":
-            is_plain = charge.status is ChargeState.SUCCESS
+            is_plain = charge.status is _SUCCESS
             for decision in step.decisions:
                 if decision.rule is not None:
                     is_plain = False
@@ -161,7 +162,7 @@ def ended(sandbox: Sandbox, step: Step, real: Micros, *, is_gone: bool) -> None:
 
 def _pace_of(sandbox: Sandbox, real_clock: Callable[[], Micros]) -> Micros | None:
     """The instant by which reads are counted: none while the clock stands, when a week of reads takes no time."""
-    return None if sandbox.clock.mode is ClockMode.MANUAL else real_clock()
+    return None if sandbox.clock.mode is _MANUAL else real_clock()
 
 
 def _unknown(names: Sequence[str], model: type[Body] | None) -> dict[str, str | None]:

@@ -14,6 +14,8 @@ from mockserver.wire.charges import ChargeReply, charge_reply
 from mockserver.wire.jsonio import Encoded, encoded
 from mockserver.wire.refusals import declined
 
+_FAILED = ChargeState.FAILED
+
 
 def create(call: OperationCall) -> ChargeReply | StatusReply:
     """Any creation of a charge whose body names its own source."""
@@ -32,7 +34,7 @@ def taken(call: OperationCall, body: ChargeFields, source: ChargeSource) -> Char
 
 def answered(call: OperationCall, charge: Charge) -> ChargeReply | StatusReply:
     """What is shown of a charge that was just begun (assumption ``charge.declined_reply``)."""
-    if charge.status is ChargeState.FAILED and call.sandbox.assume(DECLINED_REPLY) == "error":
+    if charge.status is _FAILED and call.sandbox.assume(DECLINED_REPLY) == "error":
         return StatusReply(*declined(charge, call.resource))
     return shown(call, charge)
 
