@@ -67,6 +67,8 @@ def _faults(view: _View) -> Iterator[_Fault | None]:
         for place, row in enumerate(table):
             for fault in _of_row(view, name, row):
                 yield fault and (f"tables.{name}.{place}.{fault[0]}", fault[1])
+            # Most rows of some tables say nothing that is to be looked at.
+            yield None
         kind, count = id_name.removesuffix("_id"), len(table)
         # Ids of providers are often given by a person.
         if kind != "provider" and (drawn := sandbox.ids.counters.get(kind, 0)) < count:
