@@ -90,6 +90,9 @@ def test_a_currency_is_found_in_any_case(text: str) -> None:
         ("", "got an empty text, wanted an ISO 4217 code such as AUD"),
         ("4111111111111111", "got a text of 16 characters, wanted an ISO 4217 code such as AUD"),
         ("X" * 5000, "got a text of 5000 characters, wanted an ISO 4217 code such as AUD"),
+        ("X" * 25, "got a text of 25 characters, wanted an ISO 4217 code such as AUD"),
+        ("Q" * 24, f"got '{'Q' * 24}', wanted an ISO 4217 code such as AUD"),
+        ("AUD 4111", "got a text of 8 characters, wanted an ISO 4217 code such as AUD"),
     ],
 )
 def test_an_unknown_currency_is_refused(text: str, got: str) -> None:
@@ -110,6 +113,8 @@ def test_an_unknown_currency_is_refused(text: str, got: str) -> None:
         ("12.34", "12.34"),
         ("0.0100", "0.01"),
         ("-5.10", "-5.1"),
+        ("-5.000", "-5"),
+        ("-10.0500", "-10.05"),
         ("-0.00", "0"),
         ("0E-999999", "0"),
         ("0E+99", "0"),
@@ -123,7 +128,9 @@ def test_an_exact_amount_has_no_idle_zeros_and_no_exponent(text: str, kept: str)
     assert str(exact(Decimal(text), AUD)) == kept
 
 
-@pytest.mark.parametrize(("unit", "text"), [("JPY", "5.0"), ("KWD", "1.234"), ("AUD", "1.23")])
+@pytest.mark.parametrize(
+    ("unit", "text"), [("JPY", "5.0"), ("JPY", "-5"), ("JPY", "-50.00"), ("KWD", "1.234"), ("AUD", "1.23")]
+)
 def test_as_many_digits_as_the_currency_has_are_taken(unit: str, text: str) -> None:
     assert exact(Decimal(text), CURRENCIES[unit]) == Decimal(text)
 
