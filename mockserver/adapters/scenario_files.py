@@ -11,12 +11,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from mockserver.domain.errors import nearest
 from mockserver.domain.ids import digest
+from mockserver.domain.slices import Slices
+from mockserver.scenario.model import RuleMap, ScenarioFile
 from mockserver.scenario.parse import parse
+from mockserver.scenario.part import adapter
 from mockserver.scenario.problems import Positions, ScenarioProblem, ScenarioRefused
 from mockserver.scenario.scenario import Scenario
 
@@ -57,6 +61,15 @@ def read_file(path: Path, *, builtin: bool = False) -> Scenario:
         words = problem.strerror if isinstance(problem, OSError) else "it is not UTF-8 text"
         raise ScenarioRefused([ScenarioProblem(str(path), 1, 1, "", f"the file cannot be read: {words}")]) from None
     return read_text(text, str(path), builtin=builtin)
+
+
+def preparing() -> Slices[None]:
+    """Load and make what reads a text: the first one that comes would wait for all of it at once."""
+    import_module("mockserver.adapters.strict_yaml")
+    yield
+    for model in (RuleMap, ScenarioFile):
+        adapter(model)
+        yield
 
 
 def read_text(text: str, name: str, *, builtin: bool = False) -> Scenario:

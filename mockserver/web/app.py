@@ -12,6 +12,7 @@ from starlette.types import ASGIApp
 
 from mockserver.adapters.machine_clock import machine_now
 from mockserver.domain.clock import Micros, parse_duration
+from mockserver.domain.slices import Slices
 from mockserver.scenario.scenario import Certificate, Scenario
 from mockserver.settings import LogRecord, Settings
 from mockserver.web.control.call import CONTROL_ROUTES, ControlEndpoint
@@ -161,6 +162,11 @@ class Files:
 
     def __init__(self, load: Callable[[], list[Scenario]]) -> None:
         self.load = load
+
+    def preparing(self) -> Slices[None]:
+        from mockserver.adapters.scenario_files import preparing
+
+        return preparing()
 
     def read_text(self, text: str, name: str) -> Scenario:
         from mockserver.adapters.scenario_files import read_text

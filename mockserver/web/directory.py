@@ -13,6 +13,7 @@ from mockserver.assumptions.table import KEYS_BOTH
 from mockserver.domain.clock import ClockMode, Micros, iso, parse_instant
 from mockserver.domain.codes import Code
 from mockserver.domain.errors import Invalid, Refused, Unauthorised
+from mockserver.domain.slices import Slices
 from mockserver.engine.config import SandboxConfig, ServerConfig
 from mockserver.engine.journal_room import JournalRoom
 from mockserver.engine.sandbox import Sandbox
@@ -40,6 +41,9 @@ class ScenarioReader(Protocol):
 
     def load(self) -> list[Scenario]:
         """The scenarios of the settings. Raises ``ScenarioRefused``."""
+
+    def preparing(self) -> Slices[None]:
+        """Load and make what reads a text, bit by bit."""
 
     def read_text(self, text: str, name: str) -> Scenario:
         """The scenario of a YAML or JSON text. Raises ``ScenarioRefused``."""

@@ -18,7 +18,6 @@ from mockserver.scenario.director import RuleReport
 from mockserver.scenario.problems import ScenarioProblem, ScenarioRefused
 from mockserver.scenario.scenario import Scenario
 from mockserver.scenario.shielding import warnings
-from mockserver.web.absent_members import absent_members
 from mockserver.web.control.call import ControlCall
 from mockserver.web.long_work import MANY_RULES, in_slices, with_pauses
 from mockserver.wire.dates import moment
@@ -130,6 +129,7 @@ async def _read(call: ControlCall) -> Scenario:
 
 async def _in_time(call: ControlCall, read: Callable[[], T]) -> T:
     """What reading the body gives: of a long one aside, so that others need not wait."""
+    await with_pauses(call.world.directory.reader.preparing())
     return await asyncio.to_thread(read) if len(call.raw) >= LONG else read()
 
 
@@ -160,6 +160,9 @@ async def check(call: ControlCall) -> tuple[int, object]:
 
 
 def _checked(call: ControlCall) -> tuple[int, object]:
+    # It needs the bodies of all replies and webhooks: to load them takes as long as others may wait.
+    from mockserver.web.absent_members import absent_members
+
     try:
         scenario = _given(call)
     except ScenarioRefused as refused:
