@@ -611,7 +611,11 @@ def test_a_card_number_outside_its_field(fields: dict[str, object], place: str, 
         ("GET", "/charge?Reference=%34111111111111111", None, {}, ["reference", "path or query"]),
         ("GET", "/charge?Reference=1732237337123", None, {}, []),
         ("GET", "/charge", None, {"x-order": "4222222222222"}, ["header x-order"]),
-        ("GET", "/charge", None, {"cookie": "order=1; 4222222222222"}, []),
+        # Headers that carry keys are for nobody's eyes anyway.
+        *(
+            ("GET", "/charge", None, {name: "order=1; 4222222222222"}, [])
+            for name in ("cookie", "authorization", "x-admin-token", "x-publickey")
+        ),
         ("GET", "/charge/4222222222222", None, {"cookie": "4222222222222", "x-trace": "1"}, ["path or query"]),
         ("POST", "/charge/token", {"token": "4111111111111111", "amount": 5}, {}, ["token"]),
         ("POST", "/transfer", {"transfers": [{"reference": "4111111111111111"}]}, {}, ["transfers.reference"]),
