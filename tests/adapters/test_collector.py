@@ -72,6 +72,29 @@ def test_no_collection_walks_more_than_a_lot() -> None:
     assert max(walked) <= EVERY + 100 < len(kept)
 
 
+@pytest.mark.parametrize("before", range(3))
+@pytest.mark.usefixtures("collector")
+def test_a_lot_that_grew_while_others_were_freed_is_not_walked(before: int) -> None:
+    walked: list[int] = []
+    freed = [[number] for number in range(20 * EVERY)]
+    kept = lots(before)
+
+    def note(phase: str, _: object) -> None:
+        if phase == "start":
+            walked.append(len(gc.get_objects()))
+
+    gc.callbacks.append(note)
+    try:
+        # As an import does: each object that is made takes the place of one that goes.
+        while freed:
+            freed.pop()
+            kept.append([0])
+        kept += lots(6)
+    finally:
+        gc.callbacks.remove(note)
+    assert max(walked) <= 3 * EVERY
+
+
 @pytest.mark.usefixtures("collector")
 def test_a_sample_is_looked_through_and_everything_while_there_is_garbage() -> None:
     kept = lots(2)
