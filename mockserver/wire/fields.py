@@ -225,9 +225,9 @@ def _if_plain(model: type[B], given: Mapping[str, Any]) -> B | None:
 
 def _typed_at_once(model: type[Body], raw: bytes, *, capitals: bool) -> Body | None:
     """The model of a JSON text whose fields are right and spelt in the one way, without an object in between; else
-    None. Of what a later value of the same name replaces, only the form is looked at."""
+    None. What a later value of the same name replaces must be JSON that the longer way reads too."""
     validator = _at_once(model, capitals)
-    if validator is None or _ROUNDED.search(raw) or _SMALL.search(raw):
+    if validator is None or _ROUNDED.search(raw) or _is_unusual(raw):
         return None
     try:
         body: Body = validator.validate_json(raw)
@@ -237,8 +237,20 @@ def _typed_at_once(model: type[Body], raw: bytes, *, capitals: bool) -> Body | N
 
 
 _ROUNDED = re.compile(rb"\.(?:[0-9]*0(?![0-9])|[0-9]{7})")
-_SMALL = re.compile(rb"-(?<=[0-9][eE]-)[0-9]{1,3}[\s,}\]]")
 """What a number may have of which a float does not tell every digit; see also ``_read_float``."""
+
+_SHAPES = bytes.maketrans(b"123456789NiyEat", b"000000000000eee")
+_EXPONENT = re.compile(rb"0e0++[\s,}\]]")
+_HUNDREDS = b"0" * 300
+
+
+def _is_unusual(raw: bytes) -> bool:
+    """Whether a text may have what the longer way refuses even where it is replaced, or reads digit by digit: an
+    exponent, hundreds of digits, NaN or Infinity. A pattern for all of these takes four times as long."""
+    # Digits as 0, E as e, no signs; NaN and the end of Infinity become 0e0, like an exponent.
+    shapes = raw.translate(_SHAPES, b"+-")
+    return _HUNDREDS in shapes or _EXPONENT.search(shapes) is not None
+
 
 _MOST = 10**9
 

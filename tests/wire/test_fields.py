@@ -81,8 +81,15 @@ def test_both_ways_agree(model: type[Body], capitals: bool) -> None:
 
 NUMBERS = (
     *("5", "-5", "-0", "1.25", "1.50", "1.0", "-0.0", "1e2", "1.5E1", "150e-2", "1.5e-1", "0.000001", "0.0000012"),
-    *("0.1000000000000000055", "1000000000000000055e-19", "1000000000000000055E-19", "999999999.5", "1000000000.5"),
+    *(
+        "0.1000000000000000055",
+        "1000000000000000055e-19",
+        "1000000000000000055E-19",
+        "999999999.5",
+        "1000000000.5",
+    ),
     *("12345678901234567.5", "1e400", "1e-400", "1e401", "NaN", "-Infinity", "05", "5.", ".5", "+5", "9" * 30),
+    *("123456789012345678e-0017", "1e+401", "1e-401", "-" + "9" * 400, "9" * 400 + ".5"),
     *("9" * 401, "9" * 5_000, '"1.50"', '" 5 "', '"1,5"', "true", "null", "[]"),
 )
 
@@ -93,6 +100,11 @@ NUMBERS = (
 @each("number", NUMBERS)
 def test_a_number_keeps_every_digit(number: str, place: str) -> None:
     assert_alike(CardCharge, place.replace("%s", number).encode())
+
+
+@each("number", NUMBERS)
+def test_a_number_that_is_replaced_is_read_all_the_same(number: str) -> None:
+    assert_alike(CardCharge, b'{"amount": 5, "reference": [%s ], "reference": "x"}' % number.encode())
 
 
 @each(
