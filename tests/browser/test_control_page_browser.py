@@ -89,6 +89,17 @@ def test_an_object_shows_its_states_and_history(control: Any, sandbox: Box) -> N
     expect(control.get_by_test_id("next-moves")).to_contain_text("refund failed → PARTIAL_REFUND")
 
 
+def test_a_row_that_news_move_while_it_is_pressed_is_chosen(control: Any, sandbox: Box) -> None:
+    pressed = sandbox.charge(reference="pressed")
+    control.get_by_test_id("tab-objects").click()
+    rows(control, "objects").first.hover()
+    control.mouse.down()
+    sandbox.charge(reference="news")
+    expect(rows(control, "objects").first).to_contain_text("news")
+    control.mouse.up()
+    expect(control.get_by_test_id("object-title")).to_contain_text(pressed["chargeId"])
+
+
 def test_a_vault_item_is_shown_masked(control: Any, sandbox: Box) -> None:
     sandbox.call("POST", "/vault", {"cardNumber": "4111111111111111", "ccv": "987"})
     control.get_by_test_id("tab-objects").click()

@@ -135,11 +135,14 @@ export function table(heads, rows, testid) {
 // chosen one, `nearEnd()` when the reader comes close to the last row.
 export class List {
   constructor({ label, testid, draw, pick, keyOf, nearEnd = () => {}, dayOf = null, look = () => "", rowHeight = 52, inSight = () => {} }) {
-    Object.assign(this, { draw, pick, keyOf, nearEnd, dayOf, look, inSight, items: [], at: -1, rowHeight, key: null });
+    Object.assign(this, { draw, pick, keyOf, nearEnd, dayOf, look, inSight, items: [], at: -1, rowHeight, key: null, pressed: null });
     this.space = h("div", { class: "space" });
     this.element = h("div", {
       class: "list", role: "listbox", tabindex: "0", "aria-label": label, "data-testid": testid,
-      onscroll: () => this.later(), onkeydown: (event) => this.typed(event), onclick: (event) => this.clicked(event),
+      onscroll: () => this.later(), onkeydown: (event) => this.typed(event),
+      onclick: (event) => this.clicked(rowOf(event)), onpointerdown: (event) => { this.pressed = rowOf(event); },
+      // News may draw the row anew, and elsewhere, while it is pressed: then no click comes.
+      onpointerup: () => { if (this.pressed && !this.pressed.isConnected) this.clicked(this.pressed); },
     }, this.space);
     this.waiting = false;
     this.watcher = new ResizeObserver(() => this.later());
@@ -150,7 +153,7 @@ export class List {
     const items = this.dayOf ? withDays(given, this.dayOf) : given;
     this.items = items;
     this.element.toggleAttribute("data-empty", !items.length);
-    // Whoever has scrolled down keeps the rows under their eyes when new ones come in on top.
+    // A reader who has scrolled down keeps the same rows in sight when new ones come in on top.
     if (grownBy && this.element.scrollTop > 0) this.element.scrollTop += grownBy * this.rowHeight;
     this.at = this.key === null ? -1 : this.items.findIndex((item) => item && !item.day && this.keyOf(item) === this.key);
     this.later();
@@ -216,10 +219,15 @@ export class List {
     this.to(there);
   }
 
-  clicked(event) {
-    const row = event.target.closest("[data-index]");
-    if (row) this.to(Number(row.dataset.index));
+  clicked(row) {
+    if (!row) return;
+    const at = this.items.findIndex((item) => item && !item.day && String(this.keyOf(item)) === row.dataset.key);
+    this.to(at < 0 ? Number(row.dataset.index) : at);
   }
+}
+
+function rowOf(event) {
+  return event.target.closest("[data-index]");
 }
 
 function withDays(items, dayOf) {
