@@ -11,26 +11,14 @@ from mockserver.domain.clock import DAY, HOUR, Micros
 from mockserver.domain.codes import Code
 from mockserver.domain.errors import Invalid
 from mockserver.domain.money import ZERO
-from mockserver.domain.provider import ProviderSummary
-from mockserver.domain.sources import Instrument, PaymentType
 from mockserver.domain.states import ChargeEvent, ChargeState
+from tests.charges import charge_in
 
 NOON = 12 * HOUR
 
 
 def charge(state: ChargeState = ChargeState.SUCCESS, **fields: object) -> Charge:
-    known = {
-        "charge_id": "ch_1",
-        "provider_charge_id": None,
-        "amount": Decimal(20),
-        "currency": "AUD",
-        "status": state,
-        "provider": ProviderSummary("p", "dummy", "Dummy"),
-        "instrument": Instrument(PaymentType.CARD),
-        "added": 0,
-        "succeeded": 5 * DAY + NOON if state is ChargeState.SUCCESS else None,
-    }
-    return Charge(**{**known, **fields})  # type: ignore[arg-type]
+    return charge_in(state, **{"succeeded": 5 * DAY + NOON if state is ChargeState.SUCCESS else None, **fields})
 
 
 def reserved(given: Charge, *refunds: tuple[object, Micros]) -> Charge:

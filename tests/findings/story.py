@@ -3,34 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from decimal import Decimal
 
 from mockserver.domain.charge import Charge, FailedAttempt
 from mockserver.domain.clock import SECOND
 from mockserver.domain.events import Event, Subject
-from mockserver.domain.provider import ProviderSummary
 from mockserver.domain.sources import Instrument, PaymentType
 from mockserver.domain.states import ChargeState
 from mockserver.findings.facts import Call, WebhookTry
 from mockserver.findings.policy import Policy
 from mockserver.findings.watch import Watch
+from tests.charges import charge_in
 
 STORED = Instrument(PaymentType.CARD, payment_method_id="pm_1")
-
-
-def charge_in(state: ChargeState, charge_id: str = "ch_1", **fields: object) -> Charge:
-    known = {
-        "charge_id": charge_id,
-        "provider_charge_id": None,
-        "amount": Decimal(20),
-        "currency": "AUD",
-        "status": state,
-        "provider": ProviderSummary("p", "dummy", "Dummy"),
-        "instrument": Instrument(PaymentType.CARD),
-        "added": 0,
-        "reference": "order-5",
-    }
-    return Charge(**{**known, **fields})  # type: ignore[arg-type]
 
 
 def declined(*codes: int, may_retry: bool = False, instrument: Instrument = STORED) -> Charge:

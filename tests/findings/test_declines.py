@@ -10,7 +10,8 @@ from mockserver.domain.sources import BankAccount, Instrument, PaymentType
 from mockserver.domain.states import ChargeState
 from mockserver.findings.facts import Call, Doubt
 from mockserver.findings.policy import Policy
-from tests.findings.story import STORED, Story, charge_in, declined
+from tests.charges import charge_in
+from tests.findings.story import STORED, Story, declined
 from tests.rows import each
 
 STOLEN, SOFT, WRONG_CCV = Code.STOLEN_CARD_PICK_UP, Code.INSUFFICIENT_FUNDS, Code.INVALID_CCV

@@ -14,7 +14,8 @@ from mockserver.domain.sources import BankAccount, Instrument, PaymentType
 from mockserver.domain.states import ChargeState
 from mockserver.findings.facts import Doubt
 from mockserver.findings.ledger import Evidence
-from tests.findings.story import STORED, Story, charge_in
+from tests.charges import charge_in
+from tests.findings.story import STORED, Story
 from tests.rows import each
 
 TWICE = ["double-charge", "blind-retry"]

@@ -8,7 +8,8 @@ import pytest
 
 from mockserver.domain.events import Event, Subject
 from mockserver.domain.states import ChargeState
-from tests.findings.story import Story, charge_in
+from tests.charges import charge_in
+from tests.findings.story import Story
 from tests.rows import each
 
 IGNORED = "partial-approval-ignored"

@@ -11,7 +11,8 @@ from mockserver.domain.states import ChargeState
 from mockserver.findings.facts import Doubt
 from mockserver.findings.policy import Policy
 from mockserver.findings.recent import Recent
-from tests.findings.story import Story, charge_in, declined
+from tests.charges import charge_in
+from tests.findings.story import Story, declined
 
 
 @pytest.fixture
