@@ -15,7 +15,7 @@ from typing import Any
 from urllib.parse import unquote, urlencode
 
 from mockserver import Settings
-from mockserver.adapters.scenario_files import load, preparing, read_text, shipped_texts
+from mockserver.adapters.scenario_files import load, preparing, read_text, shipped
 from mockserver.domain.clock import Micros, parse_instant
 from mockserver.domain.slices import Slices
 from mockserver.scenario.scenario import Scenario
@@ -57,7 +57,7 @@ class _Given:
         return read_text(text, name)
 
     def shipped(self) -> list[tuple[str, str, str]]:
-        return shipped_texts()
+        return shipped()
 
 
 @dataclass(frozen=True, slots=True)

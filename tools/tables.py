@@ -116,7 +116,7 @@ def assumptions() -> str:
 
 def scenarios() -> str:
     """The shipped library."""
-    return markdown(["name", "story"], ([code(name), words] for name, _, words in shipped()))
+    return markdown(["name", "story"], ([code(name), words] for name, words, _ in shipped()))
 
 
 def pages() -> str:

@@ -29,7 +29,8 @@ TEST_VALUES = "test-values"
 _SCHEMAS = "*.schema.json"
 
 _PACKAGE = Path(__file__).resolve().parent.parent
-_FOLDERS = (_PACKAGE / "_scenarios", _PACKAGE.parent / "scenarios")
+# In a checkout they are beside the package.
+_SHIPPED = next(filter(Path.is_dir, (_PACKAGE / "_scenarios", _PACKAGE.parent / "scenarios")))
 
 
 def load(names_or_paths: Sequence[str], *, test_values: bool) -> list[Scenario]:
@@ -47,7 +48,7 @@ def load(names_or_paths: Sequence[str], *, test_values: bool) -> list[Scenario]:
         except OSError as problem:
             problems.append(ScenarioProblem(name, 1, 1, "", f"the folder cannot be read: {problem.strerror}"))
     if test_values:
-        scenarios.append(read_file(_shipped_path(TEST_VALUES), builtin=True))
+        scenarios.append(read_file(_SHIPPED / f"{TEST_VALUES}.yaml", builtin=True))
     if problems:
         raise ScenarioRefused(problems)
     return scenarios
@@ -84,14 +85,8 @@ def read_text(text: str, name: str, *, builtin: bool = False) -> Scenario:
     return replace(scenario, text=text)
 
 
-def shipped() -> list[tuple[str, str, str]]:
-    """Name, path and description of every scenario that comes with the product, by name."""
-    found = [read_file(path) for path in _shipped_files()]
-    return [(scenario.name, scenario.file, scenario.description) for scenario in found]
-
-
 @cache
-def shipped_texts() -> list[tuple[str, str, str]]:
+def shipped() -> list[tuple[str, str, str]]:
     """Name, description and text of every scenario that comes with the product, by name."""
     from mockserver.adapters.strict_yaml import read
 
@@ -99,9 +94,8 @@ def shipped_texts() -> list[tuple[str, str, str]]:
     for path in _shipped_files():
         text = path.read_text("utf-8")
         # The head says both, and is read in a fraction of the time of the whole.
-        data = read(text.partition("\nrules:")[0], path.name).data
-        told = data if isinstance(data, dict) else {}
-        found.append((str(told.get("name", path.stem)), str(told.get("description", "")), text))
+        head: Any = read(text.partition("\nrules:")[0], path.name).data
+        found.append((head["name"], head["description"], text))
     return found
 
 
@@ -122,12 +116,7 @@ def _stem(name: str) -> str:
 
 
 def _shipped_files() -> list[Path]:
-    folder = next((folder for folder in _FOLDERS if folder.is_dir()), None)
-    return sorted(folder.glob("*.yaml")) if folder is not None else []
-
-
-def _shipped_path(name: str) -> Path:
-    return next((folder / f"{name}.yaml" for folder in _FOLDERS if folder.is_dir()), _FOLDERS[0] / f"{name}.yaml")
+    return sorted(_SHIPPED.glob("*.yaml"))
 
 
 def _files(name: str) -> Iterator[Path]:

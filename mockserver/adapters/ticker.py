@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from heapq import heappop, heappush
 
 from mockserver.domain.clock import MILLISECOND, SECOND, Micros, real_due
@@ -69,14 +70,11 @@ class Ticker:
                 await self._wake.wait()
             else:
                 nap = max(self._wakes - self._now(), SHORTEST_NAP) / SECOND
-                try:
+                with suppress(TimeoutError):
                     async with asyncio.timeout(nap):
                         await self._wake.wait()
-                except TimeoutError:
-                    await self._tick()
-                else:
-                    # Woken for something earlier: whatever is due already need not wait for it.
-                    await self._tick()
+                # Also when woken for something earlier: what is due already need not wait for that.
+                await self._tick()
 
     def _prune(self) -> None:
         """Forget sandboxes that were reset: what they wait for may be days away, and they are large."""

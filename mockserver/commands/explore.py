@@ -7,7 +7,7 @@ import signal
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from http.client import BAD_REQUEST
 from pathlib import Path
@@ -27,33 +27,39 @@ if TYPE_CHECKING:
     from mockserver.explore.kept import Kept
     from mockserver.explore.trial import Laboratory
 
-FORMATS = ("text", "json", "junit", "html")
 _SERVER_OPTIONS = ("--journal-limit", "100000", "--log-level", "error")
 
 
-def duration(ctx: click.Context, param: click.Parameter, value: str | None) -> Micros | None:
-    """The value of an option that is a duration above 0."""
-    if value is None:
-        return None
-    try:
-        length = parse_duration(value)
-    except ValueError as fault:
-        raise click.BadParameter(str(fault)) from None
+def read_by(read: Callable[[str], Any]) -> Callable[[click.Context, click.Parameter, str | None], Any]:
+    """A callback that reads the value of an option with ``read``, whose ``ValueError`` says what is wrong with it."""
+
+    def value(ctx: click.Context, param: click.Parameter, text: str | None) -> Any:
+        try:
+            return None if text is None else read(text)
+        except ValueError as fault:
+            raise click.BadParameter(str(fault)) from None
+
+    return value
+
+
+def _duration(text: str) -> Micros:
+    length = parse_duration(text)
     if not length:
-        raise click.BadParameter("got 0, wanted a duration above 0")
+        raise ValueError("got 0, wanted a duration above 0")
     return length
 
 
-def address(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
-    """The value of an option that is the address of a server."""
-    try:
-        parts = urlsplit(value or "http://hand")
-        is_good = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
-    except ValueError:
-        is_good = False
-    if not is_good:
-        raise click.BadParameter(f"got '{value}', wanted an address such as http://127.0.0.1:8080")
-    return value
+def seconds(text: str) -> float:
+    """The seconds of a duration above 0. Raises ``ValueError``."""
+    return _duration(text) / SECOND
+
+
+def _address(text: str) -> str:
+    with suppress(ValueError):
+        parts = urlsplit(text)
+        if parts.scheme in ("http", "https") and parts.hostname and parts.port != 0:
+            return text
+    raise ValueError(f"got '{text}', wanted an address such as http://127.0.0.1:8080")
 
 
 @contextmanager
@@ -77,42 +83,52 @@ def interruptions() -> Iterator[None]:
             signal.signal(number, handler)
 
 
-def header_text(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
-    """The value of an option that is sent in a header."""
-    if value is not None and not (value and value.isascii() and value.isprintable()):
-        raise click.BadParameter("wanted a text of ASCII characters that is not empty")
-    return value
+@contextmanager
+def stopping(url: str | None, program: str) -> Iterator[None]:
+    """End the command, with the reason, when no server answers, a file or the program cannot be used, or the user
+    interrupts it."""
+    from httpx import HTTPError
+
+    from mockserver.adapters.local_server import CannotStart
+    from mockserver.remote import ControlRefused
+
+    try:
+        yield
+    except CannotStart as problem:
+        stop(Exit.NOT_READY, str(problem))
+    except OSError as problem:
+        stop(Exit.USAGE, f"{problem.filename or program}: {problem.strerror}")
+    except (HTTPError, ControlRefused) as problem:
+        stop(Exit.NOT_READY, f"the server at {url or 'hand'} fails: {problem}")
+    except KeyboardInterrupt:
+        stop(Exit.INTERRUPTED, "interrupted")
 
 
-admin_token = click.option("--admin-token", metavar="TOKEN", envvar="MOCKSERVER_ADMIN_TOKEN", callback=header_text,
+def header_text(text: str) -> str:
+    """A text that a header can hold. Raises ``ValueError``."""
+    if not (text and text.isascii() and text.isprintable()):
+        raise ValueError("wanted a text of ASCII characters that is not empty")
+    return text
+
+
+server_url = click.option("--url", metavar="URL", callback=read_by(_address),
+                          help="Address of a running server; default: start one.")  # fmt: skip
+admin_token = click.option("--admin-token", metavar="TOKEN", envvar="MOCKSERVER_ADMIN_TOKEN",
+                           callback=read_by(header_text),
                            help="Admin token of the server at --url. [MOCKSERVER_ADMIN_TOKEN]")  # fmt: skip
 """The option of every command that asks a server which may want one."""
 
 
-def _each(read: Callable[[list[str]], Any]) -> Callable[[click.Context, click.Parameter, str | None], Any]:
-    """The values of an option that are parted by commas; ``read`` raises ``ValueError`` for one that is not known."""
-
-    def values(ctx: click.Context, param: click.Parameter, value: str | None) -> Any:
-        try:
-            return read([] if value is None else [one.strip() for one in value.split(",")])
-        except ValueError as fault:
-            raise click.BadParameter(str(fault)) from None
-
-    return values
-
-
-@_each
-def _operations(patterns: list[str]) -> frozenset[str]:
+def _operations(patterns: str) -> frozenset[str]:
     from mockserver.scenario.operations import operations_like
 
-    return frozenset().union(*map(operations_like, patterns))
+    return frozenset().union(*(operations_like(one.strip()) for one in patterns.split(",")))
 
 
-@_each
-def _faults(names: list[str]) -> list[Fault]:
-    from mockserver.explore.fault_table import FAULTS, fault
+def _faults(names: str) -> list[Fault]:
+    from mockserver.explore.fault_table import fault
 
-    return list(map(fault, names)) or [*FAULTS.values()]
+    return [fault(one.strip()) for one in names.split(",")]
 
 
 def _cores() -> int:
@@ -124,21 +140,28 @@ def _cores() -> int:
     epilog="Exit codes: 0 no verdict at or above --fail-on, 1 at least one, 2 wrong usage, 3 the command does not pass "
     "twice in the same way without faults, 5 no server, 130 interrupted before anything was found.",
 )
-@click.option("--url", metavar="URL", callback=address,
-              help="Address of a running server; default: start one.")  # fmt: skip
+@server_url
 @admin_token
 @click.option("--jobs", type=click.IntRange(1, 256), default=_cores, show_default="cores", help="Runs in parallel.")
-@click.option("--ops", metavar="GLOB,...", default="*", callback=_operations, help="Operations whose calls may fail.")
-@click.option("--faults", metavar="NAME,...", callback=_faults, help="Faults to try; default: all that make sense.")
+@click.option("--ops", "operations", metavar="GLOB,...", default="*", callback=read_by(_operations),
+              help="Operations whose calls may fail.")  # fmt: skip
+@click.option("--faults", metavar="NAME,...", callback=read_by(_faults),
+              help="Faults to try; default: all that make sense.")  # fmt: skip
 @click.option("--pairs", is_flag=True, help="Also try two faults at once, the second at a later call.")
 @click.option(
-    "--budget", metavar="TIME", callback=duration, help="Stop after this long; the runs that show most come first."
+    "--budget",
+    metavar="TIME",
+    callback=read_by(seconds),
+    help="Stop after this long; the runs that show most come first.",
 )
 @click.option(
-    "--timeout", metavar="TIME", callback=duration, help="Time limit of one run; default: 10 x the baseline + 10s."
+    "--timeout",
+    metavar="TIME",
+    callback=read_by(seconds),
+    help="Time limit of one run; default: 10 x the baseline + 10s.",
 )
 @click.option(
-    "--client-timeout", metavar="TIME", default="30s", show_default=True, callback=duration,
+    "--client-timeout", metavar="TIME", default="30s", show_default=True, callback=read_by(_duration),
     help="How long the client waits for an answer: too_slow comes after it.",
 )  # fmt: skip
 @click.option(
@@ -155,9 +178,8 @@ def _cores() -> int:
               help="Run once, under this scenario file, and show what happened.")  # fmt: skip
 @click.option("--fail-on", type=click.Choice(["unsafe", "hung", "failed"]), default="unsafe", show_default=True,
               help="The lowest verdict that makes the exit code 1.")  # fmt: skip
-@click.option(
-    "--format", "form", type=click.Choice(FORMATS), default="text", show_default=True, help="Form of the report."
-)
+@click.option("--format", "form", type=click.Choice(("text", "json", "junit", "html")), default="text",
+              show_default=True, help="Form of the report.")  # fmt: skip
 @click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED)
 def explore(
     url: str | None,
@@ -169,6 +191,7 @@ def explore(
     fail_on: str,
     form: str,
     resume: bool,
+    faults: list[Fault] | None,
     **asked: Any,
 ) -> None:
     """Run COMMAND under every single failure at each of its calls, and show which ones move money wrongly.
@@ -177,64 +200,31 @@ def explore(
     {url}, {secret_key} and {public_key} in its words are filled in. It runs twice without a fault, then once for each
     fault at each call, every time in a fresh sandbox.
     """
-    from httpx import HTTPError
-
-    from mockserver.adapters.local_server import CannotStart
-    from mockserver.explore.exploration import NoBaseline
+    from mockserver.explore.exploration import NoBaseline, Plan
+    from mockserver.explore.fault_table import FAULTS
     from mockserver.explore.kept import Kept, OtherExploration
     from mockserver.explore.verdict import Verdict
-    from mockserver.remote import ControlRefused
 
-    plan = _plan(**asked)
+    plan = Plan(faults=faults or [*FAULTS.values()], **asked)
     least = Verdict(fail_on)
     click.get_current_context().with_resource(interruptions())
-    try:
-        if replay is not None:
-            with laboratory(url, admin_token, command, seed) as lab:
-                sys.exit(Exit.FOUND if _replay(lab, replay, plan).reaches(least) else Exit.STOPPED)
-        kept = Kept(out)
-        with kept.claimed(), laboratory(url, admin_token, command, seed) as lab:
-            made = _explore(lab, plan, _baseline(lab, plan), kept, resume=resume)
-            _report(made, kept, form, least)
-    except NoBaseline as problem:
-        stop(Exit.BASELINE, str(problem))
-    except OtherExploration as problem:
-        stop(Exit.USAGE, f"{'--resume' if resume else '--out'}: {problem}")
-    except CannotStart as problem:
-        stop(Exit.NOT_READY, str(problem))
-    except OSError as problem:
-        stop(Exit.USAGE, f"{problem.filename or command[0]}: {problem.strerror}")
-    except (HTTPError, ControlRefused) as problem:
-        stop(Exit.NOT_READY, f"the server at {url or 'hand'} fails: {problem}")
-    except KeyboardInterrupt:
-        stop(Exit.INTERRUPTED, "interrupted")
+    with stopping(url, command[0]):
+        try:
+            if replay is not None:
+                with laboratory(url, admin_token, command, seed) as lab:
+                    sys.exit(Exit.FOUND if _replay(lab, replay, plan).reaches(least) else Exit.STOPPED)
+            kept = Kept(out)
+            with kept.claimed(), laboratory(url, admin_token, command, seed) as lab:
+                made = _explore(lab, plan, _baseline(lab, plan), kept, resume=resume)
+                _report(made, kept, form, least)
+        except NoBaseline as problem:
+            stop(Exit.BASELINE, str(problem))
+        except OtherExploration as problem:
+            stop(Exit.USAGE, f"{'--resume' if resume else '--out'}: {problem}")
     if made.reaches(least):
         sys.exit(Exit.FOUND)
     if made.is_interrupted:
         sys.exit(Exit.INTERRUPTED)
-
-
-def _plan(
-    *,
-    ops: frozenset[str],
-    faults: list[Fault],
-    client_timeout: Micros,
-    jobs: int,
-    timeout: Micros | None,
-    budget: Micros | None,
-    pairs: bool,
-) -> Plan:
-    from mockserver.explore.exploration import Plan
-
-    return Plan(
-        operations=ops,
-        faults=faults,
-        client_timeout=client_timeout,
-        jobs=jobs,
-        timeout=None if timeout is None else timeout / SECOND,
-        budget=None if budget is None else budget / SECOND,
-        pairs=pairs,
-    )
 
 
 @contextmanager
@@ -327,8 +317,7 @@ def _replay(lab: Laboratory, file: Path, plan: Plan) -> Any:
         stop(Exit.USAGE, f"--replay: {file}: {refused}")
     missed = [rule.id for rule in scenario.rules if rule.id not in trial.struck]
     found = verdict(trial.ended.exit, trial.findings, has_struck=bool(scenario.rules) and not missed)
-    end = "not done in time" if trial.ended.exit is None else f"exit code {trial.ended.exit}"
-    shown = [f"{found}: {end} in {trial.ended.seconds:.2f} s"]
+    shown = [f"{found}: {trial.ended} in {trial.ended.seconds:.2f} s"]
     shown += [scenario.description] if scenario.description else []
     shown += [f"did not strike: {', '.join(missed)}"] if missed else []
     if trial.findings:

@@ -70,7 +70,7 @@ def scenarios(name: str | None, as_json: bool) -> None:
         except ScenarioRefused as refused:
             raise click.UsageError(refused.problems[0].message) from None
         return
-    rows = [{"name": known, "description": description} for known, _, description in scenario_files.shipped()]
+    rows = [{"name": known, "description": description} for known, description, _ in scenario_files.shipped()]
     show(rows, as_json=as_json)
 
 

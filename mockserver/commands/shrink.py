@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 import sys
+from functools import partial
 from http.client import BAD_REQUEST
 from pathlib import Path
 
@@ -11,25 +12,23 @@ import click
 
 from mockserver.adapters.exit_codes import Exit
 from mockserver.commands.explore import (
-    address,
     admin_token,
-    duration,
     header_text,
     interruptions,
     laboratory,
+    read_by,
+    seconds,
+    server_url,
     stop,
+    stopping,
 )
-from mockserver.domain.clock import SECOND, Micros
 from mockserver.settings import Settings
 
 
-def _finding(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
+def _finding(name: str) -> str:
     from mockserver.findings.catalogue import kind_of
 
-    try:
-        return None if value is None else kind_of(value).name
-    except ValueError as unknown:
-        raise click.BadParameter(str(unknown)) from None
+    return kind_of(name).name
 
 
 @click.command(
@@ -41,18 +40,21 @@ def _finding(ctx: click.Context, param: click.Parameter, value: str | None) -> s
 @click.option(
     "--key",
     metavar="KEY",
-    callback=header_text,
+    callback=read_by(header_text),
     help="Secret key of the sandbox, which chance may depend on; default: a new one.",
 )
-@click.option("--finding", metavar="NAME", callback=_finding, help="Finding to reproduce; default: the exit code of "
-              "COMMAND, or with 0 its first finding of severity error.")  # fmt: skip
+@click.option("--finding", metavar="NAME", callback=read_by(_finding),
+              help="Finding to reproduce; default: the exit code of COMMAND, or with 0 its first finding of severity "
+              "error.")  # fmt: skip
 @click.option(
-    "--timeout", metavar="TIME", callback=duration, help="Time limit of one run; default: 10 x without faults + 10s."
+    "--timeout",
+    metavar="TIME",
+    callback=read_by(seconds),
+    help="Time limit of one run; default: 10 x without faults + 10s.",
 )
 @click.option("--out", metavar="DIR", type=click.Path(file_okay=False, path_type=Path), default="explored",
               show_default=True, help="Folder for the scenario file.")  # fmt: skip
-@click.option("--url", metavar="URL", callback=address,
-              help="Address of a running server; default: start one.")  # fmt: skip
+@server_url
 @admin_token
 @click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED)
 def shrink(
@@ -60,7 +62,7 @@ def shrink(
     seed: int | None,
     key: str | None,
     finding: str | None,
-    timeout: Micros | None,
+    timeout: float | None,
     out: Path,
     url: str | None,
     admin_token: str | None,
@@ -71,9 +73,6 @@ def shrink(
     COMMAND finds the sandbox as with `mockserver explore`. It runs once without any fault, once under the scenario,
     then with fewer and fewer of the faults that struck, each aimed at its call.
     """
-    from httpx import HTTPError
-
-    from mockserver.adapters.local_server import CannotStart
     from mockserver.adapters.scenario_files import load
     from mockserver.adapters.scenario_text import scenario_text
     from mockserver.domain.masking import mask_text
@@ -90,39 +89,24 @@ def shrink(
     source = {**read.source, "name": read.name, **({} if seed is None else {"seed": seed})}
     click.get_current_context().with_resource(interruptions())
     code = Exit.STOPPED.value
-    try:
+    with stopping(url, command[0]):
         out.mkdir(parents=True, exist_ok=True)
         ids = seed if seed is not None else read.seed or Settings().seed
-        with laboratory(url, admin_token, command, ids) as lab:
-            shrinking = Shrinking(
-                lab,
-                source,
-                key=key,
-                finding=finding,
-                timeout=None if timeout is None else timeout / SECOND,
-                told=lambda line: click.echo(line, err=True),
-            )
-            try:
-                made = shrinking.shrink()
-            except Stopped as stopped:
-                made, code = stopped.made, Exit.INTERRUPTED
-    except NoFailure as problem:
-        stop(Exit.FOUND, str(problem))
-    except NotRepeated as problem:
-        stop(Exit.BASELINE, str(problem))
-    except CannotStart as problem:
-        stop(Exit.NOT_READY, str(problem))
-    except OSError as problem:
-        stop(Exit.USAGE, f"{problem.filename or command[0]}: {problem.strerror}")
-    except ControlRefused as refused:
-        # Some parts of a scenario are for a whole server, as a sandbox says.
-        if refused.status == BAD_REQUEST:
+        try:
+            with laboratory(url, admin_token, command, ids) as lab:
+                told = partial(click.echo, err=True)
+                made = Shrinking(lab, source, key=key, finding=finding, timeout=timeout, told=told).shrink()
+        except Stopped as stopped:
+            made, code = stopped.made, Exit.INTERRUPTED
+        except NoFailure as problem:
+            stop(Exit.FOUND, str(problem))
+        except NotRepeated as problem:
+            stop(Exit.BASELINE, str(problem))
+        except ControlRefused as refused:
+            if refused.status != BAD_REQUEST:
+                raise
+            # Some parts of a scenario are for a whole server, as a sandbox says.
             stop(Exit.USAGE, f"--scenario: {scenario}: {refused}")
-        stop(Exit.NOT_READY, f"the server at {url or 'hand'} fails: {refused}")
-    except HTTPError as problem:
-        stop(Exit.NOT_READY, f"the server at {url or 'hand'} fails: {problem}")
-    except KeyboardInterrupt:
-        stop(Exit.INTERRUPTED, "interrupted")
     file = out / f"{made.scenario['name']}.yaml"
     text = scenario_text(made.scenario)
     try:

@@ -33,6 +33,9 @@ class Ended:
     exit: int | None
     seconds: float
 
+    def __str__(self) -> str:
+        return "not done in time" if self.exit is None else f"exit code {self.exit}"
+
 
 class Interrupted(Exception):
     """The commands were told to end."""

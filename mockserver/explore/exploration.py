@@ -216,9 +216,8 @@ def _try(lab: Laboratory, plan: Plan, base: Baseline, experiment: Experiment) ->
     has_struck = trial.struck.issuperset(rule["id"] for rule in rules)
     found = verdict(trial.ended.exit, trial.findings, has_struck=has_struck)
     names = ", ".join(dict.fromkeys(row["finding"] for row in trial.findings if row["severity"] == "error"))
-    end = "not done in time" if trial.ended.exit is None else f"exit code {trial.ended.exit}"
-    scenario["description"] = f"{story}. {found.capitalize()}, {end}" + (f": {names}" if names else "")
-    output = trial.said() if found.is_reproduced else ""
+    scenario["description"] = f"{story}. {found.capitalize()}, {trial.ended}" + (f": {names}" if names else "")
+    has_survived = found is Verdict.SURVIVED
     cell = Cell(
         name=experiment.name,
         point=experiment.point,
@@ -229,8 +228,8 @@ def _try(lab: Laboratory, plan: Plan, base: Baseline, experiment: Experiment) ->
         findings=trial.findings,
         timeline=trial.timeline,
         calls=tuple((point.op, point.nth, point.tells) for point in trial.points),
-        scenario=scenario_text(scenario) if found.is_reproduced else "",
-        output=output,
+        scenario="" if has_survived else scenario_text(scenario),
+        output="" if has_survived else trial.said(),
     )
     trial.output.unlink()
     return cell

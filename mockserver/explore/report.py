@@ -9,15 +9,17 @@ from __future__ import annotations
 import json
 import shlex
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TypeVar
 from xml.etree import ElementTree
 
 from mockserver.domain.masking import mask_text
 from mockserver.explore.exploration import Cell, Exploration
 from mockserver.explore.fault_table import FAULTS
 from mockserver.explore.verdict import Verdict
+
+T = TypeVar("T")
 
 _GAP = "  "
 _NOT_TRIED = "."
@@ -30,16 +32,17 @@ def word(verdict: Verdict) -> str:
     return _SHOUTED.get(verdict, verdict.value)
 
 
-def matrix(points: Sequence[str], cells: Iterable[Cell]) -> list[tuple[str, list[str], list[list[Cell | None]]]]:
-    """The single faults as tables, one for each place in an operation's life: the place, its faults, and for each point
-    a row of cells; None where nothing was tried. Faults and points without a cell are left out."""
-    by_place = {(cell.point, cell.fault): cell for cell in cells if len(cell.strikes) == 1}
+def _matrix(
+    points: Sequence[str], cells: Mapping[tuple[str, str], T]
+) -> list[tuple[str, list[str], list[list[T | None]]]]:
+    """The cells, by point and fault, as tables, one for each place in an operation's life: the place, its faults, and
+    for each point a row of cells; None where nothing was tried. Faults without a cell are left out."""
     tables = []
     for at in dict.fromkeys(fault.at for fault in FAULTS.values()):
         here = [name for name, fault in FAULTS.items() if fault.at == at]
-        faults = [name for name in here if any((point, name) in by_place for point in points)]
+        faults = [name for name in here if any((point, name) in cells for point in points)]
         if faults:
-            tables.append((at, faults, [[by_place.get((point, name)) for name in faults] for point in points]))
+            tables.append((at, faults, [[cells.get((point, name)) for name in faults] for point in points]))
     return tables
 
 
@@ -47,12 +50,10 @@ def tables(points: Sequence[str], words: Mapping[tuple[str, str], str]) -> list[
     """A table for each place in an operation's life: points down, its faults across, the word of each cell. What has no
     word was not tried."""
     lines: list[str] = []
-    for at in dict.fromkeys(fault.at for fault in FAULTS.values()):
-        here = [name for name, fault in FAULTS.items() if fault.at == at]
-        faults = [name for name in here if any((point, name) in words for point in points)]
-        rows = [[point, *(words.get((point, name), _NOT_TRIED) for name in faults)] for point in points]
-        kept = [row for row in rows if any(cell != _NOT_TRIED for cell in row[1:])]
-        lines += [*_aligned([[at, *faults], *kept]), ""] if faults else []
+    for at, faults, rows in _matrix(points, words):
+        tried = [(point, row) for point, row in zip(points, rows, strict=True) if any(row)]
+        shown = [[point, *(cell or _NOT_TRIED for cell in row)] for point, row in tried]
+        lines += [*_aligned([[at, *faults], *shown]), ""]
     return lines
 
 
@@ -88,9 +89,9 @@ def summary(made: Exploration) -> list[str]:
     return lines
 
 
-def plain(made: Exploration, scenarios: Mapping[str, Path]) -> dict[str, Any]:
+def as_json(made: Exploration, scenarios: Mapping[str, Path]) -> str:
     """The JSON report."""
-    return {
+    report = {
         "command": list(map(mask_text, made.command)),
         "seed": made.seed,
         "baseline": {
@@ -111,11 +112,7 @@ def plain(made: Exploration, scenarios: Mapping[str, Path]) -> dict[str, Any]:
         ],
         "left_out": [{"point": one.point, "fault": one.fault, "why": one.why} for one in made.left_out],
     }
-
-
-def as_json(made: Exploration, scenarios: Mapping[str, Path]) -> str:
-    """The JSON report as text."""
-    return json.dumps(plain(made, scenarios), indent=2)
+    return json.dumps(report, indent=2)
 
 
 def junit(made: Exploration, scenarios: Mapping[str, Path], least: Verdict) -> str:
@@ -184,7 +181,7 @@ def page(made: Exploration) -> str:
         lstrip_blocks=True,
     )
     points = [str(point) for point in made.baseline.points]
-    tables = matrix(points, made.cells)
+    tables = _matrix(points, {(cell.point, cell.fault): cell for cell in made.cells if len(cell.strikes) == 1})
     rows = [
         (point, [cell for _, _, table in tables for cell in table[place]])
         for place, point in enumerate(points)

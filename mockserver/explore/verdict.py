@@ -16,11 +16,6 @@ class Verdict(StrEnum):
     HUNG = "hung"
     UNSAFE = "unsafe"
 
-    @property
-    def is_reproduced(self) -> bool:
-        """Whether a scenario file is kept that brings it about again."""
-        return self is not Verdict.SURVIVED
-
     def reaches(self, least: Verdict) -> bool:
         """Whether it is at least as bad as another."""
         order = list(Verdict)

@@ -174,9 +174,9 @@ class Files:
         return read_text(text, name)
 
     def shipped(self) -> list[tuple[str, str, str]]:
-        from mockserver.adapters.scenario_files import shipped_texts
+        from mockserver.adapters.scenario_files import shipped
 
-        return shipped_texts()
+        return shipped()
 
 
 def create_app(

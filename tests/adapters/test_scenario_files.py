@@ -75,7 +75,7 @@ def test_problems_of_all_files_are_told_at_once(tmp_path: Path) -> None:
 def test_shipped_scenarios_have_names_and_descriptions() -> None:
     found = shipped()
     assert "test-values" in [name for name, _, _ in found]
-    assert [name for name, _, description in found if not description] == []
+    assert [name for name, description, _ in found if not description] == []
 
 
 def test_the_watcher_sees_writing_adding_and_removing(folder: Path) -> None:

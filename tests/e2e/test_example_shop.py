@@ -68,8 +68,8 @@ def test_the_careful_shop_is_blamed_for_nothing(project: Path) -> None:
     # Faults of connections and certificates are the whole server's: no test's own sandbox can be given them.
     given = [
         name
-        for name, file, _ in shipped()
-        if not name.startswith(("connection-", "certificate-")) and WIRED.search(Path(file).read_text("utf-8"))
+        for name, _, text in shipped()
+        if not name.startswith(("connection-", "certificate-")) and WIRED.search(text)
     ][::STRIDE]
     done = run(project, *(f"test_every_scenario.py::test_a_day_of_the_shop[{name}]" for name in given))
     assert done.returncode == 0, done.stdout

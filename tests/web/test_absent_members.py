@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from mockserver.adapters.scenario_files import load, read_text, shipped_texts
+from mockserver.adapters.scenario_files import load, read_text, shipped
 from mockserver.scenario.edits import edited, unfound
 from mockserver.web.absent_members import absent_members
 from tests.driving import Api, card_charge
@@ -64,7 +64,7 @@ def test_members_that_there_are_or_that_are_added_are_not_told(op: str, then: st
 
 
 def test_no_shipped_scenario_is_told_of() -> None:
-    for name, _, _ in shipped_texts():
+    for name, _, _ in shipped():
         for one in load([name], test_values=False):
             assert absent_members(one) == [], name
 

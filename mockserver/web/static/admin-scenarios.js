@@ -2,7 +2,7 @@
 import { api, keyOf } from "./admin-api.js";
 import { h, clear, say, act, table, calmly, route } from "./admin-dom.js";
 
-export const EXAMPLE = `version: 1
+const EXAMPLE = `version: 1
 name: declined-twice
 rules:
   - id: twice

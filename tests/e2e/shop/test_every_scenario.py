@@ -8,11 +8,11 @@ import pytest
 from receiver import Receiver
 from shop import PROVIDER, Shop
 
-from mockserver.adapters.scenario_files import shipped_texts
+from mockserver.adapters.scenario_files import shipped
 
 # Connections and certificates are the server's, so no test can be given them.
 OF_THE_SERVER = ("connection-", "certificate-")
-SCENARIOS = {name: text for name, _, text in shipped_texts() if not name.startswith(OF_THE_SERVER)}
+SCENARIOS = {name: text for name, _, text in shipped() if not name.startswith(OF_THE_SERVER)}
 VISA = "4111111111111111"
 OTHERS = ["4000000000000002", "4000000000009995", "4000000000003220", "5555555555554444"]
 # References that some scenario waits for.
