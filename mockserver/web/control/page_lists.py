@@ -66,18 +66,22 @@ async def lines(call: ControlCall) -> tuple[int, object]:
 async def objects(call: ControlCall) -> tuple[int, object]:
     """Objects of a ``kind`` that fit the search ``q``, newest first; without a kind, how many there are of each."""
     sandbox, query = call.sandbox(), call.query
-    counts = {kind: len(table(sandbox)) for kind, (_, table) in KINDS.items()}
     kind = query.kind
     if kind is None:
-        return 200, {"counts": counts}
+        return 200, {"counts": _counts(sandbox)}
     _, table = _known(kind)
     limit, skip = min(query.limit, MOST_OBJECTS), query.skip
     rows, profile = table(sandbox), profile_of(sandbox.assumed)
     asked = Query(limit=limit, skip=skip, where=object_tests(sandbox, query.q, _reader(kind, profile)))
     scan = await with_pauses(rows.scan(asked))
-    found = rows.search(asked, scan)
+    # Of one instant with what is found: the page shows both.
+    found, counts = rows.search(asked, scan), _counts(sandbox)
     shown = await in_slices(found.rows, lambda row: _row(row, rows.id_of(row), profile))
     return 200, {"counts": counts, "count": found.count, "objects": shown}
+
+
+def _counts(sandbox: Sandbox) -> dict[str, int]:
+    return {kind: len(table(sandbox)) for kind, (_, table) in KINDS.items()}
 
 
 def one(call: ControlCall) -> tuple[int, object]:

@@ -1,0 +1,44 @@
+"""What a look that lets others have their turn says of one instant belongs together, whatever they do meanwhile."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from mockserver.engine import indexed_table, scans
+from mockserver.web.control import journal_search
+from tests.driving import Api, Reply
+
+
+def looked(api: Api, target: str, between: Callable[[], object]) -> Reply:
+    """The answer to a look, in the first pause of which something happens."""
+    looking = api.calling("GET", target)
+    assert looking.send(None) is None
+    between()
+    while True:
+        try:
+            looking.send(None)
+        except StopIteration as end:
+            reply: Reply = end.value
+            return reply
+
+
+def test_what_is_noted_while_the_journal_is_searched_is_found_after_the_last_that_was_told(
+    api: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(journal_search, "_SLICE", 2)
+    for _ in range(4):
+        api.charge()
+    told = looked(api, "/__admin/journal?op=charge.*", api.charge).body
+    assert (told["count"], told["last"], told["dropped"]) == (4, 4, 0)
+    assert [one["id"] for one in api.get(f"/__admin/journal?op=charge.*&after={told['last']}")["entries"]] == [5]
+
+
+def test_objects_are_counted_when_they_are_found(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in (indexed_table, scans):
+        monkeypatch.setattr(module, "SLICE", 1)
+    for _ in range(4):
+        api.charge()
+    told = looked(api, "/__admin/objects?kind=charge&q=success", api.charge).body
+    assert told["count"] == told["counts"]["charge"] == len(told["objects"]) == 5
