@@ -6,7 +6,7 @@ Option ``--mockserver-findings``, ini setting ``mockserver_findings``, marker ar
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -92,8 +92,4 @@ def summarise(reporter: pytest.TerminalReporter) -> None:
         from mockserver.findings.catalogue import CATALOGUE
 
         reporter.section(TITLE, "-")
-        reporter.line(", ".join(f"{counts[name]} {name}" for name in _in_order(counts, list(CATALOGUE))))
-
-
-def _in_order(counts: Counter[str], names: Sequence[str]) -> list[str]:
-    return sorted(counts, key=names.index)
+        reporter.line(", ".join(f"{counts[name]} {name}" for name in sorted(counts, key=list(CATALOGUE).index)))

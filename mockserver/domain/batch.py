@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field
 from decimal import ROUND_DOWN, Decimal
 from io import StringIO
+from operator import attrgetter
 from typing import Annotated
 
 from mockserver.domain.charge import WebhookTarget
@@ -109,15 +110,11 @@ class BatchPace:
     def times(self, row: int) -> Iterator[Micros]:
         """The same for this row and each that follows it."""
         steps = self.steps
-        for place in range(bisect_left(steps, row, key=_rows), len(steps)):
+        for place in range(bisect_left(steps, row, key=attrgetter("rows")), len(steps)):
             before, here = steps[place - 1], steps[place]
             start, span, rows = before.after, here.after - before.after, here.rows - before.rows
             for number in range(max(row, before.rows + 1) - before.rows, rows + 1):
                 yield start + span * number // rows
-
-
-def _rows(step: PacePoint) -> int:
-    return step.rows
 
 
 @record

@@ -34,10 +34,10 @@ def check(
     if details is None:
         faults.add(Code.INVALID_PAYMENT_INFORMATION, "PaymentInformation", "required: cardNumber and expiryDate")
         return None
-    facts = check_number(sandbox, details.number, "CardNumber", faults)
+    facts = check_number(sandbox, details.number, faults)
     if details.ccv is None and sandbox.assume(CARD_CCV) == "required":
         faults.add(Code.INVALID_CCV, "Ccv", "required")
-    check_ccv(details.ccv, "Ccv", facts, faults)
+    check_ccv(details.ccv, facts, faults)
     dated = details.expiry or sandbox.assume(CARD_REQUIRED) == "number_and_expiry"
     expiry = check_expiry_date(sandbox, details.expiry, faults, skip=skip_expiry_check) if dated else None
     trans_id = details.three_ds_server_trans_id or None
@@ -48,10 +48,10 @@ def check(
     return Card(facts, expiry, details.cardholder, bool(details.ccv), trans_id)
 
 
-def check_number(sandbox: Sandbox, number: str | None, field: str, faults: Faults) -> CardNumber | None:
+def check_number(sandbox: Sandbox, number: str | None, faults: Faults) -> CardNumber | None:
     """The facts of a card number, or None and a fault (5)."""
     if not number:
-        faults.add(Code.INVALID_PAYMENT_INFORMATION, field, "required")
+        faults.add(Code.INVALID_PAYMENT_INFORMATION, "CardNumber", "required")
         return None
     digits = clean(number)
     facts = sandbox.cards.known(digits) if digits else None
@@ -59,25 +59,29 @@ def check_number(sandbox: Sandbox, number: str | None, field: str, faults: Fault
         facts = sandbox.cards.meet(digits)
     if facts is None:
         faults.add(
-            Code.INVALID_CARD_NUMBER, field, f"wanted {MIN_LENGTH} to {MAX_LENGTH} digits with a right check digit"
+            Code.INVALID_CARD_NUMBER,
+            "CardNumber",
+            f"wanted {MIN_LENGTH} to {MAX_LENGTH} digits with a right check digit",
         )
         return None
     if facts.test_name is None:
         if sandbox.config.test_cards_only:
-            faults.add(Code.INVALID_CARD_NUMBER, field, "only published test numbers are accepted (--test-cards-only)")
+            faults.add(
+                Code.INVALID_CARD_NUMBER, "CardNumber", "only published test numbers are accepted (--test-cards-only)"
+            )
             return None
         sandbox.warn(_NO_TEST_NUMBER)
     return facts
 
 
-def check_ccv(ccv: str | None, field: str, facts: CardNumber | None, faults: Faults) -> None:
+def check_ccv(ccv: str | None, facts: CardNumber | None, faults: Faults) -> None:
     """A fault (6) when a given ccv has not the digits that the brand wants."""
     if ccv is None:
         return
     shortest, longest = ccv_length(facts.brand) if facts else (3, 4)
     if not _CCV.fullmatch(ccv) or not shortest <= len(ccv) <= longest:
         wanted = f"{shortest}" if shortest == longest else f"{shortest} or {longest}"
-        faults.add(Code.INVALID_CCV, field, f"wanted {wanted} digits")
+        faults.add(Code.INVALID_CCV, "Ccv", f"wanted {wanted} digits")
 
 
 def check_expiry_date(sandbox: Sandbox, expiry: str | None, faults: Faults, *, skip: bool = False) -> str | None:

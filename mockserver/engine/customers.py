@@ -13,7 +13,7 @@ from mockserver.domain.customer import Customer, CustomerDetails
 from mockserver.domain.errors import Faults, WrongState
 from mockserver.domain.events import Subject
 from mockserver.domain.payment_method import PaymentMethod
-from mockserver.domain.record import replace
+from mockserver.domain.record import replace, updated
 from mockserver.domain.states import Presence
 from mockserver.engine import payment_methods
 from mockserver.engine.lookup import found, unknown
@@ -27,22 +27,8 @@ def create(sandbox: Sandbox, command: NewCustomer) -> Customer:
     """
     wanted = payment_methods.checked(sandbox, command.method)
     payment_methods.ask(sandbox, "customer.create", wanted)
-    details = command.details
-    customer = sandbox.customers.add(
-        Customer(
-            customer_id=sandbox.ids.hex32("customer"),
-            added=sandbox.now,
-            reference=details.reference,
-            first_name=details.first_name,
-            last_name=details.last_name,
-            email=details.email,
-            phone=details.phone,
-            ip=details.ip,
-            address=details.address,
-            metadata=command.metadata,
-            webhook=command.webhook,
-        )
-    )
+    bare = Customer(sandbox.ids.hex32("customer"), sandbox.now, metadata=command.metadata, webhook=command.webhook)
+    customer = sandbox.customers.add(updated(bare, command.details))
     sandbox.step.about["customer"] = customer
     method = payment_methods.store(sandbox, wanted, customer)
     customer = _with_default(sandbox, customer, method)

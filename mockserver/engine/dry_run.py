@@ -17,7 +17,7 @@ from mockserver.engine.sandbox import Sandbox
 from mockserver.scenario.attempt import Attempt, Stage
 from mockserver.scenario.director import Director
 from mockserver.scenario.matching import Difference
-from mockserver.scenario.rule import Rule
+from mockserver.scenario.rule import Rule, differences
 from mockserver.scenario.ruleset import Ruleset
 from mockserver.scenario.scenario import Scenario
 
@@ -55,7 +55,7 @@ class DryRule:
         """Say of the nearest misses alone what differed: most entries are none."""
         for _, _, entry, attempt in sorted(self._nearest, reverse=True):
             with _as_of(sandbox, entry):
-                self.near.append((entry, _mismatches(self.rule, attempt)))
+                self.near.append((entry, differences(self.rule.tests, self.rule.window, attempt)))
 
 
 def dry_run(sandbox: Sandbox, scenarios: list[Scenario], only: Scenario | None = None) -> Slices[list[DryRule]]:
@@ -124,13 +124,6 @@ def _failed(rule: Rule, attempt: Attempt) -> int:
     """How many tests an attempt fails."""
     outside = rule.window is not None and rule.window.difference(attempt.now, attempt.now) is not None
     return sum(not test.holds(test.read(attempt)) for test in rule.tests) + outside
-
-
-def _mismatches(rule: Rule, attempt: Attempt) -> list[Difference]:
-    """Every test that an attempt fails; empty for a rule that an earlier one kept from firing, or that was used up."""
-    found = [difference for test in rule.tests if (difference := test.difference(attempt)) is not None]
-    outside = rule.window.difference(attempt.now, attempt.now) if rule.window is not None else None
-    return [*found, outside] if outside is not None else found
 
 
 def _attempts(entry: JournalEntry) -> list[tuple[Stage, Attempt]]:

@@ -90,7 +90,7 @@ def _is_amount(text: str) -> bool:
 
 
 def _moves(wanted: Later, step: Step) -> list[tuple[str, tuple[str, ...]]]:
-    """The kinds of object that a wanted is about, with the details of the move as texts."""
+    """The kinds of object that something wanted later is about, with the details of the move as texts."""
     said = wanted.changes
     match wanted.move:
         case Move.SET:
@@ -136,7 +136,7 @@ def _capture(sandbox: Sandbox, charge: Charge, detail: list[str]) -> None:
     charges.move(sandbox, charge, charge.after_capture(_amount(detail), sandbox.now), ChargeEvent.CAPTURED)
 
 
-def _void(sandbox: Sandbox, charge: Charge, detail: list[str]) -> None:
+def _void(sandbox: Sandbox, charge: Charge, _: list[str]) -> None:
     charges.move(sandbox, charge, charge.after_void(ChargeEvent.VOIDED, sandbox.now), ChargeEvent.VOIDED)
 
 

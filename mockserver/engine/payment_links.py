@@ -14,6 +14,7 @@ from mockserver.domain.events import Subject
 from mockserver.domain.money import currency, exact, number_text
 from mockserver.domain.payment_link import PaymentLink, check_image, check_redirect, check_types
 from mockserver.domain.provider import Capability
+from mockserver.domain.record import replace, updated
 from mockserver.engine import charges, providers
 from mockserver.engine.lookup import found
 from mockserver.engine.sandbox import Sandbox
@@ -42,27 +43,11 @@ def create(sandbox: Sandbox, command: NewPaymentLink) -> PaymentLink:
     check_image(command.image, sandbox.assume(LINK_IMAGE_MAXIMUM), faults)
     check_redirect(command.redirect_url, faults)
     faults.refuse()
-    link_id = sandbox.ids.hex32("payment_link")
-    link = sandbox.payment_links.add(
-        PaymentLink(
-            payment_link_id=link_id,
-            added=sandbox.now,
-            title=command.title,
-            amount=amount,
-            currency=money.code if money is not None and command.currency else None,
-            allowed_types=types,
-            description=command.description,
-            image=command.image,
-            confirmation_message=command.confirmation_message,
-            redirect_url=command.redirect_url,
-            call_to_action=command.call_to_action,
-            limit=command.limit,
-            invoice_id=command.invoice_id,
-            metadata=command.metadata,
-        )
-    )
+    code = money.code if money is not None and command.currency else None
+    bare = PaymentLink(sandbox.ids.hex32("payment_link"), sandbox.now)
+    link = sandbox.payment_links.add(replace(updated(bare, command), amount=amount, currency=code, allowed_types=types))
     sandbox.step.about["payment_link"] = link
-    sandbox.emit(Subject.PAYMENT_LINK, link_id, "created", None, None)
+    sandbox.emit(Subject.PAYMENT_LINK, link.payment_link_id, "created", None, None)
     return link
 
 

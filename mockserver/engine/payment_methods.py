@@ -119,7 +119,7 @@ def update_card(sandbox: Sandbox, payment_method_id: str, wanted: CardChanges) -
     if not given:
         words = "wanted at least one of expiryDate, cardholder, cardNumber, metadata"
         faults.add(Code.NO_DATA_TO_UPDATE_THE_PAYMENT_METHOD, "Card", words)
-    number = card_entry.check_number(sandbox, wanted.number, "CardNumber", faults) if wanted.number else card.number
+    number = card_entry.check_number(sandbox, wanted.number, faults) if wanted.number else card.number
     expiry = card_entry.check_expiry_date(sandbox, wanted.expiry, faults) if wanted.expiry else card.expiry
     faults.refuse()
     changed = replace(

@@ -172,7 +172,7 @@ def _switch(sandbox: Sandbox, command: SwitchProvider, faults: Faults) -> Prepar
             "PaymentMethodId",
             "its card is not in the vault, or no longer",
         )
-    card_entry.check_ccv(command.ccv, "Ccv", card.number if card else None, faults)
+    card_entry.check_ccv(command.ccv, card.number if card else None, faults)
     if provider is None or method is None or item is None or card is None:
         return None
     return Prepared(

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Hashable, Sequence
+from operator import attrgetter
 from typing import Any, Generic, Protocol, TypeVar
 
 from mockserver.domain.clock import Micros
-from mockserver.domain.record import record
+from mockserver.domain.record import record, replace
 
 
 class TableRow(Protocol):
@@ -83,29 +84,12 @@ def cut(places: Sequence[int], query: Query[Any]) -> list[int]:
 
 def is_same(one: Query[Any], other: Query[Any]) -> bool:
     """Whether two queries made of the same parameters still ask for the same."""
-    return _asked(one) == _asked(other)
-
-
-def _asked(query: Query[Any]) -> tuple[object, ...]:
-    equal = [(name, tuple(values)) for name, values in query.equal]
-    return (
-        query.limit,
-        query.skip,
-        equal,
-        list(query.bounds),
-        query.after,
-        query.before,
-        query.sort,
-        query.descending,
-    )
+    return replace(one, where=()) == replace(other, where=())
 
 
 def window(rows: Sequence[TableRow], query: Query[Any]) -> tuple[int, int]:
     """Where rows begin and end that were added within the bounds of a query."""
-    first = bisect_right(rows, query.after, key=_added) if query.after is not None else 0
-    last = bisect_left(rows, query.before, key=_added) if query.before is not None else len(rows)
+    added = attrgetter("added")
+    first = bisect_right(rows, query.after, key=added) if query.after is not None else 0
+    last = bisect_left(rows, query.before, key=added) if query.before is not None else len(rows)
     return first, max(first, last)
-
-
-def _added(row: TableRow) -> int:
-    return row.added

@@ -23,8 +23,8 @@ from mockserver.engine.schedule import Due
 def create(sandbox: Sandbox, command: NewVaultItem) -> VaultItem:
     """Vault a card on its own. Raises ``Invalid`` 5 (number), 6 (ccv), 82 (both expiries), 83 (expiry not to come)."""
     faults = Faults()
-    facts = card_entry.check_number(sandbox, command.number, "CardNumber", faults)
-    card_entry.check_ccv(command.ccv, "Ccv", facts, faults)
+    facts = card_entry.check_number(sandbox, command.number, faults)
+    card_entry.check_ccv(command.ccv, facts, faults)
     expires = check_expiry(command.expiry, INDEPENDENT, sandbox.now, faults)
     faults.refuse()
     return store(sandbox, card_entry.sure(facts), command.number, command.ccv, expires)

@@ -21,10 +21,6 @@ class Stage(StrEnum):
     PROVIDER = "provider"
 
 
-def _no_state(path: str) -> object:
-    return None
-
-
 @mutable
 class Attempt:
     """The facts that ``when`` and ``key`` may name.
@@ -46,7 +42,7 @@ class Attempt:
     card: CardNumber | None = None
     request: Mapping[str, object] = field(default_factory=dict)
     headers: Mapping[str, str] = field(default_factory=dict)
-    state: Callable[[str], object] = _no_state
+    state: Callable[[str], object] = lambda path: None
     subject: str | None = None
     row: int | None = None
     bank_account: str | None = None

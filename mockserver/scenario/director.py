@@ -7,8 +7,9 @@ keys arrive in.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import field
+from itertools import takewhile
 from typing import NamedTuple
 
 from mockserver.domain.clock import Micros
@@ -63,24 +64,16 @@ class Decision:
         """Rules of this operation that came before the one that fired, each with the first test it failed, in words."""
         if self.bucket is None or self.attempt is None:
             return []
-        passed = dict(self.passed)
-        return list(_losers(self.bucket, self.attempt, passed, self.rule))
-
-
-def _losers(
-    bucket: Bucket, attempt: Attempt, passed: Mapping[str, Difference], fired: str | None
-) -> Iterator[tuple[str, str]]:
-    for placed in bucket.rules:
-        rule = placed.rule
-        if rule.id == fired:
-            return
-        difference = passed.get(rule.id)
-        if difference is None:
-            # Not asked: its indexed test failed, and that reads nothing that has changed since.
-            test = indexed_test(rule)
-            difference = test.difference(attempt) if test else None
-        if difference is not None:
-            yield rule.id, str(difference)
+        passed, lost = dict(self.passed), []
+        for rule in takewhile(lambda rule: rule.id != self.rule, (placed.rule for placed in self.bucket.rules)):
+            difference = passed.get(rule.id)
+            if difference is None:
+                # Not asked: its indexed test failed, and that reads nothing that has changed since.
+                test = indexed_test(rule)
+                difference = test.difference(self.attempt) if test else None
+            if difference is not None:
+                lost.append((rule.id, str(difference)))
+        return lost
 
 
 SILENCE = {stage: Decision(NOTHING, None, stage) for stage in Stage}

@@ -14,7 +14,7 @@ from mockserver.scenario.compile_when import is_test, operations_of, tests_of, w
 from mockserver.scenario.matching import Difference, FieldTest, shown
 from mockserver.scenario.operations import ALL_OPERATIONS
 from mockserver.scenario.problems import Path, Problems
-from mockserver.scenario.rule import Expectation, Window
+from mockserver.scenario.rule import Expectation, Window, differences
 
 _COUNTS = ("exactly", "min", "max")
 _KEYS = ("op", "where", "count")
@@ -44,9 +44,7 @@ class Expected:
 
     def differences(self, attempt: Attempt) -> list[Difference]:
         """Every test that an attempt fails; empty when it is one that was expected."""
-        found = [difference for test in self.tests if (difference := test.difference(attempt)) is not None]
-        outside = self.window.difference(attempt.now, attempt.now) if self.window is not None else None
-        return [*found, outside] if outside is not None else found
+        return differences(self.tests, self.window, attempt)
 
 
 def expectations(given: object) -> tuple[list[Expected], dict[str, str]]:

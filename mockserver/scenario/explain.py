@@ -16,7 +16,7 @@ from mockserver.scenario.outcome import Outcome
 from mockserver.scenario.rule import Rule
 from mockserver.scenario.ruleset import Ruleset
 from mockserver.scenario.scenario import Scenario
-from mockserver.scenario.transport import At, FaultKind, Transport
+from mockserver.scenario.transport import At, FaultKind
 
 OpOf = Callable[[str, str], str | None]
 """The operation that a method and a path mean, or None."""
@@ -74,9 +74,9 @@ def explain(
         ):
             return [*lines, "  nothing more is asked: this ends the call before anything has happened"]
     if op not in UNREQUESTED:
-        lines += ["as it is answered:", _first(fired, "spoils the answer", lambda one: _spoilt(one.transport))]
+        lines += ["as it is answered:", _first(fired, "spoils the answer", _spoils_answer)]
     if op in TELLING and op not in _DELIVERY:
-        told = _first(fired, "says how webhooks go", lambda one: one.webhook)
+        told = _first(fired, "says how webhooks go", lambda one: one.webhook is not None)
         asked = [rule for rule in rules.rules if rule.operations & _DELIVERY and rule.stage is Stage.ARRIVAL]
         lines += [f"{_NOTIFY}:", told]
         lines += [f"  asked of each: {_place(rule)}" for rule in asked if told == _AS_USUAL]
@@ -113,13 +113,13 @@ def _place(rule: Rule) -> str:
     return f"{rule.id} ({rule.file}:{rule.line})"
 
 
-def _first(fired: Sequence[Decision], does: str, part: Callable[[Outcome], object]) -> str:
+def _first(fired: Sequence[Decision], does: str, part: Callable[[Outcome], bool]) -> str:
     """The first rule that has fired and says something of a stage at which none is asked."""
-    return next((f"  {one.rule} {does}" for one in fired if part(one.outcome) is not None), _AS_USUAL)
+    return next((f"  {one.rule} {does}" for one in fired if part(one.outcome)), _AS_USUAL)
 
 
-def _spoilt(fault: Transport | None) -> Transport | None:
-    return fault if fault is not None and fault.at is At.ANSWER else None
+def _spoils_answer(outcome: Outcome) -> bool:
+    return outcome.transport is not None and outcome.transport.at is At.ANSWER
 
 
 def _operation(request: Mapping[str, object], op_of: OpOf | None) -> str:

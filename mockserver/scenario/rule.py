@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import field
 from decimal import Decimal
 from enum import StrEnum
@@ -242,6 +242,13 @@ class Rule:
         if len(self.key) == 1:
             return key_text(self.key[0](attempt))
         return "|".join(key_text(read(attempt)).replace("\\", "\\\\").replace("|", "\\|") for read in self.key)
+
+
+def differences(tests: Iterable[FieldTest], window: Window | None, attempt: Attempt) -> list[Difference]:
+    """Every test that an attempt fails, and the span of time if it lies outside."""
+    found = [difference for test in tests if (difference := test.difference(attempt)) is not None]
+    outside = window.difference(attempt.now, attempt.now) if window is not None else None
+    return [*found, outside] if outside is not None else found
 
 
 def key_text(value: object) -> str:

@@ -7,7 +7,7 @@ Sources: assumption ``request.letter_case``; published facts, 0 (rules 3 and 5),
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import fields
 from decimal import Decimal
 from enum import Enum
@@ -98,16 +98,15 @@ def read_map(value: object) -> dict[str, str]:
     return {key: _scalar(key, item) for key, item in value.items() if item is not None}
 
 
-def _read_receiver(value: str) -> str:
-    if (words := never_called(value)) is not None:
-        raise refuse(words)
-    return value
+def _without(fault_of: Callable[[str], str | None]) -> AfterValidator:
+    """Refuses a text in which something finds a fault, in its words."""
 
+    def read(value: str) -> str:
+        if (words := fault_of(value)) is not None:
+            raise refuse(words)
+        return value
 
-def _read_header_text(value: str) -> str:
-    if (words := header_fault(value)) is not None:
-        raise refuse(words)
-    return value
+    return AfterValidator(read)
 
 
 def _scalar(key: str, value: object) -> str:
@@ -168,13 +167,13 @@ Map = Annotated[
 
 Required = Annotated[str, StringConstraints(min_length=1)]
 Text40 = Annotated[str, StringConstraints(max_length=40)]
-HeaderText = Annotated[str, AfterValidator(_read_header_text)]
+HeaderText = Annotated[str, _without(header_fault)]
 """What is presented to a receiver."""
 
-Receiver = Annotated[Required, AfterValidator(_read_receiver)]
+Receiver = Annotated[Required, _without(never_called)]
 """Where a webhook goes."""
 
-Callback = Annotated[str, AfterValidator(_read_receiver)]
+Callback = Annotated[str, _without(never_called)]
 """The same, where an empty text means nowhere."""
 
 En = TypeVar("En", bound=Enum)
@@ -367,7 +366,7 @@ def validate(model: type[B], folded: Folded, *, strict: bool = False) -> B:
         body = model.model_validate(folded.values)
     except ValidationError as problem:
         for fault in problem.errors(include_url=False, include_input=False):
-            details.setdefault(pascal([str(part) for part in _place(fault)]), _words(fault))
+            details.setdefault(pascal([str(part) for part in fault["loc"] or ("body",)]), _words(fault))
         raise Invalid(Code.VALIDATION_ERROR, details) from None
     if details:
         raise Invalid(Code.VALIDATION_ERROR, details)
@@ -377,10 +376,6 @@ def validate(model: type[B], folded: Folded, *, strict: bool = False) -> B:
 def pascal(parts: Sequence[str]) -> str:
     """``PaymentInformation.CardNumber``: a field's place as error details write it (published facts, 10)."""
     return ".".join(part[:1].upper() + part[1:] for part in parts)
-
-
-def _place(fault: ErrorDetails) -> tuple[int | str, ...]:
-    return fault["loc"] or ("body",)
 
 
 def _words(fault: ErrorDetails) -> str:

@@ -138,20 +138,19 @@ def _words(fault: ScenarioProblem) -> str:
 
 
 def _shown(sandbox: Sandbox) -> dict[str, object]:
-    return {"now": moment(sandbox.now), "scenarios": _listed(sandbox.config.scenarios)}
-
-
-def _listed(scenarios: Sequence[Scenario]) -> list[dict[str, object]]:
-    return [
-        {
-            "name": scenario.name,
-            "file": scenario.file,
-            "description": scenario.description,
-            "rules": len(scenario.rules),
-            "builtIn": scenario.builtin,
-        }
-        for scenario in scenarios
-    ]
+    return {
+        "now": moment(sandbox.now),
+        "scenarios": [
+            {
+                "name": scenario.name,
+                "file": scenario.file,
+                "description": scenario.description,
+                "rules": len(scenario.rules),
+                "builtIn": scenario.builtin,
+            }
+            for scenario in sandbox.config.scenarios
+        ],
+    }
 
 
 async def check(call: ControlCall) -> tuple[int, object]:
