@@ -14,6 +14,7 @@ from itertools import islice
 from mockserver.domain.clock import Micros
 from mockserver.domain.record import record
 from mockserver.engine.journal_room import Lodger
+from mockserver.engine.readings import Readings
 from mockserver.engine.step import Step
 from mockserver.engine.stories import PER_ENTRY, Stories
 from mockserver.findings.recent import Recent
@@ -60,10 +61,11 @@ class Journal(Lodger):
     ``size`` is roughly what they take, in bytes; ``room`` what they share with the journals of other sandboxes, for
     which ``given_up`` of them went.
     ``opened`` is the instant at which the sandbox began; ``gap_reason`` says why the entries since then are not the
-    whole story, None while they do.
+    whole story, None while they do. ``readings`` is there once the journal was searched, and never takes more than the
+    entries: a search pushes none of them out.
     """
 
-    __slots__ = ("entries", "gap_reason", "given_up", "last", "limit", "marks", "opened", "stories")
+    __slots__ = ("entries", "gap_reason", "given_up", "last", "limit", "marks", "opened", "readings", "stories")
 
     def __init__(self, limit: int, opened: Micros) -> None:
         super().__init__()
@@ -75,6 +77,7 @@ class Journal(Lodger):
         self.given_up = 0
         self.marks: Recent[str, int] = Recent(MOST_MARKS)
         self.stories = Stories(limit)
+        self.readings: Readings | None = None
 
     @property
     def dropped(self) -> int:
@@ -122,8 +125,10 @@ class Journal(Lodger):
         if not self.entries:
             return False
         self.given_up += 1
-        gone = size_of(self.entries.popleft())
-        self.resize(-gone - self.stories.shrink(PER_ENTRY * len(self.entries)))
+        oldest = self.entries.popleft()
+        if self.readings is not None:
+            self.readings.forget(oldest.number)
+        self.resize(-size_of(oldest) - self.stories.shrink(PER_ENTRY * len(self.entries)))
         return True
 
     def loss(self) -> str:
@@ -143,10 +148,18 @@ class Journal(Lodger):
                 self.room.overflown += 1
             oldest = entries[0]
             grown -= len(oldest.raw) + len(oldest.answer)
+            if self.readings is not None:
+                self.readings.forget(oldest.number)
         else:
             grown += _ENTRY
         entries.append(entry)
         self.resize(grown)
+
+    def read_by(self, wording: object) -> Readings:
+        """What searches have read, worded in this way."""
+        if self.readings is None or self.readings.wording is not wording:
+            self.readings = Readings(wording)
+        return self.readings
 
     def get(self, number: int) -> JournalEntry | None:
         """The entry of a number, while it is kept."""

@@ -232,7 +232,7 @@ B = TypeVar("B", bound=Body)
 
 
 @record
-class _Spelling:
+class Spelling:
     alias: str
     nested: type[Body] | None
     many: bool
@@ -249,12 +249,13 @@ class Folded:
 
 
 @cache
-def _spellings(model: type[Body]) -> dict[str, _Spelling]:
-    table: dict[str, _Spelling] = {}
+def spellings_of(model: type[Body]) -> Mapping[str, Spelling]:
+    """The fields of a model by every name that is read."""
+    table: dict[str, Spelling] = {}
     for name, info in model.model_fields.items():
         alias = info.alias or name
         many = any(word in str(info.annotation) for word in ("list[", "tuple["))
-        spelling = _Spelling(alias, nested_body(info.annotation), many, Decimal in parts_of(info.annotation))
+        spelling = Spelling(alias, nested_body(info.annotation), many, Decimal in parts_of(info.annotation))
         others = info.json_schema_extra.get("also", ()) if isinstance(info.json_schema_extra, dict) else ()
         for word in (alias, *(others if isinstance(others, Sequence) else ())):
             text = str(word)
@@ -288,7 +289,7 @@ def fold(model: type[Body], raw: Mapping[str, Any], *, commas: bool = False) -> 
 
 
 def _write_points(model: type[Body], values: dict[str, Any]) -> None:
-    spellings = _spellings(model)
+    spellings = spellings_of(model)
     for name, value in values.items():
         spelling = spellings[name]
         if spelling.number and isinstance(value, str) and re.fullmatch(_COMMA, value):
@@ -299,7 +300,7 @@ def _write_points(model: type[Body], values: dict[str, Any]) -> None:
 
 
 def _fold_into(out: dict[str, Any], model: type[Body], raw: Mapping[str, Any], path: str, folded: Folded) -> None:
-    spelt = _spellings(model).get
+    spelt = spellings_of(model).get
     known = 0
     for key, value in raw.items():
         spelling = spelt(key) or spelt(key.lower())
@@ -316,7 +317,7 @@ def _fold_into(out: dict[str, Any], model: type[Body], raw: Mapping[str, Any], p
         _note_twice(model, raw, path, folded)
 
 
-def _folded_value(spelling: _Spelling, nested: type[Body], value: Any, path: str, folded: Folded) -> Any:
+def _folded_value(spelling: Spelling, nested: type[Body], value: Any, path: str, folded: Folded) -> Any:
     if type(value) is dict:
         inner: dict[str, Any] = {}
         _fold_into(inner, nested, value, f"{path}{spelling.alias}.", folded)
@@ -336,7 +337,7 @@ def _folded_value(spelling: _Spelling, nested: type[Body], value: Any, path: str
 
 
 def _note_twice(model: type[Body], raw: Mapping[str, Any], path: str, folded: Folded) -> None:
-    spellings, seen = _spellings(model), set()
+    spellings, seen = spellings_of(model), set()
     for key in raw:
         spelling = spellings.get(key) or spellings.get(key.lower())
         if spelling is not None:
@@ -348,10 +349,10 @@ def _note_twice(model: type[Body], raw: Mapping[str, Any], path: str, folded: Fo
 def _names_beside(model: type[Body], parts: Sequence[str]) -> list[str]:
     """The names that could have stood where ``parts`` lead to: those of the object they are in."""
     for part in parts:
-        spelling = _spellings(model).get(part)
+        spelling = spellings_of(model).get(part)
         if spelling is not None and spelling.nested is not None:
             model = spelling.nested
-    return [spelling.alias for spelling in _spellings(model).values()]
+    return [spelling.alias for spelling in spellings_of(model).values()]
 
 
 def validate(model: type[B], folded: Folded, *, strict: bool = False) -> B:

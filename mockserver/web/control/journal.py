@@ -17,7 +17,8 @@ from mockserver.engine.sandbox import Sandbox
 from mockserver.scenario.director import Decision
 from mockserver.web.asgi import Message, Scope
 from mockserver.web.control.call import ControlCall
-from mockserver.web.control.journal_search import filters_of, fitting, status_of
+from mockserver.web.control.journal_facts import status_of
+from mockserver.web.control.journal_search import filters_of, fitting
 from mockserver.web.long_work import one_by_one, with_pauses
 from mockserver.web.operation import OperationEndpoint
 from mockserver.web.transport_faults import Cut
@@ -37,7 +38,7 @@ async def listing(call: ControlCall) -> tuple[int, object]:
     filters = filters_of(sandbox, query)
     # A client goes on from ``last``: what is noted while others have their turn is not found by this call.
     last, dropped = journal.last, journal.dropped
-    fits = await with_pauses(fitting(journal.since(max(query.after or 0, call.since(sandbox))), filters))
+    fits = await with_pauses(fitting(sandbox, journal.since(max(query.after or 0, call.since(sandbox))), filters))
     page = fits[-query.limit :] if query.after is None else fits[: query.limit]
     profile = profile_of(sandbox.assumed)
     summary = {"count": len(fits), "last": last, "dropped": dropped}

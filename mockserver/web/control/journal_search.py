@@ -1,6 +1,7 @@
-"""Finding entries of the journal: by filters of the query, and by the search language of ``q``; and the facts that the
-row of an entry shows: reference, amount, code, message, refused fields.
+"""Finding entries of the journal: by filters of the query, and by the search language of ``q``.
 
+What takes long to find out of an entry is kept while the entry is (``mockserver.engine.readings``): to compare it takes
+a hundredth of the time of finding it out.
 Source: control document, Control API (``/__admin/journal``).
 """
 
@@ -9,40 +10,53 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
-from typing import Any, TypeVar
+from typing import Any, TypeAlias
 
 from mockserver.domain.clock import parse_duration
 from mockserver.domain.codes import Code
 from mockserver.domain.errors import Invalid, nearest
-from mockserver.domain.masking import mask_query, mask_start, mask_text
-from mockserver.domain.money import number_text
+from mockserver.domain.masking import mask_start, mask_text
 from mockserver.domain.reading import number_of, whole_of
+from mockserver.domain.record import record, replace
 from mockserver.domain.search_words import Word, words_of
 from mockserver.domain.slices import Slices
 from mockserver.engine.journal import JournalEntry
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.schedule import Due
 from mockserver.scenario.operations import OPERATIONS, operations_like
-from mockserver.scenario.transport import FaultKind
-from mockserver.wire.jsonio import MalformedJson, dumps, loads
-from mockserver.wire.masked_bodies import mask_body
-from mockserver.wire.profile import profile_of
+from mockserver.web.control.journal_facts import sought_of, status_of, text_of
+from mockserver.wire.profile import WireProfile, profile_of
 
-T = TypeVar("T")
+Reader: TypeAlias = Callable[[JournalEntry, WireProfile], Any]
+"""Finds out what a filter looks at, and takes long to."""
 
-Filter = Callable[[JournalEntry], bool]
-"""Whether an entry fits."""
+
+@record
+class Filter:
+    """Whether an entry fits: it, or what ``reader`` makes of it, ``passes``; the others fit where it ``excludes``."""
+
+    passes: Callable[[Any], bool]
+    reader: Reader | None = None
+    excludes: bool = False
+
 
 _STATUS = re.compile(r"[1-5](?:[0-9]{2}|[xX]{2})")
-_SLICE = 100
 _FAILED = 400
+
+_SLICE = 2_000
+"""Entries that are looked at without a pause: a millisecond."""
+
+_READ = 100_000
+"""Bytes of requests and answers that are read without one, when each entry counts for some: 10 milliseconds."""
+
+_LEAST = 1_000
 
 
 def _by_operation(sandbox: Sandbox, wanted: str) -> Filter:
     """Operations by name or glob: those of the service, of the clock, and whatever else the journal holds."""
     known = {*OPERATIONS, *(f"clock.{due}" for due in Due), *(entry.step.op for entry in sandbox.journal.entries)}
     allowed = operations_like(wanted, known)
-    return lambda entry: entry.step.op in allowed
+    return Filter(lambda entry: entry.step.op in allowed)
 
 
 def _by_status(_: Sandbox, wanted: str) -> Filter:
@@ -50,27 +64,32 @@ def _by_status(_: Sandbox, wanted: str) -> Filter:
     if _STATUS.fullmatch(wanted) is None:
         raise ValueError(f"got '{wanted[:20]}', wanted a status such as 404, or a class of them such as 4xx")
     beginning = wanted.lower().rstrip("x")
-    return lambda entry: str(status_of(entry) or "").startswith(beginning)
+    return Filter(lambda entry: str(status_of(entry) or "").startswith(beginning))
 
 
 def _by_rule(_: Sandbox, wanted: str) -> Filter:
     if "*" in wanted or "?" in wanted:
-        return lambda entry: any(one.rule and fnmatchcase(one.rule, wanted) for one in entry.step.decisions)
-    return lambda entry: any(one.rule == wanted for one in entry.step.decisions)
+        return Filter(lambda entry: any(one.rule and fnmatchcase(one.rule, wanted) for one in entry.step.decisions))
+    return Filter(lambda entry: any(one.rule == wanted for one in entry.step.decisions))
 
 
 def _by_subject(_: Sandbox, wanted: str) -> Filter:
-    return lambda entry: any(one.subject_id == wanted for one in entry.step.events)
+    return Filter(lambda entry: any(one.subject_id == wanted for one in entry.step.events))
 
 
 def _by_id(_: Sandbox, wanted: str) -> Filter:
     """An id, or a part of it, of what changed or is named in the path; or the number of the entry."""
     number = whole_of(wanted)
-    return lambda entry: (
-        entry.number == number
-        or any(wanted in event.subject_id for event in entry.step.events)
-        or any(_may_show(wanted, part) and wanted in mask_text(part) for part in entry.step.path.values())
-    )
+
+    def passes(entry: JournalEntry) -> bool:
+        events, path = entry.step.events, entry.step.path
+        return (
+            entry.number == number
+            or (bool(events) and any(wanted in event.subject_id for event in events))
+            or (bool(path) and any(_may_show(wanted, part) and wanted in mask_text(part) for part in path.values()))
+        )
+
+    return Filter(passes)
 
 
 def _may_show(wanted: str, text: str) -> bool:
@@ -83,29 +102,24 @@ def _by_code(_: Sandbox, wanted: str) -> Filter:
     code = whole_of(wanted)
     if code is None:
         raise ValueError(f"got '{wanted[:20]}', wanted the number of an error code, such as 15")
-    return lambda entry: code_of(entry) == code
+    return Filter(lambda sought: sought.code == code, sought_of)
 
 
 def _by_reference(_: Sandbox, wanted: str) -> Filter:
     part = wanted.lower()
-
-    def fits(entry: JournalEntry) -> bool:
-        reference = reference_of(entry)
-        return reference is not None and part in reference.lower()
-
-    return fits
+    return Filter(lambda sought: sought.reference is not None and part in sought.reference, sought_of)
 
 
 def _by_amount(_: Sandbox, wanted: str) -> Filter:
     amount = number_of(wanted)
     if amount is None:
         raise ValueError(f"got '{wanted[:20]}', wanted an amount such as 12.50")
-    return lambda entry: number_of(entry.step.request.get("amount")) == amount
+    return Filter(lambda sought: sought.amount == amount, sought_of)
 
 
 def _by_currency(_: Sandbox, wanted: str) -> Filter:
     currency = wanted.upper()
-    return lambda entry: facts_of(entry).get("currency", "").upper() == currency
+    return Filter(lambda sought: sought.currency == currency, sought_of)
 
 
 def _since(sandbox: Sandbox, wanted: str) -> Filter:
@@ -113,7 +127,7 @@ def _since(sandbox: Sandbox, wanted: str) -> Filter:
     marks = sandbox.journal.marks
     number = marks[wanted] if wanted in marks else whole_of(wanted)
     if number is not None:
-        return lambda entry: entry.number > number
+        return Filter(lambda entry: entry.number > number)
     try:
         begin = sandbox.now - parse_duration(wanted)
     except ValueError:
@@ -121,22 +135,22 @@ def _since(sandbox: Sandbox, wanted: str) -> Filter:
         raise ValueError(
             f"got '{mask_start(wanted, 40)}', wanted a duration such as 10m, a mark or a number{hint}"
         ) from None
-    return lambda entry: entry.at >= begin
+    return Filter(lambda entry: entry.at >= begin)
 
 
 def _is(sandbox: Sandbox, wanted: str) -> Filter:
     if wanted not in _CONDITIONS:
         raise ValueError(f"got '{wanted[:20]}'{nearest(wanted, _CONDITIONS)}, allowed: {', '.join(_CONDITIONS)}")
-    return _CONDITIONS[wanted](sandbox)
+    return Filter(_CONDITIONS[wanted](sandbox))
 
 
-def _is_finding(sandbox: Sandbox) -> Filter:
+def _is_finding(sandbox: Sandbox) -> Callable[[JournalEntry], bool]:
     ledger = sandbox.watch.ledger if sandbox.watch is not None else ()
     numbers = frozenset(line.entry for finding in ledger for line in finding.evidence)
     return lambda entry: entry.number in numbers
 
 
-_CONDITIONS: Mapping[str, Callable[[Sandbox], Filter]] = {
+_CONDITIONS: Mapping[str, Callable[[Sandbox], Callable[[JournalEntry], bool]]] = {
     "failed": lambda _: lambda entry: entry.fault is not None or (status_of(entry) or 0) >= _FAILED,
     "declined": lambda _: lambda entry: any(event.what == "declined" for event in entry.step.events),
     "refused": lambda _: lambda entry: (status_of(entry) or 0) >= _FAILED and not entry.step.events,
@@ -152,8 +166,8 @@ FILTERS: Mapping[str, Callable[[Sandbox, str], Filter]] = {
     "op": _by_operation,
     "status": _by_status,
     "rule": _by_rule,
-    "method": lambda _, wanted: lambda entry: entry.method == wanted.upper(),
-    "path": lambda _, wanted: lambda entry: entry.path == wanted,
+    "method": lambda _, wanted: Filter(lambda entry: entry.method == wanted.upper()),
+    "path": lambda _, wanted: Filter(lambda entry: entry.path == wanted),
     "subject": _by_subject,
 }
 """Filters of the query: the parameter, and what makes a test of an entry of its value. They raise ``ValueError`` for
@@ -195,128 +209,50 @@ def searched(sandbox: Sandbox, text: str) -> list[Filter]:
         raise Invalid(Code.VALIDATION_ERROR, {"Q": str(fault)}) from None
 
 
-def fitting(items: Iterable[T], filters: Sequence[Callable[[T], bool]]) -> Slices[list[T]]:
-    """The entries, or objects, that pass every filter; others have their turn while many are searched."""
-    if not filters:
-        return list(items)
-    found = []
-    for number, item in enumerate(tuple(items)):
-        if number % _SLICE == _SLICE - 1:
+def fitting(sandbox: Sandbox, entries: Iterable[JournalEntry], filters: Sequence[Filter]) -> Slices[list[JournalEntry]]:
+    """The entries that pass every filter; others have their turn while many are searched."""
+    found, reading = list(entries), _Reading(sandbox)
+    # Of few entries little is to be read.
+    for one in sorted(filters, key=lambda one: one.reader is not None):
+        among, found = found, []
+        for start in range(0, len(among), _SLICE):
+            some = among[start : start + _SLICE]
+            values = some if one.reader is None else (yield from reading.values(some, one.reader))
+            found += [entry for entry, value in zip(some, values, strict=True) if one.passes(value) != one.excludes]
             yield
-        if all(passes(item) for passes in filters):
-            found.append(item)
     return found
+
+
+class _Reading:
+    """What one search reads of entries, or was read of them before."""
+
+    def __init__(self, sandbox: Sandbox) -> None:
+        self._sandbox = sandbox
+        self._profile = profile_of(sandbox.assumed)
+        self._readings = sandbox.journal.read_by(self._profile)
+
+    def values(self, entries: Iterable[JournalEntry], reader: Reader) -> Slices[list[Any]]:
+        """What a reader makes of each entry."""
+        journal, kept = self._sandbox.journal, self._readings.of(reader)
+        values, read = list[Any](), 0
+        for entry in entries:
+            value = kept.get(entry.number)
+            if value is None:
+                value = reader(entry, self._profile)
+                # To the present step something may be added yet.
+                if entry.number > journal.dropped and entry.step is not self._sandbox.step:
+                    self._readings.keep(reader, entry.number, value, journal.size)
+                read += _LEAST + len(entry.raw) + len(entry.answer)
+                if read > _READ:
+                    read = 0
+                    yield
+            values.append(value)
+        return values
 
 
 def _filter(sandbox: Sandbox, word: Word) -> Filter:
     if word.operator is not None:
-        passes = OPERATORS[word.operator](sandbox, word.value)
+        found = OPERATORS[word.operator](sandbox, word.value)
     else:
-        passes = _by_text(sandbox, word.value)
-    return (lambda entry: not passes(entry)) if word.excludes else passes
-
-
-def _by_text(sandbox: Sandbox, wanted: str) -> Filter:
-    """A text anywhere in what is shown of an entry, so that no card number, ccv or key can be found by guessing."""
-    raw = wanted.encode()
-    word = profile_of(sandbox.assumed).word
-    # What masking puts there, or escapes hide, is not in the bytes as they came.
-    is_plain = wanted.isascii() and "*" not in wanted
-
-    def in_body(body: bytes) -> bool:
-        if is_plain and b"\\" not in body and raw not in body.lower():
-            return False
-        return wanted in dumps(mask_body(body)).decode().lower()
-
-    def fits(entry: JournalEntry) -> bool:
-        step = entry.step
-        said = [step.op, str(status_of(entry) or "")]
-        said += [decision.rule for decision in step.decisions if decision.rule]
-        for event in step.events:
-            said += [event.subject, event.subject_id, event.what, word(event.after) if event.after else ""]
-        said += [*step.webhooks, *step.warnings]
-        plain = " ".join([entry.method, entry.path, *said]).lower()
-        if _may_show(wanted, plain) and wanted in " ".join([entry.method, mask_text(entry.path), *said]).lower():
-            return True
-        if entry.query and wanted in str(mask_query(entry.query)).lower():
-            return True
-        return in_body(entry.raw) or in_body(entry.answer)
-
-    return fits
-
-
-_LONGEST = 200
-_MOST_FIELDS = 10
-_LARGEST_ANSWER = 20_000
-_REFUSED = 400
-
-
-def status_of(entry: JournalEntry) -> int | None:
-    """The status that the client was given, None when it was given none by us."""
-    if entry.fault is not None and entry.fault.kind is FaultKind.STATUS:
-        return entry.fault.status
-    return entry.status
-
-
-def answered(entry: JournalEntry) -> Mapping[str, object]:
-    """The top of the answer's JSON object, its names in camelCase; empty for any other answer and for long lists."""
-    if not entry.answer.startswith(b"{") or len(entry.answer) > _LARGEST_ANSWER:
-        return {}
-    try:
-        found = loads(entry.answer)
-    except MalformedJson:
-        return {}
-    return {name[:1].lower() + name[1:]: value for name, value in found.items()} if isinstance(found, dict) else {}
-
-
-def reference_of(entry: JournalEntry) -> str | None:
-    """The reference that the request gave, or that the charge has which it was about."""
-    given = entry.step.request.get("reference") or getattr(entry.step.about.get("charge"), "reference", None)
-    return mask_start(given, _LONGEST) if isinstance(given, str) else None
-
-
-def code_of(entry: JournalEntry) -> int | None:
-    """The error code of the answer."""
-    return _code(entry, answered(entry)) if (entry.status or 0) >= _REFUSED else None
-
-
-def facts_of(entry: JournalEntry) -> dict[str, Any]:
-    """Everything that the row says besides time, operation, status and rule. A fact that is not known is left out;
-    ``refused`` says by field what was wrong."""
-    step, facts = entry.step, dict[str, Any]()
-    # Most answers repeat what was asked: reading them is for the others.
-    tells = (entry.status or 0) >= _REFUSED or step.request.get("amount") is None
-    answer = answered(entry) if tells else {}
-    asked = {**answer, **{name: value for name, value in step.request.items() if value is not None}}
-    if (reference := reference_of(entry) or _text(answer.get("reference"))) is not None:
-        facts["reference"] = reference
-    if (amount := number_of(asked.get("amount"))) is not None:
-        facts["amount"] = mask_text(number_text(amount))
-        currency = _text(asked.get("currency")) or getattr(step.about.get("charge"), "currency", None)
-        if currency is not None:
-            facts["currency"] = currency[:10]
-    if (entry.status or 0) >= _REFUSED:
-        if (code := _code(entry, answer)) is not None:
-            facts["code"] = code
-        if (message := _text(answer.get("message"))) is not None:
-            facts["message"] = message
-        details = answer.get("details")
-        if code == Code.VALIDATION_ERROR and isinstance(details, dict):
-            facts["refused"] = {
-                mask_start(name, _LONGEST): mask_start(str(text), _LONGEST)
-                for name, text in list(details.items())[:_MOST_FIELDS]
-            }
-    if step.ignored:
-        facts["ignored"] = [mask_start(name, _LONGEST) for name in step.ignored[:_MOST_FIELDS]]
-    if step.warnings:
-        facts["warnings"] = len(step.warnings)
-    return facts
-
-
-def _code(entry: JournalEntry, answer: Mapping[str, object]) -> int | None:
-    code = answer.get("code")
-    return code if type(code) is int else None
-
-
-def _text(value: object) -> str | None:
-    return mask_start(value, _LONGEST) if isinstance(value, str) and value else None
+        found = Filter(lambda text: word.value in text, text_of)
+    return replace(found, excludes=word.excludes)

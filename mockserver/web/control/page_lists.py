@@ -23,7 +23,8 @@ from mockserver.engine.stories import Change
 from mockserver.scenario.operations import OPERATIONS
 from mockserver.web.control.call import ControlCall
 from mockserver.web.control.journal import shown_event
-from mockserver.web.control.journal_search import facts_of, fitting, searched, status_of
+from mockserver.web.control.journal_facts import facts_of, status_of
+from mockserver.web.control.journal_search import fitting, searched
 from mockserver.web.control.object_search import ObjectReader, object_tests
 from mockserver.web.long_work import in_slices, with_pauses
 from mockserver.web.routes import ROUTES, OperationCall, Route, StatusReply
@@ -54,7 +55,7 @@ async def lines(call: ControlCall) -> tuple[int, object]:
     if before:
         kept = (entry for entry in tuple(kept) if entry.number < before)
     last, dropped = journal.last, journal.dropped
-    found = await with_pauses(fitting(kept, filters))
+    found = await with_pauses(fitting(sandbox, kept, filters))
     page = found[:limit] if after >= 0 else found[len(found) - limit :] if limit < len(found) else found
     profile = profile_of(sandbox.assumed)
     shown = await in_slices(page, lambda entry: _line(entry, profile))

@@ -1,0 +1,181 @@
+"""Searches of the journal answer as a plain look at every entry would, whatever was read before, while entries come and
+go."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from random import Random
+
+import pytest
+
+from mockserver.domain.masking import mask_query, mask_start, mask_text
+from mockserver.domain.reading import number_of
+from mockserver.domain.search_words import Word, words_of
+from mockserver.domain.slices import at_once
+from mockserver.engine.journal import Journal, JournalEntry
+from mockserver.engine.readings import Readings
+from mockserver.engine.sandbox import Sandbox
+from mockserver.engine.step import Step
+from mockserver.web.control import journal_search
+from mockserver.web.control.journal_facts import answered, facts_of, status_of
+from mockserver.web.control.journal_search import OPERATORS, fitting, searched
+from mockserver.wire.jsonio import dumps
+from mockserver.wire.masked_bodies import mask_body
+from mockserver.wire.profile import profile_of
+from tests.driving import CARD, DUMMY, Api
+
+KEY = "sk_tests"
+POOR = "4000000000009995"
+ASKED = [
+    "", "order", "-order", "order-3", "visa", "4111********1111", "4111111111111111", '"ann example"', "***", "null",
+    '{"amount":', "100", "12.5", "1e2", "ö", "sk_***", "sk_tests", "declined", "post", "404", "-status:4xx", "GETa",
+    "op:charge.*", "method:get", "path:/charge/nothing", "code:84", "code:15", "-code:84", "ref:order-3", "ref:ORDER",
+    "-ref:order", "id:3", "id:no", "id:*", "-id:nothing", "amount:12.50", "amount:100", "-amount:5", "currency:aud",
+    "-currency:nzd", "is:failed", "is:declined", "is:refused", "-is:scripted", "since:8",
+    "currency:aud order -declined", "code:84 nothing", "ref:order-3 visa amount:12.5", "retried", "paid",
+    "success", "x-order", "ref:x amount:7",
+]  # fmt: skip
+
+
+def reference_of(entry: JournalEntry) -> str:
+    given = entry.step.request.get("reference") or getattr(entry.step.about.get("charge"), "reference", None)
+    return mask_start(given, 200).lower() if isinstance(given, str) else ""
+
+
+def texts_of(entry: JournalEntry, word: Callable[[str], str]) -> list[str]:
+    step = entry.step
+    said = [entry.method, mask_text(entry.path), step.op, str(status_of(entry) or "")]
+    said += [decision.rule for decision in step.decisions if decision.rule]
+    for event in step.events:
+        said += [event.subject, event.subject_id, event.what, word(event.after) if event.after else ""]
+    texts = [
+        " ".join([*said, *step.webhooks, *step.warnings]),
+        *([str(mask_query(entry.query))] if entry.query else []),
+    ]
+    texts += [dumps(mask_body(body)).decode() for body in (entry.raw, entry.answer) if body]
+    return [text.lower() for text in texts]
+
+
+def code_of(entry: JournalEntry) -> object:
+    return answered(entry).get("code") if (entry.status or 0) >= 400 else None
+
+
+PLAIN: Mapping[str, Callable[[JournalEntry, str], bool]] = {
+    "ref": lambda entry, wanted: wanted.lower() in reference_of(entry),
+    "amount": lambda entry, wanted: number_of(entry.step.request.get("amount")) == number_of(wanted),
+    "code": lambda entry, wanted: code_of(entry) == int(wanted),
+    "currency": lambda entry, wanted: facts_of(entry).get("currency", "").upper() == wanted.upper(),
+    "id": lambda entry, wanted: (
+        entry.number == number_of(wanted)
+        or any(wanted in event.subject_id for event in entry.step.events)
+        or any(wanted in mask_text(part) for part in entry.step.path.values())
+    ),
+}
+
+
+def plainly(sandbox: Sandbox, text: str) -> list[int]:
+    def fits(word: Word, entry: JournalEntry) -> bool:
+        if word.operator is None:
+            return any(word.value in one for one in texts_of(entry, profile_of(sandbox.assumed).word))
+        if (plain := PLAIN.get(word.operator)) is not None:
+            return plain(entry, word.value)
+        return bool(OPERATORS[word.operator](sandbox, word.value).passes(entry))
+
+    words = words_of(text, OPERATORS)
+    entries = sandbox.journal.entries
+    return [entry.number for entry in entries if all(fits(word, entry) != word.excludes for word in words)]
+
+
+def sandbox_of(api: Api) -> Sandbox:
+    found = api.app.world.sandboxes.get(KEY)
+    assert found is not None
+    return found
+
+
+def something(api: Api, random: Random) -> None:
+    number = random.randrange(9)
+    match random.randrange(8):
+        case 0:
+            api.call("GET", f"/charge/{random.choice(['nothing', '0' * 31 + '3', '4111 1111 1111 1111', 'ö'])}")
+        case 1:
+            api.try_charge(12.5, reference=f"order-{number}", paymentInformation={**CARD, "cardNumber": POOR})
+        case 2:
+            api.try_charge(amount=-1, reference="x-order", colour="red")
+        case 3:
+            api.call("GET", f"/charge?reference=order-{number}&cardNumber=41111111")
+        case 4:
+            api.call("POST", "/charge/card", raw=b'{"amount": 1e2, "reference": "K\xc3\x96 sk_secret 5555555555554444"')
+        case 5:
+            raw = f'{{ "Amount" : 1e2, "reference": "\\u00d6rder\\n", "providerId": "{DUMMY}"}}'.encode()
+            api.call("POST", "/charge/card", raw=raw)
+        case 6:
+            api.call(
+                "PUT",
+                "/__admin/assumptions",
+                {"profile": random.choice(["sdk", "documented"]), "provider.latency": "0s"},
+            )
+        case _:
+            api.try_charge(number + 1, reference=f"order-{number}", currency=random.choice(["AUD", "NZD"]))
+
+
+class Search:
+    """A search under way, and what a plain one found when it began."""
+
+    def __init__(self, sandbox: Sandbox, text: str) -> None:
+        self._text = text
+        self._plain = plainly(sandbox, text)
+        self._found = fitting(sandbox, tuple(sandbox.journal.entries), searched(sandbox, text))
+
+    def is_over(self) -> bool:
+        """After the next slice of it."""
+        try:
+            next(self._found)
+        except StopIteration as end:
+            found = [entry.number for entry in end.value]
+        else:
+            return False
+        assert found == self._plain, self._text
+        return True
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_searches_answer_as_a_plain_look_at_each_entry(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(journal_search, "_SLICE", 3)
+    monkeypatch.setattr(journal_search, "_READ", 4_000)
+    random = Random(seed)
+    api = Api(KEY, journal_limit=14)
+    under_way: list[Search] = []
+    for _ in range(150):
+        something(api, random)
+        begun = [Search(sandbox_of(api), text) for text in random.sample(ASKED, 3)]
+        under_way = [one for one in [*begun, *under_way] if not one.is_over()]
+    while under_way:
+        under_way = [one for one in under_way if not one.is_over()]
+
+
+def test_what_was_read_is_kept_as_long_as_its_entry_and_within_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
+    api = Api(KEY, journal_limit=10)
+    for number in range(10):
+        api.try_charge(5, reference=f"order-{number}")
+    sandbox, read = sandbox_of(api), []
+    monkeypatch.setattr(journal_search, "text_of", lambda entry, _: read.append(entry.number) or "x")
+    for text in ("order", "visa", "-visa"):
+        at_once(fitting(sandbox, sandbox.journal.entries, searched(sandbox, text)))
+    assert read == [*range(1, 11), 10, 10]
+    readings = sandbox.journal.readings
+    assert readings is not None
+    before = readings.size
+    for _ in range(20):
+        api.try_charge(5)
+    assert (readings.size, before > 9 * 300) == (0, True)
+
+
+def test_what_was_read_takes_no_more_than_the_entries() -> None:
+    readings, journal = Readings(None), Journal(5, 0)
+    for _ in range(5):
+        journal.note(0, Step("x"), "GET", None, "/", b"", b"", 200, b"", None)
+        readings.keep(len, journal.last, "x" * 5_000, journal.size)
+    assert list(readings.of(len)) == [2, 4]
+    readings.forget(2)
+    readings.forget(3)
+    assert (list(readings.of(len)), readings.size < 6_000) == ([4], True)
