@@ -106,7 +106,7 @@ class Journal(Lodger):
         """Keep a request and its answer."""
         self.last = number = self.last + 1
         # The encoder leaves its answer in a far larger buffer, which a copy does not keep.
-        kept = bytes(memoryview(answer))
+        kept = b"%b" % answer
         # In the order of the fields: every request is kept here, and keywords would take 0.9 us instead of 0.4.
         self._keep(JournalEntry(number, at, step, method, endpoint, path, query, raw, status, kept, fault, beyond))
 
