@@ -61,7 +61,7 @@ class Table(Generic[R]):
         self.on_change: Callable[[Table[Any], R, R | None], None] | None = None
         self._id_of = id_of
         self._by_id: Spread[str, R] = Spread()
-        self._derived: dict[int, object] = {}
+        self._derived: dict[int, tuple[R, object]] = {}
         self._indexes = indexes
         # Of the indexes that have been asked: a table that nobody searches takes no room for them.
         self._places: dict[str, Places[R]] = {}
@@ -102,7 +102,7 @@ class Table(Generic[R]):
             self._orders = {read: order for read, order in self._orders.items() if order.take_back(seq)}
         row = self.rows.pop()
         del self._by_id[self._id_of(row)]
-        self._derived.pop(seq, None)
+        self._derived.pop(seq % DERIVED, None)
         for places in self._places.values():
             if seq < places.known:
                 places.take_back(row, seq)
@@ -160,7 +160,7 @@ class Table(Generic[R]):
             self._look_again(row.seq)
 
     def _look_again(self, seq: int) -> None:
-        self._derived.pop(seq, None)
+        self._derived.pop(seq % DERIVED, None)
         for order in self._orders.values():
             order.look_again(seq)
         for texts in self._texts.values():
@@ -170,13 +170,13 @@ class Table(Generic[R]):
 
     def derived(self, row: R) -> Any:
         """What :meth:`derive` kept of a row; None when it kept nothing, or the row has changed since."""
-        return self._derived.get(row.seq)
+        kept = self._derived.get(row.seq % DERIVED)
+        return kept[1] if kept is not None and kept[0] is row else None
 
     def derive(self, row: R, worth: object) -> None:
-        """Keep what a reader has worked out from a row until the row changes; of the last few rows only."""
-        if len(self._derived) >= DERIVED:
-            self._derived.pop(next(iter(self._derived)))
-        self._derived[row.seq] = worth
+        """Keep what a reader has worked out from a row until the row changes; of few rows only, those of a page among
+        them."""
+        self._derived[row.seq % DERIVED] = row, worth
 
     def values(self, index: str) -> list[Hashable]:
         """The values by which an index finds rows, in no order."""

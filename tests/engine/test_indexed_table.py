@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from mockserver.domain.record import record, replace
-from mockserver.engine.indexed_table import Table
+from mockserver.engine.indexed_table import DERIVED, Table
 from mockserver.engine.places import Index
 from mockserver.engine.query import Query
 from tests.rows import each
@@ -96,6 +96,17 @@ def test_what_was_derived_from_a_row_goes_with_it() -> None:
     after = replace(first, name="b")
     table.replace(first, after)
     assert table.derived(after) is None
+
+
+def test_what_is_derived_from_rows_has_a_bound_and_is_never_another_row_s() -> None:
+    table = table_of(*(Stored(str(number), ("red",), number) for number in range(3 * DERIVED)))
+    for row in table.rows:
+        assert table.derived(row) is None
+        table.derive(row, row.name)
+        assert table.derived(row) == row.name
+    assert [row.name for row in table.rows if table.derived(row) is not None] == [
+        row.name for row in table.rows[-DERIVED:]
+    ]
 
 
 @each(
