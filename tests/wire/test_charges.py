@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
+
 from mockserver.assumptions import Assumed, Profile
 from mockserver.domain.cards import Card
-from mockserver.domain.charge import Charge
+from mockserver.domain.charge import Charge, FailedAttempt, Refund
+from mockserver.domain.clock import SECOND
 from mockserver.domain.record import replace
 from mockserver.wire import charges
 from mockserver.wire.jsonio import dumps, loads
@@ -37,6 +40,39 @@ def test_a_card_is_shown_as_its_reply_says_under_every_profile() -> None:
         ):
             plain = loads(dumps(card_reply(other.instrument.card, profile)))
             assert _cards(other, profile) == [plain, plain][: 1 + profile.card_data]
+
+
+def test_no_field_of_a_charge_is_forgotten_where_it_is_known() -> None:
+    api = Api()
+    assert api.try_charge(10, FirstName="Ada", Metadata={"a": "b"}).status == 201
+    (sandbox,) = api.app.world.sandboxes
+    (charge,) = sandbox.charges.rows
+    known = replace(
+        charge,
+        reference="r",
+        customer_id="c",
+        succeeded=charge.added + SECOND,
+        voided=charge.added + 2 * SECOND,
+        estimated_cost=Decimal("0.10"),
+        refunds=(Refund(Decimal(1), charge.added, "back"),),
+        failed_attempts=(FailedAttempt("p", charge.added, 1, "no", None, None, True),),
+        three_ds_server_trans_id="t",
+        initiator="MIT",
+        ip="203.0.113.7",
+        descriptor="d",
+        subscription_id="s",
+        instrument=replace(charge.instrument, token_id="tok"),
+    )
+    shown = charges.charge_reply(known, WireProfile(Assumed(Profile.SDK)), 1, "https://example.test/3ds")
+    assert list(shown) == list(charges.ChargeReply.__annotations__)
+    assert [name for name, value in shown.items() if value in (None, [], {})] == ["visaInstallments"]
+    assert shown["successDate"] != shown["dateAdded"] != shown["voidDate"]
+    assert shown["estimatedCostCurrency"] == charge.currency
+    # And nothing of one charge is shown of the next.
+    plain = charges.charge_reply(charge, WireProfile(Assumed(Profile.SDK)), 1, None)
+    unknown = {"voidDate", "ipInfo", "ip", "descriptor", "subscriptionId", "threeDsRedirectUrl", "paymentTokenId"}
+    assert {name for name, value in plain.items() if value is None} >= unknown
+    assert plain["refunds"] == plain["failedAttempts"] == []
 
 
 def test_cards_beyond_those_whose_texts_are_kept_are_shown_too() -> None:
