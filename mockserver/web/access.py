@@ -30,7 +30,6 @@ _SHORT = 500
 _ORDINARY = re.compile(r"(?:/(?:[a-z]++|(?=[0-9]*[a-f])[0-9a-f]{32})(?=/|\Z))++")
 """A path of words and of ids of our own form, of which nothing is masked."""
 _masked_key = lru_cache(maxsize=10_000)(masked_key)
-_masked_method = lru_cache(maxsize=64)(mask_text)
 
 
 class Watched:
@@ -73,25 +72,22 @@ class Access:
         if as_json or step is None or step.warnings:
             return self._lines_of_any(step, as_json=as_json)
         # What nearly every request comes to, put together without a detour: a line costs the requests their time.
-        rule = "-"
+        rule = None
         for decision in step.decisions:
             if decision.rule:
-                rule = f"rule={decision.rule}"
+                rule = decision.rule
                 break
         key, path = sandbox.key, scope["path"]
         # A path without placeholders is one of the table of routes: nothing in it is to be masked but a key.
         is_plain = not (scope["path_params"] or scope["query_string"] or key in path)
-        return [self._line(path if is_plain else self._target(key), step.op, _masked_key(key), rule)]
+        return [self._line(path if is_plain else _printable(self._target(key)), step.op, key, rule)]
 
-    def _line(self, target: str, op: str, key: str, rule: str) -> str:
+    def _line(self, target: str, op: str, key: str | None, rule: str | None) -> str:
         """Time, status, duration, method, path, operation, sandbox, rule; the first four in columns."""
         seconds, rest = divmod(self.ended, SECOND)
-        milliseconds = (self.ended - self.began) / MILLISECOND
-        line = (
-            f"{_second(seconds)}{str(rest + SECOND)[1:4]}Z {self.status or '-':>3} {milliseconds:9.2f}ms "
-            f"{_masked_method(self.scope['method']):6} {target} {op} {key} {rule}"
-        )
-        return line if line.isprintable() else _printable(line)
+        took = "%9.2f" % ((self.ended - self.began) / MILLISECOND)
+        status, method, end = _common(self.status, self.scope["method"], op, key, rule)
+        return f"{_second(seconds)}{str(rest + SECOND)[1:4]}Z {status} {took}ms {method} {target} {end}"
 
     def _lines_of_any(self, step: Step | None, *, as_json: bool) -> list[str]:
         key = _key_of(self.scope)
@@ -112,8 +108,8 @@ class Access:
         ]
         if as_json:
             return [dumps(row).decode() for row in (facts, *warnings)]
-        masked = _masked_key(key) if key else "-"
-        line = self._line(self._target(key), step.op if step else "-", masked, f"rule={rule}" if rule else "-")
+        line = self._line(_printable(self._target(key)), step.op if step else "-", key, rule)
+        masked = _printable(_masked_key(key)) if key else "-"
         return [line, *(f"{row['time']} warning: {_printable(str(row['warning']))} {masked}" for row in warnings)]
 
     def _target(self, key: str | None) -> str:
@@ -156,5 +152,15 @@ def _second(seconds: int) -> str:
     return iso(seconds * SECOND)[:20]
 
 
+@lru_cache(maxsize=1_024)
+def _common(status: int, method: str, op: str, key: str | None, rule: str | None) -> tuple[str, str, str]:
+    """What lines of requests that differ in path and time alone have in common: the status, the method, and what comes
+    after the path. To word it takes half as long as the rest of a line."""
+    end = f"{op} {_masked_key(key) if key else '-'} {f'rule={rule}' if rule else '-'}"
+    return f"{status or '-':>3}", f"{_printable(mask_text(method)):6}", _printable(end)
+
+
 def _printable(text: str) -> str:
+    if text.isprintable():
+        return text
     return "".join(char if char.isprintable() else "?" for char in text)
