@@ -20,7 +20,8 @@ from mockserver.adapters.strict_yaml import read
 from mockserver.domain.reference_data import read_table
 from mockserver.scenario.operations import OPERATIONS
 from mockserver.scenario.reference import json_schema
-from mockserver.wire.base import Body, nested_body
+from mockserver.wire.base import Body
+from mockserver.wire.folding import nested_body
 from mockserver.wire.source_bodies import CHARGE_ROUTES, ChargeRoute
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -44,6 +44,7 @@ LONGEST_ID = 64
 MOST_TOLD = 20
 """Faulty lines that one refusal names."""
 
+_LONGEST_LINE = 10_000
 LINES = 1_000
 """Lines that are read or written between two pauses."""
 
@@ -239,7 +240,7 @@ def read_rows(text: str) -> Slices[tuple[list[BatchRow], dict[str, str]]]:
 
     Quoting, any line end, a byte order mark and blank lines at the end are fine.
     """
-    reader = csv.reader(StringIO(text.removeprefix("\ufeff"), newline=""), strict=True)
+    reader = csv.reader(map(_short_line, StringIO(text.removeprefix("\ufeff"), newline="")), strict=True)
     rows: list[BatchRow] = []
     faults: dict[str, str] = {}
     amounts: dict[str, Decimal] = {}
@@ -269,6 +270,13 @@ def read_rows(text: str) -> Slices[tuple[list[BatchRow], dict[str, str]]]:
     except csv.Error as problem:
         _add_fault(faults, line, str(problem))
     return rows, faults
+
+
+def _short_line(line: str) -> str:
+    """A line that is no longer than any that can be right: millions of columns would be read in one step."""
+    if len(line) > _LONGEST_LINE:
+        raise csv.Error(f"longer than {_LONGEST_LINE} characters")
+    return line
 
 
 def _add_fault(faults: dict[str, str], line: int, words: str) -> None:

@@ -61,13 +61,16 @@ _LONGEST_NAME = 100
 
 
 class Effort:
-    """How many characters have been examined closely so far, plus a tenth of all: long work pauses by it, and nothing
-    else depends on it."""
+    """How many characters have been examined closely so far, plus a tenth of those that were only read: long work
+    pauses by it, and nothing else depends on it."""
 
     signs = 0
 
 
 EFFORT = Effort()
+
+MUCH = 10_000
+"""Characters of that kind after which long work pauses."""
 
 
 class _Plain(dict[int, str]):

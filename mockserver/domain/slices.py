@@ -7,6 +7,9 @@ from typing import TypeAlias, TypeVar
 
 T = TypeVar("T")
 
+_FREED = 5_000
+"""Values that are given back in one step."""
+
 Slices: TypeAlias = Generator[None, None, T]
 
 
@@ -18,3 +21,16 @@ def at_once(work: Slices[T]) -> T:
         except StopIteration as end:
             made: T = end.value
             return made
+
+
+def let_go(values: list[object]) -> Slices[None]:
+    """Forget values, and all that is in their lists and objects, bit by bit: millions of them that went at once would
+    keep everybody waiting. What somebody else has too stays as it is."""
+    while values:
+        some = values[-_FREED:]
+        del values[-_FREED:]
+        for one in some:
+            if isinstance(one, list | dict) and one:
+                values.extend(one.values() if isinstance(one, dict) else one)
+        del some
+        yield

@@ -14,7 +14,7 @@ from mockserver.assumptions import ROWS, Profile
 from mockserver.domain.clock import Clock, ClockMode, Micros
 from mockserver.domain.constraints import NonNegative
 from mockserver.domain.ids import Seed
-from mockserver.domain.masking import EFFORT
+from mockserver.domain.masking import EFFORT, MUCH
 from mockserver.domain.record import mutable
 from mockserver.domain.slices import Slices
 from mockserver.engine.card_registry import CardRegistry
@@ -33,9 +33,6 @@ FORMAT = "mockserver-sandbox"
 VERSION = 1
 SLICE = 100
 """Rows that are written in one go: others wait no longer than that takes."""
-
-_MUCH = 10_000
-"""Signs that are looked at closely in one go, and a tenth of those that are read."""
 
 ExportedState = dict[str, Any]
 
@@ -110,7 +107,7 @@ def _write(items: list[Any], write: Write, secrets: bool) -> Iterator[None]:
     rested, effort = 0, EFFORT.signs
     for number, item in enumerate(items, 1):
         items[number - 1] = write(item, secrets)
-        if number - rested >= SLICE or EFFORT.signs - effort > _MUCH:
+        if number - rested >= SLICE or EFFORT.signs - effort > MUCH:
             rested, effort = number, EFFORT.signs
             yield
 

@@ -125,12 +125,11 @@ async def send_bytes(send: Send, status: int, body: bytes, headers: Iterable[Raw
 
 
 async def send_parts(send: Send, status: int, parts: Parts, headers: Iterable[RawHeader]) -> None:
-    """One whole answer in parts, which are given back one by one, letting others have their turn after each."""
+    """One whole answer in parts, letting others have their turn after each."""
     length = str(parts.length).encode()
     await send({"type": "http.response.start", "status": status, "headers": [*headers, (b"content-length", length)]})
-    parts.reverse()
-    while parts:
-        await send({"type": "http.response.body", "body": bytes(parts.pop()), "more_body": True})
+    for piece in parts.taken():
+        await send({"type": "http.response.body", "body": piece, "more_body": True})
         await asyncio.sleep(0)
     await send({"type": "http.response.body", "body": b""})
 

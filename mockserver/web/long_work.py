@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Callable, Iterable
 from typing import TypeVar
 
+from mockserver.domain.masking import EFFORT, MUCH
 from mockserver.domain.slices import Slices
 
 T = TypeVar("T")
@@ -39,9 +40,10 @@ async def one_by_one(items: Iterable[T]) -> list[T]:
 
 async def in_slices(items: Iterable[T], make: Callable[[T], U]) -> list[U]:
     """What is made of each of many small items, letting others have their turn after some of them."""
-    made = []
+    made, effort = [], EFFORT.signs
     for number, item in enumerate(items, 1):
         made.append(make(item))
-        if not number % _SLICE:
+        if not number % _SLICE or EFFORT.signs - effort > MUCH:
+            effort = EFFORT.signs
             await asyncio.sleep(0)
     return made

@@ -37,11 +37,8 @@ from mockserver.web.transport_faults import Conversation
 from mockserver.web.world import StorePort, World
 from mockserver.wire.base import Body
 from mockserver.wire.fields import Fields
-from mockserver.wire.jsonio import MAX_DEPTH
+from mockserver.wire.jsonio import LONG, MAX_DEPTH
 from mockserver.wire.long_json import read_ahead
-
-LONG = 65_536
-"""Bytes of a body that are read in one go."""
 
 
 class Endpoint:
@@ -145,6 +142,8 @@ class Endpoint:
         finally:
             if request.step is not None:
                 self._finish(scope, request, request.step)
+            if request.ahead is not None:
+                await with_pauses(request.ahead.forget())
 
     async def kept(self, store: StorePort, request: Request) -> None:
         """Wait until what the request has done is in the store. Raises ``NotKept`` (43)."""

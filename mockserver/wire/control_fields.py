@@ -20,7 +20,8 @@ from mockserver.domain.codes import Code
 from mockserver.domain.errors import Invalid, nearest
 from mockserver.domain.masking import mask_start
 from mockserver.domain.reading import flag_of, whole_of
-from mockserver.wire.base import MOST_NAMED, Body, Folded, pascal, refuse, validate
+from mockserver.wire.base import Body, refuse
+from mockserver.wire.folding import MOST_NAMED, Folded, pascal, validate
 
 B = TypeVar("B", bound=Body)
 

@@ -18,19 +18,10 @@ from urllib.parse import parse_qsl
 from pydantic import ValidationError
 from pydantic_core import SchemaValidator, core_schema
 
-from mockserver.wire.base import (
-    Body,
-    Folded,
-    fold,
-    nested_body,
-    parts_of,
-    read_map,
-    read_number,
-    refuse,
-    spellings_of,
-    validate,
-)
-from mockserver.wire.jsonio import MalformedJson, loads
+from mockserver.domain.masking import EFFORT
+from mockserver.wire.base import Body, read_map, read_number, refuse
+from mockserver.wire.folding import MOST_FIELDS, Folded, fold, nested_body, parts_of, spellings_of, validate
+from mockserver.wire.jsonio import LONG, MalformedJson, holds_few, loads
 from mockserver.wire.long_json import ReadAhead
 
 B = TypeVar("B", bound=Body)
@@ -96,9 +87,7 @@ class Fields(Mapping[str, object]):
     @classmethod
     def again(cls, model: type[Body], text: bytes, kind: FieldsKind) -> Fields:
         """Fields that were read before, of the same text."""
-        made = cls(model, {}, text, _object if kind.is_body else _parameters, commas=kind.commas)
-        made.rest()
-        return made
+        return cls(model, None, text, _object if kind.is_body else _parameters, commas=kind.commas)
 
     @property
     def kind(self) -> FieldsKind:
@@ -115,8 +104,9 @@ class Fields(Mapping[str, object]):
         """The fields with canonical keys, and the names that no field knows."""
         if self._folded is not None:
             return self._folded
+        EFFORT.signs += len(self._text) // 10
         folded = fold(self._model, self._as_spelt(), commas=self._commas)
-        if self._given is not None:
+        if self._given is not None or len(self._text) > LONG:
             self._folded = folded
         return folded
 
@@ -135,16 +125,21 @@ class Fields(Mapping[str, object]):
             return body
         # Faulty, or spelt otherwise: the longer way finds out which, and names every fault.
         folded = self.folded
-        body = None if folded.unknown or folded.twice else _if_plain(model, folded.values)
+        body = _if_plain(model, folded.values) if folded.is_plain else None
         if body is None:
             return validate(model, folded, strict=strict)
         self._typed = body
         return body  # type: ignore[no-any-return]
 
     def rest(self) -> None:
-        """Let go of all but the text."""
+        """Let go of all but the text, and of a long one of all that is not short: it takes too long to read again."""
         if self._text:
-            self._given = self._folded = self._typed = None
+            if len(self._text) > LONG:
+                folded = self.folded
+                folded.values = {name: value for name, value in folded.values.items() if holds_few(value, MOST_FIELDS)}
+            else:
+                self._folded = None
+            self._given = self._typed = None
             self._keys = _NO_KEYS
 
     def __getitem__(self, name: str) -> object:
@@ -225,7 +220,7 @@ def _pairs(query_string: bytes) -> list[tuple[str, str]]:
 def _read_query(model: type[Body], raw: bytes, commas: bool) -> tuple[Folded, Body | None]:
     """A query in canonical names, and as a model when it is right. Clients ask the same again, of lists above all."""
     folded = fold(model, _parameters(raw), commas=commas)
-    if folded.unknown or folded.twice:
+    if not folded.is_plain:
         return folded, None
     return folded, _if_plain(model, folded.values)
 

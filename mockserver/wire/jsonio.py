@@ -17,6 +17,9 @@ from mockserver.domain.reading import MAX_NUMBER
 MAX_DEPTH = 64
 """Objects and arrays inside one another that a body may have, when the caller says nothing else."""
 
+LONG = 65_536
+"""Bytes of a text that are read in one go."""
+
 Encoded = orjson.Fragment
 """A value that has its JSON text already."""
 
@@ -168,6 +171,18 @@ def depth_of(value: object) -> int:
             if isinstance(child, dict | list)
         ]
     return depth
+
+
+def holds_few(value: object, most: int) -> bool:
+    """Whether no more than so many values are in a value, at whatever depth."""
+    level = [value]
+    while level:
+        containers = [one for one in level if isinstance(one, dict | list)]
+        most -= sum(map(len, containers))
+        if most < 0:
+            return False
+        level = [child for one in containers for child in (one.values() if isinstance(one, dict) else one)]
+    return True
 
 
 def half_pair_in(text: str) -> int | None:

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from codecs import getincrementaldecoder
 from collections.abc import Generator, Iterable
+from io import StringIO
 from json import JSONDecodeError, JSONDecoder
 from typing import Any
 
-from mockserver.domain.slices import Slices
+from mockserver.domain.slices import Slices, let_go
 from mockserver.wire.jsonio import (
     BLANKS,
     BOM,
@@ -29,7 +30,7 @@ from mockserver.wire.jsonio import (
 )
 from mockserver.wire.long_text import Parts
 
-WINDOW = 65_536
+WINDOW = 32_768
 """Signs that are decoded, and read, at a time."""
 
 _MARK = BOM.decode()
@@ -72,15 +73,22 @@ class ReadAhead:
             raise self._fault
         return self._value
 
+    def forget(self) -> Slices[None]:
+        """Give its value back bit by bit."""
+        values, self._value = [self._value], None
+        yield from let_go(values)
+
 
 def read_ahead(body: bytes, max_depth: int, *, unique: bool) -> Slices[ReadAhead]:
     """Read a JSON text as ``jsonio.loads`` does, or find out what is wrong with it."""
     if not body.strip():
         return ReadAhead({})
     try:
-        return ReadAhead((yield from loads_in_slices([body], max_depth, unique=unique)))
+        read = ReadAhead((yield from loads_in_slices([body], max_depth, unique=unique)))
     except MalformedJson as fault:
-        return ReadAhead(None, fault)
+        read = ReadAhead(None, fault)
+    yield
+    return read
 
 
 def dumps_in_slices(document: dict[str, Any]) -> Slices[Parts]:
@@ -165,6 +173,7 @@ def loads_in_slices(body: Iterable[bytes], max_depth: int = MAX_DEPTH, *, unique
         if read_since >= _VALUES:
             read_since = 0
             yield
+        text.put_back()
         begun = text.at
         read = yield from _whole(text, max_depth - len(stack))
         if read is not None:
@@ -244,6 +253,8 @@ def _whole(text: _Window, levels: int) -> Generator[None, None, tuple[Any, int] 
             raise text.malformed(words) from None
         if sign in ("{", "[") and text.openings(begin, end) > levels and depth_of(value) > levels:
             return None
+        if end - begin > 2 * WINDOW:
+            yield
         text.check(begin, end)
         text.at = end
         return value, begin
@@ -258,6 +269,7 @@ class _Window:
         self._parts = iter(body)
         self._part = memoryview(b"")
         self._is_last = False
+        self._later = StringIO()
         self._begins = True
         self._decode = getincrementaldecoder("utf-8")().decode
         # What stood before the window.
@@ -282,6 +294,14 @@ class _Window:
         self._take(max(len(self.signs), WINDOW))
         return True
 
+    def put_back(self) -> None:
+        """Look no farther ahead than at first: all that is in the window, but for one text, may be read at once."""
+        if len(self.signs) - self.at > 2 * WINDOW:
+            far = self.at + WINDOW
+            self._later = StringIO(self.signs[far:] + self._later.read(), newline="")
+            self.signs = self.signs[:far]
+            self._is_last = False
+
     def _move_on(self) -> None:
         gone = self.signs[: self.at]
         newlines = gone.count("\n")
@@ -290,6 +310,9 @@ class _Window:
         self.signs, self.at = self.signs[self.at :], 0
 
     def _take(self, count: int) -> None:
+        if later := self._later.read(count):
+            self.signs += later
+            return
         raw = self._next(count)
         try:
             self.signs += self._decode(raw, self._is_last)

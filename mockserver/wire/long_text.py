@@ -2,42 +2,55 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from mmap import mmap
+
+_MAP = 4_000_000
+"""Bytes of one piece of memory: of smaller ones a process would reach the number that Linux allows it."""
+
+_PIECE = 250_000
 
 
 class Parts(list[mmap]):
-    """The parts of a text, each in memory of its own.
+    """A text in pieces of memory of their own, each filled up to where it was written last.
 
     What Python's allocator has given out lies side by side, and goes back to the system when the last of it is free:
     for the 700 MB of an export in one step of 60 ms.
     """
 
     def add(self, pieces: Iterable[bytes]) -> None:
-        """The next part is put together of these, which are not all empty."""
+        """These come next."""
         text = b"".join(pieces)
-        part = mmap(-1, len(text))
-        part.write(text)
-        self.append(part)
+        if not self or len(self[-1]) - self[-1].tell() < len(text):
+            self.append(mmap(-1, max(len(text), _MAP)))
+        self[-1].write(text)
 
     @property
     def length(self) -> int:
         """Bytes of the whole text."""
-        return sum(map(len, self))
+        return sum(part.tell() for part in self)
 
     def whole(self) -> bytes:
         """The text in one piece."""
-        return b"".join(self)
+        return b"".join(part[: part.tell()] for part in self)
+
+    def taken(self) -> Iterator[bytes]:
+        """The text bit by bit; the memory of what was taken is given back."""
+        self.reverse()
+        while self:
+            part = self.pop()
+            for begin in range(0, part.tell(), _PIECE):
+                yield part[begin : min(begin + _PIECE, part.tell())]
 
     def beginning(self, most: int) -> bytes:
         """The first bytes of it."""
         text = b""
         for part in self:
-            text += part[: most - len(text)]
+            text += part[: min(most - len(text), part.tell())]
             if len(text) == most:
                 break
         return text
 
     def __contains__(self, text: object) -> bool:
         """Whether a part has a text in it."""
-        return isinstance(text, bytes) and any(part.find(text, 0) >= 0 for part in self)
+        return isinstance(text, bytes) and any(part.find(text, 0, part.tell()) >= 0 for part in self)

@@ -7,15 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from mockserver.domain.masking import LONGEST_TEXT, mask_digits, mask_json, sendable_json
+from mockserver.domain.masking import EFFORT, LONGEST_TEXT, mask_digits, mask_json, sendable_json
 from mockserver.wire.jsonio import MalformedJson, loads
 
-_MOST_VALUES = 50_000
+_MOST_VALUES = 20_000
+_LONGEST = 1_000_000
 
 
 def mask_body(raw: bytes, beyond: int = 0) -> object:
-    """A body as it may be shown. One that is not JSON, or holds too many values to be looked at one by one, is shown as
-    the beginning of its text with every digit masked; so is one with bytes ``beyond`` those that are there."""
+    """A body as it may be shown. One that is not JSON, is very long or holds too many values to be looked at one by
+    one, is shown as the beginning of its text with every digit masked; so is one with bytes ``beyond`` those that are
+    there."""
     return _shown(raw, mask_json, beyond)
 
 
@@ -25,9 +27,10 @@ def sendable_body(raw: bytes) -> object:
 
 
 def _shown(raw: bytes, show: Callable[[object], object], beyond: int = 0) -> object:
-    if not raw or raw.isspace():
+    if not raw or (raw[:1].isspace() and raw.isspace()):
         return None
-    if not beyond and raw.count(b",") <= _MOST_VALUES:
+    EFFORT.signs += min(len(raw), _LONGEST) // 10
+    if not beyond and len(raw) <= _LONGEST and raw.count(b",") <= _MOST_VALUES:
         try:
             return show(loads(raw))
         except MalformedJson:

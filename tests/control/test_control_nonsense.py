@@ -11,7 +11,7 @@ from urllib.parse import quote
 import pytest
 
 from mockserver.web.control.call import CONTROL_ROUTES, ControlRoute
-from mockserver.web.shell import LONG
+from mockserver.wire.jsonio import LONG
 from tests.driving import Api, Reply, card_charge, names_of
 
 NONSENSE: list[Any] = [

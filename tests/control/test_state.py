@@ -24,7 +24,7 @@ from mockserver.engine.indexed_table import Table
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.tables import ROW_CLASSES, Tables
 from mockserver.web.control import state as state_calls
-from mockserver.wire import long_json
+from mockserver.wire import long_json, long_text
 from mockserver.wire.jsonio import dumps
 from tests.driving import CARD, DUMMY, NOW, Api, Reply
 from tests.rows import each
@@ -657,6 +657,7 @@ def test_the_text_of_a_state_is_that_of_the_document(rows: int, monkeypatch: pyt
 def test_a_long_document_is_sent_and_taken_in_parts(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(state_calls, "_SHORT", 50_000)
     monkeypatch.setattr(long_json, "_PART", 5_000)
+    monkeypatch.setattr(long_text, "_PIECE", 5_000)
     monkeypatch.setattr(long_json, "ROWS", 10)
     for number in range(200):
         api.charge(reference=f"row-{number}")

@@ -66,6 +66,11 @@ def test_any_text_is_read_or_refused_by_line(text: str) -> None:
     assert all(1 <= int(place.removeprefix("Batch.Line")) <= lines for place in faults)
 
 
+def test_a_line_that_is_too_long_is_not_parted() -> None:
+    for text, line in (("," * 20_000, 1), (",".join(COLUMNS) + "\na,1,AUD,b\n" + "," * 20_000, 3)):
+        assert at_once(read_rows(text))[1] == {f"Batch.Line{line}": f"line {line}: longer than 10000 characters"}
+
+
 @given(st.integers(1, 500), st.lists(st.tuples(st.integers(0, 500), st.integers(0, 10**6)), max_size=4))
 def test_a_pace_never_goes_back(count: int, points: list[tuple[int, int]]) -> None:
     steps, after = [PacePoint(0, 10)], 10

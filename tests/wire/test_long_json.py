@@ -14,6 +14,7 @@ from mockserver.domain.slices import at_once
 from mockserver.wire import long_json
 from mockserver.wire.jsonio import MalformedJson, dumps, loads
 from mockserver.wire.long_json import dumps_in_slices, loads_in_slices
+from mockserver.wire.long_text import Parts
 from tests.depth import tries
 from tests.rows import each
 
@@ -158,7 +159,7 @@ def test_any_document_is_written_as_it_is_at_once(rows: int, monkeypatch: pytest
     for _ in range(tries(80, 300)):
         document = {f"part {number}": document_of(random, 5) for number in range(3)}
         wanted = dumps(document)
-        assert b"".join(at_once(dumps_in_slices(document))) == wanted
+        assert at_once(dumps_in_slices(document)).whole() == wanted
 
 
 def test_a_long_document_is_written_in_short_parts(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -166,7 +167,21 @@ def test_a_long_document_is_written_in_short_parts(monkeypatch: pytest.MonkeyPat
     rows = [{"row": number, "lines": list(range(5_000 if number == 7 else 3))} for number in range(2_000)]
     counts = {f"rule {number}": {"keys": {f"key {key}": key for key in range(3_000)}} for number in range(3)}
     document: dict[str, Any] = {"tables": {"charges": rows}, "rules": {"rules": counts}, "seed": 7}
-    wanted = dumps(document)
-    parts = at_once(dumps_in_slices(document))
-    assert b"".join(parts) == wanted
-    assert max(map(len, parts)) < 50_000
+    wanted, lengths, plain = dumps(document), list[int](), Parts.add
+
+    def add(parts: Parts, pieces: list[bytes]) -> None:
+        lengths.append(sum(map(len, pieces)))
+        plain(parts, pieces)
+
+    monkeypatch.setattr(Parts, "add", add)
+    assert at_once(dumps_in_slices(document)).whole() == wanted
+    assert max(lengths) < 50_000
+
+
+def test_what_follows_a_long_text_is_read_in_slices_too() -> None:
+    """Looking far enough ahead for the text, the reader would have taken all of the rest at once."""
+    raw = b'{"text":"%b","values":[%b]}' % (b"x" * 600_000, b",".join([b"{}"] * 150_000))
+    counting = loads_in_slices([raw])
+    pauses = sum(1 for _ in counting)
+    assert pauses >= len(raw) / long_json.WINDOW / 3
+    assert at_once(loads_in_slices([raw])) == loads(raw)

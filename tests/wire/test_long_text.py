@@ -1,0 +1,44 @@
+"""A text of hundreds of megabytes in parts."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from mockserver.wire.long_text import Parts
+from tests.rows import each
+
+
+def filled(sizes: list[int]) -> tuple[Parts, bytes]:
+    parts, whole = Parts(), b""
+    for number, size in enumerate(sizes):
+        text = (b"%d," % number) * (size // len(b"%d," % number))
+        parts.add([text[:7], text[7:]])
+        whole += text
+    return parts, whole
+
+
+@each("sizes", [[10], [100_000] * 100, [5_000_000, 20, 9_000_000, 1, 0, 300_000], [3_999_999, 3]])
+def test_it_is_what_was_added(sizes: list[int]) -> None:
+    parts, whole = filled(sizes)
+    assert (parts.length, parts.whole()) == (len(whole), whole)
+    assert parts.beginning(20_000) == whole[:20_000]
+    assert parts.beginning(len(whole) + 5) == whole
+    assert whole[-5:] in parts
+    assert b"x" not in parts
+    assert b"\0" not in parts
+    pieces = list(parts.taken())
+    assert (b"".join(pieces), len(parts)) == (whole, 0)
+    assert max(map(len, pieces)) <= 250_000
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="Linux counts the pieces of memory of a process")
+def test_a_thousand_parts_take_few_pieces_of_memory() -> None:
+    maps = Path("/proc/self/maps")
+    before = len(maps.read_text().splitlines())
+    parts, _ = filled([10])
+    for _ in range(1_000):
+        parts.add([b"x" * 100_000])
+    assert len(maps.read_text().splitlines()) - before < 60
