@@ -63,18 +63,18 @@ def _by_status(_: Sandbox, wanted: str) -> Filter:
     """A status, or those of its class when that is written ``4xx``."""
     if _STATUS.fullmatch(wanted) is None:
         raise ValueError(f"got '{wanted[:20]}', wanted a status such as 404, or a class of them such as 4xx")
-    beginning = wanted.lower().rstrip("x")
-    return Filter(lambda entry: str(status_of(entry) or "").startswith(beginning))
+    allowed = {status for status in range(100, 600) if str(status).startswith(wanted.lower().rstrip("x"))}
+    return Filter(lambda entry: status_of(entry) in allowed)
 
 
 def _by_rule(_: Sandbox, wanted: str) -> Filter:
     if "*" in wanted or "?" in wanted:
         return Filter(lambda entry: any(one.rule and fnmatchcase(one.rule, wanted) for one in entry.step.decisions))
-    return Filter(lambda entry: any(one.rule == wanted for one in entry.step.decisions))
+    return Filter(lambda entry: wanted in [one.rule for one in entry.step.decisions])
 
 
 def _by_subject(_: Sandbox, wanted: str) -> Filter:
-    return Filter(lambda entry: any(one.subject_id == wanted for one in entry.step.events))
+    return Filter(lambda entry: wanted in [event.subject_id for event in entry.step.events])
 
 
 def _by_id(_: Sandbox, wanted: str) -> Filter:
@@ -82,12 +82,9 @@ def _by_id(_: Sandbox, wanted: str) -> Filter:
     number = whole_of(wanted)
 
     def passes(entry: JournalEntry) -> bool:
-        events, path = entry.step.events, entry.step.path
-        return (
-            entry.number == number
-            or (bool(events) and any(wanted in event.subject_id for event in events))
-            or (bool(path) and any(_may_show(wanted, part) and wanted in mask_text(part) for part in path.values()))
-        )
+        ids = [event.subject_id for event in entry.step.events]
+        ids += [mask_text(part) for part in entry.step.path.values() if _may_show(wanted, part)]
+        return entry.number == number or bool([one for one in ids if wanted in one])
 
     return Filter(passes)
 
@@ -152,7 +149,7 @@ def _is_finding(sandbox: Sandbox) -> Callable[[JournalEntry], bool]:
 
 _CONDITIONS: Mapping[str, Callable[[Sandbox], Callable[[JournalEntry], bool]]] = {
     "failed": lambda _: lambda entry: entry.fault is not None or (status_of(entry) or 0) >= _FAILED,
-    "declined": lambda _: lambda entry: any(event.what == "declined" for event in entry.step.events),
+    "declined": lambda _: lambda entry: "declined" in [event.what for event in entry.step.events],
     "refused": lambda _: lambda entry: (status_of(entry) or 0) >= _FAILED and not entry.step.events,
     "fault": lambda _: lambda entry: entry.fault is not None,
     "finding": _is_finding,

@@ -1,0 +1,27 @@
+"""Masking of JSON values: the names of fields, which are kept as they are shown, as any other text."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mockserver.domain.masking import mask_field, mask_json, sendable_field, sendable_json
+
+NUMBERS = st.sampled_from(
+    ["4111111111111111", "5555 5555 5555 4444", "sk_secret", "4111********1111", "ccv", "\uff15\uff15"]
+)
+NAMES = st.lists(st.one_of(NUMBERS, st.text(max_size=3), st.text("0123456789 x", max_size=60)), max_size=4).map("".join)
+
+
+@given(st.lists(NAMES, max_size=4))
+def test_a_name_is_masked_like_a_text(names: list[str]) -> None:
+    for _ in range(2):
+        for show, field in ((mask_json, mask_field), (sendable_json, sendable_field)):
+            assert show(dict.fromkeys(names)) == {field("", name): None for name in names}
+
+
+def test_a_value_with_very_many_names_is_shown_in_part() -> None:
+    shown = mask_json({f"{number:x<90}": 1 for number in range(2_000)})
+    assert isinstance(shown, dict)
+    assert len(shown) < 1_100
+    assert shown["..."] == f"{2_000 - len(shown) + 1} more"
