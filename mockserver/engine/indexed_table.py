@@ -17,7 +17,7 @@ from weakref import ref
 from mockserver.domain.record import record
 from mockserver.domain.slices import Slices
 from mockserver.engine.places import LOT, Index, ManyPlaces, Places
-from mockserver.engine.query import Contains, Query, TableRow, cut, is_same, window
+from mockserver.engine.query import Among, Contains, Query, TableRow, cut, is_same, window
 from mockserver.engine.scans import Scan
 from mockserver.engine.sorted_places import SLICE, ChangedPlaces, SortedPlaces
 from mockserver.engine.spread import Spread
@@ -235,10 +235,16 @@ class Table(Generic[R]):
         checks = list[Callable[[R], bool]]()
         for test in query.where:
             if isinstance(test, Contains):
-                found = yield from self._said(test.read).marks(test.text)
-                marks.append(found if test.present else found.translate(_OTHERS))
+                found = yield from self._said(test.read).marks(test.text, test.section)
+            elif isinstance(test, Among):
+                found = bytearray(len(self.rows))
+                for row_id in test.ids:
+                    if (row := self.get(row_id)) is not None:
+                        found[row.seq] = 1
             else:
                 checks.append(test)
+                continue
+            marks.append(found if test.present else found.translate(_OTHERS))
         yield from scan.look(marks, checks)
         if query.sort is not None and scan.is_short:
             scan.sort()

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Collection, Hashable, Sequence
 from operator import attrgetter
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeAlias, TypeVar
 
 from mockserver.domain.clock import Micros
 from mockserver.domain.record import record, replace
@@ -42,17 +42,35 @@ class Bound(Generic[R]):
         return is_beyond or (self.inclusive and bool(value == self.value))
 
 
+Section: TypeAlias = Callable[[str], str]
+"""A part of a text, or the whole, in which other blanks may stand but no other words."""
+
+
 @record
 class Contains(Generic[R]):
-    """Whether what ``read`` says of a row has a text in it, or unless ``present`` has not: one of the tests of a query,
-    for which a long table keeps what it says of each row."""
+    """Whether what ``read`` says of a row, or a ``section`` of that, has a text in it, or unless ``present`` has not:
+    one of the tests of a query, for which a long table keeps what it says of each row."""
 
     read: Callable[[R], str]
     text: str
     present: bool = True
+    section: Section | None = None
 
     def __call__(self, row: R) -> bool:
-        return (self.text in self.read(row)) is self.present
+        said = self.read(row)
+        return (self.text in (said if self.section is None else self.section(said))) is self.present
+
+
+@record
+class Among(Generic[R]):
+    """Whether a row is, or unless ``present`` is not, one of some: a test for which a table looks at no other row."""
+
+    id_of: Callable[[R], str]
+    ids: Collection[str]
+    present: bool = True
+
+    def __call__(self, row: R) -> bool:
+        return (self.id_of(row) in self.ids) is self.present
 
 
 @record

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
+from operator import attrgetter
 from typing import Any
 
 from mockserver.domain.codes import Code
@@ -171,8 +172,8 @@ def _said(row: Any, row_id: str, profile: WireProfile) -> dict[str, object]:
 @lru_cache(64)
 def _reader(kind: str, profile: WireProfile) -> ObjectReader:
     """One and the same as long as it reads alike: what it has read is kept."""
-    id_name = f"{kind}_id"
-    return ObjectReader(id_name, lambda row: _said(row, getattr(row, id_name), profile))
+    id_of = attrgetter(f"{kind}_id")
+    return ObjectReader(id_of, lambda row: _said(row, id_of(row), profile))
 
 
 def _read(sandbox: Sandbox, route: Route, path: Mapping[str, str]) -> object:

@@ -1,0 +1,136 @@
+"""The search of the control page looks into texts that are kept, and finds what looking at each object finds, while
+objects come, change and go."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from decimal import Decimal
+from itertools import cycle, product
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from mockserver.domain.money import number_text
+from mockserver.domain.record import record, replace
+from mockserver.engine import indexed_table, scans, texts
+from mockserver.engine.indexed_table import Table
+from mockserver.engine.query import Query
+from mockserver.web.control.object_search import ObjectReader, object_tests
+from tests.depth import tries
+
+KEYS = ["".join(signs) for signs in product("aB5 Σ\1", repeat=2)]
+FOUND = KEYS[::5]
+LEDGER = [SimpleNamespace(about={"charge": key}) for key in FOUND]
+SANDBOX: Any = SimpleNamespace(watch=SimpleNamespace(ledger=LEDGER))
+
+
+@record
+class Stored:
+    key: str
+    state: str
+    currency: str
+    amount: Decimal | None
+    label: str | None
+    added: int = 0
+    seq: int = -1
+
+
+def shown(row: Stored) -> dict[str, str | None]:
+    amount = None if row.amount is None else f"{row.currency} {number_text(row.amount)}".strip()
+    return {"id": row.key, "state": row.state, "amount": amount, "label": row.label}
+
+
+READER = ObjectReader(lambda row: row.key, shown)
+
+
+def plainly(operator: str, value: str) -> Callable[[Stored], bool]:
+    """The same of one object."""
+    folded = value.lower()
+    match operator:
+        case "id":
+            return lambda row: folded in row.key.lower()
+        case "ref":
+            return lambda row: folded in (row.label or "").lower()
+        case "state":
+            return lambda row: folded == row.state.lower()
+        case "currency":
+            return lambda row: row.amount is not None and folded == row.currency.lower() != ""
+        case "amount":
+            return lambda row: row.amount == Decimal(value)
+        case "is":
+            return lambda row: row.key in FOUND
+        case _:
+            return lambda row: folded in " ".join(one for one in shown(row).values() if one).lower()
+
+
+SIGNS = st.text("aB5 \0\1\2\3\nΣ.é", min_size=1, max_size=4)
+AMOUNTS = ["5", "5.50", "15.5", "1e2", "0"]
+STATES, CURRENCIES = ["Paid", "PAID 5", ""], ["AUD", "B", ""]
+SPOKEN = st.sampled_from(["paid aud", "aud 5", "5.5 a", "paid 5 aud", " ", "b 5.5", "aud 5 "])
+WORDS = st.one_of(
+    st.tuples(st.just(""), SIGNS | SPOKEN),
+    st.tuples(st.sampled_from(["id", "ref"]), SIGNS),
+    st.tuples(st.just("state"), st.sampled_from(STATES[:2]) | SIGNS),
+    st.tuples(st.just("currency"), st.sampled_from(CURRENCIES[:2]) | SIGNS),
+    st.tuples(st.just("amount"), st.sampled_from(AMOUNTS)),
+    st.just(("is", "finding")),
+)
+SEARCHES = st.lists(st.tuples(st.booleans(), WORDS), min_size=1, max_size=3)
+ROWS = st.builds(
+    Stored,
+    st.sampled_from(KEYS),
+    st.sampled_from(STATES),
+    st.sampled_from(CURRENCIES),
+    st.sampled_from([*map(Decimal, AMOUNTS), None]),
+    st.none() | SIGNS,
+)
+CHANGES = st.lists(st.tuples(st.sampled_from(["add", "replace", "take back"]), st.integers(0, 99), ROWS), min_size=1)
+
+
+NAMELESS = [Stored(key, "Paid", "AUD", Decimal(5), None) for key in KEYS[:3]]
+"""A phrase that ends in a blank does not fit them, though a sign stands behind their amount."""
+
+
+@settings(max_examples=tries(150, 5_000))
+@example(NAMELESS, [("replace", 0, NAMELESS[1])], [(False, ("", "aud 5 "))], 1)
+@given(st.lists(ROWS, min_size=3, max_size=15, unique_by=lambda row: row.key), CHANGES, SEARCHES, st.integers(1, 4))
+def test_kept_texts_find_what_looking_at_each_object_finds(
+    rows: list[Stored], changes: list[tuple[str, int, Stored]], words: list[tuple[bool, tuple[str, str]]], size: int
+) -> None:
+    table: Table[Stored] = Table(lambda row: row.key)
+    for row in rows:
+        table.add(replace(row))
+    coming = cycle(changes)
+
+    def change() -> None:
+        what, place, row = next(coming)
+        if what == "add" and row.key not in table:
+            table.add(replace(row))
+        elif what == "take back" and len(table) > 2:
+            table.take_back()
+        else:
+            before = table.rows[place % len(table)]
+            table.replace(before, replace(row, key=before.key, seq=before.seq))
+
+    text = " ".join(f'{"-" * excludes}{name}{":" * bool(name)}"{value}"' for excludes, (name, value) in words)
+    tests = [(excludes, plainly(*word)) for excludes, word in words]
+    with pytest.MonkeyPatch.context() as patch:
+        for module, name in ((indexed_table, "SLICE"), (scans, "SLICE"), (texts, "SLICE"), (texts, "LOT")):
+            patch.setattr(module, name, size)
+        for _ in range(3):
+            query: Query[Stored] = Query(5, where=object_tests(SANDBOX, text, READER))
+            work = table.scan(query)
+            try:
+                while True:
+                    next(work)
+                    change()
+            except StopIteration as end:
+                scan = end.value
+            change()
+            wanted = [row for row in table.rows[::-1] if all(fits(row) != excludes for excludes, fits in tests)]
+            found = table.search(query, scan)
+            assert (found.count, found.rows) == (len(wanted), wanted[:5])
+            assert table.search(query) == found
