@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from heapq import heapify
+from functools import partial
+from heapq import heappush
 from typing import Any
 
 from mockserver.domain.clock import Micros
@@ -77,7 +78,9 @@ def read(document: dict[str, Any]) -> Slices[ReadState]:
         if isinstance(schedule, dict) and isinstance(schedule.get("entries"), list):
             head["schedule"] = {**schedule, "entries": []}
             planned = schedule["entries"]
-            yield from _read_rows(form(ScheduledWork), planned, entries.append, cards, "schedule.entries", faults)
+            yield from _read_rows(
+                form(ScheduledWork), planned, partial(heappush, entries), cards, "schedule.entries", faults
+            )
         if isinstance(rows, dict):
             head["tables"] = {name: [] if isinstance(held, list) else held for name, held in rows.items()}
             for name, held in rows.items():
@@ -93,7 +96,6 @@ def read(document: dict[str, Any]) -> Slices[ReadState]:
             order = list(document)
             faults.sort(key=lambda fault: _place_in(order, fault[0]))
             raise ImportFault(*faults[:MOST_FAULTS])
-        heapify(entries)
         state.schedule.entries = entries
         return ReadState(state, cards, tables)
 

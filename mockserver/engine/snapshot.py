@@ -77,8 +77,7 @@ def export(sandbox: Sandbox, *, secrets: bool) -> Slices[ExportedState]:
     """The sandbox as plain data; card numbers and ccv only with ``secrets``. After each piece of work there is a rest,
     in which the sandbox may change: the document is that of the beginning."""
     state = _state(sandbox, secrets=secrets)
-    entries: list[Any] = sorted(state.schedule.entries)
-    state.schedule.entries = []
+    schedule, state.schedule = state.schedule, Schedule(state.schedule.order, [])
     taken: dict[str, list[Any]] = {name: getattr(sandbox, name).rows.copy() for name in ROW_CLASSES}
     taken["batches"] = [batch.copied() for batch in taken["batches"]]
     forms = {}
@@ -89,6 +88,7 @@ def export(sandbox: Sandbox, *, secrets: bool) -> Slices[ExportedState]:
     document: ExportedState = form(State).write(state, secrets)
     for tally in document["rules"]["rules"].values():
         tally["keys"] = dict(sorted(tally["keys"].items()))
+    entries: list[Any] = yield from schedule.taken()
     document["schedule"]["entries"] = entries
     document["tables"] = taken
     for batch in taken["batches"]:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from random import Random
+
 from mockserver.domain.clock import LATEST
+from mockserver.domain.slices import at_once
 from mockserver.engine.due import WORK
 from mockserver.engine.schedule import Due, Schedule
 
@@ -27,3 +30,23 @@ def test_what_lies_beyond_the_calendar_is_counted_and_never_kept() -> None:
 
 def test_every_kind_of_due_work_is_done_and_has_a_subject() -> None:
     assert set(WORK) == set(Due)
+
+
+def test_the_earliest_are_told_in_order_and_stay() -> None:
+    random, schedule = Random(5), Schedule(0, [])
+    for number in range(500):
+        schedule.plan(random.randrange(100), Due.SETTLEMENT, f"charge-{number}")
+        wanted = sorted(schedule.entries)
+        for most in (0, 1, 7, number, number + 1, 1_000):
+            assert schedule.earliest(most) == wanted[:most]
+    assert Schedule(0, []).earliest(5) == []
+
+
+def test_all_are_taken_in_order_bit_by_bit() -> None:
+    random, schedule = Random(5), Schedule(0, [])
+    for number in range(5_000):
+        schedule.plan(random.randrange(1_000), Due.SETTLEMENT, f"charge-{number}")
+    wanted, entries = sorted(schedule.entries), schedule.entries.copy()
+    assert [len(schedule.entries) for _ in schedule.taken()] == [4_000, 3_000, 2_000, 1_000, 0]
+    schedule.entries = entries
+    assert at_once(schedule.taken()) == wanted

@@ -12,7 +12,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from heapq import nsmallest
 
 from mockserver.domain.clock import FAST, MINUTE, ClockMode, Micros, duration_text
 from mockserver.domain.codes import Code
@@ -69,11 +68,10 @@ async def advance(call: ControlCall) -> tuple[int, object]:
 def due(call: ControlCall) -> tuple[int, object]:
     """What comes due next, the earliest first, at most ``limit``; ``pending`` counts all."""
     sandbox = call.sandbox()
-    entries = sandbox.schedule.entries
     now = sandbox.now
     return 200, {
         "now": moment(now),
-        "pending": len(entries),
+        "pending": len(sandbox.schedule.entries),
         "due": [
             {
                 "at": moment(one.at),
@@ -83,7 +81,7 @@ def due(call: ControlCall) -> tuple[int, object]:
                 "kind": _kind_of(sandbox, one),
                 "id": one.subject,
             }
-            for one in nsmallest(call.query.limit, entries)
+            for one in sandbox.schedule.earliest(call.query.limit)
         ],
     }
 
