@@ -17,6 +17,7 @@ from mockserver.findings.facts import Call
 from mockserver.findings.intents import evidence_of
 from mockserver.findings.ledger import Evidence, Ledger
 
+_OWN_NUMBER = re.compile(rb'aymentInformation"\s*:\s*\{[^{}]*?ardNumber"')
 _CANDIDATE = re.compile(r"(?<![0-9A-Za-z.])[0-9](?:[ -]?[0-9]){12,}+(?![0-9A-Za-z])")
 _LONG = re.compile("[0-9][0-9 -]{12}")
 _SHORTEST = 13
@@ -91,7 +92,10 @@ def is_clean(text: bytes, where: str, headers: Mapping[str, str]) -> bool:
         if runs:
             # The one run must begin the value of the card number, and not of metadata of that name.
             start = text.find(b'ardNumber"') + 10
-            number = text[start : start + 30] if start >= 10 and text.find(b'etadata"', 0, start) < 0 else b""
+            if text.find(b'etadata"', 0, start) >= 0:
+                own = _OWN_NUMBER.search(text)
+                start = own.end() if own is not None else 0
+            number = text[start : start + 30] if start >= 10 else b""
             if not number.translate(_DIGITS_AS_ZEROS, _AROUND_VALUE).startswith(_LONG_RUN):
                 return False
     if not _UNREAD.issuperset(headers):

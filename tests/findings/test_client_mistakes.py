@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
+from itertools import permutations
 from typing import Any
 
 import pytest
 
+from mockserver.findings.habits import is_clean
 from mockserver.web.transport_faults import Cut
 from tests.driving import DUMMY, Api, Reply, card, card_charge
 from tests.rows import each
@@ -804,3 +807,19 @@ def test_what_browsers_ask_for_by_themselves(path: str) -> None:
     api = Api()
     api.get(path)
     assert found(api) == {}
+
+
+def test_a_card_is_in_its_field_in_whatever_order_fields_come() -> None:
+    card = {"cardNumber": "4111111111111111", "expiryDate": "12/40"}
+    turned = dict(reversed(card.items()))
+    clean: dict[str, Any] = {"amount": 5, "metadata": {"shop": "a"}, "providerId": "p"}
+    for fields in permutations([*clean.items(), ("paymentInformation", card)]):
+        assert is_clean(json.dumps(dict(fields)).encode(), "/charge/card", {})
+        assert is_clean(json.dumps({**dict(fields), "paymentInformation": turned}).encode(), "/charge/card", {})
+    for name in ("cardNumber", "paymentInformation", "shop"):
+        for place in ("metadata", "new"):
+            spoilt = {**clean, "paymentInformation": {"expiryDate": "12/40"}, place: {name: card["cardNumber"]}}
+            for fields in permutations(spoilt.items()):
+                if place == "metadata" or name != "cardNumber":
+                    assert not is_clean(json.dumps(dict(fields)).encode(), "/charge/card", {})
+                assert not is_clean(json.dumps({**dict(fields), "paymentInformation": card}).encode(), "/", {})
