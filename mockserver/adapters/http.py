@@ -54,14 +54,11 @@ class Protocol(HttpToolsProtocol):
     refused what it asks when there is none.
     """
 
-    ended = False
     listening: RequestResponseCycle | None = None
     _answering: RequestResponseCycle | None = None
-    _refusal: bytes | None = None
     _raw: socket.socket | None = None
 
-    # A request has begun and is not whole; how many bytes that are no body it has so far, the last packet's apart.
-    _open = False
+    # How many bytes that are no body the request has so far that is not whole, the last packet's apart.
     _overhead = 0
     _packet = 0
 
@@ -81,6 +78,10 @@ class Protocol(HttpToolsProtocol):
     ) -> None:
         super().__init__(config, server_state, app_state, _loop)
         self._most = most
+        self.ended = False
+        self._refusal: bytes | None = None
+        # A request has begun and is not whole.
+        self._open = False
 
     def handshake_begun(self, raw: socket.socket) -> None:
         """A client has come that has still to agree on TLS."""
