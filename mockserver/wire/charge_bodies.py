@@ -49,28 +49,31 @@ class ChargeFields(Body):
 
     def charge(self, source: ChargeSource) -> NewCharge:
         """The command that these fields and a source make."""
-        initiator: Initiator | None = self.initiator
-        payer = self.payer()
+        # An attribute of a model takes 450 instructions to find, a key of its dictionary 60.
+        given, payer = self.__dict__, self.payer()
+        initiator: Initiator | None = given["initiator"]
+        webhook: WebhookConfig | None = given["webhook"]
         # In the order of the fields: every charge comes this way, and keywords would take 0.7 us instead of 0.2.
         return NewCharge(
             source,
-            self.amount,
-            self.currency,
-            self.reference,
-            self.capture is not False,
+            given["amount"],
+            given["currency"],
+            given["reference"],
+            given["capture"] is not False,
             payer,
             None if payer is None else payer.email,
-            self.ip,
+            given["ip"],
             initiator.value if initiator else None,
-            self.webhook.command() if self.webhook else None,
-            self.metadata,
-            self.descriptor,
-            self.three_ds_notification_url,
+            webhook.command() if webhook else None,
+            given["metadata"],
+            given["descriptor"],
+            given["three_ds_notification_url"],
         )
 
     def payer(self) -> Payer | None:
         """Who pays, as far as the request says."""
-        return payer_of(self.reference, self.first_name, self.last_name, self.email, self.phone)
+        given = self.__dict__
+        return payer_of(given["reference"], given["first_name"], given["last_name"], given["email"], given["phone"])
 
 
 class LocatedCharge(ChargeFields):
@@ -98,7 +101,9 @@ class ProviderCardCharge(CardCharge):
 
     def source(self) -> CardSource:
         """The card to charge and who shall take it."""
-        return CardSource(self.payment_information.details() if self.payment_information else None, self.provider_id)
+        given = self.__dict__
+        card: CardRequestInformation | None = given["payment_information"]
+        return CardSource(card.details() if card else None, given["provider_id"])
 
 
 class Capture(Body):

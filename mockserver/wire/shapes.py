@@ -39,13 +39,14 @@ class CardRequestInformation(Body):
 
     def details(self) -> CardDetails:
         """The card as a command carries it."""
+        given = self.__dict__
         return CardDetails(
-            number=self.card_number,
-            expiry=self.expiry_date,
-            ccv=self.ccv,
-            cardholder=self.cardholder,
-            three_ds_server_trans_id=self.three_ds_server_trans_id,
-            external_three_ds=self.external_three_ds_data,
+            given["card_number"],
+            given["expiry_date"],
+            given["ccv"],
+            given["cardholder"],
+            given["three_ds_server_trans_id"],
+            given["external_three_ds_data"],
         )
 
 
@@ -306,7 +307,7 @@ def payer_of(
     if first_name is last_name is email is phone is None:
         return None
     names = first_name, last_name, email, phone
-    if len("".join([name for name in names if name])) <= _LONGEST_SHARED:
+    if len(f"{first_name}{last_name}{email}{phone}") <= _LONGEST_SHARED:
         names = _shared(names)
     return Payer(None, reference, *names)
 
