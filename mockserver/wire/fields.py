@@ -255,15 +255,15 @@ _ROUNDED = re.compile(rb"\.(?:[0-9]*0(?![0-9])|[0-9]{7})")
 
 _SHAPES = bytes.maketrans(b"123456789NiyEat", b"000000000000eee")
 _EXPONENT = re.compile(rb"0e0++[\s,}\]]")
-_HUNDREDS = b"0" * 300
+_DOZENS = b"0" * 40
 
 
 def _is_unusual(raw: bytes) -> bool:
     """Whether a text may have what the longer way refuses even where it is replaced, or reads digit by digit: an
-    exponent, hundreds of digits, NaN or Infinity. A pattern for all of these takes four times as long."""
+    exponent, dozens of digits, NaN or Infinity. A pattern for all of these takes four times as long."""
     # Digits as 0, E as e, no signs; NaN and the end of Infinity become 0e0, like an exponent.
     shapes = raw.translate(_SHAPES, b"+-")
-    return _HUNDREDS in shapes or _EXPONENT.search(shapes) is not None
+    return _DOZENS in shapes or _EXPONENT.search(shapes) is not None
 
 
 _MOST = 10**9
