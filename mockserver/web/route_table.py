@@ -18,6 +18,7 @@ from starlette.types import Lifespan
 from mockserver.domain.codes import Code
 from mockserver.domain.masking import mask_start, star_key
 from mockserver.domain.problem import problem
+from mockserver.domain.record import record
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.step import Step
 from mockserver.web.asgi import JSON_TYPE, NO_STORE, NOSNIFF, RawHeader, Receive, Scope, Send
@@ -45,9 +46,9 @@ class TableRoute(BaseRoute):
 
     def matches(self, scope: Any) -> tuple[Match, dict[str, Any]]:
         """Whether it serves a request: its path and method (full), or its path alone (partial)."""
-        template, segments = self.path.split("/"), scope.get("path", "").split("/")
-        fits = scope["type"] == "http" and len(template) == len(segments)
-        parameters = _match(tuple(template), segments) if fits else None
+        template, segments = _template(self.path), scope.get("path", "").split("/")[1:]
+        fits = scope["type"] == "http" and template.length == len(segments)
+        parameters = _match(template, segments) if fits else None
         if parameters is None:
             return Match.NONE, {}
         found = Match.FULL if scope["method"] in self.methods else Match.PARTIAL
@@ -75,12 +76,12 @@ class RouteTable(Router):
         self._world = world
         self._named: dict[Endpoint, str] = {}
         self._exact: dict[str, Methods] = {}
-        self._templates: dict[tuple[int, str], list[tuple[tuple[str, ...], Methods]]] = {}
+        self._templates: dict[tuple[int, str], list[tuple[_Template, Methods]]] = {}
         for row in rows:
             self._named[row.endpoint] = row.path
             self._methods(row.path).update(dict.fromkeys(row.methods, row.endpoint))
         for shelf in self._templates.values():
-            shelf.sort(key=lambda entry: sum(part.startswith("{") for part in entry[0]))
+            shelf.sort(key=lambda entry: len(entry[0].names))
         self._paths = [path.split("/") for path in dict.fromkeys(self._named.values())]
 
     @property
@@ -91,13 +92,13 @@ class RouteTable(Router):
     def _methods(self, path: str) -> Methods:
         if "{" not in path:
             return self._exact.setdefault(path, {})
-        segments = tuple(path.split("/")[1:])
-        shelf = self._templates.setdefault((len(segments), segments[0]), [])
+        template = _template(path)
+        shelf = self._templates.setdefault((template.length, path.split("/")[1]), [])
         for known, methods in shelf:
-            if known == segments:
+            if known == template:
                 return methods
         methods = {}
-        shelf.append((segments, methods))
+        shelf.append((template, methods))
         return methods
 
     def __call__(self, scope: Scope, receive: Receive, send: Send) -> Coroutine[Any, Any, None]:
@@ -147,16 +148,32 @@ class RouteTable(Router):
         return self._find(tidy) if tidy != path else (None, {})
 
 
-def _match(template: tuple[str, ...], segments: list[str]) -> dict[str, str] | None:
-    parameters: dict[str, str] = {}
-    for wanted, got in zip(template, segments, strict=True):
-        if wanted.startswith("{"):
-            if not got:
-                return None
-            # Some clients encode it twice (published facts, 1.0).
-            parameters[wanted[1:-1]] = unquote(got) if "%" in got else got
-        elif wanted != got:
+@record
+class _Template:
+    """A path with placeholders: its words, and the names of what stands for something else, each with its place."""
+
+    length: int
+    words: tuple[tuple[int, str], ...]
+    names: tuple[tuple[int, str], ...]
+
+
+def _template(path: str) -> _Template:
+    parts = list(enumerate(path.split("/")[1:]))
+    words = tuple((place, part) for place, part in parts if not part.startswith("{"))
+    return _Template(len(parts), words, tuple((place, part[1:-1]) for place, part in parts if part.startswith("{")))
+
+
+def _match(template: _Template, segments: list[str]) -> dict[str, str] | None:
+    for place, word in template.words:
+        if segments[place] != word:
             return None
+    parameters: dict[str, str] = {}
+    for place, name in template.names:
+        got = segments[place]
+        if not got:
+            return None
+        # Some clients encode it twice (published facts, 1.0).
+        parameters[name] = unquote(got) if "%" in got else got
     return parameters
 
 
