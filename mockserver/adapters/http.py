@@ -103,6 +103,12 @@ class Protocol(HttpToolsProtocol):
             "root_path": self.root_path,
             "state": self.app_state,
             "extensions": {TRANSPORT: transport},
+            # What each request says: a copy has room for it then, and does not grow.
+            "method": "",
+            "path": "",
+            "raw_path": b"",
+            "query_string": b"",
+            "headers": (),
         }
         self._greet(self.timeout_keep_alive)
 
