@@ -27,8 +27,11 @@ _NO_STEP = (None, None)
 _SHORT = 500
 """Bytes of a query that is kept as it is shown."""
 
-_ORDINARY = re.compile(r"(?:/(?:[a-z]++|(?=[0-9]*[a-f])[0-9a-f]{32})(?=/|\Z))++")
-"""A path of words and of ids of our own form, of which nothing is masked."""
+_OWN_ID = re.compile(r"(?=[0-9]*[a-f])[0-9a-f]{32}")
+"""An id of our own form, of which nothing is masked."""
+
+_ORDINARY = re.compile(rf"(?:/(?:[a-z]++|{_OWN_ID.pattern})(?=/|\Z))++")
+"""A path of words and of such ids."""
 _masked_key = lru_cache(maxsize=10_000)(masked_key)
 
 
@@ -78,8 +81,10 @@ class Access:
                 rule = decision.rule
                 break
         key, path = sandbox.key, scope["path"]
-        # A path without placeholders is one of the table of routes: nothing in it is to be masked but a key.
-        is_plain = not (scope["path_params"] or scope["query_string"] or key in path)
+        # A path is one of the table of routes: nothing in it is to be masked but a key, and what its placeholders name.
+        is_plain = not (scope["query_string"] or key in path)
+        for named in scope["path_params"].values():
+            is_plain = is_plain and _OWN_ID.fullmatch(named) is not None
         return [self._line(path if is_plain else _printable(self._target(key)), step.op, key, rule)]
 
     def _line(self, target: str, op: str, key: str | None, rule: str | None) -> str:
