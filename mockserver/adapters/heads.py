@@ -27,6 +27,9 @@ _LENGTH = re.compile(rb"[0-9]{1,9}")
 _LONGEST = 8_192
 """Bytes of a head that is read here."""
 
+SAID: dict[str, Any] = {"method": "", "path": "", "raw_path": b"", "query_string": b"", "headers": ()}
+"""What each request says of itself: a scope that has room for it from the start does not grow."""
+
 Header = tuple[bytes, bytes]
 
 
@@ -46,7 +49,7 @@ class Headers(tuple[Header, ...]):
 
 def whole(data: bytes, connection: dict[str, Any]) -> tuple[dict[str, Any], bytes] | None:
     """The scope and the body of the request that a packet is; None when it is none, more than one, or an unusual one.
-    ``connection`` is what the scopes of all its requests have in common."""
+    ``connection`` is what the scopes of all its requests have in common, with room for ``SAID``."""
     line = _LINE.match(data)
     if line is None:
         return None

@@ -25,7 +25,7 @@ from uvicorn.server import ServerState
 
 from mockserver.adapters import bad_request
 from mockserver.adapters.exchange import Begun, WholeCycle, answer, in_reserve
-from mockserver.adapters.heads import whole
+from mockserver.adapters.heads import SAID, whole
 
 TRANSPORT = "mockserver.transport"
 """The scope extension under which the application finds the connection's transport."""
@@ -103,12 +103,7 @@ class Protocol(HttpToolsProtocol):
             "root_path": self.root_path,
             "state": self.app_state,
             "extensions": {TRANSPORT: transport},
-            # What each request says: a copy has room for it then, and does not grow.
-            "method": "",
-            "path": "",
-            "raw_path": b"",
-            "query_string": b"",
-            "headers": (),
+            **SAID,
         }
         self._greet(self.timeout_keep_alive)
 
