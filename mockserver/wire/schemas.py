@@ -16,7 +16,7 @@ from types import MappingProxyType
 from typing import Any, get_args, get_origin, get_type_hints, is_typeddict
 
 from pydantic import WithJsonSchema
-from pydantic.json_schema import JsonSchemaMode, models_json_schema
+from pydantic.json_schema import models_json_schema
 
 from mockserver.wire.base import Body
 
@@ -38,10 +38,9 @@ _INTERESTING = frozenset(
 
 
 @cache
-def _schemas_of(bodies: tuple[type[Body], ...]) -> Mapping[str, Schema]:
-    """The schemas of bodies: the same under all assumptions, and slow to make."""
-    models: list[tuple[type[Body], JsonSchemaMode]] = [(model, "validation") for model in bodies]
-    _, document = models_json_schema(models, ref_template=REFERENCE)
+def schemas_of(model: type[Body]) -> Mapping[str, Schema]:
+    """The schemas of a body and of what is in it: the same under all assumptions, and slow to make."""
+    _, document = models_json_schema([(model, "validation")], ref_template=REFERENCE)
     return MappingProxyType(document.get("$defs", {}))
 
 
@@ -49,7 +48,8 @@ class Schemas:
     """Named schemas: those of the bodies and queries at once, those of replies as they are asked for."""
 
     def __init__(self, bodies: Iterable[type[Body]]) -> None:
-        self.named: dict[str, Schema] = dict(_schemas_of(tuple(dict.fromkeys(bodies))))
+        found = {name: schema for model in bodies for name, schema in schemas_of(model).items()}
+        self.named: dict[str, Schema] = dict(sorted(found.items()))
         self._bodies = frozenset(self.named)
 
     def body(self, model: type[Body]) -> Schema:

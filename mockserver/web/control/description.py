@@ -7,8 +7,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from mockserver.domain.slices import Slices
 from mockserver.web.control.call import CONTROL_ROUTES, ControlCall, ControlRoute
-from mockserver.wire.schemas import PLACEHOLDER, Schemas
+from mockserver.web.long_work import with_pauses
+from mockserver.web.routes import ROUTES
+from mockserver.wire.schemas import PLACEHOLDER, Schemas, schemas_of
 
 _JSON = "application/json"
 _INTRODUCTION = Path(__file__).with_suffix(".md").read_text("utf-8")
@@ -21,11 +24,23 @@ _REFUSED: dict[str, str] = {
 }
 
 
-def payments(call: ControlCall) -> tuple[int, object]:
+async def payments(call: ControlCall) -> tuple[int, object]:
     """The payments API as an OpenAPI document; with a secret key, in the profile of that sandbox."""
+    await with_pauses(_loading())
     from mockserver.web.openapi import document
 
     return 200, document(call.assumed(), call.world.directory.config.public_url)
+
+
+def _loading() -> Slices[None]:
+    """Load and make what the document is made of: all at once would keep others waiting."""
+    for row in ROUTES:
+        for model in (row.body, row.query):
+            if model is not None:
+                schemas_of(model)
+                yield
+        _ = row.reply, row.handle
+        yield
 
 
 def webhooks(call: ControlCall) -> tuple[int, object]:

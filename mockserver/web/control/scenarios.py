@@ -7,11 +7,13 @@ import asyncio
 import json
 from collections.abc import Callable, Sequence
 from functools import partial
+from importlib import import_module
 from typing import TypeVar
 
 from mockserver.domain.codes import Code
 from mockserver.domain.errors import Invalid, NotFound, nearest
 from mockserver.domain.masking import mask_start, mask_text
+from mockserver.domain.slices import Slices
 from mockserver.engine.dry_run import DryRule, dry_run
 from mockserver.engine.sandbox import Sandbox
 from mockserver.scenario.director import RuleReport
@@ -155,11 +157,18 @@ def _shown(sandbox: Sandbox) -> dict[str, object]:
 
 async def check(call: ControlCall) -> tuple[int, object]:
     """What is wrong with a scenario's text, with line and column, and what it says in vain; nothing is loaded."""
+    await with_pauses(_loading())
     return await _in_time(call, lambda: _checked(call))
 
 
+def _loading() -> Slices[None]:
+    """Load the bodies of all replies and webhooks, which only a check needs: it takes as long as others may wait."""
+    for name in ("wire.shapes", "wire.method_bodies", "wire.payment_methods", "wire.customers", "web.absent_members"):
+        import_module(f"mockserver.{name}")
+        yield
+
+
 def _checked(call: ControlCall) -> tuple[int, object]:
-    # It needs the bodies of all replies and webhooks: to load them takes as long as others may wait.
     from mockserver.web.absent_members import absent_members
 
     try:
