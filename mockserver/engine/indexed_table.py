@@ -17,7 +17,7 @@ from weakref import ref
 from mockserver.domain.record import record
 from mockserver.domain.slices import Slices
 from mockserver.engine.places import LOT, Index, ManyPlaces, Places
-from mockserver.engine.query import Among, Contains, Query, TableRow, cut, is_same, window
+from mockserver.engine.query import Among, Contains, Query, TableRow, cut, window
 from mockserver.engine.scans import Scan
 from mockserver.engine.sorted_places import SLICE, ChangedPlaces, SortedPlaces
 from mockserver.engine.spread import Spread
@@ -191,7 +191,7 @@ class Table(Generic[R]):
         """The page of a query: the narrowest index gives the candidates, the rest is checked on those alone. A ``scan``
         of the same parameters has looked at most of them already."""
         rows = self.rows
-        if scan is not None and is_same(scan.query, query):
+        if scan is not None and scan.query == query:
             page, count = scan.page(self._fitting(query))
             return ListPage([rows[seq] for seq in page], count, query.limit, query.skip)
         return self.page(query, self._candidates(query))

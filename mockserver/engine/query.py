@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Collection, Hashable, Sequence
+from dataclasses import field
 from operator import attrgetter
 from typing import Any, Generic, Protocol, TypeAlias, TypeVar
 
 from mockserver.domain.clock import Micros
-from mockserver.domain.record import record, replace
+from mockserver.domain.record import record
+
+_ADDED = attrgetter("added")
 
 
 class TableRow(Protocol):
@@ -78,13 +81,14 @@ class Query(Generic[R]):
     """What is searched: ``equal`` names indexes and the values each may have; every row found is within all ``bounds``,
     and ``where`` holds for it.
 
-    ``after`` and ``before`` bound the time of adding, exclusively. Without ``sort`` the newest come first.
+    ``after`` and ``before`` bound the time of adding, exclusively. Without ``sort`` the newest come first. Queries that
+    are made of the same parameters are equal when they still ask for the same.
     """
 
     limit: int
     skip: int = 0
     equal: Sequence[tuple[str, Sequence[Hashable]]] = ()
-    where: Sequence[Callable[[R], bool]] = ()
+    where: Sequence[Callable[[R], bool]] = field(default=(), compare=False)
     bounds: Sequence[Bound[R]] = ()
     after: Micros | None = None
     before: Micros | None = None
@@ -100,14 +104,8 @@ def cut(places: Sequence[int], query: Query[Any]) -> list[int]:
     return list(places[query.skip : query.skip + query.limit])
 
 
-def is_same(one: Query[Any], other: Query[Any]) -> bool:
-    """Whether two queries made of the same parameters still ask for the same."""
-    return replace(one, where=()) == replace(other, where=())
-
-
 def window(rows: Sequence[TableRow], query: Query[Any]) -> tuple[int, int]:
     """Where rows begin and end that were added within the bounds of a query."""
-    added = attrgetter("added")
-    first = bisect_right(rows, query.after, key=added) if query.after is not None else 0
-    last = bisect_left(rows, query.before, key=added) if query.before is not None else len(rows)
+    first = bisect_right(rows, query.after, key=_ADDED) if query.after is not None else 0
+    last = bisect_left(rows, query.before, key=_ADDED) if query.before is not None else len(rows)
     return first, max(first, last)
