@@ -199,7 +199,7 @@ def serve(**flags: Any) -> None:
     if settings.log_format == "text":
         log.info(f"control page: {listeners.address}/__admin")
         log.info(f"try: curl -H 'x-secretkey: sk_demo' {listeners.address}/charge")
-    code = server.serve(app, listeners.settings, echo=echo, listeners=listeners)
+    code = server.serve(app, listeners, echo=echo)
     if export is not None:
         with suppress(KeyboardInterrupt):
             export.close()

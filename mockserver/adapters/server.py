@@ -28,7 +28,7 @@ from mockserver.adapters.collector import Collector
 from mockserver.adapters.exit_codes import Exit
 from mockserver.adapters.handshakes import RefusingProtocol, accept
 from mockserver.adapters.http import Protocol as HttpProtocol
-from mockserver.adapters.listeners import CannotListen, Listeners, allow_connections, listen
+from mockserver.adapters.listeners import Listeners, allow_connections
 from mockserver.adapters.reloading import reloading, watching
 from mockserver.adapters.server_log import Complaints, Echo, RequestLog, ServerLog
 from mockserver.scenario.scenario import Certificate
@@ -44,19 +44,13 @@ SWITCH_SECONDS = 0.001
 asks for it several times, and would wait for five milliseconds each time."""
 
 
-def serve(app: Any, settings: Settings, *, echo: Echo, listeners: Listeners | None = None) -> int:
-    """Serve ``app`` until a signal stops it; the exit code.
+def serve(app: Any, bound: Listeners, *, echo: Echo) -> int:
+    """Serve ``app`` at the addresses that are bound until a signal stops it; the exit code.
 
-    ``listeners`` are those of :func:`listen`, when the caller needed the port before it made the application. The
-    application may have ``ready_problems`` (texts; any of them stops the start), ``reload()`` (awaited at SIGHUP) and
-    ``stopping()`` (called when a signal asks for the end).
+    The application may have ``ready_problems`` (texts; any of them stops the start), ``reload()`` (awaited at SIGHUP)
+    and ``stopping()`` (called when a signal asks for the end).
     """
-    log = ServerLog(echo, settings)
-    try:
-        bound = listeners or listen(settings)
-    except CannotListen as refusal:
-        log.error(str(refusal))
-        return refusal.code
+    log = ServerLog(echo, bound.settings)
     Complaints(log).take_over()
     sys.setswitchinterval(SWITCH_SECONDS)
     try:

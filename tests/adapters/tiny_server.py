@@ -12,6 +12,7 @@ import sys
 from typing import Any
 
 from mockserver.adapters.http import TRANSPORT
+from mockserver.adapters.listeners import CannotListen, listen
 from mockserver.adapters.server import serve
 from mockserver.settings import Settings
 
@@ -59,4 +60,8 @@ class Tiny:
 
 
 if __name__ == "__main__":
-    sys.exit(serve(Tiny(), Settings.load({}, os.environ), echo=say))
+    try:
+        sys.exit(serve(Tiny(), listen(Settings.load({}, os.environ)), echo=say))
+    except CannotListen as refusal:
+        say(str(refusal), err=True)
+        sys.exit(refusal.code)
