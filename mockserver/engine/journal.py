@@ -10,6 +10,7 @@ from collections import deque
 from collections.abc import Iterator
 from dataclasses import field
 from itertools import islice
+from typing import Any
 
 from mockserver.domain.clock import Micros
 from mockserver.domain.record import record
@@ -154,6 +155,10 @@ class Journal(Lodger):
             grown += _ENTRY
         entries.append(entry)
         self.resize(grown)
+
+    def contents(self) -> list[Any]:
+        """The lists and dictionaries of it that may be long."""
+        return [self.entries, *(self.readings.contents() if self.readings is not None else ())]
 
     def read_by(self, wording: object) -> Readings:
         """What searches have read, worded in this way."""

@@ -21,6 +21,10 @@ class Readings:
         self.size = 0
         self._kept: dict[Callable[..., Any], dict[int, Any]] = {}
 
+    def contents(self) -> list[dict[int, Any]]:
+        """The dictionaries of all that is kept."""
+        return list(self._kept.values())
+
     def of(self, reader: Callable[..., Any]) -> dict[int, Any]:
         """The values of a reader that are kept."""
         return self._kept.setdefault(reader, {})

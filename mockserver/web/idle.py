@@ -138,5 +138,6 @@ def _shorten(held: Any) -> None:
     if isinstance(held, Spread):
         held.shorten(_FREED)
         return
+    take = held.pop if isinstance(held, deque) else held.popitem
     for _ in range(min(_FREED, len(held))):
-        held.popitem()
+        take()

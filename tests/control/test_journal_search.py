@@ -141,7 +141,7 @@ class Search:
 @pytest.mark.parametrize("seed", range(4))
 def test_searches_answer_as_a_plain_look_at_each_entry(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(journal_search, "_SLICE", 3)
-    monkeypatch.setattr(journal_search, "_READ", 4_000)
+    monkeypatch.setattr(journal_search, "_READ", 2)
     random = Random(seed)
     api = Api(KEY, journal_limit=14)
     under_way: list[Search] = []

@@ -22,6 +22,7 @@ def fill(api: Api, rows: int = ROWS) -> list[Any]:
     text = "PaymentMethodId,Amount,Currency,Reference\n" + "\n".join(["none,1,AUD,a"] * rows)
     body = {"count": rows, "description": "many", "batch": text}
     assert api.call("POST", "/batch/transaction/payment_method", body).status == 201
+    api.call("GET", "/__admin/journal?q=x")
     for number in range(MANY - rows):
         api.app.world.sandboxes.open("sk_tests", 0).schedule.entries.append(number)  # type: ignore[arg-type]
     return api.app.world.sandboxes.open("sk_tests", 0).contents()

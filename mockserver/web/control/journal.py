@@ -19,7 +19,7 @@ from mockserver.web.asgi import Message, Scope
 from mockserver.web.control.call import ControlCall
 from mockserver.web.control.journal_facts import status_of
 from mockserver.web.control.journal_search import filters_of, fitting
-from mockserver.web.long_work import one_by_one, with_pauses
+from mockserver.web.long_work import in_slices, with_pauses
 from mockserver.web.operation import OperationEndpoint
 from mockserver.web.transport_faults import Cut
 from mockserver.wire.dates import moment
@@ -41,8 +41,8 @@ async def listing(call: ControlCall) -> tuple[int, object]:
     fits = await with_pauses(fitting(sandbox, journal.since(max(query.after or 0, call.since(sandbox))), filters))
     page = fits[-query.limit :] if query.after is None else fits[: query.limit]
     profile = profile_of(sandbox.assumed)
-    summary = {"count": len(fits), "last": last, "dropped": dropped}
-    return 200, {**summary, "entries": await one_by_one(shown(entry, profile) for entry in page)}
+    entries = await in_slices(page, lambda entry: shown(entry, profile))
+    return 200, {"count": len(fits), "last": last, "dropped": dropped, "entries": entries}
 
 
 def get(call: ControlCall) -> tuple[int, object]:
