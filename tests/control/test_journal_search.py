@@ -17,7 +17,7 @@ from mockserver.engine.readings import Readings
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.step import Step
 from mockserver.web.control import journal_search
-from mockserver.web.control.journal_facts import answered, facts_of, status_of
+from mockserver.web.control.journal_facts import PARTED, answered, facts_of, sought_of, status_of, text_of
 from mockserver.web.control.journal_search import OPERATORS, fitting, searched
 from mockserver.wire.jsonio import dumps
 from mockserver.wire.masked_bodies import mask_body
@@ -33,7 +33,7 @@ ASKED = [
     "-ref:order", "id:3", "id:no", "id:*", "-id:nothing", "amount:12.50", "amount:100", "-amount:5", "currency:aud",
     "-currency:nzd", "is:failed", "is:declined", "is:refused", "-is:scripted", "since:8",
     "currency:aud order -declined", "code:84 nothing", "ref:order-3 visa amount:12.5", "retried", "paid",
-    "success", "x-order", "ref:x amount:7",
+    "success", "x-order", "ref:x amount:7", '"success {"', '"authorised {"', "authorised",
 ]  # fmt: skip
 
 
@@ -115,7 +115,9 @@ def something(api: Api, random: Random) -> None:
                 {"profile": random.choice(["sdk", "documented"]), "provider.latency": "0s"},
             )
         case _:
-            api.try_charge(number + 1, reference=f"order-{number}", currency=random.choice(["AUD", "NZD"]))
+            api.try_charge(
+                number + 1, reference=f"order-{number}", currency=random.choice(["AUD", "NZD"]), capture=number < 6
+            )
 
 
 class Search:
@@ -151,6 +153,25 @@ def test_searches_answer_as_a_plain_look_at_each_entry(seed: int, monkeypatch: p
         under_way = [one for one in [*begun, *under_way] if not one.is_over()]
     while under_way:
         under_way = [one for one in under_way if not one.is_over()]
+    journal, profile = sandbox_of(api).journal, profile_of(sandbox_of(api).assumed)
+    readings = journal.read_by(profile)
+    kept = [number for reader in (sought_of, text_of) for number in readings.of(reader)]
+    assert kept
+    assert all(number > journal.dropped for number in kept)
+    for entry in journal.entries:
+        assert text_of(entry, profile).split(PARTED) == texts_of(entry, profile.word)
+
+
+def test_what_was_read_in_other_words_is_read_anew() -> None:
+    api = Api(KEY)
+    api.try_charge(capture=False)
+    api.call("GET", "/charge/nothing")
+    for profile in ("sdk", "documented", "sdk"):
+        api.call("PUT", "/__admin/assumptions", {"profile": profile, "provider.latency": "0s"})
+        sandbox = sandbox_of(api)
+        for text in ("authorised -4111", "authorise -authorised", "authorised"):
+            found = at_once(fitting(sandbox, sandbox.journal.entries, searched(sandbox, text)))
+            assert [entry.number for entry in found] == plainly(sandbox, text)
 
 
 def test_what_was_read_is_kept_as_long_as_its_entry_and_within_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
