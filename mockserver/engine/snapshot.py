@@ -123,8 +123,7 @@ def _state(sandbox: Sandbox, *, secrets: bool) -> State:
         seed=Seed(sandbox.config.seed),
         profile=sandbox.assumed.profile,
         assumptions={key: ROWS[key].kind.show(sandbox.assumed[ROWS[key]]) for key in sorted(overrides)},
-        # A clock that stands needs no machine time; without it equal stories export equal bytes.
-        clock=replace(sandbox.clock, real=0 if sandbox.clock.mode is ClockMode.MANUAL else sandbox.clock.real),
+        clock=_clock_of(sandbox),
         counters=dict(sorted(sandbox.ids.counters.items())),
         schedule=Schedule(sandbox.schedule.order, sandbox.schedule.entries.copy()),
         rules=Tallies(
@@ -141,6 +140,15 @@ def _state(sandbox: Sandbox, *, secrets: bool) -> State:
         scenarios=carried(sandbox.config.scenarios, secrets=secrets),
         salt=sandbox.cards.salt,
     )
+
+
+def _clock_of(sandbox: Sandbox) -> Clock:
+    """A clock of its own that goes on from here. One that stands needs no machine time: without it equal stories export
+    equal bytes. One that is held while webhooks are sent has not run since it was anchored."""
+    clock = sandbox.clock
+    if clock.mode is ClockMode.MANUAL:
+        return replace(clock, real=0)
+    return replace(clock, real=sandbox.touched if clock.holds else clock.real)
 
 
 def copied(sandbox: Sandbox, key: str, real: Micros) -> Sandbox:

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from mockserver.domain.clock import MILLISECOND
+from mockserver.domain.clock import MILLISECOND, SECOND
 from tests.adapters.test_webhook_sender import CARD, Receiver, charge, listening, lived
 from tests.driving import DUMMY, NOW, Api
 
@@ -100,6 +100,31 @@ def test_a_wait_moves_the_clock_from_try_to_try() -> None:
                 ("01T00:00:10", 500),
                 ("01T00:01:10", 200),
             ]
+
+    lived(api, story)
+
+
+def test_copies_that_are_made_while_a_webhook_is_sent_have_the_time_at_which_the_clock_stands() -> None:
+    real = NOW
+    api = Api(clock="real", real_clock=lambda: real)
+
+    async def now(key: str) -> object:
+        return (await api.calling("GET", "/__admin/clock", key=key))["now"]
+
+    async def story() -> None:
+        nonlocal real
+        over = asyncio.Event()
+        async with listening(silent(over)) as receiver:
+            await call(api, "PUT", "/__admin/clock", {"mode": "fast", "rate": 1_000})
+            real += 60 * SECOND
+            await call(api, "POST", "/charge/card", charge(receiver.url))
+            assert (await call(api, "GET", "/__admin/clock"))["waiting"] == 1
+            real += 5 * SECOND
+            document = (await api.calling("GET", "/__admin/state")).raw
+            assert (await api.calling("PUT", "/__admin/state", raw=document, key="sk_import")).status == 200
+            await call(api, "POST", "/__admin/fork", {"to": "sk_fork"})
+            assert [await now(key) for key in ("sk_fork", "sk_import")] == [await now("sk_tests")] * 2
+            over.set()
 
     lived(api, story)
 
