@@ -6,7 +6,7 @@ Source: control document, Control API (``/__admin/webhooks``).
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from operator import attrgetter
 
 from mockserver.domain.delivery import Delivery, DeliveryState
@@ -105,6 +105,11 @@ class DeliveryLog:
         self._ended = {one.delivery_id: None for one in by_change if one.state in _ENDED}
         self.sending = {one.delivery_id: None for one in by_change if one.state is DeliveryState.SENDING}
         self.outbox = deque(self.sending)
+
+    def resume(self, under_way: Collection[str]) -> None:
+        """Let everything go out that is to be sent by now and is not ``under_way``: of a sandbox that has lost its key
+        nothing is sent."""
+        self.outbox = deque(one for one in self.sending if one not in under_way)
 
     def forget(self) -> None:
         """Drop everything: a copy of a sandbox sends nothing a second time."""

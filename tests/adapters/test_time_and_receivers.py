@@ -129,6 +129,26 @@ def test_copies_that_are_made_while_a_webhook_is_sent_have_the_time_at_which_the
     lived(api, story)
 
 
+def test_webhooks_that_were_to_be_sent_when_a_sandbox_was_emptied_are_sent_once_that_is_undone() -> None:
+    api, receiver = Api(), slow(0.01)
+
+    async def story() -> None:
+        async with listening(receiver):
+            for _ in range(20):
+                await call(api, "POST", "/charge/card", charge(receiver.url))
+            emptied, runner = api.app.world.sandboxes.open("sk_tests", NOW), api.app.world.runner
+            assert len(runner.sending(emptied)) == 20
+            await call(api, "POST", "/__admin/reset?undo=true")
+            while runner.sending(emptied):
+                await asyncio.sleep(0.01)
+            assert len(receiver.got) < 20
+            await call(api, "POST", "/__admin/undo")
+            assert (await advance(api, "1h"))["waiting"] == 0
+            assert len(receiver.got) == len({body for _, body in receiver.got}) == 20
+
+    lived(api, story)
+
+
 def test_one_long_jump_tells_a_receiver_everything_in_the_order_of_time() -> None:
     api, receiver = Api(), slow(0.001)
 

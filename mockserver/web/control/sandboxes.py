@@ -138,7 +138,9 @@ def undo(call: ControlCall) -> tuple[int, object]:
             f"nothing is kept aside for this sandbox; reset with undo=true keeps it ({MOST_ASIDE} for all sandboxes)"
         )
         raise NotFound(Code.UNKNOWN_ERROR, {"Undo": reason}, message="Not Found")
-    call.world.runner.changed(back)
+    runner = call.world.runner
+    back.deliveries.resume(runner.sending(back))
+    runner.changed(back)
     return 200, {"requests": back.journal.last, "objects": object_counts(back)}
 
 
