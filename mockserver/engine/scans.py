@@ -13,11 +13,13 @@ from itertools import chain, compress, filterfalse, islice
 from typing import Any, Generic, TypeVar
 
 from mockserver.domain.slices import Slices
-from mockserver.engine.places import LOT
 from mockserver.engine.query import Query, TableRow, window
 from mockserver.engine.sorted_places import BLOCKS, SLICE, Block, ChangedPlaces, SortedPlaces
 
 R = TypeVar("R", bound=TableRow)
+
+_LOT = 500
+"""Places that are gone through when one of them was found."""
 
 
 class Scan(Generic[R]):
@@ -63,7 +65,10 @@ class Scan(Generic[R]):
 
     def sort(self) -> None:
         """Sort the few rows that were found."""
-        places = compress(range(len(self._rows)), self._found)
+        # Rows that were taken back meanwhile are no more.
+        places, at, end = array("Q"), -1, len(self._rows)
+        while (at := self._found.find(1, at + 1, end)) >= 0:
+            places.append(at)
         self._first = array("Q", sorted(places, key=self._key, reverse=self.query.descending))
 
     def follow(self, order: SortedPlaces[R]) -> Slices[None]:
@@ -109,12 +114,15 @@ class Scan(Generic[R]):
         return all_places
 
     def _found_in(self, block: Block) -> Iterator[int]:
-        return compress(block, map(self._found.__getitem__, block))
+        if self._found.find(1, block.low, block.high + 1) < 0:
+            return iter(())
+        places = block.places[::-1] if self.query.descending else block.places
+        return compress(places, map(self._found.__getitem__, places))
 
     def _by_place(self) -> Iterator[int]:
-        found, lots = self._found, range(0, len(self._found), LOT)
+        found, lots = self._found, range(0, len(self._found), _LOT)
         for start in reversed(lots) if self.query.descending else lots:
-            lot = found[start : start + LOT]
+            lot = found[start : start + _LOT]
             # To see that a lot has none takes a hundredth of the time of going through it.
             if 1 not in lot:
                 continue

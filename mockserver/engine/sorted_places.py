@@ -10,7 +10,7 @@ from itertools import islice
 from math import inf
 from typing import Any, Generic, TypeAlias, TypeVar
 
-from mockserver.domain.record import replace
+from mockserver.domain.record import record, replace
 from mockserver.domain.slices import Slices
 from mockserver.engine.query import Bound, TableRow
 
@@ -25,7 +25,17 @@ BLOCKS = 20
 _BLOCK = 1_000
 _PUT = 200
 
-Block: TypeAlias = "array[int]"
+Places: TypeAlias = "array[int]"
+
+
+@record
+class Block:
+    """Places next to each other in an order, all of them from ``low`` to ``high``: none need be looked at when no row
+    between the two is wanted."""
+
+    places: Places
+    low: int
+    high: int
 
 
 class ChangedPlaces(set[int]):
@@ -56,14 +66,14 @@ class SortedPlaces(Generic[R]):
 
     def build(self, changed: ChangedPlaces) -> Slices[None]:
         """Take in all rows, as they are now; then what ``changed`` has heard of meanwhile, until there is no more."""
-        rows, values, runs, total = self._rows, self._values, list[Block](), len(self._rows)
+        rows, values, runs, total = self._rows, self._values, list[Places](), len(self._rows)
         while (start := len(values)) < min(total, len(rows)):
             values += map(self._read, rows[start : min(start + SLICE, total)])
             runs.append(array("Q", sorted(range(start, len(values)), key=self._key)))
             yield
         merged = merge(*runs, key=self._key)
         while block := array("Q", islice(merged, _BLOCK)):
-            self._blocks.append(block)
+            self._blocks.append(Block(block, min(block), max(block)))
             yield
         lot = 0
         while changed or len(values) > len(rows):
@@ -90,9 +100,8 @@ class SortedPlaces(Generic[R]):
             self._put(seq)
 
     def blocks(self, *, descending: bool) -> Iterator[Block]:
-        """All blocks of this instant, in order."""
-        blocks = list(self._blocks)
-        return (block[::-1] for block in reversed(blocks)) if descending else iter(blocks)
+        """All blocks of this instant, the last first when ``descending``."""
+        return iter(self._blocks[::-1] if descending else self._blocks.copy())
 
     def marks(self, bound: Bound[R]) -> Slices[bytearray]:
         """A byte for each row, 1 where its value is within the bound."""
@@ -121,21 +130,23 @@ class SortedPlaces(Generic[R]):
         key, blocks = self._key(seq), self._blocks
         number = min(self._block_of(key), len(blocks) - 1)
         if number < 0:
-            blocks.append(array("Q", [seq]))
+            blocks.append(Block(array("Q", [seq]), seq, seq))
             return
         block = blocks[number]
-        at = bisect_left(block, key, key=self._key)
-        longer = block[:at] + array("Q", [seq]) + block[at:]
+        at = bisect_left(block.places, key, key=self._key)
+        longer = block.places[:at] + array("Q", [seq]) + block.places[at:]
         half = len(longer) // 2
-        blocks[number : number + 1] = [longer] if half < _BLOCK else [longer[:half], longer[half:]]
+        parts = [longer] if half < _BLOCK else [longer[:half], longer[half:]]
+        low, high = min(block.low, seq), max(block.high, seq)
+        blocks[number : number + 1] = [Block(part, low, high) for part in parts]
 
     def _take(self, seq: int) -> None:
         key, blocks = self._key(seq), self._blocks
         number = self._block_of(key)
         block = blocks[number]
-        at = bisect_left(block, key, key=self._key)
-        shorter = block[:at] + block[at + 1 :]
-        blocks[number : number + 1] = [shorter] if shorter else []
+        at = bisect_left(block.places, key, key=self._key)
+        shorter = block.places[:at] + block.places[at + 1 :]
+        blocks[number : number + 1] = [replace(block, places=shorter)] if shorter else []
 
     def take_back(self, seq: int) -> bool:
         """The newest row is no more. False when so many have gone since :meth:`learn` that the order is better made
@@ -151,10 +162,10 @@ class SortedPlaces(Generic[R]):
         self._take(len(self._values) - 1)
         self._values.pop()
 
-    def _within(self, bound: Bound[R]) -> list[Block]:
+    def _within(self, bound: Bound[R]) -> list[Places]:
         # Between the rows that have the value itself and those beyond it.
         key = bound.value, inf if bound.above != bound.inclusive else -1
-        number, blocks = self._block_of(key), self._blocks
+        number, blocks = self._block_of(key), [block.places for block in self._blocks]
         if number < len(blocks):
             at = bisect_left(blocks[number], key, key=self._key)
             parts = blocks[number][at:], blocks[number][:at]
@@ -163,7 +174,7 @@ class SortedPlaces(Generic[R]):
         return [parts[0], *blocks[number + 1 :]] if bound.above else [*blocks[:number], parts[1]]
 
     def _block_of(self, key: tuple[Any, float]) -> int:
-        return bisect_left(self._blocks, key, key=lambda block: self._key(block[-1]))
+        return bisect_left(self._blocks, key, key=lambda block: self._key(block.places[-1]))
 
     def _key(self, seq: int) -> tuple[Any, float]:
         return self._values[seq], seq

@@ -12,6 +12,7 @@ import pytest
 
 from mockserver.domain.record import record, replace
 from mockserver.domain.slices import Slices
+from mockserver.engine import scans
 from mockserver.engine.indexed_table import Table
 from mockserver.engine.places import Index
 from mockserver.engine.query import Bound, Contains, Query
@@ -65,6 +66,10 @@ def price(row: Stored) -> int:
 
 def is_cheap(row: Stored) -> bool:
     return row.price < 20
+
+
+def key(row: Stored) -> str:
+    return row.key
 
 
 def said(row: Stored) -> str:
@@ -207,6 +212,35 @@ def test_what_changes_in_place_is_found_where_it_stands_now(name: str) -> None:
         assert table.search(query, scan) == table.search(query)
         change()
         assert table.search(query, scan) == table.search(query)
+
+
+def test_a_row_at_the_edge_of_a_block_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    random = Random(4)
+    table, query = filled_table(), Query(10, sort=price)
+    drive(table.scan(query), lambda: None)
+    for _ in range(300):
+        table.add(stored(len(table), random))
+        row = table.rows[random.randrange(len(table))]
+        table.replace(row, replace(row, price=random.randrange(50)))
+    drive(table.scan(query), lambda: None)
+    blocks = list(table._orders[price].blocks(descending=False))
+    assert sorted(seq for block in blocks for seq in block.places) == list(range(len(table)))
+    monkeypatch.setattr(scans, "SLICE", 0)
+    for block in blocks:
+        for seq in (min(block.places), max(block.places)):
+            alone: Query[Stored] = Query(10, where=[Contains(key, f"id{seq}")], sort=price, descending=bool(seq % 2))
+            scan, _ = drive(table.scan(alone), lambda: None)
+            assert table.search(alone, scan) == table.search(alone)
+
+
+def test_the_few_rows_that_were_found_may_be_taken_back_before_they_are_sorted() -> None:
+    table = filled_table()
+    query: Query[Stored] = Query(20, where=[Contains(key, "id60")], sort=price)
+    drive(table.scan(query), lambda: None)
+    scan, pauses = drive(table.scan(query), table.take_back)
+    found = table.search(query, scan)
+    assert found == table.search(query)
+    assert found.count == 18 - pauses
 
 
 def test_a_scan_answers_no_other_query() -> None:
