@@ -20,6 +20,10 @@ from mockserver.engine.state_facts import KINDS, value_at
 from mockserver.scenario.matching import TEXT, FieldTest, Kind, compile_test, known_operators
 from mockserver.scenario.stored import STORED, followed, kind_of
 
+MOST_TESTS = 1_000
+_MOST_TOLD = 20
+"""Faults that one refusal names: to find the nearest name for each of thousands takes minutes."""
+
 SLICE = 100
 """Rows that are looked at before others have their turn."""
 
@@ -110,8 +114,11 @@ def read(sandbox: Sandbox, wanted: object) -> list[WaitCondition]:
     if not isinstance(wanted, dict) or not wanted:
         raise Invalid(Code.VALIDATION_ERROR, {"For": 'wanted an object such as {"charge": {"id": ..., "status": ...}}'})
     kinds = [*(camel(kind) for kind in KINDS), "webhook", "inbox"]
-    found, faults = [], {}
+    found: list[WaitCondition] = []
+    faults: dict[str, str] = {}
     for kind, tests in wanted.items():
+        if len(faults) >= _MOST_TOLD:
+            break
         place = f"For.{kind[:40]}"
         if kind not in kinds:
             faults[place] = f"no such kind{nearest(kind, kinds)}, allowed: {', '.join(kinds)}"
@@ -142,8 +149,13 @@ def _condition(sandbox: Sandbox, kind: str, given: Wanted) -> WaitCondition:
         raise ValueError("id: wanted a text")
     if kind == "inbox" and (not isinstance(name, str) or not name):
         raise ValueError("name: wanted the name of an inbox")
-    compiled, faults = [], []
+    if len(tests) > MOST_TESTS:
+        raise ValueError(f"wanted at most {MOST_TESTS} tests")
+    compiled: list[FieldTest] = []
+    faults: list[str] = []
     for path, wanted in tests.items():
+        if len(faults) >= _MOST_TOLD:
+            break
         try:
             known_operators(wanted)
             compiled.append(compile_test(path, _read_as(_kind_of(kind, path), wanted)))

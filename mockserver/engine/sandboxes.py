@@ -268,12 +268,12 @@ class Sandboxes:
     def _accepted(self, key: str | None) -> str:
         if not key:
             raise Unauthorised(Code.INVALID_AUTHENTICATION, {"XSecretkey": "the header x-secretkey is required"})
-        fault = None
+        fault, begin = None, key[:LONGEST_KEY].lower()
         if self._keys:
             fault = None if key in self._keys else "this server knows only the keys of --keys"
-        elif key.lower().startswith("invalid"):
+        elif begin.startswith("invalid"):
             fault = "keys that begin with 'invalid' are always refused"
-        elif any(mark in key.lower().split("_")[:2] or key.lower().startswith(mark) for mark in _LIVE_MARKS):
+        elif any(mark in begin.split("_")[:2] or begin.startswith(mark) for mark in _LIVE_MARKS):
             fault = "this looks like a live key; a sandbox must never see one"
         elif len(key) > LONGEST_KEY:
             fault = f"wanted a key of at most {LONGEST_KEY} characters"

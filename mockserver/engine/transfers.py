@@ -204,17 +204,20 @@ def settlements(sandbox: Sandbox, first: Micros, last: Micros | None) -> Slices[
         day for day in sandbox.charges.values("money_day") if isinstance(day, int) and begin <= day + DAY <= until
     )
     rows: list[SettlementRow] = []
+    seen = 0
     for day in days:
         charges: dict[str, list[Charge]] = {}
-        for number, charge in enumerate(sandbox.charges.find("money_day", day), 1):
+        for charge in sandbox.charges.find("money_day", day):
             charges.setdefault(charge.provider.provider_id, []).append(charge)
-            if not number % SLICE:
+            seen += 1
+            if not seen % SLICE:
                 yield
         for provider_id in sorted(charges):
             settlement_id = digest("settlement", sandbox.config.seed, sandbox.key, provider_id, day).hex()
-            for number, charge in enumerate(charges[provider_id], 1):
+            for charge in charges[provider_id]:
                 rows += _settled(settlement_id, charge, day)
-                if not number % SLICE:
+                seen += 1
+                if not seen % SLICE:
                     yield
     return rows
 

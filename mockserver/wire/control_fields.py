@@ -21,7 +21,8 @@ from mockserver.domain.errors import Invalid, nearest
 from mockserver.domain.masking import mask_start
 from mockserver.domain.reading import flag_of, whole_of
 from mockserver.wire.base import Body, refuse
-from mockserver.wire.folding import MOST_NAMED, Folded, pascal, validate
+from mockserver.wire.folding import MOST_FIELDS, MOST_NAMED, Folded, pascal, validate
+from mockserver.wire.jsonio import holds_few
 
 B = TypeVar("B", bound=Body)
 
@@ -49,7 +50,8 @@ def read_exactly(model: type[B], given: Mapping[str, Any], what: str = "field") 
         allowed = ", ".join(names) or "none"
         faults = {mask_start(name, 40): f"unknown {what}{nearest(name, names)}, allowed: {allowed}" for name in unknown}
         raise Invalid(Code.VALIDATION_ERROR, {pascal([name]): words for name, words in faults.items()})
-    return validate(model, Folded(dict(given), [], []))
+    # What is in them is read in one step.
+    return validate(model, Folded(dict(given), [], [], 0 if holds_few(given, MOST_FIELDS) else -1))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -318,3 +318,13 @@ def test_settlements_need_a_start_that_is_no_later_than_the_end(api: Api) -> Non
     assert (problem_of(wrong), list(wrong["details"])) == ((400, 90), ["EndDate"])
     assert api.get("/settlements", startDate="2031-04-01").body == []
     assert api.get("/settlements", startDate="2031-04-01", endDate="2031-04-02").body == []
+
+
+def test_settlements_of_many_days_have_rests_as_those_of_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(transfers, "SLICE", 4)
+    api = Api()
+    for _ in range(12):
+        api.charge(amount=5)
+        api.advance("1d")
+    sandbox = next(iter(api.app.world.sandboxes))
+    assert sum(1 for _ in transfers.settlements(sandbox, 0, None)) >= 6

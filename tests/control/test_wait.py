@@ -416,3 +416,21 @@ def test_why_a_wait_failed_shows_no_card_number(api: Api) -> None:
         assert "4111********1111" in told
         assert "1111 1111" not in told
         assert "1" * 9 not in told
+
+
+def test_of_many_faults_the_first_are_told(api: Api) -> None:
+    """To find the nearest name for each of 24,000 takes minutes, during which nobody else is answered."""
+    fields = api.call("POST", "/__admin/wait", {"for": {"charge": {f"amont{number}": 1 for number in range(900)}}})
+    assert fields["details"]["For.charge"].count("no such field") == 20
+    many = {f"metadata.{number}": "a" for number in range(1_001)}
+    assert api.call("POST", "/__admin/wait", {"for": {"charge": many}})["details"] == {
+        "For.charge": "wanted at most 1000 tests"
+    }
+    kinds = api.call("POST", "/__admin/wait", {"for": {f"chage{number}": {} for number in range(900)}})
+    assert len(kinds["details"]) == 20
+
+
+def test_a_control_call_has_so_many_values(api: Api) -> None:
+    for count, words in ((24_000, "no such kind"), (25_000, "wanted at most 25000 fields and items of lists")):
+        refused = api.call("POST", "/__admin/wait", {"for": {"none": list(range(count))}})
+        assert (refused.status, words in str(refused["details"])) == (400, True)
