@@ -5,7 +5,7 @@ Source: control document, Control API (``/__admin/verify``).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 
 from mockserver.domain.errors import nearest
 from mockserver.domain.record import record
@@ -105,8 +105,3 @@ def _bounds(raw: object, path: Path, problems: Problems) -> Expectation:
     if most is not None and most < least:
         problems.add(path, f"got min {least} and max {most}, wanted the smaller one first")
     return Expectation(least, most)
-
-
-def closest(attempts: Sequence[Attempt], expected: Expected) -> list[Difference]:
-    """The differences of the attempt that comes nearest to what was expected."""
-    return min((expected.differences(attempt) for attempt in attempts), key=len)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import pytest
@@ -140,3 +141,25 @@ def test_senseless_expectations_are_refused(body: object, field: str) -> None:
 def test_all_faults_are_told_at_once(api: Api) -> None:
     reply = verify(api, {"op": "no.such"}, {"op": "charge.get", "count": "many"}, rules=1)
     assert list(reply.body["details"]) == ["Requests[0].op", "Requests[1].count", "Rules"]
+
+
+def test_others_have_their_turn_while_much_is_verified(api: Api) -> None:
+    """Each expectation reads the requests of all entries anew."""
+    for number in range(120):
+        api.try_charge(reference=f"order-{number}")
+    order: list[str] = []
+
+    async def one(method: str, target: str, body: object) -> None:
+        reply = await api.calling(method, target, body)
+        order.append(f"{target} {reply.status}")
+
+    async def all_at_once() -> None:
+        wanted = {"requests": [{"op": "charge.create", "where": {"request.reference": "none"}}] * 5}
+        verifying = asyncio.ensure_future(one("POST", "/__admin/verify", wanted))
+        for _ in range(8):
+            await asyncio.sleep(0)
+            await one("GET", "/info", None)
+        await verifying
+
+    asyncio.run(all_at_once())
+    assert order == ["/info 200"] * 8 + ["/__admin/verify 409"]

@@ -9,20 +9,22 @@ from mockserver.domain.codes import Code
 from mockserver.domain.errors import Invalid
 from mockserver.domain.masking import mask_text
 from mockserver.domain.record import record
+from mockserver.domain.slices import Slices
 from mockserver.engine.journal import Journal, JournalEntry
 from mockserver.findings.catalogue import Severity
 from mockserver.scenario.attempt import Attempt
-from mockserver.scenario.expecting import Expected, closest, expectations
+from mockserver.scenario.expecting import Expected, expectations
 from mockserver.scenario.matching import Difference
 from mockserver.web.control.call import ControlCall
 from mockserver.web.control.findings import at_least, shown
+from mockserver.web.long_work import in_slices, with_pauses
 from mockserver.wire.profile import profile_of
 
 _LEAST = {"none": Severity.NOTE, "warning": Severity.WARNING, "error": Severity.ERROR}
 """The least severity that fails a verification, by its word: ``none`` allows no finding at all."""
 
 
-def verify(call: ControlCall) -> tuple[int, object]:
+async def verify(call: ControlCall) -> tuple[int, object]:
     """200 when every expectation holds, else 409 with the differences and the near misses.
 
     Raises ``Invalid`` (90) naming every fault of the expectations themselves.
@@ -35,16 +37,17 @@ def verify(call: ControlCall) -> tuple[int, object]:
         words = "give requests, rules: true or findings: else nothing is verified"
         raise Invalid(Code.VALIDATION_ERROR, {"Requests": words})
     after = call.since(sandbox)
-    verdicts = [judge(sandbox.journal, one, after) for one in expected]
+    entries = tuple(sandbox.journal.since(after))
     unmet = sandbox.director.unmet() if body.rules else []
-    failed = [verdict for verdict in verdicts if not verdict.holds]
     found = at_least(sandbox, _LEAST[least], after) if least is not None else []
-    differences = [*map(_words, failed), *unmet, *(f"{one.kind.name}: {one.kind.title}" for one in found)]
+    verdicts = [await with_pauses(judge(sandbox.journal, one, entries)) for one in expected]
+    failed = [verdict for verdict in verdicts if not verdict.holds]
+    differences = [*await in_slices(failed, _words), *unmet, *(f"{one.kind.name}: {one.kind.title}" for one in found)]
     return 409 if differences else 200, {
         "verified": not differences,
         "message": "; ".join(differences) or "All expectations hold",
         "differences": differences,
-        "requests": [_shown(verdict) for verdict in verdicts],
+        "requests": await in_slices(verdicts, _shown),
         "rules": unmet,
         "findings": [shown(one, profile_of(sandbox.assumed)) for one in found],
     }
@@ -81,6 +84,9 @@ def _shown(verdict: Verification) -> dict[str, object]:
     }
 
 
+_SLICE = 50
+"""Entries, whose requests are read anew, that are looked at before others have their turn."""
+
 MOST_SHOWN = 5
 """Near misses and matches that a verdict names."""
 
@@ -109,8 +115,8 @@ class Verification:
         return self.doubt is None and self.expected.bounds.hold(self.count)
 
 
-def judge(journal: Journal, expected: Expected, after: int = 0) -> Verification:
-    """Count what was expected among the entries that are kept, those after a number.
+def judge(journal: Journal, expected: Expected, entries: Sequence[JournalEntry]) -> Slices[Verification]:
+    """Count what was expected among some entries of a journal.
 
     A request counts once, however many providers were tried; a step that was not asked for by a request of that
     operation (rows of a batch, renewals) counts once for each payment in it.
@@ -118,17 +124,21 @@ def judge(journal: Journal, expected: Expected, after: int = 0) -> Verification:
     count = 0
     matched: list[JournalEntry] = []
     missed: list[NearMiss] = []
-    for entry in journal.since(after):
+    yield
+    for number, entry in enumerate(entries, 1):
+        if not number % _SLICE:
+            yield
         attempts = [attempt for attempt in _attempts(entry) if expected.concerns(attempt)]
         if not attempts:
             continue
-        fits = [attempt for attempt in attempts if not expected.differences(attempt)]
+        told = [expected.differences(attempt) for attempt in attempts]
+        fits = [attempt for attempt, differences in zip(attempts, told, strict=True) if not differences]
         if fits:
             whole = entry.step.op in expected.operations
             count += 1 if whole else len({(fit.row, fit.subject, fit.attempt) for fit in fits if fit.attempt == 1}) or 1
             matched.append(entry)
         else:
-            missed.append(NearMiss(entry, closest(attempts, expected)))
+            missed.append(NearMiss(entry, min(told, key=len)))
     near = nsmallest(MOST_SHOWN, missed, key=lambda miss: (len(miss.differences), -miss.entry.number))
     return Verification(expected, count, matched[-MOST_SHOWN:], near, _doubt(journal, expected, count))
 
