@@ -5,7 +5,6 @@ Shapes: published facts, 5.4 (32 lower-case hex digits for objects, dashed UUIDs
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from hashlib import blake2b
 from typing import NewType
 
@@ -34,10 +33,10 @@ class Ids:
 
     __slots__ = ("_keys", "_seed_parts", "counters")
 
-    def __init__(self, seed: int, sandbox: str, counters: Mapping[str, int] | None = None) -> None:
+    def __init__(self, seed: int, sandbox: str) -> None:
         self._seed_parts = (seed, sandbox)
         self._keys: dict[str, int] = {}
-        self.counters: dict[str, int] = dict(counters or {})
+        self.counters: dict[str, int] = {}
 
     def hex32(self, kind: str) -> str:
         """The next id of ``kind``: 32 lower-case hex digits."""

@@ -58,11 +58,11 @@ def currency(text: str) -> Currency:
     return found
 
 
-def exact(amount: Decimal, currency: Currency, *, field: str = "Amount") -> Decimal:
+def exact(amount: Decimal, currency: Currency) -> Decimal:
     """``amount`` without trailing zeros and never in exponent form; its sign is the caller's to judge.
 
-    Raises ``Invalid`` (2, details under ``field``) when it is not finite, has more digits after the point than the
-    currency has, or more than 15 before it (assumption ``amount.minimum / amount.maximum``).
+    Raises ``Invalid`` (2) when it is not finite, has more digits after the point than the currency has, or more than 15
+    before it (assumption ``amount.minimum / amount.maximum``).
     """
     # A text is cheaper than as_tuple(), is as long as what was sent (1E+999999 stays short), and no context rounds it.
     text = str(amount)
@@ -76,14 +76,14 @@ def exact(amount: Decimal, currency: Currency, *, field: str = "Amount") -> Deci
                 if len(kept) == len(fraction):
                     return amount
                 return Decimal(f"{whole}.{kept}") if kept else Decimal(whole)
-    return _exact_of_any(amount, currency, field)
+    return _exact_of_any(amount, currency)
 
 
-def check_length(amount: Decimal, *, field: str = "Amount") -> None:
+def check_length(amount: Decimal) -> None:
     """Raises ``Invalid`` (2) for a finite number with more than 15 digits before the point."""
     if amount.adjusted() >= MAX_INTEGER_DIGITS:
         before = amount.adjusted() + 1
-        raise _refused(field, f"got {before} digits before the point, at most {MAX_INTEGER_DIGITS} are allowed")
+        raise _refused(f"got {before} digits before the point, at most {MAX_INTEGER_DIGITS} are allowed")
 
 
 def number_text(number: Decimal) -> str:
@@ -117,19 +117,19 @@ def share(amount: Decimal, percent: Decimal, digits: int = 2, *, plus: Decimal =
     return Decimal(number_text(part.quantize(Decimal(1).scaleb(-digits), context=_COSTS)))
 
 
-def _exact_of_any(amount: Decimal, currency: Currency, field: str) -> Decimal:
+def _exact_of_any(amount: Decimal, currency: Currency) -> Decimal:
     """``exact`` for rare input: signs, exponents, superfluous zeros, and everything that is refused."""
     if not amount.is_finite():
-        raise _refused(field, "got a value that is not a finite number")
+        raise _refused("got a value that is not a finite number")
     if not amount:
         return ZERO
-    check_length(amount, field=field)
+    check_length(amount)
     places = _places(amount)
     if places > currency.digits:
         # Counted, not quoted, when long: a card number may have slipped into the wrong field.
         short = places + max(0, amount.adjusted()) < _SHOWN
         got = number_text(amount) if short else f"{places} digits after the point"
-        raise _refused(field, f"got {got}, {currency.code} has {currency.digits or 'no'} digits after the point")
+        raise _refused(f"got {got}, {currency.code} has {currency.digits or 'no'} digits after the point")
     return Decimal(number_text(amount))
 
 
@@ -142,8 +142,8 @@ def _places(amount: Decimal) -> int:
     return max(0, -int(exponent) - zeros)
 
 
-def _refused(field: str, reason: str) -> Invalid:
-    return Invalid(Code.INVALID_AMOUNT, {field: reason})
+def _refused(reason: str) -> Invalid:
+    return Invalid(Code.INVALID_AMOUNT, {"Amount": reason})
 
 
 def _unknown(text: str) -> str:

@@ -162,13 +162,6 @@ def test_a_card_number_in_the_wrong_field_is_not_repeated(text: str) -> None:
     assert "1111" not in refusal(text)
 
 
-def test_the_refused_field_is_the_callers() -> None:
-    with pytest.raises(Invalid) as caught:
-        exact(Decimal("0.001"), AUD, field="FreightAmount")
-    assert caught.value.details is not None
-    assert list(caught.value.details) == ["FreightAmount"]
-
-
 @pytest.mark.parametrize("text", ["1E+999999", "-1E+999999", "1E-999999"])
 def test_a_huge_exponent_is_never_written_out(text: str) -> None:
     tracemalloc.start()
