@@ -11,9 +11,9 @@ from mockserver.web.control import journal_search
 from tests.driving import Api, Reply
 
 
-def looked(api: Api, target: str, between: Callable[[], object]) -> Reply:
+def looked(api: Api, target: str, between: Callable[[], object], method: str = "GET") -> Reply:
     """The answer to a look, in the first pause of which something happens."""
-    looking = api.calling("GET", target)
+    looking = api.calling(method, target)
     assert looking.send(None) is None
     between()
     while True:
@@ -42,3 +42,10 @@ def test_objects_are_counted_when_they_are_found(api: Api, monkeypatch: pytest.M
         api.charge()
     told = looked(api, "/__admin/objects?kind=charge&q=success", api.charge).body
     assert told["count"] == told["counts"]["charge"] == len(told["objects"]) == 5
+
+
+def test_rules_are_tried_on_as_many_entries_as_are_told(api: Api) -> None:
+    for _ in range(6):
+        api.charge()
+    told = looked(api, "/__admin/scenarios/dry-run", api.charge, "POST").body
+    assert told["entries"] == max(one["concerned"] for one in told["rules"]) == 6

@@ -211,8 +211,10 @@ async def try_out(call: ControlCall) -> tuple[int, object]:
 
 
 async def _tried(sandbox: Sandbox, scenarios: list[Scenario], only: Scenario | None) -> dict[str, object]:
+    # More may be noted while others have their turn: of those no rule is asked.
+    count = len(sandbox.journal.entries)
     rules = await with_pauses(dry_run(sandbox, scenarios, only))
-    return {"entries": len(sandbox.journal.entries), "rules": [_rule(one) for one in rules]}
+    return {"entries": count, "rules": [_rule(one) for one in rules]}
 
 
 def _rule(one: DryRule) -> dict[str, object]:
