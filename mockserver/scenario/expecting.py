@@ -26,6 +26,7 @@ _ELSEWHERE: Mapping[str, str] = {
 """Keys of ``when`` that mean nothing afterwards."""
 
 _MOST = 1_000_000_000
+_MOST_TESTS = 1_000
 
 
 @record
@@ -65,6 +66,9 @@ def _expected(raw: object, path: Path, problems: Problems) -> Iterator[Expected]
     where = raw.get("where") or {}
     if not isinstance(where, Mapping):
         problems.add((*path, "where"), f"got {shown(where)}, wanted tests as in when")
+        return
+    if len(where) > _MOST_TESTS:
+        problems.add((*path, "where"), f"got {len(where)} tests, wanted at most {_MOST_TESTS}")
         return
     where = dict(where)
     for key, wanted in raw.items():

@@ -163,3 +163,12 @@ def test_others_have_their_turn_while_much_is_verified(api: Api) -> None:
 
     asyncio.run(all_at_once())
     assert order == ["/info 200"] * 8 + ["/__admin/verify 409"]
+
+
+def test_an_expectation_has_so_many_tests(api: Api) -> None:
+    many = {f"request.metadata.a{number}": "x" for number in range(1_001)}
+    refused = api.call("POST", "/__admin/verify", {"requests": [{"op": "charge.create", "where": many}]})
+    assert (refused.status, refused["details"]) == (
+        400,
+        {"Requests[0].where": "got 1001 tests, wanted at most 1000"},
+    )

@@ -84,8 +84,8 @@ def _shown(verdict: Verification) -> dict[str, object]:
     }
 
 
-_SLICE = 50
-"""Entries, whose requests are read anew, that are looked at before others have their turn."""
+_SLICE = 100
+"""Tests of entries, each of which reads a request anew, before others have their turn."""
 
 MOST_SHOWN = 5
 """Near misses and matches that a verdict names."""
@@ -124,10 +124,12 @@ def judge(journal: Journal, expected: Expected, entries: Sequence[JournalEntry])
     count = 0
     matched: list[JournalEntry] = []
     missed: list[NearMiss] = []
-    yield
-    for number, entry in enumerate(entries, 1):
-        if not number % _SLICE:
+    tested = _SLICE
+    for entry in entries:
+        if tested >= _SLICE:
+            tested = 0
             yield
+        tested += 1 + len(expected.tests)
         attempts = [attempt for attempt in _attempts(entry) if expected.concerns(attempt)]
         if not attempts:
             continue
