@@ -165,7 +165,7 @@ def _ahead(table: Table[R], query: Query[R], assumed: Assumed) -> Slices[Ahead[R
 
 def _query(sandbox: Sandbox, wanted: Search[R], given: Mapping[str, Any]) -> Query[R]:
     faults, criteria = Faults(), Criteria()
-    for name in [name for name in wanted.parameters if name in given]:
+    for name in filter(given.__contains__, wanted.parameters):
         wanted.parameters[name](sandbox, given[name], criteria, faults)
     if wanted.hides_removed and not given.get("include_removed"):
         criteria.equal.append(("state", (Presence.ACTIVE,)))
