@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 
-from mockserver.domain.cards import PREFIX_LENGTHS, Card, CardNumber, fingerprint_of, prefix_digest, read_number
+from mockserver.domain.cards import PREFIX_LENGTHS, Card, CardNumber, fingerprints_of, prefix_digest, read_number
 from mockserver.domain.sources import Instrument, PaymentType
 
 MOST_INSTRUMENTS = 1_000
@@ -18,10 +18,11 @@ class CardRegistry:
     """Interned card facts of one sandbox, ``facts`` by their fingerprint, and the instruments of the cards that paid
     lately; ``alike`` is what was read of a store lately that many rows hold."""
 
-    __slots__ = ("_by_prefix", "_instruments", "alike", "facts", "salt")
+    __slots__ = ("_by_prefix", "_fingerprint_of", "_instruments", "alike", "facts", "salt")
 
     def __init__(self, salt: str) -> None:
         self.salt = salt
+        self._fingerprint_of = fingerprints_of(salt)
         self.facts: dict[str, CardNumber] = {}
         self._by_prefix: dict[str, list[str]] = {}
         self._instruments: dict[tuple[object, ...], Instrument] = {}
@@ -29,7 +30,7 @@ class CardRegistry:
 
     def known(self, number: str) -> CardNumber | None:
         """The facts of a number that was met before, found by its digest."""
-        return self.facts.get(fingerprint_of(self.salt, number))
+        return self.facts.get(self._fingerprint_of(number))
 
     def meet(self, number: str) -> CardNumber:
         """The facts of a valid number, remembered."""
@@ -59,7 +60,7 @@ class CardRegistry:
         """Fingerprints of the cards whose number begins with, or is, ``digits`` (4, 6, 8 of them, or all)."""
         if len(digits) in PREFIX_LENGTHS:
             return self._by_prefix.get(prefix_digest(self.salt, digits), [])
-        return [fingerprint_of(self.salt, digits)]
+        return [self._fingerprint_of(digits)]
 
     def copied(self) -> CardRegistry:
         """A registry of its own that has seen the same cards."""
