@@ -6,8 +6,9 @@ Nearly every request is such a one. Every other goes the plain way, through uvic
 from __future__ import annotations
 
 import re
-from functools import lru_cache
 from typing import Any
+
+from mockserver.domain.remembered import Remembered
 
 _LINE = re.compile(
     rb"(GET|POST|PUT|PATCH|DELETE) (/(?!/)[A-Za-z0-9._~@:,;=!$&'()*+/-]*+)(?:\?([!-\"$-~]*+))? HTTP/1\.1\r\n"
@@ -57,7 +58,7 @@ def whole(data: bytes, connection: dict[str, Any]) -> tuple[dict[str, Any], byte
     end = data.find(b"\r\n\r\n", start) + 2
     if not start < end <= _LONGEST:
         return None
-    fields = _fields(data[start:end])
+    fields = _FIELDS_OF[data[start:end]]
     if fields is None:
         return None
     headers, length = fields
@@ -73,10 +74,8 @@ def whole(data: bytes, connection: dict[str, Any]) -> tuple[dict[str, Any], byte
 _METHODS = {name.encode(): name for name in ("GET", "POST", "PUT", "PATCH", "DELETE")}
 
 
-@lru_cache(maxsize=512)
 def _fields(lines: bytes) -> tuple[Headers, int] | None:
-    """The fields of a head and the length of the body; None when they say more than that. Most clients send the same
-    ones with every request."""
+    """The fields of a head and the length of the body; None when they say more than that."""
     if not _FIELDS.fullmatch(lines):
         return None
     headers = Headers((name.lower(), value) for name, value in _FIELD.findall(lines))
@@ -86,3 +85,7 @@ def _fields(lines: bytes) -> tuple[Headers, int] | None:
     if lengths and not _LENGTH.fullmatch(lengths[0]):
         return None
     return headers, int(lengths[0]) if lengths else 0
+
+
+_FIELDS_OF = Remembered(512, _fields)
+"""Most clients send the same ones with every request."""

@@ -12,6 +12,7 @@ from functools import lru_cache
 
 from mockserver.domain.clock import MILLISECOND, SECOND, Micros, iso
 from mockserver.domain.masking import mask_query, mask_text, star_key
+from mockserver.domain.remembered import Remembered
 from mockserver.engine.sandbox import masked_key
 from mockserver.engine.step import Step
 from mockserver.web.asgi import Message, Scope, Send
@@ -91,8 +92,8 @@ class Access:
         """Time, status, duration, method, path, operation, sandbox, rule; the first four in columns."""
         seconds, rest = divmod(self.ended, SECOND)
         took = "%9.2f" % ((self.ended - self.began) / MILLISECOND)
-        status, method, end = _common(self.status, self.scope["method"], op, key, rule)
-        return f"{_second(seconds)}{str(rest + SECOND)[1:4]}Z {status} {took}ms {method} {target} {end}"
+        status, method, end = _COMMON[self.status, self.scope["method"], op, key, rule]
+        return f"{_SECONDS[seconds]}{str(rest + SECOND)[1:4]}Z {status} {took}ms {method} {target} {end}"
 
     def _lines_of_any(self, step: Step | None, *, as_json: bool) -> list[str]:
         key = _key_of(self.scope)
@@ -152,17 +153,18 @@ def _key_of(scope: Scope) -> str | None:
     return sent.decode("latin-1") or None
 
 
-@lru_cache(maxsize=4)
-def _second(seconds: int) -> str:
-    return iso(seconds * SECOND)[:20]
+_SECONDS = Remembered[int, str](4, lambda seconds: iso(seconds * SECOND)[:20])
 
 
-@lru_cache(maxsize=1_024)
-def _common(status: int, method: str, op: str, key: str | None, rule: str | None) -> tuple[str, str, str]:
+def _common(kind: tuple[int, str, str, str | None, str | None]) -> tuple[str, str, str]:
     """What lines of requests that differ in path and time alone have in common: the status, the method, and what comes
     after the path. To word it takes half as long as the rest of a line."""
+    status, method, op, key, rule = kind
     end = f"{op} {_masked_key(key) if key else '-'} {f'rule={rule}' if rule else '-'}"
     return f"{status or '-':>3}", f"{_printable(mask_text(method)):6}", _printable(end)
+
+
+_COMMON = Remembered(1_024, _common)
 
 
 def _printable(text: str) -> str:

@@ -8,6 +8,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mappi
 from functools import lru_cache
 from typing import Any
 
+from mockserver.domain.remembered import Remembered
 from mockserver.wire.jsonio import dumps
 from mockserver.wire.long_text import Parts
 
@@ -79,7 +80,7 @@ def headers_of(scope: Scope) -> Mapping[str, str]:
     """Header names in lower case; of a header given twice the first counts, but beside a public key the last secret
     key (assumption ``keys.both``)."""
     raw = fields_of(scope)
-    return _headers(raw) if len(raw) <= FEW_FIELDS else _headers.__wrapped__(raw)
+    return _HEADERS[raw] if len(raw) <= FEW_FIELDS else _headers(raw)
 
 
 def fields_of(scope: Scope) -> tuple[RawHeader, ...]:
@@ -88,15 +89,17 @@ def fields_of(scope: Scope) -> tuple[RawHeader, ...]:
     return raw if isinstance(raw, tuple) else tuple((name, value) for name, value in raw)
 
 
-@lru_cache(maxsize=512)
 def _headers(raw: tuple[RawHeader, ...]) -> Mapping[str, str]:
-    """Most clients send the same headers with every request, and the journal keeps them all: one map does for all."""
     headers: dict[str, str] = {}
     for name, value in raw:
         headers.setdefault(_text(name), _text(value))
     if "x-publickey" in headers:
         headers.update((_text(name), _text(value)) for name, value in raw if name == b"x-secretkey")
     return headers
+
+
+_HEADERS = Remembered(512, _headers)
+"""Most clients send the same headers with every request, and the journal keeps them all: one map does for all."""
 
 
 def _text(raw: bytes) -> str:

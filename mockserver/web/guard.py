@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable
 from contextlib import suppress
-from functools import lru_cache
 from hmac import compare_digest
 from ipaddress import ip_address
 from socket import gethostname
@@ -22,6 +21,7 @@ from starlette.types import ASGIApp
 from mockserver.domain.addresses import CONTROL_WORDS
 from mockserver.domain.codes import Code
 from mockserver.domain.problem import problem
+from mockserver.domain.remembered import Remembered
 from mockserver.settings import Settings
 from mockserver.web.access import QUIET_PATHS, Access, Watched
 from mockserver.web.asgi import FEW_FIELDS, Message, RawHeader, RawHeaders, Receive, Scope, Send, fields_of, send_json
@@ -98,7 +98,7 @@ class Guard:
     def _admit(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
         """Who answers the request."""
         fields = fields_of(scope)
-        host, origin, hosts = _senders(fields) if len(fields) <= FEW_FIELDS else _senders.__wrapped__(fields)
+        host, origin, hosts = _SENDERS[fields] if len(fields) <= FEW_FIELDS else _senders(fields)
         if hosts > 1:
             # A proxy may have used another of them.
             words = f"got {hosts} Host headers, wanted one"
@@ -161,12 +161,14 @@ class Guard:
         return compare_digest(given, self._token)
 
 
-@lru_cache(maxsize=512)
 def _senders(headers: tuple[RawHeader, ...]) -> tuple[bytes, bytes, int]:
     """The last host, the last origin and the number of hosts."""
     hosts = [value for name, value in headers if name == b"host"] or [b""]
     origins = [value for name, value in headers if name == b"origin"] or [b""]
     return hosts[-1], origins[-1], len(hosts)
+
+
+_SENDERS = Remembered(512, _senders)
 
 
 def _names(settings: Settings) -> frozenset[str]:

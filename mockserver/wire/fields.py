@@ -19,6 +19,7 @@ from pydantic import ValidationError
 from pydantic_core import SchemaValidator, core_schema
 
 from mockserver.domain.masking import EFFORT
+from mockserver.domain.remembered import Remembered
 from mockserver.wire.base import Body, read_map, read_number, refuse
 from mockserver.wire.folding import MOST_FIELDS, Folded, fold, nested_body, parts_of, spellings_of, validate
 from mockserver.wire.jsonio import LONG, MalformedJson, holds_few, loads
@@ -276,13 +277,11 @@ def _read_float(value: Any) -> Decimal:
         return read_number(value)
     if not -_MOST < value < _MOST or (kind is float and value.is_integer()):
         raise refuse("wanted a number that is read in no other way")
-    return _decimal_of(value) if kind is float else Decimal(value)
+    return _DECIMALS[value] if kind is float else Decimal(value)
 
 
-@lru_cache(maxsize=4_096)
-def _decimal_of(number: float) -> Decimal:
-    """Amounts come back: to find the digits of one takes half of the way."""
-    return Decimal(repr(number))
+_DECIMALS = Remembered[float, Decimal](4_096, lambda number: Decimal(repr(number)))
+"""Amounts come back: to find the digits of one takes half of the way."""
 
 
 @cache

@@ -13,6 +13,7 @@ import orjson
 from mockserver.domain.masking import mask_start
 from mockserver.domain.money import number_text
 from mockserver.domain.reading import MAX_NUMBER
+from mockserver.domain.remembered import Remembered
 
 MAX_DEPTH = 64
 """Objects and arrays inside one another that a body may have, when the caller says nothing else."""
@@ -103,22 +104,14 @@ def encoded(value: object) -> Encoded:
     return Encoded(b"%b" % dumps(value))
 
 
-class _NumberTexts(dict[object, Encoded]):
-    """The texts of numbers: equal ones have the same, whatever digits they came with. To find one here takes 650
-    instructions, in a ``lru_cache`` 1,100; most answers hold several."""
-
-    def __missing__(self, value: object) -> Encoded:
-        if not isinstance(value, Decimal):
-            raise TypeError(f"{type(value).__name__} has no JSON form")
-        text = Encoded(number_text(value))
-        if len(self) >= _MOST_NUMBERS:
-            self.clear()
-        self[value] = text
-        return text
+def _unknown_to_orjson(value: object) -> Encoded:
+    if isinstance(value, Decimal):
+        return Encoded(number_text(value))
+    raise TypeError(f"{type(value).__name__} has no JSON form")
 
 
-_MOST_NUMBERS = 4_096
-_number_text = _NumberTexts().__getitem__
+_number_text = Remembered(4_096, _unknown_to_orjson).__getitem__
+"""The text of a number: equal ones have the same, whatever digits they came with."""
 
 
 def _decimal(number: str) -> Decimal:

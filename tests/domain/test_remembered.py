@@ -1,0 +1,28 @@
+"""What is remembered is what is made anew, within its bound."""
+
+from __future__ import annotations
+
+import pytest
+
+from mockserver.domain.remembered import Remembered
+
+
+def test_what_is_remembered_is_what_is_made_and_made_once() -> None:
+    made: list[int] = []
+    squares = Remembered[int, int](3, lambda number: made.append(number) or number**2)  # type: ignore[func-returns-value]
+    assert [squares[number] for number in (1, 2, 1, 2, 3, 1)] == [1, 4, 1, 4, 9, 1]
+    assert made == [1, 2, 3]
+
+
+def test_no_more_is_remembered_than_the_bound_allows() -> None:
+    squares = Remembered[int, int](3, lambda number: number**2)
+    for number in range(100):
+        assert squares[number] == number**2
+        assert len(squares) <= 3
+
+
+def test_what_cannot_be_made_is_not_remembered() -> None:
+    halves = Remembered[int, float](3, lambda number: 1 / number)
+    with pytest.raises(ZeroDivisionError):
+        halves[0]
+    assert not halves
