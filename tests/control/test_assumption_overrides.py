@@ -176,3 +176,8 @@ def test_a_masked_key_shows_less_than_half_of_the_key(key: str, shown: str) -> N
     [listed] = api.call("GET", "/__admin/sandboxes", key=None).body["sandboxes"]
     assert listed["key"].startswith(shown)
     assert len(listed["key"]) == len(shown) + 6
+
+
+def test_of_many_unknown_assumptions_the_first_are_told() -> None:
+    refused = Api().call("PUT", "/__admin/assumptions", {f"charge.creat{number}": "x" for number in range(300)})
+    assert (refused.status, len(refused["details"])) == (400, 100)

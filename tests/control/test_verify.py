@@ -172,3 +172,8 @@ def test_an_expectation_has_so_many_tests(api: Api) -> None:
         400,
         {"Requests[0].where": "got 1001 tests, wanted at most 1000"},
     )
+
+
+def test_of_many_faulty_expectations_the_first_are_told(api: Api) -> None:
+    refused = api.call("POST", "/__admin/verify", {"requests": [{"op": f"charge.creat{one}"} for one in range(500)]})
+    assert (refused.status, len(refused["details"])) == (400, 100)

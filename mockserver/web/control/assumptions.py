@@ -8,6 +8,7 @@ from mockserver.assumptions import ROWS, Assumed, Profile, read
 from mockserver.domain.errors import Invalid
 from mockserver.engine.sandbox import Sandbox
 from mockserver.web.control.call import ControlCall
+from mockserver.wire.folding import MOST_NAMED
 
 _PROFILE = "profile"
 
@@ -44,6 +45,9 @@ def _values(given: Mapping[str, object]) -> tuple[dict[str, object], dict[str, s
     values: dict[str, object] = {}
     faults: dict[str, str] = {}
     for key, value in given.items():
+        # To look for the nearest names of thousands takes minutes.
+        if len(faults) >= MOST_NAMED:
+            break
         try:
             typed = read(key, value) if value is not None or key not in ROWS else None
             values[key] = None if value is None else ROWS[key].kind.show(typed)
