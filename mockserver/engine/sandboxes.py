@@ -158,9 +158,9 @@ class Sandboxes:
             return self.open("sk_" + public_key[3:], real)
         raise Unauthorised(Code.INVALID_AUTHENTICATION, {"XPublickey": "no sandbox has this public key"})
 
-    def reopen(self, key: str, beginning: Beginning, real: Micros) -> Sandbox:
-        """An empty sandbox in the place of a used one, in memory or on the shelf, or of none. When preparing it fails,
-        the used one stays."""
+    def reopen(self, key: str, beginning: Beginning, real: Micros, *, aside: bool = False) -> Sandbox:
+        """An empty sandbox in the place of a used one, in memory or on the shelf, or of none. The used one is kept
+        ``aside``, or stays when preparing the empty one fails."""
         before = self._by_key.get(key)
         sandbox = self._by_key[key] = Sandbox(key, beginning.config, real)
         self._by_public_key[sandbox.public_key] = sandbox
@@ -178,7 +178,7 @@ class Sandboxes:
             else:
                 self._by_key[key] = self._by_public_key[sandbox.public_key] = before
             raise
-        self._replaced(before, sandbox)
+        self._replaced(before, sandbox, aside=aside)
         self._begun(sandbox)
         return sandbox
 
@@ -188,13 +188,6 @@ class Sandboxes:
         self._by_id.pop(sandbox_id, None)
         self._by_id[sandbox_id] = sandbox.key
         self._note(sandbox)
-
-    def keep_aside(self, sandbox: Sandbox) -> None:
-        """Keep a sandbox that another is about to replace; of each key one, and the last few of all."""
-        self._forget_aside(sandbox.key)
-        self._aside[sandbox.key] = sandbox
-        while len(self._aside) > MOST_ASIDE:
-            self._forget_aside(next(iter(self._aside)))
 
     def take_back(self, key: str) -> Sandbox | None:
         """The sandbox that was kept aside for a key, again in its place, journal and all; None when there is none."""
@@ -207,9 +200,9 @@ class Sandboxes:
         """The key of a sandbox that is open or may be opened. Raises ``Unauthorised`` (40), ``Full`` (37)."""
         return key if key is not None and sandbox_id_of(key) in self._by_id else self._accepted(key)
 
-    def install(self, sandbox: Sandbox) -> None:
-        """Put a sandbox that was made elsewhere in its key's place."""
-        self._replaced(self._by_key.get(sandbox.key), sandbox)
+    def install(self, sandbox: Sandbox, *, aside: bool = False) -> None:
+        """Put a sandbox that was made elsewhere in its key's place; the one that had it is kept ``aside``."""
+        self._replaced(self._by_key.get(sandbox.key), sandbox, aside=aside)
         self._by_key[sandbox.key] = self._by_public_key[sandbox.public_key] = sandbox
         self._begun(sandbox)
 
@@ -250,18 +243,24 @@ class Sandboxes:
         if self.shelf is not None:
             self.shelf.note(sandbox)
 
+    def _keep_aside(self, sandbox: Sandbox) -> None:
+        """Keep a sandbox that another has replaced; of each key one, and the last few of all."""
+        self._forget_aside(sandbox.key)
+        self._aside[sandbox.key] = sandbox
+        while len(self._aside) > MOST_ASIDE:
+            self._forget_aside(next(iter(self._aside)))
+
     def _forget_aside(self, key: str) -> None:
         kept = self._aside.pop(key, None)
         if kept is not None:
             self.on_leave(kept)
 
-    def _replaced(self, before: Sandbox | None, after: Sandbox) -> None:
+    def _replaced(self, before: Sandbox | None, after: Sandbox, *, aside: bool = False) -> None:
         """Another sandbox has the key of one; their journals change places in the room."""
         if before is not None:
             self.room.leave(before.journal)
             self.room.leave(before.inboxes)
-            if self._aside.get(before.key) is not before:
-                self.on_leave(before)
+            (self._keep_aside if aside else self.on_leave)(before)
         self.room.enter(after.journal)
         self.room.enter(after.inboxes)
 

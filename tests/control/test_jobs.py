@@ -33,6 +33,17 @@ def test_an_import_is_undone(api: Api) -> None:
     assert api.call("GET", f"/charge/{charge_id}").status == 200
 
 
+def test_a_reset_that_is_refused_keeps_what_an_earlier_one_put_aside(api: Api) -> None:
+    charge_id = api.try_charge().body["chargeId"]
+    api.call("POST", "/__admin/reset?undo=true")
+    api.try_charge()
+    refused_later = {"call": "POST /customer/card", "body": {"providerId": "acq_nowhere"}}
+    assert api.call("PUT", "/__admin/scenarios", {"version": 1, "name": "s", "setup": [refused_later]}).status == 200
+    assert api.call("POST", "/__admin/reset?undo=true").status == 400
+    assert api.call("POST", "/__admin/undo").status == 200
+    assert api.call("GET", f"/charge/{charge_id}").status == 200
+
+
 def test_nothing_is_kept_unless_it_was_asked_for(api: Api) -> None:
     api.try_charge()
     api.call("POST", "/__admin/reset")

@@ -115,11 +115,9 @@ async def _reset(call: ControlCall, keys: Sequence[str]) -> None:
         if beginning is None:
             # It was dropped meanwhile.
             continue
-        if call.query.undo and sandbox is not None:
-            sandboxes.keep_aside(sandbox)
         if call.query.scenario:
             beginning = Beginning(world.directory.config, marks=beginning.marks)
-        opened.append(sandboxes.reopen(key, beginning, real))
+        opened.append(sandboxes.reopen(key, beginning, real, aside=call.query.undo))
         world.runner.activity.notify(key)
     if store is not None:
         # Each slice has a commit of its own, which may fail.

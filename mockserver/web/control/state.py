@@ -62,9 +62,7 @@ async def write(call: ControlCall) -> tuple[int, object]:
     config = await asyncio.to_thread(make) if reading.carried_rules >= MANY_RULES else make()
     made = await with_pauses(importing.sandbox_of(reading, call.sandbox().key, config, world.real_clock()))
     made.journal.gap_reason = "a state was imported"
-    if call.query.undo:
-        world.sandboxes.keep_aside(call.sandbox())
-    world.sandboxes.install(made)
+    world.sandboxes.install(made, aside=call.query.undo)
     public_key = made.public_key if "x-secretkey" in call.headers else masked_key(made.public_key)
     return 200, {**_summary(made, public_key), "rulesNotInForce": reading.rules_not_in_force(made)}
 
