@@ -46,6 +46,19 @@ class OneOf:
 
 
 @record
+class Ascii:
+    """A secret text of at most ``most`` characters of ASCII."""
+
+    most: int
+
+    def fault(self, value: str) -> str | None:
+        """What is wrong with a value, None when nothing is."""
+        if value.isascii() and len(value) <= self.most:
+            return None
+        return f"got {len(value)} characters, wanted at most {self.most} of ASCII"
+
+
+@record
 class IdIn:
     """The id of a row of a table of the sandbox."""
 

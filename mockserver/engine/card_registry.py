@@ -18,15 +18,24 @@ class CardRegistry:
     """Interned card facts of one sandbox, ``facts`` by their fingerprint, and the instruments of the cards that paid
     lately; ``alike`` is what was read of a store lately that many rows hold."""
 
-    __slots__ = ("_by_prefix", "_fingerprint_of", "_instruments", "alike", "facts", "salt")
+    __slots__ = ("_by_prefix", "_fingerprint_of", "_instruments", "_salt", "alike", "facts")
 
     def __init__(self, salt: str) -> None:
         self.salt = salt
-        self._fingerprint_of = fingerprints_of(salt)
         self.facts: dict[str, CardNumber] = {}
         self._by_prefix: dict[str, list[str]] = {}
         self._instruments: dict[tuple[object, ...], Instrument] = {}
         self.alike: dict[Hashable, object] = {}
+
+    @property
+    def salt(self) -> str:
+        """What the digests of card numbers begin with: a secret. It is at most 64 characters of ASCII."""
+        return self._salt
+
+    @salt.setter
+    def salt(self, salt: str) -> None:
+        self._salt = salt
+        self._fingerprint_of = fingerprints_of(salt)
 
     def known(self, number: str) -> CardNumber | None:
         """The facts of a number that was met before, found by its digest."""

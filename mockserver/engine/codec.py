@@ -15,7 +15,7 @@ from dataclasses import KW_ONLY, MISSING, Field, fields, is_dataclass, replace
 from decimal import Decimal, InvalidOperation
 from enum import Enum
 from functools import cache
-from itertools import repeat
+from itertools import islice, repeat
 from operator import attrgetter
 from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
 
@@ -159,9 +159,8 @@ def record_form(cls: type) -> Record:
         if not raw.keys() <= reads.keys() or not required <= raw.keys():
             if not raw:
                 raise _wanted(", ".join(reads))
-            unknown = [
-                (mask_start(name, 40), f"unknown field{nearest(name, reads)}") for name in raw if name not in reads
-            ]
+            named = islice((name for name in raw if name not in reads), MOST_FAULTS)
+            unknown = [(mask_start(name, 40), f"unknown field{nearest(name, reads)}") for name in named]
             missing = [(name, "missing, a state document has it") for name in reads if name in required - raw.keys()]
             raise ImportFault(*unknown, *missing)
         made = cls(**dict(zip(raw, _every(raw, [reads[name] for name in raw], raw.values(), cards), strict=True)))

@@ -25,7 +25,7 @@ from mockserver.engine.config import SandboxConfig
 from mockserver.engine.indexed_table import Table
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.schedule import ScheduledWork
-from mockserver.engine.snapshot import FORMAT, SLICE, VERSION, State, opened
+from mockserver.engine.snapshot import FORMAT, SALT, SLICE, VERSION, State, opened
 from mockserver.engine.tables import ROW_CLASSES, Tables
 from mockserver.scenario.scenario import Scenario
 
@@ -72,7 +72,8 @@ def read(document: dict[str, Any]) -> Slices[ReadState]:
             got = str(document.get("version"))[:20]
             raise ImportFault(("version", f"got version {got} of the state document, wanted {VERSION}"))
         salt, schedule, rows = (document.get(name) for name in ("salt", "schedule", "tables"))
-        cards, faults, fresh = CardRegistry(salt if isinstance(salt, str) else ""), _Faults(), Tables()
+        cards = CardRegistry(salt if isinstance(salt, str) and SALT.fault(salt) is None else "")
+        faults, fresh = _Faults(), Tables()
         tables: dict[str, Table[Any]] = {name: getattr(fresh, name) for name in ROW_CLASSES}
         head, entries = dict(document), list[ScheduledWork]()
         if isinstance(schedule, dict) and isinstance(schedule.get("entries"), list):
@@ -93,8 +94,8 @@ def read(document: dict[str, Any]) -> Slices[ReadState]:
         except ImportFault as fault:
             faults += fault.faults
         if faults:
-            order = list(document)
-            faults.sort(key=lambda fault: _place_in(order, fault[0]))
+            order = {name: number for number, name in enumerate(document)}
+            faults.sort(key=lambda fault: order.get(fault[0].partition(".")[0], -1))
             raise ImportFault(*faults[:MOST_FAULTS])
         state.schedule.entries = entries
         return ReadState(state, cards, tables)
@@ -118,11 +119,6 @@ def _naming_every_place() -> Iterator[None]:
         raise ForeignDocument(Code.VALIDATION_ERROR, faults) from None
     except Refused as refused:
         raise ForeignDocument(refused.code, refused.details) from None
-
-
-def _place_in(order: list[str], place: str) -> int:
-    part = place.partition(".")[0]
-    return order.index(part) if part in order else -1
 
 
 def _read_rows(

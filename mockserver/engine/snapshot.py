@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import field, make_dataclass, replace
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 from mockserver.assumptions import ROWS, Profile
 from mockserver.domain.clock import Clock, ClockMode, Micros
-from mockserver.domain.constraints import NonNegative
+from mockserver.domain.constraints import Ascii, NonNegative
 from mockserver.domain.ids import Seed
 from mockserver.domain.masking import EFFORT, MUCH
 from mockserver.domain.record import mutable
@@ -33,6 +33,9 @@ FORMAT = "mockserver-sandbox"
 VERSION = 1
 SLICE = 100
 """Rows that are written in one go: others wait no longer than that takes."""
+
+SALT = Ascii(64)
+"""What the digest of a card number takes as its key."""
 
 ExportedState = dict[str, Any]
 
@@ -70,7 +73,7 @@ class State:
     tables: Rows
     records: Records
     scenarios: list[Carried] | None = None
-    salt: str | None = field(default=None, repr=False)
+    salt: Annotated[str, SALT] | None = field(default=None, repr=False)
 
 
 def export(sandbox: Sandbox, *, secrets: bool) -> Slices[ExportedState]:

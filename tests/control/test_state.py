@@ -150,6 +150,8 @@ def test_a_public_key_opens_no_card_number(api: Api) -> None:
         ({"tables": {}}, "Tables"),
         ({"rules": {"rules": []}}, "Rules.rules"),
         ({"rules": 1}, "Rules"),
+        ({"salt": "5" * 65}, "Salt"),
+        ({"salt": "é"}, "Salt"),
     ],
 )
 def test_a_foreign_document_is_refused_and_changes_nothing(api: Api, change: dict[str, Any], field: str) -> None:
@@ -606,6 +608,14 @@ def test_a_refused_import_of_many_rows_names_the_first_faults_and_leaves_everyth
     assert len(refused["details"]) == 20
     assert {"Clock.mode", "Tables.charges.0.amount", "Tables.charges.18.amount"} <= refused["details"].keys()
     assert api.call("GET", "/__admin/state").raw == before
+
+
+def test_of_many_unknown_names_the_first_are_looked_up(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    looked_up: list[str] = []
+    monkeypatch.setattr("mockserver.engine.codec.nearest", lambda name, names: looked_up.append(name) or "")
+    document = {**api.call("GET", "/__admin/state").body, **{f"k{number}": 1 for number in range(1_000)}}
+    assert len(api.call("PUT", "/__admin/state", document)["details"]) == 20
+    assert looked_up == [f"k{number}" for number in range(20)]
 
 
 def test_a_fork_has_a_clock_of_its_own() -> None:

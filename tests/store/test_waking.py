@@ -120,3 +120,14 @@ def test_a_page_without_a_key_is_looked_for_while_others_have_their_turn(monkeyp
 
     assert asyncio.run(turns_of("/pay/unknown")) >= 10
     assert api.call("GET", f"/pay/{link['paymentLinkId']}", key=None).status == 303
+
+
+def test_a_card_is_recognised_by_a_fork_that_comes_from_the_file(tmp_path: Path) -> None:
+    api = Kept(tmp_path / "s.db", key="sk_0")
+    api.charge()
+    assert api.post("/__admin/fork", {"to": "sk_1"}).status == 201
+    api.restart()
+    assert api.try_charge(key="sk_1").status == 201
+    for digits in ("4111111111111111", "411111"):
+        found = api.call("GET", f"/charge?CardNumber={digits}", key="sk_1")
+        assert found["count"] == 2
