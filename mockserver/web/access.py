@@ -86,7 +86,7 @@ class Access:
         is_plain = not (scope["query_string"] or key in path)
         for named in scope["path_params"].values():
             is_plain = is_plain and _OWN_ID.fullmatch(named) is not None
-        return [self._line(path if is_plain else _printable(self._target(key)), step.op, key, rule)]
+        return [self._line(path if is_plain else printable(self._target(key)), step.op, key, rule)]
 
     def _line(self, target: str, op: str, key: str | None, rule: str | None) -> str:
         """Time, status, duration, method, path, operation, sandbox, rule; the first four in columns."""
@@ -114,9 +114,9 @@ class Access:
         ]
         if as_json:
             return [dumps(row).decode() for row in (facts, *warnings)]
-        line = self._line(_printable(self._target(key)), step.op if step else "-", key, rule)
-        masked = _printable(_masked_key(key)) if key else "-"
-        return [line, *(f"{row['time']} warning: {_printable(str(row['warning']))} {masked}" for row in warnings)]
+        line = self._line(printable(self._target(key)), step.op if step else "-", key, rule)
+        masked = printable(_masked_key(key)) if key else "-"
+        return [line, *(f"{row['time']} warning: {printable(str(row['warning']))} {masked}" for row in warnings)]
 
     def _target(self, key: str | None) -> str:
         """Path and query; the key of the request is masked in them even when it does not look like one."""
@@ -161,13 +161,14 @@ def _common(kind: tuple[int, str, str, str | None, str | None]) -> tuple[str, st
     after the path. To word it takes half as long as the rest of a line."""
     status, method, op, key, rule = kind
     end = f"{op} {_masked_key(key) if key else '-'} {f'rule={rule}' if rule else '-'}"
-    return f"{status or '-':>3}", f"{_printable(mask_text(method)):6}", _printable(end)
+    return f"{status or '-':>3}", f"{printable(mask_text(method)):6}", printable(end)
 
 
 _COMMON = Remembered(1_024, _common)
 
 
-def _printable(text: str) -> str:
+def printable(text: str) -> str:
+    """A text of one line: what a client sends must not look like lines of the log."""
     if text.isprintable():
         return text
     return "".join(char if char.isprintable() else "?" for char in text)

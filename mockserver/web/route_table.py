@@ -46,8 +46,8 @@ class TableRoute(BaseRoute):
 
     def matches(self, scope: Any) -> tuple[Match, dict[str, Any]]:
         """Whether it serves a request: its path and method (full), or its path alone (partial)."""
-        template, segments = _template(self.path), scope.get("path", "").split("/")[1:]
-        fits = scope["type"] == "http" and template.length == len(segments)
+        template, (start, *segments) = _template(self.path), scope.get("path", "").split("/")
+        fits = scope["type"] == "http" and not start and template.length == len(segments)
         parameters = _match(template, segments) if fits else None
         if parameters is None:
             return Match.NONE, {}
@@ -137,9 +137,10 @@ class RouteTable(Router):
         methods = self._exact.get(path)
         if methods is not None:
             return methods, {}
-        segments = path.split("/")[1:]
-        if not segments:  # ``OPTIONS *`` asks about no path at all
+        # ``OPTIONS *`` asks about no path at all, and for the guard ``*x/__admin`` is no path of the control API.
+        if not path.startswith("/"):
             return None, {}
+        segments = path.split("/")[1:]
         for template, found in self._templates.get((len(segments), segments[0]), ()):
             parameters = _match(template, segments)
             if parameters is not None:

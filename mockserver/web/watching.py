@@ -24,6 +24,7 @@ from mockserver.findings.ledger import Finding
 from mockserver.findings.watch import Watch
 from mockserver.scenario.provider_outcome import PartialApprove
 from mockserver.scenario.transport import FaultKind, Transport
+from mockserver.web.access import printable
 from mockserver.web.request import Reply, Request
 from mockserver.wire.base import Body
 from mockserver.wire.jsonio import MalformedJson, dumps, loads
@@ -150,7 +151,8 @@ class FindingLine:
             facts = {"finding": name, "severity": severity, "about": finding.about, "journal": entries}
             return [dumps({"time": time, **facts, "sandbox": self._key}).decode()]
         about = "".join(f" {kind}={subject}" for kind, subject in finding.about.items())
-        return [f"{time} finding {name} {severity}{about} journal={','.join(map(str, entries))} {self._key}"]
+        line = f"{time} finding {name} {severity}{about} journal={','.join(map(str, entries))} {self._key}"
+        return [printable(line)]
 
 
 def ended(sandbox: Sandbox, step: Step, real: Micros, *, is_gone: bool) -> None:

@@ -112,6 +112,19 @@ def test_a_key_that_does_not_look_like_one_is_masked_when_the_request_carries_it
     assert "/charge/***?search=***&limit=5" in log.lines()[0]
 
 
+@pytest.mark.parametrize("path", ["*%0aready on {}", "/%0aready on {}", "/charge/%0d%0aready on {}", "/%250aready/{}"])
+def test_what_is_sent_makes_one_line_with_no_card_number(path: str) -> None:
+    api = Api()
+    told: list[str] = []
+    api.app.log = lambda one: told.extend(one.lines(as_json=False))  # type: ignore[attr-defined]
+    charge_id = api.charge()["chargeId"]
+    for target in (path.format(NUMBER), path.format(NUMBER) + f"/charge/{charge_id}"):
+        api.call("GET", target.replace(" ", "%20"))
+        api.call("POST", "/charge/card", {"a\nready on": 1, f"b\n{NUMBER}": 2})
+    assert len(told) > 4
+    assert [line for line in told if not line.isprintable() or NUMBER in line] == []
+
+
 @pytest.mark.parametrize("method", ["GET", "PATCH"])
 def test_a_key_in_a_path_that_no_route_takes_is_masked_in_findings_and_in_the_journal(method: str) -> None:
     api = Api(key="plainkey")

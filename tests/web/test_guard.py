@@ -157,6 +157,16 @@ def test_a_token_guards_every_control_call() -> None:
     assert api.call("GET", "/healthz").status == 200
 
 
+@each("start", ["*", "*x", "x"])
+def test_a_token_guards_paths_that_begin_with_no_slash(start: str) -> None:
+    """HTTP servers let ``*x/...`` pass; where routes are looked for, what is before the first slash was left out."""
+    api = Api(admin_token="s3cret")
+    api.get("/charge")
+    for method, path in (("GET", "/__admin/journal/1"), ("DELETE", "/__admin/scenarios/x"), ("GET", "/charge/x")):
+        refused = api.call(method, start + path)
+        assert (refused.status, list(refused.body.get("details", ()))) == (404, ["Path"]), path
+
+
 def test_a_browser_reaches_the_public_key_operations_only() -> None:
     from mockserver.web.routes import ROUTES, Auth
 
