@@ -177,3 +177,21 @@ def test_an_expectation_has_so_many_tests(api: Api) -> None:
 def test_of_many_faulty_expectations_the_first_are_told(api: Api) -> None:
     refused = api.call("POST", "/__admin/verify", {"requests": [{"op": f"charge.creat{one}"} for one in range(500)]})
     assert (refused.status, len(refused["details"])) == (400, 100)
+
+
+def test_what_is_pushed_out_during_a_verification_raises_no_doubt() -> None:
+    api = Api(journal_limit=200)
+    for _ in range(200):
+        api.try_charge()
+
+    async def verified_meanwhile() -> Reply:
+        wanted = {"op": "charge.create", "where": {"request.amount": {"gte": 1}}, "count": 200}
+        verifying = asyncio.ensure_future(api.calling("POST", "/__admin/verify", {"requests": [wanted]}))
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        await api.calling("POST", "/charge/card", {"amount": 5})
+        assert not verifying.done()
+        return await verifying
+
+    reply = asyncio.run(verified_meanwhile())
+    assert (reply.status, reply["differences"]) == (200, [])

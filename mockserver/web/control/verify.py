@@ -10,7 +10,7 @@ from mockserver.domain.errors import Invalid
 from mockserver.domain.masking import mask_text
 from mockserver.domain.record import record
 from mockserver.domain.slices import Slices
-from mockserver.engine.journal import Journal, JournalEntry
+from mockserver.engine.journal import JournalEntry
 from mockserver.findings.catalogue import Severity
 from mockserver.scenario.attempt import Attempt
 from mockserver.scenario.expecting import Expected, expectations
@@ -37,10 +37,13 @@ async def verify(call: ControlCall) -> tuple[int, object]:
         words = "give requests, rules: true or findings: else nothing is verified"
         raise Invalid(Code.VALIDATION_ERROR, {"Requests": words})
     after = call.since(sandbox)
-    entries = tuple(sandbox.journal.since(after))
+    # All of one instant: entries are noted, and pushed out, while others have their turn.
+    journal = sandbox.journal
+    entries, loss = tuple(journal.since(after)), journal.loss() if journal.dropped else None
     unmet = sandbox.director.unmet() if body.rules else []
     found = at_least(sandbox, _LEAST[least], after) if least is not None else []
-    verdicts = [await with_pauses(judge(sandbox.journal, one, entries)) for one in expected]
+    findings = [shown(one, profile_of(sandbox.assumed)) for one in found]
+    verdicts = [await with_pauses(judge(one, entries, loss)) for one in expected]
     failed = [verdict for verdict in verdicts if not verdict.holds]
     differences = [*await in_slices(failed, _words), *unmet, *(f"{one.kind.name}: {one.kind.title}" for one in found)]
     return 409 if differences else 200, {
@@ -49,7 +52,7 @@ async def verify(call: ControlCall) -> tuple[int, object]:
         "differences": differences,
         "requests": await in_slices(verdicts, _shown),
         "rules": unmet,
-        "findings": [shown(one, profile_of(sandbox.assumed)) for one in found],
+        "findings": findings,
     }
 
 
@@ -115,8 +118,8 @@ class Verification:
         return self.doubt is None and self.expected.bounds.hold(self.count)
 
 
-def judge(journal: Journal, expected: Expected, entries: Sequence[JournalEntry]) -> Slices[Verification]:
-    """Count what was expected among some entries of a journal.
+def judge(expected: Expected, entries: Sequence[JournalEntry], loss: str | None) -> Slices[Verification]:
+    """Count what was expected among some entries of a journal; ``loss`` says why others are no longer there.
 
     A request counts once, however many providers were tried; a step that was not asked for by a request of that
     operation (rows of a batch, renewals) counts once for each payment in it.
@@ -142,7 +145,7 @@ def judge(journal: Journal, expected: Expected, entries: Sequence[JournalEntry])
         else:
             missed.append(NearMiss(entry, min(told, key=len)))
     near = nsmallest(MOST_SHOWN, missed, key=lambda miss: (len(miss.differences), -miss.entry.number))
-    return Verification(expected, count, matched[-MOST_SHOWN:], near, _doubt(journal, expected, count))
+    return Verification(expected, count, matched[-MOST_SHOWN:], near, _doubt(loss, expected, count))
 
 
 def _attempts(entry: JournalEntry) -> Sequence[Attempt]:
@@ -152,7 +155,5 @@ def _attempts(entry: JournalEntry) -> Sequence[Attempt]:
     return [Attempt(op=step.op, now=entry.at, request=step.request, headers=step.headers, call=step.call)]
 
 
-def _doubt(journal: Journal, expected: Expected, count: int) -> str | None:
-    if not journal.dropped or (expected.bounds.most is None and expected.bounds.hold(count)):
-        return None
-    return journal.loss()
+def _doubt(loss: str | None, expected: Expected, count: int) -> str | None:
+    return None if expected.bounds.most is None and expected.bounds.hold(count) else loss
