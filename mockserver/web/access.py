@@ -26,14 +26,14 @@ QUIET_PATHS = frozenset({"/healthz", "/readyz", "/metrics"})
 
 _NO_STEP = (None, None)
 _SHORT = 500
-"""Bytes of a query that is kept as it is shown."""
+"""Bytes of a query, or characters of a key, that is kept with how it is shown: long ones would fill the memory."""
 
 _OWN_ID = re.compile(r"(?=[0-9]*[a-f])[0-9a-f]{32}")
 """An id of our own form, of which nothing is masked."""
 
 _ORDINARY = re.compile(rf"(?:/(?:[a-z]++|{_OWN_ID.pattern})(?=/|\Z))++")
 """A path of words and of such ids."""
-_masked_key = lru_cache(maxsize=10_000)(masked_key)
+_masked_short_key = lru_cache(maxsize=10_000)(masked_key)
 
 
 class Watched:
@@ -92,7 +92,8 @@ class Access:
         """Time, status, duration, method, path, operation, sandbox, rule; the first four in columns."""
         seconds, rest = divmod(self.ended, SECOND)
         took = "%9.2f" % ((self.ended - self.began) / MILLISECOND)
-        status, method, end = _COMMON[self.status, self.scope["method"], op, key, rule]
+        kind = self.status, self.scope["method"], op, key, rule
+        status, method, end = _COMMON[kind] if key is None or len(key) <= _SHORT else _common(kind)
         return f"{_SECONDS[seconds]}{str(rest + SECOND)[1:4]}Z {status} {took}ms {method} {target} {end}"
 
     def _lines_of_any(self, step: Step | None, *, as_json: bool) -> list[str]:
@@ -124,8 +125,12 @@ class Access:
         query: bytes = self.scope["query_string"]
         if not query:
             return path
-        # Long ones are not kept: they would fill the memory.
-        return path + (_masked_query(query, key) if len(query) <= _SHORT else _masked_query.__wrapped__(query, key))
+        is_short = len(query) <= _SHORT and len(key or "") <= _SHORT
+        return path + (_masked_query if is_short else _masked_query.__wrapped__)(query, key)
+
+
+def _masked_key(key: str) -> str:
+    return (_masked_short_key if len(key) <= _SHORT else masked_key)(key)
 
 
 @lru_cache(maxsize=512)

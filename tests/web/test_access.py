@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
 from hypothesis import given
 from hypothesis import strategies as st
 
 from mockserver.domain.masking import mask_text
-from mockserver.web.access import shown_path
+from mockserver.web.access import Access, shown_path
 
 IDS = st.text("0123456789abcdef", min_size=32, max_size=32)
 PARTS = st.one_of(
@@ -26,3 +28,16 @@ def test_a_path_is_shown_as_masking_shows_it(path: str) -> None:
 def test_a_card_number_in_parts_of_a_path_is_masked() -> None:
     assert "1111/1111" not in shown("/charge/4111/1111/1111/1111")
     assert shown("/charge/f31cfdaf91dd0a476c645fef202aa9c3") == "/charge/f31cfdaf91dd0a476c645fef202aa9c3"
+
+
+def test_keys_that_are_too_long_for_a_sandbox_are_not_kept_with_how_they_are_shown() -> None:
+    tracemalloc.start()
+    try:
+        for number in range(200):
+            headers = [(b"x-secretkey", b"%d" % number + b"k" * 20_000)]
+            scope = {"method": "GET", "path": "/charge", "query_string": b"limit=1", "headers": headers}
+            for as_json in (False, True):
+                assert "k" * 10 not in Access(scope, 0, 0, 401).lines(as_json=as_json)[0]
+        assert tracemalloc.get_traced_memory()[0] < 1_000_000
+    finally:
+        tracemalloc.stop()
