@@ -102,6 +102,9 @@ def main() -> int:
     parser.add_argument("--rows", type=int, default=1_000_000)
     parser.add_argument("--steps", action="store_true")
     given = parser.parse_args()
+    for name in given.kinds:
+        if name not in KINDS:
+            parser.error(f"got '{name}', wanted one of {', '.join(KINDS)}")
     wanted = {name: KINDS[name] for name in given.kinds or KINDS}
     good = [measure(name, kind, min(given.rows, kind.most), by_steps=given.steps) for name, kind in wanted.items()]
     return 0 if all(good) else 1

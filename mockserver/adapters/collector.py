@@ -13,6 +13,12 @@ _NEVER = 2**31 - 1
 _LONGEST = 2
 """Times what a lot should have, up to which it is looked through."""
 
+_MOST_HELD = 8
+"""Things that each object of such a lot may hold, on average: a walk comes to each of them. Charges have two; a
+list of 500,000 rows, which a search makes, would take 50 ms."""
+
+_HOLD = (list, dict, tuple, set)
+
 
 @mutable
 class Collector:
@@ -27,7 +33,7 @@ class Collector:
     Freezing pins cyclic garbage. Requests leave none as a rule, and neither do sandboxes that are dropped: so only one
     of ``sample`` lots is looked through before it is frozen; while garbage is found, each of them is. The interpreter
     counts what is made less what is freed, so a lot may have hundreds of thousands of objects; such a lot is frozen
-    unseen.
+    unseen, and so is one with very long lists.
     """
 
     every: int = 20_000
@@ -57,7 +63,7 @@ class Collector:
             return
         if phase == "start":
             self._lots -= 1
-            if not self._lots and len(gc.get_objects(generation=0)) > _LONGEST * self.every:
+            if not self._lots and self._is_long(gc.get_objects(generation=0)):
                 self._lots = 1
             if self._lots:
                 # Then there is nothing to look through.
@@ -65,3 +71,9 @@ class Collector:
         elif not self._lots:
             self._lots = 1 if found["collected"] else self.sample
             gc.freeze()
+
+    def _is_long(self, lot: list[Any]) -> bool:
+        """Whether a walk through a lot takes tens of milliseconds."""
+        if len(lot) > _LONGEST * self.every:
+            return True
+        return sum(len(one) for one in lot if type(one) in _HOLD) > _MOST_HELD * self.every

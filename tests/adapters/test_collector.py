@@ -96,6 +96,18 @@ def test_a_lot_that_grew_while_others_were_freed_is_not_walked(before: int) -> N
 
 
 @pytest.mark.usefixtures("collector")
+def test_a_lot_with_a_very_long_list_is_not_walked() -> None:
+    kept = lots(2)
+    unseen, rows = garbage(), [None] * (10 * EVERY)
+    kept += lots(1)
+    assert unseen() is not None
+    del rows
+    seen = garbage()
+    kept += lots(1)
+    assert seen() is None
+
+
+@pytest.mark.usefixtures("collector")
 def test_a_sample_is_looked_through_and_everything_while_there_is_garbage() -> None:
     kept = lots(2)
     sampled = garbage()
