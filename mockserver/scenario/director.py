@@ -17,7 +17,7 @@ from mockserver.domain.codes import Code
 from mockserver.domain.constraints import NonNegative
 from mockserver.domain.errors import nearest
 from mockserver.domain.ids import digest
-from mockserver.domain.record import mutable, record
+from mockserver.domain.record import mutable, record, replace
 from mockserver.scenario.attempt import Attempt, Stage
 from mockserver.scenario.fitting import fitting
 from mockserver.scenario.matching import Difference, shown
@@ -264,9 +264,11 @@ class Director:
         return list(self.reports(now))
 
     def reports(self, now: Micros | None) -> Iterator[RuleReport]:
-        """The same one by one."""
+        """The same one by one, of the instant of the first, whatever is counted meanwhile."""
+        # Few of many rules have been asked.
+        counts = {name: replace(tally) for name, tally in self.tallies.rules.items()}
         for rule in self._rules.rules:
-            count = self.tallies.rules.get(rule.id) or _untouched(rule)
+            count = counts.get(rule.id) or _untouched(rule)
             at = now if now is not None else count.first or 0
             spent, left = _spent(rule, count, at), _left(rule, count, at)
             yield RuleReport(

@@ -84,8 +84,9 @@ async def rules(call: ControlCall) -> tuple[int, object]:
             "expectationMet": report.expectation_met,
         }
 
-    listed = await in_slices(sandbox.director.reports(sandbox.now), shown)
-    return 200, {"rules": listed, "unmet": sandbox.director.unmet()}
+    # Of the same instant.
+    unmet = sandbox.director.unmet()
+    return 200, {"rules": await in_slices(sandbox.director.reports(sandbox.now), shown), "unmet": unmet}
 
 
 async def _put(call: ControlCall, chosen: Callable[[Sequence[Scenario]], list[Scenario]]) -> dict[str, object]:
