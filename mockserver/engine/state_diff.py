@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import field
-from itertools import chain
 from typing import Any
 
+from mockserver.domain.batch import Batch
 from mockserver.domain.record import mutable
 from mockserver.domain.slices import Slices
 from mockserver.engine.codec import record_form
+from mockserver.engine.indexed_table import Table
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.state_facts import KINDS
 
@@ -34,30 +35,36 @@ class KindDiff:
 
 
 def differences(here: Sandbox, there: Sandbox) -> Slices[dict[str, KindDiff]]:
-    """The kinds of objects that differ, and how; others have their turn meanwhile. Objects are as an export without
-    secrets shows them, and only those that are not equal are written out."""
+    """The kinds of objects that differ, and how, at the beginning; others have their turn meanwhile. Objects are as an
+    export without secrets shows them, and only those that are not equal are written out."""
+    taken = {kind: (table(here).id_of, _rows(table(here)), _rows(table(there))) for kind, (_, table) in KINDS.items()}
     found: dict[str, KindDiff] = {}
-    for kind, (_, table) in KINDS.items():
-        mine, theirs = table(here), table(there)
-        diff = KindDiff()
-        ours = tuple(mine)
-        for number, row in enumerate(chain(ours, tuple(theirs))):
+    for kind, (id_of, mine, theirs) in taken.items():
+        diff, others = KindDiff(), dict[str, Any]()
+        for number, row in enumerate(theirs):
             if number % _SLICE == _SLICE - 1:
                 yield
-            row_id = mine.id_of(row)
-            if number < len(ours) or row_id not in mine:
-                _compare(diff, row_id, mine.get(row_id), theirs.get(row_id))
+            others[id_of(row)] = row
+        for number, row in enumerate(mine):
+            if number % _SLICE == _SLICE - 1:
+                yield
+            _compare(diff, id_of(row), row, others.pop(id_of(row), None))
+        for row_id in others:
+            _count(diff, "onlyThere", diff.only_there, row_id)
         if diff.counts["onlyHere"] or diff.counts["onlyThere"] or diff.counts["changed"]:
             found[kind] = diff
     return found
 
 
+def _rows(table: Table[Any]) -> list[Any]:
+    """The rows of a table as they are now, whatever comes of them."""
+    rows = list(table)
+    return [batch.copied() for batch in rows] if rows and isinstance(rows[0], Batch) else rows
+
+
 def _compare(diff: KindDiff, row_id: str, mine: Any, theirs: Any) -> None:
     if theirs is None:
         _count(diff, "onlyHere", diff.only_here, row_id)
-        return
-    if mine is None:
-        _count(diff, "onlyThere", diff.only_there, row_id)
         return
     if mine != theirs:
         one, other = (record_form(row.__class__).write(row, False) for row in (mine, theirs))

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import pytest
 
 from mockserver.engine.sandbox import sandbox_id_of
-from tests.driving import Api
+from tests.driving import Api, Reply, card_charge
 
 
 def compare(api: Api, key: str) -> dict[str, Any]:
@@ -65,6 +66,21 @@ def test_a_fork_is_equal_until_something_happens(api: Api) -> None:
     assert charges["changedFields"][charge_id]["refunded"] == {"here": "0", "there": "4"}
     api.call("POST", "/__admin/clock/advance", {"by": "1h"}, waits=True)
     assert compare(api, "sk_copy")["facts"]["now"]["here"].startswith("2031-03-01T01:00")
+
+
+def test_two_sandboxes_are_compared_as_they_are_at_the_beginning(api: Api) -> None:
+    charge_ids = [api.try_charge(amount=10).body["chargeId"] for _ in range(210)]
+    api.call("POST", "/__admin/fork", {"to": "sk_copy"})
+
+    async def compared_meanwhile() -> Reply:
+        comparing = asyncio.ensure_future(api.calling("GET", f"/__admin/compare?with={sandbox_id_of('sk_copy')}"))
+        await asyncio.sleep(0)
+        assert (await api.calling("DELETE", f"/charge/{charge_ids[-1]}")).status == 200
+        assert (await api.calling("POST", "/charge/card", card_charge())).status == 201
+        assert not comparing.done()
+        return await comparing
+
+    assert asyncio.run(compared_meanwhile()).body == {"equal": True, "facts": {}, "kinds": {}}
 
 
 @pytest.mark.parametrize("query", ["?with=nobody", ""])

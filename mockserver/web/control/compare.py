@@ -29,8 +29,9 @@ async def compare(call: ControlCall) -> tuple[int, object]:
         known = ", ".join(sandbox_id_of(one.key) for one in list(call.world.sandboxes)[-5:])
         reason = f"got '{mask_start(wanted, 40)}', wanted the id of an open sandbox, such as {known}"
         raise Invalid(Code.VALIDATION_ERROR, {"With": reason})
-    kinds = await with_pauses(differences(here, there))
+    # Of the instant at which the comparison begins.
     facts = {name: {"here": one, "there": other} for name, one, other in _facts(here, there) if one != other}
+    kinds = await with_pauses(differences(here, there))
     return 200, {
         "equal": not kinds and not facts,
         "facts": facts,
