@@ -45,6 +45,9 @@ MOST_TOLD = 20
 """Faulty lines that one refusal names."""
 
 _LONGEST_LINE = 10_000
+_MUCH = 200_000
+"""Characters that are read between two pauses: lines may be long."""
+
 LINES = 1_000
 """Lines that are read or written between two pauses."""
 
@@ -240,7 +243,17 @@ def read_rows(text: str) -> Slices[tuple[list[BatchRow], dict[str, str]]]:
 
     Quoting, any line end, a byte order mark and blank lines at the end are fine.
     """
-    reader = csv.reader(map(_short_line, StringIO(text.removeprefix("\ufeff"), newline="")), strict=True)
+    length = read = 0
+
+    def short(line: str) -> str:
+        # One that may go over many lines is read in one step, and none so long can be right.
+        nonlocal length
+        length += len(line)
+        if length > _LONGEST_LINE:
+            raise csv.Error(f"longer than {_LONGEST_LINE} characters")
+        return line
+
+    reader = csv.reader(map(short, StringIO(text.removeprefix("\ufeff"), newline="")), strict=True)
     rows: list[BatchRow] = []
     faults: dict[str, str] = {}
     amounts: dict[str, Decimal] = {}
@@ -252,8 +265,11 @@ def read_rows(text: str) -> Slices[tuple[list[BatchRow], dict[str, str]]]:
             _add_fault(faults, 1, f"wanted the header {','.join(COLUMNS)}")
             return rows, faults
         line = reader.line_num + 1
+        length = 0
         for place, cells in enumerate(reader, 1):
-            if not place % LINES:
+            read, length = read + length, 0
+            if not place % LINES or read > _MUCH:
+                read = 0
                 yield
             if len(cells) <= 1 and not "".join(cells).strip():
                 blank = blank or line
@@ -270,13 +286,6 @@ def read_rows(text: str) -> Slices[tuple[list[BatchRow], dict[str, str]]]:
     except csv.Error as problem:
         _add_fault(faults, line, str(problem))
     return rows, faults
-
-
-def _short_line(line: str) -> str:
-    """A line that is no longer than any that can be right: millions of columns would be read in one step."""
-    if len(line) > _LONGEST_LINE:
-        raise csv.Error(f"longer than {_LONGEST_LINE} characters")
-    return line
 
 
 def _add_fault(faults: dict[str, str], line: int, words: str) -> None:

@@ -83,3 +83,15 @@ def test_a_pace_never_goes_back(count: int, points: list[tuple[int, int]]) -> No
     assert times == sorted(times)
     assert times[0] >= 10
     assert times[-1] <= after + 5
+
+
+def test_a_row_over_many_lines_is_no_longer_than_one_of_one_line() -> None:
+    head, row = ",".join(COLUMNS) + "\n", "m,1,AUD,r\n"
+    for text in ('"\n",' * 5_000, '"' + "\n" * 10_000 + '",1,AUD,r'):
+        assert at_once(read_rows(head + row + text))[1] == {"Batch.Line3": "line 3: longer than 10000 characters"}
+    assert at_once(read_rows(head + row * 5_000))[1] == {}
+
+
+def test_long_rows_have_pauses_sooner() -> None:
+    head, long = ",".join(COLUMNS) + "\n", "," * 9_999 + "\n"
+    assert [len(list(read_rows(head + row * 900))) for row in ("m,1,AUD,r\n", long)] == [0, 42]
