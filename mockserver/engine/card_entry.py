@@ -110,9 +110,17 @@ def check_stored(sandbox: Sandbox, card: Card | None, field: str, faults: Faults
         )
 
 
-@lru_cache(maxsize=1024)
 def read_expiry(expiry: str) -> tuple[str, int] | None:
     """``MM/YY`` and the months from the year 0 to its month; None when it is not an expiry date."""
+    # Long ones are not kept: they would fill the memory.
+    return _read_expiry(expiry) if len(expiry) <= _USUAL_EXPIRY else _read_expiry.__wrapped__(expiry)
+
+
+_USUAL_EXPIRY = 20
+
+
+@lru_cache(maxsize=1024)
+def _read_expiry(expiry: str) -> tuple[str, int] | None:
     found = _EXPIRY.fullmatch(expiry.strip())
     if found is None:
         return None
