@@ -30,7 +30,7 @@ def _shown(raw: bytes, show: Callable[[object], object], beyond: int = 0) -> obj
     if not raw or (raw[:1].isspace() and raw.isspace()):
         return None
     EFFORT.signs += min(len(raw), _LONGEST) // 10
-    if not beyond and len(raw) <= _LONGEST and raw.count(b",") <= _MOST_VALUES:
+    if not beyond and len(raw) <= _LONGEST and _has_few_values(raw):
         try:
             return show(loads(raw))
         except MalformedJson:
@@ -38,3 +38,13 @@ def _shown(raw: bytes, show: Callable[[object], object], beyond: int = 0) -> obj
     text = mask_digits(raw[:LONGEST_TEXT].decode("utf-8", "replace"))
     whole = len(raw) + beyond
     return text if whole <= LONGEST_TEXT else f"{text}... ({whole} bytes)"
+
+
+def _has_few_values(raw: bytes) -> bool:
+    """Whether a JSON text cannot hold too many values: commas in texts, as those of a batch, part none."""
+    if raw.count(b",") <= _MOST_VALUES:
+        return True
+    bare = raw.replace(b"\\\\", b"").replace(b'\\"', b"")
+    # A field with a text has four quotes.
+    is_short = bare.count(b'"') <= 4 * _MOST_VALUES
+    return is_short and sum(part.count(b",") for part in bare.split(b'"')[::2]) <= _MOST_VALUES

@@ -301,6 +301,17 @@ def test_what_is_kept_is_shown_in_bounded_time_and_size(api: Api, unit: str, pla
     assert process_time() - before < 3
 
 
+def test_a_batch_of_many_rows_has_few_values(api: Api) -> None:
+    rows = "".join(f'"m{number}",1,AUD,"a \\ b"\n' for number in range(8_000))
+    body = {"count": 8_000, "description": "many", "batch": f"PaymentMethodId,Amount,Currency,Reference\n{rows}"}
+    api.call("POST", "/batch/transaction/payment_method", body, waits=True)
+    # Commas outside of texts are counted, however many quotes are in those.
+    api.call("POST", "/charge/card", raw=b'{"x": "\\\\", "y": "\\"", "z": [' + b"1," * 21_000 + b"1]}")
+    first, second = entries(api)
+    assert {**first["request"]["body"], "batch": ""} == {**body, "batch": ""}
+    assert isinstance(second["request"]["body"], str)
+
+
 def test_of_a_long_body_the_beginning_is_shown(api: Api) -> None:
     api.try_charge(reference="x" * 30_000, metadata={f"n{number}": "y" * 500 for number in range(1_000)})
     api.call("POST", "/charge/card", raw=b'{"amount": 12, "x": [' + b"1," * 100_000 + b"1]}")
