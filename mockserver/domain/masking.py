@@ -15,7 +15,7 @@ from enum import Enum
 from functools import lru_cache
 from itertools import accumulate
 from typing import Any
-from urllib.parse import parse_qsl
+from urllib.parse import parse_qsl, unquote
 
 from mockserver.domain.cards import DOUBLED, MAX_LENGTH, MIN_LENGTH, TEST_NUMBERS, clean, lengths_of, mask
 from mockserver.domain.record import mutable
@@ -137,6 +137,16 @@ def mask_printed(text: str) -> str:
 def mask_start(text: str, most: int) -> str:
     """The first ``most`` characters of a masked text; a long text is not examined as a whole."""
     return mask_text(text[: most + _LONGEST_CARD_TEXT])[:most]
+
+
+def mask_path(path: str) -> str:
+    """A path as it may be shown. Some clients encode it twice, and it is read so: what has to be masked in it then is
+    shown as it is read."""
+    if "%" in path:
+        read = unquote(path)
+        if (masked := mask_text(read)) != read:
+            return masked
+    return mask_text(path)
 
 
 def star_key(path: str, key: str | None) -> str:

@@ -90,6 +90,7 @@ def test_a_warning_is_a_line_of_its_own(api: Api, kept: Kept) -> None:
     [
         ("/sk_live_abc/charge", "/sk_***/charge"),
         ("/charge/sk_tests?key=sk_tests", "/charge/sk_***?key=sk_***"),
+        ("/charge/%2573k_tests", "/charge/sk_***"),
         ("/charge/sk_other?x-secretKey=other&a=b", "/charge/sk_***?x-secretKey=***&a=b"),
     ],
 )
