@@ -390,7 +390,6 @@ def test_what_no_route_takes_is_nobodys_entry_without_a_key_that_opens_a_sandbox
 
 def test_a_card_number_is_masked_in_a_path_that_is_encoded_twice() -> None:
     api = Api()
-    api.call("GET", "/charge/%2534" + VISA[1:])
-    api.call("GET", "/charge/50%25")
+    answers = [api.call("GET", f"/charge/{path}") for path in ("%2534" + VISA[1:], "50%25")]
     shown = [entry["request"]["path"] for entry in (api.get(f"/__admin/journal/{number}").body for number in (1, 2))]
-    assert shown == ["/charge/4111********1111", "/charge/50%"]
+    assert shown == ["/charge/4111********1111", "/charge/50%"] == [answer["resource"] for answer in answers]
