@@ -12,7 +12,7 @@ import unicodedata
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from enum import Enum
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import accumulate
 from typing import Any
 from urllib.parse import parse_qsl, unquote
@@ -140,13 +140,18 @@ def mask_start(text: str, most: int) -> str:
 
 
 def mask_path(path: str) -> str:
-    """A path as it may be shown. Some clients encode it twice, and it is read so: what has to be masked in it then is
-    shown as it is read."""
-    if "%" in path:
-        read = unquote(path)
-        if (masked := mask_text(read)) != read:
-            return masked
-    return mask_text(path)
+    """A path as it may be shown."""
+    return _mask_encoded(path, mask_text)
+
+
+def _mask_encoded(text: str, masked: Callable[[str], str]) -> str:
+    """A part of an address. Some clients encode it twice, and it is read so: what has to be masked in it then is shown
+    as it is read."""
+    if "%" in text:
+        read = unquote(text)
+        if (shown := masked(read)) != read:
+            return shown
+    return masked(text)
 
 
 def star_key(path: str, key: str | None) -> str:
@@ -351,7 +356,9 @@ def _shown_key(text: str, field: Callable[[str, str], str]) -> str:
 def mask_query(query: bytes, field: Callable[[str, str], str] = mask_field) -> dict[str, object]:
     """A query by name, as it may be shown, or with ``sendable_field`` sent again."""
     pairs = parse_qsl(query.decode("utf-8", "replace"), keep_blank_values=True, errors="replace")
-    return {mask_text(name): field(name, value) for name, value in pairs}
+    return {
+        _mask_encoded(name, mask_text): _mask_encoded(value, partial(field, unquote(name))) for name, value in pairs
+    }
 
 
 def mask_headers(headers: Mapping[str, str]) -> dict[str, object]:

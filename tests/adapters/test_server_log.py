@@ -91,6 +91,8 @@ def test_a_warning_is_a_line_of_its_own(api: Api, kept: Kept) -> None:
         ("/sk_live_abc/charge", "/sk_***/charge"),
         ("/charge/sk_tests?key=sk_tests", "/charge/sk_***?key=sk_***"),
         ("/charge/%2573k_tests", "/charge/sk_***"),
+        ("/charge?a=4111%25%32%30111111111111&b=50%25", "/charge?a=4111********1111&b=50%"),
+        ("/charge?a=%2534111111111111111&%2563cv=%2531", "/charge?a=4111********1111&%63cv=***"),
         ("/charge/sk_other?x-secretKey=other&a=b", "/charge/sk_***?x-secretKey=***&a=b"),
     ],
 )
