@@ -12,7 +12,7 @@ import unicodedata
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from enum import Enum
-from functools import lru_cache, partial
+from functools import lru_cache
 from itertools import accumulate
 from typing import Any
 from urllib.parse import parse_qsl, unquote
@@ -28,7 +28,7 @@ CARD_VARIABLE = "$CARD_NUMBER"
 
 _MOST_SHOWN = 100_000
 _LEAST_SHOWN = 5
-_PART = r"[ \t._/-]{0,3}+"
+_PART = r"[ \t._/+-]{0,3}+"
 _CANDIDATE = (
     # An identifier of our own form is left alone: its hex digits pass the check one time in ten.
     r"(?<![0-9A-Za-z])(?P<id>(?=[0-9]*[a-f])(?:[0-9a-f]{32}|[0-9a-f]{24})"
@@ -58,6 +58,7 @@ _USUAL = (15, 16)
 _LONGEST_CARD_TEXT = 4 * MAX_LENGTH
 _MOST_KNOWN = 5_000
 _LONGEST_NAME = 100
+_MOST_DECODED = 2
 
 
 class Effort:
@@ -82,7 +83,7 @@ class _Plain(dict[int, str]):
         digit, simple = unicodedata.digit(plain, None), unicodedata.normalize("NFKC", plain)
         if digit is not None:
             plain = str(digit)
-        elif unicodedata.category(plain) in _PARTING or plain in "·•":
+        elif unicodedata.category(plain) in _PARTING or plain in "·•\u2212":
             plain = " "
         elif len(simple) == 1:
             plain = simple
@@ -99,8 +100,21 @@ def mask_text(text: str) -> str:
 
     A card number has a right check digit and begins and is as long as those of a scheme; blanks, hyphens, points and
     the like may part its digits, which may be those of any script. A run of more digits than a card number has is
-    masked throughout when one may be in it, and so are the later runs of a text that has very many.
+    masked throughout when one may be in it, and so are the later runs of a text that has very many. Addresses are
+    percent-encoded, also within other texts, and some clients do it twice: what has to be masked in a text once it is
+    decoded is shown decoded.
     """
+    decoded = masked = _mask_plain(text)
+    for _ in range(_MOST_DECODED):
+        if "%" not in decoded:
+            break
+        decoded = unquote(decoded)
+        if (shown := _mask_plain(decoded)) != decoded:
+            return shown
+    return masked
+
+
+def _mask_plain(text: str) -> str:
     EFFORT.signs += len(text) // 10
     if "sk_" in text:
         text = _KEY.sub("sk_***", text)
@@ -137,21 +151,6 @@ def mask_printed(text: str) -> str:
 def mask_start(text: str, most: int) -> str:
     """The first ``most`` characters of a masked text; a long text is not examined as a whole."""
     return mask_text(text[: most + _LONGEST_CARD_TEXT])[:most]
-
-
-def mask_path(path: str) -> str:
-    """A path as it may be shown."""
-    return _mask_encoded(path, mask_text)
-
-
-def _mask_encoded(text: str, masked: Callable[[str], str]) -> str:
-    """A part of an address. Some clients encode it twice, and it is read so: what has to be masked in it then is shown
-    as it is read."""
-    if "%" in text:
-        read = unquote(text)
-        if (shown := masked(read)) != read:
-            return shown
-    return masked(text)
 
 
 def star_key(path: str, key: str | None) -> str:
@@ -356,9 +355,7 @@ def _shown_key(text: str, field: Callable[[str, str], str]) -> str:
 def mask_query(query: bytes, field: Callable[[str, str], str] = mask_field) -> dict[str, object]:
     """A query by name, as it may be shown, or with ``sendable_field`` sent again."""
     pairs = parse_qsl(query.decode("utf-8", "replace"), keep_blank_values=True, errors="replace")
-    return {
-        _mask_encoded(name, mask_text): _mask_encoded(value, partial(field, unquote(name))) for name, value in pairs
-    }
+    return {mask_text(name): field(unquote(name), value) for name, value in pairs}
 
 
 def mask_headers(headers: Mapping[str, str]) -> dict[str, object]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TypedDict
 
-from mockserver.domain.masking import mask_path, mask_text
+from mockserver.domain.masking import mask_text
 
 _ANCHOR = "https://docs.payfurl.com/errorcodes#"
 
@@ -41,7 +41,7 @@ def problem(
         "code": code,
         "isRetryable": is_retryable,
         "type": f"{_ANCHOR}{code}",
-        "resource": mask_path(resource) if resource else resource,
+        "resource": mask_text(resource) if resource else resource,
         "details": {mask_text(name): mask_text(text) for name, text in details.items()} if details else None,
         "gatewayCode": gateway_code,
         "gatewayMessage": gateway_message,

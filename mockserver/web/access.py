@@ -11,7 +11,7 @@ from decimal import Decimal
 from functools import lru_cache
 
 from mockserver.domain.clock import MILLISECOND, SECOND, Micros, iso
-from mockserver.domain.masking import mask_path, mask_query, mask_text, star_key
+from mockserver.domain.masking import mask_query, mask_text, star_key
 from mockserver.domain.remembered import Remembered
 from mockserver.engine.sandbox import masked_key
 from mockserver.engine.step import Step
@@ -146,7 +146,7 @@ def shown_path(scope: Scope) -> str:
 
 def _masked_path(scope: Scope, key: str | None) -> str:
     path: str = scope["path"]
-    return star_key(path if _ORDINARY.fullmatch(path) else mask_path(path), key)
+    return star_key(path if _ORDINARY.fullmatch(path) else mask_text(path), key)
 
 
 def _key_of(scope: Scope) -> str | None:

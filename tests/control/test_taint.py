@@ -224,6 +224,10 @@ def test_no_page_leaks(api: Api, log: Kept) -> None:
 DISGUISES = [
     "4539.5787.6362.1486",
     "4539_5787_6362_1486",
+    "4539+5787+6362+1486",
+    "4539%205787%206362%201486",
+    "%34539578763621486",
+    "4539\u22125787\u22126362\u22121486",
     "4539\u00a05787\u00a06362\u00a01486",
     "\uff14\uff15\uff13\uff19\uff15\uff17\uff18\uff17\uff16\uff13\uff16\uff12\uff11\uff14\uff18\uff16",
 ]
@@ -232,7 +236,7 @@ DISGUISES = [
 @pytest.mark.parametrize("number", DISGUISES)
 def test_a_number_in_disguise_and_a_given_authorisation_are_known(api: Api, log: Kept, number: str) -> None:
     token = "Bearer taken-from-the-shop"
-    hook = {"url": "http://127.0.0.1:4111/__inbox/x", "authorization": token}
+    hook = {"url": f"http://127.0.0.1:4111/__inbox/x?note={quote(number)}", "authorization": token}
     given: dict[str, Any] = {"webhook": hook, "metadata": {"note": number, "ccv": CCV}, "reference": number}
     charge_id = api.try_charge(**given, firstName=number, descriptor=number).body["chargeId"]
     api.call("POST", "/webhook/subscription", hook)
@@ -242,6 +246,7 @@ def test_a_number_in_disguise_and_a_given_authorisation_are_known(api: Api, log:
     api.call(
         "GET", f"/charge/{quote(number)}?search={quote(number)}", headers={"x-note": number.encode().decode("latin-1")}
     )
+    api.call("GET", f"/nowhere/{quote(number)}", headers={"referer": f"http://localhost/{quote(number)}"})
     api.call("POST", "/charge/card", raw=f"cardNumber={number}".encode())
     targets = [row.path for row in CONTROL_ROUTES if row.method == "GET" and "{" not in row.path]
     targets += [f"/__admin/objects?kind={kind}" for kind in ("charge", "payment_link", "webhook_subscription")]
@@ -249,8 +254,9 @@ def test_a_number_in_disguise_and_a_given_authorisation_are_known(api: Api, log:
     targets += [f"/__admin/objects/charge/{charge_id}", f"/pay/{link.body['paymentLinkId']}"]
     for target in targets:
         text = api.call("GET", target).raw.decode()
-        assert not [secret for secret in (number, token, f'"{CCV}"') if secret in text], target
+        assert not [secret for secret in (number, quote(number), token, f'"{CCV}"') if secret in text], target
     assert number not in log.text
+    assert quote(number) not in log.text
     assert token in api.call("GET", "/__admin/inbox/x").raw.decode(), "what a receiver is told it may see"
     assert token in api.call("GET", "/__admin/state?secrets=true").raw.decode()
 

@@ -10,7 +10,7 @@ from mockserver.domain.clock import duration_text
 from mockserver.domain.codes import Code
 from mockserver.domain.errors import Invalid, NotFound
 from mockserver.domain.events import Event
-from mockserver.domain.masking import mask_headers, mask_path, mask_query, mask_start, mask_text, sendable_field
+from mockserver.domain.masking import mask_headers, mask_query, mask_start, mask_text, sendable_field
 from mockserver.domain.reading import whole_of
 from mockserver.engine.journal import JournalEntry
 from mockserver.engine.sandbox import Sandbox
@@ -88,7 +88,7 @@ def request_of(
         return None
     return {
         "method": method,
-        "path": mask_path(path),
+        "path": mask_text(path),
         "query": mask_query(query),
         "headers": mask_headers(headers),
         "body": mask_body(raw),

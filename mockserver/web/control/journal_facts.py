@@ -11,7 +11,7 @@ from decimal import Decimal
 from typing import Any
 
 from mockserver.domain.codes import Code
-from mockserver.domain.masking import mask_path, mask_query, mask_start, mask_text
+from mockserver.domain.masking import mask_query, mask_start, mask_text
 from mockserver.domain.money import number_text
 from mockserver.domain.reading import number_of
 from mockserver.domain.record import record
@@ -76,7 +76,7 @@ PARTED = "A"
 def text_of(entry: JournalEntry, profile: WireProfile) -> str:
     """All that is shown of an entry, in small letters: no card number, ccv or key can be found in it by guessing."""
     step = entry.step
-    said = [entry.method, mask_path(entry.path), step.op, str(status_of(entry) or "")]
+    said = [entry.method, mask_text(entry.path), step.op, str(status_of(entry) or "")]
     said += [decision.rule for decision in step.decisions if decision.rule]
     for event in step.events:
         after = profile.word(event.after) if event.after else ""
