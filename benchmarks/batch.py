@@ -16,6 +16,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable
+from contextlib import nullcontext
 from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any
@@ -65,12 +66,14 @@ def timed(work: Callable[[], Any]) -> tuple[float, Any]:
     return time.perf_counter() - begun, found
 
 
-def bother(port: int, over: threading.Event, waits: list[float]) -> None:
-    """Charge cards in another sandbox, one after the other, and note how long each takes."""
+def bother(port: int, over: threading.Event, waits: list[float], turn: threading.Lock | None = None) -> None:
+    """Charge cards in another sandbox, one after the other, and note how long each takes; not while somebody else has
+    the ``turn``."""
     call = Caller(port, "sk_other")
     body = {"amount": 5, "providerId": DUMMY, "paymentInformation": CARD}
     while not over.is_set():
-        waits.append(timed(lambda: call("POST", "/charge/card", body))[0])
+        with turn or nullcontext():
+            waits.append(timed(lambda: call("POST", "/charge/card", body))[0])
         time.sleep(0.002)
 
 

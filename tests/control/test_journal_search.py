@@ -13,7 +13,7 @@ from mockserver.domain.reading import number_of
 from mockserver.domain.search_words import Word, words_of
 from mockserver.domain.slices import at_once
 from mockserver.engine.journal import Journal, JournalEntry
-from mockserver.engine.readings import Readings
+from mockserver.engine.readings import UNKNOWN, Readings
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.step import Step
 from mockserver.web.control import journal_search
@@ -26,6 +26,7 @@ from tests.driving import CARD, DUMMY, Api
 
 KEY = "sk_tests"
 POOR = "4000000000009995"
+STOLEN = "4000000000009979"
 ASKED = [
     "", "order", "-order", "order-3", "visa", "4111********1111", "4111111111111111", '"ann example"', "***", "null",
     '{"amount":', "100", "12.5", "1e2", "ö", "sk_***", "sk_tests", "declined", "post", "404", "-status:4xx", "GETa",
@@ -33,7 +34,9 @@ ASKED = [
     "-ref:order", "id:3", "id:no", "id:*", "-id:nothing", "amount:12.50", "amount:100", "-amount:5", "currency:aud",
     "-currency:nzd", "is:failed", "is:declined", "is:refused", "-is:scripted", "since:8",
     "currency:aud order -declined", "code:84 nothing", "ref:order-3 visa amount:12.5", "retried", "paid",
-    "success", "x-order", "ref:x amount:7", '"success {"', '"authorised {"', "authorised",
+    "success", "x-order", "ref:x amount:7", '"success {"', '"authorised {"', "authorised", "-is:finding",
+    "is:finding", "since:8 order", "op:clock.*", "-op:charge.get", "method:post -order-3", "status:2xx code:84",
+    "since:30d -since:12",
 ]  # fmt: skip
 
 
@@ -73,7 +76,7 @@ PLAIN: Mapping[str, Callable[[JournalEntry, str], bool]] = {
 }
 
 
-def plainly(sandbox: Sandbox, text: str) -> list[int]:
+def plainly(sandbox: Sandbox, text: str, window: range) -> list[int]:
     def fits(word: Word, entry: JournalEntry) -> bool:
         if word.operator is None:
             return any(word.value in one for one in texts_of(entry, profile_of(sandbox.assumed).word))
@@ -82,7 +85,7 @@ def plainly(sandbox: Sandbox, text: str) -> list[int]:
         return bool(OPERATORS[word.operator](sandbox, word.value).passes(entry))
 
     words = words_of(text, OPERATORS)
-    entries = sandbox.journal.entries
+    entries = [entry for entry in sandbox.journal.entries if entry.number in window]
     return [entry.number for entry in entries if all(fits(word, entry) != word.excludes for word in words)]
 
 
@@ -121,12 +124,13 @@ def something(api: Api, random: Random) -> None:
 
 
 class Search:
-    """A search under way, and what a plain one found when it began."""
+    """A search of some of the entries under way, and what a plain one found when it began."""
 
-    def __init__(self, sandbox: Sandbox, text: str) -> None:
+    def __init__(self, sandbox: Sandbox, text: str, window: range) -> None:
         self._text = text
-        self._plain = plainly(sandbox, text)
-        self._found = fitting(sandbox, tuple(sandbox.journal.entries), searched(sandbox, text))
+        self._plain = plainly(sandbox, text, window)
+        among = [entry for entry in sandbox.journal.entries if entry.number in window]
+        self._found = fitting(sandbox, among, searched(sandbox, text))
 
     def is_over(self) -> bool:
         """After the next slice of it."""
@@ -149,7 +153,9 @@ def test_searches_answer_as_a_plain_look_at_each_entry(seed: int, monkeypatch: p
     under_way: list[Search] = []
     for _ in range(150):
         something(api, random)
-        begun = [Search(sandbox_of(api), text) for text in random.sample(ASKED, 3)]
+        last = sandbox_of(api).journal.last
+        windows = [range(last + 1), range(last - random.randrange(14), last + 1), range(last - random.randrange(14))]
+        begun = [Search(sandbox_of(api), random.choice(ASKED), window) for window in windows]
         under_way = [one for one in [*begun, *under_way] if not one.is_over()]
     while under_way:
         under_way = [one for one in under_way if not one.is_over()]
@@ -160,6 +166,28 @@ def test_searches_answer_as_a_plain_look_at_each_entry(seed: int, monkeypatch: p
     assert all(number > journal.dropped for number in kept)
     for entry in journal.entries:
         assert [*filter(None, text_of(entry, profile).split(PARTED))] == texts_of(entry, profile.word)
+
+
+def test_marks_are_kept_from_the_first_entry_that_is_there() -> None:
+    readings = Readings(None)
+    assert readings.marks("x", 5, 3) == bytes([UNKNOWN] * 3)
+    readings.keep_marks("x", 5, bytearray([1, 0, 1]), 4)
+    readings.keep_marks("x", 10, bytearray([1]), 4)
+    readings.keep_marks("x", 3, bytearray([0, 1, 0]), 2)
+    assert [*readings.marks("x", 1, 12)] == [UNKNOWN] * 2 + [0, 1, 0, 0, 1, UNKNOWN, UNKNOWN, 1, UNKNOWN, UNKNOWN]
+    readings.keep_marks("x", 10, bytearray([0]), 5)
+    assert [*readings.marks("x", 4, 3)] == [UNKNOWN, UNKNOWN, 0]
+    for number in range(20):
+        readings.keep_marks(number, 5, bytearray([1]), 4)
+    assert (readings.marks("x", 5, 1)[0], readings.marks(0, 5, 1)[0]) == (UNKNOWN, 1)
+
+
+def test_which_entries_have_a_finding_is_not_kept() -> None:
+    api, found = Api(KEY), []
+    for _ in range(2):
+        api.try_charge(paymentInformation={**CARD, "cardNumber": STOLEN})
+        found.append([entry["id"] for entry in api.call("GET", "/__admin/journal?q=is:finding")["entries"]])
+    assert found == [[], [1, 2]]
 
 
 def test_what_was_read_in_other_words_is_read_anew() -> None:
