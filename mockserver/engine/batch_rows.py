@@ -72,6 +72,7 @@ def _run(sandbox: Sandbox, batch: Batch) -> None:
         row_step = sandbox.step = Step("batch.row", row=row, scripted=scripted)
         _take(sandbox, batch, row - 1)
         step_effects.plan(sandbox)
+        left -= WHOLE * len(row_step.webhooks)
         if scripted is None:
             kind = _kind(batch.rows[row - 1])
             models[kind] = _model_of(sandbox, batch.rows[row - 1]) or models.get(kind)

@@ -6,7 +6,8 @@ Sources: published facts, 6; assumptions ``webhook.*``; scenario language, Outco
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
+from itertools import chain, islice
 from urllib.parse import urlsplit
 
 from mockserver.assumptions.table import WEBHOOK_RETRY, WEBHOOK_TIMEOUT, WEBHOOK_VERSION
@@ -17,18 +18,22 @@ from mockserver.domain.codes import Code
 from mockserver.domain.delivery import DELIVERY, Delivery, DeliveryEvent, DeliveryState, Try, WebhookMessage, sign
 from mockserver.domain.errors import NotFound
 from mockserver.domain.events import Event, Subject
+from mockserver.domain.notice import Notice
 from mockserver.domain.record import record
 from mockserver.domain.states import ChargeState, PresenceEvent
-from mockserver.domain.webhook_subscription import WebhookType
+from mockserver.domain.webhook_subscription import WebhookSubscription, WebhookType
 from mockserver.engine import inboxes, webhook_subscriptions
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.schedule import Due
-from mockserver.engine.state_facts import KINDS, reader_of
+from mockserver.engine.state_facts import reader_of
 from mockserver.engine.step import Step
-from mockserver.engine.webhook_content import content_of, notice_of
+from mockserver.engine.webhook_content import KEPT, TYPES, News, content_of, news_of, notice_of, word_of, worded
 from mockserver.findings.facts import WebhookTry
 from mockserver.scenario.attempt import Attempt, Stage
 from mockserver.scenario.webhook_plan import WebhookPlan
+
+MOST_OF_STEP = 500
+"""Deliveries that one step causes at most: they are planned in one go, which keeps everybody else waiting."""
 
 PATIENCE = MINUTE
 """How long a held delivery waits for another to overtake it."""
@@ -36,32 +41,7 @@ PATIENCE = MINUTE
 _OP = "webhook.deliver"
 _ORDINARY = WebhookPlan()
 _PAYTO, _SUBSCRIPTION = Subject.PAYTO, Subject.WEBHOOK_SUBSCRIPTION
-_TYPES: Mapping[Subject, WebhookType] = {
-    Subject.CHARGE: WebhookType.TRANSACTION,
-    Subject.BATCH: WebhookType.BATCH,
-    Subject.SUBSCRIPTION: WebhookType.SUBSCRIPTION,
-    Subject.CUSTOMER: WebhookType.CUSTOMER,
-    Subject.PAYMENT_METHOD: WebhookType.PAYMENT_METHOD,
-    Subject.PAYTO: WebhookType.PAYMENT_METHOD,
-}
-"""The type of the webhooks about each kind of object; about others there are none."""
-
-_KEPT = {subject: KINDS[subject.value][1] for subject in _TYPES}
-"""Where each of them is kept."""
-
 _STILL_TO_COME = frozenset({DeliveryState.HELD, DeliveryState.WAITING})
-_STATUS_CHANGES = frozenset({Subject.BATCH, Subject.SUBSCRIPTION})
-_BY_STATUS = frozenset({WebhookType.TRANSACTION, WebhookType.BATCH, WebhookType.SUBSCRIPTION})
-
-
-@record
-class _News:
-    """Something to report: the object as it is now, and the event that is its cause."""
-
-    type: WebhookType
-    message: WebhookMessage
-    event: Event
-    subject: object
 
 
 @record
@@ -70,11 +50,6 @@ class _Target:
 
     receiver: WebhookTarget
     subscription_id: str | None = None
-
-
-def word_of(kind: WebhookType) -> str:
-    """``meta.type`` of a type (assumption ``webhook.events``)."""
-    return kind.value[:1].lower() + kind.value[1:]
 
 
 def plan(sandbox: Sandbox) -> None:
@@ -86,16 +61,19 @@ def plan(sandbox: Sandbox) -> None:
     if not step.events:
         return
     scripted: WebhookPlan | None = None
+    subscribed: dict[WebhookType, list[WebhookSubscription]] = {}
     for decision in step.decisions:
         if decision.rule is not None:
             scripted = scripted or decision.outcome.webhook
     for event in step.events:
         if event.subject is _SUBSCRIPTION and event.what == PresenceEvent.REMOVED:
             _withdraw(sandbox, event.subject_id)
-        kind = _TYPES.get(event.subject)
+        kind = TYPES.get(event.subject)
         if kind is not None and _concerns(sandbox, event):
-            for news in _news(sandbox, kind, event):
-                _plan_for(sandbox, news, scripted)
+            if kind not in subscribed:
+                subscribed[kind] = _subscribed(sandbox, kind, MOST_OF_STEP + 1)
+            for news in news_of(sandbox, kind, event):
+                _plan_for(sandbox, news, scripted, subscribed[kind])
 
 
 def release(sandbox: Sandbox, step: Step) -> None:
@@ -110,8 +88,11 @@ def release(sandbox: Sandbox, step: Step) -> None:
 
 def emit(sandbox: Sandbox, message: WebhookMessage, data: object, target: WebhookTarget | None) -> list[Delivery]:
     """Send data of the caller's own, to one receiver or to all subscriptions of its type."""
-    targets = [_Target(target)] if target is not None else list(_subscribed(sandbox, message.type))
-    return [one for receiver in targets for one in _plan_one(sandbox, message, receiver, _ORDINARY, None, data)]
+    kind = next((one for one in WebhookType if word_of(one) == message.type), None)
+    subscribed = _subscribed(sandbox, kind, MOST_OF_STEP) if target is None and kind is not None else []
+    targets = [_Target(target)] if target is not None else [_by_subscription(row) for row in subscribed]
+    notice = Notice(sandbox.now, data)
+    return [one for receiver in targets for one in _plan_one(sandbox, message, receiver, _ORDINARY, None, notice)]
 
 
 def come_due(sandbox: Sandbox, delivery_id: str) -> None:
@@ -134,15 +115,16 @@ def come_due(sandbox: Sandbox, delivery_id: str) -> None:
         query = urlsplit(delivery.url).query
         key = sandbox.config.webhook_key
         kept = sandbox.inboxes.put(key, sandbox.now, inbox, delivery.content.raw, delivery.headers(), query=query)
-        report(sandbox, delivery, Try(delivery.due, 200 if kept is not None else 507))
+        report(sandbox, delivery, Try(delivery.due, 200 if kept is not None else 507), in_inbox=True)
         return
     sandbox.deliveries.outbox.append(delivery_id)
     if sandbox.watch is not None:
         sandbox.watch.sent(delivery_id, sandbox.journal.last)
 
 
-def report(sandbox: Sandbox, delivery: Delivery, made: Try, *, final: bool = False) -> None:
-    """A try has been made: the delivery has arrived, is tried again later, or is given up (at once when ``final``)."""
+def report(sandbox: Sandbox, delivery: Delivery, made: Try, *, final: bool = False, in_inbox: bool = False) -> None:
+    """A try has been made, of the client's receiver unless ``in_inbox``: the delivery has arrived, is tried again
+    later, or is given up (at once when ``final``)."""
     if delivery.state is not DeliveryState.SENDING:
         return
     delivery.tries.append(made)
@@ -153,14 +135,14 @@ def report(sandbox: Sandbox, delivery: Delivery, made: Try, *, final: bool = Fal
     elif final or delivery.series > len(pauses) or not webhook_subscriptions.wants(sandbox, delivery.subscription_id):
         _move(sandbox, delivery, DeliveryEvent.EXHAUSTED)
     else:
-        _watch(sandbox, delivery, made)
+        _watch(sandbox, delivery, made, in_inbox=in_inbox)
         _move(sandbox, delivery, DeliveryEvent.FAILED)
         sandbox.config.counts.webhooks[delivery.state.value] += 1
         delivery.due = made.at + pauses[delivery.series - 1]
         sandbox.schedule.plan(delivery.due, Due.WEBHOOK, delivery.delivery_id)
         return
     sandbox.config.counts.webhooks[delivery.state.value] += 1
-    _watch(sandbox, delivery, made)
+    _watch(sandbox, delivery, made, in_inbox=in_inbox)
     sandbox.deliveries.note_ended(delivery)
 
 
@@ -197,52 +179,62 @@ def _concerns(sandbox: Sandbox, event: Event) -> bool:
     """Whether there may be a receiver: asked of every event, so it is cheap."""
     if sandbox.webhook_subscriptions.rows or event.subject is _PAYTO:
         return True
-    subject = _KEPT[event.subject](sandbox).get(event.subject_id)
+    subject = KEPT[event.subject](sandbox).get(event.subject_id)
     return (
         getattr(subject, "webhook", None) is not None or getattr(subject, "three_ds_notification_url", None) is not None
     )
 
 
-def _news(sandbox: Sandbox, kind: WebhookType, event: Event) -> Iterator[_News]:
-    if event.subject in _STATUS_CHANGES and event.before == event.after:
-        return
-    if event.subject is Subject.PAYTO:
-        if event.before is not None and event.before != event.after:
-            for method in sandbox.payment_methods.find("payto", event.subject_id):
-                message = WebhookMessage(word_of(kind), f"{word_of(kind)}.updated", method.payment_method_id)
-                yield _News(kind, message, event, method)
-        return
-    subject = _KEPT[event.subject](sandbox).get(event.subject_id)
-    if subject is not None:
-        change = "status.changed" if kind in _BY_STATUS else str(event.what)
-        name = f"{word_of(kind)}.{change}" if event.data is None else event.what
-        yield _News(kind, WebhookMessage(word_of(kind), name, event.subject_id), event, subject)
+def _subscribed(sandbox: Sandbox, kind: WebhookType, most: int) -> list[WebhookSubscription]:
+    return list(islice(webhook_subscriptions.receiving(sandbox, kind), most))
 
 
-def _plan_for(sandbox: Sandbox, news: _News, scripted: WebhookPlan | None) -> None:
+def _by_subscription(row: WebhookSubscription) -> _Target:
+    return _Target(WebhookTarget(row.url, row.authorization), row.webhook_subscription_id)
+
+
+def _plan_for(
+    sandbox: Sandbox, news: News, scripted: WebhookPlan | None, subscribed: list[WebhookSubscription]
+) -> None:
     own: WebhookTarget | None = getattr(news.subject, "webhook", None)
-    shop = _shop_of_challenge(news)
-    if own is None and shop is None and not sandbox.webhook_subscriptions.rows:
+    named = [_Target(target) for target in (own, _shop_of_challenge(news)) if target is not None]
+    if not (named or subscribed):
         return
-    targets = [_Target(target) for target in (own, shop) if target is not None]
-    targets += _subscribed(sandbox, news.message.type)
-    step = sandbox.step
-    for target in targets:
-        wanted = scripted or _choreography(sandbox, news, target.receiver)
+    step, log, made = sandbox.step, sandbox.deliveries, list[str]()
+    room = MOST_OF_STEP - len(step.webhooks)
+    notices: dict[bool, Notice] = {}
+    for place, target in enumerate(chain(named, map(_by_subscription, subscribed))):
+        if max(place, len(made)) >= room:
+            sandbox.warn(f"a step sends {MOST_OF_STEP} webhooks at most: what it causes beyond these is not sent")
+            break
+        if not log.has_room:
+            log.refused += min(len(named) + len(subscribed), room) - place
+            break
+        wanted = scripted or _choreography(sandbox, news, target.receiver, notices)
         if wanted.drop:
             continue
-        for delivery in _plan_one(sandbox, news.message, target, wanted, news.event, None):
-            step.webhooks += (delivery.delivery_id,)
+        notice = _notice(sandbox, news, notices, stale=wanted.stale)
+        for delivery in _plan_one(sandbox, news.message, target, wanted, news.event, notice):
+            made.append(delivery.delivery_id)
             if wanted.before_answer:
                 step.urgent = True
                 _enter(sandbox, delivery)
             elif step.answered:
                 _enter(sandbox, delivery)
             else:
-                sandbox.deliveries.unanswered.add(delivery.delivery_id)
+                log.unanswered.add(delivery.delivery_id)
+    step.webhooks += tuple(made)
 
 
-def _shop_of_challenge(news: _News) -> WebhookTarget | None:
+def _notice(sandbox: Sandbox, news: News, known: dict[bool, Notice], *, stale: bool) -> Notice:
+    """What an event has to report, or, ``stale``, had before: worded once for all its receivers."""
+    if stale not in known:
+        notice = notice_of(sandbox, news.message, news.event, stale=stale)
+        known[stale] = worded(sandbox, news.message, notice)
+    return known[stale]
+
+
+def _shop_of_challenge(news: News) -> WebhookTarget | None:
     """Who hears that a 3-D Secure challenge has ended: the charge's ``threeDSNotificationUrl``."""
     charge = news.subject
     if not isinstance(charge, Charge) or news.event.before != ChargeState.PENDING_CHECKOUT:
@@ -251,14 +243,7 @@ def _shop_of_challenge(news: _News) -> WebhookTarget | None:
     return WebhookTarget(url) if url is not None and is_web_address(url) else None
 
 
-def _subscribed(sandbox: Sandbox, word: str) -> Iterator[_Target]:
-    kind = next((one for one in WebhookType if word_of(one) == word), None)
-    if kind is not None:
-        for row in webhook_subscriptions.receiving(sandbox, kind):
-            yield _Target(WebhookTarget(row.url, row.authorization), row.webhook_subscription_id)
-
-
-def _choreography(sandbox: Sandbox, news: _News, target: WebhookTarget) -> WebhookPlan:
+def _choreography(sandbox: Sandbox, news: News, target: WebhookTarget, notices: dict[bool, Notice]) -> WebhookPlan:
     """What a rule for ``webhook.deliver`` makes of a delivery; one for the step itself counts before it."""
     if not sandbox.director.listens(Stage.ARRIVAL, _OP):
         return _ORDINARY
@@ -268,7 +253,7 @@ def _choreography(sandbox: Sandbox, news: _News, target: WebhookTarget) -> Webho
         "eventType": message.event_type,
         "url": target.url,
         "id": message.subject_id,
-        **sandbox.config.render("", message, notice_of(sandbox, message, news.event, None), sandbox.assumed),
+        **sandbox.config.render("", message, _notice(sandbox, news, notices, stale=False), sandbox.assumed),
     }
     decision = sandbox.decide(
         Stage.ARRIVAL,
@@ -292,11 +277,10 @@ def _plan_one(
     target: _Target,
     wanted: WebhookPlan,
     event: Event | None,
-    data: object,
+    notice: Notice,
 ) -> Iterator[Delivery]:
     """The copies of one message to one receiver, as many as there is room for."""
     message_id = sandbox.ids.hex32("webhook")
-    notice = notice_of(sandbox, message, event, data, stale=wanted.stale)
     content, receiver = content_of(sandbox, message_id, message, notice, wanted), target.receiver
     waits = wanted.swap_with_next or wanted.waits_for_next
     for number in range(wanted.copies):
@@ -357,10 +341,10 @@ def _send_held(sandbox: Sandbox, delivery: Delivery, ordering_key: str, earliest
     sandbox.schedule.plan(delivery.due, Due.WEBHOOK, delivery.delivery_id)
 
 
-def _watch(sandbox: Sandbox, delivery: Delivery, made: Try) -> None:
+def _watch(sandbox: Sandbox, delivery: Delivery, made: Try, *, in_inbox: bool) -> None:
     if sandbox.watch is None:
         return
-    in_inbox = inboxes.name_in(delivery.url, sandbox.config.public_url) is not None
+    is_scripted, content = made.scripted or in_inbox, delivery.content
     sandbox.watch.tried(
         WebhookTry(
             at=sandbox.now,
@@ -372,9 +356,10 @@ def _watch(sandbox: Sandbox, delivery: Delivery, made: Try) -> None:
             reported=delivery.reports,
             number=len(delivery.tries),
             is_accepted=made.is_accepted,
-            is_genuine=delivery.content.signature == sign(sandbox.config.webhook_key, delivery.content.raw),
-            is_scripted=made.scripted or in_inbox,
-            gave_up=delivery.state is DeliveryState.GIVEN_UP and delivery.content.is_ordinary,
+            # Nobody asks it of the others, and it takes as long as all the rest.
+            is_genuine=is_scripted or content.signature == sign(sandbox.config.webhook_key, content.raw),
+            is_scripted=is_scripted,
+            gave_up=delivery.state is DeliveryState.GIVEN_UP and content.is_ordinary,
             took=made.latency,
             result=str(made.status) if made.status is not None else made.error or "no answer",
         )

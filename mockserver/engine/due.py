@@ -55,8 +55,8 @@ WORK: Mapping[Due, Callable[[Sandbox, ScheduledWork], None]] = {
 HEAVY = frozenset({Due.BATCH_ROWS, Due.BATCH_PREPARED, Due.BATCH_STARTED})
 """Work after which others get their turn."""
 
-SLICE = 500
-"""Entries that one slice runs, at most."""
+SLICE = 100
+"""Entries that one slice runs, and webhooks that they cause, at most."""
 
 
 def run_due(sandbox: Sandbox, until: Micros) -> None:
@@ -73,8 +73,8 @@ def run_slice(sandbox: Sandbox, until: Micros) -> None:
     and answered, before time goes on. Once nothing is left, ``sandbox.now`` is ``until``.
     """
     schedule, outbox, sandbox.horizon = sandbox.schedule, sandbox.deliveries.outbox, until
-    sent, end = len(outbox), schedule.ran + SLICE
-    while schedule.ran < end and (entry := schedule.next_due(until)) is not None:
+    sent, left = len(outbox), SLICE
+    while left > 0 and (entry := schedule.next_due(until)) is not None:
         sandbox.now = max(sandbox.now, entry.at)
         sandbox.step = Step(f"clock.{entry.what}")
         WORK[entry.what](sandbox, entry)
@@ -84,6 +84,7 @@ def run_slice(sandbox: Sandbox, until: Micros) -> None:
             for event in sandbox.step.events:
                 if event.data is None:
                     sandbox.watch.moved(event)
+        left -= 1 + len(sandbox.step.webhooks)
         if entry.what in HEAVY or (len(outbox) > sent and not schedule.is_due(sandbox.now)):
             break
     if len(outbox) == sent and not schedule.is_due(until):

@@ -6,7 +6,7 @@ Sources: published facts, 6; scenario language, Outcomes, webhook.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 from urllib.parse import quote
@@ -16,14 +16,63 @@ from mockserver.domain.clock import DAY, EARLIEST, LATEST, Micros
 from mockserver.domain.delivery import Content, MediaType, WebhookMessage, padded, sign
 from mockserver.domain.events import Event, Subject
 from mockserver.domain.notice import Notice
+from mockserver.domain.record import record
 from mockserver.domain.states import ChargeState
+from mockserver.domain.webhook_subscription import WebhookType
 from mockserver.engine import customers
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.state_facts import KINDS
 from mockserver.scenario.edits import edited, unfound
 from mockserver.scenario.webhook_plan import Signature, WebhookPlan
 
+TYPES: Mapping[Subject, WebhookType] = {
+    Subject.CHARGE: WebhookType.TRANSACTION,
+    Subject.BATCH: WebhookType.BATCH,
+    Subject.SUBSCRIPTION: WebhookType.SUBSCRIPTION,
+    Subject.CUSTOMER: WebhookType.CUSTOMER,
+    Subject.PAYMENT_METHOD: WebhookType.PAYMENT_METHOD,
+    Subject.PAYTO: WebhookType.PAYMENT_METHOD,
+}
+"""The type of the webhooks about each kind of object; about others there are none."""
+
+KEPT = {subject: KINDS[subject.value][1] for subject in TYPES}
+"""Where each of them is kept."""
+
+_STATUS_CHANGES = frozenset({Subject.BATCH, Subject.SUBSCRIPTION})
+_BY_STATUS = frozenset({WebhookType.TRANSACTION, WebhookType.BATCH, WebhookType.SUBSCRIPTION})
 _WRONG_KEY = "forged:"
+
+
+@record
+class News:
+    """Something to report: the object as it is now, and the event that is its cause."""
+
+    type: WebhookType
+    message: WebhookMessage
+    event: Event
+    subject: object
+
+
+def word_of(kind: WebhookType) -> str:
+    """``meta.type`` of a type (assumption ``webhook.events``)."""
+    return kind.value[:1].lower() + kind.value[1:]
+
+
+def news_of(sandbox: Sandbox, kind: WebhookType, event: Event) -> Iterator[News]:
+    """What webhooks of a type have to report of an event."""
+    if event.subject in _STATUS_CHANGES and event.before == event.after:
+        return
+    if event.subject is Subject.PAYTO:
+        if event.before is not None and event.before != event.after:
+            for method in sandbox.payment_methods.find("payto", event.subject_id):
+                message = WebhookMessage(word_of(kind), f"{word_of(kind)}.updated", method.payment_method_id)
+                yield News(kind, message, event, method)
+        return
+    subject = KEPT[event.subject](sandbox).get(event.subject_id)
+    if subject is not None:
+        change = "status.changed" if kind in _BY_STATUS else str(event.what)
+        name = f"{word_of(kind)}.{change}" if event.data is None else event.what
+        yield News(kind, WebhookMessage(word_of(kind), name, event.subject_id), event, subject)
 
 
 def content_of(
@@ -87,12 +136,14 @@ def _text(sandbox: Sandbox, value: object) -> str:
     return sandbox.config.write(value).decode()
 
 
-def notice_of(
-    sandbox: Sandbox, message: WebhookMessage, event: Event | None, data: object, *, stale: bool = False
-) -> Notice:
-    """The object of an event, or without one ``data``; ``stale`` takes the object as it was before the event."""
-    if event is None:
-        return Notice(sandbox.now, data)
+def worded(sandbox: Sandbox, message: WebhookMessage, notice: Notice) -> Notice:
+    """The same as data that is sent as it stands: a thousand receivers get the same words."""
+    told = sandbox.config.render("", message, notice, sandbox.assumed)
+    return Notice(notice.at, told["data"]) if "data" in told else notice
+
+
+def notice_of(sandbox: Sandbox, message: WebhookMessage, event: Event, *, stale: bool = False) -> Notice:
+    """The object of an event; ``stale`` takes the object as it was before the event."""
     subject, at = _subject(sandbox, message, event), event.at
     if stale and event.data is None:
         subject, at = _stale(subject, event), subject.added

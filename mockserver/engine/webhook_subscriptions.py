@@ -55,7 +55,7 @@ def delete(sandbox: Sandbox, subscription_id: str) -> WebhookSubscription:
 
 def receiving(sandbox: Sandbox, what: WebhookType) -> Iterator[WebhookSubscription]:
     """The subscriptions in force for a type, oldest first."""
-    return (row for row in sandbox.webhook_subscriptions if row.state is Presence.ACTIVE and what in row.types)
+    return (row for row in sandbox.webhook_subscriptions.find("state", Presence.ACTIVE) if what in row.types)
 
 
 def wants(sandbox: Sandbox, subscription_id: str | None) -> bool:

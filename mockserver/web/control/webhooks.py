@@ -11,6 +11,7 @@ from mockserver.domain.delivery import Delivery, WebhookMessage
 from mockserver.domain.errors import Invalid, NotFound
 from mockserver.domain.masking import mask_start
 from mockserver.engine import deliveries
+from mockserver.engine.webhook_content import word_of
 from mockserver.web.control.call import ControlCall
 from mockserver.web.long_work import one_by_one
 from mockserver.wire.webhooks import delivery_reply
@@ -67,7 +68,7 @@ def resend(call: ControlCall) -> tuple[int, object]:
 def emit(call: ControlCall) -> tuple[int, object]:
     """Tell anything: to ``url``, or without it to every subscription of the type. Raises ``Invalid`` (90)."""
     sandbox, body = call.sandbox(), call.body
-    word = deliveries.word_of(body.type)
+    word = word_of(body.type)
     message = WebhookMessage(word, body.event_type or f"{word}.status.changed")
     target = WebhookTarget(body.url, body.authorization) if body.url is not None else None
     made = deliveries.emit(sandbox, message, body.data or {}, target)
