@@ -3,6 +3,7 @@ go."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
 from random import Random
 
@@ -17,22 +18,32 @@ from mockserver.engine.readings import UNKNOWN, Readings
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.step import Step
 from mockserver.web.control import journal_search
-from mockserver.web.control.journal_facts import PARTED, answered, facts_of, sought_of, status_of, text_of
+from mockserver.web.control.journal_facts import (
+    PARTED,
+    answered,
+    facts_of,
+    is_telling,
+    sought_of,
+    status_of,
+    text_of,
+    unmasked_of,
+)
 from mockserver.web.control.journal_search import OPERATORS, fitting, searched
 from mockserver.wire.jsonio import dumps
 from mockserver.wire.masked_bodies import mask_body
-from mockserver.wire.profile import profile_of
+from mockserver.wire.profile import WireProfile, profile_of
 from tests.driving import CARD, DUMMY, Api
 
 KEY = "sk_tests"
+WRONG = ["nothing", "0" * 31 + "3", "4111 1111 1111 1111", "ö", "no%2574hing4111111111111111"]
 POOR = "4000000000009995"
 STOLEN = "4000000000009979"
 ASKED = [
     "", "order", "-order", "order-3", "visa", "4111********1111", "4111111111111111", '"ann example"', "***", "null",
     '{"amount":', "100", "12.5", "1e2", "ö", "sk_***", "sk_tests", "declined", "post", "404", "-status:4xx", "GETa",
     "op:charge.*", "method:get", "path:/charge/nothing", "code:84", "code:15", "-code:84", "ref:order-3", "ref:ORDER",
-    "-ref:order", "id:3", "id:no", "id:*", "-id:nothing", "amount:12.50", "amount:100", "-amount:5", "currency:aud",
-    "-currency:nzd", "is:failed", "is:declined", "is:refused", "-is:scripted", "since:8",
+    "-ref:order", "id:3", "id:no", "id:noth", "id:*", "-id:nothing", "amount:12.50", "amount:100", "-amount:5",
+    "currency:aud", "-currency:nzd", "is:failed", "is:declined", "is:refused", "-is:scripted", "since:8",
     "currency:aud order -declined", "code:84 nothing", "ref:order-3 visa amount:12.5", "retried", "paid",
     "success", "x-order", "ref:x amount:7", '"success {"', '"authorised {"', "authorised", "-is:finding",
     "is:finding", "since:8 order", "op:clock.*", "-op:charge.get", "method:post -order-3", "status:2xx code:84",
@@ -99,7 +110,7 @@ def something(api: Api, random: Random) -> None:
     number = random.randrange(9)
     match random.randrange(8):
         case 0:
-            api.call("GET", f"/charge/{random.choice(['nothing', '0' * 31 + '3', '4111 1111 1111 1111', 'ö'])}")
+            api.call("GET", f"/charge/{random.choice(WRONG)}")
         case 1:
             api.try_charge(12.5, reference=f"order-{number}", paymentInformation={**CARD, "cardNumber": POOR})
         case 2:
@@ -165,7 +176,44 @@ def test_searches_answer_as_a_plain_look_at_each_entry(seed: int, monkeypatch: p
     assert kept
     assert all(number > journal.dropped for number in kept)
     for entry in journal.entries:
+        assert_telling(entry, profile, random)
         assert [*filter(None, text_of(entry, profile).split(PARTED))] == texts_of(entry, profile.word)
+
+
+def assert_telling(entry: JournalEntry, profile: WireProfile, random: Random) -> int:
+    """How many words that tell something are in the text of an entry: each is in what is not masked, too."""
+    told, shown, unmasked = 0, text_of(entry, profile), unmasked_of(entry, profile)
+    for _ in range(200):
+        begin = random.randrange(len(shown))
+        word = shown[begin : begin + random.randint(1, 20)]
+        if word == word.lower() and is_telling(word):
+            told += 1
+            assert word in unmasked
+    return told
+
+
+PIECES = [
+    "{", "}", "[", "]", '"', ":", ",", " ", "\n", "\\", "\\n", "\\u0041", "\\ud83d", "ö", "K", "\x7f", "\x00", "null",
+    "true", "NaN", "1e2", "12.50", "-0.0", "4111111111111111", "4111 1111 1111 1111", "sk_abc", "sk_live.x", '"ccv":',
+    '"cardNumber":', '"a b"', "%", "%41b", "%2541b", "Order-3", "e5",
+    '{"ccv":["a1",{"b":"c2"}],"cardNumber":"5555-5555%2D5555-4444 x","a":1E3,"Pan":4111111111111111}',
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_every_word_that_tells_something_is_in_what_is_not_masked(seed: int) -> None:
+    api, random, told = Api(KEY), Random(seed), 0
+    api.charge()
+    profile = profile_of(sandbox_of(api).assumed)
+    for _ in range(300):
+        raw = "".join(random.choices(PIECES, k=random.randint(1, 12)))
+        if random.random() < 0.5:
+            value = {raw: [raw, {"securityCode": raw, "x": [12.5, raw[:5]]}]}
+            raw = json.dumps(value, ensure_ascii=random.random() < 0.5)
+        bodies = raw.encode(), raw.encode() * random.choice([1, 1, 1, 20, 2_000])
+        entry = JournalEntry(1, 0, Step("x"), "POST", None, "/x", b"", bodies[0], 200, bodies[1])
+        told += assert_telling(entry, profile, random)
+    assert told > 1_000
 
 
 def test_marks_are_kept_from_the_first_entry_that_is_there() -> None:
@@ -188,6 +236,17 @@ def test_which_entries_have_a_finding_is_not_kept() -> None:
         api.try_charge(paymentInformation={**CARD, "cardNumber": STOLEN})
         found.append([entry["id"] for entry in api.call("GET", "/__admin/journal?q=is:finding")["entries"]])
     assert found == [[], [1, 2]]
+
+
+def test_a_mark_that_moves_is_not_kept() -> None:
+    api, found = Api(KEY), []
+    for _ in range(2):
+        api.call("POST", "/__admin/marks", {"name": "here"})
+        for _ in range(2):
+            api.call("GET", "/charge/nothing")
+            entries = api.call("GET", "/__admin/journal?q=since:here")["entries"]
+            found.append([entry["id"] for entry in entries])
+    assert found == [[1], [1, 2], [3], [3, 4]]
 
 
 def test_what_was_read_in_other_words_is_read_anew() -> None:

@@ -26,7 +26,7 @@ from mockserver.engine.readings import UNKNOWN
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.schedule import Due
 from mockserver.scenario.operations import OPERATIONS, operations_like
-from mockserver.web.control.journal_facts import sought_of, status_of, text_of
+from mockserver.web.control.journal_facts import is_telling, sought_of, status_of, text_of, unmasked_of
 from mockserver.wire.profile import WireProfile, profile_of
 
 Reader: TypeAlias = Callable[[JournalEntry, WireProfile], Any]
@@ -36,10 +36,12 @@ Reader: TypeAlias = Callable[[JournalEntry, WireProfile], Any]
 @record
 class Filter:
     """Whether an entry fits: it, or what ``reader`` makes of it, ``passes``; the others fit where it ``excludes``.
-    Unless it ``lasts``, an entry that passes now may not later. ``asked`` is what distinguishes it from others."""
+    Where there is an ``outline``, which is quicker, only entries are read of which that ``passes`` too. Unless it
+    ``lasts``, an entry that passes now may not later. ``asked`` is what distinguishes it from others."""
 
     passes: Callable[[Any], bool]
     reader: Reader | None = None
+    outline: Reader | None = None
     lasts: bool = True
     excludes: bool = False
     asked: tuple[str | None, str] = (None, "")
@@ -106,8 +108,8 @@ def _by_id(_: Sandbox, wanted: str) -> Filter:
 
 def _may_show(wanted: str, text: str) -> bool:
     """Whether a text that is masked may have this in it: masking takes ten times as long as to see that it has not,
-    and puts nothing there but stars and what the digits of other scripts mean."""
-    return wanted in text or "*" in wanted or not text.isascii()
+    and puts nothing there but stars, what the digits of other scripts mean and what is percent-encoded."""
+    return wanted in text or "*" in wanted or "%" in text or not text.isascii()
 
 
 def _by_code(_: Sandbox, wanted: str) -> Filter:
@@ -139,7 +141,7 @@ def _since(sandbox: Sandbox, wanted: str) -> Filter:
     marks = sandbox.journal.marks
     number = marks[wanted] if wanted in marks else whole_of(wanted)
     if number is not None:
-        return Filter(lambda entry: entry.number > number, lasts=False)
+        return Filter(lambda entry: entry.number > number, lasts=wanted not in marks)
     try:
         begin = sandbox.now - parse_duration(wanted)
     except ValueError:
@@ -257,11 +259,13 @@ class _Reading:
         places = list(compress(range(count), _both(left, marks.translate(_OPEN))))
         for start in range(0, len(places), _SLICE):
             some = places[start : start + _SLICE]
-            values: Iterable[Any] = map(among.__getitem__, some)
-            if one.reader is not None:
-                values = yield from self._values(values, one.reader)
-            for place, passes in zip(some, map(one.passes, values), strict=True):
-                marks[place] = passes
+            for reader in (one.outline, one.reader) if one.outline is not None else (one.reader,):
+                values: Iterable[Any] = map(among.__getitem__, some)
+                if reader is not None:
+                    values = yield from self._values(values, reader)
+                for place, passes in zip(some, map(one.passes, values), strict=True):
+                    marks[place] = passes
+                some = list(compress(some, map(marks.__getitem__, some)))
             yield
         if one.lasts and places and len(one.asked[1]) <= LONGEST:
             kept = marks[:-1] + bytes([UNKNOWN]) if may_change else marks
@@ -290,5 +294,5 @@ def _filter(sandbox: Sandbox, word: Word) -> Filter:
     if word.operator is not None:
         found = OPERATORS[word.operator](sandbox, word.value)
     else:
-        found = Filter(lambda text: word.value in text, text_of)
+        found = Filter(lambda text: word.value in text, text_of, unmasked_of if is_telling(word.value) else None)
     return replace(found, excludes=word.excludes, asked=(word.operator, word.value))
