@@ -18,7 +18,7 @@ from mockserver.scenario.director import Decision
 from mockserver.scenario.transport import Transport
 from mockserver.web.asgi import Message, RawHeader, Receive, TooLarge
 from mockserver.wire import refusals
-from mockserver.wire.jsonio import MalformedJson, dumps
+from mockserver.wire.jsonio import MalformedJson, dumps, kept_text
 from mockserver.wire.long_json import ReadAhead
 from mockserver.wire.long_text import Parts
 
@@ -96,10 +96,12 @@ class Reply:
     parts: Parts | None = None
 
     def text(self) -> bytes:
-        """The body as it is sent."""
+        """The body as it is sent, and kept where there is a step."""
         if isinstance(self.body, bytes):
             return self.body
-        return self.body.whole() if isinstance(self.body, Parts) else dumps(self.body)
+        if isinstance(self.body, Parts):
+            return self.body.whole()
+        return dumps(self.body) if self.step is None else kept_text(self.body)
 
 
 def retry_after(fault: Exception) -> tuple[RawHeader, ...]:

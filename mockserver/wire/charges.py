@@ -7,7 +7,7 @@ from typing import Any, NotRequired, TypedDict, cast
 from mockserver.domain.cards import Card
 from mockserver.domain.charge import Charge, FailedAttempt, Refund
 from mockserver.wire.dates import moment
-from mockserver.wire.jsonio import Encoded, encoded
+from mockserver.wire.jsonio import Encoded, kept_text
 from mockserver.wire.profile import WireProfile
 from mockserver.wire.shapes import (
     BankPaymentReply,
@@ -175,7 +175,7 @@ def _card_text(card: Card | None, profile: WireProfile) -> Any:
     if kept is None or kept[1] is not profile:
         if len(_CARD_TEXTS) >= MOST_CARD_TEXTS:
             _CARD_TEXTS.clear()
-        kept = _CARD_TEXTS[id(card)] = card, profile, encoded(card_reply(card, profile))
+        kept = _CARD_TEXTS[id(card)] = card, profile, Encoded(kept_text(card_reply(card, profile)))
     return kept[2]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from decimal import Decimal
 from typing import Any, NoReturn, TypeAlias
 
@@ -98,10 +98,16 @@ def dumps(value: object) -> bytes:
     return orjson.dumps(value, _number_text, _OPTIONS)
 
 
-def encoded(value: object) -> Encoded:
-    """The JSON text of a value, to be answered more than once: ``dumps`` takes it as it is."""
-    # The encoder leaves a text in a far larger buffer, which a copy does not keep.
-    return Encoded(b"%b" % dumps(value))
+def kept_text(value: object) -> bytes:
+    """The JSON text of a value, to be kept: the encoder leaves one in a far larger buffer, which a copy leaves out."""
+    return b"%b" % dumps(value)
+
+
+def with_rows(members: Mapping[str, object], name: str, rows: list[bytes]) -> bytes:
+    """The JSON text of an object whose last member is a list, of at least one value, whose ``rows`` are texts."""
+    rows[0] = b'%b,"%b":[%b' % (dumps(members)[:-1], name.encode(), rows[0])
+    rows[-1] += b"]}"
+    return b",".join(rows)
 
 
 def _unknown_to_orjson(value: object) -> Encoded:

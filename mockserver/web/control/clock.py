@@ -25,7 +25,7 @@ from mockserver.engine.step import Step
 from mockserver.web.control.call import Caller, ControlCall
 from mockserver.web.world import World
 from mockserver.wire.dates import moment
-from mockserver.wire.jsonio import dumps
+from mockserver.wire.jsonio import kept_text
 
 LONGEST = 10 * MINUTE
 """The longest time that a call waits, by the machine; a move of the clock that may take longer takes no longer."""
@@ -115,7 +115,7 @@ def journal_move(call: ControlCall, sandbox: Sandbox, op: str, answer: object) -
     step = Step(op, headers=call.headers)
     step.request = call.document
     route = call.route
-    sandbox.journal.note(sandbox.now, step, route.method, None, route.path, b"", call.raw, 200, dumps(answer), None)
+    sandbox.journal.note(sandbox.now, step, route.method, None, route.path, b"", call.raw, 200, kept_text(answer), None)
 
 
 def _why_it_ended(world: World, sandbox: Sandbox, to: Micros) -> str:

@@ -28,9 +28,9 @@ from mockserver.web.control.journal_facts import facts_of, status_of
 from mockserver.web.control.journal_search import fitting, searched
 from mockserver.web.control.object_search import ObjectReader, object_tests
 from mockserver.web.long_work import in_slices, with_pauses
+from mockserver.web.request import Reply
 from mockserver.web.routes import ROUTES, OperationCall, Route, StatusReply
 from mockserver.wire.dates import moment
-from mockserver.wire.jsonio import dumps
 from mockserver.wire.masked_bodies import mask_body
 from mockserver.wire.profile import WireProfile, profile_of
 
@@ -183,7 +183,7 @@ def _read(sandbox: Sandbox, route: Route, path: Mapping[str, str]) -> object:
         sandbox=sandbox, profile=profile_of(sandbox.assumed), path=path, body=None, query=None, headers={}, resource=""
     )
     reply = route.handle(call)
-    return mask_body(dumps(reply.body if isinstance(reply, StatusReply) else reply))
+    return mask_body(Reply(200, reply.body if isinstance(reply, StatusReply) else reply).text())
 
 
 def _known(kind: str) -> tuple[str, Any]:

@@ -11,7 +11,7 @@ from mockserver.web.endpoints.lists import ListOf
 from mockserver.web.routes import OperationCall, StatusReply
 from mockserver.wire.charge_bodies import ChargeFields, ChargeQuery
 from mockserver.wire.charges import ChargeReply, charge_reply
-from mockserver.wire.jsonio import Encoded, encoded
+from mockserver.wire.jsonio import kept_text
 from mockserver.wire.refusals import declined
 
 _FAILED = ChargeState.FAILED
@@ -64,19 +64,19 @@ def refund_or_void(call: OperationCall) -> ChargeReply:
     return void(call) if meaning == "void" else refund(call)
 
 
-def get(call: OperationCall) -> Encoded:
+def get(call: OperationCall) -> bytes:
     """Read one charge."""
     return written(call, charges.get(call.sandbox, call.path["charge_id"]))
 
 
-def written(call: OperationCall, charge: Charge) -> Encoded:
+def written(call: OperationCall, charge: Charge) -> bytes:
     """A charge as text. Who polls or lists it gets the same text until it changes."""
     table = call.sandbox.charges
     kept = table.derived(charge)
     if kept is not None and kept[0] is call.profile:
-        text: Encoded = kept[1]
+        text: bytes = kept[1]
         return text
-    text = encoded(shown(call, charge))
+    text = kept_text(shown(call, charge))
     table.derive(charge, (call.profile, text))
     return text
 

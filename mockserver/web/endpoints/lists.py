@@ -15,6 +15,7 @@ from mockserver.engine.step import Step
 from mockserver.web.routes import OperationCall
 from mockserver.wire.base import Body
 from mockserver.wire.fields import Fields
+from mockserver.wire.jsonio import with_rows
 
 
 class ListOf:
@@ -38,16 +39,19 @@ class ListOf:
         self._shown = shown
         self._bare = bare
 
-    def __call__(self, call: OperationCall) -> dict[str, object]:
+    def __call__(self, call: OperationCall) -> dict[str, object] | bytes:
         ready, sandbox = call.ready, call.sandbox
         if type(ready) is QuickSearch:
             page = listing.found(sandbox, self._wanted, ready)
         else:
             page = listing.search(sandbox, self._wanted, call.query.present(), ready)
-        rows = [self._shown(call, row) for row in page.rows]
+        rows: list[Any] = [self._shown(call, row) for row in page.rows]
         if self._bare:
             return {self._name: rows, "count": page.count}
-        return {"limit": page.limit, "skip": page.skip, "count": page.count, self._name: rows}
+        first = {"limit": page.limit, "skip": page.skip, "count": page.count}
+        if rows and type(rows[0]) is bytes:
+            return with_rows(first, self._name, rows)
+        return {**first, self._name: rows}
 
     def ahead(self, sandbox: Sandbox, step: Step) -> Slices[object] | QuickSearch[Any] | None:
         """Look at the rows before the step, once the list is long: long work, or what is asked of a few rows."""
