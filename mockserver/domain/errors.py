@@ -124,6 +124,9 @@ def nearest_of(word: str, known: Iterable[str]) -> str | None:
     return by_fold[found[0]] if found else None
 
 
+MOST_FAULTS = 100
+"""Faults that a refusal names, where there may be thousands: each is worded, masked and written in one step."""
+
 _MUTE = frozenset({Code.INVALID_CARD_NUMBER})
 """Codes whose error object carries no details (published facts, 4.1: asserted by a client suite)."""
 
@@ -147,6 +150,11 @@ class Faults:
     def blames(self, field: str) -> bool:
         """Whether a fault of a field, or of something in it, is known: what follows from the field is then in doubt."""
         return any(name == field or name.startswith(field + ".") for _, name, _ in self._found)
+
+    @property
+    def are_many(self) -> bool:
+        """Whether a refusal names no more."""
+        return len(self._found) >= MOST_FAULTS
 
     def __bool__(self) -> bool:
         return bool(self._found)

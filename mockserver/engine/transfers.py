@@ -48,10 +48,12 @@ def create(sandbox: Sandbox, command: NewTransferGroup) -> Sequence[Transfer]:
     if not command.transfers:
         faults.add(Code.NO_TRANSFER_INFORMATION_PROVIDED, "Transfers", "wanted one or more transfers")
     _check_references(sandbox, command, faults)
-    checked = [
-        _money(transfer, place, charge.currency if charge else provider.currency if provider else None, faults)
-        for place, transfer in enumerate(command.transfers)
-    ]
+    own = charge.currency if charge else provider.currency if provider else None
+    checked = []
+    for place, transfer in enumerate(command.transfers):
+        if faults.are_many:
+            break
+        checked.append(_money(transfer, place, own, faults))
     total = sum((amount for amount, _ in checked), ZERO)
     if charge is not None and not faults.blames("Transfers") and total > (left := _left(sandbox, charge)):
         words = f"got {number_text(total)}, left of the charge are {number_text(left)} {charge.currency}"
@@ -128,6 +130,8 @@ def _check_references(sandbox: Sandbox, command: NewTransferGroup, faults: Fault
         faults.add(Code.DUPLICATE_GROUP_REFERENCE, "GroupReference", "another group has this reference")
     seen: set[str] = set()
     for place, transfer in enumerate(command.transfers):
+        if faults.are_many:
+            break
         field, reference = f"Transfers.{place}.Reference", transfer.reference
         _check_reference(reference, field, faults)
         if reference is None:

@@ -17,6 +17,7 @@ from pydantic import (
     AfterValidator,
     BaseModel,
     ConfigDict,
+    Field,
     PlainValidator,
     StringConstraints,
     WithJsonSchema,
@@ -165,6 +166,16 @@ Callback = Annotated[str, _without(never_called)]
 
 En = TypeVar("En", bound=Enum)
 T = TypeVar("T")
+
+
+MOST_ITEMS = 1_000
+"""Objects in a list of a body: they are read and carried out in one step, which keeps everybody else waiting."""
+
+MOST_CHOICES = 100
+"""The same of names that are chosen from a handful: what is nearest to a wrong one takes long to find."""
+
+Objects = Annotated[list[T], Field(max_length=MOST_ITEMS)]
+Choices = Annotated[list[T], Field(max_length=MOST_CHOICES)]
 
 
 def one_of(choices: type[En]) -> Any:

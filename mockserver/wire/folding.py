@@ -15,7 +15,7 @@ from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
 from mockserver.domain.codes import Code
-from mockserver.domain.errors import Invalid, nearest
+from mockserver.domain.errors import MOST_FAULTS, Invalid, nearest
 from mockserver.domain.record import mutable, record
 from mockserver.wire.base import COMMA, Body
 
@@ -24,8 +24,8 @@ B = TypeVar("B", bound=Body)
 MOST_FIELDS = 25_000
 """Fields, and items of lists, of one body: they are read in one step, which keeps everybody else waiting."""
 
-MOST_NAMED = 100
-"""Unknown fields that a refusal names: the nearest names of half a million would hold everybody up."""
+MOST_NAMED = MOST_FAULTS
+"""Unknown fields that a refusal names, and other faults: the nearest names of thousands would hold everybody up."""
 
 _WORDS: Mapping[str, str] = {
     "missing": "required",
@@ -182,7 +182,7 @@ def validate(model: type[B], folded: Folded, *, strict: bool = False) -> B:
     if folded.left < 0:
         words = f"wanted at most {MOST_FIELDS} fields and items of lists"
         raise Invalid(Code.VALIDATION_ERROR, {"Body": words})
-    details = {pascal(name.split(".")): "given twice in different letter case" for name in folded.twice}
+    details = {pascal(name.split(".")): "given twice in different letter case" for name in folded.twice[:MOST_NAMED]}
     if strict:
         for name in folded.unknown[:MOST_NAMED]:
             parts = name.split(".")
@@ -190,7 +190,7 @@ def validate(model: type[B], folded: Folded, *, strict: bool = False) -> B:
     try:
         body = model.model_validate(folded.values)
     except ValidationError as problem:
-        for fault in problem.errors(include_url=False, include_input=False):
+        for fault in problem.errors(include_url=False, include_input=False)[:MOST_NAMED]:
             details.setdefault(pascal([str(part) for part in fault["loc"] or ("body",)]), _words(fault))
         raise Invalid(Code.VALIDATION_ERROR, details) from None
     if details:
@@ -207,6 +207,8 @@ def _words(fault: ErrorDetails) -> str:
     kind, context = fault["type"], fault.get("ctx", {})
     if kind == "string_too_long":
         return f"wanted at most {context['max_length']} characters"
+    if kind == "too_long":
+        return f"wanted at most {context['max_length']} items"
     if kind == "string_too_short":
         return "wanted a text that is not empty"
     if kind == "string_pattern_mismatch":

@@ -12,7 +12,7 @@ from pydantic_core import PydanticCustomError
 from mockserver.domain.commands import LinkPayment, NewPaymentLink
 from mockserver.domain.payment_link import CallToAction, LinkPaymentType, PaymentLink
 from mockserver.domain.sources import CardDetails, CardSource, ChargeSource, PaymentType, WalletSource
-from mockserver.wire.base import Body, Map, Number, Required, Whole, one_of
+from mockserver.wire.base import Body, Choices, Map, Number, Required, Whole, one_of
 from mockserver.wire.replies import reply_of
 from mockserver.wire.shapes import ListQuery, ReplyAmount, ReplyDateTime, page_of
 
@@ -37,7 +37,7 @@ class PaymentLinkCreation(Body):
     title: str | None = None
     amount: Number | None = None
     currency: str | None = None
-    allowed_payment_types: list[str] | None = Field(None, description="one or more; null offers all")
+    allowed_payment_types: Choices[str] | None = Field(None, description="one or more; null offers all")
     description: str | None = None
     image: str | None = Field(None, description="a data URI: data:image/png;base64,...")
     confirmation_message: str | None = None

@@ -7,7 +7,7 @@ from typing import Any, TypedDict
 
 from mockserver.domain.cards import Brand
 from mockserver.domain.provider import Capability, Cost, Provider, ProviderCondition, ProviderDetails
-from mockserver.wire.base import Body, Flag, Map, Number, one_of
+from mockserver.wire.base import Body, Flag, Map, Number, Objects, one_of
 from mockserver.wire.replies import reply_of
 from mockserver.wire.shapes import ReplyAmount
 
@@ -56,9 +56,9 @@ class ProviderFields(Body):
     fallback_provider_id: str | None = None
     authentication_parameters: Map | None = None
     additional_parameters: Map | None = None
-    cost_data: list[CostData] | None = None
-    hide_configuration: list[Condition] | None = None
-    require_configuration: list[Condition] | None = None
+    cost_data: Objects[CostData] | None = None
+    hide_configuration: Objects[Condition] | None = None
+    require_configuration: Objects[Condition] | None = None
 
     def command(self) -> ProviderDetails:
         return self.made(

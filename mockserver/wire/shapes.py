@@ -16,7 +16,7 @@ from mockserver.domain.customer import CustomerDetails, PostalAddress
 from mockserver.domain.fake_lookups import IpInfo, iin_data, ip_info
 from mockserver.domain.provider import ProviderSummary
 from mockserver.domain.sources import BankAccount, CardDetails
-from mockserver.wire.base import Body, HeaderText, Map, Moment, Number, Receiver, Required, Text40, Whole
+from mockserver.wire.base import Body, HeaderText, Map, Moment, Number, Objects, Receiver, Required, Text40, Whole
 from mockserver.wire.dates import moment
 from mockserver.wire.profile import WireProfile
 
@@ -107,7 +107,7 @@ class Order(Body):
     duty_amount: Number | None = None
     tax_amount: Number | None = Field(None, description="of the client script")
     discount_amount: Number | None = Field(None, description="of the client script")
-    items: list[OrderItem] | None = None
+    items: Objects[OrderItem] | None = None
 
 
 class Geolocation(Body):

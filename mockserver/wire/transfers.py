@@ -6,7 +6,7 @@ from typing import TypedDict
 
 from mockserver.domain.commands import NewTransfer, NewTransferGroup
 from mockserver.domain.transfer import Transfer
-from mockserver.wire.base import Body, Moment, Number, Required
+from mockserver.wire.base import Body, Moment, Number, Objects, Required
 from mockserver.wire.replies import reply_of
 from mockserver.wire.shapes import ListQuery, ReplyAmount, ReplyDateTime, page_of
 
@@ -29,7 +29,7 @@ class TransferGroup(Body):
     group_reference: str | None = None
     provider_id: Required
     charge_id: str | None = None
-    transfers: list[TransferFields] | None = None
+    transfers: Objects[TransferFields] | None = None
 
     def command(self) -> NewTransferGroup:
         return self.made(NewTransferGroup, transfers=[row.command() for row in self.transfers or ()])

@@ -7,7 +7,7 @@ from typing import TypedDict
 from pydantic import Field
 
 from mockserver.domain.webhook_subscription import WebhookSubscription, WebhookType
-from mockserver.wire.base import Body, HeaderText, Required, one_of
+from mockserver.wire.base import Body, Choices, HeaderText, Required, one_of
 from mockserver.wire.replies import reply_of
 from mockserver.wire.shapes import ListQuery, ReplyDateTime, page_of
 
@@ -17,7 +17,7 @@ class WebhookSubscriptionCreation(Body):
 
     url: Required
     authorization: HeaderText | None = None
-    types: list[one_of(WebhookType)] | None = Field(None, description="null or empty: all of them")  # type: ignore[valid-type]
+    types: Choices[one_of(WebhookType)] | None = Field(None, description="null or empty: all of them")  # type: ignore[valid-type]
 
 
 class WebhookSubscriptionQuery(ListQuery):

@@ -1,0 +1,88 @@
+"""Lists in bodies are bounded, and so is what a refusal says of them: nobody else waits for a thousand faults."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from mockserver.domain import money
+from mockserver.domain.errors import MOST_FAULTS
+from mockserver.web.routes import ROUTES
+from mockserver.wire import base
+from mockserver.wire.base import MOST_CHOICES, MOST_ITEMS, Body
+from mockserver.wire.folding import nested_body
+from tests.driving import DUMMY, Api, card_charge, problem_of
+from tests.rows import each
+
+TRANSFER = {"account": "a", "amount": 1, "currency": "AUD"}
+
+
+def group(*transfers: object) -> dict[str, object]:
+    return {"providerId": DUMMY, "groupReference": "g", "transfers": transfers}
+
+
+def bodies(model: type[Body]) -> set[type[Body]]:
+    inner = (nested_body(info.annotation) for info in model.model_fields.values())
+    return {model}.union(*(bodies(one) for one in inner if one is not None))
+
+
+def test_every_list_of_a_body_has_a_most() -> None:
+    models = set[type[Body]]().union(*(bodies(row.body) for row in ROUTES if row.body is not None))
+    found = {}
+    for model in models:
+        for name, schema in model.model_json_schema()["properties"].items():
+            for one in (schema, *schema.get("anyOf", ())):
+                if one.get("type") == "array":
+                    found[f"{model.__name__}.{name}"] = one.get("maxItems")
+    assert len(found) >= 6
+    assert set(found.values()) == {MOST_ITEMS, MOST_CHOICES}, found
+
+
+@each(
+    ("path", "body", "field", "most"),
+    [
+        ("/transfer", group(*[TRANSFER] * (MOST_ITEMS + 1)), "Transfers", MOST_ITEMS),
+        ("/charge/card", card_charge(order={"items": [{}] * (MOST_ITEMS + 1)}), "Order.Items", MOST_ITEMS),
+        ("/webhook/subscription", {"url": "http://a.b/c", "types": ["Batch"] * 101}, "Types", MOST_CHOICES),
+        ("/webhook/subscription", {"url": "http://a.b/c", "types": ["no"] * 20_000}, "Types", MOST_CHOICES),
+        ("/payment_link", {"allowedPaymentTypes": ["no"] * 20_000}, "AllowedPaymentTypes", MOST_CHOICES),
+    ],
+)
+def test_a_longer_list_is_refused(path: str, body: dict[str, Any], field: str, most: int) -> None:
+    refused = Api(waits=True).post(path, body)
+    assert problem_of(refused) == (400, 90)
+    assert refused["details"] == {field: f"wanted at most {most} items"}
+
+
+def test_the_longest_lists_are_taken() -> None:
+    api = Api(waits=True)
+    made = api.post("/transfer", group(*[TRANSFER] * MOST_ITEMS))
+    assert (made.status, len(made.body)) == (201, MOST_ITEMS)
+    types = api.post("/webhook/subscription", {"url": "http://a.b/c", "types": ["batch"] * MOST_CHOICES})
+    assert (types.status, types["types"]) == (201, ["Batch"])
+
+
+def test_a_refusal_names_a_hundred_faults_of_form() -> None:
+    details = Api(waits=True).post("/transfer", group(*[{}] * MOST_ITEMS))["details"]
+    assert list(details) == [f"Transfers.{row}.{name}" for row in range(50) for name in ("Account", "Amount")]
+
+
+def test_a_refusal_names_a_hundred_faults_of_transfers_and_looks_for_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = list[str]()
+    plain = money.nearest
+    monkeypatch.setattr(money, "nearest", lambda word, known: (asked.append(word), plain(word, known))[1])
+    codes = [f"Q{chr(65 + row // 26 % 26)}{chr(65 + row % 26)}" for row in range(MOST_ITEMS)]
+    details = Api(waits=True).post("/transfer", group(*({**TRANSFER, "currency": code} for code in codes)))["details"]
+    assert len(details) == MOST_FAULTS
+    assert len(asked) <= MOST_FAULTS
+
+
+def test_few_names_are_compared_with_the_wrong_ones_of_a_list(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = list[str]()
+    plain = base.nearest
+    monkeypatch.setattr(base, "nearest", lambda word, known: (asked.append(word), plain(word, known))[1])
+    types = [f"no-{number}" for number in range(20_000)]
+    Api(waits=True).post("/webhook/subscription", {"url": "http://a.b/c", "types": types})
+    # One pass finds out that something is wrong, another what.
+    assert 0 < len(asked) <= 2 * (MOST_CHOICES + 1)
