@@ -17,6 +17,9 @@ from mockserver.domain.record import record, replace
 from mockserver.domain.sources import Instrument
 from mockserver.domain.states import PAYMENT_METHOD, Presence, PresenceEvent
 
+MOST_METHODS = 1_000
+"""Payment methods in use that one customer has at most: they are removed with it, in one step."""
+
 
 @record
 class PaymentMethod:

@@ -84,8 +84,9 @@ def delete(sandbox: Sandbox, customer_id: str, *, ask_provider: bool) -> Custome
             payment_methods.ask_to_forget(sandbox, "customer.delete", method)
     sandbox.replace(sandbox.customers, customer, after)
     if sandbox.assume(REMOVAL_TAKES_METHODS) == "yes":
+        payer = after.payer()
         for method in kept:
-            payment_methods.remove(sandbox, method)
+            payment_methods.remove(sandbox, method, payer)
     _show_on_methods(sandbox, after)
     sandbox.emit(Subject.CUSTOMER, customer_id, "removed", customer.state, after.state)
     return after
@@ -137,5 +138,7 @@ def _with_default(sandbox: Sandbox, customer: Customer, method: PaymentMethod) -
 
 
 def _show_on_methods(sandbox: Sandbox, customer: Customer) -> None:
+    payer = customer.payer()
     for method in sandbox.payment_methods.find("customer", customer.customer_id):
-        sandbox.replace(sandbox.payment_methods, method, replace(method, payer=customer.payer()))
+        if method.payer != payer:
+            sandbox.replace(sandbox.payment_methods, method, replace(method, payer=payer))

@@ -7,6 +7,7 @@ Sources: service document, Payment methods; published facts, 1.1 rows 29-39; ass
 from __future__ import annotations
 
 from mockserver.assumptions.table import DEFAULT_REMOVED
+from mockserver.domain.charge import Payer
 from mockserver.domain.codes import Code
 from mockserver.domain.commands import CardChanges, NewMethod
 from mockserver.domain.customer import Customer
@@ -177,12 +178,16 @@ def ask_to_forget(sandbox: Sandbox, op: str, method: PaymentMethod) -> None:
         asking.refuse_declined(asking.ask(sandbox, op, provider, known, "payment_method"))
 
 
-def remove(sandbox: Sandbox, method: PaymentMethod) -> PaymentMethod:
-    """Take a method out of use, with its agreement and its network token; it can still be read.
+def remove(sandbox: Sandbox, method: PaymentMethod, payer: Payer | None = None) -> PaymentMethod:
+    """Take a method out of use, with its agreement and its network token; it can still be read, and shows ``payer``
+    from now on when one is given.
 
     Its subscriptions are suspended when the assumption ``subscription.method_removed`` says so.
     """
-    after = sandbox.replace(sandbox.payment_methods, method, method.after_removal(sandbox.now))
+    after = method.after_removal(sandbox.now)
+    if payer is not None:
+        after = replace(after, payer=payer)
+    sandbox.replace(sandbox.payment_methods, method, after)
     if method.payto_id is not None:
         payto.turn_to(sandbox, method.payto_id, PayToState.CANCELLED)
     if method.network_token_id is not None:

@@ -25,7 +25,7 @@ from mockserver.domain.commands import (
 from mockserver.domain.customer import Customer
 from mockserver.domain.errors import Faults
 from mockserver.domain.fake_lookups import bank_name
-from mockserver.domain.payment_method import PaymentMethod
+from mockserver.domain.payment_method import MOST_METHODS, PaymentMethod
 from mockserver.domain.provider import Capability, Provider
 from mockserver.domain.record import record
 from mockserver.domain.sources import BankAccount, Instrument, PaymentType
@@ -76,11 +76,16 @@ def prepare(sandbox: Sandbox, command: NewMethod, owner: Customer | None, faults
     one fault.
 
     Faults: 39, 32, 103 (provider), 56 (fallback), and those of the way in: 5, 6, 9, 14, 81, 85, 86 (card), 51 (token),
-    90 (agreement), 56, 66, 73 (vaulted method).
+    90 (agreement), 56, 66, 73 (vaulted method), 90 (``MOST_METHODS``).
     """
     made = _of(sandbox, command, faults)
     if isinstance(command, SwitchProvider):
         owner = owner_of(sandbox, sandbox.payment_methods.get(command.payment_method_id))
+    if owner is not None:
+        in_use = sandbox.payment_methods.find("customer", owner.customer_id)
+        if sum(method.state is Presence.ACTIVE for method in in_use) >= MOST_METHODS:
+            words = f"the customer has {MOST_METHODS:,} payment methods in use, as many as there may be"
+            faults.add(Code.VALIDATION_ERROR, "CustomerId", words)
     check_fallback(sandbox, command.terms.fallback_payment_method_id, owner, faults)
     return made
 
