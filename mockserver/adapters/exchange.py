@@ -18,6 +18,7 @@ from uvicorn.protocols.http.httptools_impl import (
 )
 
 from mockserver.adapters import bad_request
+from mockserver.domain.remembered import Remembered
 
 Headers = tuple[tuple[bytes, bytes], ...]
 
@@ -243,7 +244,7 @@ class Answer:
         cycle.response_started = cycle.response_complete = True
         cycle.waiting_for_100_continue = False
         if len(body) <= LONG:
-            cycle.transport.write(b"%bcontent-length: %d\r\n\r\n%b" % (head, len(body), body))
+            cycle.transport.write(head + _LENGTHS[len(body)] + body)
         else:
             cycle.transport.write(b"%bcontent-length: %d\r\n\r\n" % (head, len(body)))
             cycle.transport.write(body)
@@ -275,6 +276,7 @@ class _Heads:
 
 
 _HEADS = _Heads()
+_LENGTHS = Remembered[int, bytes](4_096, b"content-length: %d\r\n\r\n".__mod__)
 
 
 def _head(status: int, headers: Headers, server_headers: Headers, keep_alive: bool) -> bytes | None:

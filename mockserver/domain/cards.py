@@ -5,7 +5,6 @@ A full number enters here and leaves as a ``Card``, which cannot give it back: o
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from enum import StrEnum
 from functools import lru_cache
@@ -64,7 +63,6 @@ DOUBLED = (0, 2, 4, 6, 8, 1, 3, 5, 7, 9)
 """The weight of every second digit in the sum that proves the check digit (ISO/IEC 7812-1, annex B)."""
 
 _SEPARATORS = str.maketrans("", "", " -")
-_DIGITS = re.compile(r"[0-9]+")
 
 
 @record
@@ -98,10 +96,8 @@ class Card:
 
 def clean(number: str) -> str | None:
     """The digits of a card number without spaces and hyphens, or None when there is anything else in it."""
-    if _DIGITS.fullmatch(number):
-        return number
-    bare = number.translate(_SEPARATORS)
-    return bare if _DIGITS.fullmatch(bare) else None
+    bare = number if number.isdigit() else number.translate(_SEPARATORS)
+    return bare if bare.isdigit() and bare.isascii() else None
 
 
 def passes_luhn(number: str) -> bool:

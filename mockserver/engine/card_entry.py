@@ -19,7 +19,6 @@ from mockserver.engine.sandbox import Sandbox
 _NO_TEST_NUMBER = (
     "accepted a card number that is not a published test number; never use a real one (--test-cards-only refuses them)"
 )
-_CCV = re.compile(r"[0-9]{3,4}")
 _EXPIRY = re.compile(r"(0?[1-9]|1[0-2])\s*/\s*((?:20)?[0-9]{2})")
 _TRANS_ID = r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}"
 
@@ -79,7 +78,7 @@ def check_ccv(ccv: str | None, facts: CardNumber | None, faults: Faults) -> None
     if ccv is None:
         return
     shortest, longest = ccv_length(facts.brand) if facts else (3, 4)
-    if not _CCV.fullmatch(ccv) or not shortest <= len(ccv) <= longest:
+    if not (shortest <= len(ccv) <= longest and ccv.isdigit() and ccv.isascii()):
         wanted = f"{shortest}" if shortest == longest else f"{shortest} or {longest}"
         faults.add(Code.INVALID_CCV, "Ccv", f"wanted {wanted} digits")
 

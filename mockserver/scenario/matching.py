@@ -35,13 +35,13 @@ _BEYOND = " of RE2 (no look-around, back-references, atomic groups, or repetitio
 def canonical(value: object) -> Value:
     """The form in which values are compared and indexed."""
     match value:
-        case None | Decimal():
-            return value
-        case SpelledWord():
-            return value.plain
         case str():
+            if isinstance(value, SpelledWord):
+                return value.plain
             if value and (value[0] in "-0123456789") and _NUMBER.fullmatch(value):
                 return Decimal(value)
+            return value
+        case None | Decimal():
             return value
         case bool():
             return "true" if value else "false"

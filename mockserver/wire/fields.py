@@ -154,7 +154,8 @@ class Fields(Mapping[str, object]):
         spelt, attribute = self._keys.get(name, _NO_KEY)
         if attribute:
             typed: Any = self._typed
-            return getattr(typed, attribute) if attribute in typed.model_fields_set else default
+            found = typed.__dict__[attribute]
+            return found if found is not None or attribute in typed.model_fields_set else default
         if spelt:
             return self._as_spelt().get(spelt, default)
         return self.folded.values.get(name, default)

@@ -5,7 +5,6 @@ Source: service document, Common request objects, and Charge; published facts, 2
 
 from collections.abc import Mapping
 from decimal import Decimal
-from functools import lru_cache
 from typing import Annotated, Any, TypeAlias, TypedDict
 
 from pydantic import Field, WithJsonSchema
@@ -307,18 +306,23 @@ def payer_of(
     if first_name is last_name is email is phone is None:
         return None
     names = first_name, last_name, email, phone
-    if len(f"{first_name}{last_name}{email}{phone}") <= _LONGEST_SHARED:
-        names = _shared(names)
-    return Payer(None, reference, *names)
+    return Payer(None, reference, *(_SHARED.get(names) or _share(names)))
 
 
-_LONGEST_SHARED = 200
+_LONGEST_SHARED, _MOST_SHARED = 200, 1_024
 _Names: TypeAlias = tuple[str | None, str | None, str | None, str | None]
 
 
-@lru_cache(maxsize=1_024)
-def _shared(names: _Names) -> _Names:
-    """Payers come back: equal texts are kept once, 230 bytes of a charge."""
+_SHARED: dict[_Names, _Names] = {}
+"""Payers come back: equal texts are kept once, 230 bytes of a charge."""
+
+
+def _share(names: _Names) -> _Names:
+    # Long ones are not kept: they would fill the memory.
+    if sum(len(name) for name in names if name) <= _LONGEST_SHARED:
+        if len(_SHARED) >= _MOST_SHARED:
+            _SHARED.clear()
+        _SHARED[names] = names
     return names
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -31,6 +33,12 @@ def test_blanks_and_hyphens_are_dropped(text: str) -> None:
 @each("text", ["", " ", "4111x", "٤١١١١١١١١١١١١١١١", "4111\n1111", "+4111111111111111"])
 def test_anything_else_is_no_number(text: str) -> None:
     assert clean(text) is None
+
+
+@given(st.text("0123456789 -\u0663\u00b2\n+a", max_size=20))
+def test_digits_are_those_that_a_pattern_finds(text: str) -> None:
+    bare = text.replace(" ", "").replace("-", "")
+    assert clean(text) == (bare if re.fullmatch("[0-9]+", bare) else None)
 
 
 @each(("name", "number"), TEST_CARDS.items())

@@ -1,0 +1,32 @@
+"""The cards that a sandbox has seen."""
+
+from __future__ import annotations
+
+import pytest
+
+from mockserver.domain.cards import TEST_CARDS, TEST_NUMBERS, passes_luhn
+from mockserver.engine.card_registry import CardRegistry
+
+OWN = "4000020000000000"
+
+
+@pytest.mark.parametrize("number", [*filter(passes_luhn, TEST_CARDS.values()), OWN])
+def test_a_card_is_known_by_its_digest_or_as_a_published_one(number: str) -> None:
+    cards = CardRegistry("salt")
+    assert cards.known(number) is None
+    met = cards.meet(number)
+    assert [cards.known(number) is met for _ in range(3)] == [True] * 3
+    copy = cards.copied()
+    assert copy.known(number) is met
+    cards.salt = "other"
+    assert cards.known(number) is None, "the digests are others"
+
+
+def test_no_number_is_kept_that_is_not_published() -> None:
+    cards = CardRegistry("salt")
+    for number in (OWN, *TEST_NUMBERS):
+        if passes_luhn(number):
+            cards.meet(number)
+            cards.known(number)
+    assert OWN not in repr([getattr(cards, name) for name in CardRegistry.__slots__])
+    assert OWN not in TEST_NUMBERS
