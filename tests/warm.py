@@ -1,7 +1,7 @@
 """Python that begins with everything imported: what takes most of the time of a short process.
 
 Each is a process of its own, with the folder, the environment and the streams of what starts it, forked from one that
-has done nothing but importing. A server that such a process starts is forked from it in turn.
+has imported everything and checked a scenario. A server that such a process starts is forked from it in turn.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import contextlib
 import gc
 import marshal
 import os
+import re
 import runpy
 import select
 import signal
@@ -25,19 +26,20 @@ from concurrent.futures import Future
 from functools import cache
 from importlib import import_module
 from pathlib import Path
+from pkgutil import walk_packages
 from types import SimpleNamespace
 from typing import IO, Any, NoReturn
 
+from _pytest.config import default_plugins
+from click.testing import CliRunner
+
+import mockserver
 from mockserver.adapters import local_server
+from mockserver.cli import main
 
 ROOT = Path(__file__).resolve().parents[1]
-_IMPORTED = [
-    *("pytest", "httpx", "uvicorn", "mockserver.web.app", "mockserver.adapters.server", "mockserver.remote"),
-    # What most servers and commands import when they are first asked.
-    *(f"mockserver.web.control.{name}" for name in ("clock", "findings", "journal", "scenarios")),
-    *("mockserver.web.endpoints.charges", "mockserver.adapters.strict_yaml", "mockserver.domain.search_words"),
-    *("mockserver.adapters.scenario_check", "mockserver.explore.command"),
-]
+_OTHERS = ("certifi", "encodings.idna", "httpcore", "pdb", "unittest", "uvicorn.loops.uvloop", "xml.etree.ElementTree")
+"""What is imported when it is first asked for."""
 
 
 def python() -> list[str]:
@@ -182,8 +184,7 @@ _kept: list[subprocess.Popen[bytes]] = []
 
 
 def _listen(address: str) -> None:
-    for name in _IMPORTED:
-        import_module(name)
+    _use_everything()
     gc.freeze()
     with socket.socket(socket.AF_UNIX) as listener:
         listener.bind(address)
@@ -201,6 +202,19 @@ def _listen(address: str) -> None:
                 line.close()
     os.unlink(address)
     os.rmdir(os.path.dirname(address))
+
+
+def _use_everything() -> None:
+    """Import the product and pytest, and check a scenario, by which most of what is made at its first use is made."""
+    ours = (found.name for found in walk_packages(mockserver.__path__, "mockserver."))
+    theirs = (f"_pytest.{name}" for name in default_plugins)
+    for name in (*ours, *theirs, *_OTHERS):
+        # pytest imports its plugins itself, ``-m`` its module; OpenTelemetry reads the environment when imported.
+        if not re.search(r"\.(__main__|tethered|pytest_\w+|tracing)$", name):
+            import_module(name)
+    checked = CliRunner().invoke(main, ["check", "declines-by-reason"])
+    assert checked.exit_code == 0, checked.output
+    assert threading.active_count() == 1, "a fork has no other threads"
 
 
 def _reaped() -> bool:
@@ -321,8 +335,9 @@ def _run(args: Sequence[str]) -> NoReturn:
         # What Python does first when it ends: threads finish, and what was to be done at the end is done.
         threading._shutdown()  # type: ignore[attr-defined]
         atexit._run_exitfuncs()
-        sys.stdout.flush()
-        sys.stderr.flush()
+        for stream in (sys.stdout, sys.stderr):
+            if not stream.closed:
+                stream.flush()
         if isinstance(code, KeyboardInterrupt):
             signal.signal(signal.SIGINT, signal.SIG_DFL)
             os.kill(os.getpid(), signal.SIGINT)
