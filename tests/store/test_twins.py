@@ -144,3 +144,16 @@ def test_an_imported_sandbox_names_the_places_of_rules_that_are_in_force_here(tm
     assert twins.call("PUT", "/__admin/state", document, key="sk_imported").status == 200
     twins.look("sk_imported")
     assert twins.call("GET", "/__admin/rules", key="sk_imported").body["rules"] == rules
+
+
+def test_webhooks_are_listed_as_they_were_planned_after_an_undo_and_a_restart(tmp_path: Path) -> None:
+    twins = Twins(tmp_path / "s.db", every=1_000)
+    for by in ("1h", "1s"):
+        late = {"id": "late", "when": {"op": "charge.create"}, "then": {"webhook": {"delay": by}}}
+        assert twins.put("/__admin/scenarios", {"version": 1, "name": "late", "rules": [late]}).status == 200
+        twins.charge(webhook={"url": "http://127.0.0.1:4111/__inbox/shop"})
+    twins.advance("2h")
+    assert twins.call("POST", "/__admin/reset?undo=true").status == 200
+    assert twins.call("POST", "/__admin/undo").status == 200
+    twins.kept.restart()
+    twins.look()

@@ -101,6 +101,8 @@ def deliveries_part(sandbox: Sandbox, forms: Forms) -> ListedPart:
         part.note(number, lambda: form.to_plain(delivery))
 
     part = ListedPart("deliveries", take)
+    # Those that are there keep their order: as many changes have been, so later ones get other numbers.
+    numbers.update({delivery.delivery_id: number for number, delivery in enumerate(log, 1)})
     for delivery in log:
         note(delivery.delivery_id)
     log.on_change = note
