@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from opentelemetry.trace import TracerProvider
 
     from mockserver.engine.kept.commits import Row
+    from mockserver.engine.sandbox import Sandbox
     from mockserver.web.store_room import StoreRoom
 
 
@@ -117,7 +118,12 @@ class Application(Starlette):
 
         world = self.world
         runner, is_live = world.runner, world.sandboxes.is_live
-        runner.ticker = ticker = Ticker(world.real_clock, is_live, runner.run, runner.turn)
+
+        def is_left_to_time(sandbox: Sandbox) -> bool:
+            # What a slice takes follows from how far it goes: who moves a clock is alone in running what is due.
+            return is_live(sandbox) and sandbox not in runner.moving
+
+        runner.ticker = ticker = Ticker(world.real_clock, is_left_to_time, runner.run, runner.turn)
         store = world.store
         kept = store.is_kept if store is not None else None
         runner.dispatcher = dispatcher = WebhookDispatcher(

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from mockserver.adapters import ticker
 from mockserver.domain.clock import MILLISECOND, SECOND
 from tests.adapters.test_webhook_sender import CARD, Receiver, charge, listening, lived
 from tests.driving import DUMMY, NOW, Api
@@ -350,3 +351,39 @@ def test_a_moved_clock_runs_on_from_where_it_was_moved_to() -> None:
     api.call("POST", "/__admin/clock/advance", {"by": "1d"})
     now[0] += 250 * MILLISECOND
     assert api.call("GET", "/__admin/clock").body["now"] == "2031-03-02T00:00:00.2500000Z"
+
+
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        ("/__admin/clock/advance", {"by": "1m"}),
+        ("/__admin/wait", {"for": {"charge": {"count": 24, "status": "FAILED"}}, "advance": True}),
+    ],
+)
+def test_batches_that_run_at_the_same_time_take_their_rows_in_the_same_order_in_every_run(
+    path: str, body: object, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    declined = {"id": "declined", "when": {"op": "batch.row"}, "then": {"decline": "do_not_honour"}}
+    scenario = json.dumps({"version": 1, "rules": [declined]})
+    monkeypatch.setattr(ticker, "SHORTEST_NAP", 0)
+
+    def told(*, is_served: bool) -> list[bytes]:
+        api, seen = Api(scenario=scenario), list[bytes]()
+
+        async def story() -> None:
+            method = await call(api, "POST", "/payment_method/card", {"providerId": DUMMY, "paymentInformation": CARD})
+            rows = [f"{method['paymentMethodId']},1,AUD,{number}" for number in range(4)]
+            batch = "\n".join(["PaymentMethodId,Amount,Currency,Reference", *rows])
+            for _ in range(6):
+                new = {"count": 4, "description": "side by side", "batch": batch}
+                await call(api, "POST", "/batch/transaction/payment_method", new)
+            seen.append((await api.calling("POST", path, body)).raw)
+            seen.append((await api.calling("GET", "/__admin/journal")).raw)
+
+        if is_served:
+            lived(api, story)
+        else:
+            asyncio.run(story())
+        return seen
+
+    assert told(is_served=True) == told(is_served=False)
