@@ -153,6 +153,13 @@ def mask_start(text: str, most: int) -> str:
     return mask_text(text[: most + _LONGEST_CARD_TEXT])[:most]
 
 
+def printable(text: str) -> str:
+    """A text of one line: what a client sends, or a file says, must not look like lines of the log."""
+    if text.isprintable():
+        return text
+    return "".join(char if char.isprintable() else "?" for char in text)
+
+
 def star_key(path: str, key: str | None) -> str:
     """The path with each part that is the key masked, even when it does not look like a key."""
     return "/".join("***" if part == key else part for part in path.split("/")) if key and key in path else path

@@ -119,7 +119,9 @@ def _in_words(fault: ErrorDetails, data: object) -> tuple[Path, str]:
         case "literal_error" | "enum":
             allowed = context["expected"]
             words = [word.strip("' ") for word in allowed.replace(" or ", ", ").split(", ")]
-            return path, f"got {got}, allowed: {', '.join(words)}{nearest(str(fault['input']), words)}"
+            given = str(fault["input"])
+            hint = ", without quotes" if given in words else nearest(given, words)
+            return path, f"got {got}, allowed: {', '.join(words)}{hint}"
         case "string_pattern_mismatch":
             return path, f"got {got}, wanted {_pattern_words(context['pattern'])}"
         case "too_short" | "string_too_short":

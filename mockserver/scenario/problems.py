@@ -8,6 +8,7 @@ from types import TracebackType
 from typing import TypeAlias
 
 from mockserver.domain.errors import MockserverError, Refused
+from mockserver.domain.masking import mask_text, printable
 from mockserver.domain.record import mutable, record
 
 Path: TypeAlias = tuple[str | int, ...]
@@ -36,7 +37,7 @@ class ScenarioProblem:
 
     def __str__(self) -> str:
         place = f"{self.path}: " if self.path else ""
-        return f"{self.file}:{self.line}:{self.column}: {place}{self.message}"
+        return f"{self.file}:{self.line}:{self.column}: {printable(mask_text(place + self.message))}"
 
 
 class ScenarioRefused(MockserverError):

@@ -11,7 +11,7 @@ from decimal import Decimal
 from functools import lru_cache
 
 from mockserver.domain.clock import MILLISECOND, SECOND, Micros, iso
-from mockserver.domain.masking import mask_query, mask_text, star_key
+from mockserver.domain.masking import mask_query, mask_text, printable, star_key
 from mockserver.domain.remembered import Remembered
 from mockserver.engine.sandbox import masked_key
 from mockserver.engine.step import Step
@@ -170,10 +170,3 @@ def _common(kind: tuple[int, str, str, str | None, str | None]) -> tuple[str, st
 
 
 _COMMON = Remembered(1_024, _common)
-
-
-def printable(text: str) -> str:
-    """A text of one line: what a client sends must not look like lines of the log."""
-    if text.isprintable():
-        return text
-    return "".join(char if char.isprintable() else "?" for char in text)

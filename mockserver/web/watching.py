@@ -11,7 +11,7 @@ from typing import Any
 from mockserver.domain.charge import Charge
 from mockserver.domain.clock import SECOND, ClockMode, Micros, iso
 from mockserver.domain.errors import nearest_of
-from mockserver.domain.masking import mask_start
+from mockserver.domain.masking import mask_start, printable
 from mockserver.domain.reading import whole_of
 from mockserver.domain.states import ChargeState
 from mockserver.engine.past import lag_of
@@ -24,7 +24,6 @@ from mockserver.findings.ledger import Finding
 from mockserver.findings.watch import Watch
 from mockserver.scenario.provider_outcome import PartialApprove
 from mockserver.scenario.transport import FaultKind, Transport
-from mockserver.web.access import printable
 from mockserver.web.request import Reply, Request
 from mockserver.wire.base import Body
 from mockserver.wire.jsonio import MalformedJson, dumps, loads

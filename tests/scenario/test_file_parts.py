@@ -102,6 +102,7 @@ BAD = [
     ("", "bad.yaml:1:1: got nothing, wanted a map that begins with version: 1"),
     ("name: x", "bad.yaml:1:1: 'version' is missing"),
     ("version: 2", "bad.yaml:1:1: version: got 2, allowed: 1"),
+    ('version: "1"', "bad.yaml:1:1: version: got '1', allowed: 1, without quotes"),
     (HEAD + "rule: []", "bad.yaml:2:1: rule: unknown key 'rule' - did you mean 'rules'?"),
     (HEAD + "name: a b", "bad.yaml:2:1: name: got 'a b', wanted a name of letters"),
     (HEAD + "seed: -1", "bad.yaml:2:1: seed: got -1, wanted a whole number from 0"),
