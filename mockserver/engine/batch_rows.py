@@ -58,7 +58,10 @@ def _run(sandbox: Sandbox, batch: Batch) -> None:
             batch.stalled = (batch.stalled or 0) + 1
             continue
         at = batch.added + after
-        if left <= 0 or at > sandbox.horizon or (entries and entries[0].at < at):
+        # What is due at the instant of the next row comes first, however far this run may go: else the order of rows
+        # of batches side by side followed from that.
+        waits = entries and (entries[0].at < at or entries[0].at == at > sandbox.now)
+        if left <= 0 or at > sandbox.horizon or waits:
             sandbox.schedule.plan(max(at, sandbox.now), Due.BATCH_ROWS, batch_id)
             sandbox.step = step
             return

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from decimal import Decimal
 
@@ -61,3 +62,18 @@ def test_a_clock_that_cannot_go_there_says_which_field_wanted_it(
     refused = api.call(method, path, body)
     assert (refused.status, list(refused.body["details"])) == (400, [field])
     assert api.call("GET", "/__admin/clock").body["now"] == "2031-03-01T00:00:00.0000000Z"
+
+
+def test_a_fork_has_the_rows_of_batches_side_by_side_in_the_order_in_which_they_were_taken() -> None:
+    declined = {"id": "declined", "when": {"op": "batch.row"}, "then": {"decline": "do_not_honour"}}
+    api = Api(scenario=json.dumps({"version": 1, "rules": [declined]}))
+    method = api.post("/payment_method/card", {"providerId": DUMMY, "paymentInformation": CARD})["paymentMethodId"]
+    for batch in range(3):
+        rows = [f"{method},1,AUD,{batch}-{row}" for row in range(3)]
+        text = "\n".join(["PaymentMethodId,Amount,Currency,Reference", *rows])
+        new = {"count": 3, "description": "side by side", "batch": text}
+        assert api.post("/batch/transaction/payment_method", new).status == 201
+    moved = api.post("/__admin/clock/advance", {"by": "1m"})["now"]
+    (last,) = api.get("/__admin/journal", limit=1, q="op:clock.advance")["entries"]
+    assert (last["at"], api.post("/__admin/fork", {"to": "sk_fork", "at": last["id"]}).status) == (moved, 201)
+    assert api.call("GET", "/charge", key="sk_fork").raw == api.call("GET", "/charge").raw
