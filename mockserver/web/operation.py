@@ -242,7 +242,9 @@ class OperationEndpoint(Endpoint):
             first = sandbox.idempotency.first(sandbox, key, asked)
         except Refused as refused:
             reply = self._refused(request, step, refused)
-            reply.repeatable = False
+            reply.tells_nothing = step.is_repeat
+            # That the first one is still being answered depends on when this one came.
+            reply.repeatable = refused.code is not Code.DUPLICATE_TRANSACTION
             return reply
         if first is not None:
             return Reply(first.status, first.answer.encode(), step)

@@ -242,6 +242,15 @@ def test_a_fork_knows_the_keys() -> None:
     assert charge(api, amount=99).status == 409
 
 
+def test_a_fork_at_an_entry_has_counted_what_was_refused_for_its_key() -> None:
+    api = api_with("  - {id: r, when: {op: charge.create, nth: 9}, key: [request.amount], then: {approve: {}}}\n")
+    statuses = [charge(api, key, amount=amount).status for key, amount in (("a", 1), ("a", 2), ("", 3))]
+    assert statuses == [201, 409, 400]
+    assert api.post("/__admin/fork", {"to": "sk_copy", "at": 3}).status == 201
+    state, copy = (api.call("GET", "/__admin/state?secrets=true", key=key).body for key in (api.key, "sk_copy"))
+    assert state["rules"] == copy["rules"]
+
+
 def test_a_reset_forgets_the_keys() -> None:
     api = api_with()
     charge(api)
