@@ -18,8 +18,8 @@ from mockserver.domain.record import record
 from mockserver.engine.journal import JournalEntry
 from mockserver.scenario.transport import FaultKind
 from mockserver.wire.fields import Fields
-from mockserver.wire.jsonio import MalformedJson, dumps, loads
-from mockserver.wire.masked_bodies import mask_body
+from mockserver.wire.jsonio import MalformedJson, loads
+from mockserver.wire.masked_bodies import masked_text
 from mockserver.wire.profile import WireProfile
 
 _LONGEST = 200
@@ -79,7 +79,7 @@ PARTED = "A"
 
 def text_of(entry: JournalEntry, profile: WireProfile) -> str:
     """All that is shown of an entry, in small letters: no card number, ccv or key can be found in it by guessing."""
-    bodies = [dumps(mask_body(body)).decode().lower() for body in _bodies(entry)]
+    bodies = [masked_text(body).lower() for body in _bodies(entry)]
     return PARTED.join((_said(entry, profile), *bodies))
 
 
