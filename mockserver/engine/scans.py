@@ -76,7 +76,7 @@ class Scan(Generic[R]):
         query, found = self.query, self._found
         # What was added since is in the order too, and is looked at when the page is asked for.
         found.extend(bytes(max(len(self._rows) - len(found), 0)))
-        blocks = order.blocks(descending=query.descending)
+        blocks = order.blocks(query.bounds, descending=query.descending)
         for number, block in enumerate(blocks, 1):
             self._first.extend(self._found_in(block))
             if len(self._first) >= query.skip + query.limit:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_left
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from heapq import merge
 from itertools import islice
 from math import inf
@@ -99,9 +99,19 @@ class SortedPlaces(Generic[R]):
             self._values.append(self._read(self._rows[seq]))
             self._put(seq)
 
-    def blocks(self, *, descending: bool) -> Iterator[Block]:
-        """All blocks of this instant, the last first when ``descending``."""
-        return iter(self._blocks[::-1] if descending else self._blocks.copy())
+    def blocks(self, bounds: Iterable[Bound[R]] = (), *, descending: bool) -> Iterator[Block]:
+        """All blocks of this instant in which values may be within the ``bounds``, of those that bound what this sorts
+        by; the last block first when ``descending``."""
+        first, end = 0, len(self._blocks)
+        for bound in bounds:
+            if bound.read != self._read:
+                continue
+            if bound.above:
+                first = max(first, self._block_of((bound.value, -1)))
+            else:
+                end = min(end, self._block_of((bound.value, inf)) + 1)
+        blocks = self._blocks[first:end]
+        return iter(blocks[::-1] if descending else blocks)
 
     def marks(self, bound: Bound[R]) -> Slices[bytearray]:
         """A byte for each row, 1 where its value is within the bound."""

@@ -100,6 +100,16 @@ QUERIES: dict[str, Query[Stored]] = {
     "not above, tested, oldest first": Query(
         10, where=[is_cheap], bounds=[Bound(price, 15, above=False, inclusive=True)], descending=False
     ),
+    "most, not above, sorted": Query(10, 3, bounds=[Bound(price, 40, above=False, inclusive=True)], sort=price),
+    "most, below, sorted upwards": Query(
+        10, bounds=[Bound(price, 41, above=False, inclusive=False)], sort=price, descending=False
+    ),
+    "most, above, sorted upwards": Query(
+        10, 3, bounds=[Bound(price, 10, above=True, inclusive=False)], sort=price, descending=False
+    ),
+    "most, above and in an index, sorted": Query(
+        10, equal=[("colour", ["red", "blue"])], bounds=[Bound(price, 5, above=True, inclusive=True)], sort=price
+    ),
     "above all": Query(10, bounds=[Bound(price, 1_000, above=True, inclusive=True)]),
     "a window, sorted": Query(10, after=100, before=1_900, equal=[("colour", ["red", "blue"])], sort=price),
 }
