@@ -12,15 +12,17 @@ from mockserver.domain.cards import MAX_LENGTH, lengths_of, passes_luhn
 from mockserver.domain.charge import Charge
 from mockserver.domain.clock import Micros
 from mockserver.domain.masking import mask_start
+from mockserver.domain.outline import RUN, outline_of
 from mockserver.domain.record import mutable
 from mockserver.findings.facts import Call
 from mockserver.findings.intents import evidence_of
 from mockserver.findings.ledger import Evidence, Ledger
 
 _OWN_NUMBER = re.compile(rb'aymentInformation"\s*:\s*\{[^{}]*?ardNumber"')
+_OWN_VALUE = re.compile(rb'ardNumber"(: ?"[0-9]{13})?')
 _CANDIDATE = re.compile(r"(?<![0-9A-Za-z.])[0-9](?:[ -]?[0-9]){12,}+(?![0-9A-Za-z])")
 _LONG = re.compile("[0-9][0-9 -]{12}")
-_SHORTEST = 13
+_SHORTEST = RUN
 _LONG_RUN = b"0" * _SHORTEST
 _DIGITS_AS_ZEROS = bytes(ord("0") if chr(byte).isdigit() and byte < 128 else ord(" ") for byte in range(256))
 _PARTING = b" -"
@@ -84,25 +86,33 @@ class Habits:
 def is_clean(text: bytes, where: str, headers: Mapping[str, str]) -> bool:
     """Whether so many digits stand nowhere but in the field of the card number: true for nearly every call, and
     therefore quick to find out."""
-    if text:
-        text = text[:_LONGEST_TEXT]
-        runs = text.translate(_DIGITS_AS_ZEROS, _PARTING).count(_LONG_RUN)
-        if runs > 1:
-            return False
-        if runs:
-            # The one run must begin the value of the card number, and not of metadata of that name.
-            start = text.find(b'ardNumber"') + 10
-            if text.find(b'etadata"', 0, start) >= 0:
-                own = _OWN_NUMBER.search(text)
-                start = own.end() if own is not None else 0
-            number = text[start : start + 30] if start >= 10 else b""
-            if not number.translate(_DIGITS_AS_ZEROS, _AROUND_VALUE).startswith(_LONG_RUN):
-                return False
+    if text and not _is_clean_body(text[:_LONGEST_TEXT]):
+        return False
     if not _UNREAD.issuperset(headers):
         for name, value in headers.items():
             if len(value) >= _SHORTEST and name not in _UNREAD and not _is_clean_header(value[:_MOST_OF_HEADER]):
                 return False
     return len(where) < _SHORTEST or _is_clean_place(where[:_MOST_READ])
+
+
+def _is_clean_body(text: bytes) -> bool:
+    _, runs = outline_of(text)
+    if not runs:
+        return True
+    own = _OWN_VALUE.search(text)
+    if runs == 1 and own is not None and own[1] and text.find(b'etadata"', 0, own.start()) < 0:
+        return True
+    # Digits that are parted, or more of them than those of the one card.
+    runs = text.translate(_DIGITS_AS_ZEROS, _PARTING).count(_LONG_RUN)
+    if runs == 1:
+        # The one run must begin the value of the card number, and not of metadata of that name.
+        start = text.find(b'ardNumber"') + 10
+        if text.find(b'etadata"', 0, start) >= 0:
+            own = _OWN_NUMBER.search(text)
+            start = own.end() if own is not None else 0
+        number = text[start : start + 30] if start >= 10 else b""
+        return number.translate(_DIGITS_AS_ZEROS, _AROUND_VALUE).startswith(_LONG_RUN)
+    return not runs
 
 
 @lru_cache(maxsize=4_096)

@@ -19,8 +19,9 @@ from pydantic import ValidationError
 from pydantic_core import SchemaValidator, core_schema
 
 from mockserver.domain.masking import EFFORT
+from mockserver.domain.outline import outline_of
 from mockserver.domain.remembered import Remembered
-from mockserver.wire.base import Body, read_map, read_number, refuse
+from mockserver.wire.base import Body, read_map, read_number
 from mockserver.wire.folding import MOST_FIELDS, Folded, fold, nested_body, parts_of, spellings_of, validate
 from mockserver.wire.jsonio import LONG, MalformedJson, holds_few, loads
 from mockserver.wire.long_json import ReadAhead
@@ -243,7 +244,7 @@ def _typed_at_once(model: type[Body], raw: bytes, *, capitals: bool) -> Body | N
     """The model of a JSON text whose fields are right and spelt in the one way, without an object in between; else
     None. What a later value of the same name replaces must be JSON that the longer way reads too."""
     validator = _at_once(model, capitals)
-    if validator is None or _ROUNDED.search(raw) or _is_unusual(raw):
+    if validator is None or _is_unusual(raw):
         return None
     try:
         body: Body = validator.validate_json(raw)
@@ -253,35 +254,30 @@ def _typed_at_once(model: type[Body], raw: bytes, *, capitals: bool) -> Body | N
 
 
 _ROUNDED = re.compile(rb"\.(?:[0-9]*0(?![0-9])|[0-9]{7})")
-"""What a number may have of which a float does not tell every digit; see also ``_read_float``."""
+"""What a number may have of which a float does not tell every digit; see also ``_MOST``."""
 
-_SHAPES = bytes.maketrans(b"123456789NiyEat", b"000000000000eee")
-_EXPONENT = re.compile(rb"0e0++[\s,}\]]")
-_DOZENS = b"0" * 40
+_EXPONENT = re.compile(rb"0e0(?:ty)?+0*+[\s,}\]]")
+"""The end of an exponent, of NaN or Infinity in the outline of a text."""
+
+_DOZENS = re.compile(rb"[0-9]{40}")
 
 
 def _is_unusual(raw: bytes) -> bool:
-    """Whether a text may have what the longer way refuses even where it is replaced, or reads digit by digit: an
-    exponent, dozens of digits, NaN or Infinity. A pattern for all of these takes four times as long."""
-    # Digits as 0, E as e, no signs; NaN and the end of Infinity become 0e0, like an exponent.
-    shapes = raw.translate(_SHAPES, b"+-")
-    return _DOZENS in shapes or _EXPONENT.search(shapes) is not None
+    """Whether a text may have a number that a float would round, or what the longer way refuses even where it is
+    replaced, or reads digit by digit: an exponent, dozens of digits, NaN or Infinity."""
+    outline, runs = outline_of(raw)
+    return bool(_EXPONENT.search(outline) or _ROUNDED.search(raw) or (runs > 2 and _DOZENS.search(raw)))
 
 
 _MOST = 10**9
 
 
-def _read_float(value: Any) -> Decimal:
-    """A number that may have been read as a float, if that has all its digits: 15 of them at most."""
-    kind = type(value)
-    if kind is not float and kind is not int:
-        return read_number(value)
-    if not -_MOST < value < _MOST or (kind is float and value.is_integer()):
-        raise refuse("wanted a number that is read in no other way")
-    return _DECIMALS[value] if kind is float else Decimal(value)
+def _decimal(number: float) -> Decimal:
+    """A number that was read as a float, which has all its digits: 15 of them at most."""
+    return Decimal(int(number)) if number.is_integer() else Decimal(repr(number))
 
 
-_DECIMALS = Remembered[float, Decimal](4_096, lambda number: Decimal(repr(number)))
+_DECIMALS = Remembered[float, Decimal](4_096, _decimal)
 """Amounts come back: to find the digits of one takes half of the way."""
 
 
@@ -329,7 +325,12 @@ def _spelt(schema: Any, capitals: bool) -> Any:
 
 _TEXT = core_schema.str_schema(strict=True)
 _USUAL: Mapping[object, core_schema.CoreSchema] = {
-    read_number: core_schema.no_info_plain_validator_function(_read_float),
+    read_number: core_schema.json_or_python_schema(
+        core_schema.no_info_after_validator_function(
+            _DECIMALS.__getitem__, core_schema.float_schema(strict=True, gt=-_MOST, lt=_MOST)
+        ),
+        core_schema.no_info_plain_validator_function(read_number),
+    ),
     read_map: core_schema.dict_schema(_TEXT, _TEXT, strict=True),
 }
 """How a field is read at once that a function reads: what it would change is left to the longer way."""

@@ -107,7 +107,9 @@ def test_a_number_keeps_every_digit(number: str, place: str) -> None:
 
 @each("number", NUMBERS)
 def test_a_number_that_is_replaced_is_read_all_the_same(number: str) -> None:
-    assert_alike(CardCharge, b'{"amount": 5, "reference": [%s ], "reference": "x"}' % number.encode())
+    for place in (b"[%s ]", b"%s", b'{"a":%s\n}', b"[1, %s]", b'["e",[%s\t, 1]]'):
+        replaced = place % number.encode()
+        assert_alike(CardCharge, b'{"amount": 5, "reference": %b, "reference": "x"}' % replaced)
 
 
 @each(
