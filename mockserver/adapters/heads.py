@@ -51,10 +51,12 @@ class Headers(tuple[Header, ...]):
 def whole(data: bytes, connection: dict[str, Any]) -> tuple[dict[str, Any], bytes] | None:
     """The scope and the body of the request that a packet is; None when it is none, more than one, or an unusual one.
     ``connection`` is what the scopes of all its requests have in common, with room for ``SAID``."""
-    line = _LINE.match(data)
+    # Calls that have a body mostly share their line; others mostly name something in it.
+    end = data.find(b"\r\n") if data[:1] == b"P" else -1
+    line = _LINES[data[: end + 2]] if 0 < end < _USUAL_LINE else _line(data)
     if line is None:
         return None
-    start = line.end()
+    method, path, raw_path, query, start = line
     end = data.find(b"\r\n\r\n", start) + 2
     if not start < end <= _LONGEST:
         return None
@@ -66,9 +68,23 @@ def whole(data: bytes, connection: dict[str, Any]) -> tuple[dict[str, Any], byte
     if len(body) != length:
         return None
     scope = connection.copy()
-    method, scope["raw_path"], scope["query_string"] = line.groups(b"")
-    scope["method"], scope["path"], scope["headers"] = _METHODS[method], scope["raw_path"].decode("ascii"), headers
+    scope["method"], scope["path"], scope["raw_path"], scope["query_string"] = method, path, raw_path, query
+    scope["headers"] = headers
     return scope, body
+
+
+def _line(data: bytes) -> tuple[str, str, bytes, bytes, int] | None:
+    """What the first line says: the method, the path as text and as it came, the query, and where it ends; None of an
+    unusual one."""
+    found = _LINE.match(data)
+    if found is None:
+        return None
+    method, path, query = found.groups(b"")
+    return _METHODS[method], path.decode("ascii"), path, query, found.end()
+
+
+_LINES = Remembered(512, _line)
+_USUAL_LINE = 200
 
 
 _METHODS = {name.encode(): name for name in ("GET", "POST", "PUT", "PATCH", "DELETE")}

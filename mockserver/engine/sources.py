@@ -104,9 +104,8 @@ def _card(
         provider = providers.named(sandbox, source.provider_id, _CARD, faults)
         if card is None or provider is None:
             return None
-        return ChargePlan(
-            ProviderRoute(provider, sandbox.cards.instrument(card)), verified=_is_verified(sandbox, source)
-        )
+        route = ProviderRoute(provider, sandbox.cards.instrument(card))
+        return ChargePlan(route, (), None, _is_verified(sandbox, source))
     if card is None or faults:
         return None
     found = providers.by_cost(sandbox, command.amount, money, card.number)

@@ -10,7 +10,7 @@ from collections.abc import Awaitable
 from decimal import Decimal
 from functools import lru_cache
 
-from mockserver.domain.clock import MILLISECOND, SECOND, Micros, iso
+from mockserver.domain.clock import SECOND, Micros, iso
 from mockserver.domain.masking import mask_query, mask_text, printable, star_key
 from mockserver.domain.remembered import Remembered
 from mockserver.engine.sandbox import masked_key
@@ -91,7 +91,7 @@ class Access:
     def _line(self, target: str, op: str, key: str | None, rule: str | None) -> str:
         """Time, status, duration, method, path, operation, sandbox, rule; the first four in columns."""
         seconds, rest = divmod(self.ended, SECOND)
-        took = "%9.2f" % ((self.ended - self.began) / MILLISECOND)
+        took = _TOOK[(self.ended - self.began + 5) // 10]
         kind = self.status, self.scope["method"], op, key, rule
         status, method, end = _COMMON[kind] if key is None or len(key) <= _SHORT else _common(kind)
         return f"{_SECONDS[seconds]}{str(rest + SECOND)[1:4]}Z {status} {took}ms {method} {target} {end}"
@@ -105,7 +105,7 @@ class Access:
             "path": self._target(key),
             "op": step.op if step else None,
             "status": self.status or None,
-            "ms": Decimal(f"{(self.ended - self.began) / MILLISECOND:.2f}"),
+            "ms": Decimal(_TOOK[(self.ended - self.began + 5) // 10].strip()),
             "sandbox": _masked_key(key) if key else None,
             "rule": rule,
         }
@@ -159,6 +159,8 @@ def _key_of(scope: Scope) -> str | None:
 
 
 _SECONDS = Remembered[int, str](4, lambda seconds: iso(seconds * SECOND)[:20])
+_TOOK = Remembered[int, str](4_096, lambda hundredths: "%9.2f" % (hundredths / 100))
+"""The time that a request took, in milliseconds, by hundredths of one: to word a float takes six times as long."""
 
 
 def _common(kind: tuple[int, str, str, str | None, str | None]) -> tuple[str, str, str]:

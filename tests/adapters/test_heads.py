@@ -100,12 +100,14 @@ def is_same(packet: bytes) -> bool:
 @each("target", TARGETS)
 @each("method", [b"GET", b"POST", b"DELETE", b"PUT", b"PATCH"])
 def test_a_target_is_read_as_uvicorn_reads_it(method: bytes, target: bytes) -> None:
-    assert is_same(b"%b %b HTTP/1.1\r\n%b\r\n\r\n" % (method, target, PLAIN))
+    for _ in range(2):
+        assert is_same(b"%b %b HTTP/1.1\r\n%b\r\n\r\n" % (method, target, PLAIN))
 
 
 @each("target", UNUSUAL)
 def test_an_unusual_target_goes_the_plain_way(target: bytes) -> None:
-    assert whole(b"GET %b HTTP/1.1\r\n%b\r\n\r\n" % (target, PLAIN), {}) is None
+    for method in (b"GET", b"POST", b"POST"):
+        assert whole(b"%b %b HTTP/1.1\r\n%b\r\n\r\n" % (method, target, PLAIN), {}) is None
 
 
 @given(st.lists(st.sampled_from(FIELDS), min_size=1, max_size=5), st.binary(max_size=40))
@@ -136,7 +138,18 @@ def test_a_part_of_a_head_goes_the_plain_way(packet: bytes) -> None:
     assert whole(packet, {}) is None
 
 
-@each("first", [b"GET / HTTP/1.0", b"HEAD / HTTP/1.1", b"get / HTTP/1.1", b"GET / HTTP/1.1 ", b"GET  / HTTP/1.1"])
+@each(
+    "first",
+    [
+        b"GET / HTTP/1.0",
+        b"HEAD / HTTP/1.1",
+        b"get / HTTP/1.1",
+        b"GET / HTTP/1.1 ",
+        b"GET  / HTTP/1.1",
+        b"POST / HTTP/1.0",
+        b"PUT x",
+    ],
+)
 def test_an_unusual_first_line_goes_the_plain_way(first: bytes) -> None:
     assert whole(first + b"\r\nHost: a.test\r\n\r\n", {}) is None
 

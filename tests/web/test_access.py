@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import tracemalloc
+from json import loads
+from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -41,3 +43,19 @@ def test_keys_that_are_too_long_for_a_sandbox_are_not_kept_with_how_they_are_sho
         assert tracemalloc.get_traced_memory()[0] < 1_000_000
     finally:
         tracemalloc.stop()
+
+
+def test_the_time_of_a_request_is_told_in_hundredths_of_a_millisecond() -> None:
+    scope: dict[str, Any] = {"method": "GET", "path": "/", "query_string": b"", "headers": [], "path_params": {}}
+    for took, shown in (
+        (0, "0.00"),
+        (4, "0.00"),
+        (5, "0.01"),
+        (1_234, "1.23"),
+        (1_236, "1.24"),
+        (9_999_996, "10000.00"),
+    ):
+        for _ in range(2):
+            told = Access(scope, 1_000, 1_000 + took, 200)
+            assert f" {shown:>9}ms " in told.lines(as_json=False)[0]
+            assert loads(told.lines(as_json=True)[0])["ms"] == float(shown)
