@@ -319,19 +319,24 @@ class Table(Generic[R]):
 
     def _candidates(self, query: Query[R]) -> Candidates[R]:
         narrow, checks = self._narrow(query.equal)
-        checks.extend(_tests(query))
+        if query.where or query.bounds:
+            checks.extend(_tests(query))
+        if query.after is None and query.before is None:
+            return range(len(self.rows)) if narrow is None else narrow, checks
         first, last = window(self.rows, query)
         if narrow is None:
             return range(first, last), checks
-        if first > 0 or last < len(self.rows):
-            narrow = narrow[bisect_left(narrow, first) : bisect_left(narrow, last)]
-        return narrow, checks
+        return narrow[bisect_left(narrow, first) : bisect_left(narrow, last)], checks
 
     def _narrow(
         self, equal: Sequence[tuple[str, Sequence[Hashable]]]
     ) -> tuple[list[int] | None, list[Callable[[R], bool]]]:
         if not equal:
             return None, []
+        if len(equal) == 1 and len(equal[0][1]) == 1:
+            # As nearly all that are asked for.
+            name, (value,) = equal[0]
+            return self._up_to_date(name).of(value), []
         found = [(self._lists(name, values), name, values) for name, values in equal]
         if len(found) > 1:
             found.sort(key=lambda entry: sum(map(len, entry[0])))

@@ -36,9 +36,9 @@ def answer(sandbox: Sandbox, charge_id: str, given: ChallengeAnswer) -> Charge:
             return _ended(sandbox, charge, ChargeEvent.ABANDONED, _attempt(sandbox, charge, Code.CUSTOMER_CANCELLATION))
 
 
-def address(sandbox: Sandbox, charge: Charge) -> str | None:
-    """Where the payer of a charge is challenged; None without a challenge."""
-    return sandbox.address(page(charge)) if charge.challenged else None
+def address(sandbox: Sandbox, charge: Charge) -> str:
+    """Where the payer of a charge is challenged."""
+    return sandbox.address(page(charge))
 
 
 def page(charge: Charge) -> str:

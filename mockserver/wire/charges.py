@@ -6,7 +6,7 @@ from typing import Any, NotRequired, TypedDict, cast
 
 from mockserver.domain.cards import Card
 from mockserver.domain.charge import Charge, FailedAttempt, Refund
-from mockserver.wire.dates import moment
+from mockserver.wire.dates import MOMENTS, moment
 from mockserver.wire.jsonio import Encoded, kept_text
 from mockserver.wire.profile import WireProfile
 from mockserver.wire.shapes import (
@@ -112,7 +112,7 @@ Python 3.11 makes as two dictionaries and merges."""
 def charge_reply(charge: Charge, profile: WireProfile, seed: int, redirect_url: str | None) -> ChargeReply:
     """A charge as the documented object, null where nothing is known; its payer is challenged at ``redirect_url``."""
     instrument = charge.instrument
-    added, succeeded = moment(charge.added), charge.succeeded
+    added, succeeded = MOMENTS[charge.added], charge.succeeded
     card = _card_text(instrument.card, profile)
     information: PaymentInformationReply = {
         "paymentMethodId": instrument.payment_method_id,
@@ -136,7 +136,7 @@ def charge_reply(charge: Charge, profile: WireProfile, seed: int, redirect_url: 
     reply["status"] = profile.status[charge.status]
     reply["dateAdded"] = added
     if succeeded is not None:
-        reply["successDate"] = added if succeeded == charge.added else moment(succeeded)
+        reply["successDate"] = added if succeeded == charge.added else MOMENTS[succeeded]
     if charge.voided is not None:
         reply["voidDate"] = moment(charge.voided)
     reply["refundedAmount"] = charge.refunded

@@ -83,7 +83,9 @@ def written(call: OperationCall, charge: Charge) -> bytes:
 
 def shown(call: OperationCall, charge: Charge) -> ChargeReply:
     """A charge in the voice of the sandbox."""
-    return charge_reply(charge, call.profile, call.sandbox.config.seed, three_ds.address(call.sandbox, charge))
+    sandbox = call.sandbox
+    address = three_ds.address(sandbox, charge) if charge.challenged else None
+    return charge_reply(charge, call.profile, sandbox.config.seed, address)
 
 
 search = ListOf("List charges.", searches.CHARGES, ChargeQuery, "charges", written)
