@@ -200,10 +200,13 @@ class RequestBody:
         cycle = self._cycle
         if cycle.more_body or cycle.disconnected or cycle.response_complete:
             return None
-        body, cycle.body = bytes(cycle.body), bytearray()
+        body: bytes
         if isinstance(cycle, WholeCycle):
-            cycle.is_read = True
-        if (event := _event_of(cycle)) is not None:
+            body, cycle.body, cycle.is_read = cycle.body, b"", True  # type: ignore[assignment]
+            event = cycle.event
+        else:
+            body, cycle.body, event = bytes(cycle.body), bytearray(), cycle.message_event
+        if event is not None:
             event.clear()
         return body
 

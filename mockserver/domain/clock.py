@@ -96,7 +96,8 @@ class Clock:
         if self.holds or self.mode is _MANUAL or real <= self.real:
             return self.virtual
         elapsed = real - self.real
-        return min(self.virtual + (elapsed * self.rate if self.mode is _FAST else elapsed), LATEST)
+        instant = self.virtual + (elapsed * self.rate if self.mode is _FAST else elapsed)
+        return instant if instant < LATEST else LATEST
 
     def check(self, instant: Micros, real: Micros, field: str = "To") -> None:
         """Whether it can be moved to ``instant``. Raises ``Invalid`` (90), naming the ``field``, when that lies in its

@@ -165,8 +165,9 @@ def _ahead(table: Table[R], query: Query[R], assumed: Assumed) -> Slices[Ahead[R
 
 def _query(sandbox: Sandbox, wanted: Search[R], given: Mapping[str, Any]) -> Query[R]:
     faults, criteria = Faults(), Criteria()
-    for name in filter(given.__contains__, wanted.parameters):
-        wanted.parameters[name](sandbox, given[name], criteria, faults)
+    for name, add in wanted.parameters.items():
+        if (value := given.get(name)) is not None:
+            add(sandbox, value, criteria, faults)
     if wanted.hides_removed and not given.get("include_removed"):
         criteria.equal.append(("state", (Presence.ACTIVE,)))
     after, before = _window(sandbox, given.get("added_after"), given.get("added_before"))

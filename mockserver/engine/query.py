@@ -99,8 +99,9 @@ class Query(Generic[R]):
 def cut(places: Sequence[int], query: Query[Any]) -> list[int]:
     """The page of a query out of all places that it found, in order."""
     if query.descending:
-        high = max(len(places) - query.skip, 0)
-        return list(places[max(high - query.limit, 0) : high][::-1])
+        high = len(places) - query.skip
+        low = high - query.limit
+        return list(places[max(low, 0) : max(high, 0)][::-1]) if low > 0 or query.skip else list(places[::-1])
     return list(places[query.skip : query.skip + query.limit])
 
 

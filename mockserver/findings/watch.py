@@ -23,7 +23,8 @@ from mockserver.findings.recent import pending
 from mockserver.findings.webhooks import Webhooks
 
 _KINDS = "charge customer payment_method batch token transfer subscription payment_link vault"
-_READS = frozenset((*(f"{kind}.get" for kind in _KINDS.split()), "batch.status"))
+READS = frozenset((*(f"{kind}.get" for kind in _KINDS.split()), "batch.status"))
+"""Operations that read one object."""
 
 
 class Watch:
@@ -83,7 +84,7 @@ class Watch:
         """A call went well that moved nothing. False when what was seen before asks for the whole call (``called``)."""
         if any(self._before_read):
             return False
-        if subject is not None and op in _READS:
+        if subject is not None and op in READS:
             if pace is not None:
                 self._pace.read(op, entry, at, pace, subject)
             self._webhooks.read(subject, entry)
@@ -115,7 +116,7 @@ class Watch:
         self._webhooks.called(call)
         self.doubts.called(call)
         self._pace.called(call)
-        if call.subject is not None and call.op in _READS:
+        if call.subject is not None and call.op in READS:
             if call.pace is not None:
                 self._pace.read(call.op, call.entry, call.at, call.pace, call.subject)
             if call.doubt is None and call.is_ours:

@@ -83,10 +83,13 @@ class Access:
                 break
         key, path = sandbox.key, scope["path"]
         # A path is one of the table of routes: nothing in it is to be masked but a key, and what its placeholders name.
-        is_plain = not (scope["query_string"] or key in path)
+        is_plain = key not in path
         for named in scope["path_params"].values():
             is_plain = is_plain and _OWN_ID.fullmatch(named) is not None
-        return [self._line(path if is_plain else printable(self._target(key)), step.op, key, rule)]
+        target = path if is_plain else printable(_masked_path(scope, key))
+        if query := scope["query_string"]:
+            target += printable(_shown_query(query, key))
+        return [self._line(target, step.op, key, rule)]
 
     def _line(self, target: str, op: str, key: str | None, rule: str | None) -> str:
         """Time, status, duration, method, path, operation, sandbox, rule; the first four in columns."""
@@ -121,16 +124,18 @@ class Access:
 
     def _target(self, key: str | None) -> str:
         """Path and query; the key of the request is masked in them even when it does not look like one."""
-        path = _masked_path(self.scope, key)
-        query: bytes = self.scope["query_string"]
-        if not query:
-            return path
-        is_short = len(query) <= _SHORT and len(key or "") <= _SHORT
-        return path + (_masked_query if is_short else _masked_query.__wrapped__)(query, key)
+        return _masked_path(self.scope, key) + _shown_query(self.scope["query_string"], key)
 
 
 def _masked_key(key: str) -> str:
     return (_masked_short_key if len(key) <= _SHORT else masked_key)(key)
+
+
+def _shown_query(query: bytes, key: str | None) -> str:
+    if not query:
+        return ""
+    is_short = len(query) <= _SHORT and len(key or "") <= _SHORT
+    return (_masked_query if is_short else _masked_query.__wrapped__)(query, key)
 
 
 @lru_cache(maxsize=512)

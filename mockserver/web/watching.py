@@ -21,7 +21,7 @@ from mockserver.engine.step import Step
 from mockserver.findings.facts import Call, Doubt
 from mockserver.findings.habits import is_clean
 from mockserver.findings.ledger import Finding
-from mockserver.findings.watch import Watch
+from mockserver.findings.watch import READS, Watch
 from mockserver.scenario.provider_outcome import PartialApprove
 from mockserver.scenario.transport import FaultKind, Transport
 from mockserver.web.request import Reply, Request
@@ -80,7 +80,8 @@ def called(
                 return
         elif not step.events:
             pace = _pace_of(sandbox, real_clock)
-            if watch.read(step.op, entry, sandbox.now, pace, _subject_of(step)):
+            subject = _subject_of(step) if step.op in READS else None
+            if watch.read(step.op, entry, sandbox.now, pace, subject):
                 return
     waited_as = min(step.watched, 0)
     is_open = takes_time or (fault is not None and fault.is_slow)

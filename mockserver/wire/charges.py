@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, NotRequired, TypedDict, cast
+from collections.abc import Callable
+from typing import Any, NotRequired, TypedDict, TypeVar, cast
 
-from mockserver.domain.cards import Card
 from mockserver.domain.charge import Charge, FailedAttempt, Refund
+from mockserver.domain.provider import ProviderSummary
 from mockserver.wire.dates import MOMENTS, moment
 from mockserver.wire.jsonio import Encoded, kept_text
 from mockserver.wire.profile import WireProfile
@@ -22,9 +23,10 @@ from mockserver.wire.shapes import (
     ip_reply,
     page_of,
     payer_reply,
-    plain_map,
     provider_summary_reply,
 )
+
+S = TypeVar("S")
 
 
 class PaymentInformationReply(TypedDict):
@@ -96,13 +98,16 @@ class ChargeReply(TypedDict):
     metadata: dict[str, str] | None
 
 
-MOST_CARD_TEXTS = 1_000
-"""Cards whose texts are kept: half a megabyte."""
+MOST_TEXTS = 1_000
+"""Cards and providers whose texts are kept: half a megabyte."""
 
-_CARD_TEXTS: dict[int, tuple[Card, WireProfile, Encoded]] = {}
+_TEXTS: dict[int, tuple[object, WireProfile, Encoded]] = {}
 
 ChargesReply = page_of("ChargesReply", "charges", charges=ChargeReply)
 
+
+_NOTHING: Any = 0
+"""An amount that is put into words sooner than a decimal."""
 
 _UNKNOWN = cast(ChargeReply, dict.fromkeys(ChargeReply.__annotations__))
 """A charge of which nothing is known. To fill in a copy takes three fifths of what one display of 31 fields does, which
@@ -113,7 +118,7 @@ def charge_reply(charge: Charge, profile: WireProfile, seed: int, redirect_url: 
     """A charge as the documented object, null where nothing is known; its payer is challenged at ``redirect_url``."""
     instrument = charge.instrument
     added, succeeded = MOMENTS[charge.added], charge.succeeded
-    card = _card_text(instrument.card, profile)
+    card: Any = None if instrument.card is None else _text(instrument.card, profile, card_reply)
     information: PaymentInformationReply = {
         "paymentMethodId": instrument.payment_method_id,
         "card": card,
@@ -139,7 +144,7 @@ def charge_reply(charge: Charge, profile: WireProfile, seed: int, redirect_url: 
         reply["successDate"] = added if succeeded == charge.added else MOMENTS[succeeded]
     if charge.voided is not None:
         reply["voidDate"] = moment(charge.voided)
-    reply["refundedAmount"] = charge.refunded
+    reply["refundedAmount"] = charge.refunded or _NOTHING
     if charge.estimated_cost is not None:
         reply["estimatedCost"] = charge.estimated_cost
         reply["estimatedCostCurrency"] = charge.currency
@@ -148,7 +153,7 @@ def charge_reply(charge: Charge, profile: WireProfile, seed: int, redirect_url: 
     reply["failedAttempts"] = [_attempt(one) for one in charge.failed_attempts] if charge.failed_attempts else []
     if profile.shows_payer or charge.customer_id:
         reply["customer"] = payer_reply(charge.payer)
-    reply["provider"] = provider_summary_reply(charge.provider)
+    reply["provider"] = _text(charge.provider, profile, _provider)
     reply["threeDsServerTransId"] = charge.three_ds_server_trans_id
     reply["threeDsVerified"] = charge.three_ds_verified
     reply["authorisationAmount"] = charge.authorised
@@ -160,23 +165,26 @@ def charge_reply(charge: Charge, profile: WireProfile, seed: int, redirect_url: 
     reply["threeDsRedirectUrl"] = redirect_url
     reply["paymentTokenId"] = instrument.token_id
     reply["subscriptionId"] = charge.subscription_id
-    if charge.metadata is not None:
-        reply["metadata"] = plain_map(charge.metadata)
+    metadata = charge.metadata
+    if metadata is not None:
+        reply["metadata"] = metadata if type(metadata) is dict else dict(metadata)
     return reply
 
 
-def _card_text(card: Card | None, profile: WireProfile) -> Any:
-    """A card as JSON text, which its charges share: a page of a list may show one card ten times, and to word it takes
-    an eighth of the time of a charge."""
-    if card is None:
-        return None
-    # By its identity, which no other gets while the card is kept beside it.
-    kept = _CARD_TEXTS.get(id(card))
+def _text(value: S, profile: WireProfile, reply: Callable[[S, WireProfile], object]) -> Any:
+    """A part of a charge as JSON text, which other charges share: a page of a list may show one card ten times, and to
+    word it takes an eighth of the time of a charge."""
+    # By its identity, which no other gets while the value is kept beside it.
+    kept = _TEXTS.get(id(value))
     if kept is None or kept[1] is not profile:
-        if len(_CARD_TEXTS) >= MOST_CARD_TEXTS:
-            _CARD_TEXTS.clear()
-        kept = _CARD_TEXTS[id(card)] = card, profile, Encoded(kept_text(card_reply(card, profile)))
+        if len(_TEXTS) >= MOST_TEXTS:
+            _TEXTS.clear()
+        kept = _TEXTS[id(value)] = value, profile, Encoded(kept_text(reply(value, profile)))
     return kept[2]
+
+
+def _provider(provider: ProviderSummary, _: WireProfile) -> ProviderSummaryReply:
+    return provider_summary_reply(provider)
 
 
 def _refund(refund: Refund) -> RefundReply:

@@ -121,7 +121,7 @@ def dumps(value: object) -> bytes:
 
 def kept_text(value: object) -> bytes:
     """The JSON text of a value, to be kept: the encoder leaves one in a far larger buffer, which a copy leaves out."""
-    return b"%b" % dumps(value)
+    return b"%b" % orjson.dumps(value, _number_text, _OPTIONS)
 
 
 def with_rows(members: Mapping[str, object], name: str, rows: list[bytes]) -> bytes:

@@ -12,6 +12,7 @@ from mockserver.domain.codes import Code
 from mockserver.domain.errors import Faults, Invalid, NotFound
 from mockserver.engine import charges, listing, lookup, searches
 from mockserver.engine.listing import QuickSearch, Search
+from mockserver.engine.query import Query, cut
 from mockserver.wire.base import Body
 from mockserver.wire.batches import BatchQuery
 from mockserver.wire.charge_bodies import ChargeQuery
@@ -138,3 +139,20 @@ def test_a_payment_method_that_a_body_names_must_be_there() -> None:
     with pytest.raises(Invalid) as refused:
         faults.refuse()
     assert refused.value.code is Code.INVALID_PAYMENT_METHOD_ID
+
+
+@given(st.integers(0, 9), st.integers(1, 9), st.integers(0, 9), st.booleans())
+def test_a_page_is_cut_out_of_all_that_was_found(rows: int, limit: int, skip: int, descending: bool) -> None:
+    query: Query[Any] = Query(limit, skip, descending=descending)
+    found = list(range(rows))
+    assert cut(range(rows), query) == cut(found, query) == found[:: -1 if descending else 1][skip : skip + limit]
+
+
+@each("value", ["r10", "none"])
+def test_one_value_of_one_index_finds_what_it_finds_among_several(sandbox: Any, value: str) -> None:
+    one, several = ([("reference", values)] for values in ((value,), (value, "another")))
+    find = sandbox.charges.search
+    assert find(Query(9, equal=one)) == find(Query(9, equal=several))
+    at = sandbox.charges.rows[0].added
+    window = find(Query(9, equal=one, after=at - 1, before=at + 1))
+    assert window == find(Query(9, equal=several, after=at - 1, before=at + 1))

@@ -82,7 +82,7 @@ def test_cards_beyond_those_whose_texts_are_kept_are_shown_too() -> None:
     (charge,) = sandbox.charges.rows
     card: Card = charge.instrument.card
     profile = WireProfile(Assumed(Profile.SDK))
-    for number in range(charges.MOST_CARD_TEXTS + 10):
+    for number in range(charges.MOST_TEXTS + 10):
         other = replace(card, cardholder=f"holder {number}")
         (shown, *_) = _cards(replace(charge, instrument=replace(charge.instrument, card=other)), profile)
         assert isinstance(shown, dict)

@@ -44,7 +44,7 @@ class ListOf:
         if type(ready) is QuickSearch:
             page = listing.found(sandbox, self._wanted, ready)
         else:
-            page = listing.search(sandbox, self._wanted, call.query.present(), ready)
+            page = listing.search(sandbox, self._wanted, vars(call.query), ready)
         rows: list[Any] = [self._shown(call, row) for row in page.rows]
         if self._bare:
             return {self._name: rows, "count": page.count}
@@ -59,7 +59,7 @@ class ListOf:
         if len(self._wanted.table(sandbox)) <= SLICE or not isinstance(asked, Fields):
             return None
         try:
-            given = asked.typed(self._query, strict=False).present()
+            given = vars(asked.typed(self._query, strict=False))
         except Invalid:
             return None
         return listing.looking_ahead(sandbox, step, self._wanted, given)
