@@ -40,6 +40,10 @@ class RouteRow:
         self._deferred = {name: cell for name, cell in cells.items() if isinstance(cell, Deferred)}
         vars(self).update((name, cell) for name, cell in cells.items() if name not in self._deferred)
 
+    def unloaded(self) -> list[str]:
+        """The cells that nobody has looked at yet."""
+        return [name for name in self._deferred if name not in vars(self)]
+
     def __getattr__(self, name: str) -> Any:
         if name == "_deferred" or name not in self._deferred:
             raise AttributeError(name)

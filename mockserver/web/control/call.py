@@ -15,9 +15,11 @@ from mockserver.domain.errors import Invalid, nearest
 from mockserver.domain.masking import mask_start
 from mockserver.domain.reading import whole_of
 from mockserver.domain.reference_data import read_table
+from mockserver.domain.slices import Slices
 from mockserver.engine.sandbox import Sandbox
-from mockserver.web.asgi import JSON_TYPE, NO_STORE, NOSNIFF, HungUp, Receive
+from mockserver.web.asgi import JSON_TYPE, NO_STORE, NOSNIFF, HungUp, Receive, Scope, Send
 from mockserver.web.lazy import RouteRow, deferred
+from mockserver.web.long_work import with_pauses
 from mockserver.web.request import Reply, Request
 from mockserver.web.shell import Endpoint
 from mockserver.web.world import StorePort, World
@@ -170,6 +172,7 @@ class ControlEndpoint(Endpoint):
     op = "control"
     headers = (JSON_TYPE, NOSNIFF, NO_STORE)
     unique_keys = True
+    _is_loaded = False
 
     def __init__(self, route: ControlRoute, world: World) -> None:
         super().__init__(world)
@@ -179,6 +182,19 @@ class ControlEndpoint(Endpoint):
         self._answer_headers = (
             None if route.media == JSON else ((b"content-type", route.media.encode()), NOSNIFF, NO_STORE)
         )
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one call; before the first one, load what it needs."""
+        if not self._is_loaded:
+            await with_pauses(self._loading())
+        await super().__call__(scope, receive, send)
+
+    def _loading(self) -> Slices[None]:
+        """Load what the row names and nobody has loaded: all at once would keep others waiting."""
+        for name in self.route.unloaded():
+            getattr(self.route, name)
+            yield
+        self._is_loaded = True
 
     @property
     def reads_json(self) -> bool:

@@ -1,0 +1,75 @@
+"""The first call of its kind loads what it needs piece by piece, so that nobody else waits for all of it."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from mockserver.web.control.call import CONTROL_ROUTES, ControlEndpoint, ControlRoute
+from mockserver.web.control.description import _loading
+from mockserver.web.routes import ROUTES
+from tests.driving import Api
+
+
+def turns(api: Api, method: str, path: str) -> tuple[int, bytes]:
+    """The turns of others while a call is served, and its answer."""
+
+    async def run() -> tuple[int, bytes]:
+        serving, count = asyncio.ensure_future(api.calling(method, path)), 0
+        while not serving.done():
+            await asyncio.sleep(0)
+            count += 1
+        return count, (await serving).raw
+
+    return asyncio.run(run())
+
+
+@pytest.fixture(params=range(len(CONTROL_ROUTES)))
+def unloaded(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> ControlRoute:
+    """A row that nobody has looked at."""
+    row = CONTROL_ROUTES[request.param]
+    for name in row._deferred:
+        monkeypatch.delitem(vars(row), name, raising=False)
+    return row
+
+
+def test_no_two_parts_of_a_row_are_loaded_without_a_pause(unloaded: ControlRoute) -> None:
+    endpoint = ControlEndpoint(unloaded, Api().app.world)
+    for name in unloaded._deferred:
+        vars(unloaded).pop(name, None)
+    before = len(unloaded.unloaded())
+    assert before > 0
+    for _ in endpoint._loading():
+        left = len(unloaded.unloaded())
+        assert before - left <= 1
+        before = left
+    assert before == 0
+
+
+def test_the_first_call_pauses_for_each_part_and_answers_as_the_next_does(monkeypatch: pytest.MonkeyPatch) -> None:
+    api = Api()
+    (row,) = (row for row in CONTROL_ROUTES if (row.method, row.path) == ("GET", "/__admin/journal"))
+    for name in row._deferred:
+        monkeypatch.delitem(vars(row), name)
+    first, answer = turns(api, "GET", "/__admin/journal")
+    then, same = turns(api, "GET", "/__admin/journal")
+    assert answer == same
+    assert first == then + len(row._deferred)
+
+
+@pytest.mark.parametrize(
+    ("rows", "names"), [(ROUTES, ("reply", "handle")), (CONTROL_ROUTES, ("handle",))], ids=["payments", "control"]
+)
+def test_a_description_loads_and_makes_one_model_between_pauses(
+    rows: Any, names: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = list[object]()
+    monkeypatch.setattr("mockserver.web.control.description.schemas_of", made.append)
+    before = 0
+    for _ in _loading(rows, *names):
+        assert len(made) - before <= 1
+        before = len(made)
+    models = [model for row in rows for model in (row.body, row.query) if model is not None]
+    assert made == models
