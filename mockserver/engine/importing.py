@@ -29,6 +29,9 @@ from mockserver.engine.snapshot import FORMAT, SALT, SLICE, VERSION, State, open
 from mockserver.engine.tables import ROW_CLASSES, Tables
 from mockserver.scenario.scenario import Scenario
 
+MOST_COUNTERS = 1_000
+"""Counters of a document: a sandbox has one for each kind of object, some 30, and they are read in one step."""
+
 _Faults = list[tuple[str, str]]
 """Places and what is wrong there, at most ``MOST_FAULTS``."""
 
@@ -71,6 +74,9 @@ def read(document: dict[str, Any]) -> Slices[ReadState]:
         if document.get("version") != VERSION:
             got = str(document.get("version"))[:20]
             raise ImportFault(("version", f"got version {got} of the state document, wanted {VERSION}"))
+        counters = document.get("counters")
+        if isinstance(counters, dict) and len(counters) > MOST_COUNTERS:
+            raise ImportFault(("counters", f"got {len(counters)}, wanted {MOST_COUNTERS} at most"))
         salt, schedule, rows = (document.get(name) for name in ("salt", "schedule", "tables"))
         cards = CardRegistry(salt if isinstance(salt, str) and SALT.fault(salt) is None else "")
         faults, fresh = _Faults(), Tables()

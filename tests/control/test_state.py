@@ -146,6 +146,8 @@ def test_a_public_key_opens_no_card_number(api: Api) -> None:
         ({"assumptions": {"no.such": 1}}, "no.such"),
         ({"clock": {"mode": "manual", "real": 0, "rate": 1}}, "Clock.virtual"),
         ({"counters": {"charge": "3"}}, "Counters.charge"),
+        # At once: nothing else of it is read.
+        ({"counters": {f"c{number}": 1 for number in range(importing.MOST_COUNTERS + 1)}, "seed": "one"}, "Counters"),
         ({"schedule": {"order": 1, "entries": [[1, 2, "nothing", "x", ""]]}}, "Schedule.entries.0.2"),
         ({"tables": {}}, "Tables"),
         ({"rules": {"rules": []}}, "Rules.rules"),
@@ -161,6 +163,15 @@ def test_a_foreign_document_is_refused_and_changes_nothing(api: Api, change: dic
     assert reply.status == 400
     assert list(reply.body["details"]) == [field]
     assert api.call("GET", "/__admin/state").raw == before.raw
+
+
+def test_a_document_with_as_many_counters_as_there_may_be_is_taken(api: Api) -> None:
+    fill(api)
+    document = api.call("GET", "/__admin/state").body
+    missing = importing.MOST_COUNTERS - len(document["counters"])
+    document["counters"].update((f"c{number}", 1) for number in range(missing))
+    assert api.call("PUT", "/__admin/state", document).status == 200
+    assert len(api.call("GET", "/__admin/state").body["counters"]) == importing.MOST_COUNTERS
 
 
 def test_the_largest_seed_comes_back() -> None:
