@@ -6,6 +6,7 @@ from mockserver.assumptions import Assumed
 from mockserver.domain.delivery import WebhookMessage
 from mockserver.domain.events import Subject
 from mockserver.domain.notice import Notice
+from mockserver.wire.profile import profile_of
 
 
 def webhook_body(message_id: str, message: WebhookMessage, notice: Notice, assumed: Assumed) -> dict[str, object]:
@@ -17,24 +18,27 @@ def webhook_body(message_id: str, message: WebhookMessage, notice: Notice, assum
 
 
 def _data(notice: Notice, assumed: Assumed) -> object:
-    from mockserver.wire.batches import batch_status_reply
-    from mockserver.wire.customers import customer_reply
-    from mockserver.wire.payment_methods import payment_method_reply
-    from mockserver.wire.profile import profile_of
-    from mockserver.wire.subscriptions import subscription_reply
-    from mockserver.wire.webhooks import transaction
-
-    profile, data = profile_of(assumed), notice.data
+    # Those of one kind of object alone: the first webhook would keep others waiting for all of them.
     match notice.kind:
         case None:
-            return data
+            return notice.data
         case Subject.CHARGE:
-            return {**transaction(data, profile), **(notice.extra or {})}
+            from mockserver.wire.webhooks import transaction
+
+            return {**transaction(notice.data, profile_of(assumed)), **(notice.extra or {})}
         case Subject.BATCH:
-            return batch_status_reply(data)
+            from mockserver.wire.batches import batch_status_reply
+
+            return batch_status_reply(notice.data)
         case Subject.SUBSCRIPTION:
-            return subscription_reply(data)
+            from mockserver.wire.subscriptions import subscription_reply
+
+            return subscription_reply(notice.data)
         case Subject.CUSTOMER:
-            return customer_reply(data, notice.default_method, profile)
+            from mockserver.wire.customers import customer_reply
+
+            return customer_reply(notice.data, notice.default_method, profile_of(assumed))
         case _:
-            return payment_method_reply(data, profile, notice.agreement, notice.network_token)
+            from mockserver.wire.payment_methods import payment_method_reply
+
+            return payment_method_reply(notice.data, profile_of(assumed), notice.agreement, notice.network_token)
