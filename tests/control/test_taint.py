@@ -17,6 +17,7 @@ from urllib.parse import quote
 import pytest
 
 from mockserver.domain.errors import Refused
+from mockserver.web.control import description
 from mockserver.web.control.call import CONTROL_ROUTES
 from mockserver.web.page import PAGE_ROUTES
 from mockserver.web.routes import ROUTES, Auth, Route
@@ -174,7 +175,8 @@ def test_no_operation_leaks(route: Route, api: Api, log: Kept, monkeypatch: pyte
         clean(text, "an exception")
     api.call("POST", "/__admin/clock/advance", {"by": "1m"})
     for row in CONTROL_ROUTES:
-        if row.method == "GET" and "{" not in row.path:
+        # The descriptions are made of tables and assumptions alone: the next test reads them.
+        if row.method == "GET" and "{" not in row.path and row.handle.__module__ != description.__name__:
             clean(api.call("GET", f"{row.path}").raw.decode(), row.path)
     last = api.call("GET", "/__admin/journal").body["last"]
     for after in range(0, last, 1000):
