@@ -110,7 +110,7 @@ def server_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 @pytest.fixture
 def sandbox(server_url: str, request: pytest.FixtureRequest) -> Iterator[Box]:
     """A sandbox of this test alone."""
-    key = "sk_" + re.sub(r"[^a-z0-9]+", "_", request.node.name.lower())
+    key = "sk_" + re.sub(r"[^a-z0-9]+", "_", f"{request.node.path.stem} {request.node.name}".lower())
     with client(server_url, key) as http:
         yield Box(server_url, key, http)
 
