@@ -65,6 +65,7 @@ def plan(sandbox: Sandbox) -> None:
     for decision in step.decisions:
         if decision.rule is not None:
             scripted = scripted or decision.outcome.webhook
+    room = MOST_OF_STEP - len(step.webhooks)
     for event in step.events:
         if event.subject is _SUBSCRIPTION and event.what == PresenceEvent.REMOVED:
             _withdraw(sandbox, event.subject_id)
@@ -73,7 +74,7 @@ def plan(sandbox: Sandbox) -> None:
             if kind not in subscribed:
                 subscribed[kind] = _subscribed(sandbox, kind, MOST_OF_STEP + 1)
             for news in news_of(sandbox, kind, event):
-                _plan_for(sandbox, news, scripted, subscribed[kind])
+                room -= _plan_for(sandbox, news, scripted, subscribed[kind], room)
 
 
 def release(sandbox: Sandbox, step: Step) -> None:
@@ -86,13 +87,17 @@ def release(sandbox: Sandbox, step: Step) -> None:
             _enter(sandbox, delivery)
 
 
-def emit(sandbox: Sandbox, message: WebhookMessage, data: object, target: WebhookTarget | None) -> list[Delivery]:
-    """Send data of the caller's own, to one receiver or to all subscriptions of its type."""
+def emit(
+    sandbox: Sandbox, message: WebhookMessage, data: object, target: WebhookTarget | None
+) -> tuple[list[Delivery], bool]:
+    """Send data of the caller's own, to one receiver or to all subscriptions of its type, as many as one step tells;
+    and whether there are more."""
     kind = next((one for one in WebhookType if word_of(one) == message.type), None)
-    subscribed = _subscribed(sandbox, kind, MOST_OF_STEP) if target is None and kind is not None else []
+    subscribed = _subscribed(sandbox, kind, MOST_OF_STEP + 1) if target is None and kind is not None else []
     targets = [_Target(target)] if target is not None else [_by_subscription(row) for row in subscribed]
-    notice = Notice(sandbox.now, data)
-    return [one for receiver in targets for one in _plan_one(sandbox, message, receiver, _ORDINARY, None, notice)]
+    notice, told = Notice(sandbox.now, data), targets[:MOST_OF_STEP]
+    made = [one for receiver in told for one in _plan_one(sandbox, message, receiver, _ORDINARY, None, notice)]
+    return made, len(targets) > len(told)
 
 
 def come_due(sandbox: Sandbox, delivery_id: str) -> None:
@@ -194,27 +199,29 @@ def _by_subscription(row: WebhookSubscription) -> _Target:
 
 
 def _plan_for(
-    sandbox: Sandbox, news: News, scripted: WebhookPlan | None, subscribed: list[WebhookSubscription]
-) -> None:
+    sandbox: Sandbox, news: News, scripted: WebhookPlan | None, subscribed: list[WebhookSubscription], room: int
+) -> int:
+    """Plan what one event tells, ``room`` webhooks at most; how many there are, with those that are refused because too
+    many are under way: in a fork at an entry none has ended, and the rules must count the same there."""
     own: WebhookTarget | None = getattr(news.subject, "webhook", None)
     named = [_Target(target) for target in (own, _shop_of_challenge(news)) if target is not None]
     if not (named or subscribed):
-        return
-    step, log, made = sandbox.step, sandbox.deliveries, list[str]()
-    room = MOST_OF_STEP - len(step.webhooks)
+        return 0
+    step, log, made, planned = sandbox.step, sandbox.deliveries, list[str](), 0
     notices: dict[bool, Notice] = {}
     for place, target in enumerate(chain(named, map(_by_subscription, subscribed))):
-        if max(place, len(made)) >= room:
-            sandbox.warn(f"a step sends {MOST_OF_STEP} webhooks at most: what it causes beyond these is not sent")
-            break
-        if not log.has_room:
-            log.refused += min(len(named) + len(subscribed), room) - place
+        if max(place, planned) >= room:
+            _warn_of_more(step)
             break
         wanted = scripted or _choreography(sandbox, news, target.receiver, notices)
         if wanted.drop:
             continue
         notice = _notice(sandbox, news, notices, stale=wanted.stale)
-        for delivery in _plan_one(sandbox, news.message, target, wanted, news.event, notice):
+        copies = min(wanted.copies, room - planned)
+        if copies < wanted.copies:
+            _warn_of_more(step)
+        planned += copies
+        for delivery in _plan_one(sandbox, news.message, target, wanted, news.event, notice, copies):
             made.append(delivery.delivery_id)
             if wanted.before_answer:
                 step.urgent = True
@@ -224,6 +231,14 @@ def _plan_for(
             else:
                 log.unanswered.add(delivery.delivery_id)
     step.webhooks += tuple(made)
+    return planned
+
+
+def _warn_of_more(step: Step) -> None:
+    # Of each such step, not once in the life of the sandbox: each has something that nobody hears of.
+    words = f"a step sends {MOST_OF_STEP} webhooks at most: what it causes beyond these is not sent"
+    if words not in step.warnings:
+        step.warnings += (words,)
 
 
 def _notice(sandbox: Sandbox, news: News, known: dict[bool, Notice], *, stale: bool) -> Notice:
@@ -278,12 +293,13 @@ def _plan_one(
     wanted: WebhookPlan,
     event: Event | None,
     notice: Notice,
+    copies: int = 1,
 ) -> Iterator[Delivery]:
     """The copies of one message to one receiver, as many as there is room for."""
     message_id = sandbox.ids.hex32("webhook")
     content, receiver = content_of(sandbox, message_id, message, notice, wanted), target.receiver
     waits = wanted.swap_with_next or wanted.waits_for_next
-    for number in range(wanted.copies):
+    for number in range(copies):
         if not sandbox.deliveries.has_room:
             sandbox.deliveries.refused += 1
             continue

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from mockserver.domain.clock import DAY, MINUTE
+from mockserver.domain.delivery import Try
 from mockserver.engine import batch_rows, deliveries, due
 from mockserver.engine.sandbox import Sandbox
 from tests.driving import CARD, DUMMY, NOW, Api
@@ -49,6 +50,7 @@ def test_a_step_tells_the_oldest_of_very_many_receivers_and_warns(receivers: int
     assert api.get("/__admin/journal", limit=1)["entries"][0]["warnings"] == warnings
     api.charge()
     assert log_of(api)["count"] == 10
+    assert api.get("/__admin/journal", limit=1)["entries"][0]["warnings"] == warnings
 
 
 @pytest.mark.usefixtures("few")
@@ -63,9 +65,21 @@ def test_all_that_a_step_tells_counts_together() -> None:
 
 
 @pytest.mark.usefixtures("few")
-def test_data_of_the_callers_own_goes_to_as_many() -> None:
-    told = {"type": "Transaction", "data": {"own": 1}}
-    assert len(subscribed(8).post("/__admin/events", told)["webhooks"]) == 5
+@pytest.mark.parametrize(("receivers", "warnings"), [(1, []), (2, [WARNING])])
+def test_copies_count_as_webhooks_do(receivers: int, warnings: list[str]) -> None:
+    copies = 5 if receivers == 1 else 3
+    twice = f"{{id: twice, when: {{op: webhook.deliver}}, then: {{webhook: {{copies: {copies}}}}}}}"
+    api = subscribed(receivers, scenario=f"version: 1\nname: s\nrules: [{twice}]")
+    api.charge()
+    assert log_of(api)["count"] == 5
+    assert api.get("/__admin/journal", limit=1)["entries"][0]["warnings"] == warnings
+
+
+@pytest.mark.usefixtures("few")
+@pytest.mark.parametrize(("receivers", "is_cut"), [(5, False), (6, True)])
+def test_data_of_the_callers_own_goes_to_as_many(receivers: int, is_cut: bool) -> None:
+    told = subscribed(receivers).post("/__admin/events", {"type": "Transaction", "data": {"own": 1}}).body
+    assert (len(told["webhooks"]), "hint" in told) == (5, is_cut)
 
 
 def test_what_finds_no_room_is_counted_and_makes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -75,6 +89,23 @@ def test_what_finds_no_room_is_counted_and_makes_nothing(monkeypatch: pytest.Mon
     log = log_of(api)
     assert (log["count"], log["refused"]) == (3, 5)
     assert {one["subject"] for one in log["webhooks"]} == {charge["chargeId"]}
+
+
+def test_a_fork_at_an_entry_counts_webhooks_for_which_there_was_room_then(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("mockserver.engine.delivery_log.MOST_UNDER_WAY", 3)
+    rule = "{id: late, when: {op: webhook.deliver}, then: {webhook: {copies: 2}}}"
+    api = Api(scenario=f"version: 1\nname: s\nrules: [{rule}]", waits=True)
+    assert api.post("/webhook/subscription", {"url": "http://127.0.0.1:9/never-called"}).status == 201
+    sandbox = sandbox_of(api)
+    for _ in range(6):
+        api.charge()
+        for one in sandbox.deliveries:
+            deliveries.report(sandbox, one, Try(sandbox.now, 200))
+    last = api.get("/__admin/journal", limit=1)["entries"][0]["id"]
+    assert api.post("/__admin/fork", {"to": "sk_fork", "at": last}).status == 201
+    fork = api.app.world.sandboxes.open("sk_fork", NOW)
+    assert (fork.ids.counters["webhook"], fork.director.tallies.rules["late"].hits) == (6, 6)
+    assert fork.ids.counters == sandbox.ids.counters
 
 
 def test_a_thousand_receivers_get_the_words_that_one_would_get() -> None:

@@ -71,10 +71,13 @@ def emit(call: ControlCall) -> tuple[int, object]:
     word = word_of(body.type)
     message = WebhookMessage(word, body.event_type or f"{word}.status.changed")
     target = WebhookTarget(body.url, body.authorization) if body.url is not None else None
-    made = deliveries.emit(sandbox, message, body.data or {}, target)
+    made, is_cut = deliveries.emit(sandbox, message, body.data or {}, target)
     if not made:
         reason = f"no url given, and no webhook subscription for {word} in this sandbox"
         raise Invalid(Code.VALIDATION_ERROR, {"Url": reason})
     call.world.runner.run(sandbox)
     call.world.runner.used(sandbox)
-    return 201, {"webhooks": [delivery_reply(one) for one in made]}
+    answer: dict[str, object] = {"webhooks": [delivery_reply(one) for one in made]}
+    if is_cut:
+        answer["hint"] = f"{deliveries.MOST_OF_STEP} webhooks are sent at once at most: younger subscriptions get none"
+    return 201, answer
