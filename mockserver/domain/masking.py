@@ -15,9 +15,10 @@ from enum import Enum
 from functools import lru_cache
 from itertools import accumulate
 from typing import Any
-from urllib.parse import parse_qsl, unquote
+from urllib.parse import parse_qsl
 
 from mockserver.domain.cards import DOUBLED, MAX_LENGTH, MIN_LENGTH, TEST_NUMBERS, clean, lengths_of, mask
+from mockserver.domain.percent import decoded
 from mockserver.domain.record import mutable
 from mockserver.domain.remembered import Remembered
 
@@ -108,12 +109,11 @@ def mask_text(text: str) -> str:
     percent-encoded, also within other texts, and some clients do it twice: what has to be masked in a text once it is
     decoded is shown decoded.
     """
-    decoded = masked = _mask_plain(text)
+    read = masked = _mask_plain(text)
     for _ in range(_MOST_DECODED):
-        if "%" not in decoded:
+        if "%" not in read or (plain := decoded(read)) == read:
             break
-        decoded = unquote(decoded)
-        if (shown := _mask_plain(decoded)) != decoded:
+        if (shown := _mask_plain(read := plain)) != plain:
             return shown
     return masked
 
@@ -382,7 +382,7 @@ def _shown_key(text: str, field: Callable[[str, str], str]) -> str:
 def mask_query(query: bytes, field: Callable[[str, str], str] = mask_field) -> dict[str, object]:
     """A query by name, as it may be shown, or with ``sendable_field`` sent again."""
     pairs = parse_qsl(query.decode("utf-8", "replace"), keep_blank_values=True, errors="replace")
-    return {mask_text(name): field(unquote(name), value) for name, value in pairs}
+    return {mask_text(name): field(decoded(name), value) for name, value in pairs}
 
 
 def mask_headers(headers: Mapping[str, str]) -> dict[str, object]:
