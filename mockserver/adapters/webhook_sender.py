@@ -87,7 +87,8 @@ class WebhookSender:
         address, host, name = await self._addressed(url, owner)
         client = self._opened()
         extensions = {"sni_hostname": name} if address.startswith("https:") else {}
-        sent = client.stream("POST", address, headers={"Host": host, **headers}, content=body, extensions=extensions)
+        fields = [(name.encode(), value.encode()) for name, value in (("Host", host), *headers.items())]
+        sent = client.stream("POST", address, headers=fields, content=body, extensions=extensions)
         async with sent as answer:
             read = 0
             async for chunk in answer.aiter_raw():
@@ -102,13 +103,18 @@ class WebhookSender:
         The connection goes to the very address that was looked at: a name that is answered differently the second time
         leads nowhere else.
         """
-        parts = urlsplit(url)
-        port = parts.port or _PORTS.get(parts.scheme)
-        if port is None or not parts.hostname:
+        try:
+            parts = urlsplit(url)
+            usual, name = _PORTS[parts.scheme], parts.hostname or ""
+            port = parts.port or usual
+            host = parts.netloc.encode("idna").decode()
+        except (KeyError, ValueError):
+            name = ""
+        if not name:
             raise _Refused("not an http or https address")
         if (told := never_called(url)) is not None:
             raise _Refused(told)
-        found = [address for address in await self._resolve(parts.hostname, owner) if may_be_called(address)]
+        found = [address for address in await self._resolve(name, owner) if may_be_called(address)]
         if not found:
             raise _Refused(FORBIDDEN_WORDS)
         # Receivers on this machine mostly listen on IPv4.
@@ -117,8 +123,8 @@ class WebhookSender:
         path = parts.path or "/"
         return (
             urlunsplit((parts.scheme, f"{literal}:{port}", path, parts.query, "")),
-            parts.netloc,
-            parts.hostname,
+            host,
+            name,
         )
 
     def _opened(self) -> httpx.AsyncClient:
