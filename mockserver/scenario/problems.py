@@ -37,7 +37,7 @@ class ScenarioProblem:
 
     def __str__(self) -> str:
         place = f"{self.path}: " if self.path else ""
-        return f"{self.file}:{self.line}:{self.column}: {printable(mask_text(place + self.message))}"
+        return printable(f"{self.file}:{self.line}:{self.column}: {mask_text(place + self.message)}")
 
 
 class ScenarioRefused(MockserverError):

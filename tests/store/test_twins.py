@@ -10,9 +10,10 @@ from pathlib import Path
 import pytest
 
 from mockserver.adapters.store_file import StoreFile
+from mockserver.engine import consistency, importing, prepared_methods
 from mockserver.engine.kept.parts import BLOCK
 from tests.control.test_state import fill, fill_everything
-from tests.driving import card_charge
+from tests.driving import CARD, DUMMY, card_charge
 from tests.store.twins import Kept, Twins
 from tests.web.test_three_ds_page import challenged
 
@@ -155,5 +156,22 @@ def test_webhooks_are_listed_as_they_were_planned_after_an_undo_and_a_restart(tm
     twins.advance("2h")
     assert twins.call("POST", "/__admin/reset?undo=true").status == 200
     assert twins.call("POST", "/__admin/undo").status == 200
+    twins.kept.restart()
+    twins.look()
+
+
+def test_a_store_of_a_version_with_other_bounds_opens_as_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    twins = Twins(tmp_path / "s.db", every=1_000)
+    method = {"providerId": DUMMY, "paymentInformation": CARD}
+    owner = twins.post("/customer/card", {**method, "firstName": "Ann"})["customerId"]
+    for _ in range(3):
+        assert twins.post(f"/customer/{owner}/payment_method/card", method).status == 201
+    for module in (consistency, prepared_methods):
+        monkeypatch.setattr(module, "MOST_METHODS", 2)
+    monkeypatch.setattr(importing, "MOST_COUNTERS", 1)
+    twins.kept.restart()
+    twins.look()
+    assert twins.post(f"/customer/{owner}/payment_method/card", method).status == 400
+    assert twins.call("DELETE", f"/customer/{owner}").status == 200
     twins.kept.restart()
     twins.look()
