@@ -11,6 +11,7 @@ from functools import lru_cache
 
 from mockserver.domain.masking import (
     EFFORT,
+    KEY,
     LONGEST_TEXT,
     is_masked_by_name,
     is_plain,
@@ -30,8 +31,8 @@ _LONGEST_NAME = 100
 
 def mask_body(raw: bytes, beyond: int = 0) -> object:
     """A body as it may be shown. One that is not JSON, is very long or holds too many values to be looked at one by
-    one, is shown as the beginning of its text with every digit masked; so is one with bytes ``beyond`` those that are
-    there."""
+    one, is shown as the beginning of its text with every digit and key masked; so is one with bytes ``beyond`` those
+    that are there."""
     text = _masked_at_once(raw) if not beyond else None
     return _shown(raw, mask_json, beyond) if text is None else loads(text.encode())
 
@@ -56,7 +57,7 @@ def _shown(raw: bytes, show: Callable[[object], object], beyond: int = 0) -> obj
             return show(loads(raw))
         except MalformedJson:
             pass
-    text = mask_digits(raw[:LONGEST_TEXT].decode("utf-8", "replace"))
+    text = mask_digits(KEY.sub("sk_***", raw[:LONGEST_TEXT].decode("utf-8", "replace")))
     whole = len(raw) + beyond
     return text if whole <= LONGEST_TEXT else f"{text}... ({whole} bytes)"
 

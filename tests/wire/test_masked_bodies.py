@@ -82,6 +82,13 @@ def test_a_compact_text_is_that_of_its_value(seed: int) -> None:
     assert found > 200
 
 
+def test_keys_are_masked_in_what_is_not_json_or_too_long() -> None:
+    assert mask_body(b'{"key": "sk_live_abc", "ccv": "123') == '{"key": "sk_***", "ccv": "***'
+    long = mask_body(b'{"a": "sk_live_abc", "b": "' + b"x" * 1_000_000 + b'"}')
+    assert isinstance(long, str)
+    assert long.startswith('{"a": "sk_***", "b": "xxx')
+
+
 def test_a_text_of_too_many_levels_or_with_a_mark_is_not_compact() -> None:
     deepest = b"[" * 64 + b"]" * 64
     assert compact(deepest) == deepest
