@@ -43,6 +43,15 @@ def pytest_configure(config: pytest.Config) -> None:
         depth.dig()
     _keep_bytecode(config)
     _keep_files_in_memory()
+    _leave_time_out()
+
+
+def _leave_time_out() -> None:
+    """Let no property depend on how busy the machine is."""
+    from hypothesis import HealthCheck, settings
+
+    settings.register_profile("unhurried", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+    settings.load_profile("unhurried")
 
 
 def _keep_files_in_memory() -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mockserver.adapters.scenario_files import read_text
@@ -42,7 +42,7 @@ def places(data: Any) -> list[tuple[Any, Any]]:
 
 
 @pytest.mark.slow
-@settings(max_examples=tries(100, 1000), deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=tries(100, 1000))
 @given(path=st.sampled_from(SHIPPED), where=st.integers(0, 10_000), value=VALUES, rename=st.none() | WORDS)
 def test_a_file_with_anything_anywhere(path: Path, where: int, value: object, rename: str | None) -> None:
     data = json.loads(plain(path))

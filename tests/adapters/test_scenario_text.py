@@ -5,7 +5,7 @@ from __future__ import annotations
 from decimal import Decimal
 from pathlib import Path
 
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mockserver.adapters.scenario_files import read_file, read_text
@@ -31,7 +31,6 @@ def test_a_shipped_scenario_is_read_back_as_it_is(file: Path) -> None:
     assert read_text(scenario_text(source), str(file)).source == source
 
 
-@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.dictionaries(TEXTS, VALUES, max_size=5))
 def test_any_plain_data_are_read_back_as_they_are(data: dict[str, object]) -> None:
     assert read(scenario_text(data), "story.yaml").data == data

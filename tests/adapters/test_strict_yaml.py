@@ -145,7 +145,7 @@ JSON = st.recursive(
 )
 
 
-@settings(max_examples=tries(60, 600), deadline=None)
+@settings(max_examples=tries(60, 600))
 @given(data=JSON, ascii_only=st.booleans())
 def test_json_takes_the_same_way(data: object, ascii_only: bool) -> None:
     text = json.dumps({"a": data}, ensure_ascii=ascii_only)
@@ -167,7 +167,7 @@ def test_a_character_that_yaml_takes_for_a_line_break_is_refused_where_it_stands
     assert f"U+{ord(character):04X}" in problem.message
 
 
-@settings(max_examples=tries(80, 800), deadline=None)
+@settings(max_examples=tries(80, 800))
 @given(text=st.text(alphabet=st.sampled_from(list("ab:-{}[]&*!#'\"|>,? \n\t01.~<%@`")), max_size=60))
 def test_any_text_is_read_or_refused(text: str) -> None:
     try:

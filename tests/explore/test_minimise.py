@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mockserver.explore.shrink import minimise
 
 SIZES = st.integers(1, 60)
-PATIENT = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
 class Asked:
@@ -25,7 +24,6 @@ class Asked:
         return self.fails(frozenset(things))
 
 
-@PATIENT
 @given(st.data(), SIZES)
 def test_the_culprits_of_a_failure_are_left_and_nothing_else(data: st.DataObject, size: int) -> None:
     culprits = data.draw(st.frozensets(st.integers(0, size - 1), min_size=1, max_size=4))
@@ -33,7 +31,6 @@ def test_the_culprits_of_a_failure_are_left_and_nothing_else(data: st.DataObject
     assert minimise(range(size), asked) == sorted(culprits)
 
 
-@PATIENT
 @given(st.data(), st.integers(1, 12))
 def test_none_of_what_is_left_can_be_left_out_whatever_fails(data: st.DataObject, size: int) -> None:
     whole = frozenset(range(size))
@@ -45,7 +42,6 @@ def test_none_of_what_is_left_can_be_left_out_whatever_fails(data: st.DataObject
         assert not any(frozenset(left) - {one} in failing for one in left)
 
 
-@PATIENT
 @given(st.integers(0, 59))
 def test_one_culprit_among_many_takes_few_runs(culprit: int) -> None:
     asked = Asked(lambda things: culprit in things)
@@ -53,7 +49,6 @@ def test_one_culprit_among_many_takes_few_runs(culprit: int) -> None:
     assert len(asked.subsets) <= 12
 
 
-@PATIENT
 @given(st.data(), SIZES)
 def test_no_subset_is_tried_twice_and_the_same_ones_every_time(data: st.DataObject, size: int) -> None:
     culprits = data.draw(st.frozensets(st.integers(0, size - 1), min_size=1, max_size=4))

@@ -22,9 +22,7 @@ MODES = tries(("coverage", "examples"), ("coverage", "examples", "fuzzing"))
 STRIDE = tries(5, 1)
 """Of the kinds that fill an operation's fields in hundreds of ways, one in so many is sent."""
 MANY = {"incorrect_type", "valid_object", "object_required_and_optional"}
-FUZZ = settings(
-    max_examples=20, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True, database=None
-)
+FUZZ = settings(max_examples=20, suppress_health_check=list(HealthCheck), derandomize=True, database=None)
 
 
 class Document:

@@ -30,7 +30,7 @@ AMOUNTS = st.decimals(0, 10**9, places=2)
 ROWS = st.lists(st.tuples(IDS, AMOUNTS, st.sampled_from(["AUD", "usd", ""]), TEXTS), min_size=1, max_size=8)
 
 
-@settings(max_examples=tries(40, 400), deadline=None)
+@settings(max_examples=tries(40, 400))
 @given(
     ROWS,
     st.sampled_from(["\n", "\r\n"]),
@@ -57,7 +57,7 @@ def test_transactions_come_in_and_go_out_as_they_are(
     assert {len(row) for row in shown} == {10}
 
 
-@settings(max_examples=tries(40, 400), deadline=None)
+@settings(max_examples=tries(40, 400))
 @given(st.text(max_size=200))
 def test_any_text_is_read_or_refused_by_line(text: str) -> None:
     rows, faults = at_once(read_rows(",".join(COLUMNS) + "\n" + text))

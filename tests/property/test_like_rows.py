@@ -87,7 +87,7 @@ def left_behind(
     return batch.raw, listed, sent, [entry.get("events") for entry in journal], json.dumps(state, sort_keys=True)
 
 
-@settings(max_examples=tries(15, 300), deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+@settings(max_examples=tries(15, 300), derandomize=True, suppress_health_check=list(HealthCheck))
 @given(ROWS, st.lists(st.sampled_from(RULES), max_size=1), st.booleans())
 def test_like_rows_leave_what_others_leave(
     rows: list[tuple[int, str, str, str]], rules: list[dict[str, Any]], hooked: bool

@@ -16,7 +16,7 @@ from tests.depth import tries
 from tests.driving import DUMMY, VISA, Api, card, card_charge
 
 CENTS = st.integers(min_value=1, max_value=100_000)
-SLOW = settings(max_examples=tries(25, 250), deadline=None)
+SLOW = settings(max_examples=tries(25, 250))
 
 
 def money(cents: int) -> str:
@@ -111,7 +111,7 @@ def test_a_partial_approval_has_the_digits_of_the_currency(asked: int, approved:
     assert api.put("/__admin/state", document).status == 200
 
 
-@settings(max_examples=tries(15, 150), deadline=None)
+@settings(max_examples=tries(15, 150))
 @given(rows=st.lists(st.tuples(st.sampled_from(("paid", "declined", "challenged", "unknown")), CENTS), min_size=1))
 def test_rows_counts_and_charges_of_a_batch_tell_one_story(rows: list[tuple[str, int]]) -> None:
     api = Api()

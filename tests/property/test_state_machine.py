@@ -277,7 +277,6 @@ TestPayments = pytest.mark.slow(Payments.TestCase)
 TestPayments.settings = settings(
     max_examples=tries(12, 100),
     stateful_step_count=30,
-    deadline=None,
     derandomize=True,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
 )

@@ -339,7 +339,7 @@ def test_metadata_names_an_outcome() -> None:
 PAIRS = st.lists(st.sampled_from("abcd"), min_size=1, max_size=40)
 
 
-@settings(max_examples=tries(30, 300), deadline=None)
+@settings(max_examples=tries(30, 300))
 @given(order=PAIRS, data=st.data(), seed=st.integers(0, 9))
 def test_what_a_key_meets_does_not_depend_on_the_others(order: list[str], data: st.DataObject, seed: int) -> None:
     rules = """

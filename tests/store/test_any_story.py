@@ -111,7 +111,7 @@ CHAPTERS = [
 
 
 # A story takes a tenth of a second: to shrink one takes minutes.
-@settings(max_examples=tries(4, 200), deadline=None, phases=[Phase.explicit, Phase.reuse, Phase.generate])
+@settings(max_examples=tries(4, 200), phases=[Phase.explicit, Phase.reuse, Phase.generate])
 @given(st.lists(st.tuples(st.sampled_from(CHAPTERS), st.integers(0, 50)), min_size=6, max_size=14))
 @example([("control", 7), ("control", 4)])
 def test_any_story_goes_on(story: list[tuple[str, int]]) -> None:
