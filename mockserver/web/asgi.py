@@ -6,6 +6,7 @@ import asyncio
 from collections import deque
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping, MutableMapping
 from functools import lru_cache
+from itertools import chain
 from typing import Any
 
 from mockserver.domain.remembered import Remembered
@@ -24,8 +25,7 @@ NOSNIFF = (b"x-content-type-options", b"nosniff")
 NO_STORE = (b"cache-control", b"no-store")
 _SHORT = 64
 
-FEW_FIELDS = 64
-"""Header fields of a request of which something is kept that follows from them: many would fill the memory."""
+_MOST_FIELDS, _MOST_BYTES = 64, 8_192
 
 
 class TooLarge(Exception):
@@ -79,14 +79,18 @@ async def read_parts(receive: Receive, scope: Scope, limit: int) -> deque[bytes]
 def headers_of(scope: Scope) -> Mapping[str, str]:
     """Header names in lower case; of a header given twice the first counts, but beside a public key the last secret
     key (assumption ``keys.both``)."""
-    raw = fields_of(scope)
-    return _HEADERS[raw] if len(raw) <= FEW_FIELDS else _headers(raw)
+    return _HEADERS[fields_of(scope)]
 
 
 def fields_of(scope: Scope) -> tuple[RawHeader, ...]:
     """The headers as they came, to be remembered by. Our own server gives the same object for the same headers."""
     raw = scope["headers"]
     return raw if isinstance(raw, tuple) else tuple((name, value) for name, value in raw)
+
+
+def are_usual(fields: tuple[RawHeader, ...]) -> bool:
+    """Whether what follows from header fields may be kept: they are few and short."""
+    return len(fields) <= _MOST_FIELDS and sum(map(len, chain.from_iterable(fields))) <= _MOST_BYTES
 
 
 def _headers(raw: tuple[RawHeader, ...]) -> Mapping[str, str]:
@@ -98,7 +102,7 @@ def _headers(raw: tuple[RawHeader, ...]) -> Mapping[str, str]:
     return headers
 
 
-_HEADERS = Remembered(512, _headers)
+_HEADERS = Remembered(512, _headers, are_usual)
 """Most clients send the same headers with every request, and the journal keeps them all: one map does for all."""
 
 

@@ -24,7 +24,7 @@ from mockserver.domain.problem import problem
 from mockserver.domain.remembered import Remembered
 from mockserver.settings import Settings
 from mockserver.web.access import QUIET_PATHS, Access, Watched
-from mockserver.web.asgi import FEW_FIELDS, Message, RawHeader, RawHeaders, Receive, Scope, Send, fields_of, send_json
+from mockserver.web.asgi import Message, RawHeader, RawHeaders, Receive, Scope, Send, are_usual, fields_of, send_json
 from mockserver.web.request_counts import OPERATION, REFUSED
 from mockserver.web.transport_faults import Cut
 from mockserver.web.world import World
@@ -97,8 +97,7 @@ class Guard:
 
     def _admit(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
         """Who answers the request."""
-        fields = fields_of(scope)
-        host, origin, hosts = _SENDERS[fields] if len(fields) <= FEW_FIELDS else _senders(fields)
+        host, origin, hosts = _SENDERS[fields_of(scope)]
         if hosts > 1:
             # A proxy may have used another of them.
             words = f"got {hosts} Host headers, wanted one"
@@ -168,7 +167,7 @@ def _senders(headers: tuple[RawHeader, ...]) -> tuple[bytes, bytes, int]:
     return hosts[-1], origins[-1], len(hosts)
 
 
-_SENDERS = Remembered(512, _senders)
+_SENDERS = Remembered(512, _senders, are_usual)
 
 
 def _names(settings: Settings) -> frozenset[str]:

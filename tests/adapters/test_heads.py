@@ -154,9 +154,11 @@ def test_an_unusual_first_line_goes_the_plain_way(first: bytes) -> None:
     assert whole(first + b"\r\nHost: a.test\r\n\r\n", {}) is None
 
 
-def test_equal_fields_are_one_object() -> None:
-    packets = [b"GET /%d HTTP/1.1\r\nHost: a\r\n\r\n" % number for number in range(2)]
+@each(("count", "are_kept"), [(1, True), (64, True), (65, False), (1_000, False)])
+def test_equal_fields_are_one_object_but_where_many_would_fill_the_memory(count: int, are_kept: bool) -> None:
+    packets = [b"GET /%d HTTP/1.1\r\n%b\r\n" % (number, b"a: b\r\n" * count) for number in range(2)]
     first, second = (whole(packet, {}) for packet in packets)
     assert first is not None
     assert second is not None
-    assert first[0]["headers"] is second[0]["headers"]
+    assert list(first[0]["headers"]) == list(second[0]["headers"]) == [(b"a", b"b")] * count
+    assert (first[0]["headers"] is second[0]["headers"]) is are_kept

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from socket import gethostname
 
 import pytest
@@ -217,3 +218,18 @@ def test_a_second_host_header_is_refused_whatever_it_says(second: str, settings:
     reply = api.call("GET", path, headers={"Host": second})
     assert (reply.status, reply.body["code"]) == (400, 90)
     assert reply.body["details"] == {"Host": "got 2 Host headers, wanted one"}
+
+
+def test_long_headers_of_many_requests_do_not_fill_the_memory() -> None:
+    api = Api()
+
+    def ask(number: int) -> None:
+        assert api.call("GET", "/__admin/clock", headers={"x-trace": f"{number:050000}"}).status == 200
+
+    ask(0)
+    tracemalloc.start()
+    for number in range(1, 101):
+        ask(number)
+    kept, _ = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert kept < 1_000_000
