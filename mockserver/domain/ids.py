@@ -6,13 +6,22 @@ Shapes: published facts, 5.4 (32 lower-case hex digits for objects, dashed UUIDs
 from __future__ import annotations
 
 from hashlib import blake2b
-from typing import NewType
+from typing import Literal, NewType, TypeAlias, get_args
 
 Salt = NewType("Salt", int)
 """64 bits that look random. A state document writes them as text: many readers of JSON would round them."""
 
 Seed = NewType("Seed", int)
 """From 0 to 2^63 - 1."""
+
+Kind: TypeAlias = Literal[
+    "batch", "charge", "customer", "gateway_token", "network_token", "page_view", "payment_link", "payment_method",
+    "payto", "provider", "provider_latency", "provider_payment_method", "scheme_token", "subscription", "token",
+    "transfer", "vault", "webhook", "webhook_subscription",
+]  # fmt: skip
+"""What is counted: a sandbox has no counters but these, and those of a document that it was made from."""
+
+KINDS = frozenset[str](get_args(Kind))
 
 _MASK_128 = (1 << 128) - 1
 _ODD = 0x9E3779B97F4A7C15F39CC0605CEDC835
@@ -38,7 +47,7 @@ class Ids:
         self._keys: dict[str, int] = {}
         self.counters: dict[str, int] = {}
 
-    def hex32(self, kind: str) -> str:
+    def hex32(self, kind: Kind) -> str:
         """The next id of ``kind``: 32 lower-case hex digits."""
         counters = self.counters
         counters[kind] = count = counters.get(kind, 0) + 1
@@ -50,11 +59,11 @@ class Ids:
         mixed = (mixed * _ODD) & _MASK_128
         return (mixed ^ (mixed >> 61)).to_bytes(16, "big").hex()
 
-    def hex24(self, kind: str) -> str:
+    def hex24(self, kind: Kind) -> str:
         """The next id of ``kind``: 24 lower-case hex digits (tokens)."""
         return self.hex32(kind)[:24]
 
-    def uuid(self, kind: str) -> str:
+    def uuid(self, kind: Kind) -> str:
         """The next id of ``kind`` in the form of a random UUID, version and variant included (providers)."""
         raw = self.hex32(kind)
         return f"{raw[:8]}-{raw[8:12]}-4{raw[13:16]}-a{raw[17:20]}-{raw[20:]}"

@@ -15,6 +15,7 @@ from typing import Any
 from mockserver.domain.clock import Micros
 from mockserver.domain.codes import Code
 from mockserver.domain.errors import ForeignDocument, Refused
+from mockserver.domain.ids import KINDS
 from mockserver.domain.record import record
 from mockserver.domain.slices import Slices
 from mockserver.engine import consistency
@@ -30,7 +31,8 @@ from mockserver.engine.tables import ROW_CLASSES, Tables
 from mockserver.scenario.scenario import Scenario
 
 MOST_COUNTERS = 1_000
-"""Counters of a document: a sandbox has one for each kind of object, some 30, and they are read in one step."""
+"""Counters of a document that are of no kind known here: they are read in one step. A sandbox has those and all that
+are known, and its document is taken again."""
 
 _Faults = list[tuple[str, str]]
 """Places and what is wrong there, at most ``MOST_FAULTS``."""
@@ -75,8 +77,8 @@ def read(document: dict[str, Any]) -> Slices[ReadState]:
             got = str(document.get("version"))[:20]
             raise ImportFault(("version", f"got version {got} of the state document, wanted {VERSION}"))
         counters = document.get("counters")
-        if isinstance(counters, dict) and len(counters) > MOST_COUNTERS:
-            raise ImportFault(("counters", f"got {len(counters)}, wanted {MOST_COUNTERS} at most"))
+        if isinstance(counters, dict) and (count := len(counters.keys() - KINDS)) > MOST_COUNTERS:
+            raise ImportFault(("counters", f"got {count} of unknown kinds, wanted {MOST_COUNTERS} at most"))
         salt, schedule, rows = (document.get(name) for name in ("salt", "schedule", "tables"))
         cards = CardRegistry(salt if isinstance(salt, str) and SALT.fault(salt) is None else "")
         faults, fresh = _Faults(), Tables()

@@ -11,7 +11,7 @@ from weakref import proxy
 from mockserver.assumptions import Assumed, Assumption
 from mockserver.domain.clock import Micros
 from mockserver.domain.events import Event, Subject
-from mockserver.domain.ids import Ids, digest
+from mockserver.domain.ids import Ids, Kind, digest
 from mockserver.domain.provider import default_provider
 from mockserver.domain.record import replace
 from mockserver.engine.card_registry import CardRegistry
@@ -244,7 +244,7 @@ class Sandbox(Tables):
             self.warned.add(text)
             self.step.warnings += (text,)
 
-    def draw(self, purpose: str, below: int) -> int:
+    def draw(self, purpose: Kind, below: int) -> int:
         """A whole number from 0 to ``below`` - 1, the next of its purpose: the same in every run."""
         count = self.ids.counters.get(purpose, 0) + 1
         self.ids.counters[purpose] = count

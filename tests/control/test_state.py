@@ -165,13 +165,15 @@ def test_a_foreign_document_is_refused_and_changes_nothing(api: Api, change: dic
     assert api.call("GET", "/__admin/state").raw == before.raw
 
 
-def test_a_document_with_as_many_counters_as_there_may_be_is_taken(api: Api) -> None:
-    fill(api)
+def test_a_document_with_as_many_counters_as_there_may_be_is_taken_and_may_grow(api: Api) -> None:
     document = api.call("GET", "/__admin/state").body
-    missing = importing.MOST_COUNTERS - len(document["counters"])
-    document["counters"].update((f"c{number}", 1) for number in range(missing))
+    document["counters"].update((f"c{number}", 1) for number in range(importing.MOST_COUNTERS))
     assert api.call("PUT", "/__admin/state", document).status == 200
-    assert len(api.call("GET", "/__admin/state").body["counters"]) == importing.MOST_COUNTERS
+    fill(api)
+    grown = api.call("GET", "/__admin/state")
+    assert len(grown.body["counters"]) > importing.MOST_COUNTERS
+    assert api.call("PUT", "/__admin/state", raw=grown.raw).status == 200
+    assert api.call("GET", "/__admin/state").raw == grown.raw
 
 
 def test_the_largest_seed_comes_back() -> None:

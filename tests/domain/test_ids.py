@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mockserver.domain.ids import Ids, digest
+from mockserver.domain.ids import Ids, Kind, digest
 
 
 @pytest.mark.parametrize(
@@ -40,7 +40,7 @@ def test_the_same_seed_and_sandbox_make_the_same_ids() -> None:
 @pytest.mark.parametrize(
     ("seed", "sandbox", "kind"), [(2, "sandbox", "charge"), (1, "other", "charge"), (1, "sandbox", "vault")]
 )
-def test_another_seed_sandbox_or_kind_makes_other_ids(seed: int, sandbox: str, kind: str) -> None:
+def test_another_seed_sandbox_or_kind_makes_other_ids(seed: int, sandbox: str, kind: Kind) -> None:
     ids, others = Ids(1, "sandbox"), Ids(seed, sandbox)
     made = {ids.hex32("charge") for _ in range(100)}
     assert made.isdisjoint({others.hex32(kind) for _ in range(100)})
