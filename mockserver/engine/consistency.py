@@ -26,7 +26,7 @@ from mockserver.domain.payment_method import MOST_METHODS, PaymentMethod
 from mockserver.domain.provider import Provider
 from mockserver.domain.record import record
 from mockserver.domain.slices import Slices
-from mockserver.domain.states import BatchState, ChargeState, PayToState, Presence, TokenState
+from mockserver.domain.states import BatchState, ChargeState, PayToState, TokenState
 from mockserver.domain.subscription import Subscription
 from mockserver.domain.token import Token
 from mockserver.engine import later
@@ -81,22 +81,17 @@ def _faults(view: _View) -> Iterator[_Fault | None]:
 @record
 class _View:
     """A sandbox, and what its charges have left behind elsewhere: how many are paid and under way, by link and by
-    subscription; and how many payment methods are in use, by customer."""
+    subscription."""
 
     sandbox: Sandbox
     tables: Mapping[str, Table[Any]]
     paid: Counter[str | None]
     under_way: Counter[str | None]
-    in_use: Counter[str | None]
 
     @classmethod
     def of(cls, sandbox: Sandbox) -> Slices[_View]:
-        view = cls(sandbox, {name: getattr(sandbox, name) for name in ROW_CLASSES}, Counter(), Counter(), Counter())
-        for number, method in enumerate(sandbox.payment_methods):
-            if not number % SLICE:
-                yield
-            if method.state is Presence.ACTIVE:
-                view.in_use[method.customer_id] += 1
+        view = cls(sandbox, {name: getattr(sandbox, name) for name in ROW_CLASSES}, Counter(), Counter())
+        yield from sandbox.payment_methods.learning("in_use")
         for number, charge in enumerate(sandbox.charges):
             if not number % SLICE:
                 yield
@@ -237,7 +232,7 @@ def _of_customer(view: _View, customer: Customer) -> Iterator[_Fault]:
     method = view.sandbox.payment_methods.get(customer.default_payment_method_id or "")
     if method is not None and method.customer_id != customer.customer_id:
         yield "default_payment_method_id", _OTHERS_METHOD
-    if (count := view.in_use[customer.customer_id]) > MOST_METHODS:
+    if (count := view.sandbox.payment_methods.count("in_use", customer.customer_id)) > MOST_METHODS:
         yield "customer_id", f"got {count} payment methods of it in use, wanted {MOST_METHODS} at most"
 
 

@@ -78,7 +78,7 @@ def delete(sandbox: Sandbox, customer_id: str, *, ask_provider: bool) -> Custome
     """
     customer = get(sandbox, customer_id)
     after = customer.after_removal(sandbox.now)
-    kept = [method for method in methods(sandbox, customer_id) if method.state is Presence.ACTIVE]
+    kept = list(sandbox.payment_methods.find("in_use", customer_id))[::-1]
     if ask_provider:
         for method in kept:
             payment_methods.ask_to_forget(sandbox, "customer.delete", method)
@@ -103,10 +103,8 @@ def methods(sandbox: Sandbox, customer_id: str) -> list[PaymentMethod]:
     Raises ``NotFound`` (52).
     """
     get(sandbox, customer_id)
-    found = list(sandbox.payment_methods.find("customer", customer_id))[::-1]
-    if sandbox.assume(REMOVED_IN_LIST) == "shown":
-        return found
-    return [method for method in found if method.state is Presence.ACTIVE]
+    index = "customer" if sandbox.assume(REMOVED_IN_LIST) == "shown" else "in_use"
+    return list(sandbox.payment_methods.find(index, customer_id))[::-1]
 
 
 def default_method(sandbox: Sandbox, customer: Customer) -> PaymentMethod | None:

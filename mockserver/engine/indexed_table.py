@@ -187,6 +187,10 @@ class Table(Generic[R]):
         rows = self.rows
         return (rows[seq] for seq in tuple(self._up_to_date(index).of(value)))
 
+    def count(self, index: str, value: Hashable) -> int:
+        """How many rows have a value."""
+        return len(self._up_to_date(index).of(value))
+
     def search(self, query: Query[R], scan: Scan[R] | None = None) -> ListPage[R]:
         """The page of a query: the narrowest index gives the candidates, the rest is checked on those alone. A ``scan``
         of the same parameters has looked at most of them already."""
@@ -340,8 +344,11 @@ class Table(Generic[R]):
         found = [(self._lists(name, values), name, values) for name, values in equal]
         if len(found) > 1:
             found.sort(key=lambda entry: sum(map(len, entry[0])))
-        lists, _, _ = found[0]
-        narrow = lists[0] if len(lists) == 1 else sorted(chain.from_iterable(lists))
+        lists, name, _ = found[0]
+        narrow = lists[0]
+        if len(lists) > 1:
+            every = chain.from_iterable(lists)
+            narrow = sorted(set(every) if self._places[name].index.several else every)
         return narrow, [_check(self._places[name].index, values) for _, name, values in found[1:]]
 
     def _lists(self, name: str, values: Iterable[Hashable]) -> list[list[int]]:

@@ -162,12 +162,8 @@ def delete(sandbox: Sandbox, payment_method_id: str, *, ask_provider: bool) -> P
 def _next_default(sandbox: Sandbox, owner: Customer) -> str | None:
     if sandbox.assume(DEFAULT_REMOVED) == "none":
         return None
-    in_use = [
-        method.payment_method_id
-        for method in sandbox.payment_methods.find("customer", owner.customer_id)
-        if method.state is Presence.ACTIVE
-    ]
-    return in_use[-1] if in_use else None
+    in_use = list(sandbox.payment_methods.find("in_use", owner.customer_id))
+    return in_use[-1].payment_method_id if in_use else None
 
 
 def ask_to_forget(sandbox: Sandbox, op: str, method: PaymentMethod) -> None:

@@ -14,7 +14,7 @@ from mockserver.domain.payment_link import PaymentLink
 from mockserver.domain.payment_method import PaymentMethod
 from mockserver.domain.payto import Agreement
 from mockserver.domain.provider import Provider
-from mockserver.domain.states import CcvState
+from mockserver.domain.states import CcvState, Presence
 from mockserver.domain.subscription import Subscription
 from mockserver.domain.token import Token
 from mockserver.domain.transfer import Transfer
@@ -50,6 +50,10 @@ def _card_with_ccv(item: VaultItem) -> Hashable | None:
 
 def _email(customer: Customer) -> Hashable | None:
     return customer.email.lower() if customer.email is not None else None
+
+
+def _owner_of_used(method: PaymentMethod) -> Hashable | None:
+    return method.customer_id if method.state is Presence.ACTIVE else None
 
 
 def _references(transfer: Transfer) -> tuple[str, ...]:
@@ -90,6 +94,7 @@ _SHAPES = {
         "payment_method_id",
         _by("provider", "provider.provider_id"),
         _by("customer", "customer_id"),
+        Index("in_use", _owner_of_used),
         _by("payment_type", "instrument.type"),
         Index("brand", _brand),
         _by("state"),

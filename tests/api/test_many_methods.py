@@ -51,6 +51,29 @@ def test_one_more_method_in_use_is_refused_and_a_removed_one_makes_room() -> Non
     assert api.post(f"/customer/{owner}/payment_method/card", METHOD).status == 201
 
 
+class Looked(list[Any]):
+    """A list that counts the rows that are looked at."""
+
+    looks = 0
+
+    def __getitem__(self, place: Any) -> Any:
+        self.looks += 1
+        return super().__getitem__(place)
+
+
+def test_removed_methods_are_not_looked_at_when_those_in_use_are_counted_or_listed() -> None:
+    api = Api()
+    owner = customer(api, 1)
+    for _ in range(100):
+        added = api.post(f"/customer/{owner}/payment_method/card", METHOD)
+        assert api.delete(f"/payment_method/{added['paymentMethodId']}").status == 200
+    table = api.app.world.sandboxes.open(api.key, NOW).payment_methods
+    rows = table.rows = Looked(table.rows)
+    assert api.post(f"/customer/{owner}/payment_method/card", METHOD).status == 201
+    assert len(listed(api, owner)) == 2
+    assert 0 < rows.looks < 10
+
+
 @pytest.mark.usefixtures("few")
 @pytest.mark.parametrize(("most", "status"), [(3, 200), (2, 400)])
 def test_a_document_with_more_of_them_is_refused(most: int, status: int, monkeypatch: pytest.MonkeyPatch) -> None:

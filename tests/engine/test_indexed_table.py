@@ -129,3 +129,9 @@ def test_a_search_gives_a_page_and_counts_all(query: Query[Stored], found: list[
     rows = [("a", "red"), ("b", "green"), ("c", "blue"), ("d", "green"), ("e", "red")]
     page = table_of(*(Stored(name, (colour,), place) for place, (name, colour) in enumerate(rows, 1))).search(query)
     assert ([row.name for row in page.rows], page.count) == (found, count)
+
+
+def test_a_row_with_several_of_the_values_asked_for_is_found_once() -> None:
+    table = table_of(Stored("a", ("red", "blue"), 1), Stored("b", ("green",), 2), Stored("c", ("blue",), 3))
+    page = table.search(Query(limit=5, equal=[("colour", ("red", "blue"))]))
+    assert ([row.name for row in page.rows], page.count) == (["c", "a"], 2)
