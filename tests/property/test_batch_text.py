@@ -94,4 +94,9 @@ def test_a_row_over_many_lines_is_no_longer_than_one_of_one_line() -> None:
 
 def test_long_rows_have_pauses_sooner() -> None:
     head, long = ",".join(COLUMNS) + "\n", "," * 9_999 + "\n"
-    assert [len(list(read_rows(head + row * 900))) for row in ("m,1,AUD,r\n", long)] == [0, 42]
+    assert [len(list(read_rows(head + row * 900))) for row in ("m,1,AUD,r\n", long)] == [0, 43]
+
+
+def test_a_very_long_line_is_made_ready_in_one_step_and_read_in_another() -> None:
+    head = ",".join(COLUMNS) + "\n"
+    assert [len(list(read_rows(head + "1" * length))) for length in (20_000, 1_000_000)] == [0, 1]
