@@ -53,8 +53,8 @@ ROWS = 500
 _PART = 250_000
 """Bytes of a part, after which others have their turn; where few items are as long, each is written by itself."""
 
-_OPENED = 2
-"""Levels of a document that are opened however few items they have: below them may be many."""
+_OPENED = 3
+"""Levels of a document that are opened however few items they have: a row of a table may have megabytes."""
 
 
 class ReadAhead:
@@ -120,13 +120,16 @@ class _Text:
             self._add(dumps(value))
             return
         is_map = isinstance(value, dict)
-        items: list[Any] = list(value.items()) if isinstance(value, dict) else value
+        items: list[Any] = value if isinstance(value, list) else [*value]
         start, step = 0, 1
         while start < len(items):
             self._add(b"," if start else b"{" if is_map else b"[")
             some = items[start : start + step]
             # To one who has them all, those that are written are of no more use.
-            items[start : start + step] = [None] * len(some)
+            if isinstance(value, dict):
+                some = [(name, value.pop(name)) for name in some]
+            else:
+                items[start : start + step] = [None] * len(some)
             start += step
             before = self._length
             yield from self._write_some(some, levels - 1, is_map=is_map)

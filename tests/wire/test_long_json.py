@@ -165,8 +165,9 @@ def test_any_document_is_written_as_it_is_at_once(rows: int, monkeypatch: pytest
 def test_a_long_document_is_written_in_short_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(long_json, "_PART", 10_000)
     rows = [{"row": number, "lines": list(range(5_000 if number == 7 else 3))} for number in range(2_000)]
+    few = [{"row": number, "text": "x" * 30_000} for number in range(4)]
     counts = {f"rule {number}": {"keys": {f"key {key}": key for key in range(3_000)}} for number in range(3)}
-    document: dict[str, Any] = {"tables": {"charges": rows}, "rules": {"rules": counts}, "seed": 7}
+    document: dict[str, Any] = {"tables": {"charges": rows, "few": few}, "rules": {"rules": counts}, "seed": 7}
     wanted, lengths, plain = dumps(document), list[int](), Parts.add
 
     def add(parts: Parts, pieces: list[bytes]) -> None:
