@@ -17,7 +17,7 @@ from mockserver.domain.codes import Code
 from mockserver.domain.errors import ForeignDocument, Refused
 from mockserver.domain.ids import KINDS
 from mockserver.domain.record import record
-from mockserver.domain.slices import Slices
+from mockserver.domain.slices import MANY, Slices, parts_of
 from mockserver.engine import consistency
 from mockserver.engine.card_registry import CardRegistry
 from mockserver.engine.carried_scenarios import config_under
@@ -28,6 +28,7 @@ from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.schedule import ScheduledWork
 from mockserver.engine.snapshot import FORMAT, SALT, SLICE, VERSION, State, opened
 from mockserver.engine.tables import ROW_CLASSES, Tables
+from mockserver.scenario.director import KEYS
 from mockserver.scenario.scenario import Scenario
 
 MOST_COUNTERS = 1_000
@@ -97,6 +98,7 @@ def read(document: dict[str, Any]) -> Slices[ReadState]:
                     of_row, keep = record_form(ROW_CLASSES[name]), tables[name].add
                     read_all = _read_long_rows if of_row.lists else _read_rows
                     yield from read_all(of_row, held, keep, cards, f"tables.{name}", faults)
+        many = yield from _long_keys(head, cards, faults)
         try:
             state: State = form(State).read(head, cards)
         except ImportFault as fault:
@@ -106,6 +108,8 @@ def read(document: dict[str, Any]) -> Slices[ReadState]:
             faults.sort(key=lambda fault: order.get(fault[0].partition(".")[0], -1))
             raise ImportFault(*faults[:MOST_FAULTS])
         state.schedule.entries = entries
+        for name, keys in many.items():
+            state.rules.rules[name].keys = keys
         return ReadState(state, cards, tables)
 
 
@@ -127,6 +131,29 @@ def _naming_every_place() -> Iterator[None]:
         raise ForeignDocument(Code.VALIDATION_ERROR, faults) from None
     except Refused as refused:
         raise ForeignDocument(refused.code, refused.details) from None
+
+
+def _long_keys(head: dict[str, Any], cards: CardRegistry, faults: _Faults) -> Slices[dict[str, KEYS]]:
+    """The counters of rules that have counted very many keys, by rule; they are taken out of the document."""
+    found: dict[str, KEYS] = {}
+    rules = head["rules"] if isinstance(head.get("rules"), dict) else {}
+    tallies = rules["rules"] if isinstance(rules.get("rules"), dict) else {}
+    for name, tally in tallies.items():
+        keys = tally.get("keys") if isinstance(tally, dict) else None
+        if not isinstance(keys, dict) or len(keys) <= MANY:
+            continue
+        found[name] = {}
+        for some in parts_of(keys):
+            try:
+                found[name] |= form(KEYS).read(some, cards)
+            except ImportFault as fault:
+                faults += fault.within(f"rules.rules.{name}.keys")
+            yield
+            if len(faults) >= MOST_FAULTS:
+                break
+    if found:
+        head["rules"] = {**rules, "rules": {**tallies, **{name: {**tallies[name], "keys": {}} for name in found}}}
+    return found
 
 
 def _read_rows(

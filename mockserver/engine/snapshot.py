@@ -16,7 +16,7 @@ from mockserver.domain.constraints import Ascii, NonNegative
 from mockserver.domain.ids import Seed
 from mockserver.domain.masking import EFFORT, MUCH
 from mockserver.domain.record import mutable
-from mockserver.domain.slices import Slices
+from mockserver.domain.slices import MANY, Slices, in_order, parts_of
 from mockserver.engine.card_registry import CardRegistry
 from mockserver.engine.carried_scenarios import Carried, carried
 from mockserver.engine.codec import Write, form, record_form
@@ -26,7 +26,7 @@ from mockserver.engine.indexed_table import Table
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.schedule import Schedule, ScheduledWork
 from mockserver.engine.tables import ROW_CLASSES
-from mockserver.scenario.director import Tallies
+from mockserver.scenario.director import KEYS, Tallies
 from mockserver.scenario.provider_outcome import ProviderOutcome
 
 FORMAT = "mockserver-sandbox"
@@ -83,14 +83,24 @@ def export(sandbox: Sandbox, *, secrets: bool) -> Slices[ExportedState]:
     schedule, state.schedule = state.schedule, Schedule(state.schedule.order, [])
     taken: dict[str, list[Any]] = {name: getattr(sandbox, name).rows.copy() for name in ROW_CLASSES}
     taken["batches"] = [batch.copied() for batch in taken["batches"]]
+    many = {name: tally.keys for name, tally in state.rules.rules.items() if len(tally.keys) > MANY}
+    for name in many:
+        state.rules.rules[name].keys = {}
     forms = {}
     for name, row in ROW_CLASSES.items():
         # Each is worked out when it is first asked for: all of them take as long as others may wait.
         forms[name] = record_form(row)
         yield
     document: ExportedState = form(State).write(state, secrets)
-    for tally in document["rules"]["rules"].values():
-        tally["keys"] = dict(sorted(tally["keys"].items()))
+    for name, tally in document["rules"]["rules"].items():
+        for some in parts_of(many.get(name, {})):
+            tally["keys"] |= form(KEYS).write(some, secrets)
+            yield
+        if many.pop(name, None) is None:
+            tally["keys"] = dict(sorted(tally["keys"].items()))
+        else:
+            tally["keys"] = yield from in_order(tally["keys"])
+            yield
     entries: list[Any] = yield from schedule.taken()
     document["schedule"]["entries"] = entries
     document["tables"] = taken

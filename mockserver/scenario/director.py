@@ -87,6 +87,10 @@ class Times(NamedTuple):
     fired: NonNegative
 
 
+KEYS = dict[str, Times]
+"""The counters of the keys of a rule: there may be as many as calls were made."""
+
+
 @mutable
 class Tally:
     """Counters of one rule: calls that met its tests, firings, calls after its sequence ended, the first firing; and
@@ -97,7 +101,7 @@ class Tally:
     hits: NonNegative
     exhausted: NonNegative
     first: Micros | None
-    keys: dict[str, Times]
+    keys: KEYS
     period: int | None = None
     fired: NonNegative | None = None
 

@@ -37,7 +37,6 @@ _MARK = BOM.decode()
 _LONGEST_SCALAR = 1_000
 """Signs that must be seen of a number, which may end where the window does: more than any has that is not refused."""
 
-
 _VALUES = 200
 """Values that are read one by one before others have their turn."""
 
@@ -119,17 +118,15 @@ class _Text:
         if not isinstance(value, (dict, list)) or not (value and (levels > 0 or _is_long(value, 2))):
             self._add(dumps(value))
             return
-        is_map = isinstance(value, dict)
+        is_map, start, step = isinstance(value, dict), 0, 1
         items: list[Any] = value if isinstance(value, list) else [*value]
-        start, step = 0, 1
         while start < len(items):
             self._add(b"," if start else b"{" if is_map else b"[")
             some = items[start : start + step]
             # To one who has them all, those that are written are of no more use.
+            items[start : start + step] = [None] * len(some)
             if isinstance(value, dict):
                 some = [(name, value.pop(name)) for name in some]
-            else:
-                items[start : start + step] = [None] * len(some)
             start += step
             before = self._length
             yield from self._write_some(some, levels - 1, is_map=is_map)
