@@ -9,13 +9,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from mockserver.settings import Settings
-
 if TYPE_CHECKING:
+    from mockserver.settings import Settings
     from mockserver.web.app import Application
 
 __version__ = "0.1.0"
 __all__ = ["Settings", "__version__", "create_app"]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "Settings":
+        from mockserver.settings import Settings
+
+        return Settings
+    raise AttributeError(name)
 
 
 def create_app(settings: Settings | None = None, **overrides: Any) -> Application:
@@ -28,6 +35,7 @@ def create_app(settings: Settings | None = None, **overrides: Any) -> Applicatio
     Raises :class:`TypeError` for a name that is neither, :class:`mockserver.settings.SettingsError` for settings that
     contradict each other.
     """
+    from mockserver.settings import Settings
     from mockserver.web import app
 
     chosen, rest = (settings or Settings()).override(overrides)

@@ -7,10 +7,10 @@ choice, the nearest allowed value.
 
 from __future__ import annotations
 
+import difflib
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, replace
-from difflib import get_close_matches
 from enum import Enum
 from ipaddress import ip_address
 from pathlib import Path
@@ -207,7 +207,7 @@ class Setting:
 
     def _refusal(self, text: str, origin: str) -> str:
         got = "a value that is not shown" if self.secret else repr(text)
-        nearest = get_close_matches(text.strip().lower(), self.choices, n=1, cutoff=0.4)
+        nearest = difflib.get_close_matches(text.strip().lower(), self.choices, n=1, cutoff=0.4)
         hints = f"; nearest: {nearest[0]}" if nearest else ""
         if origin.startswith(PREFIX) and text.startswith("tcp://"):
             # Kubernetes and legacy container links inject <SERVICE>_PORT for a service that is called "mockserver".
@@ -333,7 +333,7 @@ def unknown_variables(environ: Mapping[str, str]) -> list[str]:
     sentences = []
     for name in sorted(environ):
         if name.startswith(PREFIX) and name not in known:
-            nearest = get_close_matches(name, known, n=1)
+            nearest = difflib.get_close_matches(name, known, n=1)
             sentences.append(f"{name} is not a known variable" + (f"; nearest: {nearest[0]}" if nearest else ""))
     return sentences
 

@@ -63,7 +63,7 @@ LAYERS = {
     "pytest_explore": layer("domain adapters explore commands remote pytest_findings pytest_baseline", "pytest httpx"),
     "pytest_baseline": layer("remote", "pytest httpx"),
     "pytest_findings": layer(f"{BELOW_WEB} commands remote", "pytest"),
-    "root": layer("settings web cli"),
+    "root": layer("settings web cli adapters"),
 }
 # The one module that puts the parts together may also name the adapters.
 ASSEMBLY = {"mockserver.web.app": layer(f"{BELOW_WEB} web adapters root", "starlette jinja2 orjson opentelemetry")}

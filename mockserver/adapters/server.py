@@ -20,9 +20,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import uvicorn
+from uvicorn.config import Config
 from uvicorn.lifespan.off import LifespanOff
 from uvicorn.lifespan.on import LifespanOn
+from uvicorn.server import Server
 
 from mockserver.adapters.collector import Collector
 from mockserver.adapters.exit_codes import Exit
@@ -54,7 +55,7 @@ def serve(app: Any, bound: Listeners, *, echo: Echo) -> int:
     Complaints(log).take_over()
     sys.setswitchinterval(SWITCH_SECONDS)
     try:
-        uvicorn_loop = uvicorn.Config(app, log_config=None).get_loop_factory()
+        uvicorn_loop = Config(app, log_config=None).get_loop_factory()
         with asyncio.Runner(loop_factory=uvicorn_loop) as runner:
             return runner.run(_serve(app, bound, log, echo))
     finally:
@@ -63,7 +64,7 @@ def serve(app: Any, bound: Listeners, *, echo: Echo) -> int:
 
 async def _serve(app: Any, bound: Listeners, log: ServerLog, echo: Echo) -> int:
     settings = bound.settings
-    server = uvicorn.Server(_config(app))
+    server = Server(_config(app))
     context, flaw = None, getattr(app, "certificate", None)
     if flaw is not None and (not bound.tls or settings.tls_cert is not None):
         needed = "--tls-cert is given, and it can be but that one" if bound.tls else "--tls-port is not given"
@@ -95,7 +96,7 @@ async def _serve(app: Any, bound: Listeners, log: ServerLog, echo: Echo) -> int:
 
 
 async def _run(
-    app: Any, bound: Listeners, server: uvicorn.Server, context: ssl.SSLContext | None, log: ServerLog, echo: Echo
+    app: Any, bound: Listeners, server: Server, context: ssl.SSLContext | None, log: ServerLog, echo: Echo
 ) -> int:
     settings = bound.settings
     collector = Collector()
@@ -132,11 +133,11 @@ async def _run(
     return Exit.STOPPED
 
 
-def _config(app: Any) -> uvicorn.Config:
+def _config(app: Any) -> Config:
     refuses = getattr(app, "refuses_connection", None)
     kind = partial(RefusingProtocol, refuses=refuses) if refuses is not None else HttpProtocol
     protocol: Any = partial(kind, most=allow_connections())
-    config = uvicorn.Config(
+    config = Config(
         app,
         http=protocol,
         ws="none",
@@ -165,7 +166,7 @@ def _tls_context(settings: Settings, flaw: Certificate | None) -> ssl.SSLContext
 
 @contextlib.asynccontextmanager
 async def _accepting_tls(
-    server: uvicorn.Server, listeners: Sequence[socket.socket], context: ssl.SSLContext | None
+    server: Server, listeners: Sequence[socket.socket], context: ssl.SSLContext | None
 ) -> AsyncIterator[None]:
     """Accept on TLS listeners too; their connections are of the same server."""
     if context is None:
@@ -207,7 +208,7 @@ def _port_file(path: str | None, port: int) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _signals(app: Any, server: uvicorn.Server, log: ServerLog) -> Iterator[None]:
+def _signals(app: Any, server: Server, log: ServerLog) -> Iterator[None]:
     """Stop at SIGTERM and SIGINT (a second one does not wait for answers), reload at SIGHUP."""
     loop = asyncio.get_running_loop()
 

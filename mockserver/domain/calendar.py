@@ -8,7 +8,7 @@ from the one before (31 January, 28 February, 28 March). Sources: published fact
 
 from __future__ import annotations
 
-from calendar import monthrange
+import calendar
 from datetime import MAXYEAR, datetime
 from enum import StrEnum
 
@@ -59,7 +59,7 @@ def _months_later(anchor: Micros, count: int, step: int) -> Micros | None:
         return None
     day = moment.day
     for passed in range(step, count + 1, step) if day > _LONGEST_SAFE and step else ():
-        day = min(day, monthrange(*_month_after(moment, passed))[1])
+        day = min(day, calendar.monthrange(*_month_after(moment, passed))[1])
         if day == _LONGEST_SAFE:
             break
     return instant_of(moment.replace(year=year, month=month, day=day))

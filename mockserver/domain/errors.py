@@ -17,8 +17,8 @@ The domain knows no HTTP: ``wire`` maps each class to a status, ``codes`` holds 
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Iterable, Mapping
-from difflib import get_close_matches
 
 from mockserver.domain.codes import Code
 from mockserver.domain.masking import mask_text
@@ -120,7 +120,7 @@ def nearest_of(word: str, known: Iterable[str]) -> str | None:
     if len(word) > _LONGEST_WORD:
         return None
     by_fold = {name.lower(): name for name in known}
-    found = get_close_matches(word.lower(), by_fold, n=1, cutoff=0.6)
+    found = difflib.get_close_matches(word.lower(), by_fold, n=1, cutoff=0.6)
     return by_fold[found[0]] if found else None
 
 

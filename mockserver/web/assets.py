@@ -6,10 +6,10 @@ twenty scripts, which would each be asked for with every load. Other bytes have 
 
 from __future__ import annotations
 
+import importlib.resources
 from collections.abc import Mapping
 from functools import cache
 from hashlib import blake2b
-from importlib.resources import files as resources
 
 from mockserver.domain.record import record
 from mockserver.web.asgi import RawHeader
@@ -48,7 +48,7 @@ def path() -> str:
 def files() -> Mapping[str, StaticFile]:
     """Every file by its name."""
     found: dict[str, StaticFile] = {}
-    static = resources("mockserver.web").joinpath("static")
+    static = importlib.resources.files("mockserver.web").joinpath("static")
     for entry in (*static.iterdir(), *static.joinpath("vendor").iterdir()):
         kind = _TYPES.get(entry.name.rpartition(".")[2])
         if kind is not None:

@@ -6,9 +6,9 @@ whose key came with it.
 
 from __future__ import annotations
 
+import difflib
 import re
 from collections.abc import Collection, Coroutine, Iterable, Sequence
-from difflib import SequenceMatcher
 from typing import Any
 from urllib.parse import unquote
 
@@ -239,7 +239,7 @@ def nearest(path: str, templates: Iterable[Sequence[str]]) -> str | None:
     if len(path) > _LONGEST_PATH or len(given) > _MOST_SEGMENTS:
         return None
     ours, likest, found = path.startswith(_OURS), _LIKE, None
-    matcher = SequenceMatcher(autojunk=False)
+    matcher = difflib.SequenceMatcher(autojunk=False)
     for template in sorted(templates, key=lambda parts: abs(len(parts) - len(given))):
         if template[1].startswith("__") is not ours:
             continue

@@ -1,0 +1,101 @@
+"""Modules of other libraries that run when something of them is first asked for.
+
+uvicorn, Starlette and the standard library import at their top what one call in a thousand needs: a server that answers
+a charge ran 75 million instructions of such modules, a sixteenth of all before its first answer, and held 2 MiB for
+them. The command alone does without; whoever imports this package gets what Python does.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from importlib.machinery import ModuleSpec
+from threading import RLock
+from types import ModuleType
+from typing import Any
+
+_WHOLE: Mapping[str, str] = {}
+LATE: Mapping[str, Mapping[str, str]] = {
+    "anyio": _WHOLE,
+    "anyio.abc": _WHOLE,
+    "anyio.to_thread": _WHOLE,
+    "asyncio.sslproto": _WHOLE,
+    "asyncio.staggered": _WHOLE,
+    "calendar": _WHOLE,
+    "difflib": _WHOLE,
+    "html": _WHOLE,
+    "http.client": _WHOLE,
+    "http.cookies": _WHOLE,
+    "importlib.resources": _WHOLE,
+    "linecache": _WHOLE,
+    "logging.config": _WHOLE,
+    "ntpath": _WHOLE,
+    "shutil": _WHOLE,
+    "tokenize": _WHOLE,
+    # Of the command of httpx, which nobody calls here.
+    "rich.console": _WHOLE,
+    "rich.markup": _WHOLE,
+    "rich.progress": _WHOLE,
+    "rich.syntax": _WHOLE,
+    "rich.table": _WHOLE,
+    # Without what runs servers in other processes.
+    "uvicorn": {"Config": "uvicorn.config"},
+}
+"""The modules, whose importers want nothing of them while they are imported themselves. What such an importer wants
+nevertheless is named with the module that it is of."""
+
+
+class Late:
+    """The loader of a module that does not run before something of it is asked for. Other threads wait until it has."""
+
+    def __init__(self, plain: Any) -> None:
+        self._plain = plain
+        self._lock = RLock()
+        self.waits = True
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType | None:
+        """The module, or None, as the plain loader has it."""
+        made: ModuleType | None = self._plain.create_module(spec)
+        return made
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Let the module wait."""
+        spec: Any = module.__spec__
+        elsewhere, waiting = LATE[module.__name__], vars(module)
+
+        def asked(name: str) -> Any:
+            if name in elsewhere:
+                return getattr(sys.modules[elsewhere[name]], name)
+            with self._lock:
+                if self.waits:
+                    self.waits = False
+                    spec.loader = module.__loader__ = self._plain
+                    self._plain.exec_module(module)
+                    # Some modules have such a function of their own.
+                    if waiting["__getattr__"] is asked:
+                        del waiting["__getattr__"]
+            if waiting.get("__getattr__") is asked:
+                # It runs, and what it imports asks for what it has not come to yet.
+                raise AttributeError(f"module {module.__name__!r} has no attribute {name!r} yet")
+            return getattr(module, name)
+
+        waiting["__getattr__"] = asked
+
+
+class _Finder:
+    """Finds the modules that are to wait, where Python finds them."""
+
+    @staticmethod
+    def find_spec(name: str, path: Sequence[str] | None, target: ModuleType | None = None) -> ModuleSpec | None:
+        if name not in LATE:
+            return None
+        others = (finder.find_spec(name, path, target) for finder in sys.meta_path if finder is not _Finder)
+        found = next(filter(None, others), None)
+        if found is not None:
+            found.loader = Late(found.loader)  # type: ignore[assignment]
+        return found
+
+
+def begin() -> None:
+    """Let them wait from now on, those apart that have been imported."""
+    sys.meta_path.insert(0, _Finder)
