@@ -20,7 +20,7 @@ from urllib.parse import urlsplit
 import click
 
 from mockserver import __version__
-from mockserver.adapters.exit_codes import Exit
+from mockserver.adapters.exit_codes import Exit, leave
 from mockserver.option_values import read_url
 from mockserver.settings import (
     SETTINGS,
@@ -203,7 +203,7 @@ def serve(**flags: Any) -> None:
     if export is not None:
         with suppress(KeyboardInterrupt):
             export.close()
-    sys.exit(code)
+    leave(code)
 
 
 def _export(log: ServerLog) -> Export | None:

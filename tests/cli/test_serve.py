@@ -53,6 +53,20 @@ def test_it_serves_is_healthy_and_stops(process: subprocess.Popen[str], tmp_path
     assert first_call == f"try: curl -H 'x-secretkey: sk_demo' {address}/charge"
 
 
+@pytest.mark.parametrize("leave", ["leave", "sys.exit"])
+def test_a_server_ends_as_other_programs_do(leave: str) -> None:
+    program = f"""
+import atexit, sys
+from mockserver.adapters.exit_codes import leave
+atexit.register(print, "last words")
+print("printed")
+{leave}(3)
+"""
+    command = [sys.executable, "-c", program]
+    ended = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    assert (ended.returncode, ended.stdout) == (3, "printed\nlast words\n")
+
+
 def test_create_app_applies_overrides_and_hands_the_rest_on() -> None:
     assert mockserver.create_app(seed=7, real_clock=lambda: 0).ready_problems == []
     with pytest.raises(TypeError):
