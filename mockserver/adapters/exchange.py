@@ -59,10 +59,10 @@ async def in_reserve(app: Any, scope: Any, receive: Any, send: Any) -> None:
     await send({"type": "http.response.body", "body": body})
 
 
-async def answer(app: Any, cycle: RequestResponseCycle, connection: Connection) -> None:
-    """Let the application answer a request; when it fails to, that is logged and answered for it."""
+async def answer(app: Any, cycle: RequestResponseCycle, connection: Connection, send: Any) -> None:
+    """Let the application answer a request by ``send``; when it fails to, that is logged and answered for it."""
     try:
-        await app(cycle.scope, RequestBody(cycle, connection), Answer(cycle))
+        await app(cycle.scope, RequestBody(cycle, connection), send)
         if not (cycle.response_complete or cycle.disconnected or cycle.transport.is_closing()):
             raise RuntimeError("The application gave no whole answer.")
     except asyncio.CancelledError:
@@ -83,8 +83,68 @@ def _nothing() -> None:
     pass
 
 
+class _Heads:
+    """The heads of answers by status, headers and whether the connection goes on, kept until the server's own headers
+    change: they are a new list with every second."""
+
+    def __init__(self) -> None:
+        self.server: Any = None
+        self.kept: dict[tuple[int, Headers, bool], bytes | None] = {}
+
+    def of(self, status: int, headers: Headers, cycle: RequestResponseCycle) -> bytes | None:
+        """The lines above the length; None when a header says itself how the answer or the connection ends."""
+        if cycle.default_headers is not self.server or len(self.kept) >= _MOST_HEADS:
+            self.server, self.kept = cycle.default_headers, {}
+        head = _head(status, headers, tuple(cycle.default_headers), cycle.keep_alive)
+        self.kept[status, headers, cycle.keep_alive] = head
+        return head
+
+
+_HEADS = _Heads()
+_length_of = Remembered[int, bytes](4_096, b"content-length: %d\r\n\r\n".__mod__).__getitem__
+
+
+def _written(cycle: Any, status: int, headers: Headers, body: bytes) -> bool:
+    """Write an answer in one go, its length told; False, and nothing is written, when that cannot be done now."""
+    if cycle.response_started or cycle.disconnected or cycle.flow.write_paused or cycle.scope["method"] == "HEAD":
+        return False
+    heads = _HEADS
+    head = heads.kept.get((status, headers, cycle.keep_alive)) if heads.server is cycle.default_headers else None
+    if head is None and (head := heads.of(status, headers, cycle)) is None:
+        return False
+    cycle.status = status
+    cycle.response_started = cycle.response_complete = True
+    cycle.waiting_for_100_continue = False
+    if len(body) <= LONG:
+        cycle.transport.write(head + _length_of(len(body)) + body)
+    else:
+        cycle.transport.write(b"%bcontent-length: %d\r\n\r\n" % (head, len(body)))
+        cycle.transport.write(body)
+    event = cycle.event if type(cycle) is WholeCycle else cycle.message_event
+    if event is not None:
+        event.set()
+    if not cycle.keep_alive:
+        cycle.transport.close()
+    cycle.on_response()
+    return True
+
+
+def _head(status: int, headers: Headers, server_headers: Headers, keep_alive: bool) -> bytes | None:
+    lines = [STATUS_LINE[status]]
+    for name, value in (*server_headers, *headers):
+        if name.lower() in _FRAMING:
+            return None
+        if HEADER_RE.search(name) or HEADER_VALUE_RE.search(value):
+            raise ValueError(f"no header of HTTP: {name!r}")
+        lines += [name, b": ", value, b"\r\n"]
+    if not keep_alive:
+        lines.append(b"connection: close\r\n")
+    return b"".join(lines)
+
+
 class WholeCycle(RequestResponseCycle):
-    """A request that has come whole, as uvicorn sees it. What one in a thousand uses is made when it is asked for."""
+    """A request that has come whole, as uvicorn sees it, and the ``send`` of its answer. What one in a thousand uses is
+    made when it is asked for."""
 
     access_log = waiting_for_100_continue = False
     chunked_encoding = None
@@ -94,6 +154,7 @@ class WholeCycle(RequestResponseCycle):
         # Not left to the class: every request asks, and Python 3.11 finds in a class ten times as slowly.
         self.disconnected = self.more_body = self.response_started = self.response_complete = self.is_read = False
         self.keep_alive = True
+        self.status = 0
         self.event: asyncio.Event | None = None
         self.scope = scope
         self.body = body  # type: ignore[assignment]
@@ -102,6 +163,12 @@ class WholeCycle(RequestResponseCycle):
         self.logger = connection.logger
         self.default_headers = connection.server_state.default_headers
         self.on_response = connection.on_response_complete
+
+    def __call__(self, message: Any) -> Awaitable[None]:
+        """Send one message of the answer."""
+        return _sent(self, message)
+
+    whole = _written
 
     @property
     def message_event(self) -> asyncio.Event:  # type: ignore[override]
@@ -112,11 +179,6 @@ class WholeCycle(RequestResponseCycle):
             if self.response_complete or not self.is_read:
                 event.set()
         return event
-
-
-def _event_of(cycle: RequestResponseCycle) -> asyncio.Event | None:
-    """What tells that there is something to receive; None where nobody has asked."""
-    return cycle.event if isinstance(cycle, WholeCycle) else cycle.message_event
 
 
 class Begun(Coroutine[Any, Any, None]):
@@ -221,75 +283,29 @@ def _is_refused(transport: Any) -> bool:
 
 
 class Answer:
-    """The ``send`` of one request; ``status`` is what was answered, 0 before."""
+    """The same ``send`` of a request that uvicorn has read."""
 
-    __slots__ = ("_cycle", "status")
+    __slots__ = ("_cycle",)
 
     def __init__(self, cycle: RequestResponseCycle) -> None:
         self._cycle = cycle
-        self.status = 0
+
+    @property
+    def status(self) -> int:
+        """What was answered, 0 before."""
+        return getattr(self._cycle, "status", 0)
 
     def __call__(self, message: Any) -> Awaitable[None]:
-        """Send one message of an answer."""
-        if message["type"] == "http.response.start":
-            self.status = message["status"]
-        return self._cycle.send(message)
+        """Send one message of the answer."""
+        return _sent(self._cycle, message)
 
     def whole(self, status: int, headers: Headers, body: bytes) -> bool:
-        """Write an answer in one go, its length told; False, and nothing is written, when that cannot be done now."""
-        cycle = self._cycle
-        if cycle.response_started or cycle.disconnected or cycle.flow.write_paused or cycle.scope["method"] == "HEAD":
-            return False
-        head = _HEADS.of(status, headers, cycle)
-        if head is None:
-            return False
-        self.status = status
-        cycle.response_started = cycle.response_complete = True
-        cycle.waiting_for_100_continue = False
-        if len(body) <= LONG:
-            cycle.transport.write(head + _LENGTHS[len(body)] + body)
-        else:
-            cycle.transport.write(b"%bcontent-length: %d\r\n\r\n" % (head, len(body)))
-            cycle.transport.write(body)
-        if (event := _event_of(cycle)) is not None:
-            event.set()
-        if not cycle.keep_alive:
-            cycle.transport.close()
-        cycle.on_response()
-        return True
+        """As that of :class:`WholeCycle`."""
+        return _written(self._cycle, status, headers, body)
 
 
-class _Heads:
-    """The heads of answers, kept until the server's own headers change: they are a new list with every second."""
-
-    def __init__(self) -> None:
-        self._server: Any = None
-        self._kept: dict[tuple[int, Headers, bool], bytes | None] = {}
-
-    def of(self, status: int, headers: Headers, cycle: RequestResponseCycle) -> bytes | None:
-        """The lines above the length; None when a header says itself how the answer or the connection ends."""
-        if cycle.default_headers is not self._server or len(self._kept) >= _MOST_HEADS:
-            self._server, self._kept = cycle.default_headers, {}
-        key = (status, headers, cycle.keep_alive)
-        try:
-            return self._kept[key]
-        except KeyError:
-            head = self._kept[key] = _head(status, headers, tuple(cycle.default_headers), cycle.keep_alive)
-            return head
-
-
-_HEADS = _Heads()
-_LENGTHS = Remembered[int, bytes](4_096, b"content-length: %d\r\n\r\n".__mod__)
-
-
-def _head(status: int, headers: Headers, server_headers: Headers, keep_alive: bool) -> bytes | None:
-    lines = [STATUS_LINE[status]]
-    for name, value in (*server_headers, *headers):
-        if name.lower() in _FRAMING:
-            return None
-        if HEADER_RE.search(name) or HEADER_VALUE_RE.search(value):
-            raise ValueError(f"no header of HTTP: {name!r}")
-        lines += [name, b": ", value, b"\r\n"]
-    if not keep_alive:
-        lines.append(b"connection: close\r\n")
-    return b"".join(lines)
+def _sent(cycle: Any, message: Any) -> Awaitable[None]:
+    if message["type"] == "http.response.start":
+        cycle.status = message["status"]
+    sending: Awaitable[None] = cycle.send(message)
+    return sending

@@ -56,14 +56,14 @@ def whole(data: bytes, connection: dict[str, Any]) -> tuple[dict[str, Any], byte
     ``connection`` is what the scopes of all its requests have in common, with room for ``SAID``."""
     # Calls that have a body mostly share their line; others mostly name something in it.
     end = data.find(b"\r\n") if data[:1] == b"P" else -1
-    line = _LINES[data[: end + 2]] if 0 < end < _USUAL_LINE else _line(data)
+    line = _line_of(data[: end + 2]) if 0 < end < _USUAL_LINE else _line(data)
     if line is None:
         return None
     method, path, raw_path, query, start = line
     end = data.find(b"\r\n\r\n", start) + 2
     if not start < end <= _LONGEST:
         return None
-    fields = _FIELDS_OF[data[start:end]]
+    fields = _fields_of(data[start:end])
     if fields is None:
         return None
     headers, length = fields
@@ -86,7 +86,7 @@ def _line(data: bytes) -> tuple[str, str, bytes, bytes, int] | None:
     return _METHODS[method], path.decode("ascii"), path, query, found.end()
 
 
-_LINES = Remembered(512, _line)
+_line_of = Remembered(512, _line).__getitem__
 _USUAL_LINE = 200
 
 
@@ -106,5 +106,5 @@ def _fields(lines: bytes) -> tuple[Headers, int] | None:
     return headers, int(lengths[0]) if lengths else 0
 
 
-_FIELDS_OF = Remembered(512, _fields, lambda lines: lines.count(b"\n") <= _MOST_FIELDS)
+_fields_of = Remembered(512, _fields, lambda lines: lines.count(b"\n") <= _MOST_FIELDS).__getitem__
 """Most clients send the same ones with every request."""

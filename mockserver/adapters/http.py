@@ -24,7 +24,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResp
 from uvicorn.server import ServerState
 
 from mockserver.adapters import bad_request
-from mockserver.adapters.exchange import Begun, WholeCycle, answer, in_reserve
+from mockserver.adapters.exchange import Answer, Begun, WholeCycle, answer, in_reserve
 from mockserver.adapters.heads import SAID, whole
 
 TRANSPORT = "mockserver.transport"
@@ -119,7 +119,7 @@ class Protocol(HttpToolsProtocol):
         cycle = self._answering
         is_between = not self._open and (cycle is None or cycle.response_complete) and not self.root_path
         if is_between and (request := whole(data, self._same)) is not None:
-            self._serve_whole(*request)
+            self._serve_whole(request)
             return
         if len(data) > MOST_HEAD and not self._open and 0 < data.find(b"\r\n") < MOST_HEAD < data.find(b"\r\n\r\n"):
             self._refuse(bad_request.endless(MOST_HEAD, self.server_state.default_headers))
@@ -271,11 +271,12 @@ class Protocol(HttpToolsProtocol):
 
     # Answering
 
-    def _serve_whole(self, scope: dict[str, Any], body: bytes) -> None:
+    def _serve_whole(self, request: tuple[dict[str, Any], bytes]) -> None:
+        scope, body = request
         self._answering = self.cycle = cycle = WholeCycle(self, scope, body)
         if not self.flow.write_paused:
             self._due = None
-        serving = answer(self.app, cycle, self)
+        serving = answer(self.app, cycle, self, cycle)
         try:
             awaited = serving.send(None)
         except StopIteration:
@@ -284,7 +285,7 @@ class Protocol(HttpToolsProtocol):
 
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: Any) -> None:
         self._answering = cycle
-        self._serve_in_task(answer(app, cycle, self))
+        self._serve_in_task(answer(app, cycle, self, Answer(cycle)))
 
     def _serve_in_task(self, serving: Any) -> None:
         task = self.loop.create_task(serving)
@@ -301,7 +302,8 @@ class Protocol(HttpToolsProtocol):
             if self._open and not self.pipeline:
                 self._expect_by(self.loop.time() + self.timeout_keep_alive)
             return
-        self.flow.resume_reading()
+        if self.flow.read_paused:
+            self.flow.resume_reading()
         if self._refusal is not None:
             self._say_last()
         elif self.ended:

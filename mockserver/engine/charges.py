@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from decimal import Decimal
+from typing import TypeAlias
 
 from mockserver.assumptions.table import (
     AUTHORISATION_EXPIRES_AFTER,
@@ -29,7 +30,6 @@ from mockserver.domain.errors import Faults, WrongState
 from mockserver.domain.events import Subject
 from mockserver.domain.money import CURRENCIES, cut
 from mockserver.domain.provider import Capability
-from mockserver.domain.record import record
 from mockserver.domain.sources import PaymentType, TokenSource
 from mockserver.domain.states import CHARGE, ChargeEvent, ChargeState
 from mockserver.engine import amount_check, asking, charge_effects, providers, routing, sources, tokens, vault
@@ -170,13 +170,8 @@ def _named(command: NewCharge) -> tuple[str, str | None]:
     return command.source.word, None
 
 
-@record
-class _Verdict:
-    """What the providers said: the last route tried, its outcome, and the tries that failed."""
-
-    route: ProviderRoute
-    outcome: Outcome
-    failed: tuple[FailedAttempt, ...]
+_Verdict: TypeAlias = tuple[ProviderRoute, Outcome, tuple[FailedAttempt, ...]]
+"""What the providers said: the last route tried, its outcome, and the tries that failed."""
 
 
 def _try_routes(sandbox: Sandbox, command: NewCharge, begun: ChargePlan) -> _Verdict:
@@ -202,7 +197,7 @@ def _try_routes(sandbox: Sandbox, command: NewCharge, begun: ChargePlan) -> _Ver
             break
         ways = ways or routing.others(sandbox, begun.first, begun.others, command.amount)
         route = next(ways, None)
-    return _Verdict(tried, outcome, tuple(failed))
+    return tried, outcome, tuple(failed)
 
 
 def failed_attempt(sandbox: Sandbox, provider_id: str, decline: Decline) -> FailedAttempt:
@@ -229,7 +224,7 @@ def ask_provider(
 
 
 def _store(sandbox: Sandbox, command: NewCharge, begun: ChargePlan, verdict: _Verdict, money: Money) -> Charge:
-    route, outcome, amount = verdict.route, verdict.outcome, money.amount
+    (route, outcome, failed), amount = verdict, money.amount
     event = _event_of(sandbox, command, begun, route, outcome)
     if outcome.provider is not None and (approved := outcome.provider.approved(amount)) is not amount:
         amount = cut(approved, money.currency)
@@ -260,7 +255,7 @@ def _store(sandbox: Sandbox, command: NewCharge, begun: ChargePlan, verdict: _Ve
             command.capture,
             ZERO,
             (),
-            verdict.failed,
+            failed,
             sandbox.now if event is _PAID else None,
             None,
             route.provider.cost_of(amount, money.currency, card.number if card else None),

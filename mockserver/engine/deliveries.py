@@ -58,23 +58,21 @@ def plan(sandbox: Sandbox) -> None:
     They go out when the step has been answered (``release``), those that a scenario wants before that at once.
     """
     step = sandbox.step
-    if not step.events:
-        return
-    scripted: WebhookPlan | None = None
-    subscribed: dict[WebhookType, list[WebhookSubscription]] = {}
-    for decision in step.decisions:
-        if decision.rule is not None:
-            scripted = scripted or decision.outcome.webhook
-    room = MOST_OF_STEP - len(step.webhooks)
+    subscribed: dict[WebhookType, list[WebhookSubscription]] | None = None
     for event in step.events:
         if event.subject is _SUBSCRIPTION and event.what == PresenceEvent.REMOVED:
             _withdraw(sandbox, event.subject_id)
         kind = TYPES.get(event.subject)
-        if kind is not None and _concerns(sandbox, event):
-            if kind not in subscribed:
-                subscribed[kind] = _subscribed(sandbox, kind, MOST_OF_STEP + 1)
-            for news in news_of(sandbox, kind, event):
-                room -= _plan_for(sandbox, news, scripted, subscribed[kind], room)
+        if kind is None or not _concerns(sandbox, event):
+            continue
+        if subscribed is None:
+            subscribed, room = {}, MOST_OF_STEP - len(step.webhooks)
+            plans = (decision.outcome.webhook for decision in step.decisions if decision.rule is not None)
+            scripted = next(filter(None, plans), None)
+        if kind not in subscribed:
+            subscribed[kind] = _subscribed(sandbox, kind, MOST_OF_STEP + 1)
+        for news in news_of(sandbox, kind, event):
+            room -= _plan_for(sandbox, news, scripted, subscribed[kind], room)
 
 
 def release(sandbox: Sandbox, step: Step) -> None:

@@ -152,7 +152,10 @@ class Journal(Lodger):
         else:
             grown += _ENTRY
         entries.append(entry)
-        self.resize(grown)
+        if self.room is None:
+            self.size += grown
+        else:
+            self.room.resize(self, grown)
 
     def contents(self) -> list[Any]:
         """The lists and dictionaries of it that may be long."""

@@ -232,8 +232,8 @@ class Sandbox(Tables):
 
     def ask(self, stage: Stage, attempt: Attempt) -> Decision:
         """Let the scenario decide, and remember the decision."""
-        decision = self.decide(stage, attempt)
-        step = self.step
+        decision, step = self.director.decide(stage, attempt), self.step
+        self.config.counts.decided(decision)
         step.attempts += (attempt,)
         step.decisions += (decision,)
         return decision

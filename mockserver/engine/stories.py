@@ -104,18 +104,22 @@ class Stories:
 
     def note(self, number: int, step: Step) -> int:
         """Keep the changes of a step; by how many bytes all that is kept has grown, roughly counted."""
-        causes = self._same(_causes(step))
-        order, op = self._order, step.op
-        heard: list[tuple[str, Kept]] = []
-        for event in step.events:
+        causes: _Causes = ()
+        for decision in step.decisions:
+            if decision.rule is not None:
+                causes = self._same(_causes(step))
+                break
+        order, op, events = self._order, step.op, step.events
+        heard: list[tuple[str, Kept]] | None = None if self.on_change is None else []
+        for event in events:
             subject_id = event.subject_id
             kept = (number, op, causes, event.subject, event.what, event.before, event.after, event.at)
             self._put(subject_id, kept)
-            if self.on_change is not None:
+            if heard is not None:
                 heard.append((subject_id, kept))
-        if self.on_change is not None:
+        if heard is not None and self.on_change is not None:
             self.on_change(number, heard)
-        grown = len(step.events) * _SIZE
+        grown = len(events) * _SIZE
         while len(order) > self.most:
             self._drop(order.popleft())
             grown -= _SIZE

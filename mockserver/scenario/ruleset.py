@@ -70,7 +70,11 @@ class Bucket:
                 found = [*found, *waiting]
         for index in self._indexes:
             got = index.read(attempt)
-            hits = index.by_value.get(None if got is None else canonical(got))
+            # A text that begins with a letter is compared as it is.
+            if got is None or (type(got) is str and got[:1].isalpha()):
+                hits = index.by_value.get(got)
+            else:
+                hits = index.by_value.get(canonical(got))
             if hits:
                 merged = merged or bool(found)
                 found = [*found, *hits]

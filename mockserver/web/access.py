@@ -94,10 +94,10 @@ class Access:
     def _line(self, target: str, op: str, key: str | None, rule: str | None) -> str:
         """Time, status, duration, method, path, operation, sandbox, rule; the first four in columns."""
         seconds, rest = divmod(self.ended, SECOND)
-        took = _TOOK[(self.ended - self.began + 5) // 10]
+        took = _took_text((self.ended - self.began + 5) // 10)
         kind = self.status, self.scope["method"], op, key, rule
-        status, method, end = _COMMON[kind] if key is None or len(key) <= _SHORT else _common(kind)
-        return f"{_SECONDS[seconds]}{str(rest + SECOND)[1:4]}Z {status} {took}ms {method} {target} {end}"
+        status, method, end = _common_of(kind) if key is None or len(key) <= _SHORT else _common(kind)
+        return f"{_second_text(seconds)}{str(rest + SECOND)[1:4]}Z {status} {took}ms {method} {target} {end}"
 
     def _lines_of_any(self, step: Step | None, *, as_json: bool) -> list[str]:
         key = _key_of(self.scope)
@@ -108,7 +108,7 @@ class Access:
             "path": self._target(key),
             "op": step.op if step else None,
             "status": self.status or None,
-            "ms": Decimal(_TOOK[(self.ended - self.began + 5) // 10].strip()),
+            "ms": Decimal(_took_text((self.ended - self.began + 5) // 10).strip()),
             "sandbox": _masked_key(key) if key else None,
             "rule": rule,
         }
@@ -163,8 +163,8 @@ def _key_of(scope: Scope) -> str | None:
     return sent.decode("latin-1") or None
 
 
-_SECONDS = Remembered[int, str](4, lambda seconds: iso(seconds * SECOND)[:20])
-_TOOK = Remembered[int, str](4_096, lambda hundredths: "%9.2f" % (hundredths / 100))
+_second_text = Remembered[int, str](4, lambda seconds: iso(seconds * SECOND)[:20]).__getitem__
+_took_text = Remembered[int, str](4_096, lambda hundredths: "%9.2f" % (hundredths / 100)).__getitem__
 """The time that a request took, in milliseconds, by hundredths of one: to word a float takes six times as long."""
 
 
@@ -176,4 +176,4 @@ def _common(kind: tuple[int, str, str, str | None, str | None]) -> tuple[str, st
     return f"{status or '-':>3}", f"{printable(mask_text(method)):6}", printable(end)
 
 
-_COMMON = Remembered(1_024, _common)
+_common_of = Remembered(1_024, _common).__getitem__

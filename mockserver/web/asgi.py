@@ -79,7 +79,7 @@ async def read_parts(receive: Receive, scope: Scope, limit: int) -> deque[bytes]
 def headers_of(scope: Scope) -> Mapping[str, str]:
     """Header names in lower case; of a header given twice the first counts, but beside a public key the last secret
     key (assumption ``keys.both``)."""
-    return _HEADERS[fields_of(scope)]
+    return _headers_by(fields_of(scope))
 
 
 def fields_of(scope: Scope) -> tuple[RawHeader, ...]:
@@ -102,7 +102,7 @@ def _headers(raw: tuple[RawHeader, ...]) -> Mapping[str, str]:
     return headers
 
 
-_HEADERS = Remembered(512, _headers, are_usual)
+_headers_by = Remembered(512, _headers, are_usual).__getitem__
 """Most clients send the same headers with every request, and the journal keeps them all: one map does for all."""
 
 

@@ -97,7 +97,7 @@ class Guard:
 
     def _admit(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
         """Who answers the request."""
-        host, origin, hosts = _SENDERS[fields_of(scope)]
+        host, origin, hosts = _senders_of(fields_of(scope))
         if hosts > 1:
             # A proxy may have used another of them.
             words = f"got {hosts} Host headers, wanted one"
@@ -167,7 +167,7 @@ def _senders(headers: tuple[RawHeader, ...]) -> tuple[bytes, bytes, int]:
     return hosts[-1], origins[-1], len(hosts)
 
 
-_SENDERS = Remembered(512, _senders, are_usual)
+_senders_of = Remembered(512, _senders, are_usual).__getitem__
 
 
 def _names(settings: Settings) -> frozenset[str]:

@@ -7,7 +7,7 @@ the transaction. Time that a scenario asks for is spent before it or after it, n
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from functools import partial
 from types import GeneratorType
@@ -18,7 +18,7 @@ from mockserver.domain.clock import SECOND, Micros, duration_text
 from mockserver.domain.codes import Code
 from mockserver.domain.errors import Invalid, Refused
 from mockserver.domain.masking import LONGEST_TEXT
-from mockserver.domain.record import record
+from mockserver.domain.slices import Slices
 from mockserver.engine import idempotency, step_effects
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.state_facts import reader_of
@@ -44,16 +44,6 @@ from mockserver.wire.profile import profile_of
 
 _ARRIVAL = Stage.ARRIVAL
 _SILENT = (SILENCE[_ARRIVAL],)
-
-
-@record
-class Arrival:
-    """A request that may be acted on, after ``delay``: its step, its body and its query."""
-
-    step: Step
-    body: Fields
-    query: Fields
-    delay: Micros
 
 
 class OperationEndpoint(Endpoint):
@@ -97,13 +87,11 @@ class OperationEndpoint(Endpoint):
         directory, headers = self.world.directory, request.headers
         return directory.of_secret_key(headers) if self._takes_secret_key else directory.of_either_key(headers)
 
-    def note(self, request: Request, sandbox: Sandbox, reply: Reply, step: Step, body: bytes) -> None:
-        """Keep a step in the journal, with what its fault could not change in the answer."""
-        fault = reply.fault
-        if fault is not None and (fault.edit or fault.omit):
+    def spoilt(self, fault: Transport, step: Step, body: bytes) -> None:
+        """Warn of what the fault could not change in the answer."""
+        if fault.edit or fault.omit:
             lost = unfound(loads(body), fault.edit or {}, fault.omit)
             step.warnings += tuple(f"the answer has nothing for {path}" for path in lost)
-        super().note(request, sandbox, reply, step, body)
 
     async def interrupted(self, request: Request) -> Reply | None:
         """Let the rules decide that know the head of a request. In process each request is a connection of its own."""
@@ -129,24 +117,37 @@ class OperationEndpoint(Endpoint):
             step.request, _ = self._fields(request, sandbox)
         return Reply(None, b"", step, fault)
 
-    async def act(self, request: Request) -> Reply:
+    def act(self, request: Request) -> Reply | Awaitable[Reply]:
         """Let the rules of arrival decide, wait as they say, and carry the operation out."""
-        sandbox, runner, limit = request.sandbox, self.world.runner, self.world.rate_limit
+        sandbox, limit = request.sandbox, self.world.rate_limit
         if limit is not None and (wait := limit.take(sandbox.key, self.world.real_clock())):
             return self._put_off(request, wait)
         arrived = self.arrive(request, sandbox)
-        sandbox.step.answered = False
+        step = sandbox.step
+        step.answered = False
         if isinstance(arrived, Reply):
             return arrived
-        if arrived.delay:
-            watching.arrived(sandbox, arrived.step, self.world.real_clock())
-            await asyncio.sleep(arrived.delay / SECOND)
-            await runner.catch_up(sandbox)
-        ahead = self._ahead
-        ready = ahead(sandbox, arrived.step) if ahead is not None else None
+        if arrived:
+            return self._act_after(arrived, request, sandbox, step)
+        ready = None if self._ahead is None else self._ahead(sandbox, step)
         if isinstance(ready, GeneratorType):
-            ready = await runner.in_slices(sandbox, ready)
-        reply = self.carry_out(request, sandbox, arrived, ready)
+            return self._act_in_slices(ready, request, sandbox)
+        return self._answered(self.carry_out(request, sandbox, ready))
+
+    async def _act_after(self, delay: Micros, request: Request, sandbox: Sandbox, step: Step) -> Reply:
+        watching.arrived(sandbox, step, self.world.real_clock())
+        await asyncio.sleep(delay / SECOND)
+        await self.world.runner.catch_up(sandbox)
+        ready = None if self._ahead is None else self._ahead(sandbox, step)
+        if isinstance(ready, GeneratorType):
+            return await self._act_in_slices(ready, request, sandbox)
+        return self._answered(self.carry_out(request, sandbox, ready))
+
+    async def _act_in_slices(self, ahead: Slices[object], request: Request, sandbox: Sandbox) -> Reply:
+        ready = await self.world.runner.in_slices(sandbox, ahead)
+        return self._answered(self.carry_out(request, sandbox, ready))
+
+    def _answered(self, reply: Reply) -> Reply:
         if isinstance(reply.body, Parts) and reply.fault is None:
             # More of it the journal would not show.
             reply.parts, reply.body = reply.body, reply.body.beginning(LONGEST_TEXT)
@@ -173,26 +174,23 @@ class OperationEndpoint(Endpoint):
             step.decisions += (request.decided,)
         return step
 
-    def arrive(self, request: Request, sandbox: Sandbox, *, is_setup: bool = False) -> Arrival | Reply:
-        """Read the request and ask the rules of arrival: it may be acted on, or is answered already. A set-up call
-        suffers no fault and has no number among the calls of its operation."""
+    def arrive(self, request: Request, sandbox: Sandbox, *, is_setup: bool = False) -> Micros | Reply:
+        """Read the request and ask the rules of arrival: after how long it may be acted on, or what it is answered
+        already. A set-up call suffers no fault and has no number among the calls of its operation."""
         step = self._begin(request, sandbox)
         if not is_setup:
             step.call = sandbox.director.count(step.op)
-        body = query = NO_FIELDS
         try:
-            body, query = self._fields(request, sandbox)
+            request.fields, request.asked = body, query = self._fields(request, sandbox)
             step.request = query if request.query and not body else body
             fault = self._early_fault(sandbox, step)
         except Unanswerable as refused:
-            _note_ignored(step, body, query)
+            _note_ignored(step, request)
             return self._refused(request, step, refused)
         if fault is None or is_setup:
-            return Arrival(step, body, query, 0)
-        _note_ignored(step, body, query)
-        if fault.kind is FaultKind.DELAY:
-            return Arrival(step=step, body=body, query=query, delay=fault.delay)
-        return Reply(None, b"", step, fault)
+            return 0
+        _note_ignored(step, request)
+        return fault.delay if fault.kind is FaultKind.DELAY else Reply(None, b"", step, fault)
 
     def _fields(self, request: Request, sandbox: Sandbox) -> tuple[Fields, Fields]:
         if not self._is_loaded:
@@ -223,19 +221,19 @@ class OperationEndpoint(Endpoint):
         fault = sandbox.ask(_ARRIVAL, asked).outcome.transport
         return fault if fault is not None and fault.at is At.RECEIVE else None
 
-    def carry_out(self, request: Request, sandbox: Sandbox, arrived: Arrival, ready: object = None) -> Reply:
-        """Do it, in one step, unless it repeats one; ``ready`` is what was made ahead of it."""
-        sandbox.step = step = arrived.step
+    def carry_out(self, request: Request, sandbox: Sandbox, ready: object = None) -> Reply:
+        """Do what a request asks that has arrived, in one step, unless it repeats one; ``ready`` is what was made ahead
+        of it."""
+        sandbox.step = step = request.taken
         act = self._once if idempotency.HEADER in request.headers else self._carry_out
         if sandbox.config.rules.replays:
-            return replayed(sandbox.replays, step, partial(act, request, sandbox, arrived, ready), _spoiling(step))
-        return act(request, sandbox, arrived, ready)
+            return replayed(sandbox.replays, step, partial(act, request, sandbox, step, ready), _spoiling(step))
+        return act(request, sandbox, step, ready)
 
-    def _once(self, request: Request, sandbox: Sandbox, arrived: Arrival, ready: object) -> Reply:
+    def _once(self, request: Request, sandbox: Sandbox, step: Step, ready: object) -> Reply:
         """The first answer under the request's idempotency key, or a new one (assumption ``request.idempotency``)."""
         if sandbox.assumed[IDEMPOTENCY] != "by_header" or self.route.method == "GET":
-            return self._carry_out(request, sandbox, arrived, ready)
-        step = arrived.step
+            return self._carry_out(request, sandbox, step, ready)
         sandbox.assume(IDEMPOTENCY)
         key, asked = request.headers[idempotency.HEADER], (request.resource, request.query, request.raw)
         try:
@@ -248,16 +246,16 @@ class OperationEndpoint(Endpoint):
             return reply
         if first is not None:
             return Reply(first.status, first.answer.encode(), step)
-        reply = self._carry_out(request, sandbox, arrived, ready)
+        reply = self._carry_out(request, sandbox, step, ready)
         if reply.status is not None:
             text = reply.body = reply.text()
             sandbox.idempotency.keep(sandbox, key, asked, reply.status, text)
         return reply
 
-    def _carry_out(self, request: Request, sandbox: Sandbox, arrived: Arrival, ready: object) -> Reply:
-        step, profile = arrived.step, profile_of(sandbox.assumed)
+    def _carry_out(self, request: Request, sandbox: Sandbox, step: Step, ready: object) -> Reply:
+        profile = profile_of(sandbox.assumed)
         try:
-            body, query = self._form(sandbox.config.strict or profile.refuses_unknown, arrived)
+            body, query = self._form(sandbox.config.strict or profile.refuses_unknown, request, step)
             call = OperationCall(sandbox, profile, step.path, body, query, request.headers, request.resource, ready)
             reply = self._handle(call) if sandbox.past is None else as_of(sandbox.past, self.route, call)
             step_effects.plan(sandbox)
@@ -274,22 +272,22 @@ class OperationEndpoint(Endpoint):
     def _refused(self, request: Request, step: Step, refused: Exception, fault: Transport | None = None) -> Reply:
         return Reply(*refusal(refused, request.resource, request.sandbox.assumed), step, fault)
 
-    def _form(self, strict: bool, arrived: Arrival) -> tuple[Any, Any]:
+    def _form(self, strict: bool, request: Request, step: Step) -> tuple[Any, Any]:
         """Body and query as models. Raises ``Invalid`` (90) with every fault of form in both: nothing is asked of the
         rules before the form is sound (assumption ``error.validation``)."""
         body = query = None
         faults: dict[str, str] = {}
         try:
-            body = _typed(self._body, arrived.body, strict=strict)
+            body = _typed(self._body, request.fields, strict=strict)
         except Invalid as refused:
             faults = dict(refused.details or {})
         try:
             if self._query is not None or strict:
-                query = _typed(self._query, arrived.query, strict=strict)
+                query = _typed(self._query, request.asked, strict=strict)
         except Invalid as refused:
             faults = {**(refused.details or {}), **faults}
-        if not (arrived.body.all_known and arrived.query.all_known):
-            _note_ignored(arrived.step, arrived.body, arrived.query)
+        if not (request.fields.all_known and request.asked.all_known):
+            _note_ignored(step, request)
         if faults:
             raise Invalid(Code.VALIDATION_ERROR, faults)
         return body, query
@@ -303,8 +301,9 @@ def _typed(model: type[Body] | None, fields: Fields, *, strict: bool) -> Any:
     return None
 
 
-def _note_ignored(step: Step, body: Fields, query: Fields) -> None:
+def _note_ignored(step: Step, request: Request) -> None:
     """Note for the journal which fields are unknown."""
+    body, query = request.fields, request.asked
     if body.unknown or query.unknown:
         step.ignored = (*body.unknown, *query.unknown)
 

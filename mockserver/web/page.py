@@ -155,8 +155,8 @@ def carry_out(call: PageCall, route: Route, body: Mapping[str, object], path: st
     if isinstance(arrived, Reply):
         reply = arrived
     else:
-        reply = operation.carry_out(request, sandbox, arrived)
-        step.latency += arrived.delay
+        reply = operation.carry_out(request, sandbox)
+        step.latency += arrived
     operation.note(request, sandbox, reply, step, reply.text())
     return reply
 

@@ -69,7 +69,7 @@ def _repeat(past: Sandbox, entry: JournalEntry, operation: OperationEndpoint) ->
         past.director.count(entry.step.op)
         return
     arrived = operation.arrive(request, past)
-    reply = arrived if isinstance(arrived, Reply) else operation.carry_out(request, past, arrived)
+    reply = arrived if isinstance(arrived, Reply) else operation.carry_out(request, past)
     if operation.route.is_dated:
         # It showed how things stood when it was asked, and was noted when it had been written; nothing follows from it.
         return

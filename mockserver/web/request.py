@@ -18,6 +18,7 @@ from mockserver.scenario.director import Decision
 from mockserver.scenario.transport import Transport
 from mockserver.web.asgi import Message, RawHeader, Receive, TooLarge
 from mockserver.wire import refusals
+from mockserver.wire.fields import NO_FIELDS, Fields
 from mockserver.wire.jsonio import MalformedJson, dumps, kept_text
 from mockserver.wire.long_json import ReadAhead
 from mockserver.wire.long_text import Parts
@@ -38,7 +39,8 @@ class Request:
     """A request as it came, and what is known of it by now: the sandbox that it names (``known``) and the ``step`` that
     it took there. ``path`` are the placeholders of ``resource``; ``receive`` says when the client leaves,
     ``decided`` what the rules said while its body was sent. ``parts`` are the body of one that is read in parts;
-    ``ahead`` is the value of a long JSON body, or what is wrong with it, None for any other."""
+    ``ahead`` is the value of a long JSON body, or what is wrong with it, None for any other. ``fields`` are those of
+    its body, ``asked`` those of its query, once an operation has read them."""
 
     method: str
     resource: str
@@ -52,6 +54,8 @@ class Request:
     decided: Decision | None = None
     parts: deque[bytes] | None = field(default=None, repr=False)
     ahead: ReadAhead | None = field(default=None, repr=False)
+    fields: Fields = NO_FIELDS
+    asked: Fields = NO_FIELDS
 
     @property
     def is_in_process(self) -> bool:
@@ -64,6 +68,13 @@ class Request:
         if self.known is None:
             raise LookupError(f"{self.resource} names no sandbox")
         return self.known
+
+    @property
+    def taken(self) -> Step:
+        """The step of a request that took one. Raises ``LookupError``."""
+        if self.step is None:
+            raise LookupError(f"{self.resource} took no step")
+        return self.step
 
     @property
     def parameters(self) -> dict[str, str]:

@@ -7,12 +7,14 @@ what acts, and in whether it is a step of the journal: that is what a subclass o
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable
 
 from mockserver.domain.clock import SECOND
 from mockserver.domain.errors import NotKept
 from mockserver.engine import dropped
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.step import Step
+from mockserver.scenario.transport import Transport
 from mockserver.web import watching
 from mockserver.web.access import STEP
 from mockserver.web.asgi import (
@@ -67,8 +69,9 @@ class Endpoint:
         """The sandbox that the request names, if it needs one. Raises ``Unauthorised`` (40), ``Invalid`` (90)."""
         raise NotImplementedError
 
-    async def act(self, request: Request) -> Reply:
-        """Do what is asked. Raises ``Unanswerable`` where nothing is to be noted, ``HungUp`` when the client left."""
+    def act(self, request: Request) -> Reply | Awaitable[Reply]:
+        """Do what is asked, at once where nothing is waited for. Raises ``Unanswerable`` where nothing is to be
+        noted, ``HungUp`` when the client left."""
         raise NotImplementedError
 
     async def interrupted(self, request: Request) -> Reply | None:
@@ -120,7 +123,8 @@ class Endpoint:
                         request.known = sandbox = self.authenticate(request)
                     if sandbox is not None and not world.runner.visit(sandbox):
                         await world.runner.catch_up(sandbox)
-                reply = cut or await self.act(request)
+                acted = cut or self.act(request)
+                reply = acted if isinstance(acted, Reply) else await acted
                 if world.tracing is not None and request.step is not None:
                     world.tracing.caused(scope, request.sandbox, request.step)
             except Unanswerable as fault:
@@ -151,8 +155,13 @@ class Endpoint:
             store.note(request.known)
             await store.kept(request.known)
 
+    def spoilt(self, fault: Transport, step: Step, body: bytes) -> None:
+        """A fault spoils the answer of a step."""
+
     def note(self, request: Request, sandbox: Sandbox, reply: Reply, step: Step, body: bytes) -> None:
         """Keep a step in the journal, and let the findings judge it."""
+        if reply.fault is not None:
+            self.spoilt(reply.fault, step, body)
         # In the order of its arguments: every request comes this way, and keywords take twice as long.
         sandbox.journal.note(
             sandbox.now,
