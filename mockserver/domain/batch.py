@@ -303,7 +303,7 @@ def _row(cells: list[str], amounts: dict[str, Decimal]) -> BatchRow | str:
         return f"wanted {len(COLUMNS)} columns, got {len(cells)}"
     method_id, amount, currency, reference = cells
     if not method_id or len(method_id) > LONGEST_ID:
-        return f"PaymentMethodId: wanted 1 to {LONGEST_ID} characters"
+        return f"PaymentMethodId: got {len(method_id)} characters, wanted 1 to {LONGEST_ID}"
     number = amounts.get(amount)
     if number is None:
         bare = amount.strip()
@@ -311,7 +311,7 @@ def _row(cells: list[str], amounts: dict[str, Decimal]) -> BatchRow | str:
             return f"Amount: {'got a comma, ' if ',' in bare else ''}wanted a number such as 12.50"
         number = amounts[amount] = Decimal(bare)
     if len(reference) > LONGEST_REFERENCE:
-        return f"Reference: wanted at most {LONGEST_REFERENCE} characters"
+        return f"Reference: got {len(reference)} characters, wanted at most {LONGEST_REFERENCE}"
     return BatchRow(method_id.strip(), number, currency.strip(), reference)
 
 

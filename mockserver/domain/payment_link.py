@@ -127,8 +127,9 @@ def check_image(image: str | None, most_bytes: int, faults: Faults) -> None:
     if not comma or not kind.startswith("data:image/") or kind == "data:image/" or encoding != "base64":
         faults.add(Code.VALIDATION_ERROR, "Image", wanted)
         return
-    if len(data) * 3 // 4 > most_bytes + 2:
-        faults.add(Code.VALIDATION_ERROR, "Image", f"wanted at most {most_bytes} bytes")
+    length = len(data) * 3 // 4 - data[-2:].count("=")
+    if length > most_bytes:
+        faults.add(Code.VALIDATION_ERROR, "Image", f"got {length} bytes, wanted at most {most_bytes}")
         return
     try:
         size = len(b64decode(data, validate=True))

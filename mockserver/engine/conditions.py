@@ -150,7 +150,7 @@ def _condition(sandbox: Sandbox, kind: str, given: Wanted) -> WaitCondition:
     if kind == "inbox" and (not isinstance(name, str) or not name):
         raise ValueError("name: wanted the name of an inbox")
     if len(tests) > MOST_TESTS:
-        raise ValueError(f"wanted at most {MOST_TESTS} tests")
+        raise ValueError(f"got {len(tests)} tests, wanted at most {MOST_TESTS}")
     compiled: list[FieldTest] = []
     faults: list[str] = []
     for path, wanted in tests.items():

@@ -275,7 +275,7 @@ class Sandboxes:
         elif any(mark in begin.split("_")[:2] or begin.startswith(mark) for mark in _LIVE_MARKS):
             fault = "this looks like a live key; a sandbox must never see one"
         elif len(key) > LONGEST_KEY:
-            fault = f"wanted a key of at most {LONGEST_KEY} characters"
+            fault = f"got a key of {len(key)} characters, wanted at most {LONGEST_KEY}"
         if fault:
             raise Unauthorised(Code.INVALID_AUTHENTICATION, {"XSecretkey": fault})
         if len(self) >= self.most:

@@ -29,10 +29,10 @@ _MOST_FIELDS, _MOST_BYTES = 64, 8_192
 
 
 class TooLarge(Exception):
-    """A body is over the limit, in bytes."""
+    """A body is over the limit, in bytes, as far as it has come or as it says of itself."""
 
-    def __init__(self, limit: int) -> None:
-        super().__init__(f"wanted at most {limit} bytes")
+    def __init__(self, limit: int, length: int) -> None:
+        super().__init__(f"got {length} bytes, wanted at most {limit}")
 
 
 class HungUp(Exception):
@@ -45,7 +45,7 @@ def body_at_hand(receive: Receive, limit: int) -> bytes | None:
     whole = getattr(receive, "whole", None)
     here: bytes | None = whole() if whole is not None else None
     if here is not None and len(here) > limit:
-        raise TooLarge(limit)
+        raise TooLarge(limit, len(here))
     return here
 
 
@@ -60,7 +60,7 @@ async def read_parts(receive: Receive, scope: Scope, limit: int) -> deque[bytes]
     for name, value in scope["headers"]:
         if name == b"content-length":
             if value.isdigit() and int(value) > limit:
-                raise TooLarge(limit)
+                raise TooLarge(limit, int(value))
             break
     chunks: deque[bytes] = deque()
     size = 0
@@ -71,7 +71,7 @@ async def read_parts(receive: Receive, scope: Scope, limit: int) -> deque[bytes]
         chunks.append(message.get("body", b""))
         size += len(chunks[-1])
         if size > limit:
-            raise TooLarge(limit)
+            raise TooLarge(limit, size)
         if not message.get("more_body"):
             return chunks
 

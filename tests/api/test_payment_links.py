@@ -149,8 +149,10 @@ def test_an_image_may_be_as_large_as_the_assumption_says() -> None:
     api = Api(assumptions={"link.image_maximum": 20})
     image = "data:image/png;base64," + b64encode(b"x" * 20).decode()
     assert make(api, image=image)["image"] == image
-    bigger = "data:image/png;base64," + b64encode(b"x" * 24).decode()
-    assert problem_of(api.post("/payment_link", {"image": bigger})) == (400, 90)
+    for length in (21, 22, 24):
+        refused = api.post("/payment_link", {"image": "data:image/png;base64," + b64encode(b"x" * length).decode()})
+        assert problem_of(refused) == (400, 90)
+        assert refused["details"]["Image"] == f"got {length} bytes, wanted at most 20"
 
 
 def test_links_are_listed_newest_first_without_limit_and_skip(api: Api) -> None:

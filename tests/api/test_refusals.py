@@ -64,7 +64,7 @@ def test_a_trailing_slash_and_doubled_slashes_make_no_difference(api: Api, templ
         ("sk_live_123", "live"),
         ("live_123", "live"),
         ("sk_prod_1", "live"),
-        ("k" * 257, "256"),
+        ("k" * 257, "got a key of 257 characters, wanted at most 256"),
     ],
 )
 def test_a_refused_key_is_401_code_40(api: Api, key: str | None, why: str) -> None:
@@ -138,7 +138,10 @@ def test_over_ten_megabytes_is_413(api: Api) -> None:
 
 def test_the_limit_of_a_body_is_a_setting() -> None:
     api = Api(max_body=10_000)
-    assert problem_of(api.send("POST", "/vault", b" " * 10_001)) == (413, 90)
+    for headers in ({}, {"content-length": "10001"}):
+        refused = api.send("POST", "/vault", b" " * 10_001, headers)
+        assert problem_of(refused) == (413, 90)
+        assert list(refused["details"].values()) == ["got 10001 bytes, wanted at most 10000"]
     assert problem_of(api.send("POST", "/vault", b" " * 10_000)) == (400, 90)
 
 

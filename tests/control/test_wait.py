@@ -424,7 +424,7 @@ def test_of_many_faults_the_first_are_told(api: Api) -> None:
     assert fields["details"]["For.charge"].count("no such field") == 20
     many = {f"metadata.{number}": "a" for number in range(1_001)}
     assert api.call("POST", "/__admin/wait", {"for": {"charge": many}})["details"] == {
-        "For.charge": "wanted at most 1000 tests"
+        "For.charge": "got 1001 tests, wanted at most 1000"
     }
     kinds = api.call("POST", "/__admin/wait", {"for": {f"chage{number}": {} for number in range(900)}})
     assert len(kinds["details"]) == 20
