@@ -21,7 +21,7 @@ from mockserver.domain.slices import Slices
 from mockserver.scenario.scenario import Scenario
 from mockserver.web.app import Application
 from mockserver.web.control.call import CONTROL_ROUTES
-from mockserver.wire.base import Body
+from mockserver.wire.base import Body, fields_of
 
 START = "2031-03-01T00:00:00Z"
 NOW = parse_instant(START)
@@ -281,7 +281,7 @@ def without(body: Mapping[str, object], *names: str) -> dict[str, object]:
 
 def names_of(model: type[Body] | None) -> list[str]:
     """The fields of a body or a query, as they are spelt on the wire."""
-    return [field.alias or "" for field in model.model_fields.values()] if model is not None else []
+    return [field.alias for field in fields_of(model).values()] if model is not None else []
 
 
 def problem_of(reply: Reply) -> tuple[int, int]:

@@ -8,20 +8,20 @@ from __future__ import annotations
 import csv
 import io
 import json
-import re
 import textwrap
 from collections.abc import Callable, Iterable, Mapping
 from enum import Enum
 from pathlib import Path
-from typing import Any, cast, get_args
+from typing import Any, cast, get_args, get_origin
 
 from mockserver.adapters.scenario_files import TEST_VALUES, shipped_file, to_keep
 from mockserver.adapters.strict_yaml import read
+from mockserver.domain.marks import Reads
 from mockserver.domain.reference_data import read_table
 from mockserver.scenario.operations import OPERATIONS
 from mockserver.scenario.reference import json_schema
-from mockserver.wire.base import Body
-from mockserver.wire.folding import nested_body
+from mockserver.wire.base import Body, fields_of
+from mockserver.wire.folding import nested_body, parts_of
 from mockserver.wire.source_bodies import CHARGE_ROUTES, ChargeRoute
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -69,10 +69,10 @@ def requests() -> str:
     parts: dict[str, dict[str, str]] = {}
 
     def gather(model: type[Body], fields: dict[str, str]) -> None:
-        for name, info in model.model_fields.items():
-            word = info.alias or name
-            inner = nested_body(info.annotation)
-            fields[word] = word + _mark(info.annotation, info.metadata, inner)
+        for field in fields_of(model).values():
+            word = field.alias
+            inner = nested_body(field.annotation)
+            fields[word] = word + _mark(field.annotation, inner)
             if inner is not None:
                 gather(inner, parts.setdefault(word, {}))
 
@@ -84,14 +84,15 @@ def requests() -> str:
     return "\n".join("".join(_line(name, words.values()) for name, words in one.items()) for one in paragraphs)
 
 
-def _mark(annotation: Any, metadata: list[Any], inner: type[Body] | None) -> str:
+def _mark(annotation: Any, inner: type[Body] | None) -> str:
     """How the value of a field is read, as a mark."""
-    text = f"{annotation}{metadata}"
+    parts = list(parts_of(annotation))
+    readers = {part.read.__name__ for part in parts if isinstance(part, Reads)}
     chosen = _enum_of(annotation) if inner is None else None
-    many = "[]" if re.search(r"list\[|tuple\[", text) else "*" if "read_map" in text else ""
+    many = "[]" if list in [get_origin(part) for part in parts] else "*" if "read_map" in readers else ""
     if chosen is not None:
         return f"{many}!{chosen.__module__.removeprefix('mockserver.domain.')}.{chosen.__name__}"
-    found = [mark for reader, mark in _READERS.items() if inner is None and reader in text]
+    found = [mark for reader, mark in _READERS.items() if inner is None and reader in readers]
     return many or "".join(found[:1])
 
 

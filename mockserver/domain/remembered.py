@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
-from typing import TypeVar
+from functools import cache
+from typing import TypeVar, cast
 
+F = TypeVar("F", bound=Callable[..., object])
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
 
@@ -31,3 +33,8 @@ class Remembered(dict[K, V]):
             self.clear()
         self[key] = made
         return made
+
+
+def by_type(make: F) -> F:
+    """``functools.cache`` for functions of types, which the type checker takes for what has no hash."""
+    return cast(F, cache(make))

@@ -211,7 +211,7 @@ def window_of(
     wanted: object, path: Path, problems: Problems, begins: Micros | None, zone: Zone = UTC_ZONE
 ) -> Window | None:
     """The span of time that ``clock`` means, or None when ``problems`` got a fault of it."""
-    from pydantic import ValidationError
+    from pydantic_core import ValidationError
 
     try:
         model = read_part(ClockWindow, wanted)

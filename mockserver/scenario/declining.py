@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from pydantic import BeforeValidator, Field, GetCoreSchemaHandler
-from pydantic_core import core_schema
-
 from mockserver.domain.codes import MESSAGES, Code
+from mockserver.domain.marks import After, Before, FileKey, Marker, ShownWith
 from mockserver.scenario.outcome_catalogue import DECLINES, PROVIDER_DOWN, PROVIDER_TIMEOUT, decline
 from mockserver.scenario.part import Empty, any_of, part
 from mockserver.scenario.provider_outcome import Decline
@@ -21,11 +19,11 @@ class DeclineMap:
     schema = any_of(("name", "errorCode"))
 
     name: Text | None = None
-    error_code: Annotated[Annotated[int, whole(0, 9999)] | None, Field(alias="errorCode")] = None
-    error_message: Annotated[Text | None, Field(alias="errorMessage")] = None
-    gateway_code: Annotated[Text | None, Field(alias="gatewayCode")] = None
-    gateway_message: Annotated[Text | None, Field(alias="gatewayMessage")] = None
-    is_retryable: Annotated[Flag | None, Field(alias="isRetryable")] = None
+    error_code: Annotated[Annotated[int, whole(0, 9999)] | None, FileKey("errorCode")] = None
+    error_message: Annotated[Text | None, FileKey("errorMessage")] = None
+    gateway_code: Annotated[Text | None, FileKey("gatewayCode")] = None
+    gateway_message: Annotated[Text | None, FileKey("gatewayMessage")] = None
+    is_retryable: Annotated[Flag | None, FileKey("isRetryable")] = None
 
     def decline(self) -> Decline:
         """The refusal. Raises ``ValueError`` for a name that no row has, when nothing else says what it means."""
@@ -58,25 +56,24 @@ def _named(value: object) -> object:
     return {"name": value} if isinstance(value, str) else value
 
 
-class _Read:
+class _Read(Marker):
     """Reads the map, and gives the refusal that it means."""
 
-    @classmethod
-    def __get_pydantic_core_schema__(cls, source: Any, handler: GetCoreSchemaHandler) -> core_schema.CoreSchema:
-        return core_schema.no_info_after_validator_function(DeclineMap.decline, handler.generate_schema(DeclineMap))
+    def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> Any:
+        return After(DeclineMap.decline).__get_pydantic_core_schema__(DeclineMap, handler.generate_schema)
 
 
-class _Fixed:
+class _Fixed(Marker):
     """Reads ``{}``, and gives one row of the catalogue."""
 
     def __init__(self, meant: Decline) -> None:
         self._meant = meant
 
-    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> core_schema.CoreSchema:
-        return core_schema.no_info_after_validator_function(lambda _: self._meant, handler.generate_schema(Empty))
+    def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> Any:
+        return After(lambda _: self._meant).__get_pydantic_core_schema__(Empty, handler.generate_schema)
 
 
-_Name = Annotated[str, Field(json_schema_extra={"enum": list(DECLINES)})]
-DeclineWord = Annotated[Decline, _Read, BeforeValidator(_named, json_schema_input_type=_Name | DeclineMap)]
+_Name = Annotated[str, ShownWith({"enum": list(DECLINES)})]
+DeclineWord = Annotated[Decline, _Read(), Before(_named, _Name | DeclineMap)]
 Down = Annotated[Decline, _Fixed(PROVIDER_DOWN)]
 TimedOut = Annotated[Decline, _Fixed(PROVIDER_TIMEOUT)]

@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
-
+from mockserver.domain.marks import After, Before, Bounds, Shown
 from mockserver.domain.masking import mask_text
 from mockserver.scenario.scalars import Text
 
@@ -30,11 +29,9 @@ def _some(value: object) -> object:
     return value
 
 
-EditPath = Annotated[
-    Text, AfterValidator(_path), WithJsonSchema({"type": "string", "pattern": r"^[^.]+(\.[^.]+)*$", "maxLength": 200})
-]
-Edit = Annotated[dict[EditPath, Any], Field(min_length=1, max_length=100)]
-Omit = Annotated[tuple[EditPath, ...], BeforeValidator(_some), Field(max_length=100)]
+EditPath = Annotated[Text, After(_path), Shown({"type": "string", "pattern": r"^[^.]+(\.[^.]+)*$", "maxLength": 200})]
+Edit = Annotated[dict[EditPath, Any], Bounds(min_length=1, max_length=100)]
+Omit = Annotated[tuple[EditPath, ...], Bounds(max_length=100), Before(_some)]
 
 
 def edited(value: object, edit: Mapping[str, object], omit: Sequence[str]) -> object:

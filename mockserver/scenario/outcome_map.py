@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from pydantic import BeforeValidator
-
+from mockserver.domain.marks import Before
 from mockserver.scenario.batch_script import BatchScript
 from mockserver.scenario.declining import DeclineWord, Down, TimedOut
 from mockserver.scenario.later_step import Later, act_of_payer
@@ -43,9 +42,7 @@ class OutcomeMap:
     challenge: Challenge | None = None
     provider_down: Down | None = None
     provider_timeout: TimedOut | None = None
-    partial_approve: Annotated[
-        PartialApprove | None, BeforeValidator(_amount, json_schema_input_type=Positive | None)
-    ] = None
+    partial_approve: Annotated[PartialApprove | None, Before(_amount, takes=Positive | None)] = None
     latency: LatencyWord | None = None
     transport: Transport | None = None
     webhook: WebhookPlan | None = None

@@ -9,14 +9,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import field, fields
 from functools import cache
-from typing import Any, TypeVar, cast, dataclass_transform, get_type_hints
+from typing import TYPE_CHECKING, Any, TypeVar, cast, dataclass_transform, get_type_hints
 
-from pydantic import ConfigDict, ModelWrapValidatorHandler, TypeAdapter, ValidationError, model_validator
-from pydantic.fields import FieldInfo
-from pydantic_core import InitErrorDetails, PydanticCustomError
+from pydantic_core import InitErrorDetails, PydanticCustomError, ValidationError
 
+from mockserver.domain.marks import FileKey
 from mockserver.domain.record import record
 from mockserver.scenario.foreign_words import unknown_key
+
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter
 
 T = TypeVar("T")
 
@@ -97,26 +99,38 @@ def part(cls: type[T]) -> type[T]:
     which gives the data as they are to be read. What of this an editor can know is its ``schema``. ``words`` are what
     explanations say of it.
     """
-    made: Any = cls
-    schema = getattr(cls, "schema", None)
-    made.__pydantic_config__ = ConfigDict(extra="forbid", hide_input_in_errors=True, json_schema_extra=schema)
-    made.read_part = model_validator(mode="wrap")(cast(Any, classmethod(_read_part)))
-    return record(cls)
+    made: Any = record(cls)
+    made.__pydantic_config__ = {
+        "extra": "forbid",
+        "hide_input_in_errors": True,
+        "json_schema_extra": getattr(cls, "schema", None),
+        "alias_generator": lambda name: _keys(made)[name],
+    }
+    _PARTS.append(made)
+    return made  # type: ignore[no-any-return]
+
+
+_PARTS: list[Any] = []
+"""Parts that pydantic does not know yet."""
 
 
 def read_part(cls: type[T], data: object) -> T:
-    """The part that plain data of a file describe. Raises ``pydantic.ValidationError`` with every fault."""
+    """The part that plain data of a file describe. Raises ``ValidationError`` with every fault."""
     reader: TypeAdapter[T] = adapter(cls)  # type: ignore[arg-type]
     return reader.validate_python(data)
 
 
 @cache
 def adapter(cls: Any) -> TypeAdapter[Any]:
-    """What reads a part, and knows its JSON schema."""
+    """What reads a part, and knows its JSON schema. pydantic is loaded for it."""
+    from pydantic import TypeAdapter, model_validator
+
+    while _PARTS:
+        _PARTS.pop().read_part = model_validator(mode="wrap")(cast(Any, classmethod(_read_part)))
     return TypeAdapter(cls)
 
 
-def _read_part(cls: type[T], data: Any, handler: ModelWrapValidatorHandler[T]) -> T:
+def _read_part(cls: type[T], data: Any, handler: Callable[[Any], T]) -> T:
     known = keys_of(cls)
     if isinstance(data, dict) and all(key in known for key in data):
         data = getattr(cls, "given", _as_it_is)(data)
@@ -130,20 +144,17 @@ def _as_it_is(data: Mapping[str, object]) -> Mapping[str, object]:
 
 def keys_of(cls: Any) -> list[str]:
     """The keys that a part has in a file."""
-    known: list[str] = _keys(cls)
-    return known
+    return list(_keys(cls).values())
 
 
 @cache
-def _keys(cls: Any) -> list[str]:
-    return [_alias(cls, one.name) for one in fields(cls) if one.init]
+def _keys(cls: Any) -> Mapping[str, str]:
+    hints = get_type_hints(cls, include_extras=True)
+    return {one.name: _key(one.name, hints[one.name]) for one in fields(cls) if one.init}
 
 
-def _alias(cls: type, name: str) -> str:
-    for note in getattr(get_type_hints(cls, include_extras=True)[name], "__metadata__", ()):
-        if isinstance(note, FieldInfo) and note.alias:
-            return note.alias
-    return name
+def _key(name: str, hint: Any) -> str:
+    return next((mark.key for mark in getattr(hint, "__metadata__", ()) if isinstance(mark, FileKey)), name)
 
 
 @part

@@ -9,9 +9,8 @@ import re
 from decimal import Decimal
 from typing import Annotated, Any
 
-from pydantic import BeforeValidator, PlainValidator, WithJsonSchema
-
 from mockserver.domain.clock import DAY, HOUR, MINUTE, SECOND, Micros, parse_duration, parse_instant
+from mockserver.domain.marks import Before, Reads, Shown
 from mockserver.domain.reading import number_of
 from mockserver.domain.zones import Zone, zone
 from mockserver.scenario.matching import shown
@@ -141,7 +140,7 @@ def read_switch(value: object) -> bool:
     raise ValueError(f"got {shown(value)}, wanted {{}} or true (leave the key out to switch it off)")
 
 
-def whole(low: int, high: int) -> BeforeValidator:
+def whole(low: int, high: int) -> Before:
     """A whole number between two bounds, both included."""
 
     def read(value: object) -> int:
@@ -149,7 +148,7 @@ def whole(low: int, high: int) -> BeforeValidator:
             raise ValueError(f"got {shown(value)}, wanted a whole number from {low} to {high}")
         return value
 
-    return BeforeValidator(read)
+    return Before(read)
 
 
 _DURATION_SCHEMA: dict[str, Any] = {
@@ -160,34 +159,29 @@ _DURATION_SCHEMA: dict[str, Any] = {
 _NUMBER_SCHEMA: dict[str, Any] = {"type": "number", "minimum": 0}
 _SWITCH_SCHEMA: dict[str, Any] = {"anyOf": [{"type": "object", "maxProperties": 0}, {"const": True}]}
 
-Duration = Annotated[Micros, BeforeValidator(read_duration), WithJsonSchema(_DURATION_SCHEMA)]
-Period = Annotated[Micros, BeforeValidator(read_period), WithJsonSchema(_DURATION_SCHEMA)]
+Duration = Annotated[Micros, Before(read_duration), Shown(_DURATION_SCHEMA)]
+Period = Annotated[Micros, Before(read_period), Shown(_DURATION_SCHEMA)]
 ZoneName = Annotated[
     Zone | None,
-    PlainValidator(read_zone),
-    WithJsonSchema({"type": ["string", "null"], "examples": ["Australia/Sydney"]}),
+    Reads(read_zone, {"type": ["string", "null"], "examples": ["Australia/Sydney"]}),
 ]
-Lag = Annotated[Micros, BeforeValidator(read_lag), WithJsonSchema(_DURATION_SCHEMA)]
+Lag = Annotated[Micros, Before(read_lag), Shown(_DURATION_SCHEMA)]
 Shift = Annotated[
     Micros,
-    BeforeValidator(read_shift),
-    WithJsonSchema(
-        {**_DURATION_SCHEMA, "pattern": "^-?" + _DURATION_PATTERN[1:], "description": "-10m: ago; 10m: ahead"}
-    ),
+    Before(read_shift),
+    Shown({**_DURATION_SCHEMA, "pattern": "^-?" + _DURATION_PATTERN[1:], "description": "-10m: ago; 10m: ahead"}),
 ]
-Instant = Annotated[Micros, BeforeValidator(read_instant), WithJsonSchema({"type": "string", "format": "date-time"})]
+Instant = Annotated[Micros, Before(read_instant), Shown({"type": "string", "format": "date-time"})]
 Point = Annotated[
     tuple[Micros, bool],
-    BeforeValidator(read_point),
-    WithJsonSchema({"type": "string", "description": "a time of day (18:05) or an ISO 8601 date-time"}),
+    Before(read_point),
+    Shown({"type": "string", "description": "a time of day (18:05) or an ISO 8601 date-time"}),
 ]
-Number = Annotated[Decimal, BeforeValidator(read_number), WithJsonSchema(_NUMBER_SCHEMA)]
-Share = Annotated[Decimal, BeforeValidator(read_share), WithJsonSchema({**_NUMBER_SCHEMA, "maximum": 1})]
-Positive = Annotated[Decimal, BeforeValidator(read_positive), WithJsonSchema({"type": "number", "exclusiveMinimum": 0})]
-Id = Annotated[str, BeforeValidator(read_id), WithJsonSchema({"type": "string", "pattern": f"^{_ID}$"})]
-Text = Annotated[str, BeforeValidator(read_text), WithJsonSchema({"type": ["string", "integer"]})]
-Flag = Annotated[bool, BeforeValidator(read_flag), WithJsonSchema({"type": "boolean"})]
-Switch = Annotated[bool, BeforeValidator(read_switch), WithJsonSchema(_SWITCH_SCHEMA)]
-Count = Annotated[
-    int, whole(1, 1_000_000_000), WithJsonSchema({"type": "integer", "minimum": 1, "maximum": 1_000_000_000})
-]
+Number = Annotated[Decimal, Before(read_number), Shown(_NUMBER_SCHEMA)]
+Share = Annotated[Decimal, Before(read_share), Shown({**_NUMBER_SCHEMA, "maximum": 1})]
+Positive = Annotated[Decimal, Before(read_positive), Shown({"type": "number", "exclusiveMinimum": 0})]
+Id = Annotated[str, Before(read_id), Shown({"type": "string", "pattern": f"^{_ID}$"})]
+Text = Annotated[str, Before(read_text), Shown({"type": ["string", "integer"]})]
+Flag = Annotated[bool, Before(read_flag), Shown({"type": "boolean"})]
+Switch = Annotated[bool, Before(read_switch), Shown(_SWITCH_SCHEMA)]
+Count = Annotated[int, whole(1, 1_000_000_000), Shown({"type": "integer", "minimum": 1, "maximum": 1_000_000_000})]

@@ -8,9 +8,8 @@ from decimal import Decimal
 from enum import StrEnum
 from typing import Annotated, Any
 
-from pydantic import Discriminator, Field, Tag, WithJsonSchema
-
 from mockserver.domain.clock import ClockMode, Micros
+from mockserver.domain.marks import Bounds, Choice, Shown
 from mockserver.domain.provider import CAPABILITIES
 from mockserver.domain.record import record
 from mockserver.scenario.part import part
@@ -37,15 +36,18 @@ class Certificate(StrEnum):
     UNTRUSTED_CHAIN = "untrusted_chain"
 
 
-_NONE = Field(json_schema_extra={"default": 0})
-
-
 @part
 class CostMap:
     """What a provider costs."""
 
-    fixed: Annotated[Number, _NONE] = Decimal(0)
-    percent: Annotated[Number, _NONE] = Decimal(0)
+    fixed: Number = Decimal(0)
+    percent: Number = Decimal(0)
+
+    @staticmethod
+    def schema(schema: dict[str, Any]) -> None:
+        """Exact numbers would be shown as texts."""
+        for shown in schema["properties"].values():
+            shown["default"] = 0
 
 
 @part
@@ -53,9 +55,9 @@ class ProviderMap:
     """A provider that exists when the sandbox opens."""
 
     id: Id
-    type: Annotated[Text, WithJsonSchema({"enum": list(CAPABILITIES)})] = "dummy"
+    type: Annotated[Text, Shown({"enum": list(CAPABILITIES)})] = "dummy"
     name: Text | None = None
-    currency: Annotated[str, Field(pattern=r"^[A-Za-z]{3}$")] = "AUD"
+    currency: Annotated[str, Bounds(pattern=r"^[A-Za-z]{3}$")] = "AUD"
     country: Text | None = None
     fallback: Text | None = None
     latency: LatencyWord | None = None
@@ -78,7 +80,7 @@ class CallMap:
 
     _: KW_ONLY
     id: Id | None = None
-    call: Annotated[str, Field(pattern=r"^(GET|POST|PUT|DELETE) /\S*$")]
+    call: Annotated[str, Bounds(pattern=r"^(GET|POST|PUT|DELETE) /\S*$")]
     headers: dict[str, Text] | None = None
     body: Any = None
     expect: ReplyMap | None = None
@@ -106,7 +108,7 @@ class AdvanceMap:
 class WaitMap:
     """Repeat a GET while time moves on, until the answer is as expected."""
 
-    wait: Annotated[str, Field(pattern=r"^GET /\S*$")]
+    wait: Annotated[str, Bounds(pattern=r"^GET /\S*$")]
     expect: ReplyMap
     headers: dict[str, Text] | None = None
     timeout: Duration = 60_000_000
@@ -124,8 +126,8 @@ def _step_kind(value: object) -> str:
 
 
 StepWord = Annotated[
-    Annotated[CallMap, Tag("<call>")] | Annotated[AdvanceMap, Tag("<advance>")] | Annotated[WaitMap, Tag("<wait>")],
-    Discriminator(_step_kind),
+    CallMap | AdvanceMap | WaitMap,
+    Choice(_step_kind, {"<call>": CallMap, "<advance>": AdvanceMap, "<wait>": WaitMap}),
 ]
 
 
@@ -133,8 +135,8 @@ StepWord = Annotated[
 class ExampleMap:
     """An example of the scenario, as calls."""
 
-    name: Annotated[str, Field(min_length=1, max_length=200)]
-    calls: Annotated[list[StepWord], Field(min_length=1, max_length=1000)]
+    name: Annotated[str, Bounds(min_length=1, max_length=200)]
+    calls: Annotated[list[StepWord], Bounds(min_length=1, max_length=1000)]
 
 
 @record

@@ -25,7 +25,7 @@ from mockserver.findings.watch import READS, Watch
 from mockserver.scenario.provider_outcome import PartialApprove
 from mockserver.scenario.transport import FaultKind, Transport
 from mockserver.web.request import Reply, Request
-from mockserver.wire.base import Body
+from mockserver.wire.base import Body, fields_of
 from mockserver.wire.jsonio import MalformedJson, dumps, loads
 
 _REFUSED = 400
@@ -168,7 +168,7 @@ def _pace_of(sandbox: Sandbox, real_clock: Callable[[], Micros]) -> Micros | Non
 
 
 def _unknown(names: Sequence[str], model: type[Body] | None) -> dict[str, str | None]:
-    known = [field.alias or name for name, field in model.model_fields.items()] if model is not None else []
+    known = [field.alias for field in fields_of(model).values()] if model is not None else []
     return {mask_start(name, 60): nearest_of(name, known) for name in names[:_MOST_UNKNOWN]}
 
 

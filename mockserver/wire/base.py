@@ -7,51 +7,39 @@ Sources: assumption ``request.letter_case``; published facts, 0 (rules 3 and 5),
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from dataclasses import fields
+from collections.abc import Callable, Mapping
+from dataclasses import fields, replace
 from decimal import Decimal
 from enum import Enum
-from typing import Annotated, Any, ClassVar, TypeVar, cast
-
-from pydantic import (
-    AfterValidator,
-    BaseModel,
-    ConfigDict,
-    Field,
-    PlainValidator,
-    StringConstraints,
-    WithJsonSchema,
-)
-from pydantic.alias_generators import to_camel
-from pydantic_core import PydanticCustomError
+from inspect import get_annotations
+from typing import Annotated, Any, ClassVar, Literal, TypeAlias, TypeVar, cast, get_origin, get_type_hints
 
 from mockserver.domain.addresses import never_called
 from mockserver.domain.clock import Instant
 from mockserver.domain.delivery import header_fault
 from mockserver.domain.errors import nearest
-from mockserver.domain.reading import choice_of, flag_of, number_of
+from mockserver.domain.marks import After, Bounds, Reads
+from mockserver.domain.reading import camel, choice_of, flag_of, number_of
+from mockserver.domain.record import record
+from mockserver.domain.remembered import by_type
 from mockserver.wire.dates import read_moment
 
 _SHORT = 10
 """Digits that any 32-bit number has fewer of."""
 
+_BOTH = "the assumption request.decimal_comma reads both"
 COMMA = r"(?a)\s*[+-]?\d{1,18},\d{1,18}\s*"
 """A number that has a decimal comma."""
 
 
-def refuse(text: str) -> PydanticCustomError:
-    """What a reader of a field raises: the words of its refusal."""
-    return PydanticCustomError("wanted", "{text}", {"text": text})
-
-
 def read_number(value: object) -> Decimal:
-    """An exact number from a JSON number or a numeric text. Refuses anything else, booleans included."""
+    """An exact number from a JSON number or a numeric text. Raises ``ValueError`` for anything else, booleans too."""
     number = number_of(value)
     if number is not None:
         return number
     if isinstance(value, str) and re.fullmatch(COMMA, value):
-        raise refuse("got a decimal comma, wanted a point as in 1.5 (the assumption request.decimal_comma reads both)")
-    raise refuse("wanted a number")
+        raise ValueError(f"got a decimal comma, wanted a point as in 1.5 ({_BOTH})")
+    raise ValueError("wanted a number")
 
 
 def _read_whole(value: object) -> int:
@@ -59,22 +47,15 @@ def _read_whole(value: object) -> int:
         return int(value)
     number = read_number(value)
     if number != number.to_integral_value() or not -(2**31) <= number < 2**31:
-        raise refuse("wanted a whole number of 32 bits")
+        raise ValueError("wanted a whole number of 32 bits")
     return int(number)
 
 
 def _read_flag(value: object) -> bool:
     flag = flag_of(value)
     if flag is None:
-        raise refuse("wanted true or false")
+        raise ValueError("wanted true or false")
     return flag
-
-
-def _read_moment(value: object) -> Instant:
-    try:
-        return read_moment(value)
-    except ValueError as problem:
-        raise refuse(str(problem)) from None
 
 
 def read_map(value: object) -> dict[str, str]:
@@ -82,19 +63,19 @@ def read_map(value: object) -> dict[str, str]:
     if value == []:
         return {}
     if not isinstance(value, dict):
-        raise refuse("wanted an object of texts")
+        raise ValueError("wanted an object of texts")
     return {key: _scalar(key, item) for key, item in value.items() if item is not None}
 
 
-def _without(fault_of: Callable[[str], str | None]) -> AfterValidator:
+def _without(fault_of: Callable[[str], str | None]) -> After:
     """Refuses a text in which something finds a fault, in its words."""
 
     def read(value: str) -> str:
         if (words := fault_of(value)) is not None:
-            raise refuse(words)
+            raise ValueError(words)
         return value
 
-    return AfterValidator(read)
+    return After(read)
 
 
 def _scalar(key: str, value: object) -> str:
@@ -104,57 +85,55 @@ def _scalar(key: str, value: object) -> str:
         return "true" if value else "false"
     if isinstance(value, int | Decimal):
         return str(value)
-    raise refuse(f"wanted a text under '{key[:40]}', not an object or a list")
+    raise ValueError(f"wanted a text under '{key[:40]}', not an object or a list")
 
 
 Number = Annotated[
     Decimal,
-    PlainValidator(read_number),
-    WithJsonSchema(
-        {"anyOf": [{"type": "number"}, {"type": "string", "pattern": r"^[+-]?[0-9]{1,18}(\.[0-9]{1,18})?$"}]}
+    Reads(
+        read_number,
+        {"anyOf": [{"type": "number"}, {"type": "string", "pattern": r"^[+-]?[0-9]{1,18}(\.[0-9]{1,18})?$"}]},
     ),
 ]
 """An exact number, given as a JSON number or as a numeric text."""
 
 Whole = Annotated[
     int,
-    PlainValidator(_read_whole),
-    WithJsonSchema(
+    Reads(
+        _read_whole,
         {
             "anyOf": [
                 {"type": "integer", "format": "int32", "minimum": -(2**31), "maximum": 2**31 - 1},
                 {"type": "string", "pattern": "^-?[0-9]{1,9}$"},
             ]
-        }
+        },
     ),
 ]
 """A whole number of 32 bits."""
 
 Flag = Annotated[
     bool,
-    PlainValidator(_read_flag),
-    WithJsonSchema({"anyOf": [{"type": "boolean"}, {"type": "string", "enum": ["true", "false", "True", "False"]}]}),
+    Reads(_read_flag, {"anyOf": [{"type": "boolean"}, {"type": "string", "enum": ["true", "false", "True", "False"]}]}),
 ]
 """True or false, as JSON or as the word."""
 
 Moment = Annotated[
     Instant,
-    PlainValidator(_read_moment),
-    WithJsonSchema(
-        {"anyOf": [{"type": "string", "format": "date-time"}, {"type": "integer", "description": "epoch ms"}]}
+    Reads(
+        read_moment,
+        {"anyOf": [{"type": "string", "format": "date-time"}, {"type": "integer", "description": "epoch ms"}]},
     ),
 ]
 """An instant in microseconds, in any of the accepted forms."""
 
 Map = Annotated[
     dict[str, str],
-    PlainValidator(read_map),
-    WithJsonSchema({"type": "object", "additionalProperties": {"type": "string"}}),
+    Reads(read_map, {"type": "object", "additionalProperties": {"type": "string"}}),
 ]
 """String keys, string values; keys keep their case, numbers and booleans become texts."""
 
-Required = Annotated[str, StringConstraints(min_length=1)]
-Text40 = Annotated[str, StringConstraints(max_length=40)]
+Required = Annotated[str, Bounds(min_length=1)]
+Text40 = Annotated[str, Bounds(max_length=40)]
 HeaderText = Annotated[str, _without(header_fault)]
 """What is presented to a receiver."""
 
@@ -174,8 +153,8 @@ MOST_ITEMS = 1_000
 MOST_CHOICES = 100
 """The same of names that are chosen from a handful: what is nearest to a wrong one takes long to find."""
 
-Objects = Annotated[list[T], Field(max_length=MOST_ITEMS)]
-Choices = Annotated[list[T], Field(max_length=MOST_CHOICES)]
+Objects = Annotated[list[T], Bounds(max_length=MOST_ITEMS)]
+Choices = Annotated[list[T], Bounds(max_length=MOST_CHOICES)]
 
 
 def one_of(choices: type[En]) -> Any:
@@ -187,23 +166,59 @@ def one_of(choices: type[En]) -> Any:
         found = chosen(value)
         if found is None:
             hint = nearest(value.lower(), [name.lower() for name in names]) if isinstance(value, str) else ""
-            raise refuse(f"wanted one of {', '.join(names)}{hint}")
+            raise ValueError(f"wanted one of {', '.join(names)}{hint}")
         return found
 
     schema = {
         "anyOf": [{"type": "string", "enum": names}, {"type": "integer", "minimum": 0, "maximum": len(names) - 1}]
     }
-    return Annotated[choices, PlainValidator(read), WithJsonSchema(schema)]
+    return Annotated[choices, Reads(read, schema)]
 
 
-class Body(BaseModel):
-    """Base of what callers send. Fields are camelCase on the wire; null means absent for every optional field.
+Extra: TypeAlias = Literal["ignore", "forbid", "allow"]
+REQUIRED = object()
+"""The default of a field that has none."""
 
-    ``makes`` is the value of the domain that a body of the same fields is a command for.
+
+@record
+class BodyField:
+    """What is said of a field of a body beside its type: its default, the ``alias`` by which it goes over the wire, and
+    ``also``, another name by which it is read. Without a default it is required."""
+
+    default: Any = REQUIRED
+    alias: str = ""
+    description: str = ""
+    also: str = ""
+    annotation: Any = None
+
+
+def field(default: Any = REQUIRED, *, alias: str = "", description: str = "", also: str = "") -> Any:
+    """What a body says of one of its fields."""
+    return BodyField(default, alias, description, also)
+
+
+class Body:
+    """Base of what callers send. Fields are camelCase on the wire; null means absent for every optional field, and one
+    that is not given has its default.
+
+    ``makes`` is the value of the domain that a body of the same fields is a command for; ``extra`` what becomes of
+    names that no field has, in the words of pydantic's core.
     """
 
-    model_config = ConfigDict(alias_generator=to_camel, frozen=True, defer_build=True, hide_input_in_errors=True)
     makes: ClassVar[Any] = None
+    extra: ClassVar[Extra] = "ignore"
+    _said: ClassVar[dict[str, BodyField]] = {}
+
+    def __init__(self, given: dict[str, Any] | None = None) -> None:
+        self.__dict__ = given or {}
+
+    def __init_subclass__(cls) -> None:
+        cls._said = {name: value for name, value in vars(cls).items() if type(value) is BodyField}
+        for name, said in cls._said.items():
+            if said.default is REQUIRED:
+                delattr(cls, name)
+            else:
+                setattr(cls, name, said.default)
 
     def present(self) -> dict[str, Any]:
         """The fields that are given, by name."""
@@ -224,3 +239,15 @@ def _command(value: object) -> object:
     if isinstance(value, Body):
         return value.command()
     return tuple(map(_command, value)) if isinstance(value, list) and value and isinstance(value[0], Body) else value
+
+
+@by_type
+def fields_of(body: type[Body]) -> Mapping[str, BodyField]:
+    """The fields of a body by name, those of its bases first."""
+    found = {}
+    for name, annotation in get_type_hints(body, include_extras=True).items():
+        if get_origin(annotation) is not ClassVar:
+            owner: Any = next(base for base in body.__mro__ if name in get_annotations(base))
+            said = owner._said.get(name) or BodyField(getattr(body, name, REQUIRED))
+            found[name] = replace(said, annotation=annotation, alias=said.alias or camel(name))
+    return found

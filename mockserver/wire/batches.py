@@ -7,24 +7,23 @@ from __future__ import annotations
 
 from typing import Annotated, TypedDict
 
-from pydantic import Field, StringConstraints
-
 from mockserver.domain.batch import LONGEST_DESCRIPTION, Batch
 from mockserver.domain.commands import NewBatch
-from mockserver.wire.base import Body, Map, Required, Whole
+from mockserver.domain.marks import Bounds
+from mockserver.wire.base import Body, Map, Required, Whole, field
 from mockserver.wire.replies import reply_of
 from mockserver.wire.shapes import ListQuery, ReplyAmount, ReplyDateTime, WebhookConfig, page_of
 
-Description = Annotated[str, StringConstraints(max_length=LONGEST_DESCRIPTION)]
+Description = Annotated[str, Bounds(max_length=LONGEST_DESCRIPTION)]
 
 
 class BatchCreation(Body):
     """Submit a batch of payments with stored methods."""
 
-    count: Whole = Field(description="number of transactions in the text")
+    count: Whole = field(description="number of transactions in the text")
     description: Description
-    batch: Required = Field(description="CSV: PaymentMethodId,ReplyAmount,Currency,Reference and a line each")
-    webhook: WebhookConfig | None = Field(None, json_schema_extra={"also": ["webhookConfig"]})
+    batch: Required = field(description="CSV: PaymentMethodId,ReplyAmount,Currency,Reference and a line each")
+    webhook: WebhookConfig | None = field(None, also="webhookConfig")
     metadata: Map | None = None
 
     def command(self) -> NewBatch:

@@ -3,8 +3,6 @@
 Source: service document, Charges; published facts, 1.2, 1.3.
 """
 
-from pydantic import Field
-
 from mockserver.domain.charge import Payer
 from mockserver.domain.commands import NewCharge
 from mockserver.domain.sources import (
@@ -13,7 +11,7 @@ from mockserver.domain.sources import (
     ChargeSource,
     Initiator,
 )
-from mockserver.wire.base import Body, Callback, Flag, Map, Number, Required, Text40, one_of
+from mockserver.wire.base import Body, Callback, Flag, Map, Number, Required, Text40, field, one_of
 from mockserver.wire.shapes import (
     Address,
     CardRequestInformation,
@@ -33,7 +31,7 @@ class ChargeFields(Body):
     email: str | None = None
     phone: str | None = None
     reference: Text40 | None = None
-    capture: Flag | None = Field(None, description="default true; false only authorises")
+    capture: Flag | None = field(None, description="default true; false only authorises")
     ip: str | None = None
     address: Address | None = None
     order: Order | None = None
@@ -45,35 +43,31 @@ class ChargeFields(Body):
     last_name: str | None = None
     metadata: Map | None = None
     descriptor: str | None = None
-    three_ds_notification_url: Callback | None = Field(None, alias="threeDSNotificationUrl")
+    three_ds_notification_url: Callback | None = field(None, alias="threeDSNotificationUrl")
 
     def charge(self, source: ChargeSource) -> NewCharge:
         """The command that these fields and a source make."""
-        # An attribute of a model takes 450 instructions to find, a key of its dictionary 60.
-        given, payer = self.__dict__, self.payer()
-        initiator: Initiator | None = given["initiator"]
-        webhook: WebhookConfig | None = given["webhook"]
+        payer, initiator, webhook = self.payer(), self.initiator, self.webhook
         # In the order of the fields: every charge comes this way, and keywords would take 0.7 us instead of 0.2.
         return NewCharge(
             source,
-            given["amount"],
-            given["currency"],
-            given["reference"],
-            given["capture"] is not False,
+            self.amount,
+            self.currency,
+            self.reference,
+            self.capture is not False,
             payer,
             None if payer is None else payer.email,
-            given["ip"],
+            self.ip,
             initiator.value if initiator else None,
             webhook.command() if webhook else None,
-            given["metadata"],
-            given["descriptor"],
-            given["three_ds_notification_url"],
+            self.metadata,
+            self.descriptor,
+            self.three_ds_notification_url,
         )
 
     def payer(self) -> Payer | None:
         """Who pays, as far as the request says."""
-        given = self.__dict__
-        return payer_of(given["reference"], given["first_name"], given["last_name"], given["email"], given["phone"])
+        return payer_of(self.reference, self.first_name, self.last_name, self.email, self.phone)
 
 
 class LocatedCharge(ChargeFields):
@@ -101,9 +95,8 @@ class ProviderCardCharge(CardCharge):
 
     def source(self) -> CardSource:
         """The card to charge and who shall take it."""
-        given = self.__dict__
-        card: CardRequestInformation | None = given["payment_information"]
-        return CardSource(card.details() if card else None, given["provider_id"])
+        card = self.payment_information
+        return CardSource(card.details() if card else None, self.provider_id)
 
 
 class Capture(Body):
@@ -142,7 +135,7 @@ class ChargeQuery(ListQuery):
     payment_type: str | None = None
     card_type: str | None = None
     currency: str | None = None
-    card_number: str | None = Field(None, description="4, 6 or 8 leading digits, or the whole number")
+    card_number: str | None = field(None, description="4, 6 or 8 leading digits, or the whole number")
     cardholder: str | None = None
     batch_id: str | None = None
     subscription_id: str | None = None

@@ -5,22 +5,18 @@ Names are taken as they are documented, and none that is unknown: a misspelt one
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
 from itertools import islice
 from typing import Annotated, Any, TypeVar
-
-from pydantic import ConfigDict
-from pydantic.json_schema import JsonSchemaValue
-from pydantic_core import CoreSchema, core_schema
 
 from mockserver.domain.addresses import is_web_address, never_called
 from mockserver.domain.clock import Micros, parse_duration, parse_instant
 from mockserver.domain.codes import Code
 from mockserver.domain.errors import Invalid, nearest
+from mockserver.domain.marks import Reads
 from mockserver.domain.masking import mask_start
 from mockserver.domain.reading import flag_of, whole_of
-from mockserver.wire.base import Body, refuse
+from mockserver.wire.base import Body, fields_of
 from mockserver.wire.folding import MOST_FIELDS, MOST_NAMED, Folded, pascal, validate
 from mockserver.wire.jsonio import holds_few
 
@@ -32,21 +28,21 @@ _LONGEST_SHOWN = 20
 class ControlBody(Body):
     """Base of what control calls carry, in bodies and in queries."""
 
-    model_config = ConfigDict(extra="forbid")
+    extra = "forbid"
 
 
 class OpenBody(Body):
     """Base of bodies with fields that are not known beforehand."""
 
-    model_config = ConfigDict(extra="allow")
+    extra = "allow"
 
 
 def read_exactly(model: type[B], given: Mapping[str, Any], what: str = "field") -> B:
     """The typed body or query. Raises ``Invalid`` (90) naming those that are unknown, ``MOST_NAMED`` at most, else
     every other fault."""
-    names = [info.alias or name for name, info in model.model_fields.items()]
+    names = [field.alias for field in fields_of(model).values()]
     unknown = list(islice((name for name in given if name not in names), MOST_NAMED))
-    if model.model_config.get("extra") != "allow" and unknown:
+    if model.extra != "allow" and unknown:
         allowed = ", ".join(names) or "none"
         faults = {mask_start(name, 40): f"unknown {what}{nearest(name, names)}, allowed: {allowed}" for name in unknown}
         raise Invalid(Code.VALIDATION_ERROR, {pascal([name]): words for name, words in faults.items()})
@@ -54,28 +50,7 @@ def read_exactly(model: type[B], given: Mapping[str, Any], what: str = "field") 
     return validate(model, Folded(dict(given), [], [], 0 if holds_few(given, MOST_FIELDS) else -1))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Reader:
-    """How a field is read, and its JSON schema: for ``Annotated``. ``read`` raises ``ValueError`` with what is
-    allowed."""
-
-    read: Callable[[Any], object]
-    schema: JsonSchemaValue
-
-    def __get_pydantic_core_schema__(self, _: object, __: object) -> CoreSchema:
-        def read(value: object) -> object:
-            try:
-                return self.read(value)
-            except ValueError as problem:
-                raise refuse(str(problem)) from None
-
-        return core_schema.no_info_plain_validator_function(read)
-
-    def __get_pydantic_json_schema__(self, _: object, __: object) -> JsonSchemaValue:
-        return dict(self.schema)
-
-
-def whole(least: int = 0, most: int | None = None, *, digits: bool = False) -> Reader:
+def whole(least: int = 0, most: int | None = None, *, digits: bool = False) -> Reads:
     """A whole number: a JSON number, or in a query one written in ``digits``."""
     allowed = f"{least} or more" if most is None else f"{least} to {most}"
 
@@ -86,10 +61,10 @@ def whole(least: int = 0, most: int | None = None, *, digits: bool = False) -> R
         return number
 
     bounds = {"minimum": least} if most is None else {"minimum": least, "maximum": most}
-    return Reader(read, {"type": "integer", **bounds})
+    return Reads(read, {"type": "integer", **bounds})
 
 
-def word_of(*words: str) -> Reader:
+def word_of(*words: str) -> Reads:
     """One of some words."""
 
     def read(value: object) -> str:
@@ -97,10 +72,10 @@ def word_of(*words: str) -> Reader:
             raise ValueError(f"got '{_shown(value)}'{nearest(_shown(value), words)}, allowed: {', '.join(words)}")
         return value
 
-    return Reader(read, {"type": "string", "enum": list(words)})
+    return Reads(read, {"type": "string", "enum": list(words)})
 
 
-def name_of(longest: int) -> Reader:
+def name_of(longest: int) -> Reads:
     """A name that people read: printable, and not blank."""
 
     def read(value: object) -> str:
@@ -108,7 +83,7 @@ def name_of(longest: int) -> Reader:
             raise ValueError(f"wanted a text of 1 to {longest} printable characters")
         return value
 
-    return Reader(read, {"type": "string", "minLength": 1, "maxLength": longest})
+    return Reads(read, {"type": "string", "minLength": 1, "maxLength": longest})
 
 
 def _shown(value: object) -> str:
@@ -138,17 +113,17 @@ def _read_address(value: object) -> str:
     return value
 
 
-Switch = Annotated[bool, Reader(_read_switch, {"type": "boolean"})]
+Switch = Annotated[bool, Reads(_read_switch, {"type": "boolean"})]
 """True or false, as JSON or as the word."""
 
-Duration = Annotated[Micros, Reader(lambda value: parse_duration(str(value)), {"type": "string"})]
+Duration = Annotated[Micros, Reads(lambda value: parse_duration(str(value)), {"type": "string"})]
 """A duration in microseconds, written such as ``1h30m``."""
 
-DateTime = Annotated[Micros, Reader(lambda value: parse_instant(str(value)), {"type": "string", "format": "date-time"})]
+DateTime = Annotated[Micros, Reads(lambda value: parse_instant(str(value)), {"type": "string", "format": "date-time"})]
 """An instant in microseconds, written as an ISO date-time."""
 
-SecretKey = Annotated[str, Reader(_read_key, {"type": "string"})]
+SecretKey = Annotated[str, Reads(_read_key, {"type": "string"})]
 """A secret key, as it is sent in a header."""
 
-Address = Annotated[str, Reader(_read_address, {"type": "string", "format": "uri"})]
+Address = Annotated[str, Reads(_read_address, {"type": "string", "format": "uri"})]
 """An absolute address that may be called."""

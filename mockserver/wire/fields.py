@@ -9,22 +9,21 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Callable, ItemsView, Iterable, Iterator, Mapping, Sequence
-from decimal import Decimal
-from functools import cache, lru_cache
+from functools import lru_cache
 from types import NoneType
 from typing import Any, NamedTuple, TypeVar
 from urllib.parse import parse_qsl
 
-from pydantic import ValidationError
-from pydantic_core import SchemaValidator, core_schema
+from pydantic_core import ValidationError
 
 from mockserver.domain.masking import EFFORT
 from mockserver.domain.outline import outline_of
-from mockserver.domain.remembered import Remembered
-from mockserver.wire.base import Body, read_map, read_number
+from mockserver.domain.remembered import Remembered, by_type
+from mockserver.wire.base import Body, fields_of
 from mockserver.wire.folding import MOST_FIELDS, Folded, fold, nested_body, parts_of, spellings_of, validate
 from mockserver.wire.jsonio import LONG, MalformedJson, holds_few, loads
 from mockserver.wire.long_json import ReadAhead
+from mockserver.wire.validators import capitalised, of_one_spelling
 
 B = TypeVar("B", bound=Body)
 
@@ -83,7 +82,7 @@ class Fields(Mapping[str, object]):
         """The fields of a query string; ``commas`` as for a body."""
         made = cls(model, _parameters(raw), raw, _parameters, commas)
         if len(raw) <= _SHORT:
-            made._folded, made._typed = _read_query(model, raw, commas)
+            made._folded, made._typed = _QUERIES[model, raw, commas]
         return made
 
     @classmethod
@@ -155,8 +154,7 @@ class Fields(Mapping[str, object]):
         spelt, attribute = self._keys.get(name, _NO_KEY)
         if attribute:
             typed: Any = self._typed
-            found = typed.__dict__[attribute]
-            return found if found is not None or attribute in typed.model_fields_set else default
+            return typed.__dict__.get(attribute, default)
         if spelt:
             return self._as_spelt().get(spelt, default)
         return self.folded.values.get(name, default)
@@ -219,7 +217,6 @@ def _pairs(query_string: bytes) -> list[tuple[str, str]]:
     return parse_qsl(query_string.decode("utf-8", "replace"), errors="replace")
 
 
-@lru_cache(maxsize=512)
 def _read_query(model: type[Body], raw: bytes, commas: bool) -> tuple[Folded, Body | None]:
     """A query in canonical names, and as a model when it is right. Clients ask the same again, of lists above all."""
     folded = fold(model, _parameters(raw), commas=commas)
@@ -228,33 +225,30 @@ def _read_query(model: type[Body], raw: bytes, commas: bool) -> tuple[Folded, Bo
     return folded, _if_plain(model, folded.values)
 
 
+_QUERIES = Remembered[tuple[type[Body], bytes, bool], tuple[Folded, Body | None]](512, lambda key: _read_query(*key))
+
+
 def _if_plain(model: type[B], given: Mapping[str, Any]) -> B | None:
     """The model of fields that are right, under their canonical names; else None."""
-    validator = _at_once(model, capitals=False)
-    if validator is None:
-        return None
     try:
-        body: B = validator.validate_python(given)
+        return model(of_one_spelling(model, capitals=False).validate_python(given))
     except ValidationError:
         return None
-    return body
 
 
 def _typed_at_once(model: type[Body], raw: bytes, *, capitals: bool) -> Body | None:
     """The model of a JSON text whose fields are right and spelt in the one way, without an object in between; else
     None. What a later value of the same name replaces must be JSON that the longer way reads too."""
-    validator = _at_once(model, capitals)
-    if validator is None or _is_unusual(raw):
+    if _is_unusual(raw):
         return None
     try:
-        body: Body = validator.validate_json(raw)
+        return model(of_one_spelling(model, capitals).validate_json(raw))
     except ValidationError:
         return None
-    return body
 
 
 _ROUNDED = re.compile(rb"\.(?:[0-9]*0(?![0-9])|[0-9]{7})")
-"""What a number may have of which a float does not tell every digit; see also ``_MOST``."""
+"""What a number may have of which a float does not tell every digit; see also ``validators.MOST``."""
 
 _EXPONENT = re.compile(rb"0e0(?:ty)?+0*+[\s,}\]]")
 """The end of an exponent, of NaN or Infinity in the outline of a text."""
@@ -269,68 +263,13 @@ def _is_unusual(raw: bytes) -> bool:
     return bool(_EXPONENT.search(outline) or _ROUNDED.search(raw) or (runs > 2 and _DOZENS.search(raw)))
 
 
-_MOST = 10**9
-
-
-def _decimal(number: float) -> Decimal:
-    """A number that was read as a float, which has all its digits: 15 of them at most."""
-    return Decimal(int(number)) if number.is_integer() else Decimal(repr(number))
-
-
-_DECIMALS = Remembered[float, Decimal](4_096, _decimal)
-"""Amounts come back: to find the digits of one takes half of the way."""
-
-
-@cache
+@by_type
 def _keys_of(model: type[Body], capitals: bool) -> Mapping[str, tuple[str, str]]:
     """How the fields are spelt that have no fields of their own, by their canonical names; and the names in the model
     of those that it has as they were given, texts above all."""
     found = {}
-    for attribute, info in model.model_fields.items():
-        name, kinds = info.alias or attribute, {part for part in parts_of(info.annotation) if isinstance(part, type)}
-        if nested_body(info.annotation) is None:
-            spelt = name[:1].upper() + name[1:] if capitals else name
-            found[name] = spelt, attribute if kinds <= {str, NoneType} else ""
+    for attribute, field in fields_of(model).items():
+        name, kinds = field.alias, {part for part in parts_of(field.annotation) if isinstance(part, type)}
+        if nested_body(field.annotation) is None:
+            found[name] = capitalised(name) if capitals else name, attribute if kinds <= {str, NoneType} else ""
     return found
-
-
-@cache
-def _at_once(model: type[Body], capitals: bool) -> SchemaValidator | None:
-    """A validator of the model that knows its fields in one spelling only, and refuses all others."""
-    model.model_rebuild()
-    schema: Any = _spelt(model.__pydantic_core_schema__, capitals)
-    try:
-        # What was built for the model would be taken for any schema of it.
-        return SchemaValidator(schema, _use_prebuilt=False)
-    except TypeError:
-        return None
-
-
-def _spelt(schema: Any, capitals: bool) -> Any:
-    if isinstance(schema, list):
-        return [_spelt(part, capitals) for part in schema]
-    if not isinstance(schema, dict):
-        return schema
-    spelt = {name: _spelt(part, capitals) for name, part in schema.items()}
-    match spelt.get("type"):
-        case "model-field" if capitals:
-            alias: str = spelt["validation_alias"]
-            spelt["validation_alias"] = alias[:1].upper() + alias[1:]
-        case "model-fields":
-            spelt["extra_behavior"] = "forbid"
-        case "function-plain" if (usual := _USUAL.get(schema["function"]["function"])) is not None:
-            return usual
-    return spelt
-
-
-_TEXT = core_schema.str_schema(strict=True)
-_USUAL: Mapping[object, core_schema.CoreSchema] = {
-    read_number: core_schema.json_or_python_schema(
-        core_schema.no_info_after_validator_function(
-            _DECIMALS.__getitem__, core_schema.float_schema(strict=True, gt=-_MOST, lt=_MOST)
-        ),
-        core_schema.no_info_plain_validator_function(read_number),
-    ),
-    read_map: core_schema.dict_schema(_TEXT, _TEXT, strict=True),
-}
-"""How a field is read at once that a function reads: what it would change is left to the longer way."""

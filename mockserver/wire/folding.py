@@ -8,16 +8,16 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
-from functools import cache
-from typing import Any, TypeVar, get_args
+from typing import Any, TypeVar, get_args, get_origin
 
-from pydantic import ValidationError
-from pydantic_core import ErrorDetails
+from pydantic_core import ErrorDetails, ValidationError
 
 from mockserver.domain.codes import Code
 from mockserver.domain.errors import MOST_FAULTS, Invalid, nearest
 from mockserver.domain.record import mutable, record
-from mockserver.wire.base import COMMA, Body
+from mockserver.domain.remembered import by_type
+from mockserver.wire.base import COMMA, Body, fields_of
+from mockserver.wire.validators import capitalised, of_any_spelling
 
 B = TypeVar("B", bound=Body)
 
@@ -31,8 +31,6 @@ _WORDS: Mapping[str, str] = {
     "missing": "required",
     "string_type": "wanted a text",
     "dict_type": "wanted an object",
-    "model_type": "wanted an object",
-    "model_attributes_type": "wanted an object",
     "list_type": "wanted a list",
 }
 
@@ -61,18 +59,17 @@ class Folded:
         return not self.unknown and not self.twice and self.left >= 0
 
 
-@cache
+@by_type
 def spellings_of(model: type[Body]) -> Mapping[str, Spelling]:
     """The fields of a model by every name that is read."""
     table: dict[str, Spelling] = {}
-    for name, info in model.model_fields.items():
-        alias = info.alias or name
-        many = any(word in str(info.annotation) for word in ("list[", "tuple["))
-        spelling = Spelling(alias, nested_body(info.annotation), many, Decimal in parts_of(info.annotation))
-        others = info.json_schema_extra.get("also", ()) if isinstance(info.json_schema_extra, dict) else ()
-        for word in (alias, *(others if isinstance(others, Sequence) else ())):
-            text = str(word)
-            for form in (text, text[:1].upper() + text[1:], text.lower()):
+    for field in fields_of(model).values():
+        parts = list(parts_of(field.annotation))
+        spelling = Spelling(
+            field.alias, nested_body(field.annotation), list in [get_origin(part) for part in parts], Decimal in parts
+        )
+        for word in filter(None, (field.alias, field.also)):
+            for form in (word, capitalised(word), word.lower()):
                 table[form] = spelling
     return table
 
@@ -188,7 +185,7 @@ def validate(model: type[B], folded: Folded, *, strict: bool = False) -> B:
             parts = name.split(".")
             details[pascal(parts)] = f"unknown field{nearest(parts[-1], _names_beside(model, parts))}"
     try:
-        body = model.model_validate(folded.values)
+        body = model(of_any_spelling(model).validate_python(folded.values))
     except ValidationError as problem:
         for fault in problem.errors(include_url=False, include_input=False)[:MOST_NAMED]:
             details.setdefault(pascal([str(part) for part in fault["loc"] or ("body",)]), _words(fault))
@@ -200,11 +197,13 @@ def validate(model: type[B], folded: Folded, *, strict: bool = False) -> B:
 
 def pascal(parts: Sequence[str]) -> str:
     """``PaymentInformation.CardNumber``: a field's place as error details write it (published facts, 10)."""
-    return ".".join(part[:1].upper() + part[1:] for part in parts)
+    return ".".join(map(capitalised, parts))
 
 
 def _words(fault: ErrorDetails) -> str:
     kind, context = fault["type"], fault.get("ctx", {})
+    if kind == "value_error":
+        return str(context["error"])
     if kind == "string_too_long":
         return f"wanted at most {context['max_length']} characters"
     if kind == "too_long":

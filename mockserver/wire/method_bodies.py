@@ -5,8 +5,6 @@ Source: service document, Payment methods, and Customers; published facts, 1.2, 
 
 from __future__ import annotations
 
-from pydantic import Field
-
 from mockserver.domain.charge import Payer
 from mockserver.domain.commands import (
     CardChanges,
@@ -20,7 +18,7 @@ from mockserver.domain.commands import (
     VaultRequest,
 )
 from mockserver.domain.vault import Expiry
-from mockserver.wire.base import Body, Flag, Map, Moment, Required, Whole
+from mockserver.wire.base import Body, Flag, Map, Moment, Required, Whole, field
 from mockserver.wire.shapes import (
     BankPaymentInformation,
     CardRequestInformation,
@@ -159,9 +157,9 @@ class ProviderSwitch(Body):
 class CardFields(Body):
     """New data of a stored card; what is not given stays."""
 
-    expiry_date: str | None = Field(None, description="MM/YY")
+    expiry_date: str | None = field(None, description="MM/YY")
     cardholder: str | None = None
-    card_number: str | None = Field(None, description="12 to 19 digits with a right check digit")
+    card_number: str | None = field(None, description="12 to 19 digits with a right check digit")
 
 
 class CardUpdate(Body):
@@ -177,7 +175,7 @@ class CardUpdate(Body):
 class Removal(Body):
     """Whether the provider removes its copy too."""
 
-    gateway_delete: Flag | None = Field(None, description="default true")
+    gateway_delete: Flag | None = field(None, description="default true")
 
     def asks_provider(self) -> bool:
         """True unless the caller says false (service document, Limits)."""

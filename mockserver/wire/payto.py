@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from typing import TypedDict
 
-from pydantic import Field
-
 from mockserver.domain.commands import NewPayToMethod
 from mockserver.domain.payto import LEAST_MAXIMUM, MOST_MAXIMUM, Agreement, PayIdDetails
-from mockserver.wire.base import Body, Required, Whole
+from mockserver.wire.base import Body, Required, Whole, field
 from mockserver.wire.method_bodies import StoringTerms
 
 
@@ -18,7 +16,7 @@ class PayIdFields(Body):
     makes = PayIdDetails
 
     pay_id: str | None = None
-    pay_id_type: str | None = Field(None, description="free text, such as EMAIL")
+    pay_id_type: str | None = field(None, description="free text, such as EMAIL")
 
 
 class NewPayToAgreement(StoringTerms):
@@ -27,7 +25,7 @@ class NewPayToAgreement(StoringTerms):
     payer_name: Required
     payer_pay_id_details: PayIdFields | None = None
     description: Required
-    maximum_amount: Whole = Field(description=f"{LEAST_MAXIMUM} to {MOST_MAXIMUM}")
+    maximum_amount: Whole = field(description=f"{LEAST_MAXIMUM} to {MOST_MAXIMUM}")
     provider_id: Required
 
     def command(self) -> NewPayToMethod:

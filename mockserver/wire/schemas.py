@@ -1,4 +1,4 @@
-"""JSON schemas of everything that goes over the wire, made from the models that read and write it."""
+"""JSON schemas of everything that goes over the wire, made from the types that say how it is read and written."""
 
 from __future__ import annotations
 
@@ -7,18 +7,15 @@ import json
 import re
 import types
 import typing
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
-from functools import cache
 from inspect import getdoc
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any, get_args, get_origin, get_type_hints, is_typeddict
 
-from pydantic import WithJsonSchema
-from pydantic.json_schema import models_json_schema
-
-from mockserver.wire.base import Body
+from mockserver.domain.marks import Marker
+from mockserver.wire.base import REQUIRED, Body, BodyField, fields_of
+from mockserver.wire.folding import nested_body
 
 Schema = dict[str, Any]
 
@@ -37,19 +34,12 @@ _INTERESTING = frozenset(
 """Objects that an example spells out although they are optional."""
 
 
-@cache
-def schemas_of(model: type[Body]) -> Mapping[str, Schema]:
-    """The schemas of a body and of what is in it: the same under all assumptions, and slow to make."""
-    _, document = models_json_schema([(model, "validation")], ref_template=REFERENCE)
-    return MappingProxyType(document.get("$defs", {}))
-
-
 class Schemas:
     """Named schemas: those of the bodies and queries at once, those of replies as they are asked for."""
 
     def __init__(self, bodies: Iterable[type[Body]]) -> None:
-        found = {name: schema for model in bodies for name, schema in schemas_of(model).items()}
-        self.named: dict[str, Schema] = dict(sorted(found.items()))
+        found = {body.__name__: body for body in _with_inner(bodies)}
+        self.named: dict[str, Schema] = {name: self._body(found[name]) for name in sorted(found)}
         self._bodies = frozenset(self.named)
 
     def body(self, model: type[Body]) -> Schema:
@@ -57,35 +47,15 @@ class Schemas:
         return {"$ref": REFERENCE.format(model=model.__name__)}
 
     def reply(self, kind: Any) -> Schema:
-        """The schema of a reply type; objects that it names are added to ``named``.
-
-        Typed dicts are read here, because the schema library reads those of the standard library from Python 3.12 on
-        only. Raises ``TypeError`` for a type that no reply should have.
-        """
-        origin, parts = get_origin(kind), get_args(kind)
-        match origin:
-            case typing.Annotated:
-                given = [part.json_schema for part in parts[1:] if isinstance(part, WithJsonSchema)]
-                return dict(given[0] or {}) if given else self.reply(parts[0])
-            case typing.NotRequired | typing.Required:
-                return self.reply(parts[0])
-            case typing.Union | types.UnionType:
-                return {"anyOf": [self.reply(part) for part in parts]}
-            case builtins.list:
-                return {"type": "array", "items": self.reply(parts[0])}
-            case builtins.dict:
-                return {"type": "object", "additionalProperties": self.reply(parts[1])}
-            case _:
-                pass
+        """The schema of a reply type; objects that it names are added to ``named``. Raises ``TypeError`` for a type
+        that no reply should have."""
         if is_typeddict(kind):
             name = self.name_of(kind)
             if name not in self.named:
                 self.named[name] = {}
                 self.named[name].update(self._object(kind))
             return {"$ref": REFERENCE.format(model=name)}
-        if kind not in _PLAIN:
-            raise TypeError(f"no schema for a reply of {kind!r}")
-        return dict(_PLAIN[kind])
+        return _schema(kind, self.reply)
 
     def name_of(self, kind: Any) -> str:
         """The name of a reply: a charge, not a charge reply, unless a body has that name."""
@@ -130,18 +100,76 @@ class Schemas:
 
     def _object(self, kind: Any) -> Schema:
         hints = get_type_hints(kind, include_extras=True)
-        return {
-            "type": "object",
-            "description": getdoc(kind) or "",
-            "properties": {name: self.reply(hint) for name, hint in hints.items()},
-            "required": [
-                name for name, hint in hints.items() if kind.__total__ and get_origin(hint) is not typing.NotRequired
-            ],
-        }
+        required = [
+            name for name, hint in hints.items() if kind.__total__ and get_origin(hint) is not typing.NotRequired
+        ]
+        return _described(kind, {name: self.reply(hint) for name, hint in hints.items()}, required)
+
+    def _body(self, body: type[Body]) -> Schema:
+        """The schema of a body, in whatever spelling its names come."""
+        fields = fields_of(body).values()
+        required = [field.alias for field in fields if field.default is REQUIRED]
+        schema = _described(body, {field.alias: self._field(field) for field in fields}, required)
+        return schema if body.extra == "ignore" else {**schema, "additionalProperties": body.extra == "allow"}
+
+    def _field(self, field: BodyField) -> Schema:
+        schema = self._inner(field.annotation)
+        if field.description:
+            schema["description"] = field.description
+        if field.default is not REQUIRED:
+            schema["default"] = field.default
+        return schema
+
+    def _inner(self, annotation: Any) -> Schema:
+        is_body = isinstance(annotation, type) and issubclass(annotation, Body)
+        return self.body(annotation) if is_body else _schema(annotation, self._inner)
 
     def _resolved(self, schema: Schema) -> Schema:
         reference = schema.get("$ref", "")
         return self.named[reference.removeprefix(_PREFIX)] if reference else schema
+
+
+def _with_inner(bodies: Iterable[type[Body]]) -> Iterator[type[Body]]:
+    for body in bodies:
+        yield body
+        yield from _with_inner(filter(None, (nested_body(field.annotation) for field in fields_of(body).values())))
+
+
+def _described(kind: type, properties: Mapping[str, Schema], required: Sequence[str]) -> Schema:
+    named = {"type": "object", "description": getdoc(kind) or "", "properties": properties}
+    return {**named, "required": required} if required else named
+
+
+def _schema(kind: Any, inner: Callable[[Any], Schema]) -> Schema:
+    """The schema of a type that is no object, whose parts have those that ``inner`` gives."""
+    origin, parts = get_origin(kind), get_args(kind)
+    match origin:
+        case typing.Annotated:
+            return _marked(parts[0], parts[1:], inner)
+        case typing.NotRequired | typing.Required:
+            return inner(parts[0])
+        case typing.Union | types.UnionType:
+            found = [inner(part) for part in parts]
+            # Alternatives of an alternative stand beside the others.
+            return {
+                "anyOf": [one for schema in found for one in (schema["anyOf"] if [*schema] == ["anyOf"] else [schema])]
+            }
+        case builtins.list:
+            return {"type": "array", "items": inner(parts[0])}
+        case builtins.dict:
+            return {"type": "object", "additionalProperties": inner(parts[1])}
+        case _:
+            pass
+    if kind not in _PLAIN:
+        raise TypeError(f"no schema for {kind!r}")
+    return dict(_PLAIN[kind])
+
+
+def _marked(kind: Any, marks: Sequence[Marker], inner: Callable[[Any], Schema]) -> Schema:
+    if not marks:
+        return inner(kind)
+    *others, last = marks
+    return last.__get_pydantic_json_schema__(None, lambda _: _marked(kind, others, inner))
 
 
 _PLAIN: Mapping[Any, Schema] = {

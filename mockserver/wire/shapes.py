@@ -7,45 +7,55 @@ from collections.abc import Mapping
 from decimal import Decimal
 from typing import Annotated, Any, TypeAlias, TypedDict
 
-from pydantic import Field, WithJsonSchema
-
 from mockserver.domain.cards import Card
 from mockserver.domain.charge import Payer, WebhookTarget
 from mockserver.domain.customer import CustomerDetails, PostalAddress
 from mockserver.domain.fake_lookups import IpInfo, iin_data, ip_info
+from mockserver.domain.marks import Shown
 from mockserver.domain.provider import ProviderSummary
 from mockserver.domain.sources import BankAccount, CardDetails
-from mockserver.wire.base import Body, HeaderText, Map, Moment, Number, Objects, Receiver, Required, Text40, Whole
+from mockserver.wire.base import (
+    Body,
+    HeaderText,
+    Map,
+    Moment,
+    Number,
+    Objects,
+    Receiver,
+    Required,
+    Text40,
+    Whole,
+    field,
+)
 from mockserver.wire.dates import moment
 from mockserver.wire.profile import WireProfile
 
-ReplyAmount = Annotated[Decimal, WithJsonSchema({"type": "number"})]
+ReplyAmount = Annotated[Decimal, Shown({"type": "number"})]
 """An exact amount in an answer: a JSON number, integral values without a fraction."""
 
-ReplyDateTime = Annotated[str, WithJsonSchema({"type": "string", "format": "date-time"})]
+ReplyDateTime = Annotated[str, Shown({"type": "string", "format": "date-time"})]
 """``YYYY-MM-DDTHH:MM:SS.fffffffZ``."""
 
 
 class CardRequestInformation(Body):
     """A card as callers send it. Which fields are required is settled by the assumption ``card.required``."""
 
-    card_number: str | None = Field(None, description="12 to 19 digits with a right check digit")
-    expiry_date: str | None = Field(None, description="MM/YY")
-    ccv: str | None = Field(None, description="3 or 4 digits, 4 for Amex")
+    card_number: str | None = field(None, description="12 to 19 digits with a right check digit")
+    expiry_date: str | None = field(None, description="MM/YY")
+    ccv: str | None = field(None, description="3 or 4 digits, 4 for Amex")
     cardholder: str | None = None
-    three_ds_server_trans_id: str | None = Field(None, alias="threeDSServerTransID", description="a UUID")
+    three_ds_server_trans_id: str | None = field(None, alias="threeDSServerTransID", description="a UUID")
     external_three_ds_data: Map | None = None
 
     def details(self) -> CardDetails:
         """The card as a command carries it."""
-        given = self.__dict__
         return CardDetails(
-            given["card_number"],
-            given["expiry_date"],
-            given["ccv"],
-            given["cardholder"],
-            given["three_ds_server_trans_id"],
-            given["external_three_ds_data"],
+            self.card_number,
+            self.expiry_date,
+            self.ccv,
+            self.cardholder,
+            self.three_ds_server_trans_id,
+            self.external_three_ds_data,
         )
 
 
@@ -104,8 +114,8 @@ class Order(Body):
     order_number: str | None = None
     freight_amount: Number | None = None
     duty_amount: Number | None = None
-    tax_amount: Number | None = Field(None, description="of the client script")
-    discount_amount: Number | None = Field(None, description="of the client script")
+    tax_amount: Number | None = field(None, description="of the client script")
+    discount_amount: Number | None = field(None, description="of the client script")
     items: Objects[OrderItem] | None = None
 
 

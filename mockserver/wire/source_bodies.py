@@ -5,8 +5,6 @@ Source: service document, Charges; published facts, 1.2, 1.3.
 
 from __future__ import annotations
 
-from pydantic import Field
-
 from mockserver.domain.record import record
 from mockserver.domain.sources import (
     BankSource,
@@ -19,7 +17,7 @@ from mockserver.domain.sources import (
     TokenSource,
     WalletSource,
 )
-from mockserver.wire.base import Body, Flag, Number, Required
+from mockserver.wire.base import Body, Flag, Number, Required, field
 from mockserver.wire.charge_bodies import CardCharge, ChargeFields, LocatedCharge, ProviderCardCharge
 from mockserver.wire.shapes import BankPaymentInformation
 
@@ -68,7 +66,7 @@ class TokenCharge(LocatedCharge):
     """Charge a payment token."""
 
     token: Required
-    transfer: CheckoutTransferFields | None = Field(None, json_schema_extra={"also": ["checkoutTransfer"]})
+    transfer: CheckoutTransferFields | None = field(None, also="checkoutTransfer")
 
     def source(self) -> TokenSource:
         """The token to charge."""
@@ -139,7 +137,7 @@ class WalletCharge(ChargeFields):
 class CheckoutCharge(ChargeFields):
     """Charge what a payer approved at a checkout, such as PayPal or Zip."""
 
-    provider_type: str | None = Field(None, description="a checkout such as paypal; the provider's own type counts")
+    provider_type: str | None = field(None, description="a checkout such as paypal; the provider's own type counts")
     provider_id: str | None = None
 
     def source(self) -> CheckoutSource:

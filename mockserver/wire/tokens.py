@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from typing import NotRequired, TypedDict
 
-from pydantic import Field
-
 from mockserver.domain.commands import NewCardToken
 from mockserver.domain.payto import Agreement
 from mockserver.domain.token import Token
-from mockserver.wire.base import Body, Map, Number
+from mockserver.wire.base import Body, Map, Number, field
 from mockserver.wire.method_bodies import CardVaulting
 from mockserver.wire.profile import WireProfile
 from mockserver.wire.replies import reply_of
@@ -36,7 +34,7 @@ class CardTokenFields(CardVaulting):
     payment_information: CardRequestInformation | None = None
     ip: str | None = None
     metadata: Map | None = None
-    three_ds_email: str | None = Field(
+    three_ds_email: str | None = field(
         None, alias="threeDSEmail", description="of the client script: the payer is there and can be challenged"
     )
 

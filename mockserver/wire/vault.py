@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from typing import TypedDict
 
-from pydantic import Field
-
 from mockserver.domain.commands import NewVaultItem
 from mockserver.domain.states import CcvState
 from mockserver.domain.vault import Expiry, VaultItem
-from mockserver.wire.base import Body, Moment, Required, Whole
+from mockserver.wire.base import Body, Moment, Required, Whole, field
 from mockserver.wire.dates import moment, named_moment
 from mockserver.wire.profile import WireProfile
 from mockserver.wire.shapes import ReplyDateTime
@@ -18,8 +16,8 @@ from mockserver.wire.shapes import ReplyDateTime
 class VaultCreation(Body):
     """A card number to vault, with at most one of the two expiry fields."""
 
-    card_number: Required = Field(description="12 to 19 digits with a right check digit")
-    ccv: str | None = Field(None, description="3 or 4 digits, 4 for Amex")
+    card_number: Required = field(description="12 to 19 digits with a right check digit")
+    ccv: str | None = field(None, description="3 or 4 digits, 4 for Amex")
     expire_seconds: Whole | None = None
     expire_date: Moment | None = None
 

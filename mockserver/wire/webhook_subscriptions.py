@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from typing import TypedDict
 
-from pydantic import Field
-
 from mockserver.domain.webhook_subscription import WebhookSubscription, WebhookType
-from mockserver.wire.base import Body, Choices, HeaderText, Required, one_of
+from mockserver.wire.base import Body, Choices, HeaderText, Required, field, one_of
 from mockserver.wire.replies import reply_of
 from mockserver.wire.shapes import ListQuery, ReplyDateTime, page_of
 
@@ -17,7 +15,7 @@ class WebhookSubscriptionCreation(Body):
 
     url: Required
     authorization: HeaderText | None = None
-    types: Choices[one_of(WebhookType)] | None = Field(None, description="null or empty: all of them")  # type: ignore[valid-type]
+    types: Choices[one_of(WebhookType)] | None = field(None, description="null or empty: all of them")  # type: ignore[valid-type]
 
 
 class WebhookSubscriptionQuery(ListQuery):
@@ -25,7 +23,7 @@ class WebhookSubscriptionQuery(ListQuery):
 
     type: one_of(WebhookType) | None = None  # type: ignore[valid-type]
     id: str | None = None
-    sort_by: str | None = Field(None, json_schema_extra={"also": ["sort"]})
+    sort_by: str | None = field(None, also="sort")
 
 
 class WebhookSubscriptionReply(TypedDict):

@@ -10,8 +10,9 @@ from mockserver.domain import money
 from mockserver.domain.errors import MOST_FAULTS
 from mockserver.web.routes import ROUTES
 from mockserver.wire import base
-from mockserver.wire.base import MOST_CHOICES, MOST_ITEMS, Body
+from mockserver.wire.base import MOST_CHOICES, MOST_ITEMS, Body, fields_of
 from mockserver.wire.folding import nested_body
+from mockserver.wire.schemas import Schemas
 from tests.driving import DUMMY, Api, card_charge, problem_of
 from tests.rows import each
 
@@ -23,7 +24,7 @@ def group(*transfers: object) -> dict[str, object]:
 
 
 def bodies(model: type[Body]) -> set[type[Body]]:
-    inner = (nested_body(info.annotation) for info in model.model_fields.values())
+    inner = (nested_body(info.annotation) for info in fields_of(model).values())
     return {model}.union(*(bodies(one) for one in inner if one is not None))
 
 
@@ -31,7 +32,7 @@ def test_every_list_of_a_body_has_a_most() -> None:
     models = set[type[Body]]().union(*(bodies(row.body) for row in ROUTES if row.body is not None))
     found = {}
     for model in models:
-        for name, schema in model.model_json_schema()["properties"].items():
+        for name, schema in Schemas([model]).named[model.__name__]["properties"].items():
             for one in (schema, *schema.get("anyOf", ())):
                 if one.get("type") == "array":
                     found[f"{model.__name__}.{name}"] = one.get("maxItems")

@@ -66,7 +66,7 @@ def test_a_description_loads_and_makes_one_model_between_pauses(
     rows: Any, names: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made = list[object]()
-    monkeypatch.setattr("mockserver.web.control.description.schemas_of", made.append)
+    monkeypatch.setattr("mockserver.web.control.description.fields_of", made.append)
     before = 0
     for _ in _loading(rows, *names):
         assert len(made) - before <= 1

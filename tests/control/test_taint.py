@@ -21,7 +21,7 @@ from mockserver.web.control import description
 from mockserver.web.control.call import CONTROL_ROUTES
 from mockserver.web.page import PAGE_ROUTES
 from mockserver.web.routes import ROUTES, Auth, Route
-from mockserver.wire.base import Body
+from mockserver.wire.base import Body, fields_of
 from tests.depth import tries
 from tests.driving import CARD, DUMMY, Api, names_of
 
@@ -66,10 +66,7 @@ PLAIN = {
 
 
 def filled(model: type[Body], mark: str | None) -> dict[str, Any]:
-    return {
-        info.alias or name: sample(info.annotation, info.alias or name, mark)
-        for name, info in model.model_fields.items()
-    }
+    return {field.alias: sample(field.annotation, field.alias, mark) for field in fields_of(model).values()}
 
 
 def places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
@@ -113,7 +110,7 @@ def bodies(route: Route) -> Iterator[bytes]:
 
 
 def queries(route: Route) -> Iterator[str]:
-    names = [info.alias or name for name, info in route.query.model_fields.items()] if route.query else []
+    names = [field.alias for field in fields_of(route.query).values()] if route.query else []
     for name in [*names, "cardNumber", "CARDNUMBER", "unknown"]:
         yield f"{name}={NUMBER}"
         yield f"{name}={quote(SPACED)}"

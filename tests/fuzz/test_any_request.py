@@ -15,6 +15,7 @@ from mockserver.assumptions import Assumed, Profile
 from mockserver.web.openapi import document
 from mockserver.web.routes import ROUTES, Route
 from mockserver.wire.base import Body
+from mockserver.wire.schemas import Schemas
 from tests.depth import tries
 from tests.driving import DUMMY, Api, Reply, problem_of
 
@@ -43,7 +44,7 @@ def names_of(model: type[Body] | None) -> list[str]:
     """Every field of a model and of the models inside it."""
     if model is None:
         return []
-    properties = json.dumps(model.model_json_schema())
+    properties = json.dumps(Schemas([model]).named)
     return sorted({part for part in properties.split('"') if part.isidentifier()})
 
 

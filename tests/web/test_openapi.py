@@ -16,6 +16,8 @@ from mockserver.cli import main
 from mockserver.domain.cards import TEST_CARDS, clean, passes_luhn
 from mockserver.web.openapi import document
 from mockserver.web.routes import ROUTES, Auth
+from mockserver.wire.base import fields_of
+from mockserver.wire.folding import Folded, validate
 from tests.driving import Api, card_charge
 from tests.rows import each
 
@@ -74,7 +76,7 @@ def test_an_operation_has_all_its_parts(row: Any) -> None:
     assert len(placed) == len(operation["parameters"])
     assert {name for name, where in placed if where == "path"} == set(re.findall(r"\{(\w+)\}", row.path))
     assert all(parameter["required"] for parameter in operation["parameters"] if parameter["in"] == "path")
-    wanted = {info.alias or name for name, info in row.query.model_fields.items()} if row.query else set()
+    wanted = {field.alias for field in fields_of(row.query).values()} if row.query else set()
     assert {name for name, where in placed if where == "query"} == wanted
     assert ("requestBody" in operation) == (row.body is not None)
     success = [status for status in operation["responses"] if status.startswith("2")]
@@ -116,7 +118,7 @@ def test_every_schema_is_valid() -> None:
 @each("row", [row for row in ROUTES if row.body is not None], ids=lambda row: row.path)
 def test_every_example_is_a_body_that_its_model_takes(row: Any) -> None:
     content = operation_of(row)["requestBody"]["content"]["application/json"]
-    row.body.model_validate(content["example"])
+    validate(row.body, Folded(content["example"], [], []))
 
 
 def test_examples_hold_no_number_but_published_test_numbers() -> None:

@@ -17,8 +17,8 @@ import mockserver
 
 HEAVY = {
     # Of other libraries.
-    *("cryptography", "faker", "httpx", "jinja2", "opentelemetry", "prometheus_client", "re2", "rich", "sqlite3"),
-    *("trustme", "xml", "yaml"),
+    *("cryptography", "faker", "httpx", "jinja2", "opentelemetry", "prometheus_client", "pydantic", "re2", "rich"),
+    *("sqlite3", "trustme", "xml", "yaml"),
     *("email.parser", "html.entities", "logging.handlers", "multiprocessing", "pickle", "uvicorn.main"),
     # Of this one.
     *(f"mockserver.adapters.{name}" for name in ("sample_data", "store_file", "strict_yaml", "tls", "trace_export")),

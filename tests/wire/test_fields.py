@@ -15,7 +15,7 @@ from mockserver.domain.errors import Invalid
 from mockserver.domain.slices import at_once
 from mockserver.web.routes import ROUTES
 from mockserver.wire import fields
-from mockserver.wire.base import Body
+from mockserver.wire.base import Body, fields_of
 from mockserver.wire.charge_bodies import CardCharge, ChargeQuery, ProviderCardCharge
 from mockserver.wire.fields import Fields
 from mockserver.wire.folding import MOST_FIELDS, fold, nested_body, validate
@@ -38,7 +38,7 @@ def spelt(name: str, capitals: bool) -> str:
 
 
 def names(model: type[Body], capitals: bool) -> dict[str, str]:
-    return {field: spelt(info.alias or field, capitals) for field, info in model.model_fields.items()}
+    return {field: spelt(info.alias, capitals) for field, info in fields_of(model).items()}
 
 
 def bodies(model: type[Body], capitals: bool) -> Iterator[dict[str, Any]]:
@@ -49,15 +49,22 @@ def bodies(model: type[Body], capitals: bool) -> Iterator[dict[str, Any]]:
     for value in VALUES:
         yield dict.fromkeys(known.values(), value)
     for field, name in known.items():
-        inner = nested_body(model.model_fields[field].annotation)
+        inner = nested_body(fields_of(model)[field].annotation)
         for below in islice(bodies(inner, capitals), 0, None, STRIDE) if inner is not None else ():
             yield {name: below}
             yield {name: [below]}
 
 
+def values(value: object) -> object:
+    """What a body says, defaults included; of a list and a tuple what its members say."""
+    if isinstance(value, list | tuple):
+        return [values(one) for one in value]
+    return {name: values(getattr(value, name)) for name in fields_of(type(value))} if isinstance(value, Body) else value
+
+
 def outcome(typed: Any) -> object:
     try:
-        return typed()
+        return values(typed())
     except Invalid as refused:
         return refused.details
     except MalformedJson as fault:
@@ -238,7 +245,7 @@ def _read(fields: Fields) -> tuple[object, ...]:
     found: list[object] = [list(fields.unknown), dict(fields.items())]
     for strict in (False, True):
         try:
-            found.append(fields.typed(ChargeQuery, strict=strict))
+            found.append(values(fields.typed(ChargeQuery, strict=strict)))
         except Invalid as refused:
             found.append(refused.details)
     return tuple(found)

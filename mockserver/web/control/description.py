@@ -14,7 +14,8 @@ from mockserver.web.control.call import CONTROL_ROUTES, ControlCall, ControlRout
 from mockserver.web.lazy import RouteRow
 from mockserver.web.long_work import with_pauses
 from mockserver.web.routes import ROUTES
-from mockserver.wire.schemas import PLACEHOLDER, Schemas, schemas_of
+from mockserver.wire.base import fields_of
+from mockserver.wire.schemas import PLACEHOLDER, Schemas
 
 _JSON = "application/json"
 _INTRODUCTION = Path(__file__).with_suffix(".md").read_text("utf-8")
@@ -41,7 +42,7 @@ def _loading(rows: Sequence[RouteRow], *cells: str) -> Slices[None]:
         for model in (row.body, row.query):
             if model is not None:
                 yield
-                schemas_of(model)
+                fields_of(model)
                 yield
         for cell in cells:
             getattr(row, cell)

@@ -1,0 +1,121 @@
+"""Marks of annotations: how a value is read, its bounds, and its JSON schema.
+
+They take part in what pydantic does with annotations, by its own two hooks, and so do the bodies of requests; pydantic
+itself is not loaded for that, which takes a tenth of the time to a first answer. A function that reads raises
+``ValueError`` with what is allowed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+Read = Callable[[Any], Any]
+Described = dict[str, Any]
+"""A schema of pydantic's core, or a JSON schema."""
+
+
+class Marker:
+    """Base of all marks: changes nothing."""
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: Callable[[Any], Any]) -> Any:
+        return handler(source)
+
+    def __get_pydantic_json_schema__(self, core: Any, handler: Callable[[Any], Described]) -> Described:
+        return handler(core)
+
+
+class Reads(Marker):
+    """The value is what a function makes of what is given; ``schema`` is the JSON schema of what it takes."""
+
+    def __init__(self, read: Read, schema: Mapping[str, Any]) -> None:
+        self.read = read
+        self.schema = schema
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: Callable[[Any], Any]) -> Any:
+        return {"type": "function-plain", "function": _function(self.read)}
+
+    def __get_pydantic_json_schema__(self, core: Any, handler: Callable[[Any], Described]) -> Described:
+        return dict(self.schema)
+
+
+class Before(Marker):
+    """What a function makes of what is given is read as the type says. ``takes`` is the type of what it takes, for the
+    JSON schema."""
+
+    def __init__(self, read: Read, takes: Any = None) -> None:
+        self.read = read
+        self.takes = takes
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> Any:
+        taken = {} if self.takes is None else {"json_schema_input_schema": handler.generate_schema(self.takes)}
+        return {"type": "function-before", "function": _function(self.read), "schema": handler(source), **taken}
+
+
+class After(Marker):
+    """The value is what a function makes of what was read as the type says."""
+
+    def __init__(self, read: Read) -> None:
+        self.read = read
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: Callable[[Any], Any]) -> Any:
+        return {"type": "function-after", "function": _function(self.read), "schema": handler(source)}
+
+
+class Bounds(Marker):
+    """Bounds of a text or a list, in the words of pydantic's core: ``min_length``, ``max_length``, ``pattern``."""
+
+    def __init__(self, **bounds: int | str) -> None:
+        self.bounds = bounds
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: Callable[[Any], Any]) -> Any:
+        return {**handler(source), **self.bounds}
+
+    def __get_pydantic_json_schema__(self, core: Any, handler: Callable[[Any], Described]) -> Described:
+        shown = handler(core)
+        counted = _COUNTED.get(shown["type"], "Length")
+        return {**shown, **{name.replace("_length", counted): bound for name, bound in self.bounds.items()}}
+
+
+_COUNTED = {"array": "Items", "object": "Properties"}
+"""What JSON schemas say is counted, where it is not the characters of a text."""
+
+
+class Shown(Marker):
+    """The value has this JSON schema."""
+
+    def __init__(self, schema: Mapping[str, Any]) -> None:
+        self.schema = schema
+
+    def __get_pydantic_json_schema__(self, core: Any, handler: Callable[[Any], Described]) -> Described:
+        return dict(self.schema)
+
+
+class ShownWith(Shown):
+    """The JSON schema of the value has this besides."""
+
+    def __get_pydantic_json_schema__(self, core: Any, handler: Callable[[Any], Described]) -> Described:
+        return {**handler(core), **self.schema}
+
+
+class FileKey(Marker):
+    """The key by which a field goes in a file, where it is not its name."""
+
+    def __init__(self, key: str) -> None:
+        self.key = key
+
+
+class Choice(Marker):
+    """The value is read as one of several types: that which ``kind_of`` names of what is given."""
+
+    def __init__(self, kind_of: Callable[[Any], str], types: Mapping[str, Any]) -> None:
+        self.kind_of = kind_of
+        self.types = types
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> Any:
+        choices = {name: handler.generate_schema(one) for name, one in self.types.items()}
+        return {"type": "tagged-union", "choices": choices, "discriminator": self.kind_of}
+
+
+def _function(read: Read) -> dict[str, Any]:
+    return {"type": "no-info", "function": read}
