@@ -9,6 +9,7 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Collection, Coroutine, Iterable, Sequence
+from functools import cache
 from typing import Any
 from urllib.parse import unquote
 
@@ -158,6 +159,7 @@ class _Template:
     names: tuple[tuple[int, str], ...]
 
 
+@cache
 def _template(path: str) -> _Template:
     parts = list(enumerate(path.split("/")[1:]))
     words = tuple((place, part) for place, part in parts if not part.startswith("{"))
