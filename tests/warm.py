@@ -14,6 +14,7 @@ import os
 import re
 import runpy
 import select
+import shlex
 import signal
 import socket
 import subprocess
@@ -48,6 +49,11 @@ def python() -> list[str]:
     if not hasattr(os, "pidfd_open"):
         return [sys.executable]
     return [sys.executable, "-I", "-S", str(Path(__file__).with_name("warm_client.py")), _address()]
+
+
+def workers(count: int) -> list[str]:
+    """What makes pytest-xdist start so many workers by ``python``."""
+    return ["--dist", "load", "--tx", f"{count}*popen//python={shlex.join(python())}"]
 
 
 def started(
@@ -318,12 +324,16 @@ def _become(environ: Mapping[str, str], streams: Sequence[int]) -> None:
 
 
 def _run(args: Sequence[str]) -> NoReturn:
-    """Run a module and end as Python does, but leave it to the system to free what is imported: Python takes it apart
-    piece by piece, in a copy of every page, which takes 50 ms, twice what a short command does."""
+    """Run a module, or a program behind ``-c``, and end as Python does, but leave it to the system to free what is
+    imported: Python takes it apart piece by piece, in a copy of every page, which takes 50 ms, twice what a short
+    command does."""
     code: object = 0
     try:
         sys.argv = list(args)
-        runpy.run_module(args[0], run_name="__main__", alter_sys=True)
+        if args[0] == "-c":
+            exec(args[1], vars(sys.modules["__main__"]))
+        else:
+            runpy.run_module(args[0], run_name="__main__", alter_sys=True)
     except SystemExit as ended:
         code = ended.code or 0
         if not isinstance(code, int):

@@ -1,5 +1,6 @@
 """``python -I -S warm_client.py socket -m module args``: asks the process of ``tests.warm`` behind the socket to run a
-module, and ends as it ends. Anything but ``-m`` is given to Python itself.
+module, and ends as it ends. So does ``-u -c program``, by which execnet starts its workers; anything else is given to
+Python itself.
 """
 
 import marshal
@@ -10,7 +11,7 @@ import sys
 
 
 def main(address: str, *args: str) -> int:
-    if not args or args[0] != "-m":
+    if args[:1] != ("-m",) and args[:2] != ("-u", "-c"):
         os.execv(sys.executable, [sys.executable, *args])
     with socket.socket(socket.AF_UNIX) as line:
         line.connect(address)

@@ -7,13 +7,13 @@ import json
 import socket
 import ssl
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from mockserver.adapters.tls import authority_pem
 from mockserver.web.transport_faults import Cut
+from tests import warm
 from tests.driving import Api
 from tests.rows import each
 from tests.scenario.telling import fault, faults, one, told
@@ -101,7 +101,7 @@ def test_the_rule_is_told_by_its_words() -> None:
 def start(folder: Path, *options: str) -> tuple[int, str]:
     """The exit code and the complaint of a server that does not start."""
     (folder / "tls.yaml").write_text("version: 1\ntls: {certificate: expired}\n")
-    command = [sys.executable, "-m", "mockserver", "serve", "--port", "0", "--scenario", "tls.yaml", *options]
+    command = [*warm.python(), "-m", "mockserver", "serve", "--port", "0", "--scenario", "tls.yaml", *options]
     ended = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=30, check=False)
     return ended.returncode, ended.stderr
 

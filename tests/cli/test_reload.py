@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 import mockserver
+from tests import warm
 
 ROOT = Path(mockserver.__file__).resolve().parents[1]
 RULE = "version: 1\nrules:\n  - {id: all, when: {op: charge.create}, then: {decline: %s}}\n"
@@ -35,7 +36,7 @@ class Served:
         self.scenarios = folder / "scenarios"
         self.scenarios.mkdir()
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "mockserver", "--port", "0", "--port-file", str(self.port_file)],
+            [*warm.python(), "-m", "mockserver", "--port", "0", "--port-file", str(self.port_file)],
             env={**os.environ, "PYTHONPATH": str(ROOT), "MOCKSERVER_SCENARIO": str(self.scenarios)},
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,

@@ -7,7 +7,6 @@ import os
 import re
 import ssl
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -81,7 +80,7 @@ def served(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
     assert tls
     assert process.stdout.readline().startswith("ready on ")
     authority = subprocess.run(
-        [sys.executable, "-m", "mockserver", "ca"], env=environ, capture_output=True, text=True, check=True
+        [*warm.python(), "-m", "mockserver", "ca"], env=environ, capture_output=True, text=True, check=True
     ).stdout
     (folder / "ca.pem").write_text(authority)
     yield request.param, tls[1], folder / "ca.pem"

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests import warm
 from tests.served import PROVIDER, serve
 
 PROGRAM = """\
@@ -37,7 +38,7 @@ CARDS = ("4111111111111111", "4000000000009995")
 def test_a_generated_client_pays_and_reads_a_decline(tmp_path: Path) -> None:
     pytest.importorskip("openapi_python_client", reason="needs the dev extra")
     document = subprocess.run(
-        [sys.executable, "-m", "mockserver", "openapi"], capture_output=True, check=True, text=True
+        [*warm.python(), "-m", "mockserver", "openapi"], capture_output=True, check=True, text=True
     ).stdout
     (tmp_path / "openapi.json").write_text(document)
     # Some enumerations spell one value in several ways, which make no names of constants.

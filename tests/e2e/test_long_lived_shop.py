@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
 import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
+from tests import warm
 from tests.e2e.test_example_shop import ROOT, run
 from tests.served import serve
 from tools import docs
@@ -67,7 +68,7 @@ def running(environ: dict[str, str]) -> Iterator[str]:
 @pytest.mark.parametrize(("careless", "code"), [("", 0), ("1", 1)])
 def test_the_shop_is_tested_by_a_shell_script(tmp_path: Path, careless: str, code: int) -> None:
     command = tmp_path / "mockserver"
-    command.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m mockserver "$@"\n')
+    command.write_text(f'#!/bin/sh\nexec {shlex.join(warm.python())} -m mockserver "$@"\n')
     command.chmod(0o755)
     server = serve()
     try:

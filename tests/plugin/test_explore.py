@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from mockserver.adapters.scenario_files import read_text
+from tests import warm
 from tests.plugin.nested import run_pytest
 
 SHOP = r"""
@@ -266,7 +267,7 @@ def test_pay(mockserver):
 @pytest.mark.slow
 def test_a_try_is_chosen_by_its_id_and_workers_of_xdist_know_it_too(tmp_path: Path) -> None:
     name = "test_one.py::test_pay[charge.create#1-lost_answer]"
-    done = run_pytest(tmp_path, "-n1", FAULTS, "-v", name, plugins=["xdist.plugin"], test_one=ONE)
+    done = run_pytest(tmp_path, *warm.workers(1), FAULTS, "-v", name, plugins=["xdist.plugin"], test_one=ONE)
     assert "PASSED test_one.py::test_pay[charge.create#1-lost_answer]" in done.stdout
     assert "test_one.py::test_pay charge.create#1  failed\n\n1 failed\n" in done.stdout
     assert "1 passed" in done.stdout, done.stdout

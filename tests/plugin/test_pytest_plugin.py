@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from tests import warm
 from tests.plugin.nested import ROOT, run_pytest
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
@@ -571,8 +572,7 @@ def test_workers_of_xdist_have_a_server_each(run: Run, tmp_path: Path) -> None:
     done = run(
         "-p",
         "xdist.plugin",
-        "-n",
-        "2",
+        *warm.workers(2),
         test_many="""
         import os, pytest
 

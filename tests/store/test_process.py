@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import signal
 import subprocess
-import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -87,7 +86,7 @@ def test_what_was_answered_before_a_kill_is_there_and_nothing_by_half(tmp_path: 
         assert len(answered) <= found <= len(answered) + 3 * CLIENTS
         assert state["counters"]["charge"] == found
         second = subprocess.run(
-            [sys.executable, "-m", "mockserver", "serve", "--port", "0", "--store", str(store)],
+            [*warm.python(), "-m", "mockserver", "serve", "--port", "0", "--store", str(store)],
             capture_output=True,
             timeout=60,
             check=False,
