@@ -42,7 +42,7 @@ def places(data: Any) -> list[tuple[Any, Any]]:
 
 
 @pytest.mark.slow
-@settings(max_examples=tries(100, 1000))
+@settings(max_examples=tries(60, 1000))
 @given(path=st.sampled_from(SHIPPED), where=st.integers(0, 10_000), value=VALUES, rename=st.none() | WORDS)
 def test_a_file_with_anything_anywhere(path: Path, where: int, value: object, rename: str | None) -> None:
     data = json.loads(plain(path))

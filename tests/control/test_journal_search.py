@@ -32,6 +32,7 @@ from mockserver.web.control.journal_search import OPERATORS, fitting, searched
 from mockserver.wire.jsonio import dumps
 from mockserver.wire.masked_bodies import mask_body
 from mockserver.wire.profile import WireProfile, profile_of
+from tests.depth import tries
 from tests.driving import CARD, DUMMY, Api
 
 KEY = "sk_tests"
@@ -155,7 +156,7 @@ class Search:
         return True
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(tries(2, 12)))
 def test_searches_answer_as_a_plain_look_at_each_entry(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(journal_search, "_SLICE", 3)
     monkeypatch.setattr(journal_search, "_READ", 2)
@@ -200,7 +201,7 @@ PIECES = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(tries(2, 12)))
 def test_every_word_that_tells_something_is_in_what_is_not_masked(seed: int) -> None:
     api, random, told = Api(KEY), Random(seed), 0
     api.charge()

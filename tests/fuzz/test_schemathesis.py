@@ -19,9 +19,9 @@ from tests.tables.test_document import Book
 MODES = tries(("coverage", "examples"), ("coverage", "examples", "fuzzing"))
 """Requests at and beyond each bound of the document, and its examples; deep also by chance, as in every run those of
 ``test_any_request`` are."""
-STRIDE = tries(5, 1)
+STRIDE = tries(15, 1)
 """Of the kinds that fill an operation's fields in hundreds of ways, one in so many is sent."""
-MANY = {"incorrect_type", "valid_object", "object_required_and_optional"}
+MANY = {"incorrect_type", "valid_object", "object_required_and_optional", "unspecified_http_method"}
 FUZZ = settings(max_examples=20, suppress_health_check=list(HealthCheck), derandomize=True, database=None)
 
 

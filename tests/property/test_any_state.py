@@ -155,14 +155,14 @@ def test_the_document_itself_is_taken_and_works() -> None:
 
 
 @pytest.mark.slow
-@settings(max_examples=tries(40, 400), derandomize=True, suppress_health_check=list(HealthCheck))
+@settings(max_examples=tries(25, 400), derandomize=True, suppress_health_check=list(HealthCheck))
 @given(changed())
 def test_one_changed_place_is_refused_or_does_no_harm(document: dict[str, Any]) -> None:
     taken_or_refused(document)
 
 
 @pytest.mark.slow
-@settings(max_examples=tries(40, 400), derandomize=True, suppress_health_check=list(HealthCheck))
+@settings(max_examples=tries(25, 400), derandomize=True, suppress_health_check=list(HealthCheck))
 @given(changed(most=4))
 def test_a_few_changed_places_are_refused_or_do_no_harm(document: dict[str, Any]) -> None:
     taken_or_refused(document)

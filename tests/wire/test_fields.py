@@ -25,8 +25,8 @@ from tests.depth import tries
 from tests.rows import each
 
 MODELS = sorted({model for row in ROUTES for model in (row.body, row.query) if model}, key=lambda one: one.__name__)
-STRIDE = tries(7, 1)
-"""Of the objects in objects, one in so many; each field of them still meets values of three kinds."""
+STRIDE = tries(13, 1)
+"""Of the objects in objects, one in so many; each field of them still meets a value or two, in turn of every kind."""
 VALUES: tuple[object, ...] = (
     *("x", "5", "", "AUD", "true", "2031-03-01", "https://example.test/hook", "12/40", 5, 1.25, -1, True, None),
     *({}, [], ["x"], {"a": "b"}, {"A": 1}, [{"amount": 1}], {"url": "https://example.test/hook"}),

@@ -10,6 +10,7 @@ import pytest
 from mockserver.domain.masking import is_plain, mask_json, mask_text
 from mockserver.wire.jsonio import MalformedJson, compact, dumps, loads
 from mockserver.wire.masked_bodies import _masked_at_once, _shown, mask_body, masked_text
+from tests.depth import tries
 
 TEXTS = [
     "", "a", "order 5", "4111111111111111", "4111 1111-1111+1111", "4111********1111", "sk_live", "xsk_a", "x sk_a.b",
@@ -57,7 +58,7 @@ def mapping(random: Random, depth: int) -> str:
     return "{" + comma.join(f"{json.dumps(name)}{colon}{value(random, depth)}" for name in names) + "}"
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", range(tries(4, 16)))
 def test_a_body_that_is_masked_at_once_is_shown_as_value_by_value(seed: int) -> None:
     random, at_once, starred = Random(seed), 0, 0
     for _ in range(1_500):
@@ -71,7 +72,7 @@ def test_a_body_that_is_masked_at_once_is_shown_as_value_by_value(seed: int) -> 
     assert starred > 20
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(tries(2, 8)))
 def test_a_compact_text_is_that_of_its_value(seed: int) -> None:
     random, found = Random(seed), 0
     for _ in range(1_500):
@@ -98,7 +99,7 @@ def test_a_text_of_too_many_levels_or_with_a_mark_is_not_compact() -> None:
         loads(b"[" + deepest + b"]")
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(tries(2, 8)))
 def test_a_plain_text_has_nothing_to_mask(seed: int) -> None:
     random, plain = Random(seed), 0
     for _ in range(2_000):
