@@ -216,7 +216,7 @@ class Table(Generic[R]):
     def few(self, query: Query[R]) -> Candidates[R] | None:
         """The candidates of a query when there is nothing that :meth:`scan` would do for it; else None."""
         for name, _ in query.equal:
-            if len(self.rows) - self._index(name).known > SLICE:
+            if self.is_behind(name):
                 return None
         candidates = self._candidates(query)
         places, checks = candidates
@@ -256,6 +256,10 @@ class Table(Generic[R]):
             order = yield from self._order(query.sort)
             yield from scan.follow(order)
         return scan
+
+    def is_behind(self, index: str) -> bool:
+        """Whether an index has too many rows to learn for one step."""
+        return len(self.rows) > SLICE and len(self.rows) - self._index(index).known > SLICE
 
     def learning(self, index: str) -> Slices[None]:
         """Bring an index up to date: one that was never asked, as in a copy or after an import, has all to learn."""

@@ -9,7 +9,7 @@ from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.step import Step
 from mockserver.engine.transfers import SettlementRow
 from mockserver.web.endpoints.lists import ListOf
-from mockserver.web.endpoints.use_case import UseCase
+from mockserver.web.endpoints.use_case import UseCase, learning
 from mockserver.web.routes import OperationCall
 from mockserver.wire.dates import moment
 from mockserver.wire.fields import Fields
@@ -70,5 +70,6 @@ create = UseCase(
     transfers.create,
     lambda _, rows: [transfer_reply(row) for row in rows],
 )
+create_ahead = learning(("transfers", "group"), ("transfers", "reference"))
 get = UseCase("Read one transfer.", transfers.get, lambda _, row: transfer_reply(row))
 search = ListOf("List transfers.", searches.TRANSFERS, TransferQuery, "transfers", lambda _, row: transfer_reply(row))

@@ -1,0 +1,70 @@
+"""In a fork every index has all rows to learn: nobody waits for that when an operation first asks one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from mockserver.engine import indexed_table
+from mockserver.engine.places import ManyPlaces, Places
+from tests.driving import CARD, DUMMY, Api, Reply
+
+METHOD = {"providerId": DUMMY, "paymentInformation": CARD}
+TRANSFER = {"account": "a", "amount": 1, "currency": "AUD"}
+
+
+def group(name: str) -> dict[str, Any]:
+    return {"providerId": DUMMY, "groupReference": name, "transfers": [{**TRANSFER, "reference": f"{name}-1"}]}
+
+
+@pytest.fixture
+def filled() -> tuple[Api, dict[str, str]]:
+    api = Api(waits=True)
+    owner = api.post("/customer/card", {**METHOD, "firstName": "Ann"})["customerId"]
+    for number in range(12):
+        method = api.post(f"/customer/{owner}/payment_method/card", METHOD)["paymentMethodId"]
+        plan = {"paymentMethodId": method, "amount": 5, "currency": "AUD", "interval": "Month", "frequency": 1}
+        assert api.post("/subscription/payment_method", plan).status == 201
+        assert api.post("/transfer", group(f"g{number}")).status == 201
+    return api, {"owner": owner, "method": method}
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body"),
+    [
+        ("POST", "/customer/{owner}/payment_method/card", METHOD),
+        ("PUT", "/customer/{owner}", {"firstName": "Eve"}),
+        ("DELETE", "/customer/{owner}", None),
+        ("DELETE", "/payment_method/{method}", None),
+        ("POST", "/transfer", group("new")),
+        ("POST", "/transfer", group("g3")),
+    ],
+)
+def test_an_operation_lets_others_have_their_turn_while_its_indexes_learn(
+    filled: tuple[Api, dict[str, str]], method: str, path: str, body: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    api, ids = filled
+    for key in ("sk_at_once", "sk_in_slices"):
+        assert api.post("/__admin/fork", {"to": key}).status == 201
+    learnt = list[int]()
+    for kind in (Places, ManyPlaces):
+        plain = kind.learn
+
+        def learn(self: Places[Any], rows: Any, until: int, plain: Any = plain) -> None:
+            learnt.append(until - self.known)
+            plain(self, rows, until)
+
+        monkeypatch.setattr(kind, "learn", learn)
+
+    def ask(key: str) -> Reply:
+        learnt.clear()
+        return api.call(method, path.format(**ids), body, headers={"x-secretkey": key})
+
+    at_once = ask("sk_at_once")
+    plainly = sum(learnt)
+    monkeypatch.setattr(indexed_table, "SLICE", 5)
+    in_slices = ask("sk_in_slices")
+    assert (in_slices.status, len(in_slices.raw)) == (at_once.status, len(at_once.raw))
+    assert max(learnt) <= 5
+    assert sum(learnt) >= plainly
