@@ -15,6 +15,7 @@ from types import ModuleType
 from typing import Any
 
 _WHOLE: Mapping[str, str] = {}
+_FOR_ANNOTATIONS = ("CoreConfig", "CoreSchema", "CoreSchemaType", "ErrorType")
 LATE: Mapping[str, Mapping[str, str]] = {
     "anyio": _WHOLE,
     "anyio.abc": _WHOLE,
@@ -30,6 +31,10 @@ LATE: Mapping[str, Mapping[str, str]] = {
     "linecache": _WHOLE,
     "logging.config": _WHOLE,
     "ntpath": _WHOLE,
+    # 600 types of schemas, which annotations alone ask for, and nobody reads those.
+    "pydantic_core.core_schema": dict.fromkeys(
+        ("CoreConfig", "CoreSchema", "CoreSchemaType", "ErrorType"), "typing.Any"
+    ),
     "shutil": _WHOLE,
     "tokenize": _WHOLE,
     # Of the command of httpx, which nobody calls here.
@@ -39,10 +44,10 @@ LATE: Mapping[str, Mapping[str, str]] = {
     "rich.syntax": _WHOLE,
     "rich.table": _WHOLE,
     # Without what runs servers in other processes.
-    "uvicorn": {"Config": "uvicorn.config"},
+    "uvicorn": {"Config": "uvicorn.config.Config"},
 }
 """The modules, whose importers want nothing of them while they are imported themselves. What such an importer wants
-nevertheless is named with the module that it is of."""
+nevertheless is named with what it gets, which has been loaded by then."""
 
 
 class Late:
@@ -64,8 +69,12 @@ class Late:
         elsewhere, waiting = LATE[module.__name__], vars(module)
 
         def asked(name: str) -> Any:
+            if name == "__path__":
+                # Packages have it before they run; of all others it is asked while names are imported from them.
+                raise AttributeError(f"module {module.__name__!r} has no attribute {name!r}")
             if name in elsewhere:
-                return getattr(sys.modules[elsewhere[name]], name)
+                home, _, its = elsewhere[name].rpartition(".")
+                return getattr(sys.modules[home], its)
             with self._lock:
                 if self.waits:
                     self.waits = False

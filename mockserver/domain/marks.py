@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 Read = Callable[[Any], Any]
-Described = dict[str, Any]
+Schema = dict[str, Any]
 """A schema of pydantic's core, or a JSON schema."""
 
 
@@ -21,7 +21,7 @@ class Marker:
     def __get_pydantic_core_schema__(self, source: Any, handler: Callable[[Any], Any]) -> Any:
         return handler(source)
 
-    def __get_pydantic_json_schema__(self, core: Any, handler: Callable[[Any], Described]) -> Described:
+    def __get_pydantic_json_schema__(self, core: Any, handler: Callable[[Any], Schema]) -> Schema:
         return handler(core)
 
 
@@ -33,9 +33,9 @@ class Reads(Marker):
         self.schema = schema
 
     def __get_pydantic_core_schema__(self, source: Any, handler: Callable[[Any], Any]) -> Any:
-        return {"type": "function-plain", "function": _function(self.read)}
+        return plain(self.read)
 
-    def __get_pydantic_json_schema__(self, core: Any, handler: Callable[[Any], Described]) -> Described:
+    def __get_pydantic_json_schema__(self, core: Any, handler: Callable[[Any], Schema]) -> Schema:
         return dict(self.schema)
 
 
@@ -59,7 +59,7 @@ class After(Marker):
         self.read = read
 
     def __get_pydantic_core_schema__(self, source: Any, handler: Callable[[Any], Any]) -> Any:
-        return {"type": "function-after", "function": _function(self.read), "schema": handler(source)}
+        return after(self.read, handler(source))
 
 
 class Bounds(Marker):
@@ -71,7 +71,7 @@ class Bounds(Marker):
     def __get_pydantic_core_schema__(self, source: Any, handler: Callable[[Any], Any]) -> Any:
         return {**handler(source), **self.bounds}
 
-    def __get_pydantic_json_schema__(self, core: Any, handler: Callable[[Any], Described]) -> Described:
+    def __get_pydantic_json_schema__(self, core: Any, handler: Callable[[Any], Schema]) -> Schema:
         shown = handler(core)
         counted = _COUNTED.get(shown["type"], "Length")
         return {**shown, **{name.replace("_length", counted): bound for name, bound in self.bounds.items()}}
@@ -87,14 +87,14 @@ class Shown(Marker):
     def __init__(self, schema: Mapping[str, Any]) -> None:
         self.schema = schema
 
-    def __get_pydantic_json_schema__(self, core: Any, handler: Callable[[Any], Described]) -> Described:
+    def __get_pydantic_json_schema__(self, core: Any, handler: Callable[[Any], Schema]) -> Schema:
         return dict(self.schema)
 
 
 class ShownWith(Shown):
     """The JSON schema of the value has this besides."""
 
-    def __get_pydantic_json_schema__(self, core: Any, handler: Callable[[Any], Described]) -> Described:
+    def __get_pydantic_json_schema__(self, core: Any, handler: Callable[[Any], Schema]) -> Schema:
         return {**handler(core), **self.schema}
 
 
@@ -117,5 +117,15 @@ class Choice(Marker):
         return {"type": "tagged-union", "choices": choices, "discriminator": self.kind_of}
 
 
-def _function(read: Read) -> dict[str, Any]:
+def plain(read: Read) -> Schema:
+    """The core's schema of what a function reads."""
+    return {"type": "function-plain", "function": _function(read)}
+
+
+def after(read: Read, schema: Schema) -> Schema:
+    """The core's schema of what a function makes of what was read."""
+    return {"type": "function-after", "function": _function(read), "schema": schema}
+
+
+def _function(read: Read) -> Schema:
     return {"type": "no-info", "function": read}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 from mockserver.domain.codes import MESSAGES, Code
-from mockserver.domain.marks import After, Before, FileKey, Marker, ShownWith
+from mockserver.domain.marks import Before, FileKey, Marker, ShownWith, after
 from mockserver.scenario.outcome_catalogue import DECLINES, PROVIDER_DOWN, PROVIDER_TIMEOUT, decline
 from mockserver.scenario.part import Empty, any_of, part
 from mockserver.scenario.provider_outcome import Decline
@@ -60,7 +60,7 @@ class _Read(Marker):
     """Reads the map, and gives the refusal that it means."""
 
     def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> Any:
-        return After(DeclineMap.decline).__get_pydantic_core_schema__(DeclineMap, handler.generate_schema)
+        return after(DeclineMap.decline, handler.generate_schema(DeclineMap))
 
 
 class _Fixed(Marker):
@@ -70,7 +70,7 @@ class _Fixed(Marker):
         self._meant = meant
 
     def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> Any:
-        return After(lambda _: self._meant).__get_pydantic_core_schema__(Empty, handler.generate_schema)
+        return after(lambda _: self._meant, handler.generate_schema(Empty))
 
 
 _Name = Annotated[str, ShownWith({"enum": list(DECLINES)})]

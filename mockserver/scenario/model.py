@@ -13,7 +13,7 @@ from typing import Annotated, Any, Literal
 from mockserver.assumptions import ROWS
 from mockserver.domain.cards import TEST_CARDS, Brand
 from mockserver.domain.clock import ClockMode
-from mockserver.domain.marks import After, Before, Bounds, Choice, Described, FileKey, Marker, Shown, ShownWith
+from mockserver.domain.marks import After, Before, Bounds, Choice, FileKey, Marker, Schema, Shown, ShownWith
 from mockserver.findings.catalogue import CATALOGUE as FINDINGS
 from mockserver.findings.catalogue import kind_of
 from mockserver.scenario.matching import OPERATORS
@@ -251,7 +251,7 @@ class _ReadLater(Marker):
     def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> Any:
         return {"type": "any"}
 
-    def __get_pydantic_json_schema__(self, core: Any, handler: Callable[[Any], Described]) -> Described:
+    def __get_pydantic_json_schema__(self, core: Any, handler: Callable[[Any], Schema]) -> Schema:
         return handler(adapter(RuleMap).core_schema)
 
 

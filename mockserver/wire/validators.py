@@ -13,8 +13,9 @@ from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 from typing import Any, TypeVar, get_args, get_origin
 
-from pydantic_core import CoreSchema, SchemaValidator, core_schema
+from pydantic_core import SchemaValidator
 
+from mockserver.domain.marks import Marker, Schema, after, plain
 from mockserver.domain.remembered import Remembered, by_type
 from mockserver.wire.base import REQUIRED, Body, BodyField, Extra, fields_of, read_map, read_number
 
@@ -46,23 +47,24 @@ class _Typing:
     def __init__(
         self,
         extra: Extra | None = None,
-        instead: Mapping[object, CoreSchema] | None = None,
+        instead: Mapping[object, Schema] | None = None,
         spell: Callable[[str], str] = str,
     ) -> None:
         self._extra = extra
         self._instead = instead or {}
         self._spell = spell
 
-    def fields(self, body: type[Body]) -> CoreSchema:
+    def fields(self, body: type[Body]) -> Schema:
         """The schema of the fields of a body."""
         named = {name: self._field(field) for name, field in fields_of(body).items()}
-        return core_schema.typed_dict_schema(named, extra_behavior=self._extra or body.extra)
+        return {"type": "typed-dict", "fields": named, "extra_behavior": self._extra or body.extra}
 
-    def _field(self, field: BodyField) -> core_schema.TypedDictField:
+    def _field(self, field: BodyField) -> Schema:
         schema, spelt = self._schema(field.annotation), self._spell(field.alias)
-        return core_schema.typed_dict_field(schema, required=field.default is REQUIRED, validation_alias=spelt)
+        required = field.default is REQUIRED
+        return {"type": "typed-dict-field", "schema": schema, "required": required, "validation_alias": spelt}
 
-    def _schema(self, annotation: Any) -> CoreSchema:
+    def _schema(self, annotation: Any) -> Schema:
         origin, parts = get_origin(annotation), get_args(annotation)
         match origin:
             case typing.Annotated:
@@ -70,22 +72,23 @@ class _Typing:
                 return self._instead.get(schema["function"]["function"], schema) if "function" in schema else schema
             case typing.Union | types.UnionType:
                 (inner,) = (part for part in parts if part is not types.NoneType)
-                return core_schema.nullable_schema(self._schema(inner))
+                return {"type": "nullable", "schema": self._schema(inner)}
             case builtins.list:
-                return core_schema.list_schema(self._schema(parts[0]))
+                return {"type": "list", "items_schema": self._schema(parts[0])}
             case builtins.dict:
-                return core_schema.dict_schema(self._schema(parts[0]), self._schema(parts[1]))
+                return {"type": "dict", "keys_schema": self._schema(parts[0]), "values_schema": self._schema(parts[1])}
             case _:
                 pass
         if annotation is str or annotation is Any:
-            return core_schema.str_schema() if annotation is str else core_schema.any_schema()
-        return core_schema.no_info_after_validator_function(annotation, self.fields(annotation))
+            return {"type": "str" if annotation is str else "any"}
+        return after(annotation, self.fields(annotation))
 
-    def _marked(self, annotation: Any, marks: Sequence[Any]) -> Any:
+    def _marked(self, annotation: Any, marks: Sequence[Marker]) -> Schema:
         if not marks:
             return self._schema(annotation)
         *inner, last = marks
-        return last.__get_pydantic_core_schema__(annotation, lambda source: self._marked(source, inner))
+        schema: Schema = last.__get_pydantic_core_schema__(annotation, lambda source: self._marked(source, inner))
+        return schema
 
 
 MOST = 10**9
@@ -100,14 +103,13 @@ def _decimal(number: float) -> Decimal:
 _DECIMALS = Remembered[float, Decimal](4_096, _decimal)
 """Amounts come back: to find the digits of one takes half of the way."""
 
-_TEXT = core_schema.str_schema(strict=True)
-_USUAL: Mapping[object, CoreSchema] = {
-    read_number: core_schema.json_or_python_schema(
-        core_schema.no_info_after_validator_function(
-            _DECIMALS.__getitem__, core_schema.float_schema(strict=True, gt=-MOST, lt=MOST)
-        ),
-        core_schema.no_info_plain_validator_function(read_number),
-    ),
-    read_map: core_schema.dict_schema(_TEXT, _TEXT, strict=True),
+_TEXT: Schema = {"type": "str", "strict": True}
+_USUAL: Mapping[object, Schema] = {
+    read_number: {
+        "type": "json-or-python",
+        "json_schema": after(_DECIMALS.__getitem__, {"type": "float", "strict": True, "gt": -MOST, "lt": MOST}),
+        "python_schema": plain(read_number),
+    },
+    read_map: {"type": "dict", "keys_schema": _TEXT, "values_schema": _TEXT, "strict": True},
 }
 """How a field is read at once that a function reads: what it would change is left to the longer way."""

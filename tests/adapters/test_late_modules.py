@@ -48,7 +48,7 @@ def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleTy
     """A late module that takes a while to run."""
     (tmp_path / "tardy_one.py").write_text("import time\nfirst = 1\ntime.sleep(0.05)\nsecond = 2\n")
     monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.setattr(late_modules, "LATE", {"tardy_one": {"path": "sys"}})
+    monkeypatch.setattr(late_modules, "LATE", {"tardy_one": {"path": "sys.path"}})
     monkeypatch.setattr(sys, "meta_path", [*sys.meta_path])
     late_modules.begin()
     import tardy_one  # type: ignore[import-not-found]
