@@ -54,41 +54,32 @@ class Headers(tuple[Header, ...]):
 def whole(data: bytes, connection: dict[str, Any]) -> tuple[dict[str, Any], bytes] | None:
     """The scope and the body of the request that a packet is; None when it is none, more than one, or an unusual one.
     ``connection`` is what the scopes of all its requests have in common, with room for ``SAID``."""
-    # Calls that have a body mostly share their line; others mostly name something in it.
-    end = data.find(b"\r\n") if data[:1] == b"P" else -1
-    line = _line_of(data[: end + 2]) if 0 < end < _USUAL_LINE else _line(data)
-    if line is None:
+    end = data.find(b"\r\n\r\n") + 4
+    # Calls that have a body mostly share their head; others mostly name something in its first line.
+    said = (_said_by if data[:1] == b"P" else _said)(data[:end])
+    if said is None:
         return None
-    method, path, raw_path, query, start = line
-    end = data.find(b"\r\n\r\n", start) + 2
-    if not start < end <= _LONGEST:
-        return None
-    fields = _fields_of(data[start:end])
-    if fields is None:
-        return None
-    headers, length = fields
-    body = data[end + 2 :]
-    if len(body) != length:
-        return None
+    body = data[end:]
     scope = connection.copy()
-    scope["method"], scope["path"], scope["raw_path"], scope["query_string"] = method, path, raw_path, query
-    scope["headers"] = headers
-    return scope, body
+    scope["method"], scope["path"], scope["raw_path"], scope["query_string"], scope["headers"], length = said
+    return (scope, body) if len(body) == length else None
 
 
-def _line(data: bytes) -> tuple[str, str, bytes, bytes, int] | None:
-    """What the first line says: the method, the path as text and as it came, the query, and where it ends; None of an
-    unusual one."""
-    found = _LINE.match(data)
-    if found is None:
+def _said(head: bytes) -> tuple[str, str, bytes, bytes, Headers, int] | None:
+    """What a head says: the method, the path as text and as it came, the query, the fields, and the length of the body;
+    None of an unusual one."""
+    line = _LINE.match(head) if len(head) <= _LONGEST else None
+    fields = _fields_of(head[line.end() : -2]) if line is not None else None
+    if line is None or fields is None:
         return None
-    method, path, query = found.groups(b"")
-    return _METHODS[method], path.decode("ascii"), path, query, found.end()
+    method, path, query = line.groups(b"")
+    return _METHODS[method], path.decode("ascii"), path, query, *fields
 
 
-_line_of = Remembered(512, _line).__getitem__
-_USUAL_LINE = 200
-
+_USUAL_LENGTH = 1_000
+_said_by = Remembered(
+    512, _said, lambda head: len(head) <= _USUAL_LENGTH and head.count(b"\n") <= _MOST_FIELDS
+).__getitem__
 
 _METHODS = {name.encode(): name for name in ("GET", "POST", "PUT", "PATCH", "DELETE")}
 

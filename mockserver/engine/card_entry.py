@@ -52,8 +52,10 @@ def check_number(sandbox: Sandbox, number: str | None, faults: Faults) -> CardNu
     if not number:
         faults.add(Code.INVALID_PAYMENT_INFORMATION, "CardNumber", "required")
         return None
-    digits = clean(number)
-    facts = sandbox.cards.known(digits) if digits else None
+    facts = sandbox.cards.published(number)
+    digits = clean(number) if facts is None else None
+    if digits:
+        facts = sandbox.cards.known(digits)
     if facts is None and digits and MIN_LENGTH <= len(digits) <= MAX_LENGTH and passes_luhn(digits):
         facts = sandbox.cards.meet(digits)
     if facts is None:

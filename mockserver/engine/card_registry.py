@@ -50,12 +50,16 @@ class CardRegistry:
     def known(self, number: str) -> CardNumber | None:
         """The facts of a number that was met before, found by its digest; a published one is found without from its
         second use on."""
-        found = self._published.get(number)
+        found = self.published(number)
         if found is None:
             found = self.facts.get(self._fingerprint_of(number))
             if found is not None and number in TEST_NUMBERS:
                 self._published[number] = found
         return found
+
+    def published(self, number: str) -> CardNumber | None:
+        """The facts of a published number without blanks that was used twice."""
+        return self._published.get(number)
 
     def meet(self, number: str) -> CardNumber:
         """The facts of a valid number, remembered."""

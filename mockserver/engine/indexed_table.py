@@ -88,7 +88,7 @@ class Table(Generic[R]):
         made: Any = row
         made.seq = len(self.rows)
         self.rows.append(row)
-        self._by_id[self._id_of(row)] = row
+        self._by_id.put(self._id_of(row), row)
         if self._changes:
             self._report(made.seq)
         if self.on_change is not None:
@@ -120,7 +120,7 @@ class Table(Generic[R]):
         else:
             copy.rows = [copy_row(row) for row in self.rows]
             for row in copy.rows:
-                copy._by_id[self._id_of(row)] = row
+                copy._by_id.put(self._id_of(row), row)
         return copy
 
     def contents(self) -> list[Any]:
@@ -141,7 +141,8 @@ class Table(Generic[R]):
         seq = before.seq
         if self.rows[seq] is not before:
             raise RuntimeError(f"row {seq} has moved on, {self._id_of(before)} cannot be replaced")
-        self.rows[seq] = self._by_id[self._id_of(after)] = after
+        self.rows[seq] = after
+        self._by_id.put(self._id_of(after), after)
         for places in self._places.values():
             places.move(places.index.read(before), places.index.read(after), seq)
         self._look_again(seq)

@@ -53,11 +53,11 @@ class Places(Generic[R]):
             if value is not None:
                 here = by_value.get(value)
                 if here is None:
-                    by_value[value] = seq
+                    by_value.put(value, seq)
                 elif type(here) is list:
                     here.append(seq)
                 elif type(here) is int:
-                    by_value[value] = [here, seq]
+                    by_value.put(value, [here, seq])
         self.known = until
 
     def values(self) -> list[Hashable]:
@@ -101,9 +101,9 @@ class Places(Generic[R]):
             return
         here = self._by_value.get(value)
         if here is None:
-            self._by_value[value] = seq
+            self._by_value.put(value, seq)
         elif isinstance(here, int):
-            self._by_value[value] = sorted((here, seq))
+            self._by_value.put(value, sorted((here, seq)))
         else:
             insort(here, seq)
         self._mark(value, seq, 1)

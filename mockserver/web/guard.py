@@ -97,7 +97,8 @@ class Guard:
 
     def _admit(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
         """Who answers the request."""
-        host, origin, hosts = _senders_of(fields_of(scope))
+        raw = scope["headers"]
+        host, origin, hosts = _senders_of(raw if isinstance(raw, tuple) else fields_of(scope))
         if hosts > 1:
             # A proxy may have used another of them.
             words = f"got {hosts} Host headers, wanted one"

@@ -275,6 +275,14 @@ class OperationEndpoint(Endpoint):
     def _form(self, strict: bool, request: Request, step: Step) -> tuple[Any, Any]:
         """Body and query as models. Raises ``Invalid`` (90) with every fault of form in both: nothing is asked of the
         rules before the form is sound (assumption ``error.validation``)."""
+        if self._query is None and self._body is not None and not strict:
+            # What nearly every request with a body comes to.
+            try:
+                body = request.fields.typed(self._body, strict=False)
+            except Invalid:
+                body = None
+            if body is not None and request.fields.all_known and request.asked.all_known:
+                return body, None
         body = query = None
         faults: dict[str, str] = {}
         try:

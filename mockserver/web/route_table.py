@@ -47,8 +47,8 @@ class TableRoute(BaseRoute):
 
     def matches(self, scope: Any) -> tuple[Match, dict[str, Any]]:
         """Whether it serves a request: its path and method (full), or its path alone (partial)."""
-        template, (start, *segments) = _template(self.path), scope.get("path", "").split("/")
-        fits = scope["type"] == "http" and not start and template.length == len(segments)
+        template, segments = _template(self.path), scope.get("path", "").split("/")
+        fits = scope["type"] == "http" and template.length == len(segments) and template.start == segments[:2]
         parameters = _match(template, segments) if fits else None
         if parameters is None:
             return Match.NONE, {}
@@ -61,7 +61,7 @@ class TableRoute(BaseRoute):
 
     async def handle(self, scope: Any, receive: Receive, send: Send) -> None:
         """Serve a request."""
-        await self.endpoint(scope, receive, send)
+        await self.endpoint.serve(scope, receive, send)
 
 
 class RouteTable(Router):
@@ -108,11 +108,12 @@ class RouteTable(Router):
             return super().__call__(scope, receive, send)
         path: str = scope["path"]
         methods, parameters = self._find(path)
-        endpoint = methods.get(scope["method"]) if methods else None
+        endpoint = methods.get(scope["method"]) if methods is not None else None
+        if endpoint is None:
+            endpoint = Unrouted(self._world, self._paths, methods)
         scope["path_params"] = parameters
-        endpoint = endpoint or Unrouted(self._world, self._paths, methods)
         scope[OPERATION] = endpoint.op
-        serving: Coroutine[Any, Any, None] = endpoint(scope, receive, send)
+        serving: Coroutine[Any, Any, None] = endpoint.serve(scope, receive, send)
         return serving
 
     def endpoint(self, method: str, path: str) -> tuple[Any, dict[str, str]]:
@@ -141,8 +142,8 @@ class RouteTable(Router):
         # ``OPTIONS *`` asks about no path at all, and for the guard ``*x/__admin`` is no path of the control API.
         if not path.startswith("/"):
             return None, {}
-        segments = path.split("/")[1:]
-        for template, found in self._templates.get((len(segments), segments[0]), ()):
+        segments = path.split("/")
+        for template, found in self._templates.get((len(segments), segments[1]), ()):
             parameters = _match(template, segments)
             if parameters is not None:
                 return found, parameters
@@ -152,18 +153,22 @@ class RouteTable(Router):
 
 @record
 class _Template:
-    """A path with placeholders: its words, and the names of what stands for something else, each with its place."""
+    """A path with placeholders, in parts: its ``start``, by which it is found, its words behind that, and the names of
+    what stands for something else, each with its place."""
 
     length: int
+    start: list[str]
     words: tuple[tuple[int, str], ...]
     names: tuple[tuple[int, str], ...]
 
 
 @cache
 def _template(path: str) -> _Template:
-    parts = list(enumerate(path.split("/")[1:]))
-    words = tuple((place, part) for place, part in parts if not part.startswith("{"))
-    return _Template(len(parts), words, tuple((place, part[1:-1]) for place, part in parts if part.startswith("{")))
+    segments = path.split("/")
+    parts = list(enumerate(segments))
+    words = tuple((place, part) for place, part in parts[2:] if not part.startswith("{"))
+    names = tuple((place, part[1:-1]) for place, part in parts if part.startswith("{"))
+    return _Template(len(parts), segments[:2], words, names)
 
 
 def _match(template: _Template, segments: list[str]) -> dict[str, str] | None:

@@ -44,8 +44,8 @@ from mockserver.wire.long_json import read_ahead
 
 
 class Endpoint:
-    """One row of a table as an ASGI application. ``op`` is what its requests are counted as; ``largest`` is the
-    greatest body in bytes, None for that of the settings; ``headers`` are those of an answer that brings none;
+    """One row of a table; ``serve`` is an ASGI application. ``op`` is what its requests are counted as; ``largest`` is
+    the greatest body in bytes, None for that of the settings; ``headers`` are those of an answer that brings none;
     ``searches`` says that the sandbox of a request may have to be looked for, ``in_parts`` that its body is read in
     parts, ``unique_keys`` that no object of its JSON may have a key twice."""
 
@@ -98,7 +98,7 @@ class Endpoint:
         status, problem = refusal(fault, request.resource, self.world.directory.assumed)
         return Reply(status, problem, headers=(*self.headers, *retry_after(fault)))
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def serve(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
         world = self.world
         request = Request(

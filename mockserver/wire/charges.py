@@ -7,7 +7,7 @@ from typing import Any, NotRequired, TypedDict, TypeVar, cast
 
 from mockserver.domain.charge import Charge, FailedAttempt, Refund
 from mockserver.domain.provider import ProviderSummary
-from mockserver.wire.dates import MOMENTS, moment
+from mockserver.wire.dates import moment, moment_of
 from mockserver.wire.jsonio import Encoded, kept_text
 from mockserver.wire.profile import WireProfile
 from mockserver.wire.shapes import (
@@ -117,7 +117,7 @@ Python 3.11 makes as two dictionaries and merges."""
 def charge_reply(charge: Charge, profile: WireProfile, seed: int, redirect_url: str | None) -> ChargeReply:
     """A charge as the documented object, null where nothing is known; its payer is challenged at ``redirect_url``."""
     instrument = charge.instrument
-    added, succeeded = MOMENTS[charge.added], charge.succeeded
+    added, succeeded = moment_of(charge.added), charge.succeeded
     card: Any = None if instrument.card is None else _text(instrument.card, profile, card_reply)
     information: PaymentInformationReply = {
         "paymentMethodId": instrument.payment_method_id,
@@ -137,11 +137,12 @@ def charge_reply(charge: Charge, profile: WireProfile, seed: int, redirect_url: 
     reply["providerId"] = charge.provider.provider_id
     reply["reference"] = charge.reference
     reply["paymentInformation"] = information
-    reply["customerId"] = charge.customer_id
+    if charge.customer_id is not None:
+        reply["customerId"] = charge.customer_id
     reply["status"] = profile.status[charge.status]
     reply["dateAdded"] = added
     if succeeded is not None:
-        reply["successDate"] = added if succeeded == charge.added else MOMENTS[succeeded]
+        reply["successDate"] = added if succeeded == charge.added else moment_of(succeeded)
     if charge.voided is not None:
         reply["voidDate"] = moment(charge.voided)
     reply["refundedAmount"] = charge.refunded or _NOTHING
@@ -154,17 +155,24 @@ def charge_reply(charge: Charge, profile: WireProfile, seed: int, redirect_url: 
     if profile.shows_payer or charge.customer_id:
         reply["customer"] = payer_reply(charge.payer)
     reply["provider"] = _text(charge.provider, profile, _provider)
-    reply["threeDsServerTransId"] = charge.three_ds_server_trans_id
+    if charge.three_ds_server_trans_id is not None:
+        reply["threeDsServerTransId"] = charge.three_ds_server_trans_id
     reply["threeDsVerified"] = charge.three_ds_verified
     reply["authorisationAmount"] = charge.authorised
-    reply["initiator"] = charge.initiator
-    reply["ip"] = charge.ip
-    if charge.ip:
-        reply["ipInfo"] = ip_reply(charge.ip, seed)
-    reply["descriptor"] = charge.descriptor
-    reply["threeDsRedirectUrl"] = redirect_url
-    reply["paymentTokenId"] = instrument.token_id
-    reply["subscriptionId"] = charge.subscription_id
+    if charge.initiator is not None:
+        reply["initiator"] = charge.initiator
+    if charge.ip is not None:
+        reply["ip"] = charge.ip
+        if charge.ip:
+            reply["ipInfo"] = ip_reply(charge.ip, seed)
+    if charge.descriptor is not None:
+        reply["descriptor"] = charge.descriptor
+    if redirect_url is not None:
+        reply["threeDsRedirectUrl"] = redirect_url
+    if instrument.token_id is not None:
+        reply["paymentTokenId"] = instrument.token_id
+    if charge.subscription_id is not None:
+        reply["subscriptionId"] = charge.subscription_id
     metadata = charge.metadata
     if metadata is not None:
         reply["metadata"] = metadata if type(metadata) is dict else dict(metadata)

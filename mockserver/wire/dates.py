@@ -53,7 +53,7 @@ _MONTHS = {name: number for number, name in enumerate(_MONTH_NAMES, 1)}
 _ZONES = dict(read_table("zone_names", lambda name, minutes_east: (name, int(minutes_east) * MINUTE)))
 
 
-_PREFIXES = Remembered[int, str](4_096, lambda second: iso(second * SECOND)[:20])
+_prefix_of = Remembered[int, str](4_096, lambda second: iso(second * SECOND)[:20]).__getitem__
 """The text of a moment up to its fraction, by its second."""
 
 
@@ -61,10 +61,10 @@ def moment(instant: Micros) -> str:
     """``YYYY-MM-DDTHH:MM:SS.fffffffZ`` of an instant between the years 1 and 9999."""
     second = instant // SECOND
     # The digits after a leading 1: a fifth faster than padding with zeros, and every answer holds several of these.
-    return f"{_PREFIXES[second]}{str(instant - second * SECOND + SECOND)[1:]}0Z"
+    return f"{_prefix_of(second)}{str(instant - second * SECOND + SECOND)[1:]}0Z"
 
 
-MOMENTS = Remembered(4_096, moment)
+moment_of = Remembered(4_096, moment).__getitem__
 """``moment`` of what has happened to an object, which is read again: to find one takes a sixth of wording it."""
 
 

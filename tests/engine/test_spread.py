@@ -23,7 +23,8 @@ def test_each_copy_holds_what_a_plain_one_holds(most: int, calls: list[tuple[str
         for call, key, value in calls:
             found, plain = held[value % len(held)]
             if call == "put":
-                found[key] = plain[key] = value
+                plain[key] = value
+                found.put(key, value)
             elif call == "copy":
                 held.append((found.copy(), plain.copy()))
             elif call == "drop" and len(held) > 1:
@@ -50,7 +51,7 @@ def shorten(found: Spread[object, int]) -> None:
 def test_no_part_is_large() -> None:
     found: Spread[str, int] = Spread()
     for number in range(200_000):
-        found[f"id-{number}"] = number
+        found.put(f"id-{number}", number)
     assert (len(found), len(found.parts)) == (200_000, 64)
     assert max(map(len, found.parts)) < 4_000
 
@@ -58,9 +59,10 @@ def test_no_part_is_large() -> None:
 def test_a_copy_has_the_parts_that_nobody_writes() -> None:
     found: Spread[str, int] = Spread()
     for number in range(50_000):
-        found[f"id-{number}"] = number
+        found.put(f"id-{number}", number)
     copy = found.copy()
-    copy["id-1"] = found["id-2"] = 0
+    copy.put("id-1", 0)
+    found.put("id-2", 0)
     shared = [part is other for part, other in zip(found.parts, copy.parts, strict=True)]
     assert 1 <= shared.count(False) <= 2
     assert (found["id-1"], copy["id-2"], found["id-2"], copy["id-1"]) == (1, 2, 0, 0)
@@ -69,9 +71,9 @@ def test_a_copy_has_the_parts_that_nobody_writes() -> None:
 def test_what_is_given_back_piece_by_piece_stays_in_a_copy() -> None:
     found: Spread[str, int] = Spread()
     for number in range(50_000):
-        found[f"id-{number}"] = number
+        found.put(f"id-{number}", number)
     copy = found.copy()
-    found["id-1"] = 0
+    found.put("id-1", 0)
     turns = 0
     while found:
         found.shorten(100)

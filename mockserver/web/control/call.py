@@ -183,11 +183,11 @@ class ControlEndpoint(Endpoint):
             None if route.media == JSON else ((b"content-type", route.media.encode()), NOSNIFF, NO_STORE)
         )
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def serve(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one call; before the first one, load what it needs."""
         if not self._is_loaded:
             await with_pauses(self._loading())
-        await super().__call__(scope, receive, send)
+        await super().serve(scope, receive, send)
 
     def _loading(self) -> Slices[None]:
         """Load what the row names and nobody has loaded: all at once would keep others waiting."""
