@@ -280,7 +280,7 @@ def _choreography(sandbox: Sandbox, news: News, target: WebhookTarget, notices: 
     )
     if decision.outcome.webhook is None:
         return _ORDINARY
-    sandbox.step.decisions += (decision,)
+    sandbox.step.note(decision)
     return decision.outcome.webhook
 
 

@@ -63,13 +63,12 @@ class JournalRoom:
 
     def resize(self, lodger: Lodger, by: int) -> None:
         """What is in it has grown, or shrunk when ``by`` is negative."""
-        before = lodger.size.bit_length()
-        lodger.size += by
+        before = lodger.size
+        lodger.size = after = before + by
         self.held += by
-        after = lodger.size.bit_length()
-        if after != before:
-            del self._ranks[before][lodger]
-            self._ranks[after][lodger] = None
+        if before.bit_length() != after.bit_length():
+            del self._ranks[before.bit_length()][lodger]
+            self._ranks[after.bit_length()][lodger] = None
         # Who gives up an entry shrinks, and must not ask for room again: thousands may go for one large entry.
         if by > 0 and self.held > self.most:
             self._make_room()

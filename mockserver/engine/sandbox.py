@@ -233,9 +233,12 @@ class Sandbox(Tables):
     def ask(self, stage: Stage, attempt: Attempt) -> Decision:
         """Let the scenario decide, and remember the decision."""
         decision, step = self.director.decide(stage, attempt), self.step
-        self.config.counts.decided(decision)
         step.attempts += (attempt,)
-        step.decisions += (decision,)
+        if decision.rule is None:
+            step.decisions += (decision,)
+        else:
+            step.note(decision)
+            self.config.counts.decided(decision)
         return decision
 
     def warn(self, text: str) -> None:

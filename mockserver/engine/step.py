@@ -35,7 +35,8 @@ class Step:
     script says that the provider answers. ``is_repeat`` says that its idempotency key was used before: it was given the
     first answer again, or refused. ``watched`` is the journal entry of a request whose answer is still on its way, for
     the findings; 0 otherwise. ``pause`` is how long the client is asked to wait before it asks again. ``call`` is the
-    number of the request among those of its operation, None for work that time causes and for set-up calls.
+    number of the request among those of its operation, None for work that time causes and for set-up calls. ``ruled``
+    says that a rule has fired: in most steps none has, and nobody need look through the decisions.
     """
 
     __slots__ = (
@@ -56,6 +57,7 @@ class Step:
         "pause",
         "request",
         "row",
+        "ruled",
         "scripted",
         "urgent",
         "warnings",
@@ -83,6 +85,7 @@ class Step:
         self.about: dict[str, object] = {}
         self.attempts: tuple[Attempt, ...] = ()
         self.decisions: tuple[Decision, ...] = ()
+        self.ruled = False
         self.events: tuple[Event, ...] = ()
         self.assumed: list[str] = []
         self.webhooks: tuple[str, ...] = ()
@@ -95,6 +98,11 @@ class Step:
         self.watched = 0
         self.pause: Micros = 0
         self.call: int | None = None
+
+    def note(self, decision: Decision) -> None:
+        """Remember a decision."""
+        self.decisions += (decision,)
+        self.ruled = self.ruled or decision.rule is not None
 
     @property
     def named(self) -> str:

@@ -104,11 +104,7 @@ class Stories:
 
     def note(self, number: int, step: Step) -> int:
         """Keep the changes of a step; by how many bytes all that is kept has grown, roughly counted."""
-        causes: _Causes = ()
-        for decision in step.decisions:
-            if decision.rule is not None:
-                causes = self._same(_causes(step))
-                break
+        causes = self._same(_causes(step)) if step.ruled else ()
         order, op, events = self._order, step.op, step.events
         heard: list[tuple[str, Kept]] | None = None if self.on_change is None else []
         for event in events:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from typing import Any
 
 from mockserver.domain.record import record
 from mockserver.scenario.attempt import Attempt, Stage
@@ -21,12 +22,6 @@ class Placed:
 
     place: int
     rule: Rule
-
-
-@record
-class _Index:
-    read: Reader
-    by_value: dict[Value, tuple[Placed, ...]]
 
 
 class Bucket:
@@ -52,8 +47,8 @@ class Bucket:
         self._paths = frozenset((*given, *tables))
         self._always = tuple(always)
         self._given = tuple((read, tuple(found)) for read, found in given.values())
-        self._indexes = tuple(
-            _Index(read, {value: tuple(found) for value, found in table.items()}) for read, table in tables.values()
+        self._indexes: tuple[tuple[Reader, Callable[[Any], tuple[Placed, ...] | None]], ...] = tuple(
+            (read, {value: tuple(found) for value, found in table.items()}.get) for read, table in tables.values()
         )
 
     def is_silent(self, attempt: Attempt, varying: frozenset[str]) -> bool:
@@ -68,13 +63,11 @@ class Bucket:
             if read(attempt) is not None:
                 merged = merged or bool(found)
                 found = [*found, *waiting]
-        for index in self._indexes:
-            got = index.read(attempt)
+        for read, rules_by in self._indexes:
+            got = read(attempt)
             # A text that begins with a letter is compared as it is.
-            if got is None or (type(got) is str and got[:1].isalpha()):
-                hits = index.by_value.get(got)
-            else:
-                hits = index.by_value.get(canonical(got))
+            is_plain = got is None or (type(got) is str and got[:1].isalpha())
+            hits = rules_by(got if is_plain else canonical(got))
             if hits:
                 merged = merged or bool(found)
                 found = [*found, *hits]

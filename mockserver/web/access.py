@@ -76,11 +76,7 @@ class Access:
         if as_json or step is None or step.warnings:
             return self._lines_of_any(step, as_json=as_json)
         # What nearly every request comes to, put together without a detour: a line costs the requests their time.
-        rule = None
-        for decision in step.decisions:
-            if decision.rule:
-                rule = decision.rule
-                break
+        rule = next((decision.rule for decision in step.decisions if decision.rule), None) if step.ruled else None
         key, path = sandbox.key, scope["path"]
         # A path is one of the table of routes: nothing in it is to be masked but a key, and what its placeholders name.
         is_plain = key not in path

@@ -171,7 +171,7 @@ class OperationEndpoint(Endpoint):
         sandbox.step = request.step = step = Step(self.op)
         step.answers, step.headers, step.path = True, request.headers, request.path
         if request.decided is not None:
-            step.decisions += (request.decided,)
+            step.note(request.decided)
         return step
 
     def arrive(self, request: Request, sandbox: Sandbox, *, is_setup: bool = False) -> Micros | Reply:
@@ -267,7 +267,7 @@ class OperationEndpoint(Endpoint):
         if isinstance(reply, StatusReply):
             return Reply(reply.status, reply.body, step, _spoiling(step))
         status = sandbox.assume(CREATED_STATUS) if self._creates else 200
-        return Reply(status, reply, step, _spoiling(step))
+        return Reply(status, reply, step, _spoiling(step) if step.ruled else None)
 
     def _refused(self, request: Request, step: Step, refused: Exception, fault: Transport | None = None) -> Reply:
         return Reply(*refusal(refused, request.resource, request.sandbox.assumed), step, fault)
@@ -275,25 +275,17 @@ class OperationEndpoint(Endpoint):
     def _form(self, strict: bool, request: Request, step: Step) -> tuple[Any, Any]:
         """Body and query as models. Raises ``Invalid`` (90) with every fault of form in both: nothing is asked of the
         rules before the form is sound (assumption ``error.validation``)."""
-        if self._query is None and self._body is not None and not strict:
-            # What nearly every request with a body comes to.
-            try:
-                body = request.fields.typed(self._body, strict=False)
-            except Invalid:
-                body = None
-            if body is not None and request.fields.all_known and request.asked.all_known:
-                return body, None
-        body = query = None
-        faults: dict[str, str] = {}
+        body = query = faults = None
         try:
-            body = _typed(self._body, request.fields, strict=strict)
+            if self._body is not None or strict:
+                body = _typed(self._body, request.fields, strict=strict)
         except Invalid as refused:
-            faults = dict(refused.details or {})
+            faults = refused.details
         try:
             if self._query is not None or strict:
                 query = _typed(self._query, request.asked, strict=strict)
         except Invalid as refused:
-            faults = {**(refused.details or {}), **faults}
+            faults = {**(refused.details or {}), **(faults or {})}
         if not (request.fields.all_known and request.asked.all_known):
             _note_ignored(step, request)
         if faults:

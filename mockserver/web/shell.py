@@ -144,8 +144,10 @@ class Endpoint:
         except HungUp:
             return
         finally:
-            if request.step is not None:
-                self._finish(scope, request, request.step)
+            if (step := request.step) is not None:
+                step.answered = True
+                if step.watched or step.webhooks or STEP not in scope:
+                    self._finish(scope, request, step)
             if request.ahead is not None:
                 await with_pauses(request.ahead.forget())
 
@@ -223,10 +225,9 @@ class Endpoint:
             await send_bytes(send, reply.status or 200, body, headers)
 
     def _finish(self, scope: Scope, request: Request, step: Step) -> None:
-        """The step is over, its answer sent or not: its webhooks may go out."""
+        """A step is over, its answer sent or not: its webhooks may go out."""
         sandbox = request.sandbox
         scope[STEP] = sandbox, step
-        step.answered = True
         if step.watched:
             is_gone = getattr(request.receive, "is_gone", None)
             gone = is_gone is not None and is_gone()

@@ -72,11 +72,7 @@ def called(
     ):
         # A call that went well, as nearly all do: mostly there is nothing more to judge.
         if step.op == "charge.create":
-            is_plain = charge.status is _SUCCESS
-            for decision in step.decisions:
-                if decision.rule is not None:
-                    is_plain = False
-            if is_plain and watch.paid(entry, sandbox.now, charge):
+            if charge.status is _SUCCESS and not step.ruled and watch.paid(entry, sandbox.now, charge):
                 return
         elif not step.events:
             pace = _pace_of(sandbox, real_clock)

@@ -202,7 +202,8 @@ class StepForms:
             step.request = self._requests.read(request, endpoint, body, query)
         step.about = {kind: self._read_object(held, cards) for kind, held in (about or {}).items()}
         step.attempts = tuple(self._read_attempt(one, step, cards) for one in attempts or ())
-        step.decisions = tuple(self._read_decision(one, step, cards) for one in decisions or ())
+        for one in decisions or ():
+            step.note(self._read_decision(one, step, cards))
         step.events = self._events.to_value(events or ())
         return step
 
