@@ -8,7 +8,7 @@ from typing import Any, NotRequired, TypedDict, TypeVar, cast
 from mockserver.domain.charge import Charge, FailedAttempt, Refund
 from mockserver.domain.provider import ProviderSummary
 from mockserver.wire.dates import moment, moment_of
-from mockserver.wire.jsonio import Encoded, kept_text
+from mockserver.wire.jsonio import Encoded, kept_text, number_written
 from mockserver.wire.profile import WireProfile
 from mockserver.wire.shapes import (
     BankPaymentReply,
@@ -133,7 +133,8 @@ def charge_reply(charge: Charge, profile: WireProfile, seed: int, redirect_url: 
     reply = _UNKNOWN.copy()
     reply["chargeId"] = charge.charge_id
     reply["providerChargeId"] = charge.provider_charge_id
-    reply["amount"] = charge.amount
+    # Once, as most charges were authorised for as much.
+    reply["amount"] = amount = cast(Any, number_written(charge.amount))
     reply["providerId"] = charge.provider.provider_id
     reply["reference"] = charge.reference
     reply["paymentInformation"] = information
@@ -158,7 +159,7 @@ def charge_reply(charge: Charge, profile: WireProfile, seed: int, redirect_url: 
     if charge.three_ds_server_trans_id is not None:
         reply["threeDsServerTransId"] = charge.three_ds_server_trans_id
     reply["threeDsVerified"] = charge.three_ds_verified
-    reply["authorisationAmount"] = charge.authorised
+    reply["authorisationAmount"] = amount if charge.authorised is charge.amount else charge.authorised
     if charge.initiator is not None:
         reply["initiator"] = charge.initiator
     if charge.ip is not None:

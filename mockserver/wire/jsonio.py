@@ -116,12 +116,12 @@ def dumps(value: object) -> bytes:
     Raises ``TypeError`` for anything else that JSON does not know, dataclasses and date-times included: their form is a
     decision of the caller.
     """
-    return orjson.dumps(value, _number_text, _OPTIONS)
+    return orjson.dumps(value, number_written, _OPTIONS)
 
 
 def kept_text(value: object) -> bytes:
     """The JSON text of a value, to be kept: the encoder leaves one in a far larger buffer, which a copy leaves out."""
-    return b"%b" % orjson.dumps(value, _number_text, _OPTIONS)
+    return b"%b" % orjson.dumps(value, number_written, _OPTIONS)
 
 
 def with_rows(members: Mapping[str, object], name: str, rows: list[bytes]) -> bytes:
@@ -137,7 +137,7 @@ def _unknown_to_orjson(value: object) -> Encoded:
     raise TypeError(f"{type(value).__name__} has no JSON form")
 
 
-_number_text = Remembered(4_096, _unknown_to_orjson).__getitem__
+number_written = Remembered(4_096, _unknown_to_orjson).__getitem__
 """The text of a number: equal ones have the same, whatever digits they came with."""
 
 
