@@ -11,6 +11,7 @@ import pytest
 
 from mockserver.domain.clock import DAY, EARLIEST, HOUR, LATEST, MINUTE, parse_instant
 from mockserver.scenario.attempt import Stage
+from mockserver.scenario.matching import canonical
 from mockserver.scenario.operations import OPERATIONS, operations_like
 from mockserver.scenario.problems import ScenarioRefused
 from tests.rows import each
@@ -176,6 +177,13 @@ def test_no_pattern_takes_longer_than_its_text(pattern: str) -> None:
     before = process_time()
     assert ask(director, request={"reference": "a" * 10_000}).rule is None
     assert process_time() - before < 1
+
+
+@each("text", ["visa", "true", "nan", "Infinity", "e5", "x1.5", "\u00e91", "\u4e94", "\u2160"])
+def test_a_text_that_begins_with_a_letter_is_compared_as_it_is(text: str) -> None:
+    # By that rules are found without bringing the text into another form.
+    assert canonical(text) == text
+    assert fires(f"{{request.reference: '{text}'}}", request={"reference": text})
 
 
 def test_a_card_number_in_a_test_is_never_repeated() -> None:

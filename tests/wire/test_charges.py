@@ -51,6 +51,7 @@ def test_no_field_of_a_charge_is_forgotten_where_it_is_known() -> None:
         charge,
         reference="r",
         customer_id="c",
+        authorised=charge.amount + 1,
         succeeded=charge.added + SECOND,
         voided=charge.added + 2 * SECOND,
         estimated_cost=Decimal("0.10"),
@@ -64,12 +65,14 @@ def test_no_field_of_a_charge_is_forgotten_where_it_is_known() -> None:
         instrument=replace(charge.instrument, token_id="tok"),
     )
     shown = charges.charge_reply(known, WireProfile(Assumed(Profile.SDK)), 1, "https://example.test/3ds")
+    plain = charges.charge_reply(charge, WireProfile(Assumed(Profile.SDK)), 1, None)
     assert list(shown) == list(charges.ChargeReply.__annotations__)
     assert [name for name, value in shown.items() if value in (None, [], {})] == ["visaInstallments"]
     assert shown["successDate"] != shown["dateAdded"] != shown["voidDate"]
     assert shown["estimatedCostCurrency"] == charge.currency
+    amounts = [loads(dumps({name: one[name] for name in ("amount", "authorisationAmount")})) for one in (shown, plain)]
+    assert amounts == [{"amount": 10, "authorisationAmount": 11}, {"amount": 10, "authorisationAmount": 10}]
     # And nothing of one charge is shown of the next.
-    plain = charges.charge_reply(charge, WireProfile(Assumed(Profile.SDK)), 1, None)
     unknown = {"voidDate", "ipInfo", "ip", "descriptor", "subscriptionId", "threeDsRedirectUrl", "paymentTokenId"}
     assert {name for name, value in plain.items() if value is None} >= unknown
     assert plain["refunds"] == plain["failedAttempts"] == []
