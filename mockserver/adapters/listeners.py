@@ -7,10 +7,9 @@ import errno
 import os
 import socket
 import sys
-from dataclasses import replace
 
 from mockserver.adapters.exit_codes import Exit
-from mockserver.domain.record import record
+from mockserver.domain.record import record, replace
 from mockserver.settings import Settings, bracketed
 
 if sys.platform != "win32":

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from base64 import b64encode
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import StrEnum
 from hashlib import sha256
 from hmac import digest
@@ -15,7 +15,7 @@ from hmac import digest
 from mockserver.domain.clock import Micros
 from mockserver.domain.codes import Code
 from mockserver.domain.law import law
-from mockserver.domain.record import record
+from mockserver.domain.record import entity, record
 
 _CONTROLS = re.compile(r"[\x00-\x1f\x7f]")
 
@@ -110,7 +110,7 @@ def padded(body: bytes, media_type: MediaType, length: int) -> bytes:
     return kept + before + b"x" * (length - len(kept) - len(before) - len(after)) + after
 
 
-@dataclass(slots=True, weakref_slot=True, eq=False)
+@entity
 class Delivery:
     """One message to one receiver. Deliveries of one ``ordering_key`` go out one after the other; those that go
     ``together`` do not wait.

@@ -27,7 +27,13 @@ def mutable(cls: type[T]) -> type[T]:
     return _made(cls, None)
 
 
-def _made(cls: type[T], hashed: Callable[[Any], int] | None) -> type[T]:
+@dataclass_transform(eq_default=False, field_specifiers=(field,))
+def entity(cls: type[T]) -> type[T]:
+    """A slots dataclass that is equal to itself alone, and that weak references may be made to."""
+    return _made(cls, object.__hash__, __eq__=object.__eq__, __slots__=(*_own(cls), "__weakref__"))
+
+
+def _made(cls: type[T], hashed: Callable[[Any], int] | None, **further: object) -> type[T]:
     """The class with slots for its fields, whose annotations are texts.
 
     Comparison and representation are shared, and so is the code of constructors of one shape. Constructors, and what
@@ -47,7 +53,7 @@ def _made(cls: type[T], hashed: Callable[[Any], int] | None) -> type[T]:
         _OWN: own,
     }
     kind: Any = type(cls)
-    made: type[T] = kind(cls.__name__, cls.__bases__, {**_LATE, **methods, **names, **described})
+    made: type[T] = kind(cls.__name__, cls.__bases__, {**_LATE, **methods, **names, **described, **further})
     return made
 
 
@@ -102,7 +108,12 @@ def _fields(cls: type) -> dict[str, Field[Any]]:
 
 
 def _match_args(cls: type) -> tuple[str, ...]:
-    return tuple(one.name for one in fields(cls) if one.init and not one.kw_only)
+    return tuple(name for name, (given, is_keyword) in _every(cls).items() if _is_taken(given) and not is_keyword)
+
+
+def _is_taken(given: Any) -> bool:
+    """Whether the constructor takes a field."""
+    return not isinstance(given, Field) or given.init
 
 
 _ABSENT = object()
@@ -188,6 +199,12 @@ def _compared(cls: type) -> attrgetter[Any] | None:
     return attrgetter(*names) if names else None
 
 
+def declared(cls: type) -> dict[str, Any]:
+    """What each field is given where it is declared: its default, a ``field``, or MISSING. A tenth of what it takes to
+    have the standard library describe them."""
+    return {name: given for name, (given, _) in _every(cls).items()}
+
+
 def or_kept(given: T | None, kept: T) -> T:
     """What a request gives, else what there is: None leaves a field as it is."""
     return kept if given is None else given
@@ -208,9 +225,7 @@ else:
 
     @cache
     def _values_of(cls: type) -> attrgetter:
-        return attrgetter(
-            *(name for name, (given, _) in _every(cls).items() if not isinstance(given, Field) or given.init)
-        )
+        return attrgetter(*(name for name, (given, _) in _every(cls).items() if _is_taken(given)))
 
 
 def updated(value: T, given: Any) -> T:

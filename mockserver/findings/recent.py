@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sized
-from dataclasses import field, fields
+from dataclasses import Field, field
 from functools import cache
 from typing import Any, TypeVar
+
+from mockserver.domain.record import declared
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -45,4 +47,4 @@ def pending(judge: object) -> tuple[Sized, ...]:
 
 @cache
 def _pending(cls: Any) -> list[str]:
-    return [one.name for one in fields(cls) if one.metadata.get(_PENDING)]
+    return [name for name, one in declared(cls).items() if isinstance(one, Field) and one.metadata.get(_PENDING)]

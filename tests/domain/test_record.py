@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from copy import copy, deepcopy
-from dataclasses import KW_ONLY, dataclass, field, fields
+from dataclasses import KW_ONLY, MISSING, dataclass, field, fields
 from inspect import signature
 from typing import Any
+from weakref import ref
 
 import pytest
 
-from mockserver.domain.record import mutable, record, replace
+from mockserver.domain.record import declared, entity, mutable, record, replace
 
 
 @record
@@ -130,6 +131,35 @@ def test_a_record_shows_what_a_dataclass_shows() -> None:
     assert repr(Point(1, secret="s")) == repr(Plain(1, secret="s")).replace("Plain", "Point")
     assert repr(Empty()) == "Empty()"
     assert repr(Spoken(1)) == "own"
+
+
+@entity
+class Thing:
+    """Has a name."""
+
+    name: str
+    parts: list[int] = field(default_factory=list)
+
+
+@dataclass(slots=True, weakref_slot=True, eq=False)
+class PlainThing:
+    """The same, as the standard library makes it."""
+
+    name: str
+    parts: list[int] = field(default_factory=list)
+
+
+@pytest.mark.parametrize("kind", [Thing, PlainThing])
+def test_an_entity_is_equal_to_itself_alone(kind: type[Thing] | type[PlainThing]) -> None:
+    one, other = kind("a"), kind("a")
+    assert (one == one, one == other, len({one, other}), ref(one)()) == (True, False, 2, one)
+    assert repr(one).endswith("Thing(name='a', parts=[])")
+    assert not hasattr(one, "__dict__")
+
+
+def test_what_fields_are_given_is_known_without_what_describes_them() -> None:
+    assert list(declared(Farther)) == [one.name for one in fields(Farther)]
+    assert [declared(Farther)[name] for name in ("x", "y", "z")] == [MISSING, 2, 0]
 
 
 def test_records_are_found_in_sets_and_values_that_change_are_not() -> None:
