@@ -1,52 +1,64 @@
-"""Names of the tables of routes: their modules are imported when a request first needs them, so that the first answer
-does not wait for all of them."""
+"""Tables of routes: what a cell says is made of its text when it is first looked at, and a module that one names is
+imported then, so that the first answer does not wait for all of them."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pkgutil import resolve_name
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
+
+Texts = Mapping[str, str]
+"""The cells of a row as they stand in the file, by the names of their columns."""
 
 
-class Deferred:
-    """Something in a module that has not been imported yet, by its module and its name there:
-    ``package.module:name``."""
+class InModule:
+    """What a cell names in a module of a package, as ``charges.create``; ``otherwise`` of an empty cell."""
 
-    __slots__ = ("_name",)
+    def __init__(self, package: str, column: str, otherwise: object = None) -> None:
+        self._package = package
+        self.column = column
+        self._otherwise = otherwise
 
-    def __init__(self, name: str) -> None:
-        self._name = name
-
-    def load(self) -> Any:
-        """Import the module and give what the name stands for. Raises ``AttributeError`` for a name it does not
+    def __call__(self, row: Texts) -> Any:
+        """Import the module and give what the name stands for. Raises ``AttributeError`` for a name that it does not
         have."""
-        return resolve_name(self._name)
-
-
-def deferred(package: str, name: str) -> Any:
-    """What a cell of a table names: ``charges.create`` of a package, not imported yet. None of an empty cell."""
-    # The colon says where the module ends, so that no module of the name of the function is looked for.
-    return Deferred(f"{package}.{name.replace('.', ':', 1)}") if name else None
+        name = row[self.column]
+        # The colon says where the module ends, so that no module of the name of the function is looked for.
+        return resolve_name(f"{self._package}.{name.replace('.', ':', 1)}") if name else self._otherwise
 
 
 class RouteRow:
-    """A row of a table of routes: its cells by name. A cell that is deferred is loaded when it is first looked at."""
+    """A row of a table of routes: its cells by name. Of one that is read from a file, ``readers`` make those that are
+    not just their text."""
 
     defaults: ClassVar[Mapping[str, object]] = {}
-    """Cells that may be left out."""
+    """Cells that may be left out of a row that is not in a file."""
+    readers: ClassVar[Mapping[str, Callable[[Texts], Any]]] = {}
+    _texts: Texts
 
     def __init__(self, **cells: Any) -> None:
-        cells = {**self.defaults, **cells}
-        self._deferred = {name: cell for name, cell in cells.items() if isinstance(cell, Deferred)}
-        vars(self).update((name, cell) for name, cell in cells.items() if name not in self._deferred)
+        vars(self).update({**self.defaults, **cells}, _texts={})
+
+    @classmethod
+    def of_file(cls, **texts: str) -> Self:
+        """A row of a file."""
+        made, readers = cls.__new__(cls), cls.readers
+        vars(made).update({name: text for name, text in texts.items() if name not in readers}, _texts=texts)
+        return made
+
+    def deferred(self) -> list[str]:
+        """The cells for which something is imported."""
+        of_modules = ((name, read) for name, read in self.readers.items() if isinstance(read, InModule))
+        return [name for name, read in of_modules if self._texts.get(read.column)]
 
     def unloaded(self) -> list[str]:
-        """The cells that nobody has looked at yet."""
-        return [name for name in self._deferred if name not in vars(self)]
+        """Those that nobody has looked at yet."""
+        return [name for name in self.deferred() if name not in vars(self)]
 
     def __getattr__(self, name: str) -> Any:
-        if name == "_deferred" or name not in self._deferred:
+        texts, read = vars(self).get("_texts"), self.readers.get(name)
+        if not texts or read is None:
             raise AttributeError(name)
-        found = self._deferred[name].load()
+        found = read(texts)
         setattr(self, name, found)
         return found

@@ -18,7 +18,7 @@ from mockserver.engine import idempotency
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.step import Step
 from mockserver.web.asgi import RawHeader, TooLarge
-from mockserver.web.lazy import RouteRow, deferred
+from mockserver.web.lazy import InModule, RouteRow
 from mockserver.web.operation import OperationEndpoint
 from mockserver.web.request import Reply, Request, retry_after
 from mockserver.web.routes import Route
@@ -75,6 +75,10 @@ class PageRoute(RouteRow):
     serve: Callable[[PageCall], Reply]
     summary: str
     sandbox: Finder
+    readers = {  # noqa: RUF012
+        "serve": InModule("mockserver.web", "page"),
+        "sandbox": InModule("mockserver.web", "sandbox", nobody),
+    }
 
 
 class PageEndpoint(Endpoint):
@@ -206,10 +210,4 @@ def with_query(address: str, /, **more: str) -> str:
     return urlunsplit(parts._replace(query="&".join(filter(None, (parts.query, urlencode(more))))))
 
 
-def _page(method: str, path: str, page: str, sandbox: str, summary: str) -> PageRoute:
-    found = deferred("mockserver.web", sandbox) or nobody
-    serve = deferred("mockserver.web", page)
-    return PageRoute(method=method, path=path, serve=serve, summary=summary, sandbox=found)
-
-
-PAGE_ROUTES = read_table("pages", _page, Path(__file__).parent)
+PAGE_ROUTES = read_table("pages", PageRoute.of_file, Path(__file__).parent)

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from enum import StrEnum
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +17,7 @@ from mockserver.domain.record import record
 from mockserver.domain.reference_data import read_table
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.step import Step
-from mockserver.web.lazy import RouteRow, deferred
+from mockserver.web.lazy import InModule, RouteRow
 from mockserver.wire.base import Body
 from mockserver.wire.profile import WireProfile
 
@@ -96,25 +95,16 @@ class Route(RouteRow):
         "success": Success.OK,
         "is_dated": False,
     }
+    readers = {  # noqa: RUF012
+        "handle": InModule("mockserver.web.endpoints", "endpoint"),
+        "ahead": InModule("mockserver.web.endpoints", "ahead"),
+        **{name: InModule("mockserver.wire", name) for name in ("reply", "body", "query")},
+        "headers": lambda row: tuple(row["headers"].split()),
+        "auth": lambda row: Auth.PUBLIC if row["public"] else Auth.SECRET,
+        "success": lambda row: Success.CREATED if row["creates"] else Success.OK,
+        "is_dated": lambda row: bool(row["is_dated"]),
+    }
 
 
-_endpoint = partial(deferred, "mockserver.web.endpoints")
-_shape = partial(deferred, "mockserver.wire")
-
-
-def _route(**row: str) -> Route:
-    return Route(
-        **{name: row[name] for name in ("method", "path", "op", "summary", "source")},
-        handle=_endpoint(row["endpoint"]),
-        reply=_shape(row["reply"]),
-        body=_shape(row["body"]),
-        query=_shape(row["query"]),
-        headers=tuple(row["headers"].split()),
-        auth=Auth.PUBLIC if row["public"] else Auth.SECRET,
-        success=Success.CREATED if row["creates"] else Success.OK,
-        ahead=_endpoint(row["ahead"]),
-        is_dated=bool(row["is_dated"]),
-    )
-
-
-ROUTES = tuple(row for name in ("charge_routes", "routes") for row in read_table(name, _route, Path(__file__).parent))
+_TABLES = ("charge_routes", "routes")
+ROUTES = tuple(row for name in _TABLES for row in read_table(name, Route.of_file, Path(__file__).parent))

@@ -30,14 +30,14 @@ def turns(api: Api, method: str, path: str) -> tuple[int, bytes]:
 def unloaded(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> ControlRoute:
     """A row that nobody has looked at."""
     row = CONTROL_ROUTES[request.param]
-    for name in row._deferred:
+    for name in row.deferred():
         monkeypatch.delitem(vars(row), name, raising=False)
     return row
 
 
 def test_no_two_parts_of_a_row_are_loaded_without_a_pause(unloaded: ControlRoute) -> None:
     endpoint = ControlEndpoint(unloaded, Api().app.world)
-    for name in unloaded._deferred:
+    for name in unloaded.deferred():
         vars(unloaded).pop(name, None)
     before = len(unloaded.unloaded())
     assert before > 0
@@ -51,12 +51,12 @@ def test_no_two_parts_of_a_row_are_loaded_without_a_pause(unloaded: ControlRoute
 def test_the_first_call_pauses_for_each_part_and_answers_as_the_next_does(monkeypatch: pytest.MonkeyPatch) -> None:
     api = Api()
     (row,) = (row for row in CONTROL_ROUTES if (row.method, row.path) == ("GET", "/__admin/journal"))
-    for name in row._deferred:
+    for name in row.deferred():
         monkeypatch.delitem(vars(row), name)
     first, answer = turns(api, "GET", "/__admin/journal")
     then, same = turns(api, "GET", "/__admin/journal")
     assert answer == same
-    assert first == then + len(row._deferred)
+    assert first == then + len(row.deferred())
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Awaitable, Callable, Mapping
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,7 @@ from mockserver.domain.reference_data import read_table
 from mockserver.domain.slices import Slices
 from mockserver.engine.sandbox import Sandbox
 from mockserver.web.asgi import JSON_TYPE, NO_STORE, NOSNIFF, HungUp, Receive, Scope, Send
-from mockserver.web.lazy import RouteRow, deferred
+from mockserver.web.lazy import InModule, RouteRow
 from mockserver.web.long_work import with_pauses
 from mockserver.web.request import Reply, Request
 from mockserver.web.shell import Endpoint
@@ -164,6 +164,21 @@ class ControlRoute(RouteRow):
     answers: Mapping[int, str]
     largest: int | None
     media: str
+    readers = {  # noqa: RUF012
+        "handle": InModule("mockserver.web.control", "call"),
+        **{name: InModule("mockserver.wire.control_bodies", name) for name in ("query", "body")},
+        "keyed": lambda row: bool(row["keyed"]),
+        "success": lambda row: int(row["success"]),
+        "answers": lambda row: _answers(row["answers"]),
+        # A state document is far larger than a request of the payments API may be.
+        "largest": lambda row: int(row["largest"]) if row["largest"] else None,
+        "media": lambda row: row["media"] or JSON,
+    }
+
+
+def _answers(text: str) -> Mapping[int, str]:
+    parted = (one.split(": ", 1) for one in text.split("; ") if one)
+    return {int(status): words for status, words in parted}
 
 
 class ControlEndpoint(Endpoint):
@@ -243,28 +258,6 @@ class ControlEndpoint(Endpoint):
         return Reply(status, body, headers=self._answer_headers)
 
 
-_call = partial(deferred, "mockserver.web.control")
-_model = partial(deferred, "mockserver.wire.control_bodies")
-
-
-def _route(**row: str) -> ControlRoute:
-    answers = (one.split(": ", 1) for one in row["answers"].split("; ") if one)
-    return ControlRoute(
-        method=row["method"],
-        path=row["path"],
-        handle=_call(row["call"]),
-        summary=row["summary"],
-        query=_model(row["query"]),
-        body=_model(row["body"]),
-        keyed=bool(row["keyed"]),
-        success=int(row["success"]),
-        answers={int(status): words for status, words in answers},
-        # A state document is far larger than a request of the payments API may be.
-        largest=int(row["largest"]) if row["largest"] else None,
-        media=row["media"] or JSON,
-    )
-
-
-CONTROL_ROUTES = read_table("control_routes", _route, Path(__file__).parent)
+CONTROL_ROUTES = read_table("control_routes", ControlRoute.of_file, Path(__file__).parent)
 """The table of the control API, ``control_routes.csv``: calls are functions of ``mockserver.web.control``, queries and
 bodies models of ``mockserver.wire``. ``success`` is a status; ``answers`` names further ones, parted by semicolons."""
