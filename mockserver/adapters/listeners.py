@@ -94,7 +94,9 @@ def allow_connections() -> int:
 def _bind(host: str, port: int, option: str) -> socket.socket:
     address = f"{bracketed(host)}:{port}"
     try:
-        family, kind, proto, _, where = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        # As bytes: with a text Python loads what encodes names in other alphabets, and refuses one that is too long.
+        name = host.encode() if host.isascii() else host
+        family, kind, proto, _, where = socket.getaddrinfo(name, port, type=socket.SOCK_STREAM)[0]
         bound = socket.socket(family, kind, proto)
     except OSError as problem:
         raise CannotListen(f"cannot listen on {address}: {problem.strerror or problem}", Exit.USAGE) from None

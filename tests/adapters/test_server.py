@@ -285,6 +285,13 @@ def test_an_address_of_another_machine_is_bad_usage() -> None:
     assert refused.value.code == 2
 
 
+@pytest.mark.parametrize("host", ["a" * 64, "x..invalid"])
+def test_a_name_that_none_can_have_is_bad_usage(host: str) -> None:
+    with pytest.raises(CannotListen, match="cannot listen on") as refused:
+        listen(Settings(host=host, port=0))
+    assert refused.value.code == 2
+
+
 def test_a_taken_tls_port_frees_the_plain_one() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken, socket.create_server(("127.0.0.1", 0)) as free:
         plain, port = free.getsockname()[1], taken.getsockname()[1]
