@@ -127,7 +127,10 @@ def adapter(cls: Any) -> TypeAdapter[Any]:
 
     while _PARTS:
         _PARTS.pop().read_part = model_validator(mode="wrap")(cast(Any, classmethod(_read_part)))
-    return TypeAdapter(cls)
+    made = TypeAdapter(cls)
+    # Parts that have this one in them take what was made for it, as pydantic does with its own classes.
+    cls.__pydantic_core_schema__ = made.core_schema
+    return made
 
 
 def _read_part(cls: type[T], data: Any, handler: Callable[[Any], T]) -> T:
