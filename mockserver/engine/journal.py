@@ -106,14 +106,34 @@ class Journal(Lodger):
     ) -> None:
         """Keep a request and its answer."""
         self.last = number = self.last + 1
+        entries = self.entries
+        if not self.limit:
+            return
+        grown = len(raw) + len(answer)
+        if step.events:
+            grown += self.stories.note(number, step)
+        if len(entries) == self.limit:
+            if self.room is not None:
+                self.room.overflown += 1
+            oldest = entries[0]
+            grown -= len(oldest.raw) + len(oldest.answer)
+            if self.readings is not None:
+                self.readings.forget(oldest.number)
+        else:
+            grown += _ENTRY
         # In the order of the fields: every request is kept here, and keywords would take 0.9 us instead of 0.4.
-        self._keep(JournalEntry(number, at, step, method, endpoint, path, query, raw, status, answer, fault, beyond))
+        entries.append(
+            JournalEntry(number, at, step, method, endpoint, path, query, raw, status, answer, fault, beyond)
+        )
+        if self.room is None:
+            self.size += grown
+        else:
+            self.room.resize(self, grown)
 
     def note_due(self, at: Micros, step: Step) -> None:
         """Keep a piece of due work, unless it found nothing left to do."""
         if step.events or step.decisions or step.warnings:
-            self.last += 1
-            self._keep(JournalEntry(self.last, at, step))
+            self.note(at, step, "", None, "", b"", b"", None, b"", None)
 
     def mark(self, name: str) -> None:
         """Give a name to this place, after the newest entry."""
@@ -134,28 +154,6 @@ class Journal(Lodger):
         """Why entries are no longer there, in words."""
         shared = f", those of all sandboxes {self.room.most} bytes (--journal-memory)," if self.room else ""
         return f"the journal keeps {self.limit} entries (--journal-limit){shared} and has dropped {self.dropped}"
-
-    def _keep(self, entry: JournalEntry) -> None:
-        entries = self.entries
-        if not self.limit:
-            return
-        grown = len(entry.raw) + len(entry.answer)
-        if entry.step.events:
-            grown += self.stories.note(entry.number, entry.step)
-        if len(entries) == self.limit:
-            if self.room is not None:
-                self.room.overflown += 1
-            oldest = entries[0]
-            grown -= len(oldest.raw) + len(oldest.answer)
-            if self.readings is not None:
-                self.readings.forget(oldest.number)
-        else:
-            grown += _ENTRY
-        entries.append(entry)
-        if self.room is None:
-            self.size += grown
-        else:
-            self.room.resize(self, grown)
 
     def contents(self) -> list[Any]:
         """The lists and dictionaries of it that may be long."""

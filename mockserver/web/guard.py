@@ -37,6 +37,7 @@ _WEBHOOK = b"x-payfurl-signature"
 
 _TYPES = ("application/json", "application/yaml", "application/x-yaml", "text/yaml", "text/x-yaml", "text/vnd.yaml")
 _METRICS = "metrics"
+_OWN = (_CONTROL, _METRICS, _INBOX)
 _MOST_HOSTS_KNOWN = 1_000
 
 _LOCAL = frozenset({"localhost", "127.0.0.1", "::1", "testserver", "test", "mockserver"})
@@ -110,7 +111,7 @@ class Guard:
         path: str = scope["path"]
         # Doubled slashes are ignored when a route is looked for, so they are here.
         bare = path.lstrip("/")
-        if bare.startswith((_CONTROL, _METRICS, _INBOX)):
+        if bare.startswith(_OWN):
             is_inbox = bare.startswith(_INBOX)
             refusal = _site_refusal(scope, host, origin) if is_inbox else self._control_refusal(scope, host, origin)
             if refusal is not None:
