@@ -331,6 +331,7 @@ def _run(args: Sequence[str]) -> NoReturn:
     try:
         sys.argv = list(args)
         if args[0] == "-c":
+            del sys.argv[1]
             exec(args[1], vars(sys.modules["__main__"]))
         else:
             runpy.run_module(args[0], run_name="__main__", alter_sys=True)

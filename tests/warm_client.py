@@ -1,5 +1,5 @@
 """``python -I -S warm_client.py socket -m module args``: asks the process of ``tests.warm`` behind the socket to run a
-module, and ends as it ends. So does ``-u -c program``, by which execnet starts its workers; anything else is given to
+module, and ends as it ends. So does ``-u -c program``, as execnet starts its workers; anything else is given to
 Python itself.
 """
 

@@ -54,7 +54,7 @@ def test_a_generated_client_pays_and_reads_a_decline(tmp_path: Path) -> None:
     server = serve("--seed", "5")
     try:
         told = subprocess.run(
-            [sys.executable, "-c", PROGRAM, f"http://127.0.0.1:{server.port}", PROVIDER, *CARDS],
+            [*warm.python(), "-u", "-c", PROGRAM, f"http://127.0.0.1:{server.port}", PROVIDER, *CARDS],
             env={**os.environ, "PYTHONPATH": str(tmp_path)},
             capture_output=True,
             text=True,
