@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from mockserver.adapters.ticker import real_due
-from mockserver.adapters.webhook_sender import LONGEST_ANSWER, Sent, WebhookSender
+from mockserver.adapters.webhook_sender import CONNECTIONS, LONGEST_ANSWER, Sent, WebhookSender
 from mockserver.domain.clock import SECOND, Clock, ClockMode
 from mockserver.domain.delivery import sign
 from mockserver.settings import DEFAULT_WEBHOOK_KEY
@@ -296,7 +296,7 @@ def test_a_dead_slow_or_endless_receiver_slows_no_call() -> None:
 
 
 @pytest.mark.slow
-def test_a_thousand_webhooks_to_a_silent_receiver_keep_no_other_waiting() -> None:
+def test_hundreds_of_webhooks_to_a_silent_receiver_keep_no_other_waiting() -> None:
     api = Api()
 
     async def story() -> None:
@@ -306,7 +306,7 @@ def test_a_thousand_webhooks_to_a_silent_receiver_keep_no_other_waiting() -> Non
             await over.wait()
 
         async with listening(Receiver(answer=silent)) as slow, listening(Receiver()) as quick:
-            for _ in range(1_000):
+            for _ in range(3 * CONNECTIONS):
                 assert (await api.calling("POST", "/charge/card", charge(slow.url))).status == 201
             begun = time.monotonic()
             for key in ("sk_tests", "sk_other"):
