@@ -19,7 +19,8 @@ HEAVY = {
     # Of other libraries.
     *("cryptography", "faker", "httpx", "jinja2", "opentelemetry", "prometheus_client", "pydantic", "re2", "rich"),
     *("sqlite3", "trustme", "xml", "yaml"),
-    *("email.parser", "html.entities", "logging.handlers", "multiprocessing", "pickle", "uvicorn.main"),
+    *("email.message", "fractions", "html.entities", "importlib.metadata", "logging.handlers", "multiprocessing"),
+    *("pickle", "uvicorn.main", "zipfile", "zoneinfo"),
     # Of this one.
     *(f"mockserver.adapters.{name}" for name in ("sample_data", "store_file", "strict_yaml", "tls", "trace_export")),
     *(f"mockserver.commands.{name}" for name in ("explore", "findings", "scenarios", "store")),
