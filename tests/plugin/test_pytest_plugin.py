@@ -602,10 +602,8 @@ def test_loading_the_plugin_imports_nothing_but_pytest() -> None:
         "mockserver",
         "mockserver.domain",
         "mockserver.domain.record",
-        "mockserver.option_values",
         "mockserver.pytest_findings",
         "mockserver.pytest_plugin",
-        "mockserver.settings",
     }
 
 

@@ -32,6 +32,7 @@ HEAVY = {
 FIRST_CHARGE = """
 import sys
 from mockserver.adapters import late_modules
+before = set(sys.modules)
 late_modules.begin()
 import asyncio, json
 import mockserver.adapters.server, mockserver.cli
@@ -52,7 +53,7 @@ async def send(message):
     got.append(message)
 
 asyncio.run(app(scope, receive, send))
-known = set(late_modules.LATE) & set(sys.modules)
+known = (set(late_modules.LATE) & set(sys.modules)) - before
 ran = sorted(name for name in known if not isinstance(sys.modules[name].__spec__.loader, late_modules.Late))
 print(got[0]["status"], ran, adapter.cache_info().currsize, sorted(HEAVY & set(sys.modules)))
 """
