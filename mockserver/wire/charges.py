@@ -134,7 +134,8 @@ def charge_reply(charge: Charge, profile: WireProfile, seed: int, redirect_url: 
     reply["chargeId"] = charge.charge_id
     reply["providerChargeId"] = charge.provider_charge_id
     # Once, as most charges were authorised for as much.
-    reply["amount"] = amount = cast(Any, number_written(charge.amount))
+    amount: Any = number_written(charge.amount)
+    reply["amount"] = amount
     reply["providerId"] = charge.provider.provider_id
     reply["reference"] = charge.reference
     reply["paymentInformation"] = information
