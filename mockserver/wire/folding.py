@@ -207,7 +207,7 @@ def _words(fault: ErrorDetails) -> str:
     if kind == "string_too_long":
         return f"wanted at most {context['max_length']} characters"
     if kind == "too_long":
-        return f"wanted at most {context['max_length']} items"
+        return f"got {context['actual_length']}, wanted at most {context['max_length']} items"
     if kind == "string_too_short":
         return "wanted a text that is not empty"
     if kind == "string_pattern_mismatch":
