@@ -153,7 +153,7 @@ class VoucherSource:
                 """class Greeting(ControlBody):
     \"\"\"Whom to greet.\"\"\"
 
-    name: str = Field(description="a name")
+    name: str = field(description="a name")
 
 
 """,
