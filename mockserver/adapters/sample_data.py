@@ -180,7 +180,7 @@ def sampler(url: str, key: str, seed: int) -> Sampler:
             timeout=TIMEOUT_SECONDS,
             trust_env=False,
             # Reading the certificates of all authorities takes longer than a small sample does.
-            verify=url.startswith("https:"),
+            verify=not url.startswith("http:"),
         )
     except httpx.InvalidURL as problem:
         raise NoServer(str(problem)) from None
