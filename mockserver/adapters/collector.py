@@ -44,10 +44,7 @@ class Collector:
         self._lots = self.sample
 
     def start(self) -> None:
-        """Freeze what start-up made, and stand by.
-
-        Start-up leaves half a megabyte of cyclic garbage, which is less than looking for it is worth.
-        """
+        """Freeze what start-up made, and stand by."""
         gc.freeze()
         gc.callbacks.append(self._met)
         gc.set_threshold(self.every, _NEVER, _NEVER)
