@@ -19,7 +19,7 @@ from mockserver.wire.schemas import Schemas
 from tests.depth import tries
 from tests.driving import DUMMY, Api, Reply, problem_of
 
-FUZZ = settings(max_examples=tries(4, 100), derandomize=True, suppress_health_check=list(HealthCheck))
+FUZZ = settings(max_examples=tries(6, 100), derandomize=True, suppress_health_check=list(HealthCheck))
 API = Api(key="sk_fuzz")
 CHARGE, AUTHORISED = API.charge()["chargeId"], API.charge(capture=False)["chargeId"]
 NAMES = [f"{row.method} {row.path}" for row in ROUTES]

@@ -273,7 +273,7 @@ def test_what_was_answered_is_there_after_a_kill_at_any_instant(tmp_path: Path, 
     random = Random(17)
     served = Served(tmp_path / "s.db")
     try:
-        for number in range(tries(6, 200)):
+        for number in range(tries(10, 200)):
             mixed = Round(number, receiver)
             mixed.load(served, random.randrange(MOST), random.uniform(0, 0.01))
             served = Served(tmp_path / "s.db", *(["--store-sync", "full"] if number % 5 == 4 else []))
