@@ -79,7 +79,7 @@ def loads(body: bytes, max_depth: int = MAX_DEPTH, *, unique: bool = False) -> o
     except StopIteration as nothing:
         raise _malformed("not JSON: Expecting value", text, nothing.value) from None
     except json.JSONDecodeError as error:
-        raise _malformed(f"not JSON: {error.msg}", text, error.pos) from None
+        raise _malformed(*_fault(error, text)) from None
     except (NotTaken, RecursionError):
         raise _refused(text, max_depth, unique=unique) from None
     if end != len(text) and (more := text[end:].lstrip(BLANKS)):
@@ -239,6 +239,15 @@ def _refused(text: str, max_depth: int, *, unique: bool) -> MalformedJson:
                 except NotTaken as reason:
                     return _malformed(str(reason), text, token.start())
     return _malformed("more levels than can be read", text, 0)
+
+
+def _fault(error: json.JSONDecodeError, text: str) -> tuple[str, str, int]:
+    """What is wrong and where. Python 3.13 points at a comma that is too many, all before at what stands behind it."""
+    if "trailing comma" not in error.msg:
+        return f"not JSON: {error.msg}", text, error.pos
+    behind = len(text) - len(text[error.pos + 1 :].lstrip(BLANKS))
+    words = "Expecting value" if text[behind] == "]" else "Expecting property name enclosed in double quotes"
+    return f"not JSON: {words}", text, behind
 
 
 def _malformed(message: str, text: str, offset: int) -> MalformedJson:
