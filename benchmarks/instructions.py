@@ -5,8 +5,8 @@
 Needs ``valgrind``. A count is the same in every run, whoever else uses the machine: it shows a change of one per cent.
 The packets of ``requests`` requests are given to the connection as the server has it; two runs, one with a thousand
 requests more, leave out start and preparation. ``--time`` counts CPU time instead, the best of many short stretches,
-without ``valgrind``. Everything is on that is on by itself: journal, test values, findings, metrics, request log,
-and the collector of garbage as the server has it.
+without ``valgrind``. Everything is on that is on by itself: journal, test values, findings, metrics, request log.
+The collector of garbage, which works in lumps, is off in both.
 ``--reference`` counts the bare reference in the place of the sandbox, served by uvicorn's own protocol.
 """
 
@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import gc
 import json
 import os
 import re
@@ -77,7 +78,6 @@ class Connection:
 
     def _sandbox(self) -> asyncio.Protocol:
         from mockserver import create_app
-        from mockserver.adapters.collector import Collector
         from mockserver.adapters.http import Protocol
         from mockserver.adapters.server_log import RequestLog
         from mockserver.settings import Settings
@@ -85,8 +85,6 @@ class Connection:
         app: Any = create_app(Settings.load({}, {}))
         sink = open(os.devnull, "w")  # noqa: SIM115
         app.log = RequestLog(lambda text: sink.write(text) and None, as_json=False)
-        # As the server has it.
-        Collector().start()
         return Protocol(_config(app), ServerState(), {})
 
     async def ask(self, packet: bytes) -> bytes:
@@ -140,6 +138,7 @@ async def packets(kind: str, connection: Connection) -> Iterator[bytes]:
 
 async def run(kind: str, requests: int, *, reference: bool = False) -> float:
     """Serve so many; the CPU time of one in the best stretch, in microseconds."""
+    gc.disable()
     connection = Connection(reference=reference)
     given = await packets(kind, connection)
     best = float("inf")

@@ -91,7 +91,10 @@ class _Late:
         # Another thread may have made it meanwhile.
         if holder is not None:
             setattr(holder, self._name, self._make(holder))
-        return getattr(owner if instance is None else instance, self._name)
+        found = getattr(owner if instance is None else instance, self._name)
+        # ``inspect`` of Python 3.13 asks for what is bound to the class.
+        is_bound = isinstance(instance, type) and isinstance(found, FunctionType)
+        return found.__get__(instance) if is_bound else found
 
 
 def _standard(cls: type) -> Any:
