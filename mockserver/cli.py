@@ -20,7 +20,7 @@ from urllib.parse import urlsplit
 import click
 
 from mockserver import __version__
-from mockserver.adapters.exit_codes import Exit, leave
+from mockserver.adapters.exit_codes import Exit, ServerEnded
 from mockserver.option_values import read_url
 from mockserver.settings import (
     SETTINGS,
@@ -205,7 +205,7 @@ def serve(**flags: Any) -> None:
     if export is not None:
         with suppress(KeyboardInterrupt):
             export.close()
-    leave(code)
+    raise ServerEnded(code)
 
 
 def _export(log: ServerLog) -> Export | None:

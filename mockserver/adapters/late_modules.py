@@ -32,9 +32,7 @@ LATE: Mapping[str, Mapping[str, str]] = {
     "logging.config": _WHOLE,
     "ntpath": _WHOLE,
     # 600 types of schemas, which annotations alone ask for, and nobody reads those.
-    "pydantic_core.core_schema": dict.fromkeys(
-        ("CoreConfig", "CoreSchema", "CoreSchemaType", "ErrorType"), "typing.Any"
-    ),
+    "pydantic_core.core_schema": dict.fromkeys(_FOR_ANNOTATIONS, "typing.Any"),
     "shutil": _WHOLE,
     "textwrap": _WHOLE,
     "tokenize": _WHOLE,
@@ -52,7 +50,8 @@ nevertheless is named with what it gets, which has been loaded by then."""
 
 
 class Late:
-    """The loader of a module that does not run before something of it is asked for. Other threads wait until it has."""
+    """The loader of a module that does not run before something of it is asked for. Threads that ask for
+    what it has not come to yet wait until it has run."""
 
     def __init__(self, plain: Any) -> None:
         self._plain = plain
@@ -80,7 +79,11 @@ class Late:
                 if self.waits:
                     self.waits = False
                     spec.loader = module.__loader__ = self._plain
-                    self._plain.exec_module(module)
+                    try:
+                        self._plain.exec_module(module)
+                    except BaseException:
+                        self.waits = True
+                        raise
                     # Some modules have such a function of their own.
                     if waiting["__getattr__"] is asked:
                         del waiting["__getattr__"]

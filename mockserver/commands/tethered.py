@@ -11,7 +11,7 @@ import signal
 import sys
 import threading
 
-from mockserver.adapters import late_modules
+from mockserver.__main__ import main
 
 
 def _stop_at_end_of_input() -> None:
@@ -22,7 +22,4 @@ def _stop_at_end_of_input() -> None:
 
 if __name__ == "__main__":
     threading.Thread(target=_stop_at_end_of_input, name="tether", daemon=True).start()
-    late_modules.begin()
-    from mockserver.cli import main
-
     main()

@@ -29,39 +29,44 @@ _MOST_FIELDS, _MOST_BYTES = 64, 8_192
 
 
 class TooLarge(Exception):
-    """A body is over the limit, in bytes, as far as it has come or as it says of itself."""
+    """A body is over the limit, in bytes. How long it is, is said where its head does: what has come of another by now
+    depends on packets."""
 
-    def __init__(self, limit: int, length: int) -> None:
-        super().__init__(f"got {length} bytes, wanted at most {limit}")
+    def __init__(self, limit: int, scope: Scope) -> None:
+        length = _length_of(scope)
+        super().__init__(f"got {'more' if length is None else length}, wanted at most {limit} bytes")
 
 
 class HungUp(Exception):
     """The client went away before it had sent its body."""
 
 
-def body_at_hand(receive: Receive, limit: int) -> bytes | None:
+def _length_of(scope: Scope) -> int | None:
+    """How long a body is by its head."""
+    said = next((value for name, value in scope["headers"] if name == b"content-length"), b"")
+    return int(said) if said.isdigit() else None
+
+
+def body_at_hand(receive: Receive, scope: Scope, limit: int) -> bytes | None:
     """The whole body, when a server can hand it over that has come already: its ``receive`` has a ``whole``. Raises
     ``TooLarge``."""
     whole = getattr(receive, "whole", None)
     here: bytes | None = whole() if whole is not None else None
     if here is not None and len(here) > limit:
-        raise TooLarge(limit, len(here))
+        raise TooLarge(limit, scope)
     return here
 
 
 async def read_body(receive: Receive, scope: Scope, limit: int) -> bytes:
     """The whole body. Raises ``TooLarge`` as soon as it is known to be, ``HungUp`` when it never ends."""
-    here = body_at_hand(receive, limit)
+    here = body_at_hand(receive, scope, limit)
     return b"".join(await read_parts(receive, scope, limit)) if here is None else here
 
 
 async def read_parts(receive: Receive, scope: Scope, limit: int) -> deque[bytes]:
     """The same in the parts that come: to put 100 MB together takes as long as others may wait."""
-    for name, value in scope["headers"]:
-        if name == b"content-length":
-            if value.isdigit() and int(value) > limit:
-                raise TooLarge(limit, int(value))
-            break
+    if (_length_of(scope) or 0) > limit:
+        raise TooLarge(limit, scope)
     chunks: deque[bytes] = deque()
     size = 0
     while True:
@@ -71,7 +76,7 @@ async def read_parts(receive: Receive, scope: Scope, limit: int) -> deque[bytes]
         chunks.append(message.get("body", b""))
         size += len(chunks[-1])
         if size > limit:
-            raise TooLarge(limit, size)
+            raise TooLarge(limit, scope)
         if not message.get("more_body"):
             return chunks
 

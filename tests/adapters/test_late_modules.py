@@ -71,6 +71,15 @@ def test_a_name_that_it_has_not_is_refused_as_always(module: ModuleType) -> None
     assert "__getattr__" not in vars(module)
 
 
+def test_one_that_fails_is_run_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, module: ModuleType) -> None:
+    monkeypatch.setattr("time.sleep", None)
+    for _ in range(2):
+        with pytest.raises(TypeError, match="not callable"):
+            _ = module.second
+    monkeypatch.undo()
+    assert module.second == 2
+
+
 def test_another_thread_waits_until_it_has_run(module: ModuleType) -> None:
     together, got = Barrier(4), []
 

@@ -67,6 +67,32 @@ print("printed")
     assert (ended.returncode, ended.stdout) == (3, "printed\nlast words\n")
 
 
+def test_a_server_without_streams_ends_as_others_do() -> None:
+    program = "import sys; sys.stdout = sys.stderr = None; from mockserver.adapters.exit_codes import leave; leave(3)"
+    assert subprocess.run([sys.executable, "-c", program], cwd=ROOT).returncode == 3
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform == "win32", reason="the test stops the server with a POSIX signal")
+def test_who_calls_the_command_as_a_function_goes_on_after_it() -> None:
+    program = """
+import signal, threading
+from mockserver.adapters import server
+from mockserver.cli import main
+run = server._run
+def stopped(*given):
+    signal.raise_signal(signal.SIGTERM)
+    return run(*given)
+server._run = stopped
+try:
+    main(["serve", "--port", "0"])
+except SystemExit as end:
+    print("ended with", end.code)
+"""
+    ended = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, timeout=60)
+    assert ended.stdout.splitlines()[-1] == "ended with 0", ended.stderr
+
+
 def test_create_app_applies_overrides_and_hands_the_rest_on() -> None:
     assert mockserver.create_app(seed=7, real_clock=lambda: 0).ready_problems == []
     with pytest.raises(TypeError):

@@ -67,6 +67,17 @@ def test_they_are_written_and_read_as_they_are_at_once(counted: Api, request: py
     assert max(lengths) == 4
 
 
+def test_those_of_a_rule_whose_name_is_masked_are_written_under_it(request: pytest.FixtureRequest) -> None:
+    api = Api(scenario=SCENARIO.replace("once", "card-4111111111111111"), waits=True)
+    for number in range(6):
+        api.try_charge(reference=str(number))
+    plain = [api.get(target).raw for target in TARGETS]
+    request.getfixturevalue("lengths")
+    assert [api.get(target).raw for target in TARGETS] == plain
+    (tally,) = json.loads(plain[0])["rules"]["rules"].values()
+    assert len(tally["keys"]) == 6
+
+
 @pytest.mark.usefixtures("lengths")
 @pytest.mark.parametrize(("times", "place"), [([1, -1], ".1"), ([1], ""), ("no", "")])
 def test_a_faulty_one_is_refused_with_its_place(counted: Api, times: object, place: str) -> None:

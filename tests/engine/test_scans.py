@@ -17,6 +17,7 @@ from mockserver.engine.indexed_table import Table
 from mockserver.engine.places import Index
 from mockserver.engine.query import Bound, Contains, Query
 from mockserver.engine.sorted_places import SLICE
+from tests.depth import tries
 from tests.driving import Api
 
 ROWS = 3 * SLICE + 7
@@ -128,7 +129,7 @@ def drive(work: Slices[Any], between: Callable[[], None]) -> tuple[Any, int]:
 
 
 @pytest.mark.parametrize("name", QUERIES)
-@pytest.mark.parametrize("writes", [0, 40])
+@pytest.mark.parametrize("writes", tries((0, 40), (0, 1, 40)))
 def test_a_sliced_search_finds_what_one_at_once_finds(name: str, writes: int) -> None:
     random = Random(name)
     table, query = filled_table(), QUERIES[name]

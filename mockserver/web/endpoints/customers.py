@@ -33,7 +33,7 @@ get = UseCase("Read a customer.", customers.get, shown)
 update_ahead = learning(("payment_methods", "customer"))
 delete_ahead = learning(("payment_methods", "customer"), *payment_methods.ASKED_TO_DELETE)
 add_method = UseCase("Store another payment method of a customer.", customers.add_method, payment_methods.shown)
-add_ahead = learning(("payment_methods", "in_use"))
+add_ahead = list_ahead = learning(("payment_methods", "in_use"))
 list_methods = UseCase(
     "List the payment methods of a customer.",
     customers.methods,

@@ -34,5 +34,6 @@ def shown(call: OperationCall, method: PaymentMethod) -> PaymentMethodReply:
 create = UseCase("Store a payment method; the body knows what it is made from.", payment_methods.create, shown)
 get = UseCase("Read a payment method.", payment_methods.get, shown)
 delete_ahead = learning(*ASKED_TO_DELETE)
+switch_ahead = learning(("payment_methods", "in_use"))
 update = UseCase("Change the card of a payment method.", payment_methods.update_card, shown)
 search = ListOf("List payment methods.", searches.PAYMENT_METHODS, PaymentMethodQuery, "paymentMethods", shown)
