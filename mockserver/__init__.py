@@ -22,7 +22,7 @@ def __getattr__(name: str) -> Any:
         from mockserver.settings import Settings
 
         return Settings
-    raise AttributeError(name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def create_app(settings: Settings | None = None, **overrides: Any) -> Application:

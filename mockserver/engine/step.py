@@ -36,7 +36,7 @@ class Step:
     first answer again, or refused. ``watched`` is the journal entry of a request whose answer is still on its way, for
     the findings; 0 otherwise. ``pause`` is how long the client is asked to wait before it asks again. ``call`` is the
     number of the request among those of its operation, None for work that time causes and for set-up calls. ``ruled``
-    says that a rule has fired: in most steps none has, and nobody need look through the decisions.
+    says that a rule has fired: in most steps none has, and the decisions need not be searched.
     """
 
     __slots__ = (

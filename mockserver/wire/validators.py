@@ -11,15 +11,13 @@ import types
 import typing
 from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
-from typing import Any, TypeVar, get_args, get_origin
+from typing import Any, get_args, get_origin
 
 from pydantic_core import SchemaValidator
 
 from mockserver.domain.marks import Marker, Schema, after, plain
 from mockserver.domain.remembered import Remembered, by_type
 from mockserver.wire.base import REQUIRED, Body, BodyField, Extra, fields_of, read_map, read_number
-
-B = TypeVar("B", bound=Body)
 
 
 @by_type
