@@ -167,7 +167,7 @@ class Explorer:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionstart(self) -> None:
-        """Learn what the tests ask, before workers of xdist start; they are told."""
+        """Learn what the tests ask, before workers of xdist start, and hand it to them."""
         if self.worker is None:
             self.known = learn(self.config)
             self.deadline = None if self.budget is None else machine_now() + self.budget
@@ -222,7 +222,7 @@ class Explorer:
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
-        """Within a budget the most telling comes first, after all tests as they are."""
+        """Within a budget the weightiest faults come first, after all tests as they are."""
         if self.budget is not None:
             items.sort(key=lambda item: (tried := tried_in(item)) is not None and 1_000 - tried.experiment.priority)
 

@@ -74,7 +74,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "FAULTS: some of them only, such as lost_answer,webhook_twice",
     )
     group.addoption(
-        f"{_EXPLORE}-budget", metavar="TIME", help="how long that may take, such as 10m: the most telling first"
+        f"{_EXPLORE}-budget", metavar="TIME", help="how long that may take, such as 10m: the likeliest mistakes first"
     )
     group.addoption(
         f"{_EXPLORE}-timeout",

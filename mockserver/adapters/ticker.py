@@ -22,7 +22,7 @@ CROWD = 100
 
 
 class Ticker:
-    """``now`` is the machine's time, ``is_live`` tells a sandbox from one that was reset meanwhile, and ``run`` runs a
+    """``now`` is the machine's time, ``is_live`` says whether a sandbox was not reset meanwhile, and ``run`` runs a
     slice of what is due in one, after which ``turn`` lets others have theirs."""
 
     def __init__(

@@ -50,7 +50,7 @@ class _Refused(Exception):
 
 
 class WebhookSender:
-    """One client for all webhooks. ``resolve`` tells the addresses of a name, and raises ``OSError`` when it cannot."""
+    """One client for all webhooks. ``resolve`` gives the addresses of a name, and raises ``OSError`` when it cannot."""
 
     def __init__(self, resolve: Resolve | None = None) -> None:
         self._resolve = resolve or Resolver()

@@ -181,7 +181,7 @@ def _take(sandbox: Sandbox, batch: Batch, place: int) -> None:
             ),
         )
     except Refused as refused:
-        batch.end_row(place, _told(refused), None, row.amount)
+        batch.end_row(place, _refusal(refused), None, row.amount)
         return
     batch.end_row(place, _failure_of(charge), charge.charge_id, charge.amount)
 
@@ -205,7 +205,7 @@ def _failure_of(charge: Charge) -> RowFailure | None:
     return RowFailure(said.error_message, said.gateway_code, said.gateway_message, said.is_retryable)
 
 
-def _told(refused: Refused) -> RowFailure:
+def _refusal(refused: Refused) -> RowFailure:
     """The words of a refusal."""
     details = "; ".join(f"{field}: {text}" for field, text in (refused.details or {}).items())
     return RowFailure(f"{refused.message} ({details})" if details else refused.message)

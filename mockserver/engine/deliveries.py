@@ -88,14 +88,14 @@ def release(sandbox: Sandbox, step: Step) -> None:
 def emit(
     sandbox: Sandbox, message: WebhookMessage, data: object, target: WebhookTarget | None
 ) -> tuple[list[Delivery], bool]:
-    """Send data of the caller's own, to one receiver or to all subscriptions of its type, as many as one step tells;
+    """Send data of the caller's own, to one receiver or to all subscriptions of its type, as many as one step may send;
     and whether there are more."""
     kind = next((one for one in WebhookType if word_of(one) == message.type), None)
     subscribed = _subscribed(sandbox, kind, MOST_OF_STEP + 1) if target is None and kind is not None else []
     targets = [_Target(target)] if target is not None else [_by_subscription(row) for row in subscribed]
-    notice, told = Notice(sandbox.now, data), targets[:MOST_OF_STEP]
-    made = [one for receiver in told for one in _plan_one(sandbox, message, receiver, _ORDINARY, None, notice)]
-    return made, len(targets) > len(told)
+    notice, receivers = Notice(sandbox.now, data), targets[:MOST_OF_STEP]
+    made = [one for receiver in receivers for one in _plan_one(sandbox, message, receiver, _ORDINARY, None, notice)]
+    return made, len(targets) > len(receivers)
 
 
 def come_due(sandbox: Sandbox, delivery_id: str) -> None:
@@ -199,7 +199,7 @@ def _by_subscription(row: WebhookSubscription) -> _Target:
 def _plan_for(
     sandbox: Sandbox, news: News, scripted: WebhookPlan | None, subscribed: list[WebhookSubscription], room: int
 ) -> int:
-    """Plan what one event tells, ``room`` webhooks at most; how many there are, with those that are refused because too
+    """Plan the webhooks of one event, ``room`` at most; how many there are, with those that are refused because too
     many are under way: in a fork at an entry none has ended, and the rules must count the same there."""
     own: WebhookTarget | None = getattr(news.subject, "webhook", None)
     named = [_Target(target) for target in (own, _shop_of_challenge(news)) if target is not None]

@@ -24,7 +24,7 @@ class DeliveryLog:
     that are to be sent by now, ``sending`` also those that are being sent; ``held``
     those that wait for another to overtake them, by receiver, ``unanswered`` those that wait until the step that caused
     them has been answered. ``changes`` counts what has happened to deliveries;
-    ``on_change`` is told of each that has changed or is dropped, by its id.
+    ``on_change`` is called for each that has changed or is dropped, by its id.
     """
 
     __slots__ = (

@@ -59,8 +59,8 @@ class DryRule:
 
 
 def dry_run(sandbox: Sandbox, scenarios: list[Scenario], only: Scenario | None = None) -> Slices[list[DryRule]]:
-    """The rules of scenarios, in the order of asking, asked about every kept entry with fresh counters; ``only`` those
-    of one of them are told.
+    """The rules of scenarios, in the order of asking, asked about every kept entry with fresh counters; with ``only``
+    those of that scenario alone.
 
     Tests of stored objects (``state.``) see them as they are now.
     """
@@ -70,7 +70,7 @@ def dry_run(sandbox: Sandbox, scenarios: list[Scenario], only: Scenario | None =
     found = {rule.id: DryRule(rule, rule.text in built_in) for rule in rules.rules}
     if only is not None:
         texts = {rule.text for rule in only.rules}
-        found = {name: told for name, told in found.items() if told.rule.text in texts}
+        found = {name: asked for name, asked in found.items() if asked.rule.text in texts}
     by_operation: dict[tuple[Stage, str, str | None], list[DryRule]] = {}
 
     def asked_of(stage: Stage, attempt: Attempt) -> list[DryRule]:
@@ -87,8 +87,8 @@ def dry_run(sandbox: Sandbox, scenarios: list[Scenario], only: Scenario | None =
             yield
         with _as_of(sandbox, entry):
             _ask(director, asked_of, entry)
-    for told in found.values():
-        told.explain(sandbox)
+    for asked in found.values():
+        asked.explain(sandbox)
     return list(found.values())
 
 
@@ -109,15 +109,15 @@ def _ask(director: Director, asked_of: Callable[[Stage, Attempt], list[DryRule]]
         decision = director.decide(stage, attempt)
         if decision.rule is not None:
             fired.add(decision.rule)
-        for told in asked_of(stage, attempt):
-            meant.setdefault(told.rule.id, (told, []))[1].append(attempt)
-    for rule_id, (told, attempts) in meant.items():
-        told.concerned += 1
+        for asked in asked_of(stage, attempt):
+            meant.setdefault(asked.rule.id, (asked, []))[1].append(attempt)
+    for rule_id, (asked, attempts) in meant.items():
+        asked.concerned += 1
         if rule_id in fired:
-            told.fired += 1
-            told.entries = [*told.entries, entry.number][-MOST_NAMED:]
+            asked.fired += 1
+            asked.entries = [*asked.entries, entry.number][-MOST_NAMED:]
         else:
-            told.miss(entry, attempts)
+            asked.miss(entry, attempts)
 
 
 def _failed(rule: Rule, attempt: Attempt) -> int:

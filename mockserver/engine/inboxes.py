@@ -64,7 +64,7 @@ class Inboxes(Lodger):
     """The inboxes of one sandbox, by name; each keeps the newest ``limit`` arrivals.
 
     ``size`` is roughly what they take, in bytes; ``room`` what they share with the inboxes and journals of other
-    sandboxes. ``on_change`` is told of each arrival that is kept at an inbox, and of each that goes, by its number.
+    sandboxes. ``on_change`` is called with each arrival that is kept at an inbox, and each that goes, by its number.
     """
 
     __slots__ = ("_by_name", "dropped", "limit", "number", "on_change")

@@ -159,7 +159,7 @@ def _emit(sandbox: Sandbox, charge: Charge, detail: list[str]) -> None:
     sandbox.step.events += (Event(Subject.CHARGE, charge.charge_id, event, status, status, sandbox.now, data),)
 
 
-def _is_told(event: str, data: str) -> bool:
+def _is_event(event: str, data: str) -> bool:
     try:
         return bool(read_event(event)) and isinstance(json.loads(data), dict)
     except ValueError:
@@ -216,7 +216,7 @@ _DETAILS: Mapping[str, tuple[Collection[str], Callable[[str, list[str]], bool], 
         lambda kind, given: len(given) == 1 and (kind not in _STATES or given[0] in list(_STATES[kind])),
         "a state of it",
     ),
-    Move.EMIT: (("charge",), lambda kind, given: len(given) == 2 and _is_told(*given), "event|data"),
+    Move.EMIT: (("charge",), lambda kind, given: len(given) == 2 and _is_event(*given), "event|data"),
     Move.CAPTURE: (("charge",), lambda kind, given: len(given) == 2 and _is_amount(given[0]), "amount|comment"),
     Move.REFUND: (("charge",), lambda kind, given: len(given) == 2 and _is_amount(given[0]), "amount|comment"),
     Move.VOID: (("charge",), lambda kind, given: len(given) == 2 and _is_amount(given[0]), "amount|comment"),

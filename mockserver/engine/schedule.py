@@ -66,8 +66,8 @@ class ScheduledWork(NamedTuple):
 class Schedule:
     """A queue by sandbox time. An entry whose object has moved on meanwhile is ignored when it comes due.
 
-    ``order`` counts the entries that were ever planned, ``ran`` those that have come due. ``on_change`` is told of each
-    entry that is added (True) or taken (False).
+    ``order`` counts the entries that were ever planned, ``ran`` those that have come due. ``on_change`` is called with
+    each entry that is added (True) or taken (False).
     """
 
     order: NonNegative

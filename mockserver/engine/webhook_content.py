@@ -106,14 +106,14 @@ def _moved(notice: Notice, by: Micros) -> Notice:
 
 def _body(sandbox: Sandbox, message_id: str, message: WebhookMessage, notice: Notice, plan: WebhookPlan) -> bytes:
     config = sandbox.config
-    told: object = config.render(message_id, message, notice, sandbox.assumed)
+    payload: object = config.render(message_id, message, notice, sandbox.assumed)
     if plan.is_edited:
-        lost = (f"the webhook has nothing for {path}" for path in unfound(told, plan.edit or {}, plan.omit))
+        lost = (f"the webhook has nothing for {path}" for path in unfound(payload, plan.edit or {}, plan.omit))
         sandbox.step.warnings = tuple(dict.fromkeys((*sandbox.step.warnings, *lost)))
-        told = edited(told, plan.edit or {}, plan.omit)
+        payload = edited(payload, plan.edit or {}, plan.omit)
     if not plan.form:
-        return config.write(told)
-    pairs = _pairs("", told)
+        return config.write(payload)
+    pairs = _pairs("", payload)
     return "&".join(f"{quote(name, safe='[]')}={quote(_text(sandbox, value))}" for name, value in pairs).encode()
 
 
@@ -138,8 +138,8 @@ def _text(sandbox: Sandbox, value: object) -> str:
 
 def worded(sandbox: Sandbox, message: WebhookMessage, notice: Notice) -> Notice:
     """The same as data that is sent as it stands: a thousand receivers get the same words."""
-    told = sandbox.config.render("", message, notice, sandbox.assumed)
-    return Notice(notice.at, told["data"]) if "data" in told else notice
+    payload = sandbox.config.render("", message, notice, sandbox.assumed)
+    return Notice(notice.at, payload["data"]) if "data" in payload else notice
 
 
 def notice_of(sandbox: Sandbox, message: WebhookMessage, event: Event, *, stale: bool = False) -> Notice:

@@ -227,7 +227,7 @@ def _try(lab: Laboratory, plan: Plan, base: Baseline, experiment: Experiment) ->
         seconds=round(trial.ended.seconds, 3),
         findings=trial.findings,
         timeline=trial.timeline,
-        calls=tuple((point.op, point.nth, point.tells) for point in trial.points),
+        calls=tuple((point.op, point.nth, point.notifies) for point in trial.points),
         scenario="" if has_survived else scenario_text(scenario),
         output="" if has_survived else trial.said(),
     )

@@ -15,7 +15,7 @@ from mockserver.domain.clock import SECOND, Micros, duration_text
 from mockserver.domain.errors import nearest
 from mockserver.domain.record import record
 from mockserver.explore.points import Point
-from mockserver.scenario.fitting import TELLING, fitting
+from mockserver.scenario.fitting import NOTIFYING, fitting
 from mockserver.scenario.operations import ALL_OPERATIONS, READS, TAKING, UNREQUESTED
 from mockserver.scenario.outcome_map import OutcomeMap
 from mockserver.scenario.part import read_part
@@ -34,17 +34,17 @@ sees no answer."""
 @record
 class Fault:
     """One way in which a call can fail. ``at`` is the place in the operation's life, ``what`` what happens, ``then``
-    the outcome of a rule that makes it happen, ``telling`` how much it shows about a client, 10 the most."""
+    the outcome of a rule that makes it happen, ``weight`` how much it shows about a client, 10 the most."""
 
     name: str
     at: str
     what: str
     then: Mapping[str, Any]
-    telling: int
+    weight: int
 
     def fits(self, point: Point) -> bool:
         """Whether it makes sense at a call; a webhook can only be spoilt where there was one."""
-        return point.op in _operations(self.name) and (self.at != "notify" or point.tells)
+        return point.op in _operations(self.name) and (self.at != "notify" or point.notifies)
 
     @property
     def waits(self) -> bool:
@@ -104,11 +104,11 @@ class Experiment:
     def priority(self) -> int:
         """How much the run is likely to show: money operations before others, these before reads; lost answers before
         slow ones; one fault before two."""
-        return min(fault.telling * _weight(point.op) for point, fault in self.strikes) - 100 * len(self.strikes)
+        return min(fault.weight * _weight(point.op) for point, fault in self.strikes) - 100 * len(self.strikes)
 
 
 def experiments(points: Sequence[Point], faults: Iterable[Fault]) -> list[Experiment]:
-    """Each fault at each call where it makes sense, the most telling first, else in the order of calls and table."""
+    """Each fault at each call where it makes sense, the most weight first, else in the order of calls and table."""
     chosen = list(faults)
     found = [Experiment(((point, fault),)) for point in points for fault in chosen if fault.fits(point)]
     return sorted(found, key=lambda one: -one.priority)
@@ -143,4 +143,4 @@ def _operations(name: str) -> frozenset[str]:
     operations = ALL_OPERATIONS - UNREQUESTED
     for _, fit in fitting(outcome):
         operations &= fit
-    return operations & TELLING if outcome.webhook is not None else operations
+    return operations & NOTIFYING if outcome.webhook is not None else operations

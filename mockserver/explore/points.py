@@ -14,12 +14,12 @@ from mockserver.scenario.operations import OPERATIONS
 class Point:
     """One call of a run: its operation, and its number among the calls of that operation, from 1.
 
-    ``tells`` says that it caused webhooks in the run without faults.
+    ``notifies`` says that it caused webhooks in the run without faults.
     """
 
     op: str
     nth: int
-    tells: bool = False
+    notifies: bool = False
 
     def __str__(self) -> str:
         return f"{self.op}#{self.nth}"

@@ -78,9 +78,9 @@ class Declines:
         if said is None or said.error_code in _TECHNICAL:
             return
         evidence = evidence_of(call, "declined, retryable" if said.is_retryable else "declined, not retryable")
-        is_told = call.doubt is None and call.is_ours and said.error_code not in _OF_THE_PAYMENT
+        is_known = call.doubt is None and call.is_ours and said.error_code not in _OF_THE_PAYMENT
         declined = with_ccv if said.error_code == Code.INVALID_CCV else instrument
-        if is_told and not said.is_retryable and declined not in self._final:
+        if is_known and not said.is_retryable and declined not in self._final:
             self._final.put(declined, evidence)
         limit = self.policy.retry_limit
         tries = (*self._tries.get(instrument, ()), (call.at, evidence))[-limit - 1 :]

@@ -71,8 +71,8 @@ class Pace:
             evidence = evidence_of(call, f"sent {short:.1f} s before Retry-After had passed")
             self._ledger.add("retry-after-ignored", call.at, (pause[1], evidence), operation=call.op)
         if call.retry_after is not None:
-            told = evidence_of(call, f"answered with Retry-After: {call.retry_after // SECOND}")
-            self._pauses.put(what, (call.real + call.retry_after, told))
+            evidence = evidence_of(call, f"answered with Retry-After: {call.retry_after // SECOND}")
+            self._pauses.put(what, (call.real + call.retry_after, evidence))
 
     def _judge_wait(self, wait: _Wait, at: Micros, real: Micros) -> bool:
         waited = real - wait.real

@@ -106,14 +106,14 @@ class Webhooks:
                 self._ledger.add("forged-webhook-accepted", tried.at, (evidence,), **about)
             self._took(tried, evidence, began)
             if state is not None:
-                self._told(tried, state, began)
+                self._reports(tried, state, began)
         if tried.gave_up and tried.is_genuine and not tried.is_scripted:
             self._ledger.add("webhook-lost", tried.at, (evidence,), **about)
         if tried.took > self.policy.slow_receiver and not tried.is_scripted:
             slow = Evidence(f"{evidence.line} after {tried.took / SECOND:.1f} s", evidence.entry, evidence.webhook)
             self._ledger.add("webhook-slow", tried.at, (slow,), **about)
 
-    def _told(self, tried: WebhookTry, state: str, began: int) -> None:
+    def _reports(self, tried: WebhookTry, state: str, began: int) -> None:
         charge_id = tried.subject
         if charge_id is None or tried.reported is None:
             return

@@ -199,8 +199,8 @@ def _check_connect(model: RuleMap, plan: Plan, path: Path, problems: Problems) -
             name = word.rstrip("_")
             problems.add(path, f"{name} has no meaning at: connect: no request and no sandbox time is known")
     if model.limit is None or model.limit.per is not None:
-        told = "at: connect needs a limit, a number: without one no client of any API could ever connect"
-        problems.add(path, told)
+        why = "at: connect needs a limit, a number: without one no client of any API could ever connect"
+        problems.add(path, why)
     if not _is_all(At.CONNECT, plan):
         problems.add(path, "a fault at: connect comes before any request: it cannot be combined with anything else")
 
@@ -230,8 +230,8 @@ def _check_replay(model: RuleMap, plan: Plan, asks: object, path: Path, problems
         *(["a sequence with one step of it"] if _replays_once(plan) else []),
     ]
     if fires_once:
-        told = "it repeats the answer of its first firing, and fires once"
-        problems.add(path, f"got replay with {fires_once[0]}: {told}")
+        why = "it repeats the answer of its first firing, and fires once"
+        problems.add(path, f"got replay with {fires_once[0]}: {why}")
     for one in outcomes_of(plan):
         fault = one.transport
         if one.replay and fault is not None and fault.at is At.RECEIVE and fault.kind is not FaultKind.DELAY:

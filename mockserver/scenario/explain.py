@@ -10,7 +10,7 @@ from mockserver.domain.errors import nearest
 from mockserver.domain.provider import DEFAULT_PROVIDER_ID
 from mockserver.scenario.attempt import Attempt, Stage
 from mockserver.scenario.director import Decision, Director
-from mockserver.scenario.fitting import TELLING
+from mockserver.scenario.fitting import NOTIFYING
 from mockserver.scenario.operations import OPERATIONS, PROVIDER_OPERATIONS, SOURCES, UNREQUESTED
 from mockserver.scenario.outcome import Outcome
 from mockserver.scenario.rule import Rule
@@ -75,11 +75,11 @@ def explain(
             return [*lines, "  nothing more is asked: this ends the call before anything has happened"]
     if op not in UNREQUESTED:
         lines += ["as it is answered:", _first(fired, "spoils the answer", _spoils_answer)]
-    if op in TELLING and op not in _DELIVERY:
-        told = _first(fired, "says how webhooks go", lambda one: one.webhook is not None)
+    if op in NOTIFYING and op not in _DELIVERY:
+        webhooks = _first(fired, "says how webhooks go", lambda one: one.webhook is not None)
         asked = [rule for rule in rules.rules if rule.operations & _DELIVERY and rule.stage is Stage.ARRIVAL]
-        lines += [f"{_NOTIFY}:", told]
-        lines += [f"  asked of each: {_place(rule)}" for rule in asked if told == _AS_USUAL]
+        lines += [f"{_NOTIFY}:", webhooks]
+        lines += [f"  asked of each: {_place(rule)}" for rule in asked if webhooks == _AS_USUAL]
     return lines
 
 

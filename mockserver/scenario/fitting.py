@@ -19,7 +19,7 @@ from mockserver.scenario.operations import (
 from mockserver.scenario.outcome import Outcome
 from mockserver.scenario.transport import At
 
-TELLING = TAKING | {
+NOTIFYING = TAKING | {
     *("charge.challenge", "charge.capture", "charge.void", "charge.refund", "batch.create", "webhook.deliver"),
     *("customer.create", "customer.update", "customer.delete"),
     *("payment_method.create", "payment_method.update", "payment_method.delete"),
@@ -60,7 +60,7 @@ def fitting(outcome: Outcome) -> Iterator[tuple[str, frozenset[str]]]:
         if outcome.transport.edit or outcome.transport.omit:
             yield "edit" if outcome.transport.edit else "omit", ALL_OPERATIONS - UNREQUESTED - PAGES
     if outcome.webhook is not None:
-        yield "webhook", TELLING
+        yield "webhook", NOTIFYING
     if outcome.batch is not None:
         yield "batch", frozenset({"batch.create"})
     if outcome.lag:

@@ -143,11 +143,12 @@ class Later:
 
     @property
     def words(self) -> str:
-        details = ", ".join(f"{name} {_told(value)}" for name, value in self.changes.items() if value not in (None, {}))
+        given = {name: value for name, value in self.changes.items() if value not in (None, {})}
+        details = ", ".join(f"{name} {_shown(value)}" for name, value in given.items())
         return f"{duration_text(self.after)} later: {self.move}" + (f" {details}" if details else "")
 
 
-def _told(value: object) -> str:
+def _shown(value: object) -> str:
     return mask_text(value if isinstance(value, str) else json_text(value))
 
 

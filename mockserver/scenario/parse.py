@@ -99,7 +99,7 @@ def _shaped(model: type[P], data: object, base: Path, problems: Problems | None)
         return read_part(model, data)
     except ValidationError as refused:
         if problems is not None:
-            # A short form may stand for two fields: its fault is told once.
+            # A short form may stand for two fields: its fault is named once.
             found = dict.fromkeys(_in_words(fault, data) for fault in refused.errors(include_url=False))
             for path, words in found:
                 problems.add((*base, *path), words)

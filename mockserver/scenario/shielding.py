@@ -117,10 +117,10 @@ def _alone(scenario: Scenario, rule: Rule, data: Mapping[str, object]) -> Iterat
 
 def _in_vain(outcome: Outcome) -> str | None:
     """What of an outcome is as it would be anyhow."""
-    fault, told = outcome.transport, outcome.webhook
+    fault, webhook = outcome.transport, outcome.webhook
     if fault is not None and fault.kind is FaultKind.DELAY and not fault.delay:
         return "transport"
-    if told is not None and replace(told, gap=0 if told.copies == 1 else told.gap) == WebhookPlan():
+    if webhook is not None and replace(webhook, gap=0 if webhook.copies == 1 else webhook.gap) == WebhookPlan():
         return "webhook"
     return "batch" if outcome.batch == BatchScript() else None
 
@@ -184,7 +184,7 @@ def _disjoint(first: Mapping[str, FieldTest], later: Mapping[str, FieldTest]) ->
 
 
 def _excludes(one: FieldTest, other: FieldTest) -> bool:
-    """Whether no value passes both tests of a field, as far as that can be told."""
+    """Whether no value passes both tests of a field, as far as that can be known."""
     if one.anyhow is not None and other.anyhow is not None:
         return one.anyhow.isdisjoint(other.anyhow)
     if one.anyhow is None:

@@ -98,9 +98,9 @@ def followed(annotation: Any, path: str) -> Any:
         known = names_of(annotation)
         name = camel(snake(part))
         if name not in known and "*" not in known:
-            told = f", allowed: {', '.join(known)}" if known else ", nothing lies below it"
+            allowed = f", allowed: {', '.join(known)}" if known else ", nothing lies below it"
             whole = f"{getattr(annotation, '__name__', '')}{part[:40]}"
-            raise ValueError(f"{path[:60]}: no such field{nearest(part[:40], known) or nearest(whole, known)}{told}")
+            raise ValueError(f"{path[:60]}: no such field{nearest(part[:40], known) or nearest(whole, known)}{allowed}")
         annotation = known.get(name, known.get("*"))
     return annotation
 

@@ -1,7 +1,7 @@
-"""Members that a file edits or omits and that no answer or webhook has: misspelt, most likely.
+"""Members that a file edits or omits and that no answer or webhook has: most likely misspelt.
 
-Read from the schemas of the OpenAPI document. That ``edit`` adds a member is its right, so of those only what is close
-to a known name is told.
+Read from the schemas of the OpenAPI document. That ``edit`` adds a member is its right, so of those only names
+close to a known one are reported.
 """
 
 from __future__ import annotations

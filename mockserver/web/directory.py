@@ -258,12 +258,12 @@ def _keeping_time(config: SandboxConfig, sandbox: Sandbox, real: Micros) -> Sand
 def _check_no_connections(scenarios: Sequence[Scenario]) -> None:
     """Connections and certificates are the server's. Raises ``Invalid`` (90)."""
     for scenario in scenarios:
-        told = "the sandbox is not known when a connection is made: give this file to the server with --scenario"
+        why = "the sandbox is not known when a connection is made: give this file to the server with --scenario"
         if scenario.certificate is not None:
-            raise Invalid(Code.VALIDATION_ERROR, {"Tls": f"got certificate: {scenario.certificate}, and {told}"})
+            raise Invalid(Code.VALIDATION_ERROR, {"Tls": f"got certificate: {scenario.certificate}, and {why}"})
         for rule in scenario.rules:
             if rule.stage is Stage.CONNECT:
-                raise Invalid(Code.VALIDATION_ERROR, {"Rules": f"rule '{rule.id}' is at: connect, and {told}"})
+                raise Invalid(Code.VALIDATION_ERROR, {"Rules": f"rule '{rule.id}' is at: connect, and {why}"})
 
 
 def _check_clock(sandbox: Sandbox, scenarios: Sequence[Scenario]) -> None:

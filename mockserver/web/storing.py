@@ -187,7 +187,7 @@ class Store:
             raise NotKept(Code.TRANSACTION_ERROR, {"Store": words}, WAIT)
 
     async def is_kept(self, sandbox: Sandbox) -> bool:
-        """Whether what has happened in a sandbox until now is in the file: a webhook may tell of it."""
+        """Whether what has happened in a sandbox until now is in the file: only then may a webhook go out."""
         try:
             await self.kept(sandbox)
         except NotKept:

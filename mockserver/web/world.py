@@ -38,7 +38,7 @@ class StorePort(Protocol):
         """What has happened in a sandbox until now (None: in any) is in the file. Raises ``NotKept`` (43)."""
 
     async def is_kept(self, sandbox: Sandbox) -> bool:
-        """Whether what has happened in a sandbox until now is in the file: a webhook may tell of it."""
+        """Whether what has happened in a sandbox until now is in the file: only then may a webhook go out."""
 
     async def fetch(self, keys: Iterable[str]) -> None:
         """Take sandboxes out of the file that stand in it alone. Raises ``NotKept`` (43)."""

@@ -22,7 +22,7 @@ from mockserver.explore.trial import Trial
 from mockserver.explore.verdict import Verdict
 from tests.rows import each
 
-PAY, READ = Point("charge.create", 1, tells=True), Point("charge.get", 1)
+PAY, READ = Point("charge.create", 1, notifies=True), Point("charge.get", 1)
 DOUBLE = {"finding": "double-charge", "severity": "error", "title": "The customer was charged twice"}
 RETRY = {"finding": "blind-retry", "severity": "warning", "title": "Repeated"}
 NAMES = ("declined_soft", "lost_answer", "too_slow")
@@ -52,7 +52,7 @@ class Lab:
         self.tried[name] = dict(scenario), timeout
         seen = {"exit": 0, "seconds": 0.5, "findings": (), "calls": ((PAY, 201), (READ, 200)), **self.client(name)}
         entries = [
-            {"op": point.op, "call": point.nth, "status": status, "webhooks": ["w"] * point.tells}
+            {"op": point.op, "call": point.nth, "status": status, "webhooks": ["w"] * point.notifies}
             for point, status in seen["calls"]
         ]
         # Some request that is no operation, as another tool may send it.

@@ -11,7 +11,11 @@ from mockserver.explore.fault_table import FAULTS, Experiment, Fault, experiment
 from mockserver.explore.points import Point, differences, points_of
 from tests.rows import each
 
-CHARGE, SEARCH, BATCH = Point("charge.create", 1, tells=True), Point("charge.search", 1), Point("batch.create", 2, True)
+CHARGE, SEARCH, BATCH = (
+    Point("charge.create", 1, notifies=True),
+    Point("charge.search", 1),
+    Point("batch.create", 2, True),
+)
 
 
 def fitting(point: Point) -> list[str]:
@@ -56,7 +60,7 @@ def test_an_unknown_fault_is_refused_with_the_nearest() -> None:
         fault("lost_anser")
 
 
-def test_the_most_telling_comes_first() -> None:
+def test_the_weightiest_comes_first() -> None:
     names = [one.name for one in experiments([SEARCH, CHARGE], FAULTS.values())]
     assert names[:2] == ["charge.create-1-lost_answer", "charge.create-1-error_after"]
     assert names.index("charge.create-1-lost_answer") < names.index("charge.create-1-too_slow")

@@ -40,8 +40,8 @@ class KeptSandbox:
     @property
     def sum(self) -> int:
         """The sum of its content."""
-        told = (self.key, self.world, self.name, self.used, self.touched, self.due)
-        return crc32(repr(told).encode("utf-8", "backslashreplace"))
+        content = (self.key, self.world, self.name, self.used, self.touched, self.due)
+        return crc32(repr(content).encode("utf-8", "backslashreplace"))
 
     @property
     def row(self) -> tuple[object, ...]:

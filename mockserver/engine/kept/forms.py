@@ -140,7 +140,7 @@ class Forms:
 
     def _record(self, cls: type) -> KeptForm:
         """The form of a dataclass: two functions, written for it. Raises ``TypeError`` for one of two types of the same
-        name: the file could not tell them apart."""
+        name: in the file they would be one."""
         if self._classes.setdefault(cls.__name__, cls) is not cls:
             raise TypeError(f"{cls} and {self._classes[cls.__name__]} have the same name")
         self._under_way.add(cls)

@@ -121,8 +121,8 @@ class Keeping:
         if sandbox.watch is not None:
             self._parts += memories(sandbox.watch, around.forms)
         # Those that know how much of them has changed.
-        self._told = [part for part in self._parts if isinstance(part, TablePart | ListedPart)]
-        self._told += [self._entries, self._stories]
+        self._feeds = [part for part in self._parts if isinstance(part, TablePart | ListedPart)]
+        self._feeds += [self._entries, self._stories]
 
     def close(self) -> None:
         """Hear no more of the sandbox, and let it go: parts refer to this, and garbage may stay for good."""
@@ -135,7 +135,7 @@ class Keeping:
         if sandbox.past is not None:
             # One that is kept aside may come back.
             sandbox.past.listen(tables)
-        for part in (*self._told, self):
+        for part in (*self._feeds, self):
             if not isinstance(part, TablePart):
                 vars(part).clear()
 
@@ -145,7 +145,7 @@ class Keeping:
         if self.waiting() <= most:
             return None
         found = Changes(self._around)
-        max(self._told, key=len).take_some(found, most)
+        max(self._feeds, key=len).take_some(found, most)
         return found
 
     def prepared(self) -> Slices[None]:
@@ -154,7 +154,7 @@ class Keeping:
 
     def waiting(self) -> int:
         """How many rows have changed since the last time, roughly."""
-        return sum(map(len, self._told))
+        return sum(map(len, self._feeds))
 
     def changes(self) -> Changes:
         """What has changed since the last time."""

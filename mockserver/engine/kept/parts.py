@@ -242,8 +242,8 @@ class ListedPart:
 
 class GrowingPart(ListedPart):
     """What only grows at its end: a row has the entries that a commit holds, some at most, under the number of the
-    last. ``note`` is told of an entry once, in order. What is too old goes by the row (``Changes.cuts``), so that the
-    oldest row may hold entries which are gone already."""
+    last. ``note`` is called with each entry once, in order. What is too old goes by the row (``Changes.cuts``), so that
+    the oldest row may hold entries which are gone already."""
 
     def __init__(self, name: str, take: Callable[[Iterable[KeptRow], CardRegistry], None]) -> None:
         super().__init__(name, take)

@@ -27,7 +27,7 @@ _MOST_FIELDS = 10
 _LARGEST_ANSWER = 20_000
 _REFUSED = 400
 _GIVEN = ("reference", "amount", "currency")
-_UNTELLING = frozenset('"\\*:,{}[]')
+_OF_JSON = frozenset('"\\*:,{}[]')
 _LETTERS = frozenset("abcdefghijklmnopqrstuvwxyz")
 
 
@@ -62,7 +62,7 @@ class Sought:
 def sought_of(entry: JournalEntry, _: WireProfile) -> Sought:
     """The facts that searches compare."""
     given = _given(entry)
-    answer, reference = _telling(entry, given), _reference(entry, given)
+    answer, reference = _answer_of(entry, given), _reference(entry, given)
     asked = _asked(given, answer)
     currency = _currency(entry, asked) if number_of(asked.get("amount")) is not None else None
     return Sought(
@@ -83,15 +83,15 @@ def text_of(entry: JournalEntry, profile: WireProfile) -> str:
     return PARTED.join((_said(entry, profile), *bodies))
 
 
-def is_telling(word: str) -> bool:
+def is_searchable(word: str) -> bool:
     """Whether a word that is in the text of an entry is in ``unmasked_of`` it too: one with a letter, which no number
     has, and without what stands between values, begins escapes or masks."""
-    return word.isascii() and word.isprintable() and not _UNTELLING.intersection(word) and not _LETTERS.isdisjoint(word)
+    return word.isascii() and word.isprintable() and not _OF_JSON.intersection(word) and not _LETTERS.isdisjoint(word)
 
 
 def unmasked_of(entry: JournalEntry, profile: WireProfile) -> str:
-    """A text for searches in which all telling words of the text of an entry are, and more: to make it takes a tenth of
-    the time. It is never shown, nor says by itself that an entry fits."""
+    """A text for searches in which all searchable words of the text of an entry are, and more: to make it takes a tenth
+    of the time. It is never shown, nor says by itself that an entry fits."""
     bodies = _bodies(entry)
     if all(map(_shows_what_it_says, bodies)):
         return PARTED.join((_said(entry, profile), *(body.decode().lower() for body in bodies)))
@@ -139,7 +139,7 @@ def _reference(entry: JournalEntry, given: Mapping[str, Any]) -> str | None:
     return mask_start(found, _LONGEST) if isinstance(found, str) else None
 
 
-def _telling(entry: JournalEntry, given: Mapping[str, Any]) -> Mapping[str, Any]:
+def _answer_of(entry: JournalEntry, given: Mapping[str, Any]) -> Mapping[str, Any]:
     """The answer, where it is read. Most answers repeat what was asked: reading them is for the others."""
     return answered(entry) if (entry.status or 0) >= _REFUSED or given.get("amount") is None else {}
 
@@ -162,7 +162,7 @@ def _code(entry: JournalEntry, answer: Mapping[str, Any]) -> int | None:
 
 def _facts(entry: JournalEntry, given: Mapping[str, Any]) -> dict[str, Any]:
     step, facts = entry.step, dict[str, Any]()
-    answer = _telling(entry, given)
+    answer = _answer_of(entry, given)
     asked = _asked(given, answer)
     if (reference := _reference(entry, given) or _text(answer.get("reference"))) is not None:
         facts["reference"] = reference

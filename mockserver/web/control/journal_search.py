@@ -26,7 +26,7 @@ from mockserver.engine.readings import UNKNOWN
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.schedule import Due
 from mockserver.scenario.operations import OPERATIONS, operations_like
-from mockserver.web.control.journal_facts import is_telling, sought_of, status_of, text_of, unmasked_of
+from mockserver.web.control.journal_facts import is_searchable, sought_of, status_of, text_of, unmasked_of
 from mockserver.wire.profile import WireProfile, profile_of
 
 Reader: TypeAlias = Callable[[JournalEntry, WireProfile], Any]
@@ -294,5 +294,5 @@ def _filter(sandbox: Sandbox, word: Word) -> Filter:
     if word.operator is not None:
         found = OPERATORS[word.operator](sandbox, word.value)
     else:
-        found = Filter(lambda text: word.value in text, text_of, unmasked_of if is_telling(word.value) else None)
+        found = Filter(lambda text: word.value in text, text_of, unmasked_of if is_searchable(word.value) else None)
     return replace(found, excludes=word.excludes, asked=(word.operator, word.value))

@@ -121,7 +121,7 @@ def _own(sandbox: Sandbox) -> list[Scenario]:
 async def _read(call: ControlCall) -> Scenario:
     """The scenario of the body, YAML or JSON. Raises ``Unauthorised`` (40), ``Invalid`` (90) with line and column of
     every fault."""
-    # Who may change nothing is told so, whatever the body says.
+    # Who may change nothing is refused, whatever the body says.
     call.sandbox()
     try:
         return await _in_time(call, lambda: _given(call, call.query.name or "posted"))

@@ -51,7 +51,7 @@ async def write(call: ControlCall) -> tuple[int, object]:
     Others have their turn while it is read.
     """
     world = call.world
-    # Who may change nothing is told so before anything is read.
+    # Who may change nothing is refused before anything is read.
     call.sandbox()
     is_blank = not any(part.strip() for part in call.parts)
     document = {} if is_blank else await with_pauses(loads_in_slices(_taken(call.parts), unique=True))

@@ -136,14 +136,14 @@ def judge(expected: Expected, entries: Sequence[JournalEntry], loss: str | None)
         attempts = [attempt for attempt in _attempts(entry) if expected.concerns(attempt)]
         if not attempts:
             continue
-        told = [expected.differences(attempt) for attempt in attempts]
-        fits = [attempt for attempt, differences in zip(attempts, told, strict=True) if not differences]
+        lacks = [expected.differences(attempt) for attempt in attempts]
+        fits = [attempt for attempt, differences in zip(attempts, lacks, strict=True) if not differences]
         if fits:
             whole = entry.step.op in expected.operations
             count += 1 if whole else len({(fit.row, fit.subject, fit.attempt) for fit in fits if fit.attempt == 1}) or 1
             matched.append(entry)
         else:
-            missed.append(NearMiss(entry, min(told, key=len)))
+            missed.append(NearMiss(entry, min(lacks, key=len)))
     near = nsmallest(MOST_SHOWN, missed, key=lambda miss: (len(miss.differences), -miss.entry.number))
     return Verification(expected, count, matched[-MOST_SHOWN:], near, _doubt(loss, expected, count))
 

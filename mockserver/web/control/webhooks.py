@@ -1,4 +1,4 @@
-"""Webhooks of a sandbox: the log of deliveries, sending again, telling anything (``/__admin/webhooks``,
+"""Webhooks of a sandbox: the log of deliveries, sending again, sending data of one's own (``/__admin/webhooks``,
 ``/__admin/events``)."""
 
 from __future__ import annotations

@@ -104,7 +104,7 @@ export function forkForm(at, box) {
   h("label", { class: "field" }, h("span", {}, "Secret key of the copy"), to), h("button", { class: "primary", "data-testid": "fork-go" }, at ? `Copy as of request ${at}` : "Copy"));
 }
 
-// A rule that matches such a request: its operation, and those of its values that tell it from others.
+// A rule that matches such a request: its operation, and those of its values that set it apart from others.
 function rule(entry) {
   const body = entry.request.body && typeof entry.request.body === "object" ? entry.request.body : {};
   const field = (name) => Object.entries(body).find(([given]) => given.toLowerCase() === name.toLowerCase())?.[1];

@@ -55,7 +55,7 @@ export function webhooks(panel) {
       take(got);
       const more = changes && got.count > got.webhooks.length;
       [changes, kept] = [got.changes, got.kept];
-      // More has happened than one answer tells: begin anew.
+      // More has happened than one answer holds: begin anew.
       if (more) { changes = 0; known.clear(); later.soon(); return; }
       while (known.size > Math.max(kept, PAGE)) known.delete(known.keys().next().value);
       told.textContent = [kept ? `${kept} ${kept === 1 ? "webhook" : "webhooks"}` : "", got.dropped ? `${got.dropped} older ones dropped` : "", got.refused ? `${got.refused} found no room` : ""].filter(Boolean).join(", ");

@@ -1,5 +1,5 @@
 // What a payer types, in a frame of the service's own: the page of the shop around it, whatever it runs, sees neither
-// values nor keys. The frame makes the token itself and tells the client script no more than the token or a refusal.
+// values nor keys. The frame makes the token itself and gives the client script no more than the token or a refusal.
 (function () {
   "use strict";
 

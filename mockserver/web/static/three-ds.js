@@ -1,4 +1,4 @@
-// The end of a 3-D Secure challenge: tells the page that holds this one in a frame what the payer answered.
+// The end of a 3-D Secure challenge: the payer's answer goes to the page that holds this one in a frame.
 (function () {
   "use strict";
 
