@@ -36,8 +36,8 @@ class Collector:
     unseen, and so is one with very long lists.
     """
 
-    every: int = 20_000
-    sample: int = 8
+    every: int = 8_000
+    sample: int = 20
     _lots: int = field(init=False)
 
     def __post_init__(self) -> None:
