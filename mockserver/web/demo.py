@@ -20,6 +20,7 @@ from mockserver.web.request import Reply, Request
 from mockserver.web.routes import ROUTES
 from mockserver.web.templating import render
 from mockserver.web.world import World
+from mockserver.wire.jsonio import loads
 from mockserver.wire.profile import profile_of
 
 DEMO_KEY = "pk_demo"
@@ -66,9 +67,9 @@ def order(call: PageCall) -> Reply:
         "threeDSNotificationUrl": back,
     }
     reply = carry_out(call, _CHARGE_TOKEN, body, path=_CHARGE_TOKEN.path)
-    answer: Any = reply.body
-    if reply.status is None or reply.status >= 400 or not isinstance(answer, dict):
-        return spoilt(_shop(sandbox, refusal_of(answer), 402), reply)
+    if reply.status is None or reply.status >= 400:
+        return spoilt(_shop(sandbox, refusal_of(reply.body), 402), reply)
+    answer: Any = loads(reply.text())
     if answer["status"] == ChargeState.PENDING_CHECKOUT:
         return redirect(f"/3ds/{answer['chargeId']}", reply)
     return redirect(_thanks(sandbox, answer["chargeId"]), reply)

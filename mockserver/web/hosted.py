@@ -50,7 +50,7 @@ _NO_LINK = ("No such payment link", "The address names no payment link. Check it
 _VIEW = re.compile(r"[0-9a-f]{24}")
 
 
-def _paid(call: OperationCall) -> ChargeReply | StatusReply:
+def _paid(call: OperationCall) -> bytes | StatusReply:
     link = payment_links.get(call.sandbox, call.path["payment_link_id"])
     return answered(call, payment_links.pay(call.sandbox, link.payment_link_id, call.body.payment()))
 

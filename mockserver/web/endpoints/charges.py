@@ -10,33 +10,33 @@ from mockserver.engine import charges, searches, three_ds
 from mockserver.web.endpoints.lists import ListOf
 from mockserver.web.routes import OperationCall, StatusReply
 from mockserver.wire.charge_bodies import ChargeFields, ChargeQuery
-from mockserver.wire.charges import ChargeReply, charge_reply
-from mockserver.wire.jsonio import kept_text
+from mockserver.wire.charges import ChargeReply, charge_reply, charge_text
+from mockserver.wire.profile import WireProfile
 from mockserver.wire.refusals import declined
 
 _FAILED = ChargeState.FAILED
 
 
-def create(call: OperationCall) -> ChargeReply | StatusReply:
+def create(call: OperationCall) -> bytes | StatusReply:
     """Any creation of a charge whose body names its own source."""
     return taken(call, call.body, call.body.source())
 
 
-def create_from_wallet(call: OperationCall) -> ChargeReply | StatusReply:
+def create_from_wallet(call: OperationCall) -> bytes | StatusReply:
     """Charge the token of a wallet, through the provider that the query, the header or the body names."""
     return taken(call, call.body, call.body.source(call.provider))
 
 
-def taken(call: OperationCall, body: ChargeFields, source: ChargeSource) -> ChargeReply | StatusReply:
+def taken(call: OperationCall, body: ChargeFields, source: ChargeSource) -> bytes | StatusReply:
     """Take a payment; a declined one answers as the assumption ``charge.declined_reply`` says."""
     return answered(call, charges.create(call.sandbox, body.charge(source)))
 
 
-def answered(call: OperationCall, charge: Charge) -> ChargeReply | StatusReply:
+def answered(call: OperationCall, charge: Charge) -> bytes | StatusReply:
     """What is shown of a charge that was just begun (assumption ``charge.declined_reply``)."""
     if charge.status is _FAILED and call.sandbox.assume(DECLINED_REPLY) == "error":
         return StatusReply(*declined(charge, call.resource))
-    return shown(call, charge)
+    return _text(call, charge)
 
 
 def capture(call: OperationCall) -> ChargeReply:
@@ -76,16 +76,24 @@ def written(call: OperationCall, charge: Charge) -> bytes:
     if kept is not None and kept[0] is call.profile:
         text: bytes = kept[1]
         return text
-    text = kept_text(shown(call, charge))
+    text = _text(call, charge)
     table.derive(charge, (call.profile, text))
     return text
 
 
 def shown(call: OperationCall, charge: Charge) -> ChargeReply:
     """A charge in the voice of the sandbox."""
+    return charge_reply(charge, *_voice(call, charge))
+
+
+def _text(call: OperationCall, charge: Charge) -> bytes:
+    return charge_text(charge, *_voice(call, charge))
+
+
+def _voice(call: OperationCall, charge: Charge) -> tuple[WireProfile, int, str | None]:
     sandbox = call.sandbox
     address = three_ds.address(sandbox, charge) if charge.challenged else None
-    return charge_reply(charge, call.profile, sandbox.config.seed, address)
+    return call.profile, sandbox.config.seed, address
 
 
 search = ListOf("List charges.", searches.CHARGES, ChargeQuery, "charges", written)
